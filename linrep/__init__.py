@@ -1,0 +1,39 @@
+"""linrep: the theory of federated representation learning, checked by running it.
+
+Names load on first use, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ClientData": "linrep.problems",
+    "SharedRepresentation": "linrep.problems",
+    "Trace": "linrep.algorithms",
+    "fedavg": "linrep.algorithms",
+    "fedrep": "linrep.algorithms",
+    "fedsgd": "linrep.algorithms",
+    "fit_heads": "linrep.algorithms",
+    "local_only": "linrep.algorithms",
+    "moments_start": "linrep.algorithms",
+    "projected_gradient_start": "linrep.algorithms",
+    "random_start": "linrep.algorithms",
+    "run_rounds": "linrep.algorithms",
+    "run_trials": "linrep.algorithms",
+}
+_MODULES = ("algorithms", "experiment", "kernels", "plotting", "problems", "stats", "subspace")
+
+__all__ = [*_HOME, *_MODULES, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name):
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return import_module(f"linrep.{name}")
+    raise AttributeError(f"module 'linrep' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

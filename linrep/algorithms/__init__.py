@@ -1,0 +1,22 @@
+"""Methods and starting points: callables of a problem that return a trace."""
+
+from linrep.algorithms.fedrep import fedrep
+from linrep.algorithms.local import fit_heads, local_only
+from linrep.algorithms.one_model import fedavg, fedsgd
+from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
+from linrep.algorithms.trace import Trace, run_rounds
+from linrep.algorithms.trials import run_trials
+
+__all__ = [
+    "Trace",
+    "fedavg",
+    "fedrep",
+    "fedsgd",
+    "fit_heads",
+    "local_only",
+    "moments_start",
+    "projected_gradient_start",
+    "random_start",
+    "run_rounds",
+    "run_trials",
+]

@@ -1,0 +1,143 @@
+"""What the iterative methods share: reading their arguments and getting under way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep import _validation as check
+from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
+from linrep.problems.clients import ClientData
+from linrep.problems.regression import SharedRepresentation
+
+BATCHES = ("fixed", "fresh", "split")
+STARTS = ("moments", "random", "projected_gradient")
+PROJECTED_GRADIENT_ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A checked problem with its start and its streams; see :func:`prepare`."""
+
+    truth: SharedRepresentation | None
+    data: ClientData | None  # None where every round draws anew
+    m: int | None
+    k: int
+    n: int
+    d: int
+    B: NDArray[np.float64]
+    W: NDArray[np.float64]
+    participants: int
+    floats_up: int
+    floats_down: int
+    start: str
+    data_rng: np.random.Generator
+    participation_rng: np.random.Generator
+
+    def floats(self, rounds, per_client):
+        """Return the cumulated numbers sent up and down, per_client each way and round."""
+        sent = self.participants * per_client * np.arange(rounds + 1, dtype=float)
+        return {"floats_up": self.floats_up + sent, "floats_down": self.floats_down + sent}
+
+
+def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
+    """Check the arguments every iterative method takes, spawn its streams, draw data and start.
+
+    The streams are, in this order: data, participation, start. Two methods given the same seed
+    thus see the same data, participants and starting points.
+    """
+    data_rng, participation_rng, start_rng = np.random.default_rng(rng).spawn(3)
+    truth, data = _read_problem(problem)
+    n, d = problem.n, problem.d
+    k = _read_rank(k, truth, n, d)
+    if data is not None and m is not None:
+        raise ValueError("m must not be given with ClientData, which has its samples already")
+    if truth is None or data is not None:
+        if batches != "fixed":
+            raise ValueError(
+                f"batches must be 'fixed' with ClientData, got {batches!r}; new samples can be "
+                "drawn only from a SharedRepresentation"
+            )
+    elif m is None:
+        raise ValueError("m must be given: the number of samples per client")
+    elif batches != "fixed":
+        m = check.integer("m", m, minimum=1)
+    participants = count_participants(n, participation)
+    if data is None and batches == "fixed":
+        data = truth.draw(m, rng=data_rng)
+    B, W, up, down, name = _read_start(start, truth, data, m, k, n, d, start_rng)
+    return Setup(
+        truth=truth,
+        data=data,
+        m=m,
+        k=k,
+        n=n,
+        d=d,
+        B=B,
+        W=W,
+        participants=participants,
+        floats_up=up,
+        floats_down=down,
+        start=name,
+        data_rng=data_rng,
+        participation_rng=participation_rng,
+    )
+
+
+def count_participants(n, participation):
+    """Return the whole number of clients nearest to participation times n."""
+    participation = check.real("participation", participation, above=0.0)
+    if participation > 1.0:
+        raise ValueError(f"participation must be in (0, 1], got {participation}")
+    participants = int(np.floor(participation * n + 0.5))
+    if participants < 1:
+        raise ValueError(
+            f"participation {participation:g} selects none of {n} clients; "
+            f"it must be at least {0.5 / n:g}"
+        )
+    return participants
+
+
+def _read_problem(problem):
+    if isinstance(problem, SharedRepresentation):
+        return problem, None
+    if isinstance(problem, ClientData):
+        return problem.truth, problem
+    raise TypeError(
+        f"problem must be a SharedRepresentation or ClientData, got {type(problem).__name__}"
+    )
+
+
+def _read_rank(k, truth, n, d):
+    if k is None:
+        if truth is None:
+            raise ValueError("k must be given: the rank of the representation to learn")
+        return truth.k
+    k = check.integer("k", k, minimum=1)
+    if k > min(n, d):
+        raise ValueError(f"k must be at most min(n, d) = {min(n, d)}, got {k}")
+    if truth is not None and k != truth.k:
+        raise ValueError(f"k must equal the truth's rank {truth.k}, got {k}")
+    return k
+
+
+def _read_start(start, truth, data, m, k, n, d, rng):
+    """Return B, W, the floats sent up and down to find them, and the start's name."""
+    if isinstance(start, str):
+        check.choice("start", start, STARTS)
+        if start == "random":
+            return (*random_start(n, d, k, rng), 0, 0, start)
+        sample = data if data is not None else truth.draw(m, rng=rng)
+        if start == "moments":
+            return moments_start(sample, k), np.zeros((n, k)), n * d * (d + 1) // 2, 0, start
+        B, W = projected_gradient_start(sample, k, rounds=PROJECTED_GRADIENT_ROUNDS)
+        sent = PROJECTED_GRADIENT_ROUNDS * n * d
+        return B, W, sent, sent, start
+    B, W = start if isinstance(start, tuple) else (start, None)
+    if isinstance(start, tuple) and len(start) != 2:
+        raise ValueError("start must be a name, a matrix B, or a pair (B, W)")
+    B = check.array("start", B, (d, k)).copy()
+    W = np.zeros((n, k)) if W is None else check.array("start's heads", W, (n, k)).copy()
+    return B, W, 0, 0, "given"

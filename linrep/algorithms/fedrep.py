@@ -1,0 +1,254 @@
+"""FedRep: heads solved or stepped on each client, one descent step on the shared representation."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from linrep import _validation as check
+from linrep.algorithms._setup import BATCHES, Setup, prepare
+from linrep.algorithms.trace import Trace
+from linrep.kernels import designs, rounds as kernel
+from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
+from linrep.problems.regression import DESIGNS, SharedRepresentation
+from linrep.subspace import orthonormalize
+
+NORMALIZATIONS = ("theorem", "published")
+_STOP_REASONS = {
+    kernel.COMPLETED: "rounds",
+    kernel.CONVERGED: "converged",
+    kernel.DIVERGED: "diverged",
+}
+_WORK_PER_CALL = 2e8  # multiplications after which a kernel returns, so that a run can be interrupted
+
+
+def fedrep(
+    problem,
+    *,
+    m=None,
+    k: int | None = None,
+    rounds: int = 100,
+    batches: str | None = None,
+    start="moments",
+    participation: float = 1.0,
+    local_steps: int | None = None,
+    step_size: float | str = "theorem",
+    head_step_size: float | None = None,
+    normalization: str = "theorem",
+    orthonormal: bool = True,
+    tolerance: float | None = None,
+    rng=None,
+) -> Trace:
+    r"""Run FedRep for linear regression.
+
+    Each round, every participating client fits its head w_i on the current representation B, and
+    the server takes one step on the mean of their gradients and orthonormalizes:
+
+    .. math:: B \leftarrow \mathrm{QR}\Big(B - \frac{\eta}{rn} \sum_{i \in I}
+              \frac{1}{m_i} X_i^\top (X_i B w_i - y_i) w_i^\top\Big)
+
+    Parameters
+    ----------
+    problem : SharedRepresentation or ClientData
+        A ground truth to draw from, or samples (your own, or drawn with ``truth.draw``).
+    m : int
+        Samples per client and batch; with a SharedRepresentation only. For ``batches="fixed"``
+        also one number per client.
+    k : int, optional
+        Rank of the representation; the truth's by default, required where there is none.
+    rounds : int, default 100
+        Communication rounds.
+    batches : {"fresh", "fixed", "split"}, optional
+        New samples every round (default with a SharedRepresentation); the same ones every round
+        (default, and the only choice, with ClientData); new ones every round, one batch of m for
+        the head and a second batch of m for the gradient.
+    start : {"moments", "random", "projected_gradient"}, ndarray (d, k), or pair (B, W)
+        Starting representation, and heads for methods that step them. See
+        :mod:`linrep.algorithms.starts`. With fresh or split batches the first and third draw a
+        batch of their own.
+    participation : float, default 1
+        Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
+        the nearest whole number.
+    local_steps : int, optional
+        Gradient steps on the head per round, from where the client left it: 1 is GD-GD, 10 is
+        10GD-GD. By default the head is the exact least-squares solution, of minimum norm where it
+        is not unique.
+    step_size : float or "theorem"
+        Step size :math:`\eta` of the representation. ``"theorem"`` is the largest that the theorem
+        allows, 1/(4 sigma_max^2), see :meth:`SharedRepresentation.sigma_max`; it needs a truth.
+    head_step_size : float, optional
+        Step size of the head steps; by default 1 / lambda_max(B' X_i' X_i B / m_i) for each client
+        and round. Only with `local_steps`.
+    normalization : {"theorem", "published"}
+        ``"theorem"`` averages client gradients; ``"published"`` sums them, as the authors'
+        notebook does, so that the same :math:`\eta` means a step rn times as long.
+    orthonormal : bool, default True
+        Take the QR factorization after each step; the published notebook does not.
+    tolerance : float, optional
+        Stop as ``converged`` once the distance is at most this; needs a truth.
+    rng : optional
+        Anything `numpy.random.default_rng` takes. Data, participation and start have streams of
+        their own: methods given the same seed see the same data and participants.
+
+    Returns
+    -------
+    Trace
+        State ``B`` (d, k) and ``W`` (n, k). The heads are those the clients last fitted, on the
+        representation they were sent.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or does not fit the others.
+
+    Notes
+    -----
+    FedRep, Algorithm 2; GD-GD and 10GD-GD, Section 5.1; conventions of the published notebook,
+    see the documentation on conventions. Cost per round O(rn m d k).
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=100, d=20, k=2, rng=0)
+    >>> trace = lr.fedrep(truth, m=10, rounds=200, rng=1)
+    >>> bool(trace["distance"][-1] < 1e-6)
+    True
+    """
+    began = time.perf_counter()
+    rounds = check.integer("rounds", rounds, minimum=0)
+    if batches is None:
+        batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
+    check.choice("batches", batches, BATCHES)
+    check.choice("normalization", normalization, NORMALIZATIONS)
+    if local_steps is not None:
+        local_steps = check.integer("local_steps", local_steps, minimum=1)
+    if head_step_size is not None:
+        if local_steps is None:
+            raise ValueError("head_step_size needs local_steps: exact heads take no step")
+        head_step_size = check.real("head_step_size", head_step_size, above=0.0)
+    setup = prepare(
+        problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
+    )
+    step_size = _read_step_size(step_size, setup, normalization)
+    if tolerance is not None:
+        tolerance = check.real("tolerance", tolerance, minimum=0.0)
+        if setup.truth is None:
+            raise ValueError("tolerance needs a known truth to measure the distance to")
+    if orthonormal:
+        setup.B[:] = orthonormalize(setup.B)
+    B, W, metrics, status = _run(
+        setup,
+        rounds=rounds,
+        split=batches == "split",
+        step_size=step_size,
+        averaged=normalization == "theorem",
+        local_steps=kernel.EXACT if local_steps is None else local_steps,
+        head_step_size=0.0 if head_step_size is None else head_step_size,
+        orthonormal=bool(orthonormal),
+        tolerance=-1.0 if tolerance is None else tolerance,
+    )
+    return Trace(
+        algorithm=_name(local_steps),
+        metrics=metrics | setup.floats(len(metrics["loss"]) - 1, setup.d * setup.k),
+        state={"B": B, "W": W},
+        settings={
+            "problem": repr(problem),
+            "m": m,
+            "k": setup.k,
+            "rounds": rounds,
+            "batches": batches,
+            "start": setup.start,
+            "participation": participation,
+            "participants": setup.participants,
+            "local_steps": local_steps,
+            "step_size": step_size,
+            "head_step_size": head_step_size,
+            "normalization": normalization,
+            "orthonormal": orthonormal,
+            "tolerance": tolerance,
+        },
+        stop_reason=_STOP_REASONS[status],
+        wall_time=time.perf_counter() - began,
+    )
+
+
+def _name(local_steps):
+    if local_steps is None:
+        return "FedRep"
+    return "GD-GD" if local_steps == 1 else f"{local_steps}GD-GD"
+
+
+def _read_step_size(step_size, setup: Setup, normalization):
+    if isinstance(step_size, str):
+        check.choice("step_size", step_size, ("theorem",))
+        if setup.truth is None:
+            raise ValueError("step_size='theorem' needs a known truth; give a number instead")
+        step_size = 0.25 / setup.truth.sigma_max(setup.participants) ** 2
+        return step_size / setup.participants if normalization == "published" else step_size
+    return check.real("step_size", step_size, above=0.0)
+
+
+def _run(setup: Setup, *, rounds, split, tolerance, **options):
+    """Drive the kernels in calls of bounded length; return B, W, metrics and the final status."""
+    truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
+    if truth is None:
+        truthT, heads, moment = np.empty((0, d)), np.empty((0, k)), np.empty((0, 0))
+    else:
+        truthT, heads = np.ascontiguousarray(truth.B.T), truth.W
+        moment = heads.T @ heads / n
+    largest = setup.m if setup.data is None else int(setup.data.m.max())
+    work = workspace(k, d, largest, setup.participants)
+    BT, W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
+    table = np.full((rounds + 1, 4), np.nan)
+    if truth is not None:
+        *_, candidateT, ET, C, D, _ = work
+        kernel.measure(
+            BT, W, truthT, heads, moment, options["orthonormal"], candidateT, ET, C, D, work[1],
+            table[0],
+        )  # fmt: skip
+    settings = (
+        options["step_size"],
+        options["averaged"],
+        options["local_steps"],
+        options["head_step_size"],
+        options["orthonormal"],
+        truthT,
+        heads,
+        moment,
+        tolerance,
+    )
+    if setup.data is None:
+        batch = np.empty((setup.m, d)), np.empty(setup.m), np.empty(d)
+        design = DESIGNS[truth.design], truth.degrees_of_freedom, truth.noise, split
+    per_call = max(1, int(_WORK_PER_CALL / (setup.participants * largest * d * k)))
+    order = np.arange(n)
+    done, status = 0, kernel.COMPLETED
+    if truth is not None and table[0, kernel.DISTANCE] <= tolerance:
+        status = kernel.CONVERGED
+    while done < rounds and status == kernel.COMPLETED:
+        schedule = np.empty((min(per_call, rounds - done), setup.participants), dtype=np.int64)
+        designs.draw_participants(setup.participation_rng, order, schedule)
+        rows = table[done : done + len(schedule) + 1]
+        if setup.data is None:
+            completed, status = run_fresh(
+                setup.data_rng, *design, *batch, schedule, BT, W, *settings, rows, work
+            )
+        else:
+            completed, status = run_fixed(
+                setup.data.X, setup.data.y, setup.data.offsets, schedule, BT, W, *settings, rows,
+                work,
+            )  # fmt: skip
+        done += completed
+    table = table[: done + 1]
+    metrics = {"loss": table[:, kernel.LOSS].copy()}
+    if truth is not None:
+        metrics = {
+            "distance": table[:, kernel.DISTANCE].copy(),
+            **metrics,
+            "head_error": table[:, kernel.HEAD_ERROR].copy(),
+            "population_risk": table[:, kernel.POPULATION_RISK].copy(),
+        }
+    return BT.T.copy(), W, metrics, status
+
+

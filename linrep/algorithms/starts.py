@@ -1,0 +1,122 @@
+"""Starting points: method of moments, random, projected gradient on the unfactorized objective."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from linrep import _validation as check
+from linrep.problems.clients import ClientData
+from linrep.subspace import random_frame
+
+__all__ = ["moments_start", "projected_gradient_start", "random_start"]
+
+
+def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
+    r"""Return the top-k eigenvectors of the clients' mean second moment of labels and covariates.
+
+    .. math:: \frac1n \sum_i Z_i, \qquad
+              Z_i = \frac1{m_i} \sum_j (y_i^j)^2\, x_i^j (x_i^j)^\top
+
+    Parameters
+    ----------
+    data : ClientData
+        Samples of n clients.
+    k : int
+        Rank wanted, 1 <= k <= min(n, d).
+
+    Returns
+    -------
+    ndarray, shape (d, k)
+        Frame, largest eigenvalue first.
+
+    Notes
+    -----
+    FedRep, Algorithm 2 (initialization) and Theorem 2.
+    """
+    k = _rank(data, k)
+    weights = data.y**2 / np.repeat(data.m * data.n, data.m)
+    second_moment = (data.X * weights[:, None]).T @ data.X
+    _, vectors = eigh(second_moment, subset_by_index=[data.d - k, data.d - 1])
+    return np.ascontiguousarray(vectors[:, ::-1])
+
+
+def random_start(n: int, d: int, k: int, rng=None):
+    """Return a Haar frame (d, k) and standard normal heads (n, k).
+
+    Parameters
+    ----------
+    n, d, k : int
+        Clients, ambient dimension, rank.
+    rng : optional
+        Anything `numpy.random.default_rng` takes.
+
+    Returns
+    -------
+    B : ndarray, shape (d, k)
+    W : ndarray, shape (n, k)
+    """
+    rng = np.random.default_rng(rng)
+    return random_frame(d, k, rng), rng.standard_normal((n, k))
+
+
+def projected_gradient_start(
+    data: ClientData, k: int, *, rounds: int = 10, step_size: float | None = None
+):
+    r"""Return the factors of a few rounds of projected gradient descent on the matrix of models.
+
+    Starting from Theta = 0 in R^{n x d}, whose row i is client i's regression vector, each round
+    takes a gradient step on :math:`\sum_i \frac1{2m_i}\|y_i - X_i\theta_i\|^2` and projects on the
+    matrices of rank k by a truncated singular value decomposition.
+
+    Parameters
+    ----------
+    data : ClientData
+        Samples of n clients.
+    k : int
+        Rank, 1 <= k <= min(n, d).
+    rounds : int, default 10
+        At least 1.
+    step_size : float, optional
+        By default 1 / max_i lambda_max(X_i' X_i / m_i), with which the objective never increases.
+
+    Returns
+    -------
+    B : ndarray, shape (d, k)
+        Right singular vectors of the last Theta.
+    W : ndarray, shape (n, k)
+        Left singular vectors times singular values, so that Theta = W B'.
+
+    Raises
+    ------
+    ValueError
+        If the iterates stop being finite, or an argument is out of range.
+
+    Notes
+    -----
+    FedRep, Appendix A.1, after Tu et al. (2016), Algorithm 1.
+    """
+    k = _rank(data, k)
+    rounds = check.integer("rounds", rounds, minimum=1)
+    blocks = [data.client(i) for i in range(data.n)]
+    if step_size is None:
+        smoothness = max(np.linalg.norm(X, 2) ** 2 / len(y) for X, y in blocks)
+        step_size = 1.0 / smoothness if smoothness > 0.0 else 0.0
+    else:
+        step_size = check.real("step_size", step_size, above=0.0)
+    left, right = np.zeros((data.n, k)), np.zeros((k, data.d))
+    for _ in range(rounds):
+        theta = left @ right
+        for i, (X, y) in enumerate(blocks):
+            theta[i] -= step_size / len(y) * ((X @ theta[i] - y) @ X)
+        if not np.isfinite(theta).all():
+            raise ValueError(f"step_size {step_size:g} makes projected gradient descent diverge")
+        U, singular_values, VT = np.linalg.svd(theta, full_matrices=False)
+        left, right = U[:, :k] * singular_values[:k], VT[:k]
+    return np.ascontiguousarray(right.T), left
+
+
+def _rank(data, k):
+    k = check.integer("k", k, minimum=1)
+    if k > min(data.n, data.d):
+        raise ValueError(f"k must be at most min(n, d) = {min(data.n, data.d)}, got {k}")
+    return k

@@ -1,0 +1,221 @@
+"""What a run leaves behind, and the loop for algorithms that do not bring their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep import _validation as check
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from linrep.stats import ContractionRate
+
+#: Metrics that a plot shows on a logarithmic axis, with the axis label.
+LABELS = {
+    "distance": "principal-angle distance",
+    "loss": "training loss",
+    "head_error": "head error",
+    "population_risk": "population risk",
+    "floats_up": "floats sent to the server",
+    "floats_down": "floats sent to the clients",
+}
+
+
+@dataclass(eq=False)
+class Trace:
+    """Metrics per round, final state and settings of one run.
+
+    ``trace["distance"]`` is the array of a metric; row 0 belongs to the start, row t to the state
+    after t rounds.
+
+    Attributes
+    ----------
+    algorithm : str
+        Name of the method.
+    metrics : dict of str to ndarray, shape (rounds + 1,)
+        - ``distance``: principal-angle distance of B to B* (not squared);
+        - ``loss``: mean of (1/2m)||y_i - X_i B w_i||^2 over the clients of the round, after their
+          heads and before the representation moved; NaN in row 0;
+        - ``head_error``: root mean square over all clients of ||B w_i - P_B B* w_i*||, what the
+          heads could still gain on this representation;
+        - ``population_risk``: (1/2n) sum_i ||B w_i - B* w_i*||^2, the excess risk for covariates
+          of covariance I;
+        - ``floats_up``, ``floats_down``: numbers sent to the server and to the clients so far, by
+          all clients together, the start included.
+
+        The first, third and fourth need a known truth.
+    state : dict of str to ndarray
+        Final ``B`` (d, k) and ``W`` (n, k), or what the method has instead.
+    settings : dict
+        Everything the run depended on but the data and the random numbers.
+    stop_reason : {"rounds", "converged", "diverged"}
+        Budget used up; tolerance reached; numbers no longer finite or B no longer of full rank,
+        the metrics and the state being those of the last round that was.
+    wall_time : float
+        Seconds.
+    """
+
+    algorithm: str
+    metrics: dict[str, NDArray[np.float64]]
+    state: dict[str, NDArray[np.float64]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    stop_reason: str = "rounds"
+    wall_time: float = float("nan")
+
+    def __getitem__(self, metric: str) -> NDArray[np.float64]:
+        try:
+            return self.metrics[metric]
+        except KeyError:
+            known = ", ".join(map(repr, self.metrics))
+            raise KeyError(f"no metric {metric!r} in this trace; it has {known}") from None
+
+    def __contains__(self, metric: object) -> bool:
+        return metric in self.metrics
+
+    def __iter__(self):
+        return iter(self.metrics)
+
+    def keys(self):
+        """Return the names of the metrics."""
+        return self.metrics.keys()
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds completed."""
+        return len(next(iter(self.metrics.values()))) - 1
+
+    @property
+    def step_size(self) -> float:
+        """Step size of the representation, in the theorem's normalization."""
+        return self.settings["step_size"]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the metrics as a DataFrame, one row per round, indexed by ``round``."""
+        import pandas as pd
+
+        index = pd.RangeIndex(self.rounds + 1, name="round")
+        return pd.DataFrame(self.metrics, index=index)
+
+    def rate(self, metric: str = "distance", *, confidence: float = 0.95) -> ContractionRate:
+        """Return the contraction of a metric per round, its interval, and the plateau.
+
+        See Also
+        --------
+        linrep.stats.contraction_rate
+        """
+        from linrep.stats import contraction_rate
+
+        values = self[metric]
+        return contraction_rate(values[np.isfinite(values)], confidence=confidence)
+
+    def plot(self, metric: str = "distance", *, ax=None, **line):
+        """Draw a metric against rounds on a logarithmic axis; return the matplotlib axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots()
+        line.setdefault("label", self.algorithm)
+        ax.plot(np.arange(self.rounds + 1), self[metric], **line)
+        ax.set(xlabel="round", ylabel=LABELS.get(metric, metric), yscale="log")
+        ax.legend()
+        return ax
+
+    def _summary(self):
+        last = {name: values[-1] for name, values in self.metrics.items()}
+        return {
+            "rounds": f"{self.rounds} ({self.stop_reason})",
+            **{LABELS.get(name, name): f"{value:.6g}" for name, value in last.items()},
+            "wall time": f"{self.wall_time:.3g} s",
+        }
+
+    def __repr__(self):
+        lines = "".join(f"\n  {name}: {value}" for name, value in self._summary().items())
+        return f"Trace of {self.algorithm}{lines}"
+
+    def _repr_html_(self):
+        from html import escape
+
+        def table(items):
+            return "".join(
+                f"<tr><th style='text-align:left'>{escape(str(name))}</th>"
+                f"<td style='text-align:left'>{escape(str(value))}</td></tr>"
+                for name, value in items
+            )
+
+        return (
+            f"<strong>{escape(self.algorithm)}</strong>"
+            f"<table>{table(self._summary().items())}</table>"
+            f"<details><summary>settings</summary>"
+            f"<table>{table(self.settings.items())}</table></details>"
+        )
+
+
+def run_rounds(
+    step: Callable[[Any, int], Any],
+    state: Any,
+    *,
+    rounds: int,
+    measure: Callable[[Any], Mapping[str, float]],
+    algorithm: str = "custom",
+    settings: Mapping[str, Any] | None = None,
+    stop: Callable[[Mapping[str, float]], bool] | None = None,
+    final: Callable[[Any], Mapping[str, NDArray[np.float64]]] = lambda state: dict(state),
+) -> Trace:
+    """Run an algorithm given as one step, and record it.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(state, t) -> state`` for round t = 1, 2, …; it must not change the state it is given.
+    state : object
+        The start.
+    rounds : int
+        Number of rounds, at least 0.
+    measure : callable
+        ``measure(state) -> mapping of metric names to floats``, the same names every time; called
+        on the start and after each round.
+    algorithm : str
+        Name for plots and tables.
+    settings : mapping, optional
+        What to note in the trace.
+    stop : callable, optional
+        ``stop(metrics) -> bool``: converged.
+    final : callable, optional
+        Turns the last state into the trace's ``state``; a mapping by default.
+
+    Returns
+    -------
+    Trace
+        A round after which a metric is not finite ends the run as ``diverged``, without that round.
+    """
+    rounds = check.integer("rounds", rounds, minimum=0)
+    began = time.perf_counter()
+    rows = [dict(measure(state))]
+    reason = "rounds"
+    for t in range(1, rounds + 1):
+        following = step(state, t)
+        row = dict(measure(following))
+        if not all(np.isfinite(value) for value in row.values()):
+            reason = "diverged"
+            break
+        state = following
+        rows.append(row)
+        if stop is not None and stop(row):
+            reason = "converged"
+            break
+    metrics = {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
+    return Trace(
+        algorithm=algorithm,
+        metrics=metrics,
+        state=dict(final(state)),
+        settings=dict(settings or {}),
+        stop_reason=reason,
+        wall_time=time.perf_counter() - began,
+    )

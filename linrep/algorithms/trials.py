@@ -1,0 +1,59 @@
+"""Independent repetitions of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from linrep import _validation as check
+
+
+def run_trials(
+    algorithm: Callable[..., Any],
+    problem,
+    *,
+    trials: int,
+    workers: int = 1,
+    rng=None,
+    **settings,
+) -> list:
+    """Run an algorithm several times with independent randomness.
+
+    Parameters
+    ----------
+    algorithm : callable
+        ``algorithm(problem, *, rng, **settings)``: one of this package, or your own.
+    problem : SharedRepresentation, ClientData, or callable
+        The same for all trials; or ``problem(rng)``, called once per trial to draw a new one.
+    trials : int
+        Number of repetitions, at least 1.
+    workers : int, default 1
+        Threads. The kernels release the interpreter's lock; the numbers do not depend on this.
+    rng : optional
+        Anything `numpy.random.default_rng` takes. Every trial has its own streams for the problem
+        and for the run, so that another algorithm with the same `rng` meets the same problems and
+        data.
+    **settings
+        Passed to the algorithm.
+
+    Returns
+    -------
+    list
+        What the algorithm returned, trial by trial.
+    """
+    trials = check.integer("trials", trials, minimum=1)
+    workers = check.integer("workers", workers, minimum=1)
+    streams = [generator.spawn(2) for generator in np.random.default_rng(rng).spawn(trials)]
+
+    def one(stream):
+        problem_rng, run_rng = stream
+        instance = problem(problem_rng) if callable(problem) else problem
+        return algorithm(instance, rng=run_rng, **settings)
+
+    if workers == 1:
+        return [one(stream) for stream in streams]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, streams))

@@ -1,0 +1,1 @@
+"""Numba functions on arrays: no objects, results written into the caller's arrays, GIL released."""

@@ -1,0 +1,245 @@
+"""FedRep's trajectories: many rounds in one call, on stored data or on batches drawn as they are used.
+
+Both kernels change B and W in place, fill one row of metrics a round (row 0 belongs to the start and is
+the caller's), and return the number of rounds completed and how the run ended.
+"""
+
+import numpy as np
+
+from linrep.kernels._jit import kernel
+from linrep.kernels.designs import draw_covariates, draw_labels
+from linrep.kernels.rounds import (
+    COMPLETED,
+    CONVERGED,
+    DISTANCE,
+    DIVERGED,
+    EXACT,
+    LOSS,
+    add_gradient,
+    fit_head,
+    measure,
+    move_representation,
+    project,
+)
+
+
+def workspace(k, d, m, participants):
+    """Return the scratch arrays that the kernels below pass around; m is the largest batch."""
+    return (
+        np.empty((k, m)),  # Z
+        np.empty((k, k)),  # G
+        np.empty(2 * k),  # v
+        np.empty(m),  # residual
+        np.empty(d),  # g
+        np.empty((k, d)),  # gradientT
+        np.empty((k, d)),  # candidateT
+        np.empty((k, d)),  # ET
+        np.empty((k, k)),  # C
+        np.empty((k, k)),  # D
+        np.empty((participants, k)),  # previous heads, put back if the round fails
+    )
+
+
+@kernel
+def fit_heads(X, y, offsets, BT, W, work):
+    """Solve for every client's head on a frozen representation; W (n, k) is written."""
+    Z, G, v = work[0], work[1], work[2]
+    for i in range(offsets.shape[0] - 1):
+        Xi, yi = X[offsets[i] : offsets[i + 1]], y[offsets[i] : offsets[i + 1]]
+        fit_head(Xi, yi, BT, W[i], EXACT, 0.0, Z, G, v)
+
+
+@kernel
+def finish_round(
+    BT, W, loss, step_size, orthonormal, truthT, truth_heads, moment, tolerance, row, work
+):
+    """Take the server's step and record the round; return how the run stands."""
+    _, G, _, _, _, gradientT, candidateT, ET, C, D, _ = work
+    row[LOSS] = loss
+    if not np.isfinite(loss) or not move_representation(
+        BT, gradientT, step_size, orthonormal, candidateT
+    ):
+        return DIVERGED
+    if truthT.shape[0] > 0:
+        measure(BT, W, truthT, truth_heads, moment, orthonormal, candidateT, ET, C, D, G, row)
+        if row[DISTANCE] <= tolerance:
+            return CONVERGED
+    return COMPLETED
+
+
+@kernel
+def run_fixed(
+    X,
+    y,
+    offsets,
+    schedule,
+    BT,
+    W,
+    step_size,
+    averaged,
+    local_steps,
+    head_step_size,
+    orthonormal,
+    truthT,
+    truth_heads,
+    moment,
+    tolerance,
+    metrics,
+    work,
+):
+    """Run one round per row of schedule on stored data; client i owns rows offsets[i]:offsets[i+1]."""
+    Z, G, v, residual, g, gradientT, _, _, _, _, previous = work
+    rounds, participants = schedule.shape
+    for t in range(rounds):
+        gradientT[:] = 0.0
+        loss = 0.0
+        weight = 1.0 / participants if averaged else 1.0
+        for place in range(participants):
+            i = schedule[t, place]
+            Xi, yi, w = X[offsets[i] : offsets[i + 1]], y[offsets[i] : offsets[i + 1]], W[i]
+            previous[place] = w
+            fit_head(Xi, yi, BT, w, local_steps, head_step_size, Z, G, v)
+            loss += add_gradient(Xi, yi, w, weight, Z, residual, g, gradientT)
+        status = finish_round(
+            BT,
+            W,
+            loss / participants,
+            step_size,
+            orthonormal,
+            truthT,
+            truth_heads,
+            moment,
+            tolerance,
+            metrics[t + 1],
+            work,
+        )
+        if status == DIVERGED:
+            for place in range(participants):
+                W[schedule[t, place]] = previous[place]
+            return t, DIVERGED
+        if status == CONVERGED:
+            return t + 1, CONVERGED
+    return rounds, COMPLETED
+
+
+@kernel
+def run_fixed_trials(
+    X,
+    y,
+    offsets,
+    schedule,
+    BT,
+    W,
+    step_size,
+    averaged,
+    local_steps,
+    head_step_size,
+    orthonormal,
+    truthT,
+    truth_heads,
+    moment,
+    tolerance,
+    metrics,
+    work,
+    completed,
+    status,
+):
+    """Run independent trials one after the other: every array has a leading axis of trials.
+
+    Shared by all: offsets, the settings and the workspace. Threads take disjoint slices of the
+    leading axis, each with a workspace of its own.
+    """
+    for trial in range(X.shape[0]):
+        completed[trial], status[trial] = run_fixed(
+            X[trial],
+            y[trial],
+            offsets,
+            schedule[trial],
+            BT[trial],
+            W[trial],
+            step_size,
+            averaged,
+            local_steps,
+            head_step_size,
+            orthonormal,
+            truthT[trial],
+            truth_heads[trial],
+            moment[trial],
+            tolerance,
+            metrics[trial],
+            work,
+        )
+
+
+@kernel
+def run_fresh(
+    rng,
+    design,
+    degrees_of_freedom,
+    noise,
+    split,
+    X,
+    y,
+    theta,
+    schedule,
+    BT,
+    W,
+    step_size,
+    averaged,
+    local_steps,
+    head_step_size,
+    orthonormal,
+    truthT,
+    truth_heads,
+    moment,
+    tolerance,
+    metrics,
+    work,
+):
+    """Run one round per row of schedule, each participant drawing new samples into X (m, d).
+
+    With split, the head sees one batch and the gradient another, drawn after it.
+    """
+    Z, G, v, residual, g, gradientT, _, _, _, _, previous = work
+    rounds, participants = schedule.shape
+    for t in range(rounds):
+        gradientT[:] = 0.0
+        loss = 0.0
+        weight = 1.0 / participants if averaged else 1.0
+        for place in range(participants):
+            i = schedule[t, place]
+            w = W[i]
+            for column in range(theta.shape[0]):
+                theta[column] = 0.0
+            for a in range(truthT.shape[0]):
+                for column in range(theta.shape[0]):
+                    theta[column] += truthT[a, column] * truth_heads[i, a]
+            draw_covariates(rng, design, degrees_of_freedom, X)
+            draw_labels(rng, X, theta, noise, y)
+            previous[place] = w
+            fit_head(X, y, BT, w, local_steps, head_step_size, Z, G, v)
+            if split:
+                draw_covariates(rng, design, degrees_of_freedom, X)
+                draw_labels(rng, X, theta, noise, y)
+                project(X, BT, Z)
+            loss += add_gradient(X, y, w, weight, Z, residual, g, gradientT)
+        status = finish_round(
+            BT,
+            W,
+            loss / participants,
+            step_size,
+            orthonormal,
+            truthT,
+            truth_heads,
+            moment,
+            tolerance,
+            metrics[t + 1],
+            work,
+        )
+        if status == DIVERGED:
+            for place in range(participants):
+                W[schedule[t, place]] = previous[place]
+            return t, DIVERGED
+        if status == CONVERGED:
+            return t + 1, CONVERGED
+    return rounds, COMPLETED

@@ -1,0 +1,178 @@
+"""Small dense linear algebra for the kernels: frames are stored transposed, one row per column of B."""
+
+import numpy as np
+
+from linrep.kernels._jit import kernel
+
+# A Cholesky pivot below this share of its diagonal entry means a condition number above 1e3 for the
+# factor, 1e6 for the normal equations: from there on the singular value decomposition takes over.
+_SMALLEST_PIVOT = 1e-6
+_SWEEPS = 60
+
+
+@kernel
+def dot(x, y):
+    """Return the inner product of two vectors."""
+    total = 0.0
+    for index in range(x.shape[0]):
+        total += x[index] * y[index]
+    return total
+
+
+@kernel
+def solve_normal_equations(G, b, size):
+    """Solve the leading size x size system G v = b in place, G symmetric positive definite.
+
+    v replaces b, the Cholesky factor the lower triangle of G. Returns False, with G and b spoilt, where G is too badly conditioned to be trusted (also when it
+    is singular or not finite).
+    """
+    for row in range(size):
+        for column in range(row):
+            entry = G[row, column]
+            for inner in range(column):
+                entry -= G[row, inner] * G[column, inner]
+            G[row, column] = entry / G[column, column]
+        pivot = G[row, row]
+        for inner in range(row):
+            pivot -= G[row, inner] * G[row, inner]
+        if not pivot > _SMALLEST_PIVOT * G[row, row]:
+            return False
+        G[row, row] = np.sqrt(pivot)
+    for row in range(size):
+        entry = b[row]
+        for inner in range(row):
+            entry -= G[row, inner] * b[inner]
+        b[row] = entry / G[row, row]
+    for row in range(size - 1, -1, -1):
+        entry = b[row]
+        for inner in range(row + 1, size):
+            entry -= G[inner, row] * b[inner]
+        b[row] = entry / G[row, row]
+    return True
+
+
+@kernel
+def largest_eigenvalue(G):
+    """Return the largest eigenvalue of a symmetric matrix, which is overwritten (cyclic Jacobi)."""
+    size = G.shape[0]
+    for _ in range(_SWEEPS):
+        off, scale = 0.0, 0.0
+        for row in range(size):
+            scale += G[row, row] * G[row, row]
+            for column in range(row):
+                off += G[row, column] * G[row, column]
+        if not off > 1e-33 * scale:
+            break
+        for p in range(size):
+            for q in range(p + 1, size):
+                if G[p, q] == 0.0:
+                    continue
+                theta = (G[q, q] - G[p, p]) / (2.0 * G[p, q])
+                tangent = 1.0 / (abs(theta) + np.sqrt(theta * theta + 1.0))
+                if theta < 0.0:
+                    tangent = -tangent
+                cosine = 1.0 / np.sqrt(tangent * tangent + 1.0)
+                sine = tangent * cosine
+                for index in range(size):
+                    left, right = G[p, index], G[q, index]
+                    G[p, index] = cosine * left - sine * right
+                    G[q, index] = sine * left + cosine * right
+                for index in range(size):
+                    left, right = G[index, p], G[index, q]
+                    G[index, p] = cosine * left - sine * right
+                    G[index, q] = sine * left + cosine * right
+                G[p, q] = 0.0
+                G[q, p] = 0.0
+    largest = G[0, 0]
+    for row in range(1, size):
+        largest = max(largest, G[row, row])
+    return largest
+
+
+@kernel
+def orthonormalize(BT):
+    """Replace the rows of BT by an orthonormal basis: the Q of QR with a positive diagonal of R.
+
+    Gram-Schmidt, a row done again where most of it cancelled, which keeps orthogonality at rounding
+    level whatever the conditioning. Returns the smallest share of a row that the rows before it do not explain: 0 (or
+    NaN) says that the rows are linearly dependent (or not finite), and BT is then useless.
+    """
+    smallest = 1.0
+    for row in range(BT.shape[0]):
+        before = np.sqrt(dot(BT[row], BT[row]))
+        if not (before > 0.0 and before < np.inf):
+            return before if before != before else 0.0
+        after = before
+        for _ in range(2):
+            length = after
+            for other in range(row):
+                overlap = dot(BT[other], BT[row])
+                for column in range(BT.shape[1]):
+                    BT[row, column] -= overlap * BT[other, column]
+            after = np.sqrt(dot(BT[row], BT[row]))
+            if after > 0.7 * length:
+                break
+        smallest = min(smallest, after / before)
+        if not after > 0.0:
+            return 0.0
+        for column in range(BT.shape[1]):
+            BT[row, column] /= after
+    return smallest
+
+
+@kernel
+def gram(ET, G):
+    """Write the inner products of the rows of ET into the symmetric matrix G."""
+    for row in range(ET.shape[0]):
+        for column in range(row + 1):
+            G[row, column] = dot(ET[row], ET[column])
+            G[column, row] = G[row, column]
+
+
+@kernel
+def remove_span(QT, ET):
+    """Subtract from the rows of ET their projections on the orthonormal rows of QT."""
+    for row in range(ET.shape[0]):
+        for other in range(QT.shape[0]):
+            overlap = dot(QT[other], ET[row])
+            for column in range(ET.shape[1]):
+                ET[row, column] -= overlap * QT[other, column]
+
+
+@kernel
+def outside_gram(QT, ET, G):
+    """Reduce ET to its part outside the span of QT and write that part's Gram matrix into G.
+
+    Where the part is tiny, a second pass removes what rounding left of QT in it.
+    """
+    remove_span(QT, ET)
+    gram(ET, G)
+    largest = 0.0
+    for row in range(ET.shape[0]):
+        largest = max(largest, G[row, row])
+    if largest < 1e-12:
+        remove_span(QT, ET)
+        gram(ET, G)
+
+
+@kernel
+def orthonormalize_if_needed(BT, G):
+    """Orthonormalize BT unless its Gram matrix is the identity to 1e-14; see orthonormalize."""
+    gram(BT, G)
+    for row in range(BT.shape[0]):
+        for column in range(row + 1):
+            if not abs(G[row, column] - (row == column)) < 1e-14:
+                return orthonormalize(BT)
+    return 1.0
+
+
+@kernel
+def distance_between(BT1, BT2, G):
+    """Return the sine of the largest angle between two spans, and how independent their rows are.
+
+    Both arrays are overwritten. The sine comes from the part of one basis outside the other's span,
+    never from a cosine, which keeps small angles accurate.
+    """
+    first, second = orthonormalize_if_needed(BT1, G), orthonormalize_if_needed(BT2, G)
+    outside_gram(BT1, BT2, G)
+    return min(1.0, np.sqrt(largest_eigenvalue(G))), first, second

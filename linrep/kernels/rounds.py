@@ -1,0 +1,232 @@
+"""One client's round, in one pass while its data are in cache, and what a server does with it.
+
+Conventions: X is (m, d) with a client's samples as rows; BT is the representation transposed,
+(k, d), so that its columns lie contiguously; Z = (X B)^T is (k, m). Nothing here allocates, except the
+singular value decomposition that takes over from badly conditioned normal equations.
+"""
+
+import numpy as np
+
+from linrep.kernels._jit import kernel
+from linrep.kernels.linalg import (
+    dot,
+    largest_eigenvalue,
+    orthonormalize,
+    outside_gram,
+    solve_normal_equations,
+)
+
+EXACT = 0  # local_steps of a head that is solved for instead of stepped
+DISTANCE, LOSS, HEAD_ERROR, POPULATION_RISK = range(4)  # columns of recorded metrics
+COMPLETED, CONVERGED, DIVERGED = range(3)  # how a trajectory ended
+
+
+@kernel
+def project(X, BT, Z):
+    """Write (X B)^T into the first m columns of Z, four samples by two directions at a time."""
+    m, d = X.shape
+    k = BT.shape[0]
+    whole_samples, whole_directions = m - m % 4, k - k % 2
+    for j in range(0, whole_samples, 4):
+        for a in range(0, whole_directions, 2):
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+            for column in range(d):
+                b, c = BT[a, column], BT[a + 1, column]
+                s0 += X[j, column] * b
+                s1 += X[j + 1, column] * b
+                s2 += X[j + 2, column] * b
+                s3 += X[j + 3, column] * b
+                t0 += X[j, column] * c
+                t1 += X[j + 1, column] * c
+                t2 += X[j + 2, column] * c
+                t3 += X[j + 3, column] * c
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = s0, s1, s2, s3
+            Z[a + 1, j], Z[a + 1, j + 1], Z[a + 1, j + 2], Z[a + 1, j + 3] = t0, t1, t2, t3
+        for a in range(whole_directions, k):
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            for column in range(d):
+                b = BT[a, column]
+                s0 += X[j, column] * b
+                s1 += X[j + 1, column] * b
+                s2 += X[j + 2, column] * b
+                s3 += X[j + 3, column] * b
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = s0, s1, s2, s3
+    for j in range(whole_samples, m):
+        for a in range(k):
+            Z[a, j] = dot(X[j], BT[a])
+
+
+@kernel
+def back_project(X, residual, g):
+    """Write X^T residual into g, four samples at a time."""
+    m, d = X.shape
+    whole = m - m % 4
+    for column in range(d):
+        g[column] = 0.0
+    for j in range(0, whole, 4):
+        r0, r1, r2, r3 = residual[j], residual[j + 1], residual[j + 2], residual[j + 3]
+        for column in range(d):
+            g[column] += (
+                r0 * X[j, column]
+                + r1 * X[j + 1, column]
+                + r2 * X[j + 2, column]
+                + r3 * X[j + 3, column]
+            )
+    for j in range(whole, m):
+        r0 = residual[j]
+        for column in range(d):
+            g[column] += r0 * X[j, column]
+
+
+@kernel
+def exact_head(Z, m, y, w, G, v):
+    """Write the least-squares head into w, of minimum norm where it is not unique.
+
+    Normal equations of the smaller side (k or m); singular value decomposition where they are too
+    badly conditioned. Equals ``numpy.linalg.lstsq(Z[:, :m].T, y)``.
+    """
+    k = Z.shape[0]
+    if m >= k:
+        for a in range(k):
+            za = Z[a][:m]
+            for b in range(a + 1):
+                G[a, b] = dot(za, Z[b][:m])
+            v[a] = dot(za, y)
+        if solve_normal_equations(G, v, k):
+            for a in range(k):
+                w[a] = v[a]
+            return
+    else:
+        for i in range(m):
+            for j in range(i + 1):
+                entry = 0.0
+                for a in range(k):
+                    entry += Z[a, i] * Z[a, j]
+                G[i, j] = entry
+            v[i] = y[i]
+        if solve_normal_equations(G, v, m):
+            for a in range(k):
+                w[a] = dot(Z[a][:m], v[:m])
+            return
+    finite = True
+    for a in range(k):
+        for j in range(m):
+            finite = finite and np.isfinite(Z[a, j])
+    if finite:
+        factor = np.ascontiguousarray(Z[:, :m].T)
+        w[:] = np.linalg.lstsq(factor, np.ascontiguousarray(y), np.finfo(np.float64).eps * max(m, k))[0]
+    else:
+        w[:] = np.nan
+
+
+@kernel
+def scaled_gram(Z, m, G):
+    """Write Z Z^T / m, of the first m columns, into G."""
+    for a in range(Z.shape[0]):
+        for b in range(a + 1):
+            G[a, b] = dot(Z[a][:m], Z[b][:m]) / m
+            G[b, a] = G[a, b]
+
+
+@kernel
+def step_head(Z, m, y, w, local_steps, step_size, G, v):
+    """Move w by gradient steps on (1/2m)||y - Z^T w||^2; step_size <= 0 means 1 / its smoothness."""
+    k = Z.shape[0]
+    target, move = v[:k], v[k : 2 * k]
+    if step_size <= 0.0:
+        scaled_gram(Z, m, G)
+        smoothness = largest_eigenvalue(G)
+        step_size = 1.0 / smoothness if smoothness > 0.0 else 0.0
+    scaled_gram(Z, m, G)
+    for a in range(k):
+        target[a] = dot(Z[a][:m], y) / m
+    for _ in range(local_steps):
+        for a in range(k):
+            move[a] = dot(G[a], w) - target[a]
+        for a in range(k):
+            w[a] -= step_size * move[a]
+
+
+@kernel
+def fit_head(X, y, BT, w, local_steps, head_step_size, Z, G, v):
+    """Project a client's samples, then solve for its head or step it; Z keeps the projection."""
+    project(X, BT, Z)
+    if local_steps == EXACT:
+        exact_head(Z, X.shape[0], y, w, G, v)
+    else:
+        step_head(Z, X.shape[0], y, w, local_steps, head_step_size, G, v)
+
+
+@kernel
+def add_gradient(X, y, w, weight, Z, residual, g, gradientT):
+    """Add weight times the client's gradient of (1/2m)||y - X B w||^2 in B; return that loss.
+
+    Z holds (X B)^T already.
+    """
+    m = X.shape[0]
+    k = w.shape[0]
+    for j in range(m):
+        residual[j] = -y[j]
+    for a in range(k):
+        for j in range(m):
+            residual[j] += w[a] * Z[a, j]
+    loss = dot(residual[:m], residual[:m]) / (2.0 * m)
+    back_project(X, residual, g)
+    for a in range(k):
+        factor = weight * w[a] / m
+        for column in range(g.shape[0]):
+            gradientT[a, column] += factor * g[column]
+    return loss
+
+
+@kernel
+def move_representation(BT, gradientT, step_size, orthonormal, candidateT):
+    """Take the server's step, with its QR factorization if asked; False, BT kept, if that fails."""
+    for a in range(BT.shape[0]):
+        for column in range(BT.shape[1]):
+            candidateT[a, column] = BT[a, column] - step_size * gradientT[a, column]
+            if not np.isfinite(candidateT[a, column]):
+                return False
+    if orthonormal and not orthonormalize(candidateT) > 0.0:
+        return False
+    BT[:] = candidateT
+    return True
+
+
+@kernel
+def measure(BT, W, truthT, truth_heads, moment, orthonormal, QT, ET, C, D, G, row):
+    """Write distance, head error and population risk of (B, W) into a row of metrics.
+
+    moment is truth_heads^T truth_heads / n. The part ET of B* outside span(B) gives the distance
+    and, weighted by moment, what no head can repair of the risk.
+    """
+    n, k = W.shape
+    QT[:] = BT
+    if not orthonormal:
+        orthonormalize(QT)
+    for a in range(k):
+        for b in range(k):
+            C[a, b] = dot(QT[a], BT[b])
+            D[a, b] = dot(QT[a], truthT[b])
+    ET[:] = truthT
+    outside_gram(QT, ET, G)
+    unreachable = 0.0
+    for a in range(k):
+        for b in range(k):
+            unreachable += G[a, b] * moment[a, b]
+    excess = 0.0
+    for i in range(n):
+        for a in range(k):
+            difference = 0.0
+            if orthonormal:
+                difference = W[i, a]
+            else:
+                for b in range(k):
+                    difference += C[a, b] * W[i, b]
+            for b in range(k):
+                difference -= D[a, b] * truth_heads[i, b]
+            excess += difference * difference
+    row[HEAD_ERROR] = np.sqrt(excess / n)
+    row[POPULATION_RISK] = 0.5 * (excess / n + unreachable)
+    row[DISTANCE] = min(1.0, np.sqrt(largest_eigenvalue(G)))

@@ -1,0 +1,165 @@
+"""Clients' samples, equal or ragged, stored in one contiguous block."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+
+if TYPE_CHECKING:
+    from linrep.problems.regression import SharedRepresentation
+
+
+@dataclass(frozen=True, eq=False)
+class ClientData:
+    """Regression samples of n clients.
+
+    Use :meth:`from_arrays` or :meth:`from_list` for your own data;
+    :meth:`SharedRepresentation.draw` makes data with a known truth.
+
+    Attributes
+    ----------
+    X : ndarray, shape (N, d)
+        Covariates of all clients, client by client.
+    y : ndarray, shape (N,)
+        Labels.
+    offsets : ndarray of int, shape (n + 1,)
+        Client i owns rows ``offsets[i]:offsets[i + 1]``, at least one.
+    names : tuple
+        What the caller calls the clients, in the order of their rows; 0 … n - 1 by default.
+    truth : SharedRepresentation or None
+        The ground truth the data were drawn from, where there is one.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    names: tuple[Hashable, ...] = ()
+    truth: SharedRepresentation | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        X = check.array("X", self.X, (None, None))
+        y = check.array("y", self.y, (X.shape[0],))
+        offsets = np.ascontiguousarray(self.offsets, dtype=np.int64)
+        if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or offsets[-1] != X.shape[0]:
+            raise ValueError(f"offsets must run from 0 to {X.shape[0]}, the number of samples")
+        empty = np.flatnonzero(np.diff(offsets) < 1)
+        if empty.size:
+            raise ValueError(f"client {empty[0]} has no sample; every client needs at least one")
+        names = tuple(self.names) or tuple(range(offsets.size - 1))
+        if len(names) != offsets.size - 1:
+            raise ValueError(f"names must have one entry per client, got {len(names)}")
+        for name, value in (("X", X), ("y", y), ("offsets", offsets), ("names", names)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_arrays(cls, X: ArrayLike, y: ArrayLike, client: ArrayLike) -> ClientData:
+        """Group samples by client.
+
+        Parameters
+        ----------
+        X : array_like, shape (N, d)
+            Covariates.
+        y : array_like, shape (N,)
+            Labels.
+        client : array_like, shape (N,)
+            Each sample's client, as integers or strings. Clients are ordered by name, samples of
+            a client keep their order.
+
+        Returns
+        -------
+        ClientData
+
+        Raises
+        ------
+        ValueError
+            If the lengths differ, or a value is missing or not finite.
+        """
+        X = check.array("X", X, (None, None))
+        y = check.array("y", y, (X.shape[0],))
+        client = np.asarray(client)
+        if client.shape != y.shape:
+            raise ValueError(f"client must have shape {y.shape}, got {client.shape}")
+        if client.dtype.kind not in "iuUSb":
+            if client.dtype.kind == "O" and all(isinstance(name, str) for name in client):
+                client = client.astype(str)
+            else:
+                raise TypeError(
+                    "client must hold integers or strings, none missing, "
+                    f"got an array of {client.dtype}"
+                )
+        names, inverse, counts = np.unique(client, return_inverse=True, return_counts=True)
+        order = np.argsort(inverse, kind="stable")
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        return cls(X[order], y[order], offsets, tuple(names.tolist()))
+
+    @classmethod
+    def from_list(
+        cls, samples: Iterable[tuple[ArrayLike, ArrayLike]], names: Sequence[Hashable] = ()
+    ) -> ClientData:
+        """Collect one pair (X_i, y_i) per client.
+
+        Parameters
+        ----------
+        samples : iterable of (array_like (m_i, d), array_like (m_i,))
+            Each client's covariates and labels; d is common, m_i >= 1.
+        names : sequence, optional
+            One name per client.
+
+        Returns
+        -------
+        ClientData
+
+        Raises
+        ------
+        ValueError
+            If there is no client, a client has no sample, or shapes do not fit.
+        """
+        pairs = list(samples)
+        if not pairs:
+            raise ValueError("samples must hold at least one client, got none")
+        blocks, labels, d = [], [], None
+        for i, pair in enumerate(pairs):
+            try:
+                X_i, y_i = pair
+            except (TypeError, ValueError):
+                raise TypeError(f"samples[{i}] must be a pair (X, y)") from None
+            if np.size(y_i) == 0:
+                raise ValueError(f"client {i} has no sample; every client needs at least one")
+            X_i = check.array(f"X of client {i}", X_i, (None, d))
+            d = X_i.shape[1]
+            blocks.append(X_i)
+            labels.append(check.array(f"y of client {i}", y_i, (X_i.shape[0],)))
+        offsets = np.concatenate(([0], np.cumsum([len(y_i) for y_i in labels])))
+        return cls(np.concatenate(blocks), np.concatenate(labels), offsets, tuple(names))
+
+    @property
+    def n(self) -> int:
+        """Number of clients."""
+        return self.offsets.size - 1
+
+    @property
+    def d(self) -> int:
+        """Ambient dimension."""
+        return self.X.shape[1]
+
+    @property
+    def m(self) -> NDArray[np.int64]:
+        """Number of samples of each client, shape (n,)."""
+        return np.diff(self.offsets)
+
+    def client(self, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (X_i, y_i) of the client in place i, as views."""
+        i = check.integer("i", i, minimum=0, maximum=self.n - 1)
+        rows = slice(self.offsets[i], self.offsets[i + 1])
+        return self.X[rows], self.y[rows]
+
+    def __repr__(self):
+        m = self.m
+        samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
+        return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth})"

@@ -1,0 +1,282 @@
+"""Shared-representation regression: y = <B* w_i*, x> + noise, one representation, a head per client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep.kernels import designs
+from linrep.problems.clients import ClientData
+from linrep.subspace import orthonormalize, random_frame
+
+HEADS = ("sphere", "scaled_qr", "unit_rows", "qr")
+DESIGNS = {
+    "gaussian": designs.GAUSSIAN,
+    "rademacher": designs.RADEMACHER,
+    "uniform": designs.UNIFORM,
+    "sphere": designs.SPHERE,
+    "student_t": designs.STUDENT_T,
+}
+_SUBSETS_ENUMERATED = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRepresentation:
+    r"""Ground truth of FedRep's linear setting.
+
+    .. math:: y_i = \langle B^* w_i^*, x\rangle + \sigma \varepsilon
+
+    Parameters
+    ----------
+    B : array_like, shape (d, k)
+        Representation B*, orthonormal columns.
+    W : array_like, shape (n, k)
+        Heads; row i is client i's w_i*.
+    noise : float, default 0
+        Standard deviation sigma of the label noise (not its variance).
+    design : {"gaussian", "rademacher", "uniform", "sphere", "student_t"}
+        Distribution of the covariates, mean 0 and covariance I: normal, signs, uniform on
+        [-sqrt(3), sqrt(3)]^d, uniform on the sphere of radius sqrt(d), and independent Student-t
+        coordinates scaled to unit variance, a control that is not sub-Gaussian.
+    degrees_of_freedom : float, default 5
+        Of the Student-t design; more than 2.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a value is not finite, or B's columns are not orthonormal.
+
+    Notes
+    -----
+    FedRep, Section 4 and Assumptions 1 and 3.
+    """
+
+    B: NDArray[np.float64]
+    W: NDArray[np.float64]
+    noise: float = 0.0
+    design: str = "gaussian"
+    degrees_of_freedom: float = 5.0
+
+    def __post_init__(self):
+        B = check.array("B", self.B, (None, None))
+        d, k = B.shape
+        W = check.array("W", self.W, (None, k))
+        if k > d:
+            raise ValueError(f"B must have at most as many columns as rows, got shape {B.shape}")
+        if np.abs(B.T @ B - np.eye(k)).max() > 1e-8:
+            raise ValueError("B must have orthonormal columns; see linrep.subspace.orthonormalize")
+        check.choice("design", self.design, DESIGNS)
+        for name, value in (
+            ("B", orthonormalize(B)),
+            ("W", W),
+            ("noise", check.real("noise", self.noise, minimum=0.0)),
+            (
+                "degrees_of_freedom",
+                check.real("degrees_of_freedom", self.degrees_of_freedom, above=2.0),
+            ),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        n: int,
+        d: int,
+        k: int,
+        heads: str = "sphere",
+        condition: float | None = None,
+        noise: float = 0.0,
+        design: str = "gaussian",
+        degrees_of_freedom: float = 5.0,
+        rng=None,
+    ) -> SharedRepresentation:
+        r"""Draw a ground truth: B* uniform over subspaces, W* in one of the conventions in use.
+
+        Parameters
+        ----------
+        n, d, k : int
+            Clients, ambient dimension, rank; 1 <= k <= min(n, d).
+        heads : {"sphere", "scaled_qr", "unit_rows", "qr"}
+            - ``"sphere"``: rows uniform on the sphere of radius sqrt(k) (FedRep, Assumption 3);
+            - ``"scaled_qr"``: sqrt(k) times the Q factor of a normal matrix, so that
+              W*'W* = k I (FedRep, Appendix A.1);
+            - ``"unit_rows"``: rows of that Q factor scaled to norm 1 (published notebook,
+              Figure 1);
+            - ``"qr"``: the Q factor itself, W*'W* = I (published notebook, Figure 3).
+        condition : float, optional
+            Prescribed condition number of W*, at least 1: singular values in geometric
+            progression, the Frobenius norm, and for ``"sphere"`` and ``"unit_rows"`` every row
+            norm, as without it. Over subsets of clients the condition number is larger.
+        noise, design, degrees_of_freedom
+            See the class.
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+
+        Returns
+        -------
+        SharedRepresentation
+        """
+        n = check.integer("n", n, minimum=1)
+        d = check.integer("d", d, minimum=1)
+        k = check.integer("k", k, minimum=1)
+        if k > min(n, d):
+            raise ValueError(f"k must be at most min(n, d) = {min(n, d)}, got {k}")
+        check.choice("heads", heads, HEADS)
+        if condition is not None:
+            condition = check.real("condition", condition, minimum=1.0)
+            if k == 1 and condition > 1.0:
+                raise ValueError(f"condition must be 1 when k = 1, got {condition}")
+        rng = np.random.default_rng(rng)
+        B = random_frame(d, k, rng)
+        W = _draw_heads(n, k, heads, condition, rng)
+        return cls(B, W, noise, design, degrees_of_freedom)
+
+    @property
+    def n(self) -> int:
+        """Number of clients."""
+        return self.W.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Ambient dimension."""
+        return self.B.shape[0]
+
+    @property
+    def k(self) -> int:
+        """Rank of the representation."""
+        return self.B.shape[1]
+
+    @property
+    def theta(self) -> NDArray[np.float64]:
+        """The clients' regression vectors as rows, W* B*', shape (n, d)."""
+        return self.W @ self.B.T
+
+    @property
+    def condition(self) -> float:
+        """Condition number of W*, all clients together."""
+        singular_values = np.linalg.svd(self.W, compute_uv=False)
+        smallest = singular_values[-1] if self.n >= self.k else 0.0
+        return float(singular_values[0] / smallest) if smallest > 0.0 else np.inf
+
+    def with_heads(self, W: ArrayLike) -> SharedRepresentation:
+        """Return a truth of the same representation, noise and design for other clients."""
+        return type(self)(self.B, W, self.noise, self.design, self.degrees_of_freedom)
+
+    def sigma_max(self, participants: int | None = None) -> float:
+        r"""Return the largest singular value of W_I*/sqrt(|I|) over client subsets I of one size.
+
+        Parameters
+        ----------
+        participants : int, optional
+            Size rn of the subsets; all clients by default.
+
+        Returns
+        -------
+        float
+            Exact for all clients, or where at most 5000 subsets exist; otherwise an upper bound,
+            the smaller of :math:`\|W^*\|_2/\sqrt{rn}` and the root mean square of the rn largest
+            row norms. A step size computed from it never exceeds the theorem's limit.
+
+        Notes
+        -----
+        FedRep, Theorem 1.
+        """
+        if participants is None:
+            participants = self.n
+        size = check.integer("participants", participants, minimum=1, maximum=self.n)
+        if size < self.n and comb(self.n, size) <= _SUBSETS_ENUMERATED:
+            largest = max(
+                np.linalg.norm(self.W[list(subset)], 2)
+                for subset in combinations(range(self.n), size)
+            )
+            return float(largest / np.sqrt(size))
+        bound = np.linalg.norm(self.W, 2) / np.sqrt(size)
+        row_norms = np.sort(np.einsum("ia,ia->i", self.W, self.W))[-size:]
+        return float(bound if size == self.n else min(bound, np.sqrt(row_norms.mean())))
+
+    def draw(self, m: int | ArrayLike, *, rng=None, clients=None) -> ClientData:
+        """Draw samples for every client, one client after the other.
+
+        Parameters
+        ----------
+        m : int or array_like of int, shape (n,)
+            Samples per client, at least 1: one number for all, or one per client.
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+        clients : array_like of int, optional
+            Draw for these clients only, in this order; the result has them, and its truth their
+            heads.
+
+        Returns
+        -------
+        ClientData
+            With this truth attached.
+        """
+        if clients is not None:
+            return self.with_heads(self.W[np.asarray(clients)]).draw(m, rng=rng)
+        if np.ndim(m) == 0:
+            sizes = np.full(self.n, check.integer("m", m, minimum=1))
+        else:
+            sizes = np.asarray(m)
+            if sizes.shape != (self.n,) or sizes.dtype.kind not in "iu":
+                raise ValueError(f"m must be an integer or {self.n} integers, one per client")
+            if sizes.min() < 1:
+                raise ValueError(f"m must be at least 1 for every client, got {sizes.min()}")
+        rng = np.random.default_rng(rng)
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        X = np.empty((offsets[-1], self.d))
+        y = np.empty(offsets[-1])
+        design = DESIGNS[self.design], self.degrees_of_freedom
+        for theta, start, stop in zip(self.theta, offsets[:-1], offsets[1:], strict=True):
+            designs.draw_covariates(rng, *design, X[start:stop])
+            designs.draw_labels(rng, X[start:stop], theta, self.noise, y[start:stop])
+        return ClientData(X, y, offsets, truth=self)
+
+    def __repr__(self):
+        noise = f", noise={self.noise:g}" if self.noise else ""
+        design = f", design={self.design!r}" if self.design != "gaussian" else ""
+        return f"SharedRepresentation(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
+
+
+def _draw_heads(n, k, heads, condition, rng):
+    if heads == "sphere" and condition is None:
+        W = rng.standard_normal((n, k))
+        return W * (np.sqrt(k) / np.linalg.norm(W, axis=1, keepdims=True))
+    W = random_frame(n, k, rng)
+    if condition is not None:
+        spectrum = np.geomspace(condition, 1.0, k)
+        W = W * (spectrum * np.sqrt(k) / np.linalg.norm(spectrum)) @ random_frame(k, k, rng).T
+    if heads == "qr":
+        return W
+    if heads == "scaled_qr":
+        return np.sqrt(k) * W
+    length = np.sqrt(k) if heads == "sphere" else 1.0
+    if condition is None:
+        return W * (length / np.linalg.norm(W, axis=1, keepdims=True))
+    return length * _equal_rows(W * np.sqrt(n / k))
+
+
+def _equal_rows(W):
+    """Rotate pairs of rows until all have norm 1, which keeps the singular values.
+
+    The mean squared norm must be 1 already. Each rotation mixes a row that is too short with one
+    that is too long and finishes one of them (Bendel and Mickey, 1978).
+    """
+    W = W.copy()
+    for _ in range(W.shape[0] - 1):
+        norms = np.einsum("ia,ia->i", W, W)
+        i, j = norms.argmin(), norms.argmax()
+        short, cross, long = norms[i], W[i] @ W[j], norms[j]
+        if long - short < 1e-15:
+            break
+        tangent = (cross + np.sqrt(cross**2 + (long - 1.0) * (1.0 - short))) / (long - 1.0)
+        cosine = 1.0 / np.hypot(1.0, tangent)
+        sine = cosine * tangent
+        W[i], W[j] = cosine * W[i] - sine * W[j], sine * W[i] + cosine * W[j]
+    return W / np.linalg.norm(W, axis=1, keepdims=True)

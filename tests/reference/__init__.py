@@ -1,0 +1,1 @@
+"""Naive NumPy implementations of the FedRep formulas, used as the tests' reference."""
