@@ -1,0 +1,71 @@
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+# Extras whose declared lowest versions `make floors` tests, next to the core dependencies.
+FLOOR_EXTRAS := experiments test
+
+empty :=
+space := $(empty) $(empty)
+comma := ,
+
+# Expanded when an environment is about to be made: ends make where Python is missing or too old.
+require_python = $(if $(filter ok,$(shell $(PYTHON) -c \
+	'import sys; print("ok" if sys.version_info >= (3, 11) else "old")' 2>/dev/null)),,$(error \
+	linrep needs Python 3.11 or newer, and "$(PYTHON)" is not))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help env reproduce test test-nojit lint format floors bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+env: .venv/.installed ## make .venv with linrep and everything needed to develop it
+
+reproduce: .venv/.installed ## draw all figures at their full settings
+	.venv/bin/linrep figures
+
+test: .venv/.installed ## run the tests with compiled kernels (PYTEST_ARGS="..." passes options)
+	.venv/bin/python -m pytest $(PYTEST_ARGS)
+
+test-nojit: .venv/.installed ## run the tests, except the slow ones, with kernels as plain Python
+	NUMBA_DISABLE_JIT=1 .venv/bin/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+lint: .venv/.installed ## check style, formatting and types
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+
+format: .venv/.installed ## format the code
+	.venv/bin/ruff check --select I --fix
+	.venv/bin/ruff format
+
+# A cache of its own: another numba version would throw out what the other environment compiled.
+floors: export NUMBA_CACHE_DIR := $(or $(NUMBA_CACHE_DIR),$(CURDIR)/.venv-floors)/numba-floors
+floors: .venv-floors/.installed ## run the tests with the lowest declared versions
+	.venv-floors/bin/python -m pytest $(PYTEST_ARGS)
+
+bench: .venv/.installed-bench ## run the benchmarks
+	.venv/bin/linrep bench
+
+clean: ## remove environments, caches and build products (not figures)
+	rm -rf .venv .venv-floors build dist *.egg-info .coverage htmlcov \
+		.hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.installed: pyproject.toml
+	$(require_python)$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet -e ".[dev]"
+	@touch $@
+
+.venv/.installed-bench: .venv/.installed
+	.venv/bin/python -m pip install --quiet -e ".[bench]"
+	@touch $@
+
+# The pins are constraints, so pip refuses them should they not fit together.
+.venv-floors/.installed: pyproject.toml .ci/floors.py
+	$(require_python)$(PYTHON) -m venv --clear .venv-floors
+	.venv-floors/bin/python .ci/floors.py $(FLOOR_EXTRAS) > .venv-floors/floors.txt
+	.venv-floors/bin/python -m pip install --quiet --only-binary :all: \
+		-c .venv-floors/floors.txt -e ".[$(subst $(space),$(comma),$(FLOOR_EXTRAS))]"
+	@touch $@
