@@ -24,7 +24,7 @@ _HOME = {
 }
 _MODULES = ("algorithms", "experiment", "kernels", "plotting", "problems", "stats", "subspace")
 
-__all__ = [*_HOME, *_MODULES, "__version__"]  # noqa: PLE0604
+__all__ = [*_HOME, *_MODULES, "__version__"]
 
 
 def __getattr__(name):

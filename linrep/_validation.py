@@ -1,35 +1,42 @@
-"""Checks of what callers hand in: one clear line saying which argument, what was wrong, what is allowed."""
+"""Checks of what callers hand in.
+
+Each error is one line: which argument, what was wrong, what is allowed.
+"""
 
 from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def integer(name, value, *, minimum, maximum=None):
+def integer(name: str, value: Any, *, minimum: int, maximum: int | None = None) -> int:
     """Return value as an int in [minimum, maximum]."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < minimum or (maximum is not None and value > maximum):
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
         allowed = f"at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
-        raise ValueError(f"{name} must be {allowed}, got {value}")
-    return int(value)
+        raise ValueError(f"{name} must be {allowed}, got {number}")
+    return number
 
 
-def real(name, value, *, minimum=-np.inf, above=None):
+def real(name: str, value: Any, *, minimum: float = -np.inf, above: float | None = None) -> float:
     """Return value as a finite float, at least minimum and, where given, strictly above a bound."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {value!r}")
-    if not np.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value}")
-    if above is not None and value <= above:
-        raise ValueError(f"{name} must be greater than {above}, got {value}")
-    if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value}")
-    return float(value)
+    number = float(value)
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {number}")
+    if above is not None and number <= above:
+        raise ValueError(f"{name} must be greater than {above:g}, got {number:g}")
+    if number < minimum:
+        raise ValueError(f"{name} must be at least {minimum:g}, got {number:g}")
+    return number
 
 
-def choice(name, value, allowed: Iterable[str]):
+def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """Return value if it is one of the allowed names."""
     allowed = tuple(allowed)
     if value not in allowed:
@@ -37,7 +44,7 @@ def choice(name, value, allowed: Iterable[str]):
     return value
 
 
-def array(name, value, shape):
+def array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
     """Return value as a C-contiguous float64 array of finite numbers.
 
     shape is a tuple of sizes, None standing for any positive one.

@@ -1,8 +1,8 @@
 """Subspaces of R^d given by bases: principal angles, the principal-angle distance, frames.
 
-A basis is a d x k matrix of full column rank; a *frame* is one with orthonormal columns. Distances are
-sines of angles, unsquared, and are computed from what lies outside a subspace, never as sqrt(1 - cos^2),
-so that a distance of 1e-14 still means something.
+A basis is a d x k matrix of full column rank; a *frame* is one with orthonormal columns.
+Distances are sines of angles, unsquared, and are computed from what lies outside a subspace,
+never as sqrt(1 - cos^2), so that a distance of 1e-14 still means something.
 """
 
 import numpy as np

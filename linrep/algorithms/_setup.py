@@ -23,7 +23,7 @@ class Setup:
 
     truth: SharedRepresentation | None
     data: ClientData | None  # None where every round draws anew
-    m: int | None
+    largest: int  # batch
     k: int
     n: int
     d: int
@@ -35,6 +35,12 @@ class Setup:
     start: str
     data_rng: np.random.Generator
     participation_rng: np.random.Generator
+
+    @property
+    def source(self) -> SharedRepresentation:
+        """The truth that batches are drawn from, where there are no stored data."""
+        assert self.truth is not None
+        return self.truth
 
     def floats(self, rounds, per_client):
         """Return the cumulated numbers sent up and down, per_client each way and round."""
@@ -71,7 +77,7 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     return Setup(
         truth=truth,
         data=data,
-        m=m,
+        largest=m if data is None else int(data.m.max()),
         k=k,
         n=n,
         d=d,

@@ -8,8 +8,10 @@ import numpy as np
 
 from linrep import _validation as check
 from linrep.algorithms._setup import BATCHES, Setup, prepare
+from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
 from linrep.algorithms.trace import Trace
-from linrep.kernels import designs, rounds as kernel
+from linrep.kernels import designs
+from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
 from linrep.problems.regression import DESIGNS, SharedRepresentation
 from linrep.subspace import orthonormalize
@@ -20,7 +22,9 @@ _STOP_REASONS = {
     kernel.CONVERGED: "converged",
     kernel.DIVERGED: "diverged",
 }
-_WORK_PER_CALL = 2e8  # multiplications after which a kernel returns, so that a run can be interrupted
+_WORK_PER_CALL = (
+    2e8  # multiplications after which a kernel returns, so that a run can be interrupted
+)
 
 
 def fedrep(
@@ -33,7 +37,7 @@ def fedrep(
     start="moments",
     participation: float = 1.0,
     local_steps: int | None = None,
-    step_size: float | str = "theorem",
+    step_size: float | str | None = None,
     head_step_size: float | None = None,
     normalization: str = "theorem",
     orthonormal: bool = True,
@@ -74,9 +78,12 @@ def fedrep(
         Gradient steps on the head per round, from where the client left it: 1 is GD-GD, 10 is
         10GD-GD. By default the head is the exact least-squares solution, of minimum norm where it
         is not unique.
-    step_size : float or "theorem"
-        Step size :math:`\eta` of the representation. ``"theorem"`` is the largest that the theorem
-        allows, 1/(4 sigma_max^2), see :meth:`SharedRepresentation.sigma_max`; it needs a truth.
+    step_size : float, "theorem" or "smoothness", optional
+        Step size :math:`\eta` of the representation. ``"theorem"`` (default where there is a truth)
+        is the largest that the theorem allows, 1/(4 sigma_max^2), see
+        :meth:`SharedRepresentation.sigma_max`; ``"smoothness"`` (default where there is none) is
+        its counterpart for stored data, 1/(4L) with L the loss's largest curvature in B at the
+        start.
     head_step_size : float, optional
         Step size of the head steps; by default 1 / lambda_max(B' X_i' X_i B / m_i) for each client
         and round. Only with `local_steps`.
@@ -130,13 +137,13 @@ def fedrep(
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
+    if orthonormal:
+        setup.B[:] = orthonormalize(setup.B)
     step_size = _read_step_size(step_size, setup, normalization)
     if tolerance is not None:
         tolerance = check.real("tolerance", tolerance, minimum=0.0)
         if setup.truth is None:
             raise ValueError("tolerance needs a known truth to measure the distance to")
-    if orthonormal:
-        setup.B[:] = orthonormalize(setup.B)
     B, W, metrics, status = _run(
         setup,
         rounds=rounds,
@@ -180,13 +187,23 @@ def _name(local_steps):
 
 
 def _read_step_size(step_size, setup: Setup, normalization):
-    if isinstance(step_size, str):
-        check.choice("step_size", step_size, ("theorem",))
+    """Return the step size in the normalization asked for."""
+    if step_size is None:
+        step_size = "smoothness" if setup.truth is None else "theorem"
+    if not isinstance(step_size, str):
+        return check.real("step_size", step_size, above=0.0)
+    check.choice("step_size", step_size, ("theorem", "smoothness"))
+    if step_size == "theorem":
         if setup.truth is None:
-            raise ValueError("step_size='theorem' needs a known truth; give a number instead")
-        step_size = 0.25 / setup.truth.sigma_max(setup.participants) ** 2
-        return step_size / setup.participants if normalization == "published" else step_size
-    return check.real("step_size", step_size, above=0.0)
+            raise ValueError(
+                "step_size='theorem' needs a known truth; use a number or 'smoothness'"
+            )
+        eta = theorem_step_size(setup.truth, setup.participants)
+    else:
+        if setup.data is None:
+            raise ValueError("step_size='smoothness' needs stored data, that is batches='fixed'")
+        eta = smoothness_step_size(setup.data, setup.B)
+    return eta / setup.participants if normalization == "published" else eta
 
 
 def _run(setup: Setup, *, rounds, split, tolerance, **options):
@@ -197,8 +214,7 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
     else:
         truthT, heads = np.ascontiguousarray(truth.B.T), truth.W
         moment = heads.T @ heads / n
-    largest = setup.m if setup.data is None else int(setup.data.m.max())
-    work = workspace(k, d, largest, setup.participants)
+    work = workspace(k, d, setup.largest, setup.participants)
     BT, W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
     table = np.full((rounds + 1, 4), np.nan)
     if truth is not None:
@@ -219,9 +235,10 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
         tolerance,
     )
     if setup.data is None:
-        batch = np.empty((setup.m, d)), np.empty(setup.m), np.empty(d)
-        design = DESIGNS[truth.design], truth.degrees_of_freedom, truth.noise, split
-    per_call = max(1, int(_WORK_PER_CALL / (setup.participants * largest * d * k)))
+        batch = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
+        source = setup.source
+        design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
+    per_call = max(1, int(_WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
     order = np.arange(n)
     done, status = 0, kernel.COMPLETED
     if truth is not None and table[0, kernel.DISTANCE] <= tolerance:
@@ -250,5 +267,3 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
             "population_risk": table[:, kernel.POPULATION_RISK].copy(),
         }
     return BT.T.copy(), W, metrics, status
-
-

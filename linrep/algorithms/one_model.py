@@ -57,8 +57,8 @@ def fedavg(
 
     Notes
     -----
-    The one-model baseline of FedRep, equation (5), Section 5.1. The product B w of a non-orthonormal
-    B is what matters; distances are to the span of B.
+    The one-model baseline of FedRep, equation (5) and Section 5.1. B is not orthonormalized;
+    distances are to its span.
     """
     rounds = check.integer("rounds", rounds, minimum=0)
     if batches is None:
@@ -70,17 +70,16 @@ def fedavg(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
     truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
-    largest = setup.m if setup.data is None else int(setup.data.m.max())
     order = np.arange(n)
     schedule = np.empty((1, setup.participants), dtype=np.int64)
     sumT, head_sum, localT, local = np.empty((k, d)), np.empty(k), np.empty((k, d)), np.empty(k)
-    work = np.empty(2 * d + largest)
+    work = np.empty(2 * d + setup.largest)
 
     def step(state, _):
         designs.draw_participants(setup.participation_rng, order, schedule)
         data, participants = setup.data, schedule[0]
         if data is None:
-            data = truth.draw(setup.m, rng=setup.data_rng, clients=participants)
+            data = setup.source.draw(setup.largest, rng=setup.data_rng, clients=participants)
             participants = np.arange(setup.participants)
         loss = one_model_round(
             data.X, data.y, data.offsets, participants, state["BT"], state["w"], step_size,

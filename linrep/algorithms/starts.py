@@ -99,17 +99,17 @@ def projected_gradient_start(
     rounds = check.integer("rounds", rounds, minimum=1)
     blocks = [data.client(i) for i in range(data.n)]
     if step_size is None:
-        smoothness = max(np.linalg.norm(X, 2) ** 2 / len(y) for X, y in blocks)
-        step_size = 1.0 / smoothness if smoothness > 0.0 else 0.0
+        smoothness = max(float(np.linalg.norm(X, 2)) ** 2 / len(y) for X, y in blocks)
+        step = 1.0 / smoothness if smoothness > 0.0 else 0.0
     else:
-        step_size = check.real("step_size", step_size, above=0.0)
+        step = check.real("step_size", step_size, above=0.0)
     left, right = np.zeros((data.n, k)), np.zeros((k, data.d))
     for _ in range(rounds):
         theta = left @ right
         for i, (X, y) in enumerate(blocks):
-            theta[i] -= step_size / len(y) * ((X @ theta[i] - y) @ X)
+            theta[i] -= step / len(y) * ((X @ theta[i] - y) @ X)
         if not np.isfinite(theta).all():
-            raise ValueError(f"step_size {step_size:g} makes projected gradient descent diverge")
+            raise ValueError(f"step_size {step:g} makes projected gradient descent diverge")
         U, singular_values, VT = np.linalg.svd(theta, full_matrices=False)
         left, right = U[:, :k] * singular_values[:k], VT[:k]
     return np.ascontiguousarray(right.T), left

@@ -1,8 +1,8 @@
 """The decorator every kernel carries.
 
-Numba's disk cache is keyed by the file that defines a function, so an edit in one kernel module would
-leave stale machine code of its callers in others. The decorator adds a digest of all kernel sources
-to that key: any edit in this package recompiles whatever may depend on it.
+Numba's disk cache is keyed by the file that defines a function, so an edit in one kernel module
+would leave stale machine code of its callers in others. The decorator adds a digest of all kernel
+sources to that key: any edit in this package recompiles whatever may depend on it.
 """
 
 from hashlib import blake2b

@@ -1,13 +1,14 @@
-"""FedRep's trajectories: many rounds in one call, on stored data or on batches drawn as they are used.
+"""FedRep's trajectories, many rounds in one call: on stored data, or on batches drawn when used.
 
-Both kernels change B and W in place, fill one row of metrics a round (row 0 belongs to the start and is
-the caller's), and return the number of rounds completed and how the run ended.
+Both kernels change B and W in place, fill one row of metrics a round (row 0 belongs to the start
+and is the caller's), and return the number of rounds completed and how the run ended.
 """
 
 import numpy as np
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.designs import draw_covariates, draw_labels
+from linrep.kernels.linalg import finite
 from linrep.kernels.rounds import (
     COMPLETED,
     CONVERGED,
@@ -15,6 +16,7 @@ from linrep.kernels.rounds import (
     DIVERGED,
     EXACT,
     LOSS,
+    POPULATION_RISK,
     add_gradient,
     fit_head,
     measure,
@@ -56,12 +58,15 @@ def finish_round(
     """Take the server's step and record the round; return how the run stands."""
     _, G, _, _, _, gradientT, candidateT, ET, C, D, _ = work
     row[LOSS] = loss
-    if not np.isfinite(loss) or not move_representation(
+    if not finite(loss) or not move_representation(
         BT, gradientT, step_size, orthonormal, candidateT
     ):
         return DIVERGED
     if truthT.shape[0] > 0:
         measure(BT, W, truthT, truth_heads, moment, orthonormal, candidateT, ET, C, D, G, row)
+        if not finite(row[POPULATION_RISK]):
+            BT[:] = gradientT  # the one before the step
+            return DIVERGED
         if row[DISTANCE] <= tolerance:
             return CONVERGED
     return COMPLETED
@@ -87,7 +92,10 @@ def run_fixed(
     metrics,
     work,
 ):
-    """Run one round per row of schedule on stored data; client i owns rows offsets[i]:offsets[i+1]."""
+    """Run one round per row of schedule on stored data.
+
+    Client i owns rows offsets[i]:offsets[i + 1] of X and y.
+    """
     Z, G, v, residual, g, gradientT, _, _, _, _, previous = work
     rounds, participants = schedule.shape
     for t in range(rounds):

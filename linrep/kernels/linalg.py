@@ -1,4 +1,4 @@
-"""Small dense linear algebra for the kernels: frames are stored transposed, one row per column of B."""
+"""Small dense linear algebra. Frames are stored transposed, one row per column of B."""
 
 import numpy as np
 
@@ -20,11 +20,20 @@ def dot(x, y):
 
 
 @kernel
+def finite(x):
+    """Tell whether a number is neither NaN nor infinite.
+
+    Not np.isfinite: compiled to x - x == 0, it may be optimized away where sums may be reordered.
+    """
+    return abs(x) < np.inf
+
+
+@kernel
 def solve_normal_equations(G, b, size):
     """Solve the leading size x size system G v = b in place, G symmetric positive definite.
 
-    v replaces b, the Cholesky factor the lower triangle of G. Returns False, with G and b spoilt, where G is too badly conditioned to be trusted (also when it
-    is singular or not finite).
+    v replaces b, the Cholesky factor the lower triangle of G. Returns False, with G and b spoilt,
+    where G is too badly conditioned to be trusted (also when it is singular or not finite).
     """
     for row in range(size):
         for column in range(row):
@@ -94,8 +103,9 @@ def orthonormalize(BT):
     """Replace the rows of BT by an orthonormal basis: the Q of QR with a positive diagonal of R.
 
     Gram-Schmidt, a row done again where most of it cancelled, which keeps orthogonality at rounding
-    level whatever the conditioning. Returns the smallest share of a row that the rows before it do not explain: 0 (or
-    NaN) says that the rows are linearly dependent (or not finite), and BT is then useless.
+    level whatever the conditioning. Returns the smallest share of a row that the rows before it do
+    not explain: 0 (or NaN) says that the rows are linearly dependent (or not finite), and BT is
+    then useless.
     """
     smallest = 1.0
     for row in range(BT.shape[0]):

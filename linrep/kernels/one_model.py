@@ -9,7 +9,7 @@ from linrep.kernels.rounds import back_project
 def one_model_round(
     X, y, offsets, participants, BT, w, step_size, local_steps, sumT, head_sum, localT, local, work
 ):
-    """Add up in sumT and head_sum the models (B, w) that participants reach; return their mean loss.
+    """Sum up in sumT and head_sum the models (B, w) the participants reach; return the mean loss.
 
     Each starts at (BT, w) and takes local_steps full-batch gradient steps on (1/2m)||y - X B w||^2,
     in B and w at once. The loss is the one at (BT, w). Scratch: localT (k, d), local (k,), and work

@@ -1,8 +1,8 @@
 """One client's round, in one pass while its data are in cache, and what a server does with it.
 
-Conventions: X is (m, d) with a client's samples as rows; BT is the representation transposed,
-(k, d), so that its columns lie contiguously; Z = (X B)^T is (k, m). Nothing here allocates, except the
-singular value decomposition that takes over from badly conditioned normal equations.
+Conventions: X is (m, d) with a client's samples as rows; BT is the representation transposed, (k,
+d), so that its columns lie contiguously; Z = (X B)^T is (k, m). Nothing here allocates, except
+the singular value decomposition that takes over from badly conditioned normal equations.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import (
     dot,
+    finite,
     largest_eigenvalue,
     orthonormalize,
     outside_gram,
@@ -109,13 +110,15 @@ def exact_head(Z, m, y, w, G, v):
             for a in range(k):
                 w[a] = dot(Z[a][:m], v[:m])
             return
-    finite = True
+    all_finite = True
     for a in range(k):
         for j in range(m):
-            finite = finite and np.isfinite(Z[a, j])
-    if finite:
+            all_finite = all_finite and finite(Z[a, j])
+    if all_finite:
         factor = np.ascontiguousarray(Z[:, :m].T)
-        w[:] = np.linalg.lstsq(factor, np.ascontiguousarray(y), np.finfo(np.float64).eps * max(m, k))[0]
+        w[:] = np.linalg.lstsq(
+            factor, np.ascontiguousarray(y), np.finfo(np.float64).eps * max(m, k)
+        )[0]
     else:
         w[:] = np.nan
 
@@ -131,7 +134,7 @@ def scaled_gram(Z, m, G):
 
 @kernel
 def step_head(Z, m, y, w, local_steps, step_size, G, v):
-    """Move w by gradient steps on (1/2m)||y - Z^T w||^2; step_size <= 0 means 1 / its smoothness."""
+    """Move w by gradient steps on (1/2m)||y - Z^T w||^2; step_size <= 0 means 1/smoothness."""
     k = Z.shape[0]
     target, move = v[:k], v[k : 2 * k]
     if step_size <= 0.0:
@@ -182,15 +185,24 @@ def add_gradient(X, y, w, weight, Z, residual, g, gradientT):
 
 @kernel
 def move_representation(BT, gradientT, step_size, orthonormal, candidateT):
-    """Take the server's step, with its QR factorization if asked; False, BT kept, if that fails."""
+    """Take the server's step, with its QR factorization if asked; gradientT then holds the old BT.
+
+    False, and BT kept, if the result is not finite or not of full rank.
+    """
     for a in range(BT.shape[0]):
         for column in range(BT.shape[1]):
             candidateT[a, column] = BT[a, column] - step_size * gradientT[a, column]
-            if not np.isfinite(candidateT[a, column]):
+            if not finite(candidateT[a, column]):
                 return False
-    if orthonormal and not orthonormalize(candidateT) > 0.0:
+    if not orthonormal:
+        gradientT[:] = candidateT
+    if not orthonormalize(candidateT) > BT.shape[1] * np.finfo(np.float64).eps:
         return False
-    BT[:] = candidateT
+    for a in range(BT.shape[0]):
+        for column in range(BT.shape[1]):
+            before = BT[a, column]
+            BT[a, column] = candidateT[a, column] if orthonormal else gradientT[a, column]
+            gradientT[a, column] = before
     return True
 
 

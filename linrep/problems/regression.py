@@ -1,8 +1,8 @@
-"""Shared-representation regression: y = <B* w_i*, x> + noise, one representation, a head per client."""
+"""Shared-representation regression: y = <B* w_i*, x> + noise, a head for each client."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 
@@ -166,7 +166,7 @@ class SharedRepresentation:
 
     def with_heads(self, W: ArrayLike) -> SharedRepresentation:
         """Return a truth of the same representation, noise and design for other clients."""
-        return type(self)(self.B, W, self.noise, self.design, self.degrees_of_freedom)
+        return replace(self, W=np.asarray(W))
 
     def sigma_max(self, participants: int | None = None) -> float:
         r"""Return the largest singular value of W_I*/sqrt(|I|) over client subsets I of one size.

@@ -1,0 +1,60 @@
+"""Step sizes that a method can find by itself."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from linrep.algorithms.local import fit_heads
+from linrep.problems.clients import ClientData
+from linrep.problems.regression import SharedRepresentation
+
+_DENSE = 32  # entries of B up to which the curvature operator is written out
+
+
+def theorem_step_size(truth: SharedRepresentation, participants: int) -> float:
+    """Return the largest step size FedRep's Theorem 1 allows, 1/(4 sigma_max^2)."""
+    return 0.25 / truth.sigma_max(participants) ** 2
+
+
+def smoothness_step_size(data: ClientData, B: NDArray[np.float64]) -> float:
+    r"""Return 1/(4L), L the largest curvature of the training loss in the representation.
+
+    The curvature is that of :math:`\frac1n \sum_i \frac1{2m_i}\|y_i - X_i B w_i\|^2` in B at
+    the heads that fit `B` best, the largest eigenvalue of :math:`V \mapsto \frac1n \sum_i
+    \frac1{m_i} X_i^\top X_i V w_i w_i^\top`. With infinitely many samples of covariance I and
+    B = B* this is the theorem's limit for full participation.
+
+    Parameters
+    ----------
+    data : ClientData
+        Training samples.
+    B : ndarray, shape (d, k)
+        Representation the method starts from.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the heads or samples are all zero.
+    """
+    W = fit_heads(data, B)
+    shape = B.shape
+    scale = np.sqrt(np.repeat(data.m * data.n, data.m))[:, None]
+    X, heads = data.X / scale, np.repeat(W, data.m, axis=0)
+
+    def curvature(V):
+        return (X.T @ (np.sum((X @ V.reshape(shape)) * heads, axis=1)[:, None] * heads)).ravel()
+
+    if B.size <= _DENSE:
+        largest = np.linalg.eigvalsh(np.array([curvature(V) for V in np.eye(B.size)]))[-1]
+    else:
+        operator = LinearOperator((B.size, B.size), matvec=curvature, dtype=np.float64)
+        largest = eigsh(
+            operator, k=1, v0=np.ravel(B), tol=1e-6, return_eigenvectors=False
+        )[0]  # fmt: skip
+    if not largest > 0.0:
+        raise ValueError("step_size='smoothness' needs heads and samples that are not all zero")
+    return float(0.25 / largest)

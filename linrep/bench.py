@@ -1,0 +1,589 @@
+"""Timings of linrep next to the same work in batched NumPy and in JAX, in one process.
+
+The contenders take turns on the same data, from the same start and with the same participants, and
+must end at the same numbers. They do the same work: exact heads, one step, QR, no metrics. NumPy and
+JAX use as many threads as they like, linrep one unless stated.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.linalg
+
+from linrep import subspace
+from linrep.kernels import designs, rounds
+from linrep.kernels._jit import kernel
+from linrep.kernels.fedrep import run_fixed_trials, workspace
+from linrep.problems import SharedRepresentation
+
+#: Largest difference allowed between the contenders' final B and W, in absolute terms.
+TOLERANCE = 1e-10
+
+# Threads of BLAS and XLA spin for a while after a call and would take a core from whoever is next.
+_SETTLE = 0.03
+# Up to about this many multiplications OpenBLAS skips the packing that tall thin matrices pay for.
+_SMALL_PRODUCT = 1e6
+_BYTES_PER_READ = 1e8
+
+
+@dataclass(frozen=True)
+class Size:
+    """A problem: n clients with m samples each in d dimensions, rank k, and how long it is run."""
+
+    d: int
+    k: int
+    m: int
+    n: int
+    participants: int
+    rounds: int
+    trials: int = 1
+    repetitions: int = 15
+
+
+SIZES = {
+    "S": Size(d=10, k=2, m=5, n=100, participants=10, rounds=1000),
+    "S1000": Size(d=10, k=2, m=5, n=1000, participants=100, rounds=300),
+    "M": Size(d=100, k=5, m=30, n=200, participants=200, rounds=20),
+    "L": Size(d=1000, k=5, m=100, n=200, participants=200, rounds=2, repetitions=7),
+    "T": Size(d=10, k=2, m=5, n=100, participants=10, rounds=50, trials=100),
+}
+
+
+def parse_sizes(text: str) -> tuple[str, ...]:
+    """Return the names in a comma-separated list, each checked to be one of `SIZES`."""
+    return _check_sizes([name.strip() for name in text.split(",")])
+
+
+def run(sizes: Sequence[str], echo: Callable[[str], None]) -> bool:
+    """Run all benchmarks and print them line by line.
+
+    Parameters
+    ----------
+    sizes : sequence of str
+        Keys of `SIZES`.
+    echo : callable
+        Takes a line of text, such as `print` does.
+
+    Returns
+    -------
+    bool
+        Whether all contenders arrived at the same numbers.
+
+    Raises
+    ------
+    ValueError
+        If a size is unknown.
+    """
+    sizes = _check_sizes(sizes)
+    for line in _describe_machine():
+        echo(line)
+    echo("")
+    echo("FedRep: time per round (T: of all trials), median; ratios are medians of paired ratios")
+    echo(_line(_COLUMNS))
+    agree = True
+    for name in sizes:
+        for row in _compare(name, None):
+            agree = agree and row["agree"]
+            echo(_line(_cells(row)))
+            if not row["agree"]:
+                echo(
+                    f"{name}: the results differ by {row['difference']:.1e}, "
+                    f"more than {TOLERANCE:.0e}; the times mean nothing"
+                )
+    echo("")
+    for line in _describe_distance(bench_distance()):
+        echo(line)
+    echo("")
+    for line in _describe_startup(bench_startup()):
+        echo(line)
+    return agree
+
+
+def bench_fedrep(
+    sizes: Sequence[str] = tuple(SIZES), repetitions: int | None = None
+) -> pd.DataFrame:
+    """Time rounds of FedRep on stored data.
+
+    Parameters
+    ----------
+    sizes : sequence of str
+        Keys of `SIZES`.
+    repetitions : int, optional
+        Timed calls of each contender; by default as many as the size asks for.
+
+    Returns
+    -------
+    DataFrame
+        One row per size, two for several trials (one thread and two). ``linrep``, ``numpy`` and
+        ``jax`` are seconds per round, medians; ``numpy_ratio`` and ``jax_ratio`` are medians over
+        the repetitions of the ratio to linrep, NaN without JAX. ``read_bandwidth`` is the speed, in
+        bytes per second, at which one thread sums all covariates; ``read_share`` the speed at which
+        linrep goes through the participants' covariates relative to it. ``difference`` is the
+        largest between any contender's B or W and linrep's, ``agree`` whether it is within
+        `TOLERANCE`.
+
+    Raises
+    ------
+    ValueError
+        If a size is unknown.
+    """
+    return pd.DataFrame(
+        [row for name in _check_sizes(sizes) for row in _compare(name, repetitions)]
+    )
+
+
+def bench_distance(repetitions: int = 15) -> dict[str, float]:
+    """Time `linrep.subspace.distance` and SciPy's at d = 1000, k = 5, and measure their accuracy.
+
+    Returns
+    -------
+    dict
+        ``linrep`` and ``scipy``: seconds per call; ``ratio``: median ratio SciPy/linrep;
+        ``error`` and ``scipy_error``: largest relative error at a distance of 1e-12 over 20 draws,
+        half with equal angles and half with a single one, against an evaluation of the same
+        matrices in extended precision (NaN where the platform has none).
+    """
+    calls, d, k = 20, 1000, 5
+
+    def with_scipy(B1, B2):
+        return np.sin(scipy.linalg.subspace_angles(B1, B2)[0])
+
+    B1, B2 = subspace.random_frame(d, k, rng=0), subspace.random_frame(d, k, rng=1)
+    contenders = {
+        name: lambda function=function: [function(B1, B2) for _ in range(calls)]
+        for name, function in (("linrep", subspace.distance), ("scipy", with_scipy))
+    }
+    times = _take_turns(contenders, repetitions)
+    errors = {"error": np.nan, "scipy_error": np.nan}
+    if np.finfo(np.longdouble).eps < 1e-18:
+        draws = []
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            B1 = subspace.random_frame(d, k, rng)
+            angles = "equal" if seed % 2 else "single"
+            B2 = subspace.frame_at_distance(B1, 1e-12, angles=angles, rng=rng)
+            exact = extended_distance(B1, B2)
+            draws.append([subspace.distance(B1, B2) / exact - 1, with_scipy(B1, B2) / exact - 1])
+        errors = dict(zip(errors, np.abs(draws).max(axis=0).tolist(), strict=True))
+    return {
+        "linrep": float(np.median(times["linrep"])) / calls,
+        "scipy": float(np.median(times["scipy"])) / calls,
+        "ratio": float(np.median(times["scipy"] / times["linrep"])),
+        **errors,
+    }
+
+
+def extended_distance(B1: np.ndarray, B2: np.ndarray) -> float:
+    """Return the principal-angle distance of two bases, computed in extended precision."""
+    Q1, Q2 = _extended_frame(B1), _extended_frame(B2)
+    for _ in range(2):
+        Q2 = Q2 - Q1 @ (Q1.T @ Q2)
+    gram = Q2.T @ Q2
+    scale = np.trace(gram)
+    if scale == 0:
+        return 0.0
+    # The largest eigenvalue loses nothing in double precision once the matrix is of order one.
+    largest = np.linalg.eigvalsh((gram / scale).astype(np.float64))[-1]
+    return float(np.sqrt(largest * scale))
+
+
+def bench_startup(repetitions: int = 15) -> dict[str, float]:
+    """Time fresh interpreters; the disk cache of compiled kernels is warm.
+
+    Returns
+    -------
+    dict
+        Seconds, medians. ``import``: of ``import linrep``, beyond a bare interpreter;
+        ``load``: until ``linrep.fedrep`` is loaded, with numba and all, inside the process;
+        ``first_call``: of the first call of `linrep.fedrep`, on 100 clients.
+    """
+
+    def start(code):
+        began = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, check=True, capture_output=True
+        )
+        return time.perf_counter() - began, done.stdout
+
+    paths = [str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    for code in ("import linrep", _FIRST_CALL):  # fills the caches
+        start(code)
+    differences, inside = [], []
+    for _ in range(repetitions):
+        bare, _output = start("pass")
+        differences.append(start("import linrep")[0] - bare)
+        inside.append([float(value) for value in start(_FIRST_CALL)[1].split()])
+    load, first_call = np.median(inside, axis=0)
+    return {
+        "import": float(np.median(differences)),
+        "load": float(load),
+        "first_call": float(first_call),
+    }
+
+
+_FIRST_CALL = """
+import time
+began = time.perf_counter()
+import linrep
+linrep.fedrep
+loaded = time.perf_counter()
+truth = linrep.SharedRepresentation.random(n=100, d=10, k=2, rng=0)
+ready = time.perf_counter()
+linrep.fedrep(truth, m=5, rounds=10, participation=0.1, rng=1)
+print(loaded - began, time.perf_counter() - ready)
+"""
+
+
+# A case and the contenders: callables that run all rounds once and return B and W with a leading
+# axis of trials, B as (trials, d, k).
+
+
+@dataclass(frozen=True)
+class _Case:
+    size: Size
+    X: np.ndarray  # (trials, n m, d)
+    y: np.ndarray  # (trials, n m)
+    offsets: np.ndarray
+    schedule: np.ndarray  # (trials, rounds, participants)
+    BT: np.ndarray  # (trials, k, d), where all start
+    step_size: float
+
+
+def _draw(size: Size) -> _Case:
+    rng = np.random.default_rng(0)
+    truth = SharedRepresentation.random(n=size.n, d=size.d, k=size.k, noise=0.1, rng=rng)
+    shape = size.trials, size.n * size.m
+    X, y = np.empty((*shape, size.d)), np.empty(shape)
+    schedule = np.empty((size.trials, size.rounds, size.participants), dtype=np.int64)
+    BT = np.empty((size.trials, size.k, size.d))
+    for trial in range(size.trials):
+        data = truth.draw(size.m, rng=rng)
+        X[trial], y[trial] = data.X, data.y
+        designs.draw_participants(rng, np.arange(size.n), schedule[trial])
+        BT[trial] = subspace.random_frame(size.d, size.k, rng).T
+    step_size = 0.25 / truth.sigma_max(size.participants) ** 2
+    return _Case(size, X, y, data.offsets, schedule, BT, step_size)
+
+
+def _linrep(case: _Case, pool: ThreadPoolExecutor | None = None, threads: int = 1):
+    size = case.size
+    BT, W = np.empty_like(case.BT), np.empty((size.trials, size.n, size.k))
+    truthT = np.empty((size.trials, 0, size.d))
+    heads, moment = np.empty((size.trials, 0, size.k)), np.empty((size.trials, 0, 0))
+    metrics = np.empty((size.trials, size.rounds + 1, 4))
+    completed, status = np.empty((2, size.trials), dtype=np.int64)
+    works = [workspace(size.k, size.d, size.m, size.participants) for _ in range(threads)]
+    ends = np.linspace(0, size.trials, threads + 1).astype(int)
+    parts = [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+
+    def part_of_trials(part, work):
+        run_fixed_trials(
+            case.X[part],
+            case.y[part],
+            case.offsets,
+            case.schedule[part],
+            BT[part],
+            W[part],
+            case.step_size,
+            True,
+            rounds.EXACT,
+            0.0,
+            True,
+            truthT[part],
+            heads[part],
+            moment[part],
+            -1.0,
+            metrics[part],
+            work,
+            completed[part],
+            status[part],
+        )
+
+    def call():
+        BT[:] = case.BT
+        W[:] = 0.0
+        if pool is None:
+            part_of_trials(parts[0], works[0])
+        else:
+            list(pool.map(part_of_trials, parts, works))
+        return BT.swapaxes(1, 2), W
+
+    return call
+
+
+def _numpy(case: _Case):
+    size = case.size
+    n, m, d, k, participants = size.n, size.m, size.d, size.k, size.participants
+    trials = () if size.trials == 1 else (size.trials,)
+    everyone = participants == n
+    small = participants * m * d * k <= _SMALL_PRODUCT
+    X, y = case.X.reshape(*trials, n, m, d), case.y.reshape(*trials, n, m)
+    all_X, all_y = X.reshape(-1, m, d), y.reshape(-1, m)
+    clients = case.schedule + n * np.arange(size.trials)[:, None, None]
+    clients = np.moveaxis(clients, 1, 0).reshape(size.rounds, *trials, participants)
+    start = np.ascontiguousarray(case.BT.swapaxes(1, 2)).reshape(*trials, d, k)
+    if not everyone:
+        X, y = np.empty((*trials, participants, m, d)), np.empty((*trials, participants, m))
+
+    def call():
+        B, W = start, np.zeros((*trials, n, k))
+        all_W = W.reshape(-1, k)
+        for selected in clients:
+            if not everyone:
+                np.take(all_X, selected, axis=0, out=X, mode="clip")
+                np.take(all_y, selected, axis=0, out=y, mode="clip")
+            if small:
+                Z = (X.reshape(*trials, -1, d) @ B).reshape(*trials, participants, m, k)
+            else:
+                Z = X @ B[..., None, :, :]
+            ZT = Z.swapaxes(-1, -2)
+            w = np.linalg.solve(ZT @ Z, ZT @ y[..., None])
+            residual = Z @ w - y[..., None]
+            gradients = (residual.swapaxes(-1, -2) @ X)[..., 0, :]
+            w = w[..., 0]
+            step = gradients.swapaxes(-1, -2) @ w
+            Q, R = np.linalg.qr(B - case.step_size / (participants * m) * step)
+            B = Q * np.sign(np.diagonal(R, axis1=-2, axis2=-1))[..., None, :]
+            if everyone:
+                W = w
+            else:
+                all_W[selected] = w
+        return B.reshape(-1, d, k), W.reshape(-1, n, k)
+
+    return call
+
+
+def _jax(case: _Case):
+    import jax
+    import jax.numpy as jnp
+    from jax.scipy.linalg import cho_factor, cho_solve
+
+    double_precision = getattr(jax, "enable_x64", None)
+    if double_precision is None:
+        from jax.experimental import enable_x64 as double_precision
+    size = case.size
+    everyone = size.participants == size.n
+
+    def client(X, y, B):
+        Z = X @ B
+        w = cho_solve(cho_factor(Z.T @ Z), Z.T @ y)
+        return w, X.T @ (Z @ w - y)
+
+    def trial(X, y, schedule, B, W):
+        def one_round(state, selected):
+            B, W = state
+            X_round, y_round = (X, y) if everyone else (X[selected], y[selected])
+            w, gradients = jax.vmap(client, (0, 0, None))(X_round, y_round, B)
+            step = gradients.T @ w / (size.participants * size.m)
+            Q, R = jnp.linalg.qr(B - case.step_size * step)
+            return (Q * jnp.sign(jnp.diagonal(R)), w if everyone else W.at[selected].set(w)), None
+
+        return jax.lax.scan(one_round, (B, W), schedule)[0]
+
+    arrays: Sequence[np.ndarray] = (
+        case.X.reshape(-1, size.n, size.m, size.d),
+        case.y.reshape(-1, size.n, size.m),
+        case.schedule,
+        case.BT.swapaxes(1, 2),
+        np.zeros((size.trials, size.n, size.k)),
+    )
+    if size.trials == 1:
+        arrays = [array[0] for array in arrays]
+        compiled = jax.jit(trial)
+    else:
+        compiled = jax.jit(jax.vmap(trial))
+    with double_precision(True):
+        arguments = jax.block_until_ready([jnp.asarray(array) for array in arrays])
+
+    def call():
+        with double_precision(True):
+            B, W = jax.block_until_ready(compiled(*arguments))
+        return (B, W) if size.trials > 1 else (B[None], W[None])
+
+    return call
+
+
+@kernel
+def _sum(x, times):
+    total = 0.0
+    for _ in range(times):
+        for index in range(x.shape[0]):
+            total += x[index]
+    return total
+
+
+def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one size: one thread and, for several trials, two."""
+    size = SIZES[name]
+    case = _draw(size)
+    reads = max(1, round(_BYTES_PER_READ / case.X.nbytes))
+    covariates = case.X.reshape(-1)
+    with ThreadPoolExecutor(2) as pool:
+        variants = {1: _linrep(case)}
+        if size.trials > 1:
+            variants[2] = _linrep(case, pool, 2)
+        contenders: dict[Any, Callable[[], Any]] = {**variants, "numpy": _numpy(case)}
+        if _has_jax():
+            contenders["jax"] = _jax(case)
+        # Compiles what is to be compiled, too.
+        results = {
+            contender: [np.array(part) for part in call()] for contender, call in contenders.items()
+        }
+        difference = _largest_difference(list(results.values()))
+        contenders["read"] = lambda: _sum(covariates, reads)
+        contenders["read"]()
+        times = _take_turns(contenders, repetitions or size.repetitions)
+    per_round = {contender: values / size.rounds for contender, values in times.items()}
+    bandwidth = reads * case.X.nbytes / times["read"]
+    participating = size.trials * size.participants * size.m * size.d * case.X.itemsize
+    nothing = np.full_like(per_round["numpy"], np.nan)
+    for threads in variants:
+        linrep = per_round[threads]
+        others = {other: per_round.get(other, nothing) for other in ("numpy", "jax")}
+        yield {
+            "size": name,
+            "trials": size.trials,
+            "n": size.n,
+            "participants": size.participants,
+            "m": size.m,
+            "d": size.d,
+            "k": size.k,
+            "rounds": size.rounds,
+            "threads": threads,
+            "linrep": float(np.median(linrep)),
+            **{other: float(np.median(values)) for other, values in others.items()},
+            **{f"{other}_ratio": float(np.median(v / linrep)) for other, v in others.items()},
+            "read_bandwidth": float(np.median(bandwidth)),
+            "read_share": float(np.median(participating / linrep / bandwidth)),
+            "difference": difference,
+            "agree": difference <= TOLERANCE,
+        }
+
+
+def _take_turns(contenders, repetitions) -> dict[Any, np.ndarray]:
+    """Return every contender's times, those of one index taken right after one another."""
+    times = {name: np.empty(repetitions) for name in contenders}
+    for repetition in range(repetitions):
+        for name, call in contenders.items():
+            time.sleep(_SETTLE)
+            began = time.perf_counter()
+            call()
+            times[name][repetition] = time.perf_counter() - began
+    return times
+
+
+def _largest_difference(results) -> float:
+    """Return the largest absolute difference from the first result, NaN if anything is NaN."""
+    first, *others = results
+    differences = [
+        np.abs(part - expected).max()
+        for other in others
+        for part, expected in zip(other, first, strict=True)
+    ]
+    return float(np.max(differences))
+
+
+def _extended_frame(B) -> np.ndarray:
+    Q = B.astype(np.longdouble)
+    for column in range(Q.shape[1]):
+        for _ in range(2):
+            before = Q[:, :column]
+            Q[:, column] -= before @ (before.T @ Q[:, column])
+        Q[:, column] /= np.sqrt(Q[:, column] @ Q[:, column])
+    return Q
+
+
+def _has_jax() -> bool:
+    try:
+        import jax  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _check_sizes(sizes: Sequence[str]) -> tuple[str, ...]:
+    for name in sizes:
+        if name not in SIZES:
+            raise ValueError(f"size must be one of {', '.join(SIZES)}, got {name!r}")
+    return tuple(dict.fromkeys(sizes))
+
+
+# What is printed.
+
+_COLUMNS = (
+    "size", "trials", "clients", "of", "m", "d", "k", "threads",
+    "linrep/µs", "NumPy/µs", "JAX/µs", "NumPy:linrep", "JAX:linrep", "of read speed",
+)  # fmt: skip
+
+
+def _cells(row) -> list[str]:
+    def number(value, form):
+        return "-" if np.isnan(value) else form.format(value)
+
+    return [
+        row["size"],
+        *(str(row[key]) for key in ("trials", "participants", "n", "m", "d", "k", "threads")),
+        *(number(1e6 * row[key], "{:.1f}") for key in ("linrep", "numpy", "jax")),
+        *(number(row[key], "{:.2f}x") for key in ("numpy_ratio", "jax_ratio")),
+        f"{100 * row['read_share']:.0f} % of {row['read_bandwidth'] / 1e9:.1f} GB/s",
+    ]
+
+
+def _line(cells) -> str:
+    widths = (-5, 6, 7, 5, 4, 5, 3, 7, 10, 10, 10, 13, 11, 19)
+    return " ".join(
+        cell.ljust(-width) if width < 0 else cell.rjust(width)
+        for cell, width in zip(cells, widths, strict=True)
+    ).rstrip()
+
+
+def _describe_machine() -> list[str]:
+    versions = [f"Python {platform.python_version()}"]
+    versions += [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "numba")]
+    if _has_jax():
+        versions.append(f"jax {metadata.version('jax')}")
+    lines = [f"{platform.machine()}, {os.cpu_count()} processors; {', '.join(versions)}"]
+    try:
+        pools = import_module("threadpoolctl").threadpool_info()
+    except ImportError:
+        pools = []
+    threads = [pool["num_threads"] for pool in pools if pool["user_api"] == "blas"]
+    if threads:
+        lines.append(f"BLAS may use {max(threads)} thread(s)")
+    if not _has_jax():
+        lines.append("JAX was not found and is left out; pip install 'linrep[bench]' brings it")
+    return lines
+
+
+def _describe_distance(result) -> list[str]:
+    return [
+        "Distance of two subspaces, d = 1000, k = 5",
+        f"  linrep {1e6 * result['linrep']:.1f} µs, "
+        f"scipy.linalg.subspace_angles {1e6 * result['scipy']:.1f} µs, ratio "
+        f"{result['ratio']:.1f}x",
+        f"  largest relative error at distance 1e-12: linrep {result['error']:.1e}, "
+        f"SciPy {result['scipy_error']:.1e}",
+    ]
+
+
+def _describe_startup(result) -> list[str]:
+    return [
+        "Fresh process, compiled kernels on disk",
+        f"  import linrep {1e3 * result['import']:.1f} ms beyond a bare interpreter",
+        f"  linrep.fedrep loaded after {result['load']:.2f} s, "
+        f"its first call (10 rounds) {1e3 * result['first_call']:.1f} ms",
+    ]

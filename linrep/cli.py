@@ -1,0 +1,136 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+import linrep
+
+_DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
+
+
+class _BadInput(click.ClickException):
+    exit_code = 2
+
+
+@contextmanager
+def _bad_input(*errors):
+    """Turn errors that are the caller's to mend into one line and exit status 2."""
+    try:
+        yield
+    except errors as error:
+        raise _BadInput(str(error).splitlines()[0]) from None
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(linrep.__version__, prog_name="linrep")
+def main():
+    """Check the theory of federated representation learning by running it."""
+
+
+def _run_options(command):
+    for option in reversed(
+        (
+            click.option("--quick", is_flag=True, help="Small grid and few trials, in seconds."),
+            click.option(
+                "--workers",
+                type=click.IntRange(min=1),
+                default=_DEFAULT_WORKERS,
+                show_default=True,
+                help="Threads; the numbers do not depend on it.",
+            ),
+            click.option(
+                "--seed",
+                type=click.IntRange(min=0),
+                default=0,
+                show_default=True,
+                help="Root of all random streams.",
+            ),
+            click.option(
+                "--out",
+                type=click.Path(file_okay=False, path_type=Path),
+                default=None,
+                help="Folder for pictures, rows and manifests.  [default: figures, or "
+                "figures/quick with --quick]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("names", metavar="[ID|SCRIPT.py]...", nargs=-1)
+@click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
+@_run_options
+def figures(names, list_only, quick, workers, seed, out):
+    """Regenerate figures: all of them, some by id, or a script of your own."""
+    from linrep import experiment
+
+    names = names or experiment.available()
+    with _bad_input(ValueError, OSError):
+        chosen = [experiment.load(name) for name in dict.fromkeys(names)]
+    for item in chosen:
+        if list_only:
+            click.echo(f"{item.id:20} {item.title}")
+        else:
+            _make(item, quick, workers, seed, out)
+
+
+@main.command()
+def info():
+    """Print versions and the experiments found, for a bug report."""
+    from linrep import experiment
+
+    for name, value in experiment.versions().items():
+        click.echo(f"{name:12} {value}")
+    click.echo(f"{'processors':12} {os.cpu_count()}")
+    click.echo(f"{'experiments':12} {', '.join(experiment.available())}")
+
+
+@main.command()
+@click.argument("what", type=click.Choice(["fedrep"]), default="fedrep")
+@click.option(
+    "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
+)
+def bench(what, sizes):
+    """Compare the kernels with batched NumPy and, where installed, JAX."""
+    from linrep import bench as benchmark
+
+    with _bad_input(ValueError):
+        chosen = benchmark.parse_sizes(sizes)
+    if not benchmark.run(chosen, click.echo):
+        raise click.exceptions.Exit(1)
+
+
+def figure_command(experiment):
+    """Return the command that one experiment's script is when run by itself."""
+
+    @click.command(
+        help=f"{experiment.title} ({experiment.id}).",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    @_run_options
+    def command(quick, workers, seed, out):
+        _make(experiment, quick, workers, seed, out)
+
+    return command
+
+
+def _make(item, quick, workers, seed, out):
+    from linrep.experiment import make_figure
+
+    began = time.perf_counter()
+    out = out or Path("figures", *(["quick"] if quick else []))
+    with _bad_input(ModuleNotFoundError, OSError):
+        path = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
+    click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()
