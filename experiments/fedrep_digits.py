@@ -150,6 +150,13 @@ def draw(rows):
     return figure
 
 
+def summary(rows):
+    """Mean test error of the training tasks in percent, with its standard error over trials."""
+    tasks = rows[(rows["part"] == "tasks") & (rows["k"].isin((0, *SHOWN)))]
+    errors = 100 * tasks.groupby(["m", "method", "k"])["error"].agg(["mean", "sem"])
+    return errors.reset_index()
+
+
 def caption(rows, trials):
     return f"""
         Misclassification rate on the test half, mean over the one-vs-one tasks of scikit-learn's
@@ -170,6 +177,7 @@ EXPERIMENT = Experiment(
     replicate=replicate,
     draw=draw,
     caption=caption,
+    summary=summary,
 )
 
 if __name__ == "__main__":

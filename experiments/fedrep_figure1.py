@@ -70,6 +70,15 @@ def draw(rows):
     return figure
 
 
+def summary(rows):
+    """Mean and median test error."""
+    table = rows.pivot_table(
+        index="m", columns="method", values="error", aggfunc=["mean", "median"]
+    )
+    table.columns = [f"{method}, {kind}" for kind, method in table.columns]
+    return table.reset_index()
+
+
 def caption(rows, trials):
     return f"""
         Half the mean squared error on noise-free test data (exact, population), n = {N}, d = {D}
@@ -88,6 +97,7 @@ EXPERIMENT = Experiment(
     replicate=replicate,
     draw=draw,
     caption=caption,
+    summary=summary,
 )
 
 if __name__ == "__main__":

@@ -92,6 +92,28 @@ def draw(rows):
     return figure
 
 
+def summary(rows):
+    """Rounds until the distance is 0.06 (text) or 0.1 (published), paired over trials."""
+    goal = rows["variant"].map({"text": 0.06, "published": 0.1})
+    keys = ["variant", "n", "trial"]
+    reached = rows[rows["distance"] <= goal].groupby([*keys, "method"])["round"].min()
+    first = reached.unstack("method").reindex(
+        pd.MultiIndex.from_frame(rows[keys].drop_duplicates()), columns=list(METHODS)
+    )
+    first = first.fillna(np.inf)  # not within the budget
+
+    def compare(one, other):
+        won, lost = first[one] < first[other], first[one] > first[other]
+        counts = pd.DataFrame({"won": won, "tied": ~won & ~lost, "lost": lost})
+        counts = counts.groupby(["variant", "n"]).sum().astype(str)
+        return counts["won"] + "/" + counts["tied"] + "/" + counts["lost"]
+
+    table = first.groupby(["variant", "n"]).median().add_prefix("median rounds, ")
+    for one, other in (("FedRep", "10GD-GD"), ("10GD-GD", "GD-GD"), ("FedRep", "GD-GD")):
+        table[f"{one} before/with/after {other}"] = compare(one, other)
+    return table.reset_index()
+
+
 def caption(rows, trials):
     diverged = rows[rows["stop_reason"] == "diverged"]
     lost = diverged.groupby(["variant", "n", "method"])["trial"].nunique()
@@ -121,6 +143,7 @@ EXPERIMENT = Experiment(
     replicate=replicate,
     draw=draw,
     caption=caption,
+    summary=summary,
 )
 
 if __name__ == "__main__":

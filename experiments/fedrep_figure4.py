@@ -70,6 +70,12 @@ def draw(rows):
     return figure
 
 
+def summary(rows):
+    """Mean test error by the number of samples of the new client."""
+    table = rows.pivot_table(index="samples", columns="method", values="error")
+    return table[list(METHODS)].rename_axis(columns=None).reset_index()
+
+
 def caption(rows, trials):
     return f"""
         Mean squared error of new clients on noise-free test data (exact, population), d = {D},
@@ -88,6 +94,7 @@ EXPERIMENT = Experiment(
     replicate=replicate,
     draw=draw,
     caption=caption,
+    summary=summary,
 )
 
 if __name__ == "__main__":

@@ -65,6 +65,22 @@ def draw(rows):
     return figure
 
 
+def summary(rows):
+    """Rounds until the loss is within 10 % of the lower of the two final losses, paired."""
+    keys = ["m", "n", "trial"]
+    final = rows[rows["round"] == ROUNDS].groupby(keys)["loss"].min().rename("final")
+    near = rows.join(final, on=keys)
+    near = near[near["loss"] <= 1.1 * near["final"]]
+    first = near.groupby([*keys, "method"])["round"].min().unstack("method")
+    first = first.reindex(columns=list(METHODS)).fillna(np.inf)  # not within the budget
+    first["ratio"] = first["GD-GD"] / first["FedRep"]
+    table = first.groupby(["m", "n"]).median().add_prefix("median, ")
+    faster = first["FedRep"] < first["GD-GD"]
+    table["FedRep first"] = faster.groupby(["m", "n"]).sum()
+    table["trials"] = faster.groupby(["m", "n"]).size()
+    return table.reset_index()
+
+
 def caption(rows, trials):
     return f"""
         Function values (1/n) Σ_i (1/2m)‖y_i − X_i B w_i‖² after the heads' update of each round,
@@ -81,6 +97,7 @@ EXPERIMENT = Experiment(
     replicate=replicate,
     draw=draw,
     caption=caption,
+    summary=summary,
 )
 
 if __name__ == "__main__":

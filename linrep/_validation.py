@@ -39,7 +39,7 @@ def real(name: str, value: Any, *, minimum: float = -np.inf, above: float | None
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """Return value if it is one of the allowed names."""
     allowed = tuple(allowed)
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return value
 
@@ -50,12 +50,13 @@ def array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.fl
     shape is a tuple of sizes, None standing for any positive one.
     """
     if not isinstance(value, np.ndarray) or value.dtype != np.float64:
-        if np.iscomplexobj(value):
-            raise TypeError(f"{name} must be real, got complex numbers")
         try:
-            value = np.asarray(value, dtype=np.float64)
+            is_complex = np.iscomplexobj(value)
+            value = value if is_complex else np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be an array of real numbers") from None
+        if is_complex:
+            raise TypeError(f"{name} must be real, got complex numbers")
     if value.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(value.shape, shape, strict=True)
     ):

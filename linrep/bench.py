@@ -1,8 +1,8 @@
 """Timings of linrep next to the same work in batched NumPy and in JAX, in one process.
 
-The contenders take turns on the same data, from the same start and with the same participants, and
-must end at the same numbers. They do the same work: exact heads, one step, QR, no metrics. NumPy and
-JAX use as many threads as they like, linrep one unless stated.
+The contenders take turns on the same data, from the same start and with the same participants,
+and must end at the same numbers. They do the same work: exact heads, one step, QR, no metrics.
+NumPy and JAX use as many threads as they like, linrep one unless stated.
 """
 
 from __future__ import annotations

@@ -128,7 +128,8 @@ def _make(item, quick, workers, seed, out):
     began = time.perf_counter()
     out = out or Path("figures", *(["quick"] if quick else []))
     with _bad_input(ModuleNotFoundError, OSError):
-        path = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
+        path, summary = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
+    click.echo(summary.to_string(index=False, float_format="{:.4g}".format))
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 
 

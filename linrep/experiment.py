@@ -46,6 +46,9 @@ class Experiment:
     caption : callable
         ``caption(rows, trials) -> str``: what is shown, with the exact setting; white space and
         line breaks in it do not matter.
+    summary : callable
+        ``summary(rows) -> DataFrame``: the few numbers that the picture is about, for the terminal
+        and the manifest.
     trials, quick_trials : int
         Replicates per cell.
     """
@@ -56,6 +59,7 @@ class Experiment:
     replicate: Callable[[Cell, np.random.Generator], pd.DataFrame]
     draw: Callable[[pd.DataFrame], Any]
     caption: Callable[[pd.DataFrame, int], str]
+    summary: Callable[[pd.DataFrame], pd.DataFrame]
     trials: int = 20
     quick_trials: int = 3
 
@@ -123,7 +127,7 @@ def make_figure(
     quick: bool = False,
     workers: int = 1,
     seed: int = 0,
-) -> Path:
+) -> tuple[Path, pd.DataFrame]:
     """Run an experiment and write its picture (PNG, SVG), rows (Parquet) and manifest (JSON).
 
     Parameters
@@ -138,8 +142,10 @@ def make_figure(
 
     Returns
     -------
-    Path
+    path : Path
         The PNG.
+    summary : DataFrame
+        The experiment's summary of the rows.
     """
     from linrep import plotting
 
@@ -148,6 +154,7 @@ def make_figure(
     rows = run_rows(experiment, quick=quick, workers=workers, seed=seed)
     elapsed = time.perf_counter() - began
     trials = int(rows["trial"].max()) + 1
+    summary = experiment.summary(rows)
     text = " ".join(experiment.caption(rows, trials).split())
     if quick:
         text = "QUICK RUN, reduced grid and trials. " + text
@@ -162,6 +169,7 @@ def make_figure(
             "trials": trials,
             "cells": [dict(cell) for cell in experiment.cells(quick)],
         },
+        "summary": json.loads(summary.to_json(orient="records")),
         "rows": len(rows),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(elapsed, 1),
@@ -186,7 +194,7 @@ def make_figure(
         name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names.values()
     }
     _replace(manifest_path, lambda path: path.write_text(json.dumps(manifest, indent=2) + "\n"))
-    return out / names["png"]
+    return out / names["png"], summary
 
 
 def versions() -> dict[str, str]:

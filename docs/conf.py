@@ -1,0 +1,22 @@
+"""Sphinx configuration."""
+
+import linrep
+
+project = "linrep"
+author = copyright = "The linrep developers"
+release = version = linrep.__version__
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+]
+html_theme = "furo"
+html_title = f"linrep {release}"
+exclude_patterns = ["_build"]
+autosummary_generate = True
+numpydoc_show_class_members = False
+myst_enable_extensions = ["dollarmath"]
+suppress_warnings = ["myst.xref_missing"]

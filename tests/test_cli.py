@@ -1,0 +1,121 @@
+"""The command line: what it prints, where it writes, how it answers bad input."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import linrep
+from linrep.cli import main
+
+SCRIPT = """
+import pandas as pd
+from linrep.experiment import Experiment, main
+
+def draw(rows):
+    from matplotlib.figure import Figure
+    figure = Figure(figsize=(3, 2))
+    figure.subplots().plot(rows["value"])
+    return figure
+
+EXPERIMENT = Experiment(
+    id="mine.figure",
+    title="Mine",
+    cells=lambda quick: [{"a": 1}],
+    replicate=lambda cell, rng: pd.DataFrame({"value": rng.random(3)}),
+    draw=draw,
+    caption=lambda rows, trials: "mine",
+    summary=lambda rows: rows.groupby("a")["value"].count().reset_index(),
+    trials=2,
+)
+
+if __name__ == "__main__":
+    main(EXPERIMENT)
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    return lambda *arguments: CliRunner().invoke(main, list(arguments))
+
+
+def test_figures_runs_a_script_of_ones_own(run, tmp_path):
+    result = run("figures", "mine.py")
+    assert result.exit_code == 0, result.output
+    assert "mine.figure: figures" in result.output
+    assert (tmp_path / "figures" / "mine.figure.json").is_file()
+
+
+def test_a_quick_run_does_not_overwrite_the_full_one(run, tmp_path):
+    assert run("figures", "mine.py", "--quick").exit_code == 0
+    assert not (tmp_path / "figures" / "mine.figure.json").exists()
+    assert (tmp_path / "figures" / "quick" / "mine.figure.json").is_file()
+
+
+def test_list_names_every_experiment(run):
+    result = run("figures", "--list")
+    assert result.exit_code == 0
+    for name in ("figure1", "figure3", "figure4", "figure7", "digits"):
+        assert f"fedrep.{name}" in result.output
+
+
+def test_info_prints_versions(run):
+    result = run("info")
+    assert result.exit_code == 0
+    assert f"linrep       {linrep.__version__}" in result.output
+    assert "numba" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("figures", "nope"), "unknown experiment 'nope'"),
+        (("figures", "missing.py"), "unknown experiment 'missing.py'"),
+        (("figures", "mine.py", "--workers", "0"), "--workers"),
+        (("figures", "mine.py", "--seed", "-1"), "--seed"),
+        (("figures", "mine.py", "--seed", "x"), "--seed"),
+        (("figures", "mine.py", "--out", "mine.py"), "--out"),
+        (("figures", "mine.py", "--out", "mine.py/below"), "mine.py"),
+        (("figures", "--unknown"), "--unknown"),
+        (("bench", "flute"), "flute"),
+        (("bench", "fedrep", "--sizes", "S,Q"), "'Q'"),
+        (("nothing",), "nothing"),
+    ],
+)
+def test_bad_input_gets_one_line_and_status_2(run, arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)
+    errors = [line for line in result.output.splitlines() if line.startswith("Error")]
+    assert len(errors) == 1
+    assert message in errors[0]
+
+
+def test_a_script_runs_by_itself(tmp_path):
+    script = tmp_path / "mine.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": str(Path(linrep.__file__).parents[1])}
+    result = subprocess.run(
+        [sys.executable, str(script), "--out", "here"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "here" / "mine.figure.png").is_file()
+    helped = subprocess.run(
+        [sys.executable, str(script), "--help"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "--workers" in helped.stdout

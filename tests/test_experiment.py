@@ -1,0 +1,137 @@
+"""The runner of figure scripts: streams, workers, files, loading."""
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linrep import experiment
+from linrep.experiment import Experiment, cell_product, make_figure, run_rows, stream
+
+
+def replicate(cell, rng):
+    return pd.DataFrame({"x": [0, 1], "value": rng.random(2) + cell["a"]})
+
+
+def draw(rows):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.0, 2.0))
+    figure.subplots().plot(rows["x"], rows["value"], ".")
+    return figure
+
+
+TOY = Experiment(
+    id="toy.one",
+    title="A toy",
+    cells=lambda quick: list(cell_product(a=(1,) if quick else (1, 2), b=("u", "v"))),
+    replicate=replicate,
+    draw=draw,
+    caption=lambda rows, trials: (
+        f"""A toy,
+        {trials} trials."""
+    ),
+    summary=lambda rows: rows.groupby("a")["value"].mean().reset_index(),
+    trials=4,
+    quick_trials=2,
+)
+
+
+def test_rows_do_not_depend_on_the_number_of_workers():
+    pd.testing.assert_frame_equal(run_rows(TOY, workers=1), run_rows(TOY, workers=2))
+
+
+def test_a_cell_keeps_its_rows_when_the_grid_and_the_trials_grow():
+    few, many = run_rows(TOY, quick=True), run_rows(TOY)
+    keys = ["a", "b", "trial", "x"]
+    both = few.merge(many, on=keys, suffixes=("_few", "_many"))
+    assert len(both) == len(few)
+    np.testing.assert_array_equal(both["value_few"], both["value_many"])
+
+
+def test_streams_differ_by_seed_cell_and_trial_but_not_by_the_order_of_parameters():
+    def first(*arguments):
+        return stream(*arguments).random()
+
+    cell = {"a": 1, "b": "u"}
+    assert first(0, cell, 0) == first(0, {"b": "u", "a": 1}, 0)
+    others = [first(1, cell, 0), first(0, cell, 1), first(0, {"a": 2, "b": "u"}, 0)]
+    assert len({first(0, cell, 0), *others}) == 4
+
+
+def test_a_failing_replicate_says_which_one_it_was():
+    def fail(cell, rng):
+        raise RuntimeError("boom")
+
+    broken = Experiment(**{**vars(TOY), "replicate": fail})
+    for workers in (1, 2):
+        with pytest.raises(RuntimeError, match="boom") as caught:
+            run_rows(broken, workers=workers)
+        assert "toy.one, cell {'a': 1, 'b': 'u'}, trial 0, seed 0" in caught.value.__notes__[0]
+
+
+def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
+    out = tmp_path / "deep" / "figures"
+    path, summary = make_figure(TOY, out=out, quick=True, seed=3)
+    assert path == out / "toy.one.png"
+    names = {file.name for file in out.iterdir()}
+    assert names == {"toy.one.png", "toy.one.svg", "toy.one.parquet", "toy.one.json"}
+    rows = pd.read_parquet(out / "toy.one.parquet")
+    pd.testing.assert_frame_equal(rows, run_rows(TOY, quick=True, seed=3))
+    manifest = json.loads((out / "toy.one.json").read_text())
+    assert manifest["caption"] == "QUICK RUN, reduced grid and trials. A toy, 2 trials."
+    assert manifest["settings"] == {
+        "quick": True,
+        "seed": 3,
+        "trials": 2,
+        "cells": [{"a": 1, "b": "u"}, {"a": 1, "b": "v"}],
+    }
+    assert manifest["summary"] == [{"a": 1, "value": pytest.approx(summary["value"][0])}]
+    for name, digest in manifest["files"].items():
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+
+
+def test_a_failure_while_drawing_keeps_the_rows_and_leaves_no_manifest(tmp_path):
+    make_figure(TOY, out=tmp_path, quick=True)
+
+    def fail(rows):
+        raise RuntimeError("no picture")
+
+    broken = Experiment(**{**vars(TOY), "draw": fail})
+    with pytest.raises(RuntimeError, match="no picture"):
+        make_figure(broken, out=tmp_path, quick=True, seed=1)
+    rows = pd.read_parquet(tmp_path / "toy.one.parquet")
+    pd.testing.assert_frame_equal(rows, run_rows(TOY, quick=True, seed=1))
+    assert not (tmp_path / "toy.one.json").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_pictures_are_the_same_when_made_again(tmp_path):
+    for name in ("one", "two"):
+        make_figure(TOY, out=tmp_path / name, quick=True)
+    for kind in ("png", "svg"):
+        one, two = (tmp_path / name / f"toy.one.{kind}" for name in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_load_finds_scripts_by_id_and_by_path(tmp_path):
+    assert experiment.load("fedrep.figure3").id == "fedrep.figure3"
+    script = experiment.folder() / "fedrep_figure3.py"
+    copy = tmp_path / "mine.py"
+    copy.write_text(script.read_text())
+    assert experiment.load(str(copy)).id == "fedrep.figure3"
+
+
+@pytest.mark.parametrize("name", ["fedrep.figure99", "nothing", "missing.py"])
+def test_load_refuses_what_is_not_there(name):
+    with pytest.raises(ValueError, match=r"unknown experiment .*fedrep\.figure3"):
+        experiment.load(name)
+
+
+def test_load_refuses_a_script_without_an_experiment(tmp_path):
+    path = tmp_path / "empty.py"
+    path.write_text("x = 1\n")
+    with pytest.raises(ValueError, match="must define EXPERIMENT"):
+        experiment.load(str(path))
