@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 import linrep
@@ -108,9 +109,8 @@ def run_rows(
         return rows.assign(**cell, trial=trial)
 
     bar = {"total": len(tasks), "desc": experiment.id, "unit": "run", "disable": None}
-    if workers == 1:
-        return pd.concat(list(tqdm(map(one, tasks), **bar)), ignore_index=True)
-    with ThreadPoolExecutor(workers) as pool:
+    # BLAS on one thread: matrices are small, and sums must not depend on the number of cores.
+    with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(one, task) for task in tasks]
         try:
             rows = [future.result() for future in tqdm(futures, **bar)]

@@ -158,7 +158,8 @@ def frame_at_distance(
     tilted = k if angles == "equal" else 1
     if d < k + tilted:
         raise ValueError(f"angles={angles!r} needs d >= {k + tilted} for k = {k}, got d = {d}")
-    rng = np.random.default_rng(rng)
+    # A stream of its own: with the one that B was drawn from, N would lie in the span of B.
+    (rng,) = np.random.default_rng(rng).spawn(1)
     NT = np.ascontiguousarray(rng.standard_normal((d, tilted)).T)
     for _ in range(2):
         linalg.remove_span(np.ascontiguousarray(Q.T), NT)

@@ -141,9 +141,9 @@ def _read_start(start, truth, data, m, k, n, d, rng):
         B, W = projected_gradient_start(sample, k, rounds=PROJECTED_GRADIENT_ROUNDS)
         sent = PROJECTED_GRADIENT_ROUNDS * n * d
         return B, W, sent, sent, start
-    B, W = start if isinstance(start, tuple) else (start, None)
     if isinstance(start, tuple) and len(start) != 2:
         raise ValueError("start must be a name, a matrix B, or a pair (B, W)")
+    B, W = start if isinstance(start, tuple) else (start, None)
     B = check.array("start", B, (d, k)).copy()
     W = np.zeros((n, k)) if W is None else check.array("start's heads", W, (n, k)).copy()
     return B, W, 0, 0, "given"

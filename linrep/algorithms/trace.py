@@ -93,7 +93,7 @@ class Trace:
 
     @property
     def step_size(self) -> float:
-        """Step size of the representation, in the theorem's normalization."""
+        """Step size of the representation, in the run's normalization."""
         return self.settings["step_size"]
 
     def to_frame(self) -> pd.DataFrame:

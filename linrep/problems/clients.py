@@ -45,8 +45,11 @@ class ClientData:
     def __post_init__(self):
         X = check.array("X", self.X, (None, None))
         y = check.array("y", self.y, (X.shape[0],))
-        offsets = np.ascontiguousarray(self.offsets, dtype=np.int64)
-        if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or offsets[-1] != X.shape[0]:
+        offsets = np.asarray(self.offsets)
+        if offsets.ndim != 1 or offsets.size < 2 or offsets.dtype.kind not in "iu":
+            raise ValueError("offsets must be at least two integers")
+        offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        if offsets[0] != 0 or offsets[-1] != X.shape[0]:
             raise ValueError(f"offsets must run from 0 to {X.shape[0]}, the number of samples")
         empty = np.flatnonzero(np.diff(offsets) < 1)
         if empty.size:
@@ -54,6 +57,12 @@ class ClientData:
         names = tuple(self.names) or tuple(range(offsets.size - 1))
         if len(names) != offsets.size - 1:
             raise ValueError(f"names must have one entry per client, got {len(names)}")
+        truth = self.truth
+        if truth is not None and (truth.n, truth.d) != (offsets.size - 1, X.shape[1]):
+            raise ValueError(
+                f"truth must have n = {offsets.size - 1} and d = {X.shape[1]}, as the samples have, "
+                f"got n = {truth.n} and d = {truth.d}"
+            )
         for name, value in (("X", X), ("y", y), ("offsets", offsets), ("names", names)):
             object.__setattr__(self, name, value)
 
@@ -120,7 +129,10 @@ class ClientData:
         ValueError
             If there is no client, a client has no sample, or shapes do not fit.
         """
-        pairs = list(samples)
+        try:
+            pairs = list(samples)
+        except TypeError:
+            raise TypeError("samples must be an iterable of pairs (X, y)") from None
         if not pairs:
             raise ValueError("samples must hold at least one client, got none")
         blocks, labels, d = [], [], None

@@ -219,7 +219,12 @@ class SharedRepresentation:
             With this truth attached.
         """
         if clients is not None:
-            return self.with_heads(self.W[np.asarray(clients)]).draw(m, rng=rng)
+            clients = np.asarray(clients)
+            if clients.ndim != 1 or clients.size == 0 or clients.dtype.kind not in "iu":
+                raise ValueError("clients must be a list of integers, at least one")
+            if clients.min() < 0 or clients.max() >= self.n:
+                raise ValueError(f"clients must be between 0 and {self.n - 1}, got {clients.tolist()}")
+            return self.with_heads(self.W[clients]).draw(m, rng=rng)
         if np.ndim(m) == 0:
             sizes = np.full(self.n, check.integer("m", m, minimum=1))
         else:
