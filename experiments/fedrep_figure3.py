@@ -93,8 +93,8 @@ def draw(rows):
 
 
 def summary(rows):
-    """Rounds until the distance is 0.06 (text) or 0.1 (published), paired over trials."""
-    goal = rows["variant"].map({"text": 0.06, "published": 0.1})
+    """Rounds until the distance is 0.06 (text) or 0.03 (published), paired; final distance."""
+    goal = rows["variant"].map({"text": 0.06, "published": 0.03})
     keys = ["variant", "n", "trial"]
     reached = rows[rows["distance"] <= goal].groupby([*keys, "method"])["round"].min()
     first = reached.unstack("method").reindex(
@@ -111,6 +111,8 @@ def summary(rows):
     table = first.groupby(["variant", "n"]).median().add_prefix("median rounds, ")
     for one, other in (("FedRep", "10GD-GD"), ("10GD-GD", "GD-GD"), ("FedRep", "GD-GD")):
         table[f"{one} before/with/after {other}"] = compare(one, other)
+    final = rows[rows["round"] == ROUNDS].groupby(["variant", "n", "method"])["distance"].mean()
+    table = table.join(final.unstack("method")[list(METHODS)].add_prefix("mean final, "))
     return table.reset_index()
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module, metadata
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ import scipy.linalg
 from linrep import subspace
 from linrep.kernels import designs, rounds
 from linrep.kernels._jit import kernel
-from linrep.kernels.fedrep import run_fixed_trials, workspace
+from linrep.kernels.fedrep import run_fixed, run_fixed_trials, workspace
 from linrep.problems import SharedRepresentation
 
 #: Largest difference allowed between the contenders' final B and W, in absolute terms.
@@ -286,40 +287,27 @@ def _linrep(case: _Case, pool: ThreadPoolExecutor | None = None, threads: int = 
     heads, moment = np.empty((size.trials, 0, size.k)), np.empty((size.trials, 0, 0))
     metrics = np.empty((size.trials, size.rounds + 1, 4))
     completed, status = np.empty((2, size.trials), dtype=np.int64)
+    options = case.step_size, True, rounds.EXACT, 0.0, True
     works = [workspace(size.k, size.d, size.m, size.participants) for _ in range(threads)]
     ends = np.linspace(0, size.trials, threads + 1).astype(int)
-    parts = [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+    parts = [slice(*pair) for pair in pairwise(ends)]
 
-    def part_of_trials(part, work):
-        run_fixed_trials(
-            case.X[part],
-            case.y[part],
-            case.offsets,
-            case.schedule[part],
-            BT[part],
-            W[part],
-            case.step_size,
-            True,
-            rounds.EXACT,
-            0.0,
-            True,
-            truthT[part],
-            heads[part],
-            moment[part],
-            -1.0,
-            metrics[part],
-            work,
-            completed[part],
-            status[part],
-        )
+    def run_part(part, work):
+        data = case.X[part], case.y[part], case.offsets, case.schedule[part], BT[part], W[part]
+        truth = truthT[part], heads[part], moment[part], -1.0, metrics[part]
+        run_fixed_trials(*data, *options, *truth, work, completed[part], status[part])
 
     def call():
         BT[:] = case.BT
         W[:] = 0.0
-        if pool is None:
-            part_of_trials(parts[0], works[0])
+        if size.trials == 1:
+            data = case.X[0], case.y[0], case.offsets, case.schedule[0], BT[0], W[0]
+            truth = truthT[0], heads[0], moment[0], -1.0, metrics[0]
+            run_fixed(*data, *options, *truth, works[0])
+        elif pool is None:
+            run_part(parts[0], works[0])
         else:
-            list(pool.map(part_of_trials, parts, works))
+            list(pool.map(run_part, parts, works))
         return BT.swapaxes(1, 2), W
 
     return call
@@ -372,9 +360,10 @@ def _jax(case: _Case):
     import jax.numpy as jnp
     from jax.scipy.linalg import cho_factor, cho_solve
 
-    double_precision = getattr(jax, "enable_x64", None)
+    # A context manager, at home in jax.experimental before JAX 0.8.
+    double_precision: Any = getattr(jax, "enable_x64", None)
     if double_precision is None:
-        from jax.experimental import enable_x64 as double_precision
+        double_precision = import_module("jax.experimental").enable_x64
     size = case.size
     everyone = size.participants == size.n
 

@@ -64,7 +64,7 @@ def contraction_rate(values: ArrayLike, *, confidence: float = 0.95) -> Contract
     Raises
     ------
     ValueError
-        If fewer than three positive values come before the plateau.
+        If fewer than three positive values come before the first zero.
 
     Notes
     -----
@@ -113,6 +113,7 @@ def _plateau(logs):
         return None, None
     steps = np.arange(logs.size, dtype=float)
     y = logs - logs.mean()
+    y -= y.mean()  # what rounding left of it
     # With u = min(t, tau): sums over t <= tau by cumulation, over t > tau in closed form.
     after = last - steps
     sum_u = np.cumsum(steps) + after * steps
@@ -124,7 +125,8 @@ def _plateau(logs):
     np.divide(sum_uy**2, spread, out=explained, where=spread > 0)
     corner = int(np.argmax(explained))
     slope = sum_uy[corner] / spread[corner] if spread[corner] > 0 else 0.0
-    if corner < 1 or last - corner < _SHORTEST_PLATEAU or slope >= 0.0:
+    rounding = logs.size * np.finfo(np.float64).eps * np.abs(logs).max()
+    if corner < 1 or last - corner < _SHORTEST_PLATEAU or -slope * corner <= rounding:
         return None, None
     tail = logs[corner + (last - corner) // 5 :]
     if np.polyfit(np.arange(tail.size), tail, 1)[0] < _FLAT * slope:

@@ -145,5 +145,7 @@ def _read_start(start, truth, data, m, k, n, d, rng):
         raise ValueError("start must be a name, a matrix B, or a pair (B, W)")
     B, W = start if isinstance(start, tuple) else (start, None)
     B = check.array("start", B, (d, k)).copy()
+    if np.linalg.matrix_rank(B) < k:
+        raise ValueError("start must have full column rank, its columns are linearly dependent")
     W = np.zeros((n, k)) if W is None else check.array("start's heads", W, (n, k)).copy()
     return B, W, 0, 0, "given"

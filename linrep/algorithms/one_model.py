@@ -142,24 +142,22 @@ def fedsgd(problem, *, step_size: float, **settings) -> Trace:
 
 
 def _one_model_metrics(truth, n):
-    if truth is None:
-        return lambda state: {"loss": state["loss"]}
-    truthT = np.ascontiguousarray(truth.B.T)
-    k, d = truthT.shape
-    moment = truth.W.T @ truth.W / n
-    scratch = [np.empty((k, d)), np.empty((k, d)), *(np.empty((k, k)) for _ in range(3))]
-    row = np.empty(4)
+    names = ("loss",) if truth is None else ("distance", "loss", "head_error", "population_risk")
+    if truth is not None:
+        truthT = np.ascontiguousarray(truth.B.T)
+        k, d = truthT.shape
+        moment = truth.W.T @ truth.W / n
+        scratch = [np.empty((k, d)), np.empty((k, d)), *(np.empty((k, k)) for _ in range(3))]
+        row = np.empty(4)
 
     def metrics(state):
-        if not np.isfinite(state["BT"]).all() or not orthonormalize(state["BT"].copy()) > 0.0:
-            return {
-                "distance": np.nan,
-                "loss": state["loss"],
-                "head_error": np.nan,
-                "population_risk": np.nan,
-            }
-        W = np.tile(state["w"], (n, 1))
-        measure(state["BT"], W, truthT, truth.W, moment, False, *scratch, row)
+        BT, w = state["BT"], state["w"]
+        finite = np.isfinite(BT).all() and np.isfinite(w).all()
+        if not finite or not orthonormalize(BT.copy()) > BT.shape[1] * np.finfo(np.float64).eps:
+            return dict.fromkeys(names, np.nan)
+        if truth is None:
+            return {"loss": state["loss"]}
+        measure(BT, np.tile(w, (n, 1)), truthT, truth.W, moment, False, *scratch, row)
         return {
             "distance": row[DISTANCE],
             "loss": state["loss"],

@@ -13,7 +13,10 @@ _DENSE = 32  # entries of B up to which the curvature operator is written out
 
 def theorem_step_size(truth: SharedRepresentation, participants: int) -> float:
     """Return the largest step size FedRep's Theorem 1 allows, 1/(4 sigma_max^2)."""
-    return 0.25 / truth.sigma_max(participants) ** 2
+    largest = truth.sigma_max(participants)
+    if not largest > 0.0:
+        raise ValueError("step_size='theorem' needs heads that are not all zero")
+    return 0.25 / largest**2
 
 
 def smoothness_step_size(data: ClientData, B: NDArray[np.float64]) -> float:
@@ -48,7 +51,9 @@ def smoothness_step_size(data: ClientData, B: NDArray[np.float64]) -> float:
     def curvature(V):
         return (X.T @ (np.sum((X @ V.reshape(shape)) * heads, axis=1)[:, None] * heads)).ravel()
 
-    if B.size <= _DENSE:
+    if not W.any():
+        largest = 0.0
+    elif B.size <= _DENSE:
         largest = np.linalg.eigvalsh(np.array([curvature(V) for V in np.eye(B.size)]))[-1]
     else:
         operator = LinearOperator((B.size, B.size), matvec=curvature, dtype=np.float64)

@@ -60,7 +60,7 @@ class ClientData:
         truth = self.truth
         if truth is not None and (truth.n, truth.d) != (offsets.size - 1, X.shape[1]):
             raise ValueError(
-                f"truth must have n = {offsets.size - 1} and d = {X.shape[1]}, as the samples have, "
+                f"truth must have n = {offsets.size - 1} and d = {X.shape[1]} as the samples, "
                 f"got n = {truth.n} and d = {truth.d}"
             )
         for name, value in (("X", X), ("y", y), ("offsets", offsets), ("names", names)):

@@ -223,7 +223,9 @@ class SharedRepresentation:
             if clients.ndim != 1 or clients.size == 0 or clients.dtype.kind not in "iu":
                 raise ValueError("clients must be a list of integers, at least one")
             if clients.min() < 0 or clients.max() >= self.n:
-                raise ValueError(f"clients must be between 0 and {self.n - 1}, got {clients.tolist()}")
+                raise ValueError(
+                    f"clients must be between 0 and {self.n - 1}, got {clients.tolist()}"
+                )
             return self.with_heads(self.W[clients]).draw(m, rng=rng)
         if np.ndim(m) == 0:
             sizes = np.full(self.n, check.integer("m", m, minimum=1))

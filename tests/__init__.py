@@ -1,0 +1,1 @@
+"""The tests of linrep; they mirror the package."""

@@ -1,0 +1,55 @@
+"""What the tests of the iterative methods share."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from linrep import SharedRepresentation
+from linrep.kernels import designs
+from tests.strategies import seeds
+
+#: Clients, dimension and rank of small problems.
+sizes = st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(
+    lambda size: st.tuples(st.just(size[0]), st.just(size[1]), st.integers(1, min(*size, 3)))
+)
+
+
+@st.composite
+def truths(draw, *, noise=(0.0, 0.1), sizes=sizes, heads=("sphere", "unit_rows", "qr")):
+    n, d, k = draw(sizes, label="n, d, k")
+    return SharedRepresentation.random(
+        n=n,
+        d=d,
+        k=k,
+        heads=draw(st.sampled_from(heads)),
+        noise=draw(st.sampled_from(noise)),
+        rng=draw(seeds, label="seed of the truth"),
+    )
+
+
+def streams(seed):
+    """Return the generators of a run: data, participation, start."""
+    return np.random.default_rng(seed).spawn(3)
+
+
+def schedule(seed, n, participants, rounds):
+    """Return the clients that take part in each round of a run."""
+    rows = np.empty((rounds, participants), dtype=np.int64)
+    designs.draw_participants(streams(seed)[1], np.arange(n), rows)
+    return rows
+
+
+def clients_of(data):
+    return [data.client(i) for i in range(data.n)]
+
+
+def same_numbers(trace, other, rounds=None):
+    """Assert that two traces hold the very same numbers, up to a number of rounds."""
+    assert list(trace) == list(other)
+    for name in trace:
+        stop = None if rounds is None else rounds + 1
+        np.testing.assert_array_equal(trace[name][:stop], other[name][:stop])
+    if rounds is None:
+        assert trace.state.keys() == other.state.keys()
+        for name, value in trace.state.items():
+            np.testing.assert_array_equal(value, other.state[name])
+        assert trace.stop_reason == other.stop_reason

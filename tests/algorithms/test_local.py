@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.linalg import norm
+
+import linrep as lr
+from tests.algorithms.support import clients_of, streams, truths
+from tests.reference import fedrep as reference
+from tests.strategies import cases, frame, seeds
+from tests.tools import EPS, UNITS, close, complaint, exact_head_error, rank_is_clear
+
+
+@given(cases(k_within_n=False))
+def test_fit_heads_is_least_squares_client_by_client(case):
+    assume(all(rank_is_clear(X @ case.B) for X, _ in case.clients))
+    W = lr.fit_heads(lr.ClientData(case.X, case.y, case.offsets), case.B)
+    for (X, y), w in zip(case.clients, W, strict=True):
+        expected = reference.head_least_squares(X, y, case.B)
+        close(w, expected, exact_head_error(X @ case.B, y, expected))
+
+
+@given(seeds, st.integers(1, 4), st.integers(1, 3), st.integers(0, 3))
+def test_fit_heads_takes_any_number_of_columns_and_dependent_ones(seed, d, more, m):
+    """Minimum norm where the head is not unique: columns said twice share their weight."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((d + m, d)), rng.standard_normal(d + m)
+    B = np.hstack([np.eye(d)] * (1 + more))
+    data = lr.ClientData.from_list([(X, y)])
+    assume(rank_is_clear(X))
+    single, several = lr.fit_heads(data, np.eye(d))[0], lr.fit_heads(data, B)[0]
+    close(several, np.tile(single / (1 + more), 1 + more), 2 * exact_head_error(X, y, single))
+
+
+@given(seeds, st.integers(1, 5), st.data())
+def test_a_new_client_of_the_truths_representation_is_recovered(seed, d, data):
+    k = data.draw(st.integers(1, d))
+    rng = np.random.default_rng(seed)
+    B, w = frame(rng, d, k), rng.standard_normal(k)
+    X = rng.standard_normal((k + 2, d))
+    y = X @ B @ w
+    assume(rank_is_clear(X @ B))
+    found = lr.fit_heads(lr.ClientData.from_list([(X, y)]), B.tolist())[0]
+    close(found, w, exact_head_error(X @ B, y, w))
+
+
+DATA = lr.ClientData.from_list([(np.ones((2, 3)), np.ones(2))])
+
+
+@pytest.mark.parametrize(
+    ("data", "B", "kind", "words"),
+    [
+        (DATA, np.ones((2, 3)), ValueError, ("B ", "(3, any)", "(2, 3)")),
+        (DATA, np.ones(3), ValueError, ("B ", "(3, any)", "(3,)")),
+        (DATA, np.ones((3, 0)), ValueError, ("B ", "empty")),
+        (DATA, np.full((3, 1), np.nan), ValueError, ("B ", "finite")),
+        (DATA, None, ValueError, ("B ", "shape")),
+        (None, np.ones((3, 1)), TypeError, ("data", "ClientData", "NoneType")),
+        ((np.ones((2, 3)), np.ones(2)), np.ones((3, 1)), TypeError, ("data", "tuple")),
+    ],
+)
+def test_fit_heads_names_what_is_wrong(data, B, kind, words):
+    with complaint(kind, *words):
+        lr.fit_heads(data, B)
+
+
+@given(truths(), seeds, st.integers(1, 8))
+def test_local_only_fits_each_client_on_the_data_fedrep_has(truth, seed, m):
+    trace = lr.local_only(truth, m=m, rng=seed)
+    data = truth.draw(m, rng=streams(seed)[0])
+    clients = clients_of(data)
+    assume(all(rank_is_clear(X) for X, _ in clients))
+    expected = reference.local_only(clients)
+    errors = [exact_head_error(X, y, w) for (X, y), w in zip(clients, expected, strict=True)]
+    close(trace.state["theta"], expected, np.array(errors)[:, None])
+    check_rows(trace, clients, truth)
+    same = lr.local_only(data)
+    np.testing.assert_array_equal(same.state["theta"], trace.state["theta"])
+    np.testing.assert_array_equal(same["loss"], trace["loss"])
+
+
+def check_rows(trace, clients, truth):
+    """Row 0 is the zero model, row 1 the fitted one."""
+    n, theta = len(clients), trace.state["theta"]
+    for row, models in enumerate((np.zeros_like(theta), theta)):
+        pairs = list(zip(clients, models, strict=True))
+        loss = sum(norm(X @ w - y) ** 2 / (2 * len(y)) for (X, y), w in pairs) / n
+        size = sum((norm(X) * norm(w) + norm(y)) ** 2 for (X, y), w in pairs)
+        close(trace["loss"][row], loss, UNITS * EPS * size)
+        if truth is not None:
+            risk = norm(models - truth.theta) ** 2 / (2 * n)
+            size = norm(models) ** 2 + norm(truth.theta) ** 2
+            close(trace["population_risk"][row], risk, UNITS * EPS * size)
+
+
+@given(cases())
+def test_local_only_on_own_data_needs_no_truth(case):
+    trace = lr.local_only(lr.ClientData(case.X, case.y, case.offsets))
+    assert list(trace) == ["loss", "floats_up", "floats_down"]
+    check_rows(trace, case.clients, None)
+    with_truth = lr.local_only(case.data)
+    np.testing.assert_array_equal(trace.state["theta"], with_truth.state["theta"])
+    check_rows(with_truth, case.clients, case.truth)
+    for name in ("floats_up", "floats_down"):
+        np.testing.assert_array_equal(trace[name], np.zeros(2))
+    assert (trace.rounds, trace.stop_reason) == (1, "rounds")
+
+
+TRUTH = lr.SharedRepresentation.random(n=2, d=3, k=1, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("problem", "m", "kind", "words"),
+    [
+        (TRUTH, None, ValueError, ("m must be given",)),
+        (TRUTH, 0, ValueError, ("m ", "at least 1", "0")),
+        (TRUTH, 1.5, TypeError, ("m ", "integer", "1.5")),
+        (DATA, 3, ValueError, ("m must not be given", "ClientData")),
+        (None, 3, TypeError, ("problem", "NoneType")),
+    ],
+)
+def test_local_only_names_what_is_wrong(problem, m, kind, words):
+    with complaint(kind, *words):
+        lr.local_only(problem, m=m)

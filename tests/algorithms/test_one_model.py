@@ -1,0 +1,191 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.linalg import norm
+
+import linrep as lr
+from linrep.subspace import orthonormalize
+from tests.algorithms.support import clients_of, same_numbers, schedule, streams, truths
+from tests.compare import check_metrics, one_model_error, one_model_loss_error
+from tests.reference import fedrep as reference
+from tests.strategies import cases, seeds
+from tests.tools import EPS, close, complaint
+
+ROUNDS = 3
+step_sizes = st.floats(1e-3, 0.05)
+local = st.integers(1, 3)
+METRICS = ["distance", "loss", "head_error", "population_risk", "floats_up", "floats_down"]
+
+
+def prefixes(problem, **options):
+    return [lr.fedavg(problem, rounds=t, **options) for t in range(ROUNDS + 1)]
+
+
+def check_round(before, after, clients, selected, step_size, local_steps, truth):
+    B, w = before.state["B"], before.state["w"]
+    expected = reference.one_model_round(clients, B, w, selected, step_size, local_steps)
+    error = one_model_error(clients, B, w, selected, step_size, local_steps)
+    close(after.state["B"], expected[0], error)
+    close(after.state["w"], expected[1], error)
+    close(after["loss"][-1], expected[2], one_model_loss_error(clients, B, w, selected))
+    if truth is not None:
+        row = {name: after[name][-1] for name in after}
+        check_metrics((after.state["B"], after.state["W"]), row, (truth.B, truth.W))
+
+
+@given(truths(), seeds, step_sizes, local, st.sampled_from(["fixed", "fresh"]), st.data())
+def test_fedavg_follows_the_reference(truth, seed, step_size, local_steps, batches, data):
+    """On the data, participants and start that fedrep has with this seed."""
+    participants, m = data.draw(st.integers(1, truth.n)), data.draw(st.integers(1, 6))
+    options = {
+        "m": m,
+        "batches": batches,
+        "start": "random",
+        "participation": participants / truth.n,
+        "rng": seed,
+    }
+    traces = prefixes(truth, step_size=step_size, local_steps=local_steps, **options)
+    data_rng, _, start_rng = streams(seed)
+    B, W = lr.random_start(truth.n, truth.d, truth.k, start_rng)
+    np.testing.assert_array_equal(traces[0].state["B"], B)
+    close(traces[0].state["w"], W.mean(axis=0), 4 * EPS * norm(W))
+    assert np.isnan(traces[0]["loss"][0])
+    if batches == "fixed":
+        clients = clients_of(truth.draw(m, rng=data_rng))
+    for t, selected in enumerate(schedule(seed, truth.n, participants, ROUNDS)):
+        if batches == "fresh":
+            clients = [None] * truth.n
+            for i in selected:
+                clients[i] = truth.draw(m, rng=data_rng, clients=[i]).client(0)
+        check_round(traces[t], traces[t + 1], clients, selected, step_size, local_steps, truth)
+
+
+@given(cases(), step_sizes, local)
+def test_fedavg_on_own_data_without_a_truth_follows_the_reference(case, step_size, local_steps):
+    data = lr.ClientData(case.X, case.y, case.offsets)
+    traces = prefixes(
+        data, k=case.k, start=(case.B, case.W), step_size=step_size, local_steps=local_steps
+    )
+    everyone = np.arange(case.n)
+    for t in range(ROUNDS):
+        assert list(traces[t]) == ["loss", "floats_up", "floats_down"]
+        check_round(traces[t], traces[t + 1], case.clients, everyone, step_size, local_steps, None)
+
+
+@given(truths(), seeds, step_sizes, st.sampled_from(["fixed", "fresh"]))
+def test_fedsgd_is_fedavg_with_one_local_step(truth, seed, step_size, batches):
+    run = {"m": 3, "rounds": 4, "batches": batches, "step_size": step_size, "rng": seed}
+    one, other = lr.fedsgd(truth, **run), lr.fedavg(truth, local_steps=1, **run)
+    same_numbers(one, other)
+    assert one.algorithm == other.algorithm == "FedSGD"
+    assert lr.fedavg(truth, local_steps=2, **run).algorithm == "FedAvg"
+
+
+@given(truths(), seeds, step_sizes, local, st.sampled_from(["fixed", "fresh"]))
+def test_a_shorter_run_is_the_beginning_of_a_longer_one(truth, seed, step_size, steps, batches):
+    run = {"m": 3, "batches": batches, "participation": 0.6, "step_size": step_size, "rng": seed}
+    long = lr.fedavg(truth, rounds=5, local_steps=steps, **run)
+    for rounds in range(5):
+        same_numbers(lr.fedavg(truth, rounds=rounds, local_steps=steps, **run), long, rounds)
+
+
+@given(truths(), seeds, st.sampled_from(["random", "moments", "projected_gradient"]))
+def test_fedavg_starts_where_fedrep_starts(truth, seed, start):
+    run = {"m": 3, "batches": "fixed", "rounds": 0, "start": start, "rng": seed}
+    one, other = lr.fedavg(truth, step_size=0.1, **run), lr.fedrep(truth, **run)
+    np.testing.assert_array_equal(orthonormalize(one.state["B"]), other.state["B"])
+    close(one.state["w"], other.state["W"].mean(axis=0), 4 * EPS * norm(other.state["W"]))
+
+
+@given(truths(), st.data())
+def test_every_clients_head_is_the_shared_one_and_the_numbers_sent_are_counted(truth, data):
+    participants = data.draw(st.integers(1, truth.n))
+    trace = lr.fedavg(
+        truth, m=3, rounds=4, step_size=1e-3, participation=participants / truth.n, rng=0
+    )
+    np.testing.assert_array_equal(trace.state["W"], np.tile(trace.state["w"], (truth.n, 1)))
+    assert list(trace) == METRICS
+    sent = np.arange(5.0) * participants * (truth.d + 1) * truth.k
+    start = truth.n * truth.d * (truth.d + 1) // 2
+    np.testing.assert_array_equal(trace["floats_up"], start + sent)
+    np.testing.assert_array_equal(trace["floats_down"], sent)
+    assert trace.settings["participants"] == participants
+
+
+@given(
+    truths(sizes=st.just((3, 4, 2))),
+    seeds,
+    st.sampled_from([1e3, 1e20, 1e100, 1e155, 1e200, 1e308]),
+    local,
+    st.sampled_from([None, "fixed", "fresh"]),
+)
+def test_a_huge_step_ends_diverged_with_finite_numbers(truth, seed, step_size, steps, batches):
+    """Batches None stands for data without a truth, where only the loss is watched."""
+    run = {"rounds": 200, "step_size": step_size, "local_steps": steps, "rng": seed}
+    run["start"] = "random"
+    problem = truth
+    if batches is None:
+        drawn = truth.draw(3, rng=seed)
+        problem = lr.ClientData(drawn.X, drawn.y, drawn.offsets)
+        run |= {"k": truth.k}
+    else:
+        run |= {"m": 3, "batches": batches}
+    trace = lr.fedavg(problem, **run)
+    assert trace.stop_reason == "diverged"
+    assert trace.rounds < 200
+    for name in trace:
+        assert np.isfinite(trace[name][1 if name == "loss" else 0 :]).all(), name
+    for value in trace.state.values():
+        assert np.isfinite(value).all()
+    assert len(trace["floats_up"]) == trace.rounds + 1
+
+
+def test_a_single_client_learns_its_own_model():
+    """One client, one model: FedSGD is gradient descent on a noiseless problem it can solve."""
+    truth = lr.SharedRepresentation.random(n=1, d=3, k=1, rng=0)
+    trace = lr.fedsgd(truth, m=50, batches="fixed", rounds=2000, step_size=0.1, rng=1)
+    assert trace["population_risk"][-1] < 1e-20
+
+
+TRUTH = lr.SharedRepresentation.random(n=6, d=5, k=2, rng=0)
+DATA = TRUTH.draw(4, rng=0)
+OWN = lr.ClientData(DATA.X, DATA.y, DATA.offsets)
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "kind", "words"),
+    [
+        ("data", {}, TypeError, ("problem", "str")),
+        (TRUTH, {"m": None}, ValueError, ("m must be given",)),
+        (TRUTH, {"m": 0}, ValueError, ("m ", "at least 1", "0")),
+        (DATA, {"m": 3}, ValueError, ("m must not be given",)),
+        (OWN, {}, ValueError, ("k must be given",)),
+        (OWN, {"k": 7}, ValueError, ("k ", "min(n, d) = 5", "7")),
+        (TRUTH, {"batches": "split"}, ValueError, ("batches", "'fixed', 'fresh'", "'split'")),
+        (DATA, {"batches": "fresh"}, ValueError, ("batches", "'fixed'", "'fresh'")),
+        (TRUTH, {"rounds": -1}, ValueError, ("rounds", "at least 0", "-1")),
+        (TRUTH, {"local_steps": 0}, ValueError, ("local_steps", "at least 1", "0")),
+        (TRUTH, {"local_steps": None}, TypeError, ("local_steps", "integer", "None")),
+        (TRUTH, {"step_size": 0}, ValueError, ("step_size", "greater than 0")),
+        (TRUTH, {"step_size": "theorem"}, TypeError, ("step_size", "real number")),
+        (TRUTH, {"step_size": None}, TypeError, ("step_size", "real number", "None")),
+        (TRUTH, {"participation": 0}, ValueError, ("participation", "greater than 0")),
+        (TRUTH, {"participation": 2}, ValueError, ("participation", "(0, 1]")),
+        (TRUTH, {"participation": 0.01}, ValueError, ("participation", "none of 6")),
+        (TRUTH, {"start": "zeros"}, ValueError, ("start", "'random'", "'zeros'")),
+        (TRUTH, {"start": TRUTH.W}, ValueError, ("start", "(5, 2)", "(6, 2)")),
+    ],
+)
+def test_bad_arguments_are_named(problem, options, kind, words):
+    defaults = {"m": 4} if isinstance(problem, lr.SharedRepresentation) else {}
+    defaults |= {"rounds": 2, "step_size": 0.1, "rng": 0}
+    with complaint(kind, *words):
+        lr.fedavg(problem, **(defaults | options))
+
+
+def test_fedsgd_takes_no_local_steps_and_needs_a_step_size():
+    with complaint(TypeError, "one local step", "fedavg"):
+        lr.fedsgd(TRUTH, m=3, step_size=0.1, local_steps=1)
+    with pytest.raises(TypeError, match="step_size"):
+        lr.fedsgd(TRUTH, m=3)

@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.linalg import norm
+
+import linrep as lr
+from tests.reference import fedrep as reference
+from tests.strategies import cases, seeds
+from tests.tools import EPS, UNITS, close, complaint
+
+
+@given(cases())
+def test_moments_start_spans_the_top_of_the_moments_matrix(case):
+    """Judged by eigenvalues and residuals, which unlike eigenvectors are well conditioned."""
+    V = lr.moments_start(lr.ClientData(case.X, case.y, case.offsets), case.k)
+    M = reference.moments_matrix(case.clients)
+    values = np.linalg.eigvalsh(M)[::-1][: case.k]
+    error = UNITS * EPS * norm(M)
+    close(V.T @ V, np.eye(case.k), UNITS * EPS)
+    close(V.T @ M @ V, np.diag(values), error)
+    close(M @ V, V * values, error)
+
+
+@given(cases(kinds=("normal",), heads=("normal",), m=(3, 9)))
+def test_moments_start_is_the_references_where_eigenvalues_are_apart(case):
+    M = reference.moments_matrix(case.clients)
+    values = np.linalg.eigvalsh(M)[::-1]
+    gaps = -np.diff(np.append(values, -np.inf))[: case.k]
+    gaps = np.minimum(gaps, np.append(np.inf, gaps[:-1]))
+    assume(gaps.min() > 1e-3 * values[0])
+    V = lr.moments_start(lr.ClientData(case.X, case.y, case.offsets), case.k)
+    expected = reference.moments_start(case.clients, case.k)
+    signs = np.sign(np.sum(V * expected, axis=0))
+    close(V * signs, expected, UNITS * EPS * norm(M) / gaps)
+
+
+@given(seeds, st.integers(1, 6), st.data())
+def test_random_start_is_a_frame_and_normal_heads(seed, d, data):
+    n = data.draw(st.integers(1, 6))
+    k = data.draw(st.integers(1, min(n, d)))
+    B, W = lr.random_start(n, d, k, seed)
+    close(B.T @ B, np.eye(k), UNITS * EPS)
+    # The heads follow the frame in the stream.
+    rng = np.random.default_rng(seed)
+    np.testing.assert_array_equal(B, lr.subspace.random_frame(d, k, rng))
+    np.testing.assert_array_equal(W, rng.standard_normal((n, k)))
+
+
+@given(cases(), st.integers(1, 4), st.one_of(st.none(), st.floats(0.01, 0.2)))
+def test_projected_gradient_start_is_the_references(case, rounds, step_size):
+    """Truncation amplifies rounding by the inverse of the relative gap it cuts through."""
+    M, error = np.zeros((case.n, case.d)), 0.0
+    for t in range(1, rounds + 1):
+        values = np.append(np.linalg.svd(stepped(case, M, step_size), compute_uv=False), 0.0)
+        size = max(values[0], 1e-300)
+        gap = (values[case.k - 1] - values[case.k]) / size
+        vanishing = values[case.k - 1] < 1e-14 * size  # nothing but rounding errors is cut off
+        assume(gap > 1e-3 or vanishing)
+        step_growth = 1.0 + (step_size or 1.0 / max(smoothness(case), 1e-300)) * smoothness(case)
+        error = (error * step_growth + UNITS * EPS * size) * (1.0 + 4.0 / max(gap, 1e-3))
+        B, W = reference.projected_gradient_start(case.clients, case.k, t, step_size)
+        M = W @ B.T
+    data = lr.ClientData(case.X, case.y, case.offsets)
+    B, W = lr.projected_gradient_start(data, case.k, rounds=rounds, step_size=step_size)
+    close(W @ B.T, M, error)
+    close(B.T @ B, np.eye(case.k), UNITS * EPS)
+    # W has orthogonal columns, longest first: left singular vectors times singular values.
+    G = W.T @ W
+    close(G, np.diag(np.diag(G)), UNITS * EPS * norm(G))
+    assert (np.diff(np.diag(G)) <= UNITS * EPS * norm(G)).all()
+
+
+def smoothness(case):
+    return max(norm(X, 2) ** 2 / len(y) for X, y in case.clients)
+
+
+def stepped(case, M, step_size):
+    if step_size is None:
+        largest = smoothness(case)
+        step_size = 1.0 / largest if largest > 0.0 else 0.0
+    rows = [
+        M[i] - step_size / len(y) * X.T @ (X @ M[i] - y) for i, (X, y) in enumerate(case.clients)
+    ]
+    return np.array(rows)
+
+
+@given(cases(m=(1, 6)))
+def test_projected_gradient_never_increases_the_objective(case):
+    data, last = lr.ClientData(case.X, case.y, case.offsets), np.inf
+    size = sum(norm(y) ** 2 / len(y) for _, y in case.clients)
+    for rounds in range(1, 6):
+        B, W = lr.projected_gradient_start(data, case.k, rounds=rounds)
+        value = sum(
+            norm(X @ B @ w - y) ** 2 / (2 * len(y))
+            for (X, y), w in zip(case.clients, W, strict=True)
+        )
+        assert value <= last + UNITS * EPS * size
+        last = value
+
+
+def test_projected_gradient_start_defaults_to_ten_rounds():
+    data = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(5, rng=0)
+    for default, ten in zip(
+        lr.projected_gradient_start(data, 2),
+        lr.projected_gradient_start(data, 2, rounds=10),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(default, ten)
+
+
+def test_projected_gradient_start_says_when_it_diverges():
+    data = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(5, rng=0)
+    with complaint(ValueError, "step_size 1e+200", "diverge"), np.errstate(all="ignore"):
+        lr.projected_gradient_start(data, 2, rounds=20, step_size=1e200)
+
+
+def test_starts_of_zero_data_are_frames():
+    data = lr.ClientData.from_list([(np.zeros((2, 3)), np.zeros(2))] * 2)
+    B, W = lr.projected_gradient_start(data, 2)
+    close(B.T @ B, np.eye(2), UNITS * EPS)
+    np.testing.assert_array_equal(W, np.zeros((2, 2)))
+    B = lr.moments_start(data, 2)
+    close(B.T @ B, np.eye(2), UNITS * EPS)
+
+
+DATA = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(5, rng=0)
+
+
+@pytest.mark.parametrize("start", [lr.moments_start, lr.projected_gradient_start])
+@pytest.mark.parametrize(
+    ("k", "kind", "words"),
+    [
+        (0, ValueError, ("k ", "at least 1", "0")),
+        (4, ValueError, ("k ", "min(n, d) = 3", "4")),
+        (2.0, TypeError, ("k ", "integer", "2.0")),
+        (None, TypeError, ("k ", "integer", "None")),
+    ],
+)
+def test_bad_ranks_are_named(start, k, kind, words):
+    with complaint(kind, *words):
+        start(DATA, k)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"rounds": 0}, ValueError, ("rounds", "at least 1", "0")),
+        ({"rounds": 1.5}, TypeError, ("rounds", "integer", "1.5")),
+        ({"step_size": 0.0}, ValueError, ("step_size", "greater than 0")),
+        ({"step_size": "theorem"}, TypeError, ("step_size", "real number")),
+    ],
+)
+def test_bad_options_of_projected_gradient_are_named(options, kind, words):
+    with complaint(kind, *words):
+        lr.projected_gradient_start(DATA, 2, **options)
+
+
+def test_random_start_checks_its_dimensions():
+    with complaint(ValueError, "k ", "between 1 and 2", "3"):
+        lr.random_start(4, 2, 3)

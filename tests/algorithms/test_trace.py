@@ -1,0 +1,199 @@
+from html.parser import HTMLParser
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linrep as lr
+from tests.strategies import seeds
+from tests.tools import complaint
+
+
+def make(rounds=5, **options):
+    metrics = {
+        "distance": 0.5 ** np.arange(rounds + 1.0),
+        "loss": np.append(np.nan, np.ones(rounds)),
+    }
+    options = {"settings": {"step_size": 0.25, "note": "<b>&"}, "wall_time": 1.5} | options
+    return lr.Trace("FedRep", metrics, {"B": np.eye(2)}, **options)
+
+
+# Reading a trace.
+
+
+def test_a_trace_reads_like_a_mapping_of_its_metrics():
+    trace = make()
+    assert trace["distance"] is trace.metrics["distance"]
+    assert "loss" in trace
+    assert "risk" not in trace
+    assert list(trace) == list(trace.keys()) == ["distance", "loss"]
+    assert (trace.rounds, trace.step_size) == (5, 0.25)
+    assert make(rounds=0).rounds == 0
+
+
+def test_an_unknown_metric_is_answered_with_the_known_ones():
+    with complaint(KeyError, "no metric 'risk'", "'distance', 'loss'"):
+        make()["risk"]
+
+
+def test_a_data_frame_has_one_row_per_round():
+    frame = make().to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.index.name == "round"
+    assert frame.index.tolist() == [0, 1, 2, 3, 4, 5]
+    assert list(frame) == ["distance", "loss"]
+    np.testing.assert_array_equal(frame["distance"], make()["distance"])
+    np.testing.assert_array_equal(frame["loss"], make()["loss"])
+
+
+def test_repr_tells_the_method_its_ending_and_the_last_metrics():
+    text = repr(make(stop_reason="diverged"))
+    assert text.splitlines() == [
+        "Trace of FedRep",
+        "  rounds: 5 (diverged)",
+        "  principal-angle distance: 0.03125",
+        "  training loss: 1",
+        "  wall time: 1.5 s",
+    ]
+
+
+class Tags(HTMLParser):
+    """Check that every tag is closed, and keep the text."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_html_is_well_formed_and_escapes_what_it_shows():
+    parser = Tags()
+    parser.feed(make()._repr_html_())
+    assert parser.open == []
+    for text in ("FedRep", "principal-angle distance", "0.03125", "step_size", "<b>&"):
+        assert text in parser.text
+
+
+def test_plot_draws_the_metric_on_a_logarithmic_axis():
+    axes = make().plot(color="red")
+    try:
+        (line,) = axes.lines
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(6))
+        np.testing.assert_array_equal(line.get_ydata(), make()["distance"])
+        assert axes.get_yscale() == "log"
+        assert axes.get_xlabel() == "round"
+        assert axes.get_ylabel() == "principal-angle distance"
+        assert line.get_color() == "red"
+        assert axes.get_legend().get_texts()[0].get_text() == "FedRep"
+        same = make().plot("loss", ax=axes, label="other")
+        assert same is axes
+        assert [line.get_label() for line in axes.lines] == ["FedRep", "other"]
+        axes.figure.canvas.draw()
+    finally:
+        plt.close(axes.figure)
+
+
+def test_rate_is_that_of_the_metrics_finite_values():
+    rate = make(rounds=40).rate()
+    assert rate.rate == pytest.approx(0.5, rel=1e-12)
+    assert rate.steps == 40
+    assert make(rounds=40).rate("loss").rate == 1.0
+    assert make(rounds=40).rate(confidence=0.5).confidence == 0.5
+
+
+# Recording an algorithm given as a step.
+
+
+def halve(state, t):
+    return {"x": state["x"] / 2.0, "t": t}
+
+
+def measure(state):
+    return {"size": float(state["x"])}
+
+
+def test_run_rounds_measures_the_start_and_every_round():
+    trace = lr.run_rounds(
+        halve, {"x": 8.0}, rounds=3, measure=measure, algorithm="mine", settings={"a": 1}
+    )
+    np.testing.assert_array_equal(trace["size"], [8.0, 4.0, 2.0, 1.0])
+    assert trace.state == {"x": 1.0, "t": 3}
+    assert (trace.algorithm, trace.settings) == ("mine", {"a": 1})
+    assert (trace.stop_reason, trace.rounds) == ("rounds", 3)
+    assert trace.wall_time >= 0.0
+
+
+def test_run_rounds_of_no_rounds_measures_the_start():
+    trace = lr.run_rounds(halve, {"x": 8.0}, rounds=0, measure=measure)
+    np.testing.assert_array_equal(trace["size"], [8.0])
+    assert trace.algorithm == "custom"
+
+
+def test_run_rounds_stops_where_told():
+    trace = lr.run_rounds(
+        halve, {"x": 8.0}, rounds=9, measure=measure, stop=lambda row: row["size"] <= 2.0
+    )
+    np.testing.assert_array_equal(trace["size"], [8.0, 4.0, 2.0])
+    assert trace.stop_reason == "converged"
+    assert trace.state["x"] == 2.0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_run_rounds_drops_a_round_that_is_not_finite(bad):
+    def step(state, t):
+        return {"x": bad if t == 3 else state["x"] + 1.0}
+
+    trace = lr.run_rounds(step, {"x": 0.0}, rounds=9, measure=measure)
+    np.testing.assert_array_equal(trace["size"], [0.0, 1.0, 2.0])
+    assert trace.stop_reason == "diverged"
+    assert trace.state == {"x": 2.0}
+
+
+def test_run_rounds_takes_any_state_with_a_last_word():
+    trace = lr.run_rounds(
+        lambda state, _: (*state, len(state)),
+        (),
+        rounds=2,
+        measure=lambda state: {"length": len(state)},
+        final=lambda state: {"items": np.array(state)},
+    )
+    np.testing.assert_array_equal(trace.state["items"], [0, 1])
+    assert trace["length"].dtype == np.float64
+
+
+BAD_ROUNDS = [(-1, ValueError), (2.0, TypeError), (None, TypeError)]
+
+
+@pytest.mark.parametrize(("rounds", "kind"), BAD_ROUNDS)
+def test_run_rounds_checks_the_number_of_rounds(rounds, kind):
+    with complaint(kind, "rounds", str(rounds)):
+        lr.run_rounds(halve, {"x": 1.0}, rounds=rounds, measure=measure)
+
+
+@given(seeds, st.integers(0, 20))
+def test_run_rounds_and_a_loop_by_hand_agree(seed, rounds):
+    A = np.random.default_rng(seed).standard_normal((3, 3)) / 3.0
+    x = np.ones(3)
+    expected = [float(np.abs(x).max())]
+    for _ in range(rounds):
+        x = A @ x
+        expected.append(float(np.abs(x).max()))
+    trace = lr.run_rounds(
+        lambda state, _: {"x": A @ state["x"]},
+        {"x": np.ones(3)},
+        rounds=rounds,
+        measure=lambda state: {"size": np.abs(state["x"]).max()},
+    )
+    np.testing.assert_array_equal(trace["size"], expected)
+    np.testing.assert_array_equal(trace.state["x"], x)

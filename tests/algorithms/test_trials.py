@@ -1,0 +1,136 @@
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linrep as lr
+from tests.algorithms.support import same_numbers, truths
+from tests.strategies import seeds
+from tests.tools import complaint
+
+METHODS = {
+    "FedRep": partial(lr.fedrep, m=3, rounds=3, participation=0.6),
+    "fixed": partial(lr.fedrep, m=3, rounds=3, batches="fixed", start="random"),
+    "GD-GD": partial(lr.fedrep, m=3, rounds=3, local_steps=1, step_size=0.05, start="random"),
+    "FedSGD": partial(lr.fedsgd, m=3, rounds=3, step_size=0.01),
+    "local": partial(lr.local_only, m=3),
+}
+
+
+def mine(problem, *, rng, rounds):
+    """Stand in for a user's algorithm: a random walk on the sphere."""
+    rng = np.random.default_rng(rng)
+    return lr.run_rounds(
+        lambda state, _: {"B": state["B"] + rng.standard_normal(state["B"].shape)},
+        {"B": rng.standard_normal(problem.B.shape)},
+        rounds=rounds,
+        measure=lambda state: {"distance": lr.subspace.distance(state["B"], problem.B)},
+        algorithm="walk",
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(truth=truths(), seed=seeds, trials=st.integers(1, 4))
+def test_the_numbers_do_not_depend_on_the_workers(method, truth, seed, trials):
+    run = {"trials": trials, "rng": seed}
+    one = lr.run_trials(METHODS[method], truth, workers=1, **run)
+    two = lr.run_trials(METHODS[method], truth, workers=2, **run)
+    assert len(one) == len(two) == trials
+    for first, second in zip(one, two, strict=True):
+        same_numbers(first, second)
+
+
+@given(truths(), seeds)
+def test_a_trial_depends_on_its_place_only(truth, seed):
+    """More trials leave the first ones as they were, and each is a run of its own stream."""
+    few = lr.run_trials(METHODS["FedRep"], truth, trials=2, rng=seed)
+    many = lr.run_trials(METHODS["FedRep"], truth, trials=4, rng=seed)
+    for first, second in zip(few, many[:2], strict=True):
+        same_numbers(first, second)
+    streams = [generator.spawn(2) for generator in np.random.default_rng(seed).spawn(4)]
+    for trace, (_, run_rng) in zip(many, streams, strict=True):
+        same_numbers(trace, METHODS["FedRep"](truth, rng=run_rng))
+    losses = {trace["loss"][1] for trace in many if trace["loss"][1] > 1e-20}
+    assert len(losses) == sum(trace["loss"][1] > 1e-20 for trace in many)
+
+
+@given(seeds)
+def test_a_problem_may_be_drawn_anew_for_every_trial(seed):
+    draw = partial(lr.SharedRepresentation.random, n=4, d=5, k=2)
+    seen = lr.run_trials(
+        lambda problem, *, rng: problem, lambda rng: draw(rng=rng), trials=3, rng=seed
+    )
+    assert len({problem.B.tobytes() for problem in seen}) == 3
+    # Another algorithm meets the same problems and, in them, the same data.
+    others = lr.run_trials(
+        partial(lr.fedrep, m=3, rounds=0), lambda rng: draw(rng=rng), trials=3, rng=seed
+    )
+    local = lr.run_trials(
+        partial(lr.local_only, m=3), lambda rng: draw(rng=rng), trials=3, rng=seed
+    )
+    streams = [generator.spawn(2) for generator in np.random.default_rng(seed).spawn(3)]
+    for problem, trace, alone, (_, run_rng) in zip(seen, others, local, streams, strict=True):
+        expected = 0.5 * np.sum(problem.W**2) / 4
+        assert trace["population_risk"][0] == pytest.approx(expected, rel=1e-12)
+        same_numbers(alone, lr.local_only(problem, m=3, rng=run_rng))
+
+
+def test_the_users_own_algorithm_is_run_like_any_other():
+    truth = lr.SharedRepresentation.random(n=3, d=4, k=2, rng=0)
+    one, two = (
+        lr.run_trials(mine, truth, trials=3, workers=workers, rng=5, rounds=4) for workers in (1, 2)
+    )
+    for first, second in zip(one, two, strict=True):
+        same_numbers(first, second)
+        assert first.algorithm == "walk"
+        assert first.rounds == 4
+    assert len({trace["distance"][0] for trace in one}) == 3
+
+
+def test_whatever_an_algorithm_returns_comes_back_in_order():
+    found = lr.run_trials(
+        lambda problem, *, rng, scale: (problem, scale * rng.random()),
+        "anything",
+        trials=5,
+        workers=3,
+        rng=1,
+        scale=2.0,
+    )
+    streams = [generator.spawn(2)[1] for generator in np.random.default_rng(1).spawn(5)]
+    assert found == [("anything", 2.0 * stream.random()) for stream in streams]
+
+
+def test_workers_are_threads_at_the_same_time():
+    barrier = threading.Barrier(2, timeout=30)
+
+    def meet(problem, *, rng):
+        barrier.wait()  # a single worker would wait for the other in vain
+        return threading.get_ident()
+
+    assert len(set(lr.run_trials(meet, None, trials=2, workers=2))) == 2
+
+
+def test_an_error_in_a_trial_comes_through():
+    def fail(problem, *, rng):
+        raise RuntimeError("no")
+
+    for workers in (1, 2):
+        with pytest.raises(RuntimeError, match="no"):
+            lr.run_trials(fail, None, trials=2, workers=workers)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"trials": 0}, ValueError, ("trials", "at least 1", "0")),
+        ({"trials": 2.0}, TypeError, ("trials", "integer", "2.0")),
+        ({"trials": 1, "workers": 0}, ValueError, ("workers", "at least 1", "0")),
+        ({"trials": 1, "workers": None}, TypeError, ("workers", "integer", "None")),
+    ],
+)
+def test_bad_arguments_are_named(options, kind, words):
+    with complaint(kind, *words):
+        lr.run_trials(mine, None, **options)

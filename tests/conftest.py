@@ -1,0 +1,30 @@
+"""Hypothesis profiles, NumPy's error state and a random stream for the statistical tests."""
+
+import os
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from tests.tools import COMPILED
+
+settings.register_profile("default", max_examples=60, deadline=None, print_blob=True)
+settings.register_profile("nojit", max_examples=15, deadline=None, print_blob=True)
+settings.load_profile("default" if COMPILED else "nojit")
+
+if not COMPILED:
+    # Compiled kernels follow IEEE arithmetic silently; NumPy's scalars would warn about it.
+    np.seterr(all="ignore")
+
+
+@pytest.fixture
+def fresh_rng():
+    """A generator of new random numbers in every run, for tests with a stated error level.
+
+    A failure prints the line that, put into the environment, repeats it.
+    """
+    entropy = int(os.environ.get("LINREP_TEST_ENTROPY", np.random.SeedSequence().entropy))
+    print(f"LINREP_TEST_ENTROPY={entropy}")
+    return np.random.default_rng(entropy)

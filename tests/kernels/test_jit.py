@@ -1,0 +1,82 @@
+"""The disk cache must not outlive the sources it was compiled from, whichever file was edited."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from linrep.kernels import _jit
+from tests.tools import COMPILED
+
+SOURCES = Path(_jit.__file__).parent
+MODULES = ("designs", "fedrep", "linalg", "one_model", "rounds")
+
+compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
+
+
+@compiled_only
+@pytest.mark.parametrize("name", MODULES)
+def test_every_kernels_cache_key_carries_the_digest_of_all_sources(name):
+    module = import_module(f"linrep.kernels.{name}")
+    kernels = [value for value in vars(module).values() if hasattr(value, "py_func")]
+    assert kernels
+    for kernel in kernels:
+        assert _jit._DIGEST in kernel._cache._cache_file._source_stamp
+
+
+def test_all_kernel_modules_are_known_here():
+    found = {path.stem for path in SOURCES.glob("*.py")} - {"__init__", "_jit"}
+    assert found == set(MODULES)
+
+
+def digest(folder):
+    spec = importlib.util.spec_from_file_location("copied_jit", folder / "_jit.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module._DIGEST
+
+
+@pytest.mark.parametrize("edited", MODULES)
+def test_digest_changes_with_any_kernel_source(tmp_path, edited):
+    for path in SOURCES.glob("*.py"):
+        shutil.copy(path, tmp_path)
+    assert digest(tmp_path) == _jit._DIGEST
+    with open(tmp_path / f"{edited}.py", "a") as file:
+        file.write("# edited\n")
+    assert digest(tmp_path) != _jit._DIGEST
+
+
+@compiled_only
+def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
+    package = tmp_path / "linrep" / "kernels"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    shutil.copy(SOURCES / "_jit.py", package)
+    header = "from linrep.kernels._jit import kernel\n"
+    inner = header + "@kernel\ndef inner(x):\n    return x + 1\n"
+    outer = "@kernel\ndef outer(x):\n    return inner(x)\n"
+    (package / "outer.py").write_text(header + "from linrep.kernels.inner import inner\n" + outer)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "c")}
+    script = (
+        "from linrep.kernels.outer import outer\n"
+        "print(outer(1), sum(outer.stats.cache_hits.values()))"
+    )
+
+    def run():
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()
+
+    (package / "inner.py").write_text(inner)
+    assert run() == ["2", "0"]
+    assert run() == ["2", "1"]  # the cache is in use
+    (package / "inner.py").write_text(inner.replace("1", "20"))
+    assert run() == ["21", "0"]

@@ -1,0 +1,322 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.linalg import cond, norm, svd
+
+from linrep.kernels import rounds
+from tests.reference import fedrep as reference
+from tests.reference.subspace import orthonormalize
+from tests.strategies import cases, frame, seeds
+from tests.tools import (
+    EPS,
+    UNITS,
+    close,
+    complaint,
+    exact_head_error,
+    frame_error,
+    metric_errors,
+    rank_is_clear,
+    stepped_head_error,
+)
+
+dimensions = st.integers(1, 5)
+samples = st.integers(1, 11)
+
+
+def garbage(*shape):
+    return np.full(shape, np.nan)
+
+
+@given(seeds, samples, st.integers(1, 9), dimensions, st.integers(0, 3))
+def test_project_is_the_transposed_product_and_leaves_other_columns(seed, m, d, k, more):
+    rng = np.random.default_rng(seed)
+    X, B, Z = rng.standard_normal((m, d)), rng.standard_normal((d, k)), garbage(k, m + more)
+    rounds.project(X, B.T.copy(), Z)
+    close(Z[:, :m], (X @ B).T, 2 * d * EPS * norm(X) * norm(B))
+    assert np.isnan(Z[:, m:]).all()
+
+
+@given(seeds, samples, st.integers(1, 9), st.integers(0, 3))
+def test_back_project_is_the_transposed_product(seed, m, d, more):
+    rng = np.random.default_rng(seed)
+    X, residual, g = rng.standard_normal((m, d)), garbage(m + more), garbage(d)
+    residual[:m] = rng.standard_normal(m)
+    rounds.back_project(X, residual, g)
+    close(g, X.T @ residual[:m], 2 * m * EPS * norm(X) * norm(residual[:m]))
+
+
+def exact_head(Z, y):
+    """Call the kernel on Z (m, k), with scratch and the unused columns full of NaN."""
+    m, k = Z.shape
+    wide = garbage(k, m + 2)
+    wide[:, :m] = Z.T
+    w = garbage(k)
+    rounds.exact_head(wide, m, y, w, garbage(k, k), garbage(2 * k))
+    return w
+
+
+def check_exact_head(Z, y):
+    w = exact_head(Z, y)
+    expected = np.linalg.lstsq(Z, y, rcond=None)[0]
+    close(w, expected, exact_head_error(Z, y, expected))
+
+
+@given(seeds, samples, dimensions)
+def test_exact_head_is_numpys_least_squares_for_any_shape(seed, m, k):
+    rng = np.random.default_rng(seed)
+    check_exact_head(rng.standard_normal((m, k)), rng.standard_normal(m))
+
+
+@given(seeds, st.integers(2, 11), dimensions, st.sampled_from(["row", "column", "both", "rank"]))
+def test_exact_head_has_minimum_norm_where_the_samples_are_dependent(seed, m, k, kind):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((m, k))
+    if kind in ("row", "both"):
+        Z[-1] = Z[0]
+    if kind in ("column", "both"):
+        Z[:, rng.integers(k)] = 0.0
+    if kind == "rank":
+        Z[:, -1] = Z[:, 0] * rng.standard_normal()
+    assume(rank_is_clear(Z))
+    y = rng.standard_normal(m)
+    check_exact_head(Z, y)
+    w = exact_head(Z, y)
+    null = svd(Z)[2][np.linalg.matrix_rank(Z) :]
+    close(null @ w, np.zeros(len(null)), exact_head_error(Z, y, w))
+
+
+@given(seeds, st.integers(2, 5), st.integers(0, 6), st.floats(3.5, 6.0), st.booleans())
+def test_exact_head_survives_bad_conditioning(seed, k, more, digits, wide):
+    """Columns (or samples) so nearly dependent that normal equations would lose all they know."""
+    rng = np.random.default_rng(seed)
+    Z = frame(rng, k + more, k)
+    Z[:, -1] = Z[:, 0] + 10.0**-digits * Z[:, -1]
+    if wide and more > 0:
+        Z = Z.T.copy()
+    y = rng.standard_normal(len(Z))
+    w = exact_head(Z, y)
+    expected = np.linalg.lstsq(Z, y, rcond=None)[0]
+    # Backward stable: the condition number enters squared only through the residual.
+    residual = norm(y - Z @ expected)
+    error = cond(Z) * (norm(expected) + norm(y)) + cond(Z) ** 2 * residual
+    close(w, expected, UNITS * EPS * error)
+
+
+@given(seeds, samples, dimensions)
+def test_exact_head_of_zero_labels_is_zero(seed, m, k):
+    Z = np.random.default_rng(seed).standard_normal((m, k))
+    np.testing.assert_array_equal(exact_head(Z, np.zeros(m)), np.zeros(k))
+
+
+@given(samples, dimensions)
+def test_exact_head_of_a_zero_projection_is_zero(m, k):
+    np.testing.assert_array_equal(exact_head(np.zeros((m, k)), np.ones(m)), np.zeros(k))
+
+
+@given(seeds, samples, dimensions, st.sampled_from([np.nan, np.inf, -np.inf]))
+def test_exact_head_of_a_projection_that_is_not_finite_is_nan(seed, m, k, value):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((m, k))
+    Z[rng.integers(m), rng.integers(k)] = value
+    assert np.isnan(exact_head(Z, np.ones(m))).all()
+
+
+@given(seeds, samples, dimensions, st.integers(-150, 300))
+def test_exact_head_scales_with_its_data(seed, m, k, exponent):
+    """Also where squares overflow; below 1e-150 they would underflow."""
+    rng = np.random.default_rng(seed)
+    Z, y = rng.standard_normal((m, k)), rng.standard_normal(m)
+    w, scaled = exact_head(Z, y), exact_head(Z * 10.0**exponent, y) * 10.0**exponent
+    close(scaled, w, 2 * exact_head_error(Z, y, w))
+
+
+@given(seeds, dimensions, st.integers(0, 6))
+def test_exact_head_does_not_mind_columns_of_different_size(seed, k, more):
+    """Unlike a singular value decomposition, which takes a tiny column for rounding error."""
+    rng = np.random.default_rng(seed)
+    Z, y = frame(rng, k + more, k), rng.standard_normal(k + more)
+    scale = 2.0 ** rng.integers(-200, 200, k)
+    w = exact_head(Z, y)
+    close(exact_head(Z * scale, y) * scale, w, 2 * exact_head_error(Z, y, w))
+
+
+@given(seeds, samples, dimensions)
+def test_scaled_gram_is_the_head_losss_hessian(seed, m, k):
+    rng = np.random.default_rng(seed)
+    Z, G = garbage(k, m + 1), garbage(k, k)
+    Z[:, :m] = rng.standard_normal((k, m))
+    rounds.scaled_gram(Z, m, G)
+    close(G, Z[:, :m] @ Z[:, :m].T / m, 4 * m * EPS * norm(Z[:, :m]) ** 2 / m)
+
+
+@given(seeds, samples, dimensions, st.integers(1, 12), st.one_of(st.none(), st.floats(1e-3, 3.0)))
+def test_step_head_takes_the_reference_steps(seed, m, k, steps, step_size):
+    rng = np.random.default_rng(seed)
+    Z, y, start = rng.standard_normal((m, k)), rng.standard_normal(m), rng.standard_normal(k)
+    if rng.random() < 0.2:
+        Z[:, 0] = 0.0
+    wide, w = garbage(k, m + 2), start.copy()
+    wide[:, :m] = Z.T
+    given_size = 0.0 if step_size is None else step_size
+    rounds.step_head(wide, m, y, w, steps, given_size, garbage(k, k), garbage(2 * k))
+    expected = reference.head_gradient_steps(Z, y, np.eye(k), start, steps, step_size)
+    close(w, expected, stepped_head_error(Z, y, start, steps, step_size))
+
+
+def test_step_head_with_a_zero_projection_stays():
+    w = np.array([1.0, -2.0])
+    rounds.step_head(np.zeros((2, 3)), 3, np.ones(3), w, 5, 0.0, garbage(2, 2), garbage(4))
+    np.testing.assert_array_equal(w, [1.0, -2.0])
+
+
+@given(seeds, st.integers(2, 11), st.integers(1, 4))
+def test_step_head_converges_to_the_exact_head(seed, m, k):
+    rng = np.random.default_rng(seed)
+    Q = frame(rng, m, min(m, k))
+    values = rng.uniform(1.0, 3.0, Q.shape[1])
+    Z, y, w = Q * values, rng.standard_normal(m), np.zeros(Q.shape[1])
+    size = Q.shape[1]
+    # Each step shrinks the error by 1 - 1/9 at least, so 400 steps by 3e-21.
+    rounds.step_head(Z.T.copy(), m, y, w, 400, 0.0, garbage(size, size), garbage(2 * size))
+    expected = np.linalg.lstsq(Z, y, rcond=None)[0]
+    close(w, expected, UNITS * EPS * 9.0 * (norm(expected) + norm(y)))
+
+
+@given(cases(n=(1, 1)), st.integers(0, 3), st.booleans())
+def test_fit_head_solves_or_steps(case, local_steps, default):
+    (X, y), start, k = case.clients[0], case.W[0].copy(), case.k
+    assume(rank_is_clear(X @ case.B))
+    Z, w = garbage(k, case.m + 1), start.copy()
+    step_size = None if default else 0.1
+    rounds.fit_head(
+        X, y, case.B.T.copy(), w, local_steps, step_size or 0.0, Z, garbage(k, k), garbage(2 * k)
+    )
+    close(Z[:, : len(y)], (X @ case.B).T, 2 * case.d * EPS * norm(X) * norm(case.B))
+    if local_steps == rounds.EXACT:
+        expected = reference.head_least_squares(X, y, case.B)
+        error = exact_head_error(X @ case.B, y, expected)
+    else:
+        expected = reference.head_gradient_steps(X, y, case.B, start, local_steps, step_size)
+        error = stepped_head_error(X @ case.B, y, start, local_steps, step_size)
+    close(w, expected, error)
+
+
+@given(cases(n=(1, 1)), st.floats(0.01, 3.0))
+def test_add_gradient_adds_the_weighted_gradient_and_returns_the_loss(case, weight):
+    (X, y), w = case.clients[0], case.W[0]
+    m, d, k = len(y), case.d, case.k
+    before = case.rng.standard_normal((k, d))
+    gradientT, Z = before.copy(), garbage(k, m + 2)
+    Z[:, :m] = (X @ case.B).T
+    loss = rounds.add_gradient(X, y, w, weight, Z, garbage(m + 2), garbage(d), gradientT)
+    expected = before + weight * reference.client_gradient(X, y, case.B, w).T
+    residual = norm(X) * norm(case.B) * norm(w) + norm(y)
+    size = norm(before) + weight * norm(X) * residual * norm(w) / m
+    close(gradientT, expected, UNITS * EPS * size)
+    close(loss, reference.client_loss(X, y, case.B, w), UNITS * EPS * residual**2 / (2 * m))
+
+
+@given(seeds, st.integers(1, 9), st.data(), st.booleans(), st.floats(1e-3, 10.0))
+def test_move_representation_descends_and_orthonormalizes(seed, d, data, orthonormal, step_size):
+    k = data.draw(st.integers(1, d))
+    rng = np.random.default_rng(seed)
+    B, gradient = frame(rng, d, k), rng.standard_normal((d, k))
+    BT = B.T.copy()
+    assert rounds.move_representation(BT, gradient.T.copy(), step_size, orthonormal, garbage(k, d))
+    B_bar = B - step_size * gradient
+    size = norm(B) + step_size * norm(gradient)
+    if orthonormal:
+        close(BT.T, orthonormalize(B_bar), frame_error(B_bar, EPS * size))
+        close(BT @ BT.T, np.eye(k), 10 * d * EPS)
+    else:
+        close(BT.T, B_bar, 2 * EPS * size)
+
+
+@given(seeds, st.integers(1, 8), st.data(), st.booleans())
+def test_move_representation_refuses_what_is_not_finite(seed, d, data, orthonormal):
+    k = data.draw(st.integers(1, d))
+    value = data.draw(st.sampled_from([np.nan, np.inf, -np.inf]))
+    rng = np.random.default_rng(seed)
+    BT, gradientT = frame(rng, d, k).T.copy(), rng.standard_normal((k, d))
+    gradientT[rng.integers(k), rng.integers(d)] = value
+    before = BT.copy()
+    assert not rounds.move_representation(BT, gradientT, 0.1, orthonormal, garbage(k, d))
+    np.testing.assert_array_equal(BT, before)
+
+
+@given(seeds, st.integers(1, 8), st.data(), st.booleans())
+def test_move_representation_refuses_what_lost_rank(seed, d, data, orthonormal):
+    """A step that makes one column a combination of those before it, up to rounding."""
+    k = data.draw(st.integers(1, d))
+    rng = np.random.default_rng(seed)
+    BT = frame(rng, d, k).T.copy()
+    place = rng.integers(k)
+    target = BT.copy()
+    if place:
+        weights = rng.standard_normal(place)
+        target[place] = 2.0 * weights / norm(weights) @ BT[:place]
+    else:
+        target[place] = 0.0
+    before = BT.copy()
+    assert not rounds.move_representation(BT, BT - target, 1.0, orthonormal, garbage(k, d))
+    np.testing.assert_array_equal(BT, before)
+
+
+@given(seeds, st.integers(1, 8), st.data(), st.booleans())
+def test_move_representation_refuses_what_overflows(seed, d, data, orthonormal):
+    """Finite entries whose squares are not: no distance can be measured from there on."""
+    k = data.draw(st.integers(1, d))
+    rng = np.random.default_rng(seed)
+    BT, gradientT = frame(rng, d, k).T.copy(), frame(rng, d, k).T.copy()
+    before = BT.copy()
+    assert not rounds.move_representation(BT, gradientT, 1e200, orthonormal, garbage(k, d))
+    np.testing.assert_array_equal(BT, before)
+
+
+def measure(B, W, B_star, W_star, orthonormal):
+    (d, k), n = B.shape, len(W)
+    row = garbage(4)
+    rounds.measure(
+        B.T.copy(), W, np.ascontiguousarray(B_star.T), W_star, W_star.T @ W_star / n, orthonormal,
+        garbage(k, d), garbage(k, d), garbage(k, k), garbage(k, k), garbage(k, k), row,
+    )  # fmt: skip
+    return {
+        "distance": row[rounds.DISTANCE],
+        "head_error": row[rounds.HEAD_ERROR],
+        "population_risk": row[rounds.POPULATION_RISK],
+    }
+
+
+@given(cases(k_within_n=False))
+def test_measure_equals_the_reference(case):
+    actual = measure(case.B, case.W, case.B_star, case.W_star, case.orthonormal)
+    expected = reference.metrics(case.B, case.W, case.B_star, case.W_star)
+    errors = metric_errors(case.B, case.W, case.W_star, EPS * norm(case.B), 0.0)
+    for name, value in expected.items():
+        close(actual[name], value, errors[name])
+
+
+@given(cases(orthonormal=True))
+def test_measure_of_a_frame_does_not_depend_on_how_it_is_declared(case):
+    declared = measure(case.B, case.W, case.B_star, case.W_star, True)
+    general = measure(case.B, case.W, case.B_star, case.W_star, False)
+    errors = metric_errors(case.B, case.W, case.W_star, EPS, 0.0)
+    for name, value in declared.items():
+        close(general[name], value, errors[name])
+
+
+@given(cases())
+def test_measure_at_the_truth_is_zero_to_rounding(case):
+    Q = frame(case.rng, case.k, case.k)
+    actual = measure(case.B_star @ Q, case.W_star @ Q, case.B_star, case.W_star, True)
+    close(actual["distance"], 0.0, UNITS * EPS)
+    close(actual["head_error"], 0.0, UNITS * EPS * norm(case.W_star))
+    close(actual["population_risk"], 0.0, (UNITS * EPS * norm(case.W_star)) ** 2)
+
+
+def test_complaint_helper_can_fail():
+    with pytest.raises(AssertionError), complaint(ValueError, "missing"):
+        raise ValueError("something else")
+    with pytest.raises(AssertionError), complaint(ValueError, "two"):
+        raise ValueError("two\nlines")

@@ -1,0 +1,366 @@
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.linalg import norm
+from scipy import stats
+
+from linrep import SharedRepresentation
+from linrep.problems.regression import _SUBSETS_ENUMERATED, DESIGNS, HEADS
+from tests.strategies import frame, seeds
+from tests.tools import EPS, FALSE_ALARM, close, complaint, draws
+
+every_heads = pytest.mark.parametrize("heads", HEADS)
+sizes = st.tuples(st.integers(1, 12), st.integers(1, 12)).flatmap(
+    lambda size: st.tuples(st.just(size[0]), st.just(size[1]), st.integers(1, min(size)))
+)
+
+
+def random(seed, n, d, k, **options):
+    return SharedRepresentation.random(n=n, d=d, k=k, rng=seed, **options)
+
+
+# Heads.
+
+
+def check_scaling(truth, heads):
+    """What each convention promises, condition prescribed or not."""
+    n, k, W = truth.n, truth.k, truth.W
+    error = 20 * n * k * EPS
+    lengths = norm(W, axis=1)
+    if heads == "sphere":
+        close(lengths, np.full(n, np.sqrt(k)), error)
+    elif heads == "unit_rows":
+        close(lengths, np.ones(n), error)
+    elif heads == "scaled_qr":
+        close(norm(W), float(k), error * k)
+    else:
+        close(norm(W), np.sqrt(k), error)
+
+
+@every_heads
+@given(seed=seeds, size=sizes)
+def test_heads_follow_their_convention(heads, seed, size):
+    truth = random(seed, *size, heads=heads)
+    check_scaling(truth, heads)
+    k = truth.k
+    if heads in ("qr", "scaled_qr"):
+        scale = k if heads == "scaled_qr" else 1.0
+        close(truth.W.T @ truth.W, scale * np.eye(k), 20 * truth.n * k * EPS * scale)
+    close(truth.B.T @ truth.B, np.eye(k), 10 * truth.d * EPS)
+    assert (truth.n, truth.d, truth.k) == size
+
+
+@every_heads
+@given(seed=seeds, size=sizes, digits=st.floats(0.0, 6.0))
+def test_a_prescribed_condition_is_met_and_the_convention_kept(heads, seed, size, digits):
+    n, _, k = size
+    condition = 10.0**digits if k > 1 else 1.0
+    truth = random(seed, *size, heads=heads, condition=condition)
+    check_scaling(truth, heads)
+    values = np.linalg.svd(truth.W, compute_uv=False)
+    # In geometric progression; each is off by a rounding error of the largest.
+    expected = np.geomspace(condition, 1.0, k)
+    expected *= norm(truth.W) / norm(expected)
+    close(values, expected, 20 * n * k * EPS * expected[0])
+    # Relative to the smallest, that error is larger by the condition number.
+    close(truth.condition, condition, 60 * n * k * EPS * condition**2)
+
+
+@every_heads
+def test_a_condition_above_one_needs_two_dimensions(heads):
+    with complaint(ValueError, "condition", "k = 1", "2.0"):
+        random(0, 3, 3, 1, heads=heads, condition=2)
+    assert random(0, 3, 3, 1, heads=heads, condition=1).condition == 1.0
+
+
+@pytest.mark.parametrize("heads", ["sphere", "unit_rows"])
+@given(seed=seeds, k=st.integers(1, 6))
+def test_equal_rows_and_unit_condition_with_as_many_clients_as_dimensions(heads, seed, k):
+    """n = k and condition 1 leave only the rotations, scaled."""
+    truth = random(seed, k, k, k, heads=heads, condition=1.0)
+    scale = k if heads == "sphere" else 1.0
+    close(truth.W @ truth.W.T, scale * np.eye(k), 20 * k**2 * EPS * scale)
+
+
+def test_heads_on_the_sphere_are_uniform_and_independent(fresh_rng):
+    """Kolmogorov-Smirnov and chi-square on 30 000 heads (600 uncompiled) in R^3."""
+    W = random(fresh_rng, draws(30_000), 3, 3).W / np.sqrt(3.0)
+    pvalues = [stats.kstest(column, stats.uniform(-1.0, 2.0).cdf).pvalue for column in W.T]
+    octants = (W[0::2] > 0.0) @ [4, 2, 1]
+    pvalues.append(stats.chisquare(np.bincount(octants, minlength=8)).pvalue)
+    pairs = (W[0::2, 0] > 0.0) * 2 + (W[1::2, 0] > 0.0)
+    pvalues.append(stats.chisquare(np.bincount(pairs, minlength=4)).pvalue)
+    assert min(pvalues) > FALSE_ALARM / len(pvalues)
+
+
+@every_heads
+@pytest.mark.parametrize("condition", [None, 5.0])
+def test_heads_have_no_preferred_direction(heads, condition, fresh_rng):
+    """Direction of the first client's head in the plane, 2 000 truths (200 uncompiled)."""
+    count = max(200, draws(2_000))
+    angles = []
+    for _ in range(count):
+        w = random(fresh_rng, 3, 2, 2, heads=heads, condition=condition).W[0]
+        angles.append(np.arctan2(w[1], w[0]))
+    law = stats.uniform(-np.pi, 2.0 * np.pi)
+    assert stats.kstest(angles, law.cdf).pvalue > FALSE_ALARM
+
+
+@given(seeds, sizes)
+def test_a_truth_repeats_with_its_seed_and_changes_with_it(seed, size):
+    first, second, other = random(seed, *size), random(seed, *size), random(seed + 1, *size)
+    np.testing.assert_array_equal(first.B, second.B)
+    np.testing.assert_array_equal(first.W, second.W)
+    if size[1] > 1:
+        assert not np.array_equal(first.B, other.B)
+
+
+@given(seeds, sizes, st.sampled_from(HEADS))
+def test_noise_and_design_do_not_change_what_is_drawn(seed, size, heads):
+    first = random(seed, *size, heads=heads)
+    second = random(seed, *size, heads=heads, noise=0.5, design="sphere")
+    np.testing.assert_array_equal(first.B, second.B)
+    np.testing.assert_array_equal(first.W, second.W)
+    assert (second.noise, second.design) == (0.5, "sphere")
+
+
+# Derived quantities.
+
+
+@given(seeds, sizes)
+def test_theta_has_the_clients_vectors_as_rows(seed, size):
+    truth = random(seed, *size)
+    for i in range(truth.n):
+        close(truth.theta[i], truth.B @ truth.W[i], 4 * truth.k * EPS * norm(truth.W[i]))
+
+
+def test_condition_of_singular_heads_is_infinite():
+    B = np.eye(3)[:, :2]
+    assert SharedRepresentation(B, np.zeros((4, 2))).condition == np.inf
+    assert SharedRepresentation(B, np.ones((1, 2))).condition == np.inf
+    assert SharedRepresentation(B, [[2.0, 0.0], [0.0, 1.0]]).condition == 2.0
+
+
+@given(seeds, st.integers(1, 8), st.integers(1, 3), st.data())
+def test_sigma_max_is_the_largest_over_all_subsets(seed, n, k, data):
+    participants = data.draw(st.integers(1, n))
+    W = np.random.default_rng(seed).standard_normal((n, k))
+    truth = SharedRepresentation(np.eye(4)[:, :k], W)
+    expected = max(
+        norm(W[list(subset)] / np.sqrt(participants), 2)
+        for subset in combinations(range(n), participants)
+    )
+    close(truth.sigma_max(participants), expected, 20 * n * EPS * expected)
+    assert truth.sigma_max() == truth.sigma_max(n)
+
+
+@given(seeds, st.integers(16, 40), st.integers(1, 4), st.data())
+def test_sigma_max_bounds_every_subset_where_there_are_too_many(seed, n, k, data):
+    participants = data.draw(st.integers(5, n - 5))
+    assert comb(n, participants) > _SUBSETS_ENUMERATED or n < 18
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((n, k)) * np.exp(rng.standard_normal((n, 1)))
+    truth = SharedRepresentation(np.eye(4)[:, :k], W)
+    bound = truth.sigma_max(participants)
+    # Random subsets; those with the longest rows; and those that reach furthest in one direction.
+    directions = np.concatenate((np.linalg.svd(W)[2], rng.standard_normal((10, k))))
+    subsets = [rng.permutation(n)[:participants] for _ in range(20)]
+    subsets += [np.argsort(-np.abs(W @ direction))[:participants] for direction in directions]
+    subsets.append(np.argsort(-norm(W, axis=1))[:participants])
+    for subset in subsets:
+        assert norm(W[subset], 2) / np.sqrt(participants) <= bound * (1 + 20 * n * EPS)
+
+
+def test_sigma_max_bound_is_met_by_heads_on_one_line():
+    W = np.arange(1.0, 31.0)[:, None]
+    truth = SharedRepresentation(np.eye(2)[:, :1], W)
+    expected = np.sqrt(np.mean(W[-10:] ** 2))
+    close(truth.sigma_max(10), expected, 20 * EPS * expected)
+
+
+@given(seeds, sizes)
+def test_with_heads_changes_the_heads_only(seed, size):
+    truth = random(seed, *size, noise=0.2, design="student_t", degrees_of_freedom=7.0)
+    W = np.ones((2, truth.k))
+    other = truth.with_heads(W)
+    np.testing.assert_array_equal(other.W, W)
+    close(other.B, truth.B, 10 * truth.d * EPS)
+    assert (other.noise, other.design, other.degrees_of_freedom) == (0.2, "student_t", 7.0)
+
+
+# Samples.
+
+
+@given(seeds, sizes, st.data())
+def test_samples_of_ragged_clients_come_in_order_and_obey_the_model(seed, size, data):
+    truth = random(seed, *size)
+    m = data.draw(st.lists(st.integers(1, 6), min_size=truth.n, max_size=truth.n))
+    drawn = truth.draw(m, rng=seed)
+    assert drawn.truth is truth
+    np.testing.assert_array_equal(drawn.m, m)
+    for i in range(truth.n):
+        X, y = drawn.client(i)
+        error = 4 * truth.d * EPS * norm(X) * norm(truth.W[i])
+        close(y, X @ (truth.B @ truth.W[i]), error)
+
+
+@given(seeds, sizes, st.integers(1, 5), st.sampled_from(list(DESIGNS)), st.booleans())
+def test_samples_repeat_with_their_seed_and_go_on_along_a_stream(seed, size, m, design, noisy):
+    truth = random(seed, *size, design=design, noise=0.3 * noisy)
+    first, second = truth.draw(m, rng=seed), truth.draw([m] * truth.n, rng=seed)
+    np.testing.assert_array_equal(first.X, second.X)
+    np.testing.assert_array_equal(first.y, second.y)
+    # Client after client: drawing them one by one from one stream is the same.
+    stream = np.random.default_rng(seed)
+    for i in range(truth.n):
+        one = truth.draw(m, rng=stream, clients=[i])
+        X, y = first.client(i)
+        np.testing.assert_array_equal(one.X, X)
+        close(one.y, y, 20 * truth.d * EPS * (norm(X) * norm(truth.W[i]) + 1.0))
+    if design not in ("rademacher", "sphere"):  # those take few values in one dimension
+        assert not np.array_equal(truth.draw(m, rng=stream).X, first.X)
+
+
+@given(seeds, sizes, st.data())
+def test_drawing_for_some_clients_takes_their_heads_in_that_order(seed, size, data):
+    truth = random(seed, *size)
+    clients = data.draw(st.lists(st.integers(0, truth.n - 1), min_size=1, max_size=5))
+    m = list(range(1, len(clients) + 1))
+    drawn = truth.draw(m, rng=seed, clients=clients)
+    np.testing.assert_array_equal(drawn.truth.W, truth.W[clients])
+    np.testing.assert_array_equal(drawn.m, m)
+    for place, i in enumerate(clients):
+        X, y = drawn.client(place)
+        close(y, X @ truth.theta[i], 4 * truth.d * EPS * norm(X) * norm(truth.W[i]))
+
+
+def test_noise_is_a_standard_deviation(fresh_rng):
+    """Kolmogorov-Smirnov on 20 000 residuals (400 uncompiled)."""
+    truth = random(fresh_rng, 4, 3, 2, noise=0.25)
+    data = truth.draw(draws(5_000), rng=fresh_rng)
+    residuals = data.y - np.sum(data.X * np.repeat(truth.theta, data.m, axis=0), axis=1)
+    assert stats.kstest(residuals, stats.norm(scale=0.25).cdf).pvalue > FALSE_ALARM
+
+
+# Representation.
+
+
+def test_repr_shows_what_is_not_default():
+    truth = random(0, 4, 3, 2)
+    assert repr(truth) == "SharedRepresentation(n=4, d=3, k=2)"
+    other = random(0, 4, 3, 2, noise=0.5, design="uniform")
+    assert repr(other) == "SharedRepresentation(n=4, d=3, k=2, noise=0.5, design='uniform')"
+
+
+@given(seeds, st.integers(1, 8), st.data())
+def test_a_frame_given_with_rounding_errors_is_cleaned(seed, d, data):
+    k = data.draw(st.integers(1, d))
+    rng = np.random.default_rng(seed)
+    B = frame(rng, d, k) + 1e-10 * rng.standard_normal((d, k))
+    truth = SharedRepresentation(B, np.ones((k, k)))
+    close(truth.B.T @ truth.B, np.eye(k), 10 * d * EPS)
+    close(truth.B, B, 1e-9 * d)
+
+
+# Bad input.
+
+B, W = np.eye(3)[:, :2], np.ones((4, 2))
+NAN = np.full((4, 2), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"B": 2.0 * B}, ValueError, ("B ", "orthonormal")),
+        ({"B": np.ones((3, 2))}, ValueError, ("B ", "orthonormal")),
+        ({"B": np.eye(3)[:2]}, ValueError, ("W ", "(any, 3)")),
+        ({"B": np.eye(3)[:2], "W": np.ones((4, 3))}, ValueError, ("B ", "(2, 3)")),
+        ({"B": np.ones(3)}, ValueError, ("B ", "shape", "(3,)")),
+        ({"B": None}, ValueError, ("B ", "shape")),
+        ({"B": B * np.nan}, ValueError, ("B ", "finite")),
+        ({"W": NAN}, ValueError, ("W ", "finite")),
+        ({"W": np.ones((4, 3))}, ValueError, ("W ", "(any, 2)", "(4, 3)")),
+        ({"W": np.ones((0, 2))}, ValueError, ("W ", "empty")),
+        ({"W": None}, ValueError, ("W ", "shape")),
+        ({"W": W + 1j}, TypeError, ("W ", "complex")),
+        ({"noise": -1}, ValueError, ("noise", "at least 0", "-1")),
+        ({"noise": np.nan}, ValueError, ("noise", "finite")),
+        ({"noise": None}, TypeError, ("noise", "real number", "None")),
+        ({"noise": True}, TypeError, ("noise", "real number", "True")),
+        ({"design": "normal"}, ValueError, ("design", "'gaussian'", "'student_t'", "'normal'")),
+        ({"design": None}, ValueError, ("design", "'gaussian'", "None")),
+        ({"degrees_of_freedom": 2}, ValueError, ("degrees_of_freedom", "greater than 2", "2")),
+        ({"degrees_of_freedom": "5"}, TypeError, ("degrees_of_freedom", "real number")),
+    ],
+)
+def test_the_constructor_names_what_is_wrong(options, kind, words):
+    with complaint(kind, *words):
+        SharedRepresentation(**({"B": B, "W": W} | options))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"n": 0}, ValueError, ("n ", "at least 1", "0")),
+        ({"d": 2.5}, TypeError, ("d ", "integer", "2.5")),
+        ({"k": None}, TypeError, ("k ", "integer", "None")),
+        ({"k": 0}, ValueError, ("k ", "at least 1", "0")),
+        ({"n": 1}, ValueError, ("k ", "at most min(n, d) = 1", "2")),
+        ({"d": 1}, ValueError, ("k ", "at most min(n, d) = 1", "2")),
+        ({"heads": "ball"}, ValueError, ("heads", *map(repr, HEADS), "'ball'")),
+        ({"heads": None}, ValueError, ("heads", "None")),
+        ({"condition": 0.5}, ValueError, ("condition", "at least 1", "0.5")),
+        ({"condition": np.inf}, ValueError, ("condition", "finite")),
+        ({"condition": "2"}, TypeError, ("condition", "real number")),
+        ({"noise": -0.1}, ValueError, ("noise", "at least 0")),
+        ({"design": "cube"}, ValueError, ("design", "'cube'")),
+        ({"degrees_of_freedom": 1.0}, ValueError, ("degrees_of_freedom", "greater than 2")),
+    ],
+)
+def test_random_names_what_is_wrong(options, kind, words):
+    with complaint(kind, *words):
+        SharedRepresentation.random(**({"n": 4, "d": 3, "k": 2} | options))
+
+
+@pytest.mark.parametrize(
+    ("m", "options", "kind", "words"),
+    [
+        (0, {}, ValueError, ("m ", "at least 1", "0")),
+        (-3, {}, ValueError, ("m ", "at least 1", "-3")),
+        (2.0, {}, TypeError, ("m ", "integer", "2.0")),
+        (True, {}, TypeError, ("m ", "integer", "True")),
+        (None, {}, TypeError, ("m ", "integer", "None")),
+        ("3", {}, TypeError, ("m ", "integer")),
+        ([1, 2, 3], {}, ValueError, ("m ", "4 integers")),
+        ([[1, 2, 3, 4]], {}, ValueError, ("m ", "4 integers")),
+        ([1.0, 2.0, 3.0, 4.0], {}, ValueError, ("m ", "4 integers")),
+        ([1, 2, 3, 0], {}, ValueError, ("m ", "at least 1", "0")),
+        (2, {"clients": [4]}, ValueError, ("clients", "between 0 and 3", "4")),
+        (2, {"clients": [-1]}, ValueError, ("clients", "between 0 and 3", "-1")),
+        (2, {"clients": []}, ValueError, ("clients", "at least one")),
+        (2, {"clients": 1}, ValueError, ("clients", "list of integers")),
+        (2, {"clients": [0.0]}, ValueError, ("clients", "list of integers")),
+        (2, {"clients": [True, False, True, False]}, ValueError, ("clients", "list of integers")),
+        ([1, 2], {"clients": [0]}, ValueError, ("m ", "1 integers")),
+    ],
+)
+def test_draw_names_what_is_wrong(m, options, kind, words):
+    with complaint(kind, *words):
+        SharedRepresentation(B, W).draw(m, rng=0, **options)
+
+
+@pytest.mark.parametrize(
+    ("participants", "kind", "words"),
+    [
+        (0, ValueError, ("participants", "between 1 and 4", "0")),
+        (5, ValueError, ("participants", "between 1 and 4", "5")),
+        (0.5, TypeError, ("participants", "integer", "0.5")),
+    ],
+)
+def test_sigma_max_names_what_is_wrong(participants, kind, words):
+    with complaint(kind, *words):
+        SharedRepresentation(B, W).sigma_max(participants)

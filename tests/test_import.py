@@ -1,0 +1,86 @@
+"""Importing linrep costs nothing; its names load on first use."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import linrep
+
+ROOT = Path(linrep.__file__).parent.parent
+HEAVY = {
+    "matplotlib",
+    "numba",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "seaborn",
+    "sklearn",
+    "torch",
+    "tqdm",
+    "click",
+}
+
+
+def loaded_by(statement):
+    """Return the top-level packages that a fresh interpreter has loaded after a statement."""
+    script = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_linrep_loads_nothing_heavy():
+    loaded = loaded_by("import linrep; linrep.__version__; dir(linrep)")
+    assert "linrep" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_solving_loads_no_tables_and_no_pictures():
+    loaded = loaded_by("import linrep; linrep.fedrep; linrep.SharedRepresentation; linrep.stats")
+    assert {"numba", "numpy", "scipy"} <= loaded
+    assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
+
+
+@pytest.mark.parametrize("name", linrep.__all__)
+def test_every_public_name_resolves(name):
+    value = getattr(linrep, name)
+    assert value is not None
+    assert getattr(linrep, name) is value
+
+
+def test_public_names_are_listed_once_and_shown_by_dir():
+    assert len(set(linrep.__all__)) == len(linrep.__all__)
+    assert set(linrep.__all__) <= set(dir(linrep))
+    assert sorted(dir(linrep)) == dir(linrep)
+
+
+@pytest.mark.parametrize("module", [linrep.algorithms, linrep.problems, linrep.subspace])
+def test_the_names_of_the_modules_exist(module):
+    for name in module.__all__:
+        assert getattr(module, name).__doc__
+
+
+def test_all_algorithms_and_problems_are_public():
+    for module in (linrep.algorithms, linrep.problems):
+        for name in module.__all__:
+            assert getattr(linrep, name) is getattr(module, name)
+
+
+def test_star_import_brings_the_public_names():
+    names = {}
+    exec("from linrep import *", names)
+    assert set(linrep.__all__) <= set(names)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'linrep' has no attribute 'fedprox'"):
+        linrep.fedprox  # noqa: B018

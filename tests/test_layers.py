@@ -1,0 +1,159 @@
+"""Imports point downwards only, read from the sources so that lazy imports count too."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import linrep
+
+PACKAGE = Path(linrep.__file__).parent
+TESTS = Path(__file__).parent
+
+#: From the lowest layer to the highest; a module imports from its own layer and from those before.
+LAYERS = (
+    "_validation",
+    "kernels",
+    "stats",
+    "subspace",
+    "problems",
+    "algorithms",
+    "theory",
+    "sweeps",
+    "claims",
+    "plotting",
+    "report",
+    "experiment",
+    "bench",
+    "cli",
+)
+#: Layers that may import only some of those below, and only these packages from elsewhere.
+STRICT = {
+    "_validation": (set(), {"numpy"}),
+    "kernels": (set(), {"numba", "numpy"}),
+    "stats": ({"_validation"}, {"numpy", "scipy"}),
+}
+
+
+def imported_modules(source, module):
+    """Return the dotted names that a module's source imports, wherever in it.
+
+    Of ``from a import b`` both a and a.b, since b may be a module; ``import_module`` and
+    ``__import__`` count if called with a string.
+    """
+    package = module.split(".")
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level]) if node.level else ""
+            name = ".".join(filter(None, (base, node.module)))
+            found |= {name} | {f"{name}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and node.args:
+            function = getattr(node.func, "attr", getattr(node.func, "id", None))
+            argument = node.args[0]
+            if function in ("import_module", "__import__") and isinstance(argument, ast.Constant):
+                found.add(argument.value)
+    return found
+
+
+def layer(name):
+    """Return the layer of a dotted linrep name; None for the package itself and its attributes."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in LAYERS else None
+
+
+def violations(source, module):
+    """Return what a module imports and may not."""
+    own = layer(module)
+    below, elsewhere = STRICT.get(own, (set(LAYERS[: LAYERS.index(own)]), None))
+    wrong = set()
+    for name in imported_modules(source, module):
+        top = name.partition(".")[0]
+        if top == "linrep":
+            target = layer(name)
+            # `from linrep import x` also yields "linrep": fine, unless x is no layer, that is one
+            # of the package's public names, which load layers of their own accord.
+            public = name.count(".") == 1 and target is None
+            if public or (target not in (None, own) and target not in below):
+                wrong.add(name)
+        elif elsewhere is not None and top not in elsewhere | sys.stdlib_module_names:
+            wrong.add(name)
+    return wrong
+
+
+def module_name(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts)
+
+
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def test_every_module_has_a_layer():
+    unknown = [module_name(path) for path in MODULES if layer(module_name(path)) is None]
+    assert unknown == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_imports_point_downwards(path):
+    module = module_name(path)
+    assert violations(path.read_text(encoding="utf-8"), module) == set()
+
+
+def test_the_package_itself_imports_nothing_but_the_standard_library():
+    source = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
+    tops = {name.partition(".")[0] for name in imported_modules(source, "linrep.__init__")}
+    assert tops <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize(
+    "path", sorted(TESTS.glob("reference/**/*.py")), ids=lambda path: path.name
+)
+def test_the_reference_imports_nothing_of_linrep(path):
+    module = ".".join(("tests", *path.relative_to(TESTS).with_suffix("").parts))
+    tops = {
+        name.partition(".")[0]
+        for name in imported_modules(path.read_text(encoding="utf-8"), module)
+    }
+    assert tops <= {"numpy", "scipy", "tests"} | sys.stdlib_module_names
+
+
+def test_the_reference_imports_only_itself_from_the_tests():
+    for path in TESTS.glob("reference/**/*.py"):
+        module = ".".join(("tests", *path.relative_to(TESTS).with_suffix("").parts))
+        for name in imported_modules(path.read_text(encoding="utf-8"), module):
+            assert not name.startswith("tests") or name.startswith("tests.reference")
+
+
+@pytest.mark.parametrize(
+    ("source", "module", "expected"),
+    [
+        ("from linrep.algorithms import fedrep", "linrep.subspace", "linrep.algorithms"),
+        ("def f():\n    import linrep.plotting", "linrep.stats", "linrep.plotting"),
+        ("from .. import problems", "linrep.kernels.rounds", "linrep.problems"),
+        ("from ..subspace import distance", "linrep.kernels.rounds", "linrep.subspace"),
+        ("from linrep import cli", "linrep.experiment", "linrep.cli"),
+        ("from linrep import fedrep", "linrep.problems.clients", "linrep.fedrep"),
+        ("import scipy.linalg", "linrep.kernels.linalg", "scipy.linalg"),
+        ("import pandas as pd", "linrep.stats", "pandas"),
+        ("import_module('linrep.cli')", "linrep.bench", "linrep.cli"),
+    ],
+)
+def test_an_upward_import_is_caught(source, module, expected):
+    assert expected in violations(source, module)
+
+
+@pytest.mark.parametrize(
+    ("source", "module"),
+    [
+        ("from linrep import _validation as check", "linrep.stats"),
+        ("from .clients import ClientData", "linrep.problems.regression"),
+        ("from linrep.kernels import linalg\nimport scipy", "linrep.subspace"),
+        ("import os, numba, numpy.linalg", "linrep.kernels.rounds"),
+    ],
+)
+def test_a_downward_import_is_allowed(source, module):
+    assert violations(source, module) == set()

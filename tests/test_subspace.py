@@ -1,0 +1,359 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.linalg import cond, norm, svd
+from scipy import stats
+from scipy.linalg import subspace_angles
+
+from linrep import subspace
+from tests.reference import subspace as reference
+from tests.strategies import frame, seeds
+from tests.tools import COMPILED, EPS, FALSE_ALARM, close, complaint, draws
+
+shapes = st.integers(1, 12).flatmap(lambda d: st.tuples(st.just(d), st.integers(1, d)))
+
+
+def bases(seed, d, k):
+    return np.random.default_rng(seed).standard_normal((2, d, k))
+
+
+def rounding(*matrices):
+    """Bound the error of a distance: a basis moves its frame by its condition number."""
+    d, k = matrices[0].shape
+    return 20 * d * k * EPS * sum(cond(B) for B in matrices)
+
+
+# Orthonormalization.
+
+
+@given(seeds, shapes)
+def test_orthonormalize_equals_the_reference_and_keeps_its_argument(seed, shape):
+    B = bases(seed, *shape)[0]
+    before = B.copy()
+    Q = subspace.orthonormalize(B)
+    close(Q, reference.orthonormalize(B), rounding(B))
+    close(Q.T @ Q, np.eye(shape[1]), 10 * shape[0] * EPS)
+    np.testing.assert_array_equal(B, before)
+
+
+@given(seeds, shapes)
+def test_orthonormalize_reads_lists_integers_and_any_memory_order(seed, shape):
+    B = np.random.default_rng(seed).integers(-9, 10, shape)
+    assume(np.linalg.matrix_rank(B) == shape[1])
+    expected = subspace.orthonormalize(B.astype(float))
+    for other in (B, B.tolist(), np.asfortranarray(B, dtype=float), B.astype(np.float32)):
+        np.testing.assert_array_equal(subspace.orthonormalize(other), expected)
+
+
+# Distance.
+
+
+@given(seeds, shapes)
+def test_distance_equals_its_definition_and_scipys_largest_angle(seed, shape):
+    B1, B2 = bases(seed, *shape)
+    actual, error = subspace.distance(B1, B2), rounding(B1, B2)
+    close(actual, reference.distance(B1, B2), error)
+    close(actual, np.sin(subspace_angles(B1, B2)[0]), error)
+    P1, P2 = (Q @ Q.T for Q in map(reference.orthonormalize, (B1, B2)))
+    close(actual, norm(P1 - P2, 2), error)
+
+
+@given(seeds, shapes)
+def test_distance_is_symmetric(seed, shape):
+    B1, B2 = bases(seed, *shape)
+    close(subspace.distance(B1, B2), subspace.distance(B2, B1), rounding(B1, B2))
+
+
+@given(seeds, shapes)
+def test_distance_depends_on_the_spans_only(seed, shape):
+    B1, B2 = bases(seed, *shape)
+    R1, R2 = np.random.default_rng(seed + 1).standard_normal((2, shape[1], shape[1]))
+    # Forming B R rounds by eps |B| |R|, which moves its span by eps times the condition numbers.
+    error = rounding(B1, B2) + sum(
+        20 * shape[1] * EPS * cond(B) * cond(R) for B, R in ((B1, R1), (B2, R2))
+    )
+    close(subspace.distance(B1 @ R1, B2 @ R2), subspace.distance(B1, B2), error)
+
+
+@given(seeds, shapes)
+def test_distance_does_not_see_a_rotation_of_the_space(seed, shape):
+    B1, B2 = bases(seed, *shape)
+    O = frame(np.random.default_rng(seed + 1), shape[0], shape[0])  # noqa: E741
+    close(subspace.distance(O @ B1, O @ B2), subspace.distance(B1, B2), rounding(B1, B2))
+
+
+@given(seeds, shapes)
+def test_distance_to_itself_is_zero_to_rounding(seed, shape):
+    B = bases(seed, *shape)[0]
+    close(subspace.distance(B, B), 0.0, 20 * shape[0] * shape[1] * EPS)
+
+
+@given(seeds, st.integers(1, 8))
+def test_distance_of_the_whole_space_is_zero_and_of_orthogonal_frames_one(seed, k):
+    B1, B2 = bases(seed, k, k)
+    close(subspace.distance(B1, B2), 0.0, rounding(B1, B2))
+    Q = frame(np.random.default_rng(seed), 2 * k, 2 * k)
+    close(subspace.distance(Q[:, :k], Q[:, k:]), 1.0, 20 * k * EPS)
+    assert subspace.distance(Q[:, :k], Q[:, k:]) <= 1.0
+
+
+@given(st.floats(-14.0, 0.0), st.integers(2, 6), st.data())
+def test_a_small_distance_is_accurate_in_every_digit(exponent, d, data):
+    """Span(e1) against span(e1 cos + e2 sin), in any two coordinates: no rounding in the inputs."""
+    sine = 10.0**exponent
+    a, b = data.draw(st.permutations(range(d)))[:2]
+    first, second = np.zeros((d, 1)), np.zeros((d, 1))
+    first[a] = 1.0
+    second[a], second[b] = np.sqrt((1.0 - sine) * (1.0 + sine)), sine
+    # The entries of the second basis, and its norm, are rounded once or twice.
+    for pair in ((first, second), (second, first), (-3.0 * first, second * 7.0)):
+        np.testing.assert_allclose(subspace.distance(*pair), sine, rtol=16 * EPS)
+
+
+def extended_distance(B1, B2):
+    """Compute the distance in extended precision."""
+
+    def orthonormal(B):
+        Q = B.astype(np.longdouble)
+        for _ in range(2):
+            for a in range(Q.shape[1]):
+                for b in range(a):
+                    Q[:, a] -= (Q[:, b] @ Q[:, a]) * Q[:, b]
+                Q[:, a] /= np.sqrt(Q[:, a] @ Q[:, a])
+        return Q
+
+    Q1, Q2 = orthonormal(B1), orthonormal(B2)
+    for _ in range(2):
+        Q2 = Q2 - Q1 @ (Q1.T @ Q2)
+    return svd(Q2.astype(np.float64), compute_uv=False)[0]
+
+
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).eps > 1e-18, reason="no extended precision to compare with"
+)
+@given(seeds, st.floats(-14.0, -1.0), st.integers(1, 4), st.integers(1, 30))
+def test_a_small_distance_is_that_of_the_very_inputs(seed, exponent, k, more):
+    """Against extended precision, for frames and for bases with columns of different lengths.
+
+    What comes after the inputs, at most 2k + 4 vector operations on a column, each rounded to
+    half a unit of its norm, adds a few units to the distance: a share of 1e-2 at 1e-14.
+    """
+    d, rng = 2 * k + more, np.random.default_rng(seed)
+    B1 = frame(rng, d, k)
+    B2 = B1 @ frame(rng, k, k) + 10.0**exponent * frame(rng, d, k)
+    scale = np.exp(rng.uniform(-2.0, 2.0, k))
+    for one, other in ((B1, B2), (B1 * scale, B2), (B1, B2 * scale)):
+        close(subspace.distance(one, other), extended_distance(one, other), (2 * k + 4) * EPS)
+
+
+# Principal angles.
+
+
+@given(seeds, shapes)
+def test_principal_angles_are_scipys(seed, shape):
+    B1, B2 = bases(seed, *shape)
+    angles, error = subspace.principal_angles(B1, B2), rounding(B1, B2)
+    # SciPy takes some angles from their cosines, where a rounding error e of the cosine becomes
+    # e / sin, at most sqrt(2 e).
+    close(angles, subspace_angles(B1, B2), 2 * error / np.maximum(np.sin(angles), error**0.5))
+    assert (np.diff(angles) <= 0.0).all()
+    close(np.sin(angles[0]), subspace.distance(B1, B2), rounding(B1, B2))
+
+
+@given(st.lists(st.floats(-14.0, 0.0), min_size=1, max_size=4), st.booleans())
+def test_principal_angles_are_accurate_near_zero_and_near_a_right_angle(exponents, complement):
+    """One plane per angle, so that the angles are known exactly."""
+    small = np.sort(10.0 ** np.array(exponents))[::-1]
+    k = len(small)
+    angles = np.pi / 2 - small[::-1] if complement else small
+    B1, B2 = np.zeros((2 * k, k)), np.zeros((2 * k, k))
+    for a, angle in enumerate(small):
+        B1[a, a] = 1.0
+        pair = (np.sin(angle), np.cos(angle)) if complement else (np.cos(angle), np.sin(angle))
+        B2[a, a], B2[k + a, a] = pair
+    actual = subspace.principal_angles(B1, B2)
+    # Absolute near a right angle, whose own rounding is that large.
+    np.testing.assert_allclose(actual, angles, rtol=20 * EPS, atol=4 * EPS * complement)
+
+
+# Drawing frames.
+
+
+@given(seeds, shapes)
+def test_random_frame_is_a_frame_and_repeats_with_its_seed(seed, shape):
+    d, k = shape
+    Q = subspace.random_frame(d, k, seed)
+    close(Q.T @ Q, np.eye(k), 10 * d * EPS)
+    np.testing.assert_array_equal(Q, subspace.random_frame(d, k, np.random.default_rng(seed)))
+    assert not np.array_equal(Q, subspace.random_frame(d, k, seed + 1)) or d == 1
+
+
+@pytest.mark.parametrize(("d", "k"), [(5, 2), (6, 1), (4, 3), (3, 3)])
+def test_random_frame_has_haar_measure(d, k, fresh_rng):
+    """By 10 000 frames (200 uncompiled).
+
+    A row is what a fixed direction keeps of its length: squared Beta(k/2, (d - k)/2) for every row.
+    A column is uniform on the sphere: an entry's law is that of a sphere's coordinate, symmetric.
+    The sign of the determinant of a rotation is a fair coin.
+    """
+    frames = np.array([subspace.random_frame(d, k, fresh_rng) for _ in range(draws(10_000))])
+    pvalues = []
+    if k < d:
+        lengths = np.sum(frames**2, axis=2)
+        law = stats.beta(k / 2, (d - k) / 2)
+        pvalues += [stats.kstest(lengths[:, row], law.cdf).pvalue for row in (0, d - 1)]
+    else:
+        signs = np.linalg.det(frames) > 0.0
+        pvalues.append(stats.binomtest(int(signs.sum()), len(signs)).pvalue)
+    coordinate = stats.beta((d - 1) / 2, (d - 1) / 2, loc=-1.0, scale=2.0)
+    for row, column in ((0, 0), (d - 1, k - 1), (0, k - 1)):
+        pvalues.append(stats.kstest(frames[:, row, column], coordinate.cdf).pvalue)
+    assert min(pvalues) > FALSE_ALARM / len(pvalues)
+
+
+def test_random_frame_in_one_dimension_is_a_fair_sign(fresh_rng):
+    count = draws(10_000)
+    signs = np.array([subspace.random_frame(1, 1, fresh_rng)[0, 0] for _ in range(count)])
+    np.testing.assert_array_equal(np.abs(signs), np.ones(count))
+    assert stats.binomtest(int((signs > 0).sum()), count).pvalue > FALSE_ALARM
+
+
+distances = st.one_of(st.just(0.0), st.just(1.0), st.floats(-12.0, 0.0).map(lambda e: 10.0**e))
+
+
+@given(seeds, st.integers(1, 4), st.integers(0, 5), distances, st.sampled_from(["equal", "single"]))
+def test_frame_at_distance_has_the_angles_asked_for(seed, k, more, distance, angles):
+    """Also where B comes from the very seed that the frame is drawn with."""
+    d = more + (2 * k if angles == "equal" else k + 1)
+    B = bases(seed, d, k)[0]
+    tilted = subspace.frame_at_distance(B, distance, angles=angles, rng=seed)
+    close(tilted.T @ tilted, np.eye(k), 20 * d * EPS)
+    close(subspace.distance(B, tilted), distance, rounding(B))
+    expected = np.full(k, distance)
+    if angles == "single":
+        expected[1:] = 0.0
+    close(np.sin(subspace.principal_angles(B, tilted)), expected, rounding(B))
+    again = subspace.frame_at_distance(B, distance, angles=angles, rng=np.random.default_rng(seed))
+    np.testing.assert_array_equal(tilted, again)
+
+
+def test_frame_at_distance_tilts_in_every_direction_alike(fresh_rng):
+    """Kolmogorov-Smirnov on 5 000 draws (100 uncompiled) of each variant.
+
+    Around B = e1 in R^4 the part of a frame outside B is uniform on a sphere of R^3, where a
+    coordinate is uniform; along B = (e1, e2) a single angle is in a uniform direction of the plane.
+    """
+    pvalues = []
+    B = np.eye(4)[:, :1]
+    for angles in ("equal", "single"):
+        tilted = [
+            subspace.frame_at_distance(B, 0.5, angles=angles, rng=fresh_rng)[2, 0] / 0.5
+            for _ in range(draws(5_000))
+        ]
+        pvalues.append(stats.kstest(tilted, stats.uniform(-1.0, 2.0).cdf).pvalue)
+    B, inside = np.eye(3)[:, :2], []
+    for _ in range(draws(5_000)):
+        tilted = subspace.frame_at_distance(B, 1.0, angles="single", rng=fresh_rng)
+        # What the frame kept of the plane is the line orthogonal to the tilt.
+        kept = svd(B.T @ tilted)[0][:, 0]
+        inside.append(np.arctan2(kept[1], kept[0]) % np.pi)
+    pvalues.append(stats.kstest(inside, stats.uniform(0.0, np.pi).cdf).pvalue)
+    assert min(pvalues) > FALSE_ALARM / len(pvalues)
+
+
+# Bad input.
+
+CALLS = {
+    "orthonormalize": ("B", subspace.orthonormalize),
+    "distance, first": ("B1", lambda B: subspace.distance(B, np.eye(4)[:, :2])),
+    "distance, second": ("B2", lambda B: subspace.distance(np.eye(4)[:, :2], B)),
+    "principal_angles, first": ("B1", lambda B: subspace.principal_angles(B, np.eye(4)[:, :2])),
+    "principal_angles, second": ("B2", lambda B: subspace.principal_angles(np.eye(4)[:, :2], B)),
+    "frame_at_distance": ("B", lambda B: subspace.frame_at_distance(B, 0.5)),
+}
+with_nan, with_infinity, dependent = np.eye(4)[:, :2], np.eye(4)[:, :2], np.ones((4, 2))
+with_nan[3, 1], with_infinity[3, 1] = np.nan, np.inf
+BAD = {
+    "dependent columns": (dependent, ValueError, "full column rank"),
+    "dependent columns, up to rounding": (
+        np.array([[0.1, 0.3], [0.7, 2.1], [0.2, 0.6], [0.3, 0.9]]), ValueError, "full column rank"
+    ),
+    "a zero column": (np.eye(4)[:, :2] * [1.0, 0.0], ValueError, "full column rank"),
+    "NaN": (with_nan, ValueError, "finite"),
+    "infinity": (with_infinity, ValueError, "finite"),
+    "more columns than rows": (np.eye(4)[:2], ValueError, "(2, 4)"),
+    "no columns": (np.empty((4, 0)), ValueError, "(4, 0)"),
+    "no rows": (np.empty((0, 2)), ValueError, "(0, 2)"),
+    "a vector": (np.ones(4), ValueError, "(4,)"),
+    "a stack": (np.ones((1, 4, 2)), ValueError, "(1, 4, 2)"),
+    "complex numbers": (np.eye(4)[:, :2] + 0j, TypeError, "complex"),
+    "words": ([["a", "b"], ["c", "d"]], TypeError, "real numbers"),
+    "rows of different length": ([[1.0, 2.0], [3.0]], TypeError, "real numbers"),
+    "None": (None, ValueError, "shape"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_basis_is_named_and_explained(call, bad):
+    name, function = CALLS[call]
+    B, kind, reason = BAD[bad]
+    with complaint(kind, f"{name} ", reason):
+        function(B)
+
+
+@pytest.mark.parametrize("function", [subspace.distance, subspace.principal_angles])
+def test_bases_of_different_shapes_are_refused(function):
+    for other in (np.eye(4)[:, :1], np.eye(5)[:, :2]):
+        with complaint(ValueError, "B1 and B2", "(4, 2)", str(other.shape)):
+            function(np.eye(4)[:, :2], other)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ((0, 1), ValueError, ("d ", "at least 1", "0")),
+        ((3, 0), ValueError, ("k ", "between 1 and 3", "0")),
+        ((3, 4), ValueError, ("k ", "between 1 and 3", "4")),
+        ((3.0, 2), TypeError, ("d ", "integer", "3.0")),
+        ((3, True), TypeError, ("k ", "integer", "True")),
+        ((None, 2), TypeError, ("d ", "integer", "None")),
+    ],
+)
+def test_random_frame_refuses_bad_dimensions(arguments, kind, words):
+    with complaint(kind, *words):
+        subspace.random_frame(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("distance", "options", "kind", "words"),
+    [
+        (-0.1, {}, ValueError, ("distance", "at least 0", "-0.1")),
+        (1.5, {}, ValueError, ("distance", "between 0 and 1", "1.5")),
+        (np.nan, {}, ValueError, ("distance", "finite")),
+        ("far", {}, TypeError, ("distance", "real number", "far")),
+        (None, {}, TypeError, ("distance", "real number", "None")),
+        (0.5, {"angles": "some"}, ValueError, ("angles", "'equal', 'single'", "'some'")),
+        (0.5, {"angles": None}, ValueError, ("angles", "'equal', 'single'", "None")),
+    ],
+)
+def test_frame_at_distance_refuses_bad_arguments(distance, options, kind, words):
+    with complaint(kind, *words):
+        subspace.frame_at_distance(np.eye(4)[:, :2], distance, **options)
+
+
+@pytest.mark.parametrize(("angles", "d", "k"), [("equal", 3, 2), ("single", 2, 2), ("equal", 1, 1)])
+def test_frame_at_distance_needs_room(angles, d, k):
+    needed = 2 * k if angles == "equal" else k + 1
+    with complaint(ValueError, "angles", f"d >= {needed}", f"k = {k}", f"d = {d}"):
+        subspace.frame_at_distance(np.eye(d)[:, :k], 0.5, angles=angles)
+
+
+@pytest.mark.skipif(not COMPILED, reason="a thousand dimensions take long uncompiled")
+def test_distance_in_many_dimensions(fresh_rng):
+    for exponent in (-1, -6, -12):
+        B = subspace.random_frame(1000, 5, fresh_rng)
+        tilted = subspace.frame_at_distance(B, 10.0**exponent, rng=fresh_rng)
+        # Both frames are rounded, by less than eps in norm per column and operation.
+        close(subspace.distance(B, tilted), 10.0**exponent, 10 * 5 * EPS)
