@@ -14,7 +14,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep import plotting
-from linrep.experiment import Experiment, cell_product, main
+from linrep.cli import run_script
+from linrep.experiment import Experiment, cell_product
 
 RANKS = (1, 2, 3, 5, 8, 10)
 SHOWN = (2, 5, 10)
@@ -181,4 +182,4 @@ EXPERIMENT = Experiment(
 )
 
 if __name__ == "__main__":
-    main(EXPERIMENT)
+    run_script(EXPERIMENT)

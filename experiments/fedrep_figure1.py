@@ -12,7 +12,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep import plotting
-from linrep.experiment import Experiment, cell_product, main
+from linrep.cli import run_script
+from linrep.experiment import Experiment, cell_product
 
 N, D, K, ROUNDS = 100, 20, 2, 500
 NOISE = np.sqrt(1e-3)
@@ -101,4 +102,4 @@ EXPERIMENT = Experiment(
 )
 
 if __name__ == "__main__":
-    main(EXPERIMENT)
+    run_script(EXPERIMENT)

@@ -12,7 +12,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep import plotting
-from linrep.experiment import Experiment, cell_product, main
+from linrep.cli import run_script
+from linrep.experiment import Experiment, cell_product
 
 D, K, M, PARTICIPATION = 10, 2, 5, 0.1
 ROUNDS, EVERY = 500, 5
@@ -149,4 +150,4 @@ EXPERIMENT = Experiment(
 )
 
 if __name__ == "__main__":
-    main(EXPERIMENT)
+    run_script(EXPERIMENT)

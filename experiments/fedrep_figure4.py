@@ -11,7 +11,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep import plotting
-from linrep.experiment import Experiment, main
+from linrep.cli import run_script
+from linrep.experiment import Experiment
 
 N, D, K, M, ROUNDS, NEW = 100, 20, 2, 10, 500, 50
 NOISE = np.sqrt(1e-3)
@@ -98,4 +99,4 @@ EXPERIMENT = Experiment(
 )
 
 if __name__ == "__main__":
-    main(EXPERIMENT)
+    run_script(EXPERIMENT)

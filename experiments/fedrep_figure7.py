@@ -10,7 +10,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep import plotting
-from linrep.experiment import Experiment, cell_product, main
+from linrep.cli import run_script
+from linrep.experiment import Experiment, cell_product
 
 D, K, ROUNDS, SHOWN = 10, 2, 300, 100
 NOISE = np.sqrt(1e-3)
@@ -86,7 +87,8 @@ def caption(rows, trials):
         Function values (1/n) Σ_i (1/2m)‖y_i − X_i B w_i‖² after the heads' update of each round,
         d = {D}, k = {K}, r = 1, heads √k·QR, noise variance 10⁻³, the same samples every round,
         start by 10 rounds of projected gradient descent, step size 1/(4σ²_max), head steps of
-        GD-GD 1/λ_max; the first {SHOWN} of {ROUNDS} rounds. Mean over {trials} trials with 95 % bootstrap interval.
+        GD-GD 1/λ_max; the first {SHOWN} of {ROUNDS} rounds. Mean over {trials} trials with 95 %
+        bootstrap interval.
     """
 
 
@@ -101,4 +103,4 @@ EXPERIMENT = Experiment(
 )
 
 if __name__ == "__main__":
-    main(EXPERIMENT)
+    run_script(EXPERIMENT)

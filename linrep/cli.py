@@ -108,8 +108,8 @@ def bench(what, sizes):
         raise click.exceptions.Exit(1)
 
 
-def figure_command(experiment):
-    """Return the command that one experiment's script is when run by itself."""
+def run_script(experiment):
+    """Run one experiment from the command line: what its script calls when run by itself."""
 
     @click.command(
         help=f"{experiment.title} ({experiment.id}).",
@@ -119,7 +119,7 @@ def figure_command(experiment):
     def command(quick, workers, seed, out):
         _make(experiment, quick, workers, seed, out)
 
-    return command
+    command()
 
 
 def _make(item, quick, workers, seed, out):

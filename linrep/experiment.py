@@ -236,13 +236,6 @@ def load(name: str) -> Experiment:
     return experiment
 
 
-def main(experiment: Experiment) -> None:
-    """Run one experiment from the command line: what a script calls when it is run by itself."""
-    from linrep.cli import figure_command
-
-    figure_command(experiment)()
-
-
 def _id(path):
     return path.stem.replace("_", ".", 1)
 

@@ -13,7 +13,8 @@ from linrep.cli import main
 
 SCRIPT = """
 import pandas as pd
-from linrep.experiment import Experiment, main
+from linrep.cli import run_script
+from linrep.experiment import Experiment
 
 def draw(rows):
     from matplotlib.figure import Figure
@@ -33,7 +34,7 @@ EXPERIMENT = Experiment(
 )
 
 if __name__ == "__main__":
-    main(EXPERIMENT)
+    run_script(EXPERIMENT)
 """
 
 
