@@ -66,9 +66,9 @@ def test_a_sharp_plateau_is_found_where_it_starts(rate, corner, flat):
 def test_a_smooth_plateau_biases_the_rate_by_no_more_than_its_share(rate, level, flat):
     """values = rate^t + level, used until they are below ten times the level.
 
-    The last but one is not, so that rate^t is at least 9 rate times the level in the last: the level
-    raises its logarithm, and so the sum of all increments, by at most log(1 + 1 / (9 rate)). In the
-    first value it adds up to 1e-6, which lowers that sum.
+    The last but one is not, so that rate^t is at least 9 rate times the level in the last: the
+    level raises its logarithm, and so the sum of all increments, by at most log(1 + 1/(9 rate)). In
+    the first value it adds up to 1e-6, which lowers that sum.
     """
     corner = int(np.ceil(np.log(level) / np.log(rate)))
     values = rate ** np.arange(corner + flat + 1.0) + level

@@ -177,6 +177,14 @@ def test_principal_angles_are_accurate_near_zero_and_near_a_right_angle(exponent
     np.testing.assert_allclose(actual, angles, rtol=20 * EPS, atol=4 * EPS * complement)
 
 
+@given(seeds, shapes)
+def test_the_smallest_cosine_and_the_distance_add_up_to_one(seed, shape):
+    """FedRep's (68), with equality: sigma_min(B1'B2)^2 = 1 - dist^2."""
+    B1, B2 = bases(seed, *shape)
+    smallest = svd(reference.orthonormalize(B1).T @ reference.orthonormalize(B2))[1][-1]
+    close(smallest**2, 1.0 - subspace.distance(B1, B2) ** 2, 2 * rounding(B1, B2))
+
+
 # Drawing frames.
 
 
