@@ -167,7 +167,7 @@ def caption(rows, trials):
         heads refitted at the end. Local only: minimum norm in R^64. One model: FedSGD on one
         (B, w), k = 2, {ROUNDS} rounds of step {GLOBAL_STEP:g}. (c): {HELD_OUT} random tasks kept
         out of training fit a head only. Mean over {trials} random halves and samples with 95 %
-        bootstrap interval.
+        Student interval.
     """
 
 

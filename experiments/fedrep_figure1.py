@@ -9,6 +9,7 @@ the paper names no start, begins at random.
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gmean
 
 import linrep as lr
 from linrep import plotting
@@ -50,7 +51,9 @@ def draw(rows):
 
     figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.25, 2.7))
     ax = figure.subplots()
-    plotting.curves(ax, rows, x="m", y="error", by="method", order=METHODS, markers=True)
+    plotting.curves(
+        ax, rows, x="m", y="error", by="method", order=METHODS, geometric=True, markers=True
+    )
     ax.axhline(rows["best_single_model"].mean(), color="0.4", linestyle=":", linewidth=1)
     ax.text(
         rows["m"].max(),
@@ -72,11 +75,9 @@ def draw(rows):
 
 
 def summary(rows):
-    """Mean and median test error."""
-    table = rows.pivot_table(
-        index="m", columns="method", values="error", aggfunc=["mean", "median"]
-    )
-    table.columns = [f"{method}, {kind}" for kind, method in table.columns]
+    """Test error, geometric and arithmetic mean over trials."""
+    table = rows.pivot_table(index="m", columns="method", values="error", aggfunc=[gmean, "mean"])
+    table.columns = [f"{kind}, {method}" for kind, method in table.columns]
     return table.reset_index()
 
 
@@ -86,8 +87,8 @@ def caption(rows, trials):
         (grey line), k = {K}, r = 1, heads √k·QR, noise variance 10⁻³, fixed samples, {ROUNDS}
         rounds; FedRep from 10 rounds of projected gradient descent, at the theorem's step size,
         heads refitted at the end; FedSGD on one (B, w) from a random start, at step size 0.1;
-        local only by minimum-norm least squares. Mean over {trials} trials with 95 % bootstrap
-        interval. Dotted: the best any single model can do.
+        local only by minimum-norm least squares. Geometric mean over {trials} trials with 95 %
+        Student interval of the logarithms. Dotted: the best any single model can do.
     """
 
 

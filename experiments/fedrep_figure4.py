@@ -8,6 +8,7 @@ for FedSGD: it is shown from a random one and from FedRep's, because the answer 
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gmean
 
 import linrep as lr
 from linrep import plotting
@@ -54,7 +55,9 @@ def draw(rows):
 
     figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.25, 2.7))
     ax = figure.subplots()
-    plotting.curves(ax, rows, x="samples", y="error", by="method", order=METHODS, markers=True)
+    plotting.curves(
+        ax, rows, x="samples", y="error", by="method", order=METHODS, geometric=True, markers=True
+    )
     for place, name in ((K, "k"), (D, "d")):
         ax.axvline(place, color="0.7", linewidth=0.8)
         ax.text(place, 1.0, f" {name}", transform=ax.get_xaxis_transform(), va="top", color="0.3")
@@ -72,8 +75,8 @@ def draw(rows):
 
 
 def summary(rows):
-    """Mean test error by the number of samples of the new client."""
-    table = rows.pivot_table(index="samples", columns="method", values="error")
+    """Test error by the number of samples of the new client, geometric mean over trials."""
+    table = rows.pivot_table(index="samples", columns="method", values="error", aggfunc=gmean)
     return table[list(METHODS)].rename_axis(columns=None).reset_index()
 
 
@@ -83,8 +86,9 @@ def caption(rows, trials):
         k = {K}. Representations trained on n = {N} other clients with m = {M} samples each, r = 1,
         heads √k·QR, noise variance 10⁻³, {ROUNDS} rounds; FedRep from 10 rounds of projected
         gradient descent, FedSGD on one (B, w) at step size 0.1; the new client fits its head, or
-        without a representation its whole model, by minimum-norm least squares. Mean over
-        {trials} trials of {NEW} new clients each with 95 % bootstrap interval.
+        without a representation its whole model, by minimum-norm least squares. Geometric
+        mean over {trials} trials, of the mean over {NEW} new clients each, with 95 % Student
+        interval of the logarithms.
     """
 
 

@@ -13,11 +13,11 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from scipy.stats import bootstrap
+from scipy.stats import sem
+from scipy.stats import t as student_t
 
 COLUMN_WIDTH = 3.4  # inches, of a two-column page
 PAGE_WIDTH = 7.0
-_RESAMPLES = 1000
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")
 
@@ -49,34 +49,32 @@ def style():
     )
 
 
-def mean_interval(values: np.ndarray, *, confidence: float = 0.95):
-    """Return mean and percentile-bootstrap interval over trials, column by column.
+def mean_interval(values: np.ndarray, *, geometric: bool = False, confidence: float = 0.95):
+    """Return mean and Student interval over trials, column by column.
 
     Parameters
     ----------
     values : ndarray, shape (trials, points)
         One row per trial.
+    geometric : bool
+        Work with logarithms and transform back: the geometric mean, for positive values that
+        spread over orders of magnitude.
     confidence : float, default 0.95
         Level of the interval.
 
     Returns
     -------
     mean, low, high : ndarray, shape (points,)
-        The interval is within the range of the data, hence positive where the data are.
+        The interval is NaN for a single trial.
     """
+    if geometric:
+        return tuple(np.exp(part) for part in mean_interval(np.log(values), confidence=confidence))
+    trials = len(values)
     mean = values.mean(axis=0)
-    if len(values) < 2:
-        return mean, mean, mean
-    interval = bootstrap(
-        (values,),
-        np.mean,
-        axis=0,
-        confidence_level=confidence,
-        n_resamples=_RESAMPLES,
-        method="percentile",
-        random_state=np.random.default_rng(0),
-    ).confidence_interval
-    return mean, interval.low, interval.high
+    if trials < 2:
+        return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    half = student_t.ppf(0.5 + confidence / 2, trials - 1) * sem(values, axis=0)
+    return mean, mean - half, mean + half
 
 
 def curves(
@@ -88,6 +86,7 @@ def curves(
     by: str,
     order: Sequence[str],
     trial: str = "trial",
+    geometric: bool = False,
     markers: bool = False,
     first_color: int = 0,
 ) -> None:
@@ -106,6 +105,8 @@ def curves(
         Groups in the order of the legend; a group keeps its colour when others are missing.
     trial : str
         Column that numbers the trials.
+    geometric : bool
+        Geometric instead of arithmetic mean, with its interval.
     markers : bool
         Mark the points, for coarse x.
     first_color : int
@@ -116,7 +117,7 @@ def curves(
         if group.empty:
             continue
         table = group.pivot(index=trial, columns=x, values=y).dropna()
-        mean, low, high = mean_interval(table.to_numpy())
+        mean, low, high = mean_interval(table.to_numpy(), geometric=geometric)
         color = f"C{first_color + place}"
         ax.plot(
             table.columns,

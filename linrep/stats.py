@@ -8,8 +8,11 @@ from scipy import stats
 
 from linrep import _validation as check
 
-_SHORTEST_PLATEAU = 10  # rounds
-_FLAT = 0.1  # slope on a plateau, as a share of the slope before it
+_SHORTEST_PLATEAU = 10  # steps
+_FLAT = 0.1  # largest slope on a plateau, as a share of the slope before it
+_SURPRISE = 4.0  # standard deviations by which going on as before would have left the plateau
+_CLEAR = 10.0  # values count as decaying while they are this many times the plateau's level
+_FEWEST = 4  # steps from which an interval is estimated
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,14 @@ class ContractionRate:
     Attributes
     ----------
     rate : float
-        Geometric mean of the ratios of successive values, below 1 for a decaying sequence.
+        Geometric mean of the ratios of successive values, below 1 for a decaying sequence; NaN if
+        not even the first step stays clear of the plateau.
     low, high : float
-        Confidence interval of `rate`.
+        Confidence interval of `rate`; from 0 to infinity for fewer than four steps.
     confidence : float
         Its level.
     steps : int
-        Number of ratios used: those before the plateau.
+        Number of ratios used: those of values clear of the plateau.
     plateau : int or None
         Step at which the plateau starts, None if the sequence does not reach one.
     level : float or None
@@ -47,15 +51,19 @@ class ContractionRate:
         return text + f", plateau {self.level:.2g} from round {self.plateau}"
 
 
-def contraction_rate(values: ArrayLike, *, confidence: float = 0.95) -> ContractionRate:
+def contraction_rate(
+    values: ArrayLike, *, confidence: float = 0.95, floor: float = 0.0
+) -> ContractionRate:
     """Estimate how fast a positive sequence contracts per step, and where it stops doing so.
 
     Parameters
     ----------
     values : array_like, shape (T + 1,)
-        Positive and finite; zeros at the end count as a plateau.
+        Finite and positive.
     confidence : float, default 0.95
         Level of the interval, in (0, 1).
+    floor : float, default 0
+        Values below it are taken to be it: the size of rounding errors.
 
     Returns
     -------
@@ -64,43 +72,38 @@ def contraction_rate(values: ArrayLike, *, confidence: float = 0.95) -> Contract
     Raises
     ------
     ValueError
-        If fewer than three positive values come before the first zero.
+        If a value is not positive and there is no floor.
 
     Notes
     -----
     The plateau is found by least squares with a broken stick, ``a + b min(t, tau)``, on the
-    logarithms, and accepted if what follows is flat. The rate is the mean increment of the
-    logarithms before it, while the values stay above ten times its level; its interval is the
-    Student interval of batch means with about sqrt(T) batches, which allows for the dependence
-    between rounds. For a sequence whose rate drifts, the mean is over the rounds used.
+    logarithms. It is accepted if it has at least 10 steps, its own slope is within a tenth of b
+    of zero, and going on with the increments before it would have led away by four of their
+    standard deviations. The rate is the mean increment of the logarithms while the values stay
+    above ten times the plateau; its interval is the Student interval of batch means with about
+    sqrt(steps) batches, which allows for the dependence between steps. For a sequence whose rate
+    drifts, the mean is over the steps used.
     """
     values = check.array("values", values, (None,))
     confidence = check.real("confidence", confidence, above=0.0)
     if confidence >= 1.0:
         raise ValueError(f"confidence must be below 1, got {confidence}")
-    if (values < 0.0).any():
-        raise ValueError("values must not be negative")
-    zeros = np.flatnonzero(values == 0.0)
-    length = int(zeros[0]) if zeros.size else values.size
-    if length < 3:
-        raise ValueError("values must hold at least three positive numbers before a zero")
-    logs = np.log(values[:length])
+    values = np.maximum(values, check.real("floor", floor, minimum=0.0))
+    if not (values > 0.0).all():
+        raise ValueError("values must be positive, or a floor be given")
+    logs = np.log(values)
     plateau, level = _plateau(logs)
-    stop = length - 1
+    stop = logs.size - 1
     if plateau is not None:
-        above = np.flatnonzero(logs[: plateau + 1] < level + np.log(10.0))
-        stop = max(int(above[0]) if above.size else plateau, min(plateau, 2))
-    elif zeros.size:
-        plateau, level = length, -np.inf
-    increments = np.diff(logs[: stop + 1])
-    centre, half = _batch_means(increments, confidence)
-    low, high = np.exp([centre - half, centre + half]) if np.isfinite(half) else (0.0, np.inf)
+        unclear = np.flatnonzero(logs < level + np.log(_CLEAR))
+        stop = max(0, int(unclear[0]) - 1)
+    centre, half = _batch_means(np.diff(logs[: stop + 1]), confidence)
     return ContractionRate(
         rate=float(np.exp(centre)),
-        low=float(low),
-        high=float(high),
+        low=float(np.exp(centre - half)),
+        high=float(np.exp(centre + half)),
         confidence=confidence,
-        steps=increments.size,
+        steps=stop,
         plateau=plateau,
         level=None if level is None else float(np.exp(level)),
     )
@@ -129,17 +132,19 @@ def _plateau(logs):
     if corner < 1 or last - corner < _SHORTEST_PLATEAU or -slope * corner <= rounding:
         return None, None
     tail = logs[corner + (last - corner) // 5 :]
-    if np.polyfit(np.arange(tail.size), tail, 1)[0] < _FLAT * slope:
+    if abs(np.polyfit(np.arange(tail.size), tail, 1)[0]) > _FLAT * -slope:
+        return None, None
+    spread_before = np.diff(logs[: corner + 1]).std()
+    if -slope * (last - corner) < _SURPRISE * spread_before * np.sqrt(last - corner):
         return None, None
     return corner, float(tail.mean())
 
 
 def _batch_means(increments, confidence):
-    """Return the mean and the half-width of its interval, infinite if there are too few."""
-    centre = increments.mean()
+    """Return the mean and the half-width of its interval, infinite or NaN if there are too few."""
+    if increments.size < _FEWEST:
+        return (increments.mean(), np.inf) if increments.size else (np.nan, np.nan)
     batches = max(2, int(np.sqrt(increments.size)))
-    if increments.size < 4:
-        return centre, np.inf
     means = np.array([batch.mean() for batch in np.array_split(increments, batches)])
     error = means.std(ddof=1) / np.sqrt(batches)
-    return centre, stats.t.ppf(0.5 + confidence / 2.0, batches - 1) * error
+    return increments.mean(), stats.t.ppf(0.5 + confidence / 2.0, batches - 1) * error

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._random import stream
 from linrep.kernels import linalg
 
 __all__ = ["distance", "frame_at_distance", "orthonormalize", "principal_angles", "random_frame"]
@@ -119,7 +120,7 @@ def random_frame(d: int, k: int, rng=None) -> NDArray[np.float64]:
     """
     d = check.integer("d", d, minimum=1)
     k = check.integer("k", k, minimum=1, maximum=d)
-    return orthonormalize(np.random.default_rng(rng).standard_normal((d, k)))
+    return orthonormalize(stream(rng, "frame").standard_normal((d, k)))
 
 
 def frame_at_distance(
@@ -158,8 +159,7 @@ def frame_at_distance(
     tilted = k if angles == "equal" else 1
     if d < k + tilted:
         raise ValueError(f"angles={angles!r} needs d >= {k + tilted} for k = {k}, got d = {d}")
-    # A stream of its own: with the one that B was drawn from, N would lie in the span of B.
-    (rng,) = np.random.default_rng(rng).spawn(1)
+    rng = stream(rng, "tilt")
     NT = np.ascontiguousarray(rng.standard_normal((d, tilted)).T)
     for _ in range(2):
         linalg.remove_span(np.ascontiguousarray(Q.T), NT)

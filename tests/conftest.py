@@ -11,7 +11,9 @@ from hypothesis import settings
 from tests.tools import COMPILED
 
 settings.register_profile("default", max_examples=60, deadline=None, print_blob=True)
-settings.register_profile("nojit", max_examples=15, deadline=None, print_blob=True)
+settings.register_profile("nojit", max_examples=30, deadline=None, print_blob=True)
+# For an hour in which nothing else needs the machine: pytest --hypothesis-profile thorough
+settings.register_profile("thorough", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile("default" if COMPILED else "nojit")
 
 if not COMPILED:

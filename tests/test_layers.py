@@ -14,6 +14,7 @@ TESTS = Path(__file__).parent
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
     "_validation",
+    "_random",
     "kernels",
     "stats",
     "subspace",
@@ -31,6 +32,7 @@ LAYERS = (
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
     "_validation": (set(), {"numpy"}),
+    "_random": (set(), {"numpy"}),
     "kernels": (set(), {"numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
 }

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from scipy.stats import gmean, ttest_1samp
 
 from linrep import plotting
 
@@ -20,21 +21,30 @@ def rows(trials=5):
     return pd.DataFrame(table)
 
 
-def test_mean_interval_contains_the_mean_and_stays_positive():
-    values = np.random.default_rng(1).lognormal(sigma=3.0, size=(10, 6))
-    mean, low, high = plotting.mean_interval(values)
+def test_mean_interval_is_students():
+    values = np.random.default_rng(1).normal(size=(10, 6))
+    mean, low, high = plotting.mean_interval(values, confidence=0.9)
+    expected = ttest_1samp(values, 0.0).confidence_interval(0.9)
     np.testing.assert_allclose(mean, values.mean(axis=0))
-    assert (low > 0).all()
-    assert (low <= mean).all()
-    assert (mean <= high).all()
-    assert (low >= values.min(axis=0)).all()
-    assert (high <= values.max(axis=0)).all()
+    np.testing.assert_allclose(low, expected.low)
+    np.testing.assert_allclose(high, expected.high)
 
 
-def test_mean_interval_of_one_trial_is_that_trial():
-    values = np.array([[1.0, 2.0]])
-    for part in plotting.mean_interval(values):
-        np.testing.assert_array_equal(part, values[0])
+def test_geometric_mean_interval_is_that_of_the_logarithms():
+    values = np.random.default_rng(1).lognormal(sigma=3.0, size=(10, 6))
+    for part, log_part in zip(
+        plotting.mean_interval(values, geometric=True),
+        plotting.mean_interval(np.log(values)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(part, np.exp(log_part))
+    np.testing.assert_allclose(plotting.mean_interval(values, geometric=True)[0], gmean(values))
+
+
+def test_one_trial_has_no_interval():
+    mean, low, high = plotting.mean_interval(np.array([[1.0, 2.0]]))
+    np.testing.assert_array_equal(mean, [1.0, 2.0])
+    assert np.isnan([low, high]).all()
 
 
 def test_curves_draws_the_mean_of_each_group():

@@ -56,19 +56,22 @@ def test_a_sharp_plateau_is_found_where_it_starts(rate, corner, flat):
     result = contraction_rate(values)
     assert result.plateau == corner
     assert result.level == pytest.approx(values[-1], rel=rounding(values))
-    assert result.rate == pytest.approx(rate, rel=rounding(values))
     # Used: what is above ten times the level.
-    assert values[result.steps] < 10.0 * result.level * (1.0 + 1e-9)
-    assert values[result.steps - 1] >= 10.0 * result.level * (1.0 - 1e-9) or result.steps == 2
+    assert values[result.steps + 1] < 10.0 * result.level * (1.0 + 1e-9)
+    if result.steps:
+        assert values[result.steps] >= 10.0 * result.level * (1.0 - 1e-9)
+        assert result.rate == pytest.approx(rate, rel=rounding(values))
+    else:
+        assert np.isnan([result.rate, result.low, result.high]).all()
 
 
 @given(st.floats(0.3, 0.8), st.floats(1e-14, 1e-6), st.integers(30, 100))
 def test_a_smooth_plateau_biases_the_rate_by_no_more_than_its_share(rate, level, flat):
     """values = rate^t + level, used until they are below ten times the level.
 
-    The last but one is not, so that rate^t is at least 9 rate times the level in the last: the
-    level raises its logarithm, and so the sum of all increments, by at most log(1 + 1/(9 rate)). In
-    the first value it adds up to 1e-6, which lowers that sum.
+    In the last one used rate^t is at least 9 times the level, which raises its logarithm, and so
+    the sum of all increments, by at most log(1 + 1/9). In the first value it adds up to 1e-6,
+    which lowers that sum.
     """
     corner = int(np.ceil(np.log(level) / np.log(rate)))
     values = rate ** np.arange(corner + flat + 1.0) + level
@@ -79,15 +82,39 @@ def test_a_smooth_plateau_biases_the_rate_by_no_more_than_its_share(rate, level,
     assert level <= result.level * (1 + 1e-12)
     assert result.level <= 1.1 * level
     excess = np.log(result.rate / rate) * result.steps
-    assert -1e-6 <= excess <= np.log(1.0 + 1.0 / (9.0 * rate)) + 1e-9
+    assert -1e-6 <= excess <= np.log(1.0 + 1.0 / 9.0) + 1e-9
 
 
-@given(rates, st.integers(3, 60), st.integers(1, 30))
-def test_zeros_at_the_end_are_a_plateau_at_zero(rate, length, zeros):
-    values = np.append(rate ** np.arange(float(length)), np.zeros(zeros))
-    result = contraction_rate(values)
-    assert result.rate == pytest.approx(rate, rel=rounding(values[:length]))
-    assert (result.plateau, result.level, result.steps) == (length, 0.0, length - 1)
+@given(st.floats(0.2, 0.9), st.floats(1e-16, 1e-3), st.integers(20, 60))
+def test_values_below_the_floor_are_a_plateau_there(rate, floor, rest):
+    """A floor is what the values are cut off at, zeros included."""
+    decay = rate ** np.arange(np.ceil(np.log(floor) / np.log(rate)))
+    values = np.append(decay, np.tile([0.0, floor / 2], rest))
+    result = contraction_rate(values, floor=floor)
+    again = contraction_rate(np.maximum(values, floor))
+    assert result == again
+    assert result.level == pytest.approx(floor, rel=1e-9)
+    assert result.rate == pytest.approx(rate, rel=rounding(np.maximum(values, floor)))
+
+
+@given(st.floats(0.5, 0.9), st.floats(1.01, 1.2), st.integers(15, 40))
+def test_a_tail_that_rises_is_no_plateau(fall, rise, steps):
+    down = fall ** np.arange(steps + 1.0)
+    values = np.append(down, down[-1] * rise ** np.arange(1.0, steps + 1))
+    steep = np.log(rise) > -0.5 * np.log(fall)
+    assert not steep or contraction_rate(values).plateau is None
+
+
+def test_a_drift_with_noise_hardly_ever_looks_like_a_plateau(fresh_rng):
+    """A random walk of drift -0.05 and step 0.1 over thirty rounds: at most 1 in 50 sequences.
+
+    One-sided binomial test over 4 000 sequences (400 uncompiled).
+    """
+    found = sum(
+        contraction_rate(np.exp(np.cumsum(fresh_rng.normal(-0.05, 0.1, 31)))).plateau is not None
+        for _ in range(RUNS)
+    )
+    assert scipy_stats.binomtest(found, RUNS, 0.02, alternative="greater").pvalue > FALSE_ALARM
 
 
 @given(seeds, st.integers(3, 80), st.floats(1e-3, 1e3))
@@ -95,7 +122,7 @@ def test_the_rate_does_not_depend_on_the_scale(seed, length, scale):
     values = np.exp(np.cumsum(np.random.default_rng(seed).normal(-0.3, 0.3, length)))
     one, other = contraction_rate(values), contraction_rate(scale * values)
     assert other.steps == one.steps
-    assert other.rate == pytest.approx(one.rate, rel=1e3 * rounding(values))
+    assert other.rate == pytest.approx(one.rate, rel=1e3 * rounding(values), nan_ok=True)
 
 
 @given(seeds, st.integers(3, 15))
@@ -109,11 +136,16 @@ def test_before_a_plateau_can_be_seen_the_rate_is_the_mean_of_all_steps(seed, le
         assert (result.low, result.high) == (0.0, np.inf)
 
 
-def test_one_step_to_the_plateau_is_a_rate_without_an_interval():
-    result = contraction_rate(np.append(1.0, np.full(30, 1e-3)))
-    assert result.rate == pytest.approx(1e-3, rel=1e-12)
-    assert (result.steps, result.plateau) == (1, 1)
-    assert (result.low, result.high) == (0.0, np.inf)
+def test_a_sequence_never_clear_of_its_plateau_has_no_rate():
+    result = contraction_rate(np.append([0.9, 0.5, 0.3], np.full(40, 0.2)))
+    assert (result.steps, result.plateau) == (0, 3)
+    assert np.isnan([result.rate, result.low, result.high]).all()
+
+
+def test_two_steps_before_the_plateau_are_a_rate_without_an_interval():
+    result = contraction_rate(np.append([1.0, 0.1, 0.01], np.full(40, 1e-4)))
+    assert result.rate == pytest.approx(0.1, rel=1e-12)
+    assert (result.steps, result.low, result.high) == (2, 0.0, np.inf)
 
 
 # The interval.
@@ -217,10 +249,9 @@ def test_lists_and_integers_are_read():
     ("values", "options", "kind", "words"),
     [
         ([], {}, ValueError, ("values", "empty")),
-        ([1.0, 0.5], {}, ValueError, ("values", "three positive")),
-        ([1.0, 0.5, 0.0, 0.25], {}, ValueError, ("values", "three positive")),
-        ([0.0, 0.0, 0.0, 0.0], {}, ValueError, ("values", "three positive")),
-        ([1.0, -0.5, 0.25], {}, ValueError, ("values", "negative")),
+        ([1.0, 0.5, 0.0, 0.25], {}, ValueError, ("values", "positive", "floor")),
+        ([1.0, -0.5, 0.25], {}, ValueError, ("values", "positive", "floor")),
+        ([1.0, 0.5], {"floor": -1.0}, ValueError, ("floor", "at least 0")),
         ([1.0, np.nan, 0.25], {}, ValueError, ("values", "finite")),
         ([1.0, np.inf, 0.25], {}, ValueError, ("values", "finite")),
         ([[1.0, 0.5, 0.25]], {}, ValueError, ("values", "(any)", "(1, 3)")),

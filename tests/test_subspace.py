@@ -7,6 +7,7 @@ from scipy import stats
 from scipy.linalg import subspace_angles
 
 from linrep import subspace
+from linrep._random import stream
 from tests.reference import subspace as reference
 from tests.strategies import frame, seeds
 from tests.tools import COMPILED, EPS, FALSE_ALARM, close, complaint, draws
@@ -193,7 +194,8 @@ def test_random_frame_is_a_frame_and_repeats_with_its_seed(seed, shape):
     d, k = shape
     Q = subspace.random_frame(d, k, seed)
     close(Q.T @ Q, np.eye(k), 10 * d * EPS)
-    np.testing.assert_array_equal(Q, subspace.random_frame(d, k, np.random.default_rng(seed)))
+    np.testing.assert_array_equal(Q, subspace.random_frame(d, k, seed))
+    np.testing.assert_array_equal(Q, subspace.random_frame(d, k, stream(seed, "frame")))
     assert not np.array_equal(Q, subspace.random_frame(d, k, seed + 1)) or d == 1
 
 
@@ -234,7 +236,7 @@ distances = st.one_of(st.just(0.0), st.just(1.0), st.floats(-12.0, 0.0).map(lamb
 def test_frame_at_distance_has_the_angles_asked_for(seed, k, more, distance, angles):
     """Also where B comes from the very seed that the frame is drawn with."""
     d = more + (2 * k if angles == "equal" else k + 1)
-    B = bases(seed, d, k)[0]
+    B = bases(seed, d, k)[0] if seed % 2 else subspace.random_frame(d, k, seed)
     tilted = subspace.frame_at_distance(B, distance, angles=angles, rng=seed)
     close(tilted.T @ tilted, np.eye(k), 20 * d * EPS)
     close(subspace.distance(B, tilted), distance, rounding(B))
@@ -242,8 +244,9 @@ def test_frame_at_distance_has_the_angles_asked_for(seed, k, more, distance, ang
     if angles == "single":
         expected[1:] = 0.0
     close(np.sin(subspace.principal_angles(B, tilted)), expected, rounding(B))
-    again = subspace.frame_at_distance(B, distance, angles=angles, rng=np.random.default_rng(seed))
-    np.testing.assert_array_equal(tilted, again)
+    for rng in (seed, stream(seed, "tilt")):
+        again = subspace.frame_at_distance(B, distance, angles=angles, rng=rng)
+        np.testing.assert_array_equal(tilted, again)
 
 
 def test_frame_at_distance_tilts_in_every_direction_alike(fresh_rng):

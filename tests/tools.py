@@ -9,6 +9,7 @@ from scipy.linalg import norm, svdvals
 
 COMPILED = not numba.config.DISABLE_JIT
 EPS = np.finfo(np.float64).eps
+TINY = np.finfo(np.float64).tiny
 
 #: Probability with which a statistical test fails although the code is right; a test that makes
 #: several comparisons divides it among them.
@@ -36,11 +37,11 @@ def complaint(kind, *words):
 
 
 def close(actual, expected, error):
-    """Assert that two arrays, or numbers, agree to an absolute error."""
+    """Assert that two arrays, or numbers, agree to an absolute error, or to underflow."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape
     difference = np.abs(actual - expected)
-    assert (difference <= error).all(), f"off by {difference.max()}, allowed {np.max(error)}"
+    assert (difference <= error + TINY).all(), f"off by {difference.max()}, allowed {np.max(error)}"
 
 
 def condition(A):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _validation as check
+from linrep._random import streams
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
@@ -51,10 +52,10 @@ class Setup:
 def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     """Check the arguments every iterative method takes, spawn its streams, draw data and start.
 
-    The streams are, in this order: data, participation, start. Two methods given the same seed
-    thus see the same data, participants and starting points.
+    The streams are data, participation and start. Two methods given the same seed thus see the
+    same data, participants and starting points.
     """
-    data_rng, participation_rng, start_rng = np.random.default_rng(rng).spawn(3)
+    data_rng, participation_rng, start_rng = streams(rng, "data", "participation", "start")
     truth, data = _read_problem(problem)
     n, d = problem.n, problem.d
     k = _read_rank(k, truth, n, d)
@@ -120,7 +121,7 @@ def _read_rank(k, truth, n, d):
     if k is None:
         if truth is None:
             raise ValueError("k must be given: the rank of the representation to learn")
-        return truth.k
+        k = truth.k
     k = check.integer("k", k, minimum=1)
     if k > min(n, d):
         raise ValueError(f"k must be at most min(n, d) = {min(n, d)}, got {k}")

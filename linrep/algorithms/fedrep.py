@@ -138,7 +138,9 @@ def fedrep(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
     if orthonormal:
-        setup.B[:] = orthonormalize(setup.B)
+        frame = orthonormalize(setup.B)
+        setup.W[:] = setup.W @ (setup.B.T @ frame)  # W B' stays as it is
+        setup.B[:] = frame
     step_size = _read_step_size(step_size, setup, normalization)
     if tolerance is not None:
         tolerance = check.real("tolerance", tolerance, minimum=0.0)

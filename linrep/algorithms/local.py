@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._random import streams
 from linrep.algorithms.trace import Trace
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.fedrep import workspace
@@ -68,7 +69,7 @@ def local_only(problem, *, m=None, rng=None) -> Trace:
     if isinstance(problem, SharedRepresentation):
         if m is None:
             raise ValueError("m must be given: the number of samples per client")
-        data_rng, _, _ = np.random.default_rng(rng).spawn(3)
+        data_rng, _, _ = streams(rng, "data", "participation", "start")
         data = problem.draw(m, rng=data_rng)
     elif isinstance(problem, ClientData):
         if m is not None:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from linrep import _validation as check
+from linrep._random import stream
 from linrep.problems.clients import ClientData
 from linrep.subspace import random_frame
 
@@ -55,7 +56,7 @@ def random_start(n: int, d: int, k: int, rng=None):
     B : ndarray, shape (d, k)
     W : ndarray, shape (n, k)
     """
-    rng = np.random.default_rng(rng)
+    rng = stream(rng, "start")
     return random_frame(d, k, rng), rng.standard_normal((n, k))
 
 

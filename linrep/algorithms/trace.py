@@ -106,6 +106,8 @@ class Trace:
     def rate(self, metric: str = "distance", *, confidence: float = 0.95) -> ContractionRate:
         """Return the contraction of a metric per round, its interval, and the plateau.
 
+        Distances below the unit of rounding, 2.2e-16, count as equal to it.
+
         See Also
         --------
         linrep.stats.contraction_rate
@@ -113,7 +115,8 @@ class Trace:
         from linrep.stats import contraction_rate
 
         values = self[metric]
-        return contraction_rate(values[np.isfinite(values)], confidence=confidence)
+        floor = np.finfo(np.float64).eps if metric == "distance" else 0.0
+        return contraction_rate(values[np.isfinite(values)], confidence=confidence, floor=floor)
 
     def plot(self, metric: str = "distance", *, ax=None, **line):
         """Draw a metric against rounds on a logarithmic axis; return the matplotlib axes."""
@@ -186,7 +189,7 @@ def run_rounds(
     settings : mapping, optional
         What to note in the trace.
     stop : callable, optional
-        ``stop(metrics) -> bool``: converged.
+        ``stop(metrics) -> bool``: converged. Asked of the start, too.
     final : callable, optional
         Turns the last state into the trace's ``state``; a mapping by default.
 
@@ -199,6 +202,8 @@ def run_rounds(
     began = time.perf_counter()
     rows = [dict(measure(state))]
     reason = "rounds"
+    if stop is not None and stop(rows[0]):
+        rounds, reason = 0, "converged"
     for t in range(1, rounds + 1):
         following = step(state, t)
         row = dict(measure(following))

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
 from linrep import _validation as check
+from linrep._random import stream
 
 
 def run_trials(
@@ -46,14 +45,14 @@ def run_trials(
     """
     trials = check.integer("trials", trials, minimum=1)
     workers = check.integer("workers", workers, minimum=1)
-    streams = [generator.spawn(2) for generator in np.random.default_rng(rng).spawn(trials)]
+    pairs = [generator.spawn(2) for generator in stream(rng, "trials").spawn(trials)]
 
-    def one(stream):
-        problem_rng, run_rng = stream
+    def one(pair):
+        problem_rng, run_rng = pair
         instance = problem(problem_rng) if callable(problem) else problem
         return algorithm(instance, rng=run_rng, **settings)
 
     if workers == 1:
-        return [one(stream) for stream in streams]
+        return [one(pair) for pair in pairs]
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(one, streams))
+        return list(pool.map(one, pairs))

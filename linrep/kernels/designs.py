@@ -39,14 +39,15 @@ def draw_covariates(rng, design, degrees_of_freedom, X):
 
 @kernel
 def draw_labels(rng, X, theta, noise, y):
-    """Fill y (m,) with X theta plus normal noise of the given standard deviation."""
+    """Fill y (m,) with X theta plus normal noise of the given standard deviation.
+
+    The normals are drawn even without noise, so that covariates do not depend on its size.
+    """
     for sample in range(X.shape[0]):
         label = 0.0
         for column in range(X.shape[1]):
             label += X[sample, column] * theta[column]
-        if noise > 0.0:
-            label += noise * rng.standard_normal()
-        y[sample] = label
+        y[sample] = label + noise * rng.standard_normal()
 
 
 @kernel

@@ -99,6 +99,17 @@ def largest_eigenvalue(G):
 
 
 @kernel
+def rescale(x):
+    """Divide a vector by its largest entry in absolute value, if that is finite and not 0."""
+    largest = 0.0
+    for index in range(x.shape[0]):
+        largest = max(largest, abs(x[index]))
+    if largest > 0.0 and finite(largest):
+        for index in range(x.shape[0]):
+            x[index] /= largest
+
+
+@kernel
 def orthonormalize(BT):
     """Replace the rows of BT by an orthonormal basis: the Q of QR with a positive diagonal of R.
 
@@ -110,6 +121,9 @@ def orthonormalize(BT):
     smallest = 1.0
     for row in range(BT.shape[0]):
         before = np.sqrt(dot(BT[row], BT[row]))
+        if not (before > 1e-140 and before < 1e140):
+            rescale(BT[row])  # its square under- or overflowed, or may do so
+            before = np.sqrt(dot(BT[row], BT[row]))
         if not (before > 0.0 and before < np.inf):
             return before if before != before else 0.0
         after = before

@@ -20,7 +20,8 @@ class ClientData:
     """Regression samples of n clients.
 
     Use :meth:`from_arrays` or :meth:`from_list` for your own data;
-    :meth:`SharedRepresentation.draw` makes data with a known truth.
+    :meth:`SharedRepresentation.draw` makes data with a known truth. The constructor itself keeps
+    the arrays it is given, without copying them.
 
     Attributes
     ----------

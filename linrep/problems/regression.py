@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._random import stream
 from linrep.kernels import designs
 from linrep.problems.clients import ClientData
 from linrep.subspace import orthonormalize, random_frame
@@ -73,7 +74,7 @@ class SharedRepresentation:
         check.choice("design", self.design, DESIGNS)
         for name, value in (
             ("B", orthonormalize(B)),
-            ("W", W),
+            ("W", W.copy()),
             ("noise", check.real("noise", self.noise, minimum=0.0)),
             (
                 "degrees_of_freedom",
@@ -132,7 +133,7 @@ class SharedRepresentation:
             condition = check.real("condition", condition, minimum=1.0)
             if k == 1 and condition > 1.0:
                 raise ValueError(f"condition must be 1 when k = 1, got {condition}")
-        rng = np.random.default_rng(rng)
+        rng = stream(rng, "truth")
         B = random_frame(d, k, rng)
         W = _draw_heads(n, k, heads, condition, rng)
         return cls(B, W, noise, design, degrees_of_freedom)
@@ -235,7 +236,7 @@ class SharedRepresentation:
                 raise ValueError(f"m must be an integer or {self.n} integers, one per client")
             if sizes.min() < 1:
                 raise ValueError(f"m must be at least 1 for every client, got {sizes.min()}")
-        rng = np.random.default_rng(rng)
+        rng = stream(rng, "data")
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         X = np.empty((offsets[-1], self.d))
         y = np.empty(offsets[-1])
@@ -280,7 +281,7 @@ def _equal_rows(W):
         norms = np.einsum("ia,ia->i", W, W)
         i, j = norms.argmin(), norms.argmax()
         short, cross, long = norms[i], W[i] @ W[j], norms[j]
-        if long - short < 1e-15:
+        if min(long - 1.0, 1.0 - short) < 1e-15:  # then so are all others, as the mean is 1
             break
         tangent = (cross + np.sqrt(cross**2 + (long - 1.0) * (1.0 - short))) / (long - 1.0)
         cosine = 1.0 / np.hypot(1.0, tangent)

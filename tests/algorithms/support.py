@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from linrep import SharedRepresentation
+from linrep import SharedRepresentation, _random
 from linrep.kernels import designs
 from tests.strategies import seeds
 
@@ -28,7 +28,7 @@ def truths(draw, *, noise=(0.0, 0.1), sizes=sizes, heads=("sphere", "unit_rows",
 
 def streams(seed):
     """Return the generators of a run: data, participation, start."""
-    return np.random.default_rng(seed).spawn(3)
+    return _random.streams(seed, "data", "participation", "start")
 
 
 def schedule(seed, n, participants, rounds):

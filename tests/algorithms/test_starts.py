@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.linalg import norm
 
 import linrep as lr
+from linrep._random import stream
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
 from tests.tools import EPS, UNITS, close, complaint
@@ -42,7 +43,7 @@ def test_random_start_is_a_frame_and_normal_heads(seed, d, data):
     B, W = lr.random_start(n, d, k, seed)
     close(B.T @ B, np.eye(k), UNITS * EPS)
     # The heads follow the frame in the stream.
-    rng = np.random.default_rng(seed)
+    rng = stream(seed, "start")
     np.testing.assert_array_equal(B, lr.subspace.random_frame(d, k, rng))
     np.testing.assert_array_equal(W, rng.standard_normal((n, k)))
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linrep as lr
+from linrep._random import stream
 from tests.algorithms.support import same_numbers, truths
 from tests.strategies import seeds
 from tests.tools import complaint
@@ -50,7 +51,7 @@ def test_a_trial_depends_on_its_place_only(truth, seed):
     many = lr.run_trials(METHODS["FedRep"], truth, trials=4, rng=seed)
     for first, second in zip(few, many[:2], strict=True):
         same_numbers(first, second)
-    streams = [generator.spawn(2) for generator in np.random.default_rng(seed).spawn(4)]
+    streams = [generator.spawn(2) for generator in stream(seed, "trials").spawn(4)]
     for trace, (_, run_rng) in zip(many, streams, strict=True):
         same_numbers(trace, METHODS["FedRep"](truth, rng=run_rng))
     losses = {trace["loss"][1] for trace in many if trace["loss"][1] > 1e-20}
@@ -71,7 +72,7 @@ def test_a_problem_may_be_drawn_anew_for_every_trial(seed):
     local = lr.run_trials(
         partial(lr.local_only, m=3), lambda rng: draw(rng=rng), trials=3, rng=seed
     )
-    streams = [generator.spawn(2) for generator in np.random.default_rng(seed).spawn(3)]
+    streams = [generator.spawn(2) for generator in stream(seed, "trials").spawn(3)]
     for problem, trace, alone, (_, run_rng) in zip(seen, others, local, streams, strict=True):
         expected = 0.5 * np.sum(problem.W**2) / 4
         assert trace["population_risk"][0] == pytest.approx(expected, rel=1e-12)
@@ -99,8 +100,8 @@ def test_whatever_an_algorithm_returns_comes_back_in_order():
         rng=1,
         scale=2.0,
     )
-    streams = [generator.spawn(2)[1] for generator in np.random.default_rng(1).spawn(5)]
-    assert found == [("anything", 2.0 * stream.random()) for stream in streams]
+    generators = [generator.spawn(2)[1] for generator in stream(1, "trials").spawn(5)]
+    assert found == [("anything", 2.0 * generator.random()) for generator in generators]
 
 
 def test_workers_are_threads_at_the_same_time():

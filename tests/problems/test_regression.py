@@ -9,6 +9,7 @@ from numpy.linalg import norm
 from scipy import stats
 
 from linrep import SharedRepresentation
+from linrep._random import stream
 from linrep.problems.regression import _SUBSETS_ENUMERATED, DESIGNS, HEADS
 from tests.strategies import frame, seeds
 from tests.tools import EPS, FALSE_ALARM, close, complaint, draws
@@ -215,14 +216,27 @@ def test_samples_repeat_with_their_seed_and_go_on_along_a_stream(seed, size, m, 
     np.testing.assert_array_equal(first.X, second.X)
     np.testing.assert_array_equal(first.y, second.y)
     # Client after client: drawing them one by one from one stream is the same.
-    stream = np.random.default_rng(seed)
+    rng = stream(seed, "data")
     for i in range(truth.n):
-        one = truth.draw(m, rng=stream, clients=[i])
+        one = truth.draw(m, rng=rng, clients=[i])
         X, y = first.client(i)
         np.testing.assert_array_equal(one.X, X)
         close(one.y, y, 20 * truth.d * EPS * (norm(X) * norm(truth.W[i]) + 1.0))
     if design not in ("rademacher", "sphere"):  # those take few values in one dimension
-        assert not np.array_equal(truth.draw(m, rng=stream).X, first.X)
+        assert not np.array_equal(truth.draw(m, rng=rng).X, first.X)
+
+
+@given(seeds, sizes, st.integers(1, 5), st.floats(0.01, 10.0), st.sampled_from(list(DESIGNS)))
+def test_noise_is_added_and_changes_nothing_else(seed, size, m, noise, design):
+    """The covariates are those without noise, and so is what noise is a multiple of."""
+    quiet, noisy, louder = (
+        random(seed, *size, design=design, noise=level).draw(m, rng=seed)
+        for level in (0.0, noise, 2.0 * noise)
+    )
+    np.testing.assert_array_equal(noisy.X, quiet.X)
+    size = np.abs(quiet.y) + np.abs(noisy.y) + np.abs(louder.y)
+    close(louder.y - quiet.y, 2.0 * (noisy.y - quiet.y), 8 * EPS * size)
+    assert (noisy.y != quiet.y).all()
 
 
 @given(seeds, sizes, st.data())

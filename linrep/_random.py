@@ -1,0 +1,30 @@
+"""Random streams by purpose."""
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+
+def streams(rng: Any, *purposes: str) -> list[np.random.Generator]:
+    """Return one independent generator per purpose.
+
+    From a seed (None, integers, a SeedSequence) each stream is keyed by the name of its purpose, so
+    that two functions handed the same seed share a stream where the purpose is the same and are
+    independent where it is not. A Generator is the caller's own stream: it is used as it is for a
+    single purpose, and spawns children, in order, for several.
+    """
+    if rng is None or isinstance(rng, int | np.integer | Sequence | np.ndarray | SeedSequence):
+        if not isinstance(rng, SeedSequence):
+            rng = SeedSequence(rng)
+        keys = [(*rng.spawn_key, zlib.crc32(purpose.encode())) for purpose in purposes]
+        return [np.random.default_rng(SeedSequence(rng.entropy, spawn_key=key)) for key in keys]
+    generator = np.random.default_rng(rng)
+    return [generator] if len(purposes) == 1 else generator.spawn(len(purposes))
+
+
+def stream(rng: Any, purpose: str) -> np.random.Generator:
+    """Return the generator of a single purpose; see :func:`streams`."""
+    return streams(rng, purpose)[0]
