@@ -15,7 +15,7 @@ require_python = $(if $(filter ok,$(shell $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env reproduce test test-nojit lint format floors bench clean
+.PHONY: help env reproduce test test-nojit lint format floors bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,8 +48,11 @@ floors: .venv-floors/.installed ## run the tests with the lowest declared versio
 bench: .venv/.installed-bench ## run the benchmarks
 	.venv/bin/linrep bench
 
+docs: .venv/.installed-docs ## build the documentation into docs/_build; warnings are errors
+	.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
 clean: ## remove environments, caches and build products (not figures)
-	rm -rf .venv .venv-floors build dist *.egg-info .coverage htmlcov \
+	rm -rf .venv .venv-floors build dist docs/_build docs/generated *.egg-info .coverage htmlcov \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -60,6 +63,10 @@ clean: ## remove environments, caches and build products (not figures)
 
 .venv/.installed-bench: .venv/.installed
 	.venv/bin/python -m pip install --quiet -e ".[bench]"
+	@touch $@
+
+.venv/.installed-docs: .venv/.installed
+	.venv/bin/python -m pip install --quiet -e ".[docs]"
 	@touch $@
 
 # The pins are constraints, so pip refuses them should they not fit together.

@@ -170,7 +170,7 @@ class SharedRepresentation:
         return replace(self, W=np.asarray(W))
 
     def sigma_max(self, participants: int | None = None) -> float:
-        r"""Return the largest singular value of W_I*/sqrt(|I|) over client subsets I of one size.
+        r"""Return the largest singular value of W_I*/sqrt(rn) over subsets I of rn clients.
 
         Parameters
         ----------
