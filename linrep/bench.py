@@ -360,7 +360,7 @@ def _jax(case: _Case):
     import jax.numpy as jnp
     from jax.scipy.linalg import cho_factor, cho_solve
 
-    # A context manager, at home in jax.experimental before JAX 0.8.
+    # A context manager; older versions of JAX keep it in jax.experimental.
     double_precision: Any = getattr(jax, "enable_x64", None)
     if double_precision is None:
         double_precision = import_module("jax.experimental").enable_x64

@@ -13,7 +13,7 @@ from linrep.subspace import orthonormalize
 from tests.algorithms.support import clients_of, same_numbers, schedule, sizes, streams, truths
 from tests.compare import check_metrics, check_round, heads_are_clear, is_lost
 from tests.strategies import cases, frame, seeds
-from tests.tools import EPS, UNITS, close, complaint, metric_errors
+from tests.tools import EPS, UNITS, close, complaint, condition, metric_errors
 
 ROUNDS = 3
 module = import_module("linrep.algorithms.fedrep")
@@ -125,6 +125,14 @@ def test_fresh_and_split_batches_follow_the_reference(truth, seed, options, star
 def test_own_data_without_a_truth_follow_the_reference(case, options):
     data = lr.ClientData(case.X, case.y, case.offsets)
     traces = prefixes(data, k=case.k, start=(case.B, case.W), rng=0, **options)
+    # A start that is not orthonormal is made so, where asked, with the models W B' kept.
+    B, W = state(traces[0])
+    size = norm(case.W) * norm(case.B)
+    close(W @ B.T, case.W @ case.B.T, UNITS * EPS * condition(case.B) * size)
+    if options["orthonormal"]:
+        np.testing.assert_array_equal(B, orthonormalize(case.B))
+    else:
+        np.testing.assert_array_equal(B, case.B)
     for trace in traces:
         assert list(trace) == ["loss", "floats_up", "floats_down"]
     everyone = np.arange(case.n)

@@ -119,11 +119,17 @@ def test_every_clients_head_is_the_shared_one_and_the_numbers_sent_are_counted(t
     st.sampled_from([1e3, 1e20, 1e100, 1e155, 1e200, 1e308]),
     local,
     st.sampled_from([None, "fixed", "fresh"]),
+    st.sampled_from(["random", "moments"]),
 )
-def test_a_huge_step_ends_diverged_with_finite_numbers(truth, seed, step_size, steps, batches):
-    """Batches None stands for data without a truth, where only the loss is watched."""
+def test_a_huge_step_ends_diverged_with_finite_numbers(
+    truth, seed, step_size, steps, batches, start
+):
+    """Batches None stands for data without a truth, where only the loss is watched.
+
+    From the moments' start the head is zero: it may overflow before B has moved.
+    """
     run = {"rounds": 200, "step_size": step_size, "local_steps": steps, "rng": seed}
-    run["start"] = "random"
+    run["start"] = start
     problem = truth
     if batches is None:
         drawn = truth.draw(3, rng=seed)
@@ -139,6 +145,16 @@ def test_a_huge_step_ends_diverged_with_finite_numbers(truth, seed, step_size, s
     for value in trace.state.values():
         assert np.isfinite(value).all()
     assert len(trace["floats_up"]) == trace.rounds + 1
+
+
+def test_a_head_that_overflows_before_the_loss_does_is_not_kept():
+    """From w = 0 the first step leaves B where it is; the loss of (B, 0) is finite."""
+    data = lr.ClientData.from_list([(np.eye(3), np.full(3, 20.0))] * 2)
+    start = np.full((3, 1), 3.0**-0.5)
+    trace = lr.fedsgd(data, k=1, start=start, rounds=5, step_size=1e308, rng=0)
+    assert (trace.stop_reason, trace.rounds) == ("diverged", 0)
+    np.testing.assert_array_equal(trace.state["w"], [0.0])
+    np.testing.assert_array_equal(trace.state["B"], start)
 
 
 def test_a_single_client_learns_its_own_model():

@@ -1,0 +1,112 @@
+"""What the benchmark measures is left out here; that all contenders do the same work is not."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from linrep import bench, subspace
+from tests.tools import complaint
+
+TINY = {
+    "some": bench.Size(d=6, k=2, m=4, n=7, participants=3, rounds=5, repetitions=2),
+    "everyone": bench.Size(d=6, k=1, m=3, n=4, participants=4, rounds=4, repetitions=2),
+    "trials": bench.Size(d=5, k=2, m=4, n=6, participants=2, rounds=4, trials=3, repetitions=2),
+}
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch):
+    for name, size in TINY.items():
+        monkeypatch.setitem(bench.SIZES, name, size)
+    monkeypatch.setattr(bench, "_SETTLE", 0.0)
+    monkeypatch.setattr(bench, "_BYTES_PER_READ", 1e3)
+
+
+@pytest.fixture
+def without_jax(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", None)
+
+
+@pytest.fixture
+def fedrep_only(monkeypatch):
+    distance = dict.fromkeys(("linrep", "scipy", "ratio", "error", "scipy_error"), 1.0)
+    monkeypatch.setattr(bench, "bench_distance", lambda: distance)
+    monkeypatch.setattr(
+        bench, "bench_startup", lambda: dict.fromkeys(("import", "load", "first_call"), 1.0)
+    )
+
+
+def spoil(monkeypatch, change):
+    """Let the NumPy contender end elsewhere."""
+    honest = bench._numpy
+
+    def dishonest(case):
+        call = honest(case)
+        return lambda: (change(call()[0]), call()[1])
+
+    monkeypatch.setattr(bench, "_numpy", dishonest)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_contenders_agree_and_are_all_timed(name):
+    table = bench.bench_fedrep([name])
+    assert table["agree"].all()
+    assert (table["difference"] <= bench.TOLERANCE).all()
+    assert table["threads"].tolist() == ([1, 2] if TINY[name].trials > 1 else [1])
+    assert (table[["linrep", "numpy", "numpy_ratio", "read_share"]] > 0.0).all(axis=None)
+
+
+def test_the_contenders_move(without_jax):
+    case = bench._draw(TINY["some"])
+    B, W = bench._linrep(case)()
+    assert subspace.distance(B[0], case.BT[0].T) > 1e-3
+    # The heads of clients that never took part are still zero.
+    np.testing.assert_array_equal(np.flatnonzero(W[0].any(axis=1)), np.unique(case.schedule))
+
+
+@pytest.mark.parametrize("name", ["some", "everyone", "trials"])
+def test_jax_agrees(name):
+    pytest.importorskip("jax")
+    case = bench._draw(TINY[name])
+    results = [[np.array(part) for part in make(case)()] for make in (bench._linrep, bench._jax)]
+    assert bench._largest_difference(results) <= bench.TOLERANCE
+
+
+@pytest.mark.parametrize("change", [lambda B: B + 1e-9, lambda B: B * np.nan])
+def test_disagreement_is_found_and_reported(monkeypatch, without_jax, fedrep_only, change):
+    spoil(monkeypatch, change)
+    assert not bench.bench_fedrep(["some"], repetitions=1)["agree"].any()
+    lines = []
+    assert not bench.run(["some"], lines.append)
+    assert any("differ" in line for line in lines)
+
+
+def test_run_prints_a_row_per_size_and_says_that_jax_is_missing(without_jax, fedrep_only):
+    lines = []
+    assert bench.run(["some", "trials"], lines.append)
+    assert [line.split()[0] for line in lines if line.startswith(("some", "trials"))] == [
+        "some",
+        "trials",
+        "trials",
+    ]
+    assert any("linrep[bench]" in line for line in lines)
+    assert bench.bench_fedrep(["some"], repetitions=1)["jax_ratio"].isna().all()
+
+
+def test_sizes_are_read_from_text_and_checked():
+    assert bench.parse_sizes("S, L,S") == ("S", "L")
+    for bad in (lambda: bench.parse_sizes("S,Q"), lambda: bench.bench_fedrep(["Q"])):
+        with complaint(ValueError, "S1000", "'Q'"):
+            bad()
+    with complaint(ValueError, "S1000", "'Q'"):
+        bench.run(["S", "Q"], print)
+
+
+@pytest.mark.parametrize("sine", [1.0, 1e-3, 1e-12])
+def test_extended_distance_is_exact_on_coordinate_axes(sine):
+    B1 = np.eye(5, 2) @ [[2.0, 1.0], [0.0, 1.0]]
+    B2 = np.eye(5, 2)
+    B2[0, 0], B2[3, 0] = np.sqrt((1.0 - sine) * (1.0 + sine)), sine
+    assert bench.extended_distance(B1, B2) == pytest.approx(sine, rel=1e-14)
+    assert bench.extended_distance(B1, B1) < 1e-15
