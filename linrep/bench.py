@@ -464,11 +464,15 @@ def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
 
 
 def _take_turns(contenders, repetitions) -> dict[Any, np.ndarray]:
-    """Return every contender's times, those of one index taken right after one another."""
+    """Return every contender's times, those of one index taken right after one another.
+
+    A call that is not timed goes before each, so that all find caches and clocks as in a long run.
+    """
     times = {name: np.empty(repetitions) for name in contenders}
     for repetition in range(repetitions):
         for name, call in contenders.items():
             time.sleep(_SETTLE)
+            call()
             began = time.perf_counter()
             call()
             times[name][repetition] = time.perf_counter() - began

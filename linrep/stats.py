@@ -88,6 +88,8 @@ def contraction_rate(
     confidence = check.real("confidence", confidence, above=0.0)
     if confidence >= 1.0:
         raise ValueError(f"confidence must be below 1, got {confidence}")
+    if (values < 0.0).any():
+        raise ValueError("values must be positive, or a floor be given; some are negative")
     values = np.maximum(values, check.real("floor", floor, minimum=0.0))
     if not (values > 0.0).all():
         raise ValueError("values must be positive, or a floor be given")

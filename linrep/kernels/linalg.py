@@ -4,9 +4,10 @@ import numpy as np
 
 from linrep.kernels._jit import kernel
 
-# A Cholesky pivot below this share of its diagonal entry means a condition number above 1e3 for the
-# factor, 1e6 for the normal equations: from there on the singular value decomposition takes over.
-_SMALLEST_PIVOT = 1e-6
+# A Cholesky pivot below this share of its diagonal entry says that a column nearly depends on those
+# before it: from there on the singular value decomposition takes over. Pivots of several columns
+# can multiply up; the bound leaves room for that.
+_SMALLEST_PIVOT = 1e-4
 _SWEEPS = 60
 
 

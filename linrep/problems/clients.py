@@ -110,7 +110,7 @@ class ClientData:
 
     @classmethod
     def from_list(
-        cls, samples: Iterable[tuple[ArrayLike, ArrayLike]], names: Sequence[Hashable] = ()
+        cls, samples: Iterable[tuple[ArrayLike, ArrayLike]], names: Sequence[Hashable] | None = None
     ) -> ClientData:
         """Collect one pair (X_i, y_i) per client.
 
@@ -149,7 +149,12 @@ class ClientData:
             blocks.append(X_i)
             labels.append(check.array(f"y of client {i}", y_i, (X_i.shape[0],)))
         offsets = np.concatenate(([0], np.cumsum([len(y_i) for y_i in labels])))
-        return cls(np.concatenate(blocks), np.concatenate(labels), offsets, tuple(names))
+        return cls(
+            np.concatenate(blocks),
+            np.concatenate(labels),
+            offsets,
+            () if names is None else tuple(names),
+        )
 
     @property
     def n(self) -> int:
