@@ -127,8 +127,12 @@ def _make(item, quick, workers, seed, out):
 
     began = time.perf_counter()
     out = out or Path("figures", *(["quick"] if quick else []))
-    with _bad_input(ModuleNotFoundError, OSError):
-        path, summary = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
+    try:
+        with _bad_input(OSError):
+            path, summary = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
+    except ModuleNotFoundError as error:
+        hint = "pip install 'linrep[experiments]'"
+        raise _BadInput(f"{item.id} needs the package {error.name}: {hint}") from None
     click.echo(summary.to_string(index=False, float_format="{:.4g}".format))
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 

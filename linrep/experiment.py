@@ -150,6 +150,8 @@ def make_figure(
     from linrep import plotting
 
     out.mkdir(parents=True, exist_ok=True)
+    if not os.access(out, os.W_OK):
+        raise PermissionError(f"{out} is not writable")
     began = time.perf_counter()
     rows = run_rows(experiment, quick=quick, workers=workers, seed=seed)
     elapsed = time.perf_counter() - began
@@ -228,6 +230,8 @@ def load(name: str) -> Experiment:
         If there is no such experiment, or the script defines none.
     """
     path = Path(name) if name.endswith(".py") else folder() / f"{name.replace('.', '_', 1)}.py"
+    if name.endswith(".py") and not path.is_file():
+        raise ValueError(f"no such file: {name}")
     if not path.is_file():
         raise ValueError(f"unknown experiment {name!r}; there are {', '.join(available())}")
     experiment = runpy.run_path(str(path)).get("EXPERIMENT")

@@ -76,7 +76,7 @@ def test_info_prints_versions(run):
     ("arguments", "message"),
     [
         (("figures", "nope"), "unknown experiment 'nope'"),
-        (("figures", "missing.py"), "unknown experiment 'missing.py'"),
+        (("figures", "missing.py"), "no such file: missing.py"),
         (("figures", "mine.py", "--workers", "0"), "--workers"),
         (("figures", "mine.py", "--seed", "-1"), "--seed"),
         (("figures", "mine.py", "--seed", "x"), "--seed"),

@@ -33,8 +33,10 @@ def run_trials(
         Threads. The kernels release the interpreter's lock; the numbers do not depend on this.
     rng : optional
         Anything `numpy.random.default_rng` takes. Every trial has its own streams for the problem
-        and for the run, so that another algorithm with the same `rng` meets the same problems and
-        data.
+        and for the run, so that any method of this package with the same `rng` meets the same
+        problems, data and participants. An algorithm of your own meets the same problems; its
+        `rng` is a Generator, from which ``rng.spawn(3)`` gives the methods' streams of data,
+        participation and start.
     **settings
         Passed to the algorithm.
 

@@ -19,8 +19,14 @@ _FASTMATH = {"reassoc", "contract", "nsz"}
 
 
 def kernel(function):
-    """Compile a function of arrays: cached on disk, GIL released, NumPy's rules for x/0."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH)(function)
+    """Compile a function of arrays: cached on disk, GIL released, NumPy's rules for x/0.
+
+    Inlined wherever another kernel calls it: a process that compiles would otherwise run another
+    copy of the callee than one that loads the cache, with its sums in another order.
+    """
+    compiled = numba.njit(
+        cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH, forceinline=True
+    )(function)
     if not numba.config.DISABLE_JIT:
         file = compiled._cache._cache_file
         file._source_stamp = (file._source_stamp, _DIGEST)

@@ -80,3 +80,34 @@ def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
     assert run() == ["2", "1"]  # the cache is in use
     (package / "inner.py").write_text(inner.replace("1", "20"))
     assert run() == ["21", "0"]
+
+
+COLD_AND_WARM = """
+import hashlib
+import linrep as lr
+
+truth = lr.SharedRepresentation.random(n=8, d=12, k=3, rng=0)
+found = hashlib.sha256()
+for m in (2, 5, 13):
+    found.update(lr.local_only(truth.draw(m, rng=1)).state["theta"].tobytes())
+    found.update(lr.fedrep(truth.draw(m, rng=1), rounds=5, rng=2).state["B"].tobytes())
+print(found.hexdigest())
+"""
+
+
+@compiled_only
+@pytest.mark.slow
+def test_a_process_that_compiles_finds_the_same_bits_as_one_that_loads_the_cache(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", COLD_AND_WARM],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert any(tmp_path.rglob("*.nbc"))
+    assert found[0] == found[1]
