@@ -90,7 +90,6 @@ truth = lr.SharedRepresentation.random(n=8, d=12, k=3, rng=0)
 found = hashlib.sha256()
 for m in (2, 5, 13):
     found.update(lr.local_only(truth.draw(m, rng=1)).state["theta"].tobytes())
-    found.update(lr.fedrep(truth.draw(m, rng=1), rounds=5, rng=2).state["B"].tobytes())
 print(found.hexdigest())
 """
 
