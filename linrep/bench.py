@@ -59,7 +59,8 @@ SIZES = {
     "S1000": Size(d=10, k=2, m=5, n=1000, participants=100, rounds=300),
     "M": Size(d=100, k=5, m=30, n=200, participants=200, rounds=20),
     "L": Size(d=1000, k=5, m=100, n=200, participants=200, rounds=2, repetitions=7),
-    "T": Size(d=10, k=2, m=5, n=100, participants=10, rounds=50, trials=100),
+    # Long enough for an operating system to spread two threads over two cores.
+    "T": Size(d=10, k=2, m=5, n=100, participants=10, rounds=500, trials=100, repetitions=9),
 }
 
 

@@ -5,6 +5,7 @@ would leave stale machine code of its callers in others. The decorator adds a di
 sources to that key: any edit in this package recompiles whatever may depend on it.
 """
 
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -18,14 +19,25 @@ _DIGEST = blake2b(b"".join(path.read_bytes() for path in _SOURCES), digest_size=
 _FASTMATH = {"reassoc", "contract", "nsz"}
 
 
-def kernel(function):
+def kernel(function=None, *, allocates=False):
     """Compile a function of arrays: cached on disk, GIL released, NumPy's rules for x/0.
 
     Inlined wherever another kernel calls it: a process that compiles would otherwise run another
     copy of the callee than one that loads the cache, with its sums in another order.
+
+    Views are not reference-counted, which would cost small problems half their time. A function
+    that creates an array, or calls one of NumPy's that does, must say so by ``allocates``; it is
+    refused otherwise. Assigning an array to a slice counts: copy element by element.
     """
+    if function is None:
+        return partial(kernel, allocates=allocates)
     compiled = numba.njit(
-        cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH, forceinline=True
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+        fastmath=_FASTMATH,
+        forceinline=True,
+        _nrt=allocates,
     )(function)
     if not numba.config.DISABLE_JIT:
         file = compiled._cache._cache_file

@@ -50,7 +50,7 @@ def draw_labels(rng, X, theta, noise, y):
         y[sample] = label + noise * rng.standard_normal()
 
 
-@kernel
+@kernel(allocates=True)  # rng.integers does
 def draw_participants(rng, order, schedule):
     """Fill each row of schedule with distinct entries of order, uniformly; order is shuffled."""
     n = order.shape[0]

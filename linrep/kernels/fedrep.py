@@ -8,7 +8,7 @@ import numpy as np
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.designs import draw_covariates, draw_labels
-from linrep.kernels.linalg import finite
+from linrep.kernels.linalg import copy, copy_rows, finite
 from linrep.kernels.rounds import (
     COMPLETED,
     CONVERGED,
@@ -65,7 +65,7 @@ def finish_round(
     if truthT.shape[0] > 0:
         measure(BT, W, truthT, truth_heads, moment, orthonormal, candidateT, ET, C, D, G, row)
         if not finite(row[POPULATION_RISK]):
-            BT[:] = gradientT  # the one before the step
+            copy_rows(gradientT, BT)  # the one before the step
             return DIVERGED
         if row[DISTANCE] <= tolerance:
             return CONVERGED
@@ -105,7 +105,7 @@ def run_fixed(
         for place in range(participants):
             i = schedule[t, place]
             Xi, yi, w = X[offsets[i] : offsets[i + 1]], y[offsets[i] : offsets[i + 1]], W[i]
-            previous[place] = w
+            copy(w, previous[place])
             fit_head(Xi, yi, BT, w, local_steps, head_step_size, Z, G, v)
             loss += add_gradient(Xi, yi, w, weight, Z, residual, g, gradientT)
         status = finish_round(
@@ -123,7 +123,7 @@ def run_fixed(
         )
         if status == DIVERGED:
             for place in range(participants):
-                W[schedule[t, place]] = previous[place]
+                copy(previous[place], W[schedule[t, place]])
             return t, DIVERGED
         if status == CONVERGED:
             return t + 1, CONVERGED
@@ -224,7 +224,7 @@ def run_fresh(
                     theta[column] += truthT[a, column] * truth_heads[i, a]
             draw_covariates(rng, design, degrees_of_freedom, X)
             draw_labels(rng, X, theta, noise, y)
-            previous[place] = w
+            copy(w, previous[place])
             fit_head(X, y, BT, w, local_steps, head_step_size, Z, G, v)
             if split:
                 draw_covariates(rng, design, degrees_of_freedom, X)
@@ -246,7 +246,7 @@ def run_fresh(
         )
         if status == DIVERGED:
             for place in range(participants):
-                W[schedule[t, place]] = previous[place]
+                copy(previous[place], W[schedule[t, place]])
             return t, DIVERGED
         if status == CONVERGED:
             return t + 1, CONVERGED

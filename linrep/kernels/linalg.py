@@ -21,6 +21,21 @@ def dot(x, y):
 
 
 @kernel
+def copy(source, target):
+    """Copy a vector into another; an assignment to target[:] would go through a temporary."""
+    for index in range(source.shape[0]):
+        target[index] = source[index]
+
+
+@kernel
+def copy_rows(source, target):
+    """Copy a matrix into another."""
+    for row in range(source.shape[0]):
+        for column in range(source.shape[1]):
+            target[row, column] = source[row, column]
+
+
+@kernel
 def finite(x):
     """Tell whether a number is neither NaN nor infinite.
 
@@ -33,7 +48,7 @@ def finite(x):
 def solve_normal_equations(G, b, size):
     """Solve the leading size x size system G v = b in place, G symmetric positive definite.
 
-    v replaces b, the Cholesky factor the lower triangle of G. Returns False, with G and b spoilt,
+    v replaces b; the Cholesky factor, its diagonal inverted, the lower triangle of G. Returns False, with G and b spoilt,
     where G is too badly conditioned to be trusted (also when it is singular or not finite).
     """
     for row in range(size):
@@ -41,23 +56,23 @@ def solve_normal_equations(G, b, size):
             entry = G[row, column]
             for inner in range(column):
                 entry -= G[row, inner] * G[column, inner]
-            G[row, column] = entry / G[column, column]
+            G[row, column] = entry * G[column, column]
         pivot = G[row, row]
         for inner in range(row):
             pivot -= G[row, inner] * G[row, inner]
         if not pivot > _SMALLEST_PIVOT * G[row, row]:
             return False
-        G[row, row] = np.sqrt(pivot)
+        G[row, row] = 1.0 / np.sqrt(pivot)
     for row in range(size):
         entry = b[row]
         for inner in range(row):
             entry -= G[row, inner] * b[inner]
-        b[row] = entry / G[row, row]
+        b[row] = entry * G[row, row]
     for row in range(size - 1, -1, -1):
         entry = b[row]
         for inner in range(row + 1, size):
             entry -= G[inner, row] * b[inner]
-        b[row] = entry / G[row, row]
+        b[row] = entry * G[row, row]
     return True
 
 

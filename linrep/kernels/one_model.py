@@ -1,7 +1,7 @@
 """One shared model (B, w) for all clients: the local work of FedSGD and FedAvg."""
 
 from linrep.kernels._jit import kernel
-from linrep.kernels.linalg import dot
+from linrep.kernels.linalg import copy, copy_rows, dot
 from linrep.kernels.rounds import back_project
 
 
@@ -23,8 +23,8 @@ def one_model_round(
     for i in participants:
         Xi, yi = X[offsets[i] : offsets[i + 1]], y[offsets[i] : offsets[i + 1]]
         m = Xi.shape[0]
-        localT[:] = BT
-        local[:] = w
+        copy_rows(BT, localT)
+        copy(w, local)
         for step in range(local_steps):
             for column in range(d):
                 theta[column] = 0.0

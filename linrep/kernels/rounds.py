@@ -9,6 +9,7 @@ import numpy as np
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import (
+    copy_rows,
     dot,
     finite,
     largest_eigenvalue,
@@ -24,36 +25,73 @@ COMPLETED, CONVERGED, DIVERGED = range(3)  # how a trajectory ended
 
 @kernel
 def project(X, BT, Z):
-    """Write (X B)^T into the first m columns of Z, four samples by two directions at a time."""
+    """Write (X B)^T into the first m columns of Z, four samples by up to three directions at a time.
+
+    Twelve sums: as many as fit into sixteen vector registers next to what they are made from.
+    """
     m, d = X.shape
     k = BT.shape[0]
-    whole_samples, whole_directions = m - m % 4, k - k % 2
-    for j in range(0, whole_samples, 4):
-        for a in range(0, whole_directions, 2):
+    whole = m - m % 4
+    for j in range(0, whole, 4):
+        x0, x1, x2, x3 = X[j], X[j + 1], X[j + 2], X[j + 3]
+        done = 0
+        while k - done == 3 or k - done > 4:
+            b0, b1, b2 = BT[done], BT[done + 1], BT[done + 2]
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+            u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
+            for column in range(d):
+                b = b0[column]
+                s0 += x0[column] * b
+                s1 += x1[column] * b
+                s2 += x2[column] * b
+                s3 += x3[column] * b
+                b = b1[column]
+                t0 += x0[column] * b
+                t1 += x1[column] * b
+                t2 += x2[column] * b
+                t3 += x3[column] * b
+                b = b2[column]
+                u0 += x0[column] * b
+                u1 += x1[column] * b
+                u2 += x2[column] * b
+                u3 += x3[column] * b
+            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = s0, s1, s2, s3
+            done += 1
+            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = t0, t1, t2, t3
+            done += 1
+            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = u0, u1, u2, u3
+            done += 1
+        while k - done >= 2:
+            b0, b1 = BT[done], BT[done + 1]
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
             t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
             for column in range(d):
-                b, c = BT[a, column], BT[a + 1, column]
-                s0 += X[j, column] * b
-                s1 += X[j + 1, column] * b
-                s2 += X[j + 2, column] * b
-                s3 += X[j + 3, column] * b
-                t0 += X[j, column] * c
-                t1 += X[j + 1, column] * c
-                t2 += X[j + 2, column] * c
-                t3 += X[j + 3, column] * c
-            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = s0, s1, s2, s3
-            Z[a + 1, j], Z[a + 1, j + 1], Z[a + 1, j + 2], Z[a + 1, j + 3] = t0, t1, t2, t3
-        for a in range(whole_directions, k):
+                b = b0[column]
+                s0 += x0[column] * b
+                s1 += x1[column] * b
+                s2 += x2[column] * b
+                s3 += x3[column] * b
+                b = b1[column]
+                t0 += x0[column] * b
+                t1 += x1[column] * b
+                t2 += x2[column] * b
+                t3 += x3[column] * b
+            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = s0, s1, s2, s3
+            done += 1
+            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = t0, t1, t2, t3
+            done += 1
+        if done < k:
+            b0 = BT[done]
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
             for column in range(d):
-                b = BT[a, column]
-                s0 += X[j, column] * b
-                s1 += X[j + 1, column] * b
-                s2 += X[j + 2, column] * b
-                s3 += X[j + 3, column] * b
-            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = s0, s1, s2, s3
-    for j in range(whole_samples, m):
+                b = b0[column]
+                s0 += x0[column] * b
+                s1 += x1[column] * b
+                s2 += x2[column] * b
+                s3 += x3[column] * b
+            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = s0, s1, s2, s3
+    for j in range(whole, m):
         for a in range(k):
             Z[a, j] = dot(X[j], BT[a])
 
@@ -78,6 +116,23 @@ def back_project(X, residual, g):
         r0 = residual[j]
         for column in range(d):
             g[column] += r0 * X[j, column]
+
+
+@kernel(allocates=True)
+def singular_head(Z, m, y, w):
+    """Write the least-squares head of minimum norm into w, by singular value decomposition."""
+    k = Z.shape[0]
+    all_finite = True
+    for a in range(k):
+        for j in range(m):
+            all_finite = all_finite and finite(Z[a, j])
+    if all_finite:
+        factor = np.ascontiguousarray(Z[:, :m].T)
+        w[:] = np.linalg.lstsq(
+            factor, np.ascontiguousarray(y), np.finfo(np.float64).eps * max(m, k)
+        )[0]
+    else:
+        w[:] = np.nan
 
 
 @kernel
@@ -110,17 +165,7 @@ def exact_head(Z, m, y, w, G, v):
             for a in range(k):
                 w[a] = dot(Z[a][:m], v[:m])
             return
-    all_finite = True
-    for a in range(k):
-        for j in range(m):
-            all_finite = all_finite and finite(Z[a, j])
-    if all_finite:
-        factor = np.ascontiguousarray(Z[:, :m].T)
-        w[:] = np.linalg.lstsq(
-            factor, np.ascontiguousarray(y), np.finfo(np.float64).eps * max(m, k)
-        )[0]
-    else:
-        w[:] = np.nan
+    singular_head(Z, m, y, w)
 
 
 @kernel
@@ -195,7 +240,7 @@ def move_representation(BT, gradientT, step_size, orthonormal, candidateT):
             if not finite(candidateT[a, column]):
                 return False
     if not orthonormal:
-        gradientT[:] = candidateT
+        copy_rows(candidateT, gradientT)
     if not orthonormalize(candidateT) > BT.shape[1] * np.finfo(np.float64).eps:
         return False
     for a in range(BT.shape[0]):
@@ -214,14 +259,14 @@ def measure(BT, W, truthT, truth_heads, moment, orthonormal, QT, ET, C, D, G, ro
     and, weighted by moment, what no head can repair of the risk.
     """
     n, k = W.shape
-    QT[:] = BT
+    copy_rows(BT, QT)
     if not orthonormal:
         orthonormalize(QT)
     for a in range(k):
         for b in range(k):
             C[a, b] = dot(QT[a], BT[b])
             D[a, b] = dot(QT[a], truthT[b])
-    ET[:] = truthT
+    copy_rows(truthT, ET)
     outside_gram(QT, ET, G)
     unreachable = 0.0
     for a in range(k):

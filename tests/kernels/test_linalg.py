@@ -37,6 +37,7 @@ def test_solve_normal_equations_solves_the_leading_system_and_leaves_the_rest(se
     expected = np.linalg.solve(A, right)
     close(b[:size], expected, 10 * size**2 * EPS * cond(A) * norm(expected))
     L = np.tril(G[:size, :size])
+    np.fill_diagonal(L, 1 / np.diagonal(L))
     close(L @ L.T, A, 10 * size**2 * EPS * norm(A, 2))
     np.testing.assert_array_equal(G[size:], rest_of_G)
     np.testing.assert_array_equal(b[size:], rest_of_b)
