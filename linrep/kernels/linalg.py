@@ -48,8 +48,9 @@ def finite(x):
 def solve_normal_equations(G, b, size):
     """Solve the leading size x size system G v = b in place, G symmetric positive definite.
 
-    v replaces b; the Cholesky factor, its diagonal inverted, the lower triangle of G. Returns False, with G and b spoilt,
-    where G is too badly conditioned to be trusted (also when it is singular or not finite).
+    v replaces b; the Cholesky factor, its diagonal inverted, the lower triangle of G. Returns
+    False, with G and b spoilt, where G is too badly conditioned to be trusted (also when it is
+    singular or not finite).
     """
     for row in range(size):
         for column in range(row):

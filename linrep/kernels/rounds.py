@@ -25,9 +25,10 @@ COMPLETED, CONVERGED, DIVERGED = range(3)  # how a trajectory ended
 
 @kernel
 def project(X, BT, Z):
-    """Write (X B)^T into the first m columns of Z, four samples by up to three directions at a time.
+    """Write (X B)^T into the first m columns of Z.
 
-    Twelve sums: as many as fit into sixteen vector registers next to what they are made from.
+    Four samples by up to three directions at a time: twelve sums, as many as fit into sixteen
+    vector registers next to what they are made from.
     """
     m, d = X.shape
     k = BT.shape[0]
