@@ -1,6 +1,6 @@
 """FedRep's trajectories, many rounds in one call: on stored data, or on batches drawn when used.
 
-Both kernels change B and W in place, fill one row of metrics a round (row 0 belongs to the start
+All change B and W in place, fill one row of metrics a round (row 0 belongs to the start
 and is the caller's), and return the number of rounds completed and how the run ended.
 """
 
@@ -73,7 +73,7 @@ def finish_round(
 
 
 @kernel
-def run_fixed(
+def _run_trial(
     X,
     y,
     offsets,
@@ -92,10 +92,7 @@ def run_fixed(
     metrics,
     work,
 ):
-    """Run one round per row of schedule on stored data.
-
-    Client i owns rows offsets[i]:offsets[i + 1] of X and y.
-    """
+    """See run_fixed."""
     Z, G, v, residual, g, gradientT, _, _, _, _, previous = work
     rounds, participants = schedule.shape
     for t in range(rounds):
@@ -158,7 +155,7 @@ def run_fixed_trials(
     leading axis, each with a workspace of its own.
     """
     for trial in range(X.shape[0]):
-        completed[trial], status[trial] = run_fixed(
+        completed[trial], status[trial] = _run_trial(
             X[trial],
             y[trial],
             offsets,
@@ -177,6 +174,23 @@ def run_fixed_trials(
             metrics[trial],
             work,
         )
+
+
+def run_fixed(X, y, offsets, schedule, BT, W, *arguments):
+    """Run one round per row of schedule on stored data.
+
+    Client i owns rows offsets[i]:offsets[i + 1] of X and y. The arguments are those of
+    run_fixed_trials without their leading axis and without its last two, which are returned: one
+    trial alone takes the same machine code, so that it gives the same bits.
+    """
+    *settings, truthT, truth_heads, moment, tolerance, metrics, work = arguments
+    completed, status = np.empty((2, 1), dtype=np.int64)
+    run_fixed_trials(
+        X[None], y[None], offsets, schedule[None], BT[None], W[None], *settings,
+        truthT[None], truth_heads[None], moment[None], tolerance, metrics[None], work,
+        completed, status,
+    )  # fmt: skip
+    return int(completed[0]), int(status[0])
 
 
 @kernel
