@@ -22,6 +22,7 @@ LAYERS = (
     "algorithms",
     "theory",
     "sweeps",
+    "simulation",
     "claims",
     "plotting",
     "report",
@@ -35,6 +36,8 @@ STRICT = {
     "_random": (set(), {"numpy"}),
     "kernels": (set(), {"numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
+    # What is swept is none of their business.
+    "sweeps": ({"_validation", "stats"}, {"numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"}),
 }
 
 

@@ -11,20 +11,22 @@ import click
 
 import linrep
 
-_DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
+DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
 
 
-class _BadInput(click.ClickException):
+class BadInput(click.ClickException):
+    """Something the caller has to mend: one line, exit status 2."""
+
     exit_code = 2
 
 
 @contextmanager
-def _bad_input(*errors):
+def bad_input(*errors):
     """Turn errors that are the caller's to mend into one line and exit status 2."""
     try:
         yield
     except errors as error:
-        raise _BadInput(str(error).splitlines()[0]) from None
+        raise BadInput(str(error).splitlines()[0]) from None
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,7 +42,7 @@ def _run_options(command):
             click.option(
                 "--workers",
                 type=click.IntRange(min=1),
-                default=_DEFAULT_WORKERS,
+                default=DEFAULT_WORKERS,
                 show_default=True,
                 help="Threads; the numbers do not depend on it.",
             ),
@@ -73,7 +75,7 @@ def figures(names, list_only, quick, workers, seed, out):
     from linrep import experiment
 
     names = names or experiment.available()
-    with _bad_input(ValueError, OSError):
+    with bad_input(ValueError, OSError):
         chosen = [experiment.load(name) for name in dict.fromkeys(names)]
     for item in chosen:
         if list_only:
@@ -102,7 +104,7 @@ def bench(what, sizes):
     """Compare the kernels with batched NumPy and, where installed, JAX."""
     from linrep import bench as benchmark
 
-    with _bad_input(ValueError):
+    with bad_input(ValueError):
         chosen = benchmark.parse_sizes(sizes)
     if not benchmark.run(chosen, click.echo):
         raise click.exceptions.Exit(1)
@@ -128,14 +130,13 @@ def _make(item, quick, workers, seed, out):
     began = time.perf_counter()
     out = out or Path("figures", *(["quick"] if quick else []))
     try:
-        with _bad_input(OSError):
+        with bad_input(OSError):
             path, summary = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
     except ModuleNotFoundError as error:
         hint = "pip install 'linrep[experiments]'"
-        raise _BadInput(f"{item.id} needs the package {error.name}: {hint}") from None
+        raise BadInput(f"{item.id} needs the package {error.name}: {hint}") from None
     click.echo(summary.to_string(index=False, float_format="{:.4g}".format))
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 
 
-if __name__ == "__main__":
-    main()
+from linrep.cli import sweeps  # noqa: E402, F401  registers its commands

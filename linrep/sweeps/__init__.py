@@ -1,0 +1,31 @@
+"""Sweeps: any function of parameters and a random stream, over grids, with replicates.
+
+A sweep is a function, a grid of cells and a number of replicates; running it fills a run directory
+with rows, chunk by chunk, and goes on where it was after any interruption. Nothing here knows of
+federated learning.
+"""
+
+from linrep.sweeps.grid import Grid, canonical, cell_name
+from linrep.sweeps.replay import Replay, replay
+from linrep.sweeps.runner import Stopped, run
+from linrep.sweeps.specification import Sweep, generator, stream_key
+from linrep.sweeps.store import Run, create_run, merge, open_run
+from linrep.sweeps.targets import load
+
+__all__ = [
+    "Grid",
+    "Replay",
+    "Run",
+    "Stopped",
+    "Sweep",
+    "canonical",
+    "cell_name",
+    "create_run",
+    "generator",
+    "load",
+    "merge",
+    "open_run",
+    "replay",
+    "run",
+    "stream_key",
+]

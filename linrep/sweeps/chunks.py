@@ -1,0 +1,249 @@
+"""The work of a worker: replicates of some cells, one after the other, as a table of rows.
+
+Runs in any thread or process; depends on nothing but what it is handed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from linrep.sweeps.grid import Cell
+from linrep.sweeps.specification import RESERVED, generator
+from linrep.sweeps.store import Segment
+
+_LIBRARIES = ("linrep", "numpy", "scipy", "numba")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some segments of cells with all that is needed to compute their rows."""
+
+    function: Callable[..., Any]
+    settings: Mapping[str, Any]
+    segments: tuple[Segment, ...]
+    cells: Mapping[str, Cell]  # by name
+    keys: Mapping[str, Mapping[str, int]]  # stream keys by cell name and purpose
+    types: Mapping[str, str]  # Arrow types of the parameters
+    seconds: float  # after which no further replicate is begun
+    home: int  # process that started the sweep, which has set the number of BLAS threads itself
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What a job came to: rows, the segments they cover, and how long it took."""
+
+    table: pa.Table
+    segments: tuple[Segment, ...]
+    failed: int
+    seconds: float
+
+
+def run_chunk(job: Job, stopped: Callable[[], bool] | None = None) -> Chunk:
+    """Compute a job's replicates in order until its time is over; at least one."""
+    if os.getpid() != job.home:
+        _one_thread_of_blas()
+    began = time.perf_counter()
+    records = _Records()
+    covered = []
+    over = False
+    for segment in job.segments:
+        cell, keys = job.cells[segment.cell], job.keys[segment.cell]
+        records.begin(segment.cell, keys)
+        replicate = segment.start
+        while replicate < segment.stop and not over:
+            before = time.perf_counter()
+            try:
+                rows = read_rows(call(job.function, cell, keys, replicate, job.settings), cell)
+                error = None
+            except Exception as exception:  # whatever a user's function raises
+                rows, error = [{}], describe(exception)
+            after = time.perf_counter()
+            records.add(replicate, rows, error, after - before)
+            replicate += 1
+            over = after - began > job.seconds or (stopped is not None and stopped())
+        if replicate > segment.start:
+            covered.append(Segment(segment.cell, segment.start, replicate))
+        if over:
+            break
+    table = records.table(job)
+    return Chunk(table, tuple(covered), records.failed, time.perf_counter() - began)
+
+
+def call(function, cell: Cell, keys: Mapping[str, int], replicate: int, settings) -> Any:
+    """Call a sweep's function for one replicate."""
+    rng: Any = {purpose: generator(key, replicate) for purpose, key in keys.items()}
+    return function(dict(cell), rng.get("", rng), **settings)
+
+
+def read_rows(result: Any, cell: Cell) -> list[dict[str, Any]]:
+    """Return what a function returned as rows of plain values.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not rows, or a column has the name of a parameter or of a stored column.
+    """
+    if isinstance(result, Mapping):
+        return [_read_row(result, cell)]
+    if isinstance(result, pd.DataFrame):
+        result = result.to_dict("records")
+    if isinstance(result, Real):
+        return [{"value": _plain("value", result)}]
+    if isinstance(result, Sequence) and not isinstance(result, str | bytes):
+        return [_read_row(row, cell) for row in result]
+    raise TypeError(
+        "a sweep's function must return a mapping, a sequence of mappings, a DataFrame or a "
+        f"number, got {type(result).__name__}"
+    )
+
+
+def describe(exception: BaseException) -> str:
+    """Return the kind, message and place of an exception in one line."""
+    message = " ".join(str(exception).split())
+    frames = traceback.extract_tb(exception.__traceback__)
+    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    return f"{type(exception).__name__}: {message}{place}"
+
+
+class _Records:
+    """Rows as they come, column by column where they are many."""
+
+    def __init__(self):
+        self.failed = 0
+        self._cells: list[str] = []  # of each segment begun
+        self._streams: list[str] = []
+        self._segment: list[int] = []  # of each row
+        self._replicate: list[int] = []
+        self._row: list[int] = []
+        self._error: list[str | None] = []
+        self._seconds: list[float] = []
+        self._values: list[dict[str, Any]] = []
+
+    def begin(self, cell, keys):
+        self._cells.append(cell)
+        self._streams.append(
+            ";".join(f"{purpose}:{key:032x}" if purpose else f"{key:032x}"
+                     for purpose, key in keys.items())
+        )  # fmt: skip
+
+    def add(self, replicate, rows, error, seconds):
+        segment = len(self._cells) - 1
+        self.failed += error is not None
+        for place, row in enumerate(rows):
+            self._segment.append(segment)
+            self._replicate.append(replicate)
+            self._row.append(place)
+            self._error.append(error)
+            self._seconds.append(seconds)
+            self._values.append(row)
+
+    def table(self, job):
+        segment = np.array(self._segment, dtype=np.int64)
+
+        def spread(values, kind):
+            return pa.array(values, kind).take(pa.array(segment))
+
+        columns = {
+            name: spread([_cast(job.cells[cell].get(name), kind) for cell in self._cells], kind)
+            for name, kind in job.types.items()
+        }
+        columns["replicate"] = pa.array(self._replicate, pa.int64())
+        columns["row"] = pa.array(self._row, pa.int64())
+        for name in dict.fromkeys(name for row in self._distinct_shapes() for name in row):
+            columns[name] = _column([row.get(name) for row in self._values])
+        failed = np.array([error is not None for error in self._error], dtype=bool)
+        columns["status"] = pa.array(np.where(failed, "failed", "ok"), pa.string())
+        columns["error"] = pa.array(self._error, pa.string())
+        columns["seconds"] = pa.array(self._seconds, pa.float64())
+        columns["stream"] = spread(self._streams, "string")
+        columns["versions"] = pa.array([_versions()] * len(segment), pa.string())
+        columns["cell"] = spread(self._cells, "string")
+        return pa.table(columns)
+
+    def _distinct_shapes(self):
+        """Yield rows that differ from the one before in their names."""
+        before = None
+        for row in self._values:
+            if before is None or row.keys() != before.keys():
+                yield row
+            before = row
+
+
+def _cast(value, kind):
+    """Return a parameter as text if that is what it is in other cells."""
+    if kind == "string" and value is not None and not isinstance(value, str):
+        return json.dumps(value)
+    return value
+
+
+def _column(values):
+    kinds = {type(value) for value in values if value is not None}
+    if str in kinds and len(kinds) > 1:
+        values = [None if value is None else str(value) for value in values]
+        return pa.array(values, pa.string())
+    if kinds - {bool} and bool in kinds:
+        values = [None if value is None else float(value) for value in values]
+    if not kinds or kinds & {float} or len(kinds) > 1:
+        return pa.array(values, pa.float64())
+    return pa.array(values)
+
+
+def _read_row(row, cell):
+    if not isinstance(row, Mapping):
+        raise TypeError(f"a row must be a mapping, got {type(row).__name__}")
+    read = {}
+    for name, value in row.items():
+        if name in cell:
+            raise ValueError(f"column {name!r} has the name of a parameter")
+        if name in RESERVED or not isinstance(name, str):
+            raise ValueError(f"column {name!r} has a name that is not free")
+        read[name] = value if type(value) is float else _plain(name, value)
+    return read
+
+
+def _plain(name, value):
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Integral):
+        if abs(int(value)) >= 2**63:
+            raise ValueError(f"column {name!r} must fit 64 bits, got {value}")
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(
+        f"column {name!r} must hold a number, a string, a boolean or None, "
+        f"got {type(value).__name__}"
+    )
+
+
+@cache
+def _one_thread_of_blas():
+    """Matrices are small, and sums must not depend on the number of cores."""
+    threadpool_limits(limits=1)
+
+
+@cache
+def _versions():
+    def one(name):
+        try:
+            return f"{name} {version(name)}"
+        except PackageNotFoundError:
+            return f"{name} unknown"
+
+    return "; ".join(map(one, _LIBRARIES))

@@ -1,0 +1,256 @@
+"""Grids: which cells a sweep has, and what a cell is called."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+Cell = dict[str, Any]
+Rule = str | Callable[[Cell], Any]
+_LARGEST_INTEGER = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cells of a sweep, in order, and those that constraints left out.
+
+    Attributes
+    ----------
+    cells : tuple of dict
+        Parameters of each cell, plain values.
+    left_out : dict of str to int
+        Number of cells left out, by reason.
+    """
+
+    cells: tuple[Cell, ...]
+    left_out: Mapping[str, int]
+
+    @classmethod
+    def product(
+        cls,
+        axes: Mapping[str, Any],
+        *,
+        zipped: Sequence[Sequence[str]] = (),
+        derived: Mapping[str, Rule] | None = None,
+        constraints: Mapping[Rule, str] | Iterable[str] = (),
+    ) -> Grid:
+        """Return the cartesian product of axes, the last one varying fastest.
+
+        Parameters
+        ----------
+        axes : mapping of str to sequence or value
+            The values of each parameter: None, booleans, integers, finite floats, strings. A single
+            value is a parameter that all cells share.
+        zipped : sequence of sequences of str
+            Groups of axes of equal length that vary together instead of forming a product.
+        derived : mapping of str to str or callable, optional
+            Further parameters, computed from those before: a pandas expression such as
+            ``"10 * k"``, or a function of the cell.
+        constraints : mapping of str or callable to str, or sequence of str
+            Conditions that a cell must meet, with the reason: pandas expressions such as
+            ``"k <= d"``, or functions of the cell. An expression can be its own reason.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an axis is empty, repeats a value or holds what is not a plain finite value, if
+            zipped axes differ in length or are unknown, if an expression cannot be evaluated, or
+            if no cell is left.
+
+        Examples
+        --------
+        >>> grid = Grid.product({"d": [4, 8], "k": [2, 6]}, constraints={"k <= d": "rank"})
+        >>> [cell_name(cell) for cell in grid]
+        ['d=4,k=2', 'd=8,k=2', 'd=8,k=6']
+        >>> grid.left_out
+        {'rank': 1}
+        """
+        values = {check_name(name): _read_axis(name, axis) for name, axis in axes.items()}
+        if not values:
+            raise ValueError("axes must hold at least one parameter")
+        cells = []
+        for combination in product(*_bundles(values, zipped)):
+            chosen = {name: value for bundle in combination for name, value in bundle}
+            cells.append({name: chosen[name] for name in values})
+        for name, rule in (derived or {}).items():
+            if check_name(name) in values:
+                raise ValueError(f"derived parameter {name!r} is an axis already")
+            for cell, value in zip(cells, _evaluate(rule, cells), strict=True):
+                cell[name] = _read_value(name, value)
+            values[name] = ()
+        if not isinstance(constraints, Mapping):
+            constraints = {rule: rule for rule in constraints}
+        left_out: dict[str, int] = {}
+        for rule, reason in constraints.items():
+            holds = _evaluate(rule, cells) if cells else []
+            kept = [cell for cell, fine in zip(cells, holds, strict=True) if fine]
+            if len(kept) < len(cells):
+                left_out[reason] = len(cells) - len(kept)
+            cells = kept
+        if not cells:
+            raise ValueError(f"no cell is left: {'; '.join(left_out)}")
+        return cls(_distinct(cells), left_out)
+
+    @classmethod
+    def of(cls, cells: Iterable[Mapping[str, Any]]) -> Grid:
+        """Return a grid of the given cells, which must be distinct and at least one."""
+        read = [
+            {check_name(name): _read_value(name, value) for name, value in cell.items()}
+            for cell in cells
+        ]
+        if not read:
+            raise ValueError("cells must hold at least one cell")
+        return cls(_distinct(read), {})
+
+    def __add__(self, other: Grid) -> Grid:
+        """Return the cells of both, which must be distinct."""
+        left_out = dict(self.left_out)
+        for reason, count in other.left_out.items():
+            left_out[reason] = left_out.get(reason, 0) + count
+        return Grid(_distinct([*self.cells, *other.cells]), left_out)
+
+    def __len__(self):
+        return len(self.cells)
+
+    def __iter__(self):
+        return iter(self.cells)
+
+    def _repr_html_(self):
+        return pd.DataFrame(self.cells)._repr_html_()
+
+
+def canonical(cell: Mapping[str, Any]) -> str:
+    """Return the one JSON text that stands for a cell: sorted names, whole floats as integers."""
+    return json.dumps(
+        {name: _whole(value) for name, value in cell.items()},
+        sort_keys=True,
+        separators=(",", ":"),
+        allow_nan=False,
+        ensure_ascii=False,
+    )
+
+
+def cell_name(cell: Mapping[str, Any]) -> str:
+    """Return a cell's name, one for one with its parameters: ``d=10,heads=qr,k=2``."""
+    return ",".join(f"{name}={_show(_whole(cell[name]))}" for name in sorted(cell))
+
+
+def check_name(name: Any) -> str:
+    """Return name if it can be a parameter's."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"a parameter's name must be an identifier, got {name!r}")
+    return name
+
+
+def _whole(value):
+    """10.0 and 10 are the same parameter."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+def _show(value):
+    """Quote a string only where it could be mistaken for something else."""
+    if isinstance(value, str) and not (
+        value.replace("_", "a").replace("-", "a").replace(":", "a").replace(".", "a").isalnum()
+        and value[0].isalpha()
+        and value not in ("true", "false", "null")
+    ):
+        return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _read_axis(name, axis):
+    if isinstance(axis, str | bytes) or not isinstance(axis, Iterable):
+        axis = [axis]
+    values = [_read_value(name, value) for value in axis]
+    if not values:
+        raise ValueError(f"axis {name!r} is empty; it must hold at least one value")
+    seen = set()
+    for value in values:
+        key = canonical({name: value})
+        if key in seen:
+            raise ValueError(f"axis {name!r} holds {value!r} twice")
+        seen.add(key)
+    return values
+
+
+def _read_value(name, value):
+    """Return a plain Python value."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Integral):
+        if abs(int(value)) > _LARGEST_INTEGER:
+            raise ValueError(f"parameter {name!r} must fit 64 bits, got {value}")
+        return int(value)
+    if isinstance(value, Real):
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError(f"parameter {name!r} must be finite, got {number}")
+        return number + 0.0  # no negative zero
+    raise TypeError(
+        f"parameter {name!r} must be a number, a string, a boolean or None, "
+        f"got {type(value).__name__}"
+    )
+
+
+def _bundles(values, zipped):
+    """Return, for each factor of the product, its list of ((name, value), ...)."""
+    group_of = {}
+    for group in zipped:
+        if isinstance(group, str) or len(group) < 2:
+            raise ValueError(f"zipped must hold groups of at least two axes, got {group!r}")
+        for name in group:
+            if name not in values:
+                raise ValueError(
+                    f"zipped: unknown axis {name!r}; there are {', '.join(values) or 'none'}"
+                )
+            if name in group_of:
+                raise ValueError(f"zipped: axis {name!r} is in two groups")
+            group_of[name] = tuple(group)
+        lengths = {len(values[name]) for name in group}
+        if len(lengths) > 1:
+            sizes = ", ".join(f"{name} {len(values[name])}" for name in group)
+            raise ValueError(f"zipped axes must be of equal length, got {sizes}")
+    done = set()
+    for name in values:
+        if name in done:
+            continue
+        group = group_of.get(name, (name,))
+        done.update(group)
+        columns = [[(member, value) for value in values[member]] for member in group]
+        yield list(zip(*columns, strict=True))
+
+
+def _evaluate(rule, cells):
+    """Return a rule's value for every cell."""
+    if callable(rule):
+        return [rule(dict(cell)) for cell in cells]
+    try:
+        result = pd.DataFrame(cells).eval(rule, engine="python", parser="pandas")
+    except Exception as error:  # whatever pandas' parser makes of the text
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"cannot evaluate {rule!r}: {first}") from None
+    if isinstance(result, pd.DataFrame):
+        raise ValueError(f"cannot evaluate {rule!r}: it must be an expression, without '='")
+    return result.tolist() if isinstance(result, pd.Series) else [result] * len(cells)
+
+
+def _distinct(cells):
+    seen = set()
+    for cell in cells:
+        key = canonical(cell)
+        if key in seen:
+            raise ValueError(f"cell {cell_name(cell)} occurs twice")
+        seen.add(key)
+    return tuple(cells)

@@ -1,0 +1,215 @@
+"""What a sweep is: a function, cells, replicates, and which parameters change which stream."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from numpy.random import PCG64, Generator, SeedSequence
+
+from linrep import _validation as check
+from linrep.sweeps.grid import Grid, canonical, cell_name
+from linrep.sweeps.targets import reference
+
+#: Columns of every stored row besides the parameters and what the function returns.
+RESERVED = (
+    "cell", "replicate", "row", "status", "error", "seconds", "stream", "versions",
+)  # fmt: skip
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A function of a cell's parameters and a random stream, over a grid, with replicates.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(cell, rng, **settings)`` returns one row (a mapping of names to numbers, strings,
+        booleans or None; a bare number counts as the column ``value``), several (a sequence of such
+        mappings) or a DataFrame. `rng` is a `numpy.random.Generator`, or, with `streams`, a dict of
+        Generators by purpose.
+    grid : Grid or iterable of mappings
+        The cells.
+    replicates : int
+        Independent repetitions of every cell, at least 1.
+    seed : int, default 0
+        Root of all streams, at least 0.
+    paired : iterable of str
+        Parameters that change no stream: cells that differ only in these share their random
+        numbers within a replicate. Algorithms and step sizes, typically.
+    streams : mapping of str to iterable of str, optional
+        One stream per purpose, with the parameters that change it; all others do not. Instead of
+        `paired`.
+    settings : mapping, optional
+        Further keyword arguments of the function, the same for all cells and without influence on
+        the streams. Plain values.
+    name : str, optional
+        What is computed; the function's name by default. Two sweeps of different names do not share
+        a directory.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not of this kind, or a parameter has the name of a stored column.
+
+    Notes
+    -----
+    A stream is ``default_rng(SeedSequence(key, spawn_key=(replicate,)))`` with `key` the first 128
+    bits of the SHA-256 of seed, purpose and those parameters; rows store it in hexadecimal. It
+    depends on nothing else: not on the order, the chunks, the workers, or the other cells.
+    """
+
+    function: Callable[..., Any]
+    grid: Grid | Iterable[Mapping[str, Any]]
+    replicates: int
+    seed: int = 0
+    paired: Iterable[str] = ()
+    streams: Mapping[str, Iterable[str]] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self):
+        if not callable(self.function):
+            raise TypeError(f"function must be callable, got {type(self.function).__name__}")
+        grid = self.grid if isinstance(self.grid, Grid) else Grid.of(self.grid)
+        known = dict.fromkeys(name for cell in grid for name in cell)
+        for name in known:
+            if name in RESERVED:
+                raise ValueError(f"{name!r} cannot be a parameter, it is a column of every row")
+        name = self.name or getattr(self.function, "__qualname__", type(self.function).__name__)
+        streams = None
+        if self.streams is not None:
+            if tuple(self.paired):
+                raise ValueError("paired and streams must not be given together")
+            if not self.streams:
+                raise ValueError("streams must name at least one purpose")
+            streams = {
+                purpose: _known(f"streams[{purpose!r}]", names, known)
+                for purpose, names in self.streams.items()
+            }
+        for attribute, value in (
+            ("grid", grid),
+            ("replicates", check.integer("replicates", self.replicates, minimum=1)),
+            ("seed", check.integer("seed", self.seed, minimum=0)),
+            ("paired", _known("paired", self.paired, known)),
+            ("streams", streams),
+            ("settings", json.loads(json.dumps(dict(self.settings), allow_nan=False))),
+            ("name", name),
+        ):
+            object.__setattr__(self, attribute, value)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Cell names, in order."""
+        return tuple(cell_name(cell) for cell in self.grid)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of all parameters, in order of first occurrence."""
+        return tuple(dict.fromkeys(name for cell in self.grid for name in cell))
+
+    @property
+    def target(self) -> str | None:
+        """Where the function is found again; not part of the sweep's identity."""
+        return reference(self.function)
+
+    def keys(self, cell: Mapping[str, Any]) -> dict[str, int]:
+        """Return a cell's stream keys by purpose, which is empty where there is one stream."""
+        if self.streams is None:
+            relevant = {"": [name for name in cell if name not in self.paired]}
+        else:
+            relevant = {
+                purpose: [name for name in names if name in cell]
+                for purpose, names in self.streams.items()
+            }
+        return {
+            purpose: stream_key(self.seed, purpose, {name: cell[name] for name in names})
+            for purpose, names in relevant.items()
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the rows depend on, as plain data: two sweeps are the same if this is."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "seed": self.seed,
+            "settings": dict(sorted(self.settings.items())),
+            "replicates": self.replicates,
+            "cells": [dict(cell) for cell in self.grid],
+            "streams": [
+                {purpose: f"{key:032x}" for purpose, key in self.keys(cell).items()}
+                for cell in self.grid
+            ],
+        }
+
+    def run(self, directory, **options):
+        """Compute what is missing in a run directory; see :func:`linrep.sweeps.run`."""
+        from linrep.sweeps.runner import run
+
+        return run(self, directory, **options)
+
+
+def stream_key(seed: int, purpose: str, parameters: Mapping[str, Any]) -> int:
+    """Return the 128-bit key of a stream."""
+    text = json.dumps([seed, purpose, canonical(parameters)], ensure_ascii=False)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+
+
+def generator(key: int, replicate: int) -> Generator:
+    """Return a replicate's generator."""
+    return Generator(PCG64(SeedSequence(key, spawn_key=(replicate,))))
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return the lines that tell two descriptions apart; empty if they are the same."""
+    lines = []
+    for name in dict.fromkeys((*old, *new)):
+        before, after = old.get(name), new.get(name)
+        if name == "cells":
+            lines += _cell_differences(_by_cell(old), _by_cell(new))
+        elif name != "streams" and before != after:
+            lines.append(f"{name}: {json.dumps(before)} there, {json.dumps(after)} here")
+    return lines
+
+
+def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Tell whether a description only adds cells and replicates to another."""
+    grown = ("cells", "streams", "replicates")
+    same = all(old.get(name) == new.get(name) for name in {*old, *new} if name not in grown)
+    kept = _by_cell(old).items() <= _by_cell(new).items()
+    return same and kept and new["replicates"] >= old["replicates"]
+
+
+def _by_cell(description):
+    """Return, by canonical cell, its stream keys as text."""
+    pairs = zip(description["cells"], description["streams"], strict=True)
+    return {canonical(cell): canonical(keys) for cell, keys in pairs}
+
+
+def _cell_differences(old, new):
+    lines = []
+    for word, some, others in (("only there", old, new), ("only here", new, old)):
+        only = [cell for cell in some if cell not in others]
+        if only:
+            name = cell_name(json.loads(only[0]))
+            lines.append(f"cells {word}: {len(only)}, such as {name}")
+    changed = [cell for cell in old if cell in new and old[cell] != new[cell]]
+    if changed:
+        name = cell_name(json.loads(changed[0]))
+        lines.append(f"cells with other streams: {len(changed)}, such as {name}")
+    return lines
+
+
+def _known(argument, names: Iterable[str], known) -> Sequence[str]:
+    names = (names,) if isinstance(names, str) else tuple(names)
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"{argument}: unknown parameter {name!r}; there are {', '.join(known)}"
+            )
+    return names

@@ -1,0 +1,556 @@
+"""The run directory: a specification and immutable Parquet parts, safe against any interruption.
+
+``sweep.json`` says what is computed. Each file in ``parts/`` holds the rows of one finished chunk
+and, in its footer, which replicates of which cells it covers. Files are written under a temporary
+name, flushed to the disk and renamed; a part is there whole or not at all. Several processes may
+write to one directory: replicates that two parts cover are counted once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from linrep.sweeps.grid import Cell, canonical, cell_name
+from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
+
+SPECIFICATION = "sweep.json"
+_PARTS = "parts"
+_TEMPORARY = ".writing-"
+_COVERAGE = b"linrep.coverage"
+_REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Replicates start to stop - 1 of a cell, given by its name."""
+
+    cell: str
+    start: int
+    stop: int
+
+    def __len__(self):
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part's file, what it covers, and its generation: a later one replaces earlier rows."""
+
+    path: Path
+    segments: tuple[Segment, ...]
+    generation: int
+    rows: int
+    failed: int
+
+
+class Run:
+    """A run directory, open for reading; see :func:`open_run` and :func:`create_run`."""
+
+    def __init__(self, path: Path, description: Mapping[str, Any]):
+        self.path = path
+        self.description = description
+        self._parts: dict[str, Part | None] = {}
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells, in order."""
+        return tuple(self.description["cells"])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(map(cell_name, self.cells))
+
+    @property
+    def replicates(self) -> int:
+        """Replicates per cell."""
+        return self.description["replicates"]
+
+    @property
+    def total(self) -> int:
+        """Replicates of all cells together."""
+        return self.replicates * len(self.description["cells"])
+
+    @property
+    def target(self) -> str | None:
+        """How to find the function again."""
+        return self.description.get("target")
+
+    def keys(self, cell: Cell) -> dict[str, int]:
+        """Return the stream keys of one of the cells, by purpose."""
+        texts = self.description["streams"][self.names.index(cell_name(cell))]
+        return {purpose: int(text, 16) for purpose, text in texts.items()}
+
+    def parts(self) -> list[Part]:
+        """Return the parts that can be read, later generations first; looks for new ones."""
+        found = {path.name: path for path in (self.path / _PARTS).glob("*.parquet")}
+        for name in self._parts.keys() - found.keys():
+            del self._parts[name]
+        for name in found.keys() - self._parts.keys():
+            self._parts[name] = _read_part(found[name])
+        readable = [part for part in self._parts.values() if part is not None]
+        return sorted(readable, key=lambda part: (-part.generation, part.path.name))
+
+    def damaged(self) -> list[Path]:
+        """Return the files in place of parts that cannot be read: truncated, say."""
+        self.parts()
+        return sorted(
+            self.path / _PARTS / name for name, part in self._parts.items() if part is None
+        )
+
+    def done(self) -> Coverage:
+        """Return which replicates are stored."""
+        covered = Coverage()
+        for part in self.parts():
+            for segment in part.segments:
+                covered.add(segment)
+        return covered
+
+    def count(self) -> int:
+        """Return how many replicates are stored, each counted once."""
+        done = self.done()
+        return sum(
+            len(segment) for name in self.names for segment in done.within(name, self.replicates)
+        )
+
+    def read(self, columns: Iterable[str] | None = None) -> pd.DataFrame:
+        """Return all stored rows, by cell, replicate and row, each replicate once.
+
+        Parameters
+        ----------
+        columns : iterable of str, optional
+            Only these columns, in this order.
+
+        Returns
+        -------
+        DataFrame
+            Parameters, ``replicate``, ``row``, what the function returned, ``status`` ("ok" or
+            "failed"), ``error``, ``seconds``, ``stream``, ``versions`` and ``cell``.
+        """
+        wanted = None if columns is None else list(columns)
+        needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
+        tables = []
+        taken = Coverage()
+        for part in self.parts():
+            owned = [piece for segment in part.segments for piece in taken.missing(segment)]
+            table = _read_table(part.path, needed)
+            if sum(map(len, owned)) < sum(map(len, part.segments)):
+                table = table.filter(_inside(table, owned))
+            for segment in part.segments:
+                taken.add(segment)
+            if table.num_rows:
+                tables.append(table)
+        if not tables:
+            return pd.DataFrame(columns=wanted or [])
+        try:
+            frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+        except (pa.ArrowTypeError, pa.ArrowInvalid):  # numbers in one part, text in another
+            frame = pd.concat([table.to_pandas() for table in tables], ignore_index=True)
+        place = {name: index for index, name in enumerate(self.names)}
+        order = np.lexsort((frame["row"], frame["replicate"], frame["cell"].map(place)))
+        frame = frame.iloc[order].reset_index(drop=True)
+        if wanted is not None:
+            absent = [name for name in wanted if name not in frame]
+            if absent:
+                raise ValueError(
+                    f"no column {absent[0]!r} in {self.path}; there are {', '.join(frame)}"
+                )
+            return frame[wanted]
+        first = [name for name in self._parameters() if name in frame]
+        last = ["status", "error", "seconds", "stream", "versions", "cell"]
+        middle = [name for name in frame if name not in {*first, *last, "replicate", "row"}]
+        return frame[[*first, "replicate", "row", *middle, *last]]
+
+    def failures(self) -> pd.DataFrame:
+        """Return the rows of the replicates that raised an exception."""
+        rows = self.read()
+        return rows[rows["status"] == "failed"] if len(rows) else rows
+
+    def find(self, selection: Mapping[str, Any]) -> Cell:
+        """Return the one cell whose parameters have the given values.
+
+        Raises
+        ------
+        ValueError
+            If there is none, or more than one.
+        """
+        wanted = {name: canonical({name: value}) for name, value in selection.items()}
+        matches = [
+            cell
+            for cell in self.cells
+            if all(
+                name in cell and canonical({name: cell[name]}) == text
+                for name, text in wanted.items()
+            )
+        ]
+        if len(matches) == 1:
+            return matches[0]
+        text = cell_name(selection) or "no parameters"
+        if not matches:
+            raise ValueError(f"no cell with {text}; the first is {self.names[0]}")
+        raise ValueError(
+            f"{len(matches)} cells have {text}, among them {cell_name(matches[0])} and "
+            f"{cell_name(matches[1])}; give more parameters"
+        )
+
+    def write(self, table: pa.Table, segments: Iterable[Segment], generation: int) -> Part:
+        """Store the rows of a finished chunk."""
+        segments = tuple(segments)
+        failed = int(np.count_nonzero(np.asarray(table["status"]) == "failed"))
+        coverage = {
+            "segments": [[s.cell, s.start, s.stop] for s in segments],
+            "generation": generation,
+            "failed": failed,
+        }
+        metadata = {_COVERAGE: json.dumps(coverage, ensure_ascii=False).encode()}
+        table = table.replace_schema_metadata(metadata)
+        folder = self.path / _PARTS
+        name = f"{uuid4().hex}.parquet"  # whoever else writes here knows nothing of this process
+        part, temporary = folder / name, folder / (_prefix() + name)
+        with _removed_on_failure(temporary):
+            with open(temporary, "wb") as file:
+                pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+                _flush(file)
+            os.replace(temporary, part)
+            _flush_folder(folder)
+        stored = Part(part, segments, generation, table.num_rows, failed)
+        self._parts[part.name] = stored
+        return stored
+
+    def adopt(self, part: Part) -> bool:
+        """Copy a part of another directory, unless it is here; tell whether it was copied."""
+        folder = self.path / _PARTS
+        if (folder / part.path.name).exists():
+            return False
+        content = part.path.read_bytes()
+        temporary = folder / (_prefix() + part.path.name)
+        with _removed_on_failure(temporary):
+            with open(temporary, "wb") as file:
+                file.write(content)
+                _flush(file)
+            os.replace(temporary, folder / part.path.name)
+            _flush_folder(folder)
+        return True
+
+    def tidy(self) -> None:
+        """Remove what interrupted writes left, and damaged parts, which will be computed again."""
+        for path in self.damaged():
+            path.unlink(missing_ok=True)
+        for path in (self.path / _PARTS).glob(f"{_TEMPORARY}*"):
+            host, process = path.name.removeprefix(_TEMPORARY).split("-")[:2]
+            if host == _host() and not _alive(int(process)):
+                path.unlink(missing_ok=True)
+
+    def _parameters(self):
+        return list(dict.fromkeys(name for cell in self.cells for name in cell))
+
+    def __repr__(self):
+        return (
+            f"Run({str(self.path)!r}: {self.description['name']}, {self.count()} of {self.total})"
+        )
+
+    def _repr_html_(self):
+        return self.read()._repr_html_()
+
+
+class Coverage:
+    """A set of replicates of cells, as disjoint sorted intervals."""
+
+    def __init__(self):
+        self._intervals: dict[str, list[tuple[int, int]]] = {}
+
+    def add(self, segment: Segment) -> None:
+        """Put a segment in."""
+        start, stop = segment.start, segment.stop
+        apart = []
+        for low, high in self._intervals.get(segment.cell, ()):
+            if high < start or low > stop:
+                apart.append((low, high))
+            else:
+                start, stop = min(start, low), max(stop, high)
+        self._intervals[segment.cell] = sorted([*apart, (start, stop)])
+
+    def missing(self, segment: Segment) -> Iterator[Segment]:
+        """Yield what is not in the set of a segment."""
+        position = segment.start
+        for low, high in self._intervals.get(segment.cell, ()):
+            if high <= position:
+                continue
+            if low >= segment.stop:
+                break
+            if low > position:
+                yield Segment(segment.cell, position, low)
+            position = high
+        if position < segment.stop:
+            yield Segment(segment.cell, position, segment.stop)
+
+    def within(self, cell: str, replicates: int) -> Iterator[Segment]:
+        """Yield what is in the set of a cell's first replicates."""
+        for low, high in self._intervals.get(cell, ()):
+            if low < replicates:
+                yield Segment(cell, low, min(high, replicates))
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run directory for reading.
+
+    Raises
+    ------
+    ValueError
+        If it is not one.
+    """
+    path = Path(path)
+    try:
+        description = json.loads((path / SPECIFICATION).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise ValueError(f"{path} is not a run directory: it has no {SPECIFICATION}") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path / SPECIFICATION} cannot be read: {error}") from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise ValueError(f"{path / SPECIFICATION} is not the specification of a sweep (format 1)")
+    return Run(path, description)
+
+
+def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
+    """Make a run directory for a sweep, or open the one that has been made for it.
+
+    Parameters
+    ----------
+    path : path
+        A new, an empty, or a run directory.
+    sweep : Sweep
+        What is to be computed.
+    extend : bool, default False
+        Allow the sweep to have more cells or replicates than the directory's.
+
+    Raises
+    ------
+    ValueError
+        If the directory holds something else; the message names the differences.
+    OSError
+        If it cannot be written.
+    """
+    path = Path(path)
+    described = {**sweep.describe(), "target": sweep.target}
+    if (path / SPECIFICATION).exists():
+        return _reopen(path, sweep.describe(), described, extend)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file, not a directory")
+    if path.is_dir() and any(
+        entry.name != _PARTS and not entry.name.startswith(_TEMPORARY) for entry in path.iterdir()
+    ):
+        raise ValueError(f"{path} is not empty and is not a run directory")
+    (path / _PARTS).mkdir(parents=True, exist_ok=True)
+    with _written(path / SPECIFICATION, described) as temporary:
+        try:
+            os.link(temporary, path / SPECIFICATION)  # fails if another process was first
+        except FileExistsError:
+            return _reopen(path, sweep.describe(), described, extend)
+        finally:
+            temporary.unlink()
+    _flush_folder(path)
+    return Run(path, described)
+
+
+def check_directory(path: str | Path, sweep: Sweep, *, extend: bool = False) -> None:
+    """Raise what `create_run` would raise, writing nothing."""
+    path = Path(path)
+    if (path / SPECIFICATION).exists():
+        _compare(open_run(path), sweep.describe(), extend)
+    elif path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file, not a directory")
+    elif path.is_dir() and any(entry.name != _PARTS for entry in path.iterdir()):
+        raise ValueError(f"{path} is not empty and is not a run directory")
+
+
+def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
+    """Put run directories of the same sweep together, such as those of shards.
+
+    Parameters
+    ----------
+    path : path
+        A run directory of that sweep, or a new one.
+    sources : iterable of paths
+        Run directories; they stay as they are.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ValueError
+        If a source is no run directory or computes something else.
+    """
+    path = Path(path)
+    runs = [open_run(source) for source in sources]
+    if not runs:
+        raise ValueError("sources must hold at least one run directory")
+    first = runs[0]
+    into = [open_run(path)] if (path / SPECIFICATION).exists() else []
+    for run in (*into, *runs[1:]):
+        different = differences(_identity(first.description), _identity(run.description))
+        if different:
+            raise ValueError(f"{run.path} is not of the sweep of {first.path}: {different[0]}")
+    if not into:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise ValueError(f"{path} is not empty and is not a run directory")
+        (path / _PARTS).mkdir(parents=True, exist_ok=True)
+        with _written(path / SPECIFICATION, first.description) as temporary:
+            os.replace(temporary, path / SPECIFICATION)
+    merged = open_run(path)
+    for run in runs:
+        for part in run.parts():
+            merged.adopt(part)
+    return merged
+
+
+@contextlib.contextmanager
+def presence(path: Path) -> Iterator[bool]:
+    """Yield whether this process is alone in a run directory, as far as the file system knows."""
+    with open(path / ".lock", "a") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        except (ImportError, OSError):
+            yield True  # no locks here
+        else:
+            yield True
+
+
+def _reopen(path, identity, described, extend):
+    run = open_run(path)
+    if _compare(run, identity, extend):
+        with _written(path / SPECIFICATION, described) as temporary:
+            os.replace(temporary, path / SPECIFICATION)
+        _flush_folder(path)
+        return Run(path, described)
+    return run
+
+
+def _compare(run, identity, extend) -> bool:
+    """Tell whether a sweep differs from a run's as an extension; raise if in any other way."""
+    stored = _identity(run.description)
+    lines = differences(stored, identity)
+    if not lines:
+        return False
+    difference = "; ".join(lines)
+    if not extends(stored, identity):
+        raise ValueError(f"{run.path} holds another sweep ({difference})")
+    if not extend:
+        raise ValueError(f"{run.path} holds a smaller sweep ({difference}); extend it explicitly")
+    return True
+
+
+def _identity(description):
+    return {name: value for name, value in description.items() if name != "target"}
+
+
+def _read_part(path):
+    try:
+        metadata = pq.read_metadata(path)
+        coverage = json.loads(metadata.metadata[_COVERAGE])
+        segments = tuple(Segment(*segment) for segment in coverage["segments"])
+        rows, failed = metadata.num_rows, coverage["failed"]
+        return Part(path, segments, coverage["generation"], rows, failed)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):  # what a damaged file gives
+        return None
+
+
+def _read_table(path, columns):
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            if columns is not None:
+                stored = file.schema_arrow.names
+                columns = [name for name in dict.fromkeys(columns) if name in stored]
+            table = file.read(columns=columns).replace_schema_metadata(None)
+    except OSError as error:
+        raise ValueError(
+            f"{path} is damaged; delete it, and the sweep will compute it again ({error})"
+        ) from None
+    for name in _REPEATED:
+        if name in table.column_names:
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, table[name].dictionary_encode())
+    return table
+
+
+def _inside(table, segments):
+    """Return which rows of a table belong to the segments."""
+    cell, replicate = np.asarray(table["cell"]), np.asarray(table["replicate"])
+    inside = np.zeros(table.num_rows, dtype=bool)
+    for segment in segments:
+        here = (replicate >= segment.start) & (replicate < segment.stop)
+        inside |= here & (cell == segment.cell)
+    return pa.array(inside)
+
+
+@contextlib.contextmanager
+def _written(path, content):
+    """Yield a temporary file beside path that holds the content as JSON, on the disk."""
+    temporary = path.with_name(_prefix() + path.name)
+    with _removed_on_failure(temporary):
+        with open(temporary, "wb") as file:
+            text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+            file.write(text.encode() + b"\n")
+            _flush(file)
+        yield temporary
+
+
+@contextlib.contextmanager
+def _removed_on_failure(path):
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _flush(file):
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _flush_folder(folder):
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _prefix():
+    return f"{_TEMPORARY}{_host()}-{os.getpid()}-"
+
+
+def _host():
+    return socket.gethostname().replace("-", "_").replace(os.sep, "_")
+
+
+def _alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,102 @@
+"""Tidy summaries of stored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from linrep import _validation as check
+from linrep.stats import mean_interval, proportion_interval
+
+STATISTICS = ("mean", "geometric", "median", "success")
+
+
+def summarize(
+    rows: pd.DataFrame,
+    value: str,
+    by: Iterable[str],
+    *,
+    statistic: str = "mean",
+    quantiles: tuple[float, float] = (0.1, 0.9),
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Summarize one column over replicates, for each combination of some parameters.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As :meth:`Run.read` returns them. Failed replicates are counted, not summarized.
+    value : str
+        A column, or a pandas expression of columns, such as ``"distance < 1e-3"``.
+    by : iterable of str
+        Columns to group by.
+    statistic : {"mean", "geometric", "median", "success"}
+        Arithmetic or geometric mean with Student interval; median with the given quantiles; or the
+        share of replicates for which the expression holds, with its exact (Clopper-Pearson)
+        interval.
+    quantiles : pair of float
+        Lower and upper, for the median.
+    confidence : float, default 0.95
+        Level of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `by`, ``replicates``, ``failed``, ``estimate``, ``low`` and ``high``.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown or an expression cannot be evaluated.
+    """
+    check.choice("statistic", statistic, STATISTICS)
+    by = [by] if isinstance(by, str) else list(by)
+    for name in by:
+        if name not in rows:
+            raise ValueError(f"no column {name!r}; there are {', '.join(rows)}")
+    failed = rows["status"] == "failed" if "status" in rows else pd.Series(False, rows.index)
+    values = evaluate(rows, value).astype(float)
+    if statistic == "success" and not values.dropna().isin((0.0, 1.0)).all():
+        raise ValueError(f"{value!r} must be true or false, as in 'distance < 1e-3'")
+    table = rows[by].assign(_value=values.where(~failed), _failed=failed)
+    groups = table.groupby(by, sort=True, dropna=False) if by else [((), table)]
+    lines = []
+    for key, group in groups:
+        kept = group["_value"][~group["_failed"]].to_numpy()
+        estimate, low, high = _estimate(kept, statistic, quantiles, confidence)
+        key = key if isinstance(key, tuple) else (key,)
+        lines.append((*key, len(kept), int(group["_failed"].sum()), estimate, low, high))
+    return pd.DataFrame(lines, columns=[*by, "replicates", "failed", "estimate", "low", "high"])
+
+
+def evaluate(rows: pd.DataFrame, expression: str) -> pd.Series:
+    """Return a column, or the value of a pandas expression of columns.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be evaluated.
+    """
+    if expression in rows:
+        return rows[expression]
+    try:
+        return pd.Series(rows.eval(expression, engine="python"), index=rows.index)
+    except Exception as error:  # whatever pandas' parser makes of the text
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"cannot evaluate {expression!r}: {first}") from None
+
+
+def _estimate(values, statistic, quantiles, confidence):
+    if len(values) == 0:
+        return np.nan, np.nan, np.nan
+    if statistic == "success":
+        successes = int(np.nansum(values))
+        return tuple(map(float, proportion_interval(successes, len(values), confidence=confidence)))
+    if statistic == "median":
+        return tuple(np.quantile(values, (0.5, *quantiles)))
+    parts = mean_interval(
+        values[:, None], geometric=statistic == "geometric", confidence=confidence
+    )
+    return tuple(float(part[0]) for part in parts)
