@@ -2,7 +2,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 
 # Extras whose declared lowest versions `make floors` tests, next to the core dependencies.
-FLOOR_EXTRAS := experiments test
+FLOOR_EXTRAS := experiments cluster test
 
 empty :=
 space := $(empty) $(empty)
