@@ -44,10 +44,10 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     return value
 
 
-def array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+def array(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArray[np.float64]:
     """Return value as a C-contiguous float64 array of finite numbers.
 
-    shape is a tuple of sizes, None standing for any positive one.
+    shape is a tuple of sizes, None standing for any positive one; or None for any shape.
     """
     if not isinstance(value, np.ndarray) or value.dtype != np.float64:
         try:
@@ -57,8 +57,9 @@ def array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.fl
             raise TypeError(f"{name} must be an array of real numbers") from None
         if is_complex:
             raise TypeError(f"{name} must be real, got complex numbers")
-    if value.ndim != len(shape) or any(
-        want is not None and have != want for have, want in zip(value.shape, shape, strict=True)
+    if shape is not None and (
+        value.ndim != len(shape)
+        or any(want not in (None, have) for have, want in zip(value.shape, shape, strict=True))
     ):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
         raise ValueError(f"{name} must have shape ({wanted}), got {value.shape}")
@@ -66,4 +67,4 @@ def array(name: str, value: Any, shape: tuple[int | None, ...]) -> NDArray[np.fl
         raise ValueError(f"{name} must not be empty, got shape {value.shape}")
     if not np.isfinite(value).all():
         raise ValueError(f"{name} must be finite, it holds NaN or infinity")
-    return np.ascontiguousarray(value)
+    return np.asarray(value, order="C")

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from cycler import cycler
+from matplotlib import patheffects
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from scipy.stats import sem
-from scipy.stats import t as student_t
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from numpy.typing import ArrayLike
+
+from linrep import _validation as check
+from linrep.stats import ScalingExponents, mean_interval
 
 COLUMN_WIDTH = 3.4  # inches, of a two-column page
 PAGE_WIDTH = 7.0
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")
+_FEW_CELLS = 64  # of which each is labelled with its value
+_FEW_TICKS = 10  # on an axis, at all values of a grid
+_OPEN = 2.0  # factor by which a bar without an end goes past what it belongs to
 
 
 def style():
@@ -49,48 +56,21 @@ def style():
     )
 
 
-def mean_interval(values: np.ndarray, *, geometric: bool = False, confidence: float = 0.95):
-    """Return mean and Student interval over trials, column by column.
-
-    Parameters
-    ----------
-    values : ndarray, shape (trials, points)
-        One row per trial.
-    geometric : bool
-        Work with logarithms and transform back: the geometric mean, for positive values that
-        spread over orders of magnitude.
-    confidence : float, default 0.95
-        Level of the interval.
-
-    Returns
-    -------
-    mean, low, high : ndarray, shape (points,)
-        The interval is NaN for a single trial.
-    """
-    if geometric:
-        return tuple(np.exp(part) for part in mean_interval(np.log(values), confidence=confidence))
-    trials = len(values)
-    mean = values.mean(axis=0)
-    if trials < 2:
-        return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    half = student_t.ppf(0.5 + confidence / 2, trials - 1) * sem(values, axis=0)
-    return mean, mean - half, mean + half
-
-
 def curves(
     ax: Axes,
     rows: pd.DataFrame,
     *,
     x: str,
     y: str,
-    by: str,
-    order: Sequence[str],
+    by: str | None = None,
+    order: Sequence[str] | None = None,
     trial: str = "trial",
     geometric: bool = False,
+    quantiles: tuple[float, float] | None = None,
     markers: bool = False,
     first_color: int = 0,
 ) -> None:
-    """Draw, for each group, the mean over trials against x with its 95 % interval as a band.
+    """Draw, for each group, the middle over trials against x with a band around it.
 
     Parameters
     ----------
@@ -99,35 +79,220 @@ def curves(
     rows : DataFrame
         Long format: columns `x`, `y`, `by` and `trial`. A trial that misses some x of its group,
         as a diverged run does, is left out.
-    x, y, by : str
+    x, y : str
         Columns.
-    order : sequence of str
-        Groups in the order of the legend; a group keeps its colour when others are missing.
+    by : str, optional
+        Column of the groups; without it all rows are one group, which has no label.
+    order : sequence, optional
+        Groups in the order of the legend; a group keeps its colour when others are missing. By
+        default in the order of the rows.
     trial : str
         Column that numbers the trials.
     geometric : bool
         Geometric instead of arithmetic mean, with its interval.
+    quantiles : pair of float, optional
+        Instead of the mean with its 95 % interval: the median with these quantiles, (0.1, 0.9) for
+        the middle 80 % of the trials.
     markers : bool
         Mark the points, for coarse x.
     first_color : int
         Place in the palette of the first group, to set panels apart.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a trial has several values at one x, or quantiles are out of order.
     """
-    for place, name in enumerate(order):
-        group = rows[rows[by] == name]
-        if group.empty:
-            continue
+    _require_columns(rows, x, y, trial, *([] if by is None else [by]))
+    if quantiles is not None:
+        low_share, high_share = check.array("quantiles", quantiles, (2,))
+        if not 0.0 <= low_share < high_share <= 1.0:
+            raise ValueError(f"quantiles must increase within [0, 1], got {tuple(quantiles)}")
+        if geometric:
+            raise ValueError("geometric has no meaning beside quantiles, give one of them")
+    if by is None:
+        names: Sequence = [None]
+    else:
+        names = list(rows[by].unique()) if order is None else order
+    for place, name in enumerate(names):
+        group = rows if by is None else rows[rows[by] == name]
+        if group.duplicated([trial, x]).any():
+            several = "" if by is None else f" of {by} {name}"
+            raise ValueError(f"rows must hold one {y} for each {trial} and {x}{several}")
         table = group.pivot(index=trial, columns=x, values=y).dropna()
-        mean, low, high = mean_interval(table.to_numpy(), geometric=geometric)
+        if table.empty:
+            continue
+        if quantiles is None:
+            middle, low, high = mean_interval(table.to_numpy(), geometric=geometric)
+        else:
+            middle, low, high = np.quantile(table.to_numpy(), [0.5, low_share, high_share], axis=0)
         color = f"C{first_color + place}"
         ax.plot(
             table.columns,
-            mean,
+            middle,
             color=color,
             label=name,
             linestyle=_DASHES[place % len(_DASHES)],
             marker=_MARKERS[place % len(_MARKERS)] if markers else None,
         )
         ax.fill_between(table.columns, low, high, color=color, alpha=0.18, linewidth=0)
+
+
+def heat_map(
+    ax: Axes,
+    rows: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    value: str,
+    boundary: Callable[[np.ndarray], ArrayLike] | ArrayLike | None = None,
+    label: str | None = None,
+    boundary_label: str = "predicted",
+) -> QuadMesh:
+    """Draw the mean of a column on the grid of two others, and a predicted boundary.
+
+    An axis is logarithmic if the values on it are closer to a geometric than to an arithmetic
+    sequence. Cells without rows, or with a value that is NaN, are hatched.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    rows : DataFrame
+        Long format, any number of rows for a cell.
+    x, y, value : str
+        Columns, all of numbers. Colours go from 0 to 1 if all values are 0 or 1, as successes
+        are, and else from the smallest mean to the largest.
+    boundary : callable or array_like, shape (P, 2), optional
+        y as a function of an array of x, or pairs (x, y): drawn as a line, cut off at the edge.
+    label : str, optional
+        Of the colour bar; by default `value`.
+    boundary_label : str
+        Of the boundary, in the legend that the caller draws.
+
+    Returns
+    -------
+    QuadMesh
+        The cells; their array is masked where there is no value.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, there are no rows, or pairs have another shape.
+    """
+    _require_columns(rows, x, y, value)
+    if rows.empty:
+        raise ValueError("rows must not be empty")
+    # A NaN among the trials of a cell says that something failed there: it is not passed over.
+    cells = rows.groupby([y, x])[value].agg(lambda column: column.to_numpy(float).mean()).unstack()
+    xs, ys, means = (np.asarray(part, float) for part in (cells.columns, cells.index, cells))
+    log_x, log_y = _is_geometric(xs), _is_geometric(ys)
+    x_edges, y_edges = _edges(xs, log_x), _edges(ys, log_y)
+    outcomes = rows[value].dropna().isin([0, 1]).all()
+    ax.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
+    ax.grid(False)
+    mesh = ax.pcolormesh(
+        x_edges,
+        y_edges,
+        np.ma.masked_invalid(means),
+        cmap="viridis",
+        vmin=0.0 if outcomes else None,
+        vmax=1.0 if outcomes else None,
+        rasterized=means.size > 10_000,
+    )
+    if not np.isfinite(means).all():
+        ax.patch.set(hatch="//////", facecolor="white", edgecolor="0.75")
+    ax.figure.colorbar(mesh, ax=ax, label=value if label is None else label)
+    if means.size <= _FEW_CELLS:
+        for i, j in np.argwhere(np.isfinite(means)):
+            red, green, blue, _ = mesh.to_rgba(means[i, j])
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            ax.text(
+                xs[j],
+                ys[i],
+                f"{means[i, j]:.2g}",
+                color="white" if dark else "black",
+                fontsize="x-small",
+                ha="center",
+                va="center",
+                zorder=4,  # above the boundary
+            )
+    if boundary is not None:
+        if callable(boundary):
+            spaced = np.geomspace if log_x else np.linspace
+            along = spaced(x_edges[0], x_edges[-1], 200)
+            line = along, np.broadcast_to(np.asarray(boundary(along), float), along.shape)
+        else:
+            line = tuple(check.array("boundary", boundary, (None, 2)).T)
+        # White with a black rim is seen on every colour of the map and on the page.
+        rim = [patheffects.Stroke(linewidth=2.8, foreground="black"), patheffects.Normal()]
+        ax.plot(*line, color="white", label=boundary_label, linewidth=1.5, path_effects=rim)
+    ax.set(xlim=x_edges[[0, -1]], ylim=y_edges[[0, -1]])
+    _grid_ticks(ax.xaxis, xs, log_x)
+    _grid_ticks(ax.yaxis, ys, log_y)
+    return mesh
+
+
+def scaling(
+    ax: Axes,
+    x: ArrayLike,
+    y: ArrayLike,
+    fit: ScalingExponents | None = None,
+    low: ArrayLike | None = None,
+    high: ArrayLike | None = None,
+    *,
+    label: str | None = None,
+    place: int = 0,
+) -> None:
+    """Draw points on logarithmic axes with their intervals, and the power law fitted to them.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    x, y : array_like, shape (N,)
+        Points. One whose y is NaN is not drawn, but its interval is.
+    fit : ScalingExponents, optional
+        With one exponent: a line over the range of x, labelled with the exponent and its interval.
+    low, high : array_like, shape (N,), optional
+        Ends of the intervals of y. A bar whose end is 0 or infinite ends in an arrow.
+    label : str, optional
+        Of the points.
+    place : int
+        Place of colour and marker in their cycles, to set several series apart.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, x is not positive, only one end is given, or the fit has several
+        exponents.
+    """
+    places = check.array("x", x, (None,))
+    if not (places > 0.0).all():
+        raise ValueError(f"x must be positive, its smallest value is {places.min():g}")
+    points = _series("y", y, places)
+    color, marker = f"C{place}", _MARKERS[place % len(_MARKERS)]
+    ax.set(xscale="log", yscale="log")
+    if low is not None and high is not None:
+        lows, highs = _series("low", low, places), _series("high", high, places)
+        _bars(ax, places, points, lows, highs, color)
+    elif low is not None or high is not None:
+        raise ValueError("low and high must be given together")
+    ax.plot(places, points, marker, color=color, label=label)
+    if fit is not None:
+        if len(fit.exponents) != 1:
+            names = ", ".join(fit.exponents)
+            raise ValueError(f"fit must have one exponent to be drawn against x, got {names}")
+        ((name, power),) = fit.exponents.items()
+        ends = np.array([places.min(), places.max()])
+        interval = f"[{fit.low[name]:#.3g}, {fit.high[name]:#.3g}]"
+        ax.plot(
+            ends,
+            fit.constant * ends**power,
+            color=color,
+            label=f"∝ {name}$^{{{power:#.3g}}}$ {interval}",
+            linestyle=_DASHES[1 + place % (len(_DASHES) - 1)],
+        )
 
 
 def plain_log_ticks(axis) -> None:
@@ -150,3 +315,61 @@ def caption(figure: Figure, text: str) -> None:
     figure.text(
         0.01, 0.05 / (height + room), "\n".join(lines), fontsize=7, va="bottom", linespacing=1.25
     )
+
+
+def _require_columns(rows, *names):
+    missing = [name for name in names if name not in rows.columns]
+    if missing:
+        there = ", ".join(map(str, rows.columns))
+        raise ValueError(f"rows must have a column {missing[0]!r}, got {there}")
+
+
+def _bars(ax, x, y, low, high, color):
+    """Draw intervals of y on a logarithmic axis, with an arrow where an end is 0 or infinite."""
+    no_low, no_high = low <= 0.0, np.isposinf(high)
+    # An arrow starts from what there is: the point, or the other end.
+    bottom = np.where(no_low, np.fmin(y, high) / _OPEN, low)
+    top = np.where(no_high, np.fmax(y, low) * _OPEN, high)
+    there = (bottom > 0.0) & np.isfinite(bottom) & np.isfinite(top)
+    ax.vlines(x[there], bottom[there], top[there], color=color, linewidth=0.9)
+    for ends, is_open, arrow in (
+        (bottom, no_low, mpl.markers.CARETDOWN),
+        (top, no_high, mpl.markers.CARETUP),
+    ):
+        for chosen, marker, size in ((there & ~is_open, "_", 4.0), (there & is_open, arrow, 5.0)):
+            ax.plot(x[chosen], ends[chosen], ls="", marker=marker, markersize=size, color=color)
+
+
+def _series(name, values, x):
+    """Return values as floats of the shape of x; they may be NaN or infinite."""
+    values = np.asarray(values, dtype=float)
+    if values.shape != x.shape:
+        raise ValueError(f"{name} must have shape {x.shape}, as x has, got {values.shape}")
+    return values
+
+
+def _is_geometric(values):
+    """Tell whether increasing values are spaced more evenly on a logarithmic axis."""
+    if len(values) < 3 or values[0] <= 0.0:
+        return False
+    steps, log_steps = np.diff(values), np.diff(np.log(values))
+    return log_steps.std() / log_steps.mean() < steps.std() / steps.mean()
+
+
+def _edges(values, log):
+    """Return the edges of cells around increasing values: midway between them, on their scale."""
+    if log:
+        return np.exp(_edges(np.log(values), False))
+    if len(values) == 1:
+        return values[0] + np.array([-0.5, 0.5])
+    middle = (values[1:] + values[:-1]) / 2.0
+    return np.concatenate(([2.0 * values[0] - middle[0]], middle, [2.0 * values[-1] - middle[-1]]))
+
+
+def _grid_ticks(axis, values, log):
+    """Put ticks at the values of a grid, if they are few."""
+    if len(values) <= _FEW_TICKS:
+        axis.set_ticks(values, labels=[f"{v:.10g}" if v % 1 == 0 else f"{v:.3g}" for v in values])
+        axis.set_minor_locator(NullLocator())
+    elif log and values[-1] < 1000 * values[0]:
+        plain_log_ticks(axis)

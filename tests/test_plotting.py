@@ -1,13 +1,15 @@
 """Pictures are functions of rows."""
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from scipy.stats import gmean, ttest_1samp
 
 from linrep import plotting
+from linrep.stats import mean_interval, scaling_exponents
+from tests.tools import complaint
 
 
 def rows(trials=5):
@@ -19,32 +21,6 @@ def rows(trials=5):
         for method in ("A", "B")
     ]
     return pd.DataFrame(table)
-
-
-def test_mean_interval_is_students():
-    values = np.random.default_rng(1).normal(size=(10, 6))
-    mean, low, high = plotting.mean_interval(values, confidence=0.9)
-    expected = ttest_1samp(values, 0.0).confidence_interval(0.9)
-    np.testing.assert_allclose(mean, values.mean(axis=0))
-    np.testing.assert_allclose(low, expected.low)
-    np.testing.assert_allclose(high, expected.high)
-
-
-def test_geometric_mean_interval_is_that_of_the_logarithms():
-    values = np.random.default_rng(1).lognormal(sigma=3.0, size=(10, 6))
-    for part, log_part in zip(
-        plotting.mean_interval(values, geometric=True),
-        plotting.mean_interval(np.log(values)),
-        strict=True,
-    ):
-        np.testing.assert_allclose(part, np.exp(log_part))
-    np.testing.assert_allclose(plotting.mean_interval(values, geometric=True)[0], gmean(values))
-
-
-def test_one_trial_has_no_interval():
-    mean, low, high = plotting.mean_interval(np.array([[1.0, 2.0]]))
-    np.testing.assert_array_equal(mean, [1.0, 2.0])
-    assert np.isnan([low, high]).all()
 
 
 def test_curves_draws_the_mean_of_each_group():
@@ -66,6 +42,263 @@ def test_curves_leaves_out_trials_that_miss_points_and_keeps_colours():
     expected = table[(table["method"] == "B") & (table["trial"] > 0)]
     np.testing.assert_allclose(line.get_ydata(), expected.groupby("round")["value"].mean())
     assert line.get_color() == "C1"
+
+
+def band(ax, place=0):
+    """Return low and high of the band drawn at that place, by increasing x."""
+    corners = pd.DataFrame(ax.collections[place].get_paths()[0].vertices, columns=["x", "y"])
+    ends = corners.groupby("x")["y"]
+    return ends.min(), ends.max()
+
+
+@pytest.mark.parametrize("geometric", [False, True])
+def test_the_band_of_curves_is_the_interval(geometric):
+    table = rows()
+    ax = Figure().subplots()
+    plotting.curves(ax, table, x="round", y="value", by="method", geometric=geometric)
+    for place, name in enumerate(("A", "B")):
+        values = table[table["method"] == name].pivot(index="trial", columns="round")["value"]
+        _, low, high = mean_interval(values, geometric=geometric)
+        np.testing.assert_allclose(band(ax, place)[0], low)
+        np.testing.assert_allclose(band(ax, place)[1], high)
+
+
+def test_curves_draws_the_median_between_quantiles():
+    table = rows(trials=11).rename(columns={"trial": "replicate"})
+    ax = Figure().subplots()
+    plotting.curves(
+        ax, table, x="round", y="value", by="method", trial="replicate", quantiles=(0.1, 0.9)
+    )
+    first = table[table["method"] == "A"].groupby("round")["value"]
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), first.median())
+    np.testing.assert_allclose(band(ax)[0], first.quantile(0.1))
+    np.testing.assert_allclose(band(ax)[1], first.quantile(0.9))
+
+
+def test_curves_without_groups_is_one_curve_without_a_label():
+    table = rows()
+    ax = Figure().subplots()
+    plotting.curves(ax, table[table["method"] == "A"], x="round", y="value")
+    (line,) = ax.get_lines()
+    assert line.get_label().startswith("_")
+    plotting.curves(ax, table[::-1], x="round", y="value", by="method")
+    assert ax.get_legend_handles_labels()[1] == ["B", "A"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"x": "m"}, ("rows", "column 'm'", "trial, round, method, value")),
+        ({"by": None}, ("rows", "one value", "trial and round")),
+        ({"by": "trial"}, ("rows", "one value", "trial and round of trial 0")),
+        ({"quantiles": (0.9, 0.1)}, ("quantiles", "increase", "(0.9, 0.1)")),
+        ({"quantiles": (0.1, 0.5, 0.9)}, ("quantiles", "(2)", "(3,)")),
+        ({"quantiles": (0.1, 0.9), "geometric": True}, ("geometric", "quantiles")),
+    ],
+)
+def test_bad_rows_of_curves_are_named(options, words):
+    with complaint(ValueError, *words):
+        plotting.curves(
+            Figure().subplots(), rows(), **{"x": "round", "y": "value", "by": "method", **options}
+        )
+
+
+# Maps.
+
+
+def grid(xs, ys, value, replicates=3):
+    return pd.DataFrame(
+        [
+            {"m": x, "d": y, "replicate": replicate, "value": value(x, y, replicate)}
+            for x in xs
+            for y in ys
+            for replicate in range(replicates)
+        ]
+    ).sample(frac=1.0, random_state=0)
+
+
+def drawn(table, **options):
+    ax = Figure().subplots()
+    mesh = plotting.heat_map(ax, table, **{"x": "m", "y": "d", "value": "value", **options})
+    ax.figure.canvas.draw()
+    return ax, mesh
+
+
+def edges(mesh):
+    """Return the edges of the columns and of the rows of a mesh."""
+    corners = mesh.get_coordinates()
+    np.testing.assert_array_equal(corners[..., 0], corners[:1, :, 0].repeat(len(corners), axis=0))
+    return corners[0, :, 0], corners[:, 0, 1]
+
+
+def test_cells_hold_the_means_of_their_rows():
+    table = grid((5, 10, 20), (1.0, 2.0, 3.0, 4.0), lambda x, y, r: x * y + r)
+    ax, mesh = drawn(table)
+    expected = np.outer([1.0, 2.0, 3.0, 4.0], [5, 10, 20]) + 1.0
+    np.testing.assert_allclose(mesh.get_array().reshape(4, 3), expected)
+    assert mesh.get_clim() == (6.0, 81.0)
+    assert mesh.colorbar.ax.get_ylabel() == "value"
+    written = {text.get_position(): text.get_text() for text in ax.texts}
+    assert len(written) == 12
+    assert written[(20, 3.0)] == "61"
+
+
+def test_an_axis_is_logarithmic_if_its_grid_is():
+    ax, mesh = drawn(grid((5, 10, 20), (1.0, 2.0, 3.0, 4.0), lambda x, y, r: x * y))
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+    across, up = edges(mesh)
+    root = np.sqrt(2.0)
+    np.testing.assert_allclose(across, [5 / root, 5 * root, 10 * root, 20 * root])
+    np.testing.assert_allclose(up, [0.5, 1.5, 2.5, 3.5, 4.5])
+    np.testing.assert_allclose(ax.get_xlim(), across[[0, -1]])
+    np.testing.assert_allclose(ax.get_ylim(), up[[0, -1]])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "10", "20"]
+    assert len(ax.get_xticks(minor=True)) == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "expected"),
+    [
+        ([10, 20, 50, 100], "log", np.sqrt([50, 200, 1000, 5000, 20000])),
+        ([0, 10, 100, 1000], "linear", [-5, 5, 55, 550, 1450]),
+        ([1, 2, 4, 5], "linear", [0.5, 1.5, 3, 4.5, 5.5]),
+        ([1, 100], "linear", [-48.5, 50.5, 149.5]),
+        ([7], "linear", [6.5, 7.5]),
+    ],
+)
+def test_edges_are_midway_on_the_scale_of_the_grid(values, scale, expected):
+    ax, mesh = drawn(grid(values, (1, 2, 3), lambda x, y, r: y))
+    assert ax.get_xscale() == scale
+    np.testing.assert_allclose(edges(mesh)[0], expected)
+
+
+def test_missing_cells_are_blank():
+    """Without rows, or with a NaN among them; the others are as they were."""
+    table = grid((1, 2, 3), (1, 2, 3), lambda x, y, r: np.nan if (x, y, r) == (3, 1, 0) else x)
+    ax, mesh = drawn(table[(table["m"] != 1) | (table["d"] != 2)])
+    blank = np.ma.getmaskarray(mesh.get_array()).reshape(3, 3)
+    np.testing.assert_array_equal(np.argwhere(blank), [[0, 2], [1, 0]])
+    assert len(ax.texts) == 7
+    assert ax.patch.get_hatch()
+    assert drawn(table.dropna())[0].patch.get_hatch() is None
+
+
+@pytest.mark.parametrize("kind", [int, bool, float])
+def test_shares_of_successes_are_coloured_from_zero_to_one(kind):
+    _, mesh = drawn(grid((1, 2, 3), (1, 2, 3), lambda x, y, r: kind(r < 1)), label="successes")
+    np.testing.assert_allclose(mesh.get_array(), 1.0 / 3.0)
+    assert mesh.get_clim() == (0.0, 1.0)
+    assert mesh.colorbar.ax.get_ylabel() == "successes"
+
+
+def test_numbers_are_read_on_their_cells_and_left_out_of_large_maps():
+    ax, _ = drawn(grid(range(1, 9), (1, 2), lambda x, y, r: x))
+    colours = {float(text.get_text()): text.get_color() for text in ax.texts}
+    assert (colours[1.0], colours[8.0]) == ("white", "black")
+    ax, _ = drawn(grid(range(1, 12), range(1, 12), lambda x, y, r: x))
+    assert not ax.texts
+
+
+def test_a_boundary_is_a_labelled_line_that_leaves_the_limits():
+    table = grid((5, 10, 20), (1, 2, 3), lambda x, y, r: 0)
+    ax, mesh = drawn(table, boundary=lambda m: m**2 / 50.0, boundary_label="$m^2/50$")
+    (line,) = ax.get_lines()
+    across, up = edges(mesh)
+    np.testing.assert_allclose(line.get_xdata()[[0, -1]], across[[0, -1]])
+    np.testing.assert_allclose(line.get_ydata(), line.get_xdata() ** 2 / 50.0)
+    # Evenly spaced as seen.
+    np.testing.assert_allclose(np.diff(np.log(line.get_xdata())), np.log(8.0) / 199)
+    assert ax.get_legend_handles_labels() == ([line], ["$m^2/50$"])
+    np.testing.assert_allclose(ax.get_ylim(), up[[0, -1]])
+
+    pairs = [(5.0, 1.0), (7.0, 30.0)]
+    ax, _ = drawn(table, boundary=pairs)
+    np.testing.assert_array_equal(ax.get_lines()[0].get_xydata(), pairs)
+    np.testing.assert_allclose(ax.get_ylim(), up[[0, -1]])
+    ax, _ = drawn(table, boundary=lambda m: 2.0)
+    assert (ax.get_lines()[0].get_ydata() == 2.0).all()
+
+
+def test_bad_rows_of_maps_are_named():
+    table, ax = grid((1, 2), (1, 2), lambda x, y, r: x), Figure().subplots()
+    with complaint(ValueError, "rows", "column 'n'", "m, d, replicate, value"):
+        plotting.heat_map(ax, table, x="n", y="d", value="value")
+    with complaint(ValueError, "rows", "empty"):
+        plotting.heat_map(ax, table[:0], x="m", y="d", value="value")
+    with complaint(ValueError, "boundary", "(any, 2)", "(3,)"):
+        plotting.heat_map(ax, table, x="m", y="d", value="value", boundary=[1, 2, 3])
+
+
+# Power laws.
+
+D = np.array([10.0, 20.0, 40.0, 80.0])
+
+
+def bars(ax):
+    """Return the ends of the vertical bars."""
+    return np.array([path[:, 1] for path in ax.collections[0].get_segments()])
+
+
+def marked(ax, marker):
+    """Return the y of what is drawn with a marker."""
+    return [y for line in ax.get_lines() if line.get_marker() == marker for y in line.get_ydata()]
+
+
+def test_scaling_draws_points_bars_and_the_law():
+    y = 3.0 * D**1.5 * [1.1, 0.9, 0.9, 1.1]
+    fit = scaling_exponents(y, {"d_in": D})
+    ax = Figure().subplots()
+    plotting.scaling(ax, D, y, fit, y / 2, 3 * y, label="measured", place=1)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    np.testing.assert_allclose(bars(ax), np.column_stack([y / 2, 3 * y]))
+    handles, labels = ax.get_legend_handles_labels()
+    points, line = handles
+    assert labels[0] == "measured"
+    assert labels[1] == f"∝ d_in$^{{1.50}}$ [{fit.low['d_in']:#.3g}, {fit.high['d_in']:#.3g}]"
+    np.testing.assert_allclose(points.get_xydata(), np.column_stack([D, y]))
+    np.testing.assert_allclose(line.get_xdata(), [10.0, 80.0])
+    np.testing.assert_allclose(line.get_ydata(), fit.constant * line.get_xdata() ** 1.5)
+    assert {points.get_color(), line.get_color()} == {"C1"}
+    assert not marked(ax, mpl.markers.CARETUP) + marked(ax, mpl.markers.CARETDOWN)
+    ax.figure.canvas.draw()
+
+
+def test_open_ends_are_arrows():
+    """Of a point, of a limit without a point; an interval that says nothing is not drawn."""
+    y = np.array([1.0, np.nan, np.nan, np.nan])
+    low, high = np.array([0.0, 5.0, 0.0, 0.0]), np.array([2.0, np.inf, 7.0, np.inf])
+    ax = Figure().subplots()
+    plotting.scaling(ax, D, y, None, low, high)
+    (down, first), (second, up), (below, third) = bars(ax)
+    assert (first, second, third) == (2.0, 5.0, 7.0)
+    assert 0.0 < down < 1.0
+    assert up > 5.0
+    assert 0.0 < below < 7.0
+    assert marked(ax, mpl.markers.CARETDOWN) == [down, below]
+    assert marked(ax, mpl.markers.CARETUP) == [up]
+    assert marked(ax, "_") == [5.0, 2.0, 7.0]
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((-D, D), ("x", "positive", "-80")),
+        ((D, D[:3]), ("y", "(4,)", "(3,)")),
+        ((D, D, None, D), ("low and high", "together")),
+        ((D, D, None, D, D[:2]), ("high", "(4,)", "(2,)")),
+        (
+            (D, D, scaling_exponents(D, {"d": D, "k": [1, 3, 2, 1]})),
+            ("fit", "one exponent", "d, k"),
+        ),
+    ],
+)
+def test_bad_points_are_named(arguments, words):
+    with complaint(ValueError, *words):
+        plotting.scaling(Figure().subplots(), *arguments)
+
+
+# Captions.
 
 
 @pytest.mark.parametrize("width", [plotting.COLUMN_WIDTH, plotting.PAGE_WIDTH])
