@@ -15,7 +15,8 @@ import pandas as pd
 import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, cell_product
+from linrep.experiment import Experiment
+from linrep.sweeps import Grid
 
 RANKS = (1, 2, 3, 5, 8, 10)
 SHOWN = (2, 5, 10)
@@ -26,7 +27,7 @@ PAIRS = tuple(combinations(range(10), 2))
 
 def cells(quick):
     samples = (10, 40) if quick else (4, 6, 10, 14, 20, 30, 40)
-    return list(cell_product(m=samples))
+    return Grid.product({"m": samples})
 
 
 def load(rng):
@@ -152,13 +153,13 @@ def draw(rows):
 
 
 def summary(rows):
-    """Mean test error of the training tasks in percent, with its standard error over trials."""
+    """Mean test error of the training tasks in percent, with its standard error over replicates."""
     tasks = rows[(rows["part"] == "tasks") & (rows["k"].isin((0, *SHOWN)))]
     errors = 100 * tasks.groupby(["m", "method", "k"])["error"].agg(["mean", "sem"])
     return errors.reset_index()
 
 
-def caption(rows, trials):
+def caption(rows, replicates):
     return f"""
         Misclassification rate on the test half, mean over the one-vs-one tasks of scikit-learn's
         digits (45 clients, d = 64, features centred and scaled by one number), fitted by least
@@ -166,7 +167,7 @@ def caption(rows, trials):
         projected gradient descent, step size 1/(4L) with L the loss's curvature in B at the start,
         heads refitted at the end. Local only: minimum norm in R^64. One model: FedSGD on one
         (B, w), k = 2, {ROUNDS} rounds of step {GLOBAL_STEP:g}. (c): {HELD_OUT} random tasks kept
-        out of training fit a head only. Mean over {trials} random halves and samples with 95 %
+        out of training fit a head only. Mean over {replicates} random halves and samples with 95 %
         Student interval.
     """
 

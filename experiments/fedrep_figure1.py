@@ -1,7 +1,7 @@
 """FedRep, Figure 1: test error against samples per client, for FedRep, local-only and one global
 model.
 
-Open in the paper, and what is taken here: m (2 to 30), r = 1, 500 rounds, 20 trials; FedRep's
+Open in the paper, and what is taken here: m (2 to 30), r = 1, 500 rounds, 20 replicates; FedRep's
 step size from the theorem and FedSGD's 0.1 for representation and head alike. Heads and noise are
 those of Appendix A.1, and so is FedRep's start (projected gradient descent); FedSGD, for which
 the paper names no start, begins at random.
@@ -14,7 +14,8 @@ from scipy.stats import gmean
 import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, cell_product
+from linrep.experiment import Experiment
+from linrep.sweeps import Grid
 
 N, D, K, ROUNDS = 100, 20, 2, 500
 NOISE = np.sqrt(1e-3)
@@ -23,7 +24,7 @@ METHODS = ("FedRep", "local only", "FedSGD, one model")
 
 def cells(quick):
     samples = (5, 10, 20) if quick else (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 22, 25, 30)
-    return list(cell_product(m=samples))
+    return Grid.product({"m": samples})
 
 
 def replicate(cell, rng):
@@ -75,20 +76,21 @@ def draw(rows):
 
 
 def summary(rows):
-    """Test error, geometric and arithmetic mean over trials."""
+    """Test error, geometric and arithmetic mean over replicates."""
     table = rows.pivot_table(index="m", columns="method", values="error", aggfunc=[gmean, "mean"])
     table.columns = [f"{kind}, {method}" for kind, method in table.columns]
     return table.reset_index()
 
 
-def caption(rows, trials):
+def caption(rows, replicates):
     return f"""
         Half the mean squared error on noise-free test data (exact, population), n = {N}, d = {D}
         (grey line), k = {K}, r = 1, heads √k·QR, noise variance 10⁻³, fixed samples, {ROUNDS}
         rounds; FedRep from 10 rounds of projected gradient descent, at the theorem's step size,
         heads refitted at the end; FedSGD on one (B, w) from a random start, at step size 0.1;
-        local only by minimum-norm least squares. Geometric mean over {trials} trials with 95 %
-        Student interval of the logarithms. Dotted: the best any single model can do.
+        local only by minimum-norm least squares. Geometric mean over {replicates}
+        replicates with 95 % Student interval of the logarithms. Dotted: the best any single model
+        can do.
     """
 
 

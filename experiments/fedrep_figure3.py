@@ -3,7 +3,7 @@
 Open in the paper, and what is taken here: the four n (10, 20, 100, 1000, three of them from the
 published notebook, which has no step sizes for n = 20: those of n = 10 are used); the step sizes
 (in the setting of the text the theorem's 1/(4 sigma_max^2), and 1/lambda_max for head steps); the
-number of rounds (500) and trials (20). For n = 100 and 1000 the step size is shorter than the
+number of rounds (500) and replicates (20). For n = 100 and 1000 the step size is shorter than the
 theorem's limit, because sigma_max over subsets is bounded, not enumerated. In the published
 variant the head steps use the representation's step size, which the notebook tunes once per
 method and n.
@@ -16,7 +16,8 @@ from scipy.stats import gmean
 import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, cell_product
+from linrep.experiment import Experiment
+from linrep.sweeps import Grid
 
 D, K, M, PARTICIPATION = 10, 2, 5, 0.1
 ROUNDS, EVERY = 500, 2
@@ -35,7 +36,7 @@ PUBLISHED_STEPS = {  # by n: FedRep, 10GD-GD, GD-GD
 
 def cells(quick):
     clients = (10, 100) if quick else (10, 20, 100, 1000)
-    return list(cell_product(variant=list(VARIANTS), n=clients))
+    return Grid.product({"variant": list(VARIANTS), "n": clients})
 
 
 def options(variant, n, local_steps, place):
@@ -104,7 +105,7 @@ def summary(rows):
     Distances are stored every other round, so that rounds are rounded up to even numbers.
     """
     goal = rows["variant"].map({"text": 0.06, "published": 0.03})
-    keys = ["variant", "n", "trial"]
+    keys = ["variant", "n", "replicate"]
     reached = rows[rows["distance"] <= goal].groupby([*keys, "method"])["round"].min()
     first = reached.unstack("method").reindex(
         pd.MultiIndex.from_frame(rows[keys].drop_duplicates()), columns=list(METHODS)
@@ -127,11 +128,11 @@ def summary(rows):
     return table.reset_index()
 
 
-def caption(rows, trials):
+def caption(rows, replicates):
     diverged = rows[rows["stop_reason"] == "diverged"]
-    lost = diverged.groupby(["variant", "n", "method"])["trial"].nunique()
+    lost = diverged.groupby(["variant", "n", "method"])["replicate"].nunique()
     note = "".join(
-        f" Left out as diverged: {count} of {trials} runs of {method} ({variant}, n = {n})."
+        f" Left out as diverged: {count} of {replicates} runs of {method} ({variant}, n = {n})."
         for (variant, n, method), count in lost.items()
     )
     steps = "; ".join(
@@ -141,12 +142,12 @@ def caption(rows, trials):
     return f"""
         Principal-angle distance between B and B*, d = {D}, k = {K}, m = {M}, r = {PARTICIPATION},
         the same samples every round, start by 10 rounds of projected gradient descent; geometric
-        mean over {trials} trials with 95 % Student interval of the logarithms. Top, the setting of
-        the text: heads √k·QR, noise variance 10⁻³, QR after each step, step size 1/(4σ²), σ the
-        bound on σ_max that linrep computes, for all methods, head steps 1/λ_max. Bottom, the
-        published notebook: squared distance, heads QR (smaller by √k), noise standard deviation
-        10⁻³, client gradients summed, no QR after a step, step sizes (FedRep, 10GD-GD, GD-GD)
-        {steps} (n = 20 as n = 10), for head steps too.{note}
+        mean over {replicates} replicates with 95 % Student interval of the logarithms. Top, the
+        setting of the text: heads √k·QR, noise variance 10⁻³, QR after each step, step size
+        1/(4σ²), σ the bound on σ_max that linrep computes, for all methods, head steps 1/λ_max.
+        Bottom, the published notebook: squared distance, heads QR (smaller by √k), noise standard
+        deviation 10⁻³, client gradients summed, no QR after a step, step sizes (FedRep,
+        10GD-GD, GD-GD) {steps} (n = 20 as n = 10), for head steps too.{note}
     """
 
 

@@ -1,9 +1,10 @@
 """FedRep, Figure 4: test error of new clients against their number of samples.
 
 Open in the paper, and what is taken here: training as in Figure 1 with m = 10, r = 1 and 500
-rounds; m_new from 1 to 40; 50 new clients per trial; 20 trials. New heads are drawn uniformly on
-the sphere whose radius is the root mean square of the training heads. The paper names no start
-for FedSGD: it is shown from a random one and from FedRep's, because the answer depends on it.
+rounds; m_new from 1 to 40; 50 new clients per replicate; 20 replicates. New heads are drawn
+uniformly on the sphere whose radius is the root mean square of the training heads. The paper names
+no start for FedSGD: it is shown from a random one and from FedRep's, because the answer depends on
+it.
 """
 
 import numpy as np
@@ -14,6 +15,7 @@ import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.sweeps import Grid
 
 N, D, K, M, ROUNDS, NEW = 100, 20, 2, 10, 500, 50
 NOISE = np.sqrt(1e-3)
@@ -22,7 +24,7 @@ METHODS = ("FedRep", "local only", "FedSGD, random start", "FedSGD, FedRep's sta
 
 
 def cells(quick):
-    return [{"m": M}]
+    return Grid.product({"m": M})
 
 
 def replicate(cell, rng):
@@ -75,20 +77,20 @@ def draw(rows):
 
 
 def summary(rows):
-    """Test error by the number of samples of the new client, geometric mean over trials."""
+    """Test error by the number of samples of the new client, geometric mean over replicates."""
     table = rows.pivot_table(index="samples", columns="method", values="error", aggfunc=gmean)
     return table[list(METHODS)].rename_axis(columns=None).reset_index()
 
 
-def caption(rows, trials):
+def caption(rows, replicates):
     return f"""
         Mean squared error of new clients on noise-free test data (exact, population), d = {D},
         k = {K}. Representations trained on n = {N} other clients with m = {M} samples each, r = 1,
         heads √k·QR, noise variance 10⁻³, {ROUNDS} rounds; FedRep from 10 rounds of projected
         gradient descent, FedSGD on one (B, w) at step size 0.1; the new client fits its head, or
         without a representation its whole model, by minimum-norm least squares. Geometric
-        mean over {trials} trials, of the mean over {NEW} new clients each, with 95 % Student
-        interval of the logarithms.
+        mean over {replicates} replicates, of the mean over {NEW} new clients each, with 95 %
+        Student interval of the logarithms.
     """
 
 

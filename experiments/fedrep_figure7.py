@@ -11,7 +11,8 @@ import pandas as pd
 import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, cell_product
+from linrep.experiment import Experiment
+from linrep.sweeps import Grid
 
 D, K, ROUNDS, SHOWN = 10, 2, 300, 100
 NOISE = np.sqrt(1e-3)
@@ -20,7 +21,7 @@ METHODS = {"FedRep": None, "GD-GD": 1}
 
 def cells(quick):
     clients = (10, 100) if quick else (10, 30, 100, 300)
-    return list(cell_product(m=(5, 10), n=clients))
+    return Grid.product({"m": (5, 10), "n": clients})
 
 
 def replicate(cell, rng):
@@ -70,7 +71,7 @@ def draw(rows):
 
 def summary(rows):
     """Rounds until the loss is within 10 % and 100 % of the lower final loss, paired."""
-    keys = ["m", "n", "trial"]
+    keys = ["m", "n", "replicate"]
     final = rows[rows["round"] == ROUNDS].groupby(keys)["loss"].min().rename("final")
     rows = rows.join(final, on=keys)
     tables = []
@@ -83,18 +84,18 @@ def summary(rows):
         table = first.groupby(["m", "n"]).median().add_prefix("median, ")
         faster = first["lead"] > 0
         table["FedRep first"] = faster.groupby(["m", "n"]).sum()
-        table["trials"] = faster.groupby(["m", "n"]).size()
+        table["replicates"] = faster.groupby(["m", "n"]).size()
         tables.append(table.reset_index().assign(within=f"{share:.0%}"))
     return pd.concat(tables, ignore_index=True)
 
 
-def caption(rows, trials):
+def caption(rows, replicates):
     return f"""
         Function values (1/n) Σ_i (1/2m)‖y_i − X_i B w_i‖² after the heads' update of each round,
         d = {D}, k = {K}, r = 1, heads √k·QR, noise variance 10⁻³, the same samples every round,
         start by 10 rounds of projected gradient descent, step size 1/(4σ²_max), head steps of
-        GD-GD 1/λ_max; the first {SHOWN} of {ROUNDS} rounds. Geometric mean over {trials}
-        trials with 95 % Student interval of the logarithms.
+        GD-GD 1/λ_max; the first {SHOWN} of {ROUNDS} rounds. Geometric mean over {replicates}
+        replicates with 95 % Student interval of the logarithms.
     """
 
 

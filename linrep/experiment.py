@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import platform
 import runpy
+import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 import linrep
+from linrep.sweeps import Grid, Sweep, run
 
 Cell = Mapping[str, Any]
+#: Folder, beside the figures, of the runs that are not finished.
+RUNS = ".runs"
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
 
 
@@ -38,45 +41,40 @@ class Experiment:
     title : str
         One line.
     cells : callable
-        ``cells(quick) -> list of dicts``: the points of the grid, each a mapping of plain values.
+        ``cells(quick) -> Grid``: the points of the grid.
     replicate : callable
         ``replicate(cell, rng) -> DataFrame``: one independent repetition, all methods on the same
-        problem and data. `rng` is a Generator of this cell and trial alone.
+        problem and data. `rng` is a Generator of this cell and replicate alone.
     draw : callable
         ``draw(rows) -> matplotlib Figure`` from the rows alone.
     caption : callable
-        ``caption(rows, trials) -> str``: what is shown, with the exact setting; white space and
+        ``caption(rows, replicates) -> str``: what is shown, with the exact setting; white space and
         line breaks in it do not matter.
     summary : callable
         ``summary(rows) -> DataFrame``: the few numbers that the picture is about, for the terminal
         and the manifest.
-    trials, quick_trials : int
-        Replicates per cell.
+    replicates, quick_replicates : int
+        Per cell.
     """
 
     id: str
     title: str
-    cells: Callable[[bool], Sequence[Cell]]
+    cells: Callable[[bool], Grid]
     replicate: Callable[[Cell, np.random.Generator], pd.DataFrame]
     draw: Callable[[pd.DataFrame], Any]
     caption: Callable[[pd.DataFrame, int], str]
     summary: Callable[[pd.DataFrame], pd.DataFrame]
-    trials: int = 20
-    quick_trials: int = 3
-
-
-def stream(seed: int, cell: Cell, trial: int) -> np.random.Generator:
-    """Return the generator of one replicate.
-
-    It depends on the seed, the cell's parameters and the trial's number, not on what else is run.
-    """
-    canonical = json.dumps(cell, sort_keys=True).encode()
-    key = np.frombuffer(hashlib.sha256(canonical).digest(), dtype=np.uint32)
-    return np.random.default_rng([seed, trial, *key.tolist()])
+    replicates: int = 20
+    quick_replicates: int = 3
 
 
 def run_rows(
-    experiment: Experiment, *, quick: bool = False, workers: int = 1, seed: int = 0
+    experiment: Experiment,
+    *,
+    quick: bool = False,
+    workers: int = 1,
+    seed: int = 0,
+    runs: Path | None = None,
 ) -> pd.DataFrame:
     """Run all replicates of all cells, with a progress bar on a terminal.
 
@@ -85,39 +83,58 @@ def run_rows(
     experiment : Experiment
         What to run.
     quick : bool
-        The small grid and few trials.
+        The small grid and few replicates.
     workers : int
         Threads. The rows do not depend on it.
     seed : int
         Root of all streams.
+    runs : Path, optional
+        Folder in which the sweep has its run directory, see :func:`run_directory`: an interrupted
+        run goes on from there. By default nothing is kept.
 
     Returns
     -------
     DataFrame
-        The replicates' rows with the cell's parameters and ``trial`` as further columns.
+        The replicates' rows with the cell's parameters, ``replicate`` and ``stream``.
+
+    Raises
+    ------
+    RuntimeError
+        If a replicate failed.
     """
-    trials = experiment.quick_trials if quick else experiment.trials
-    tasks = [(cell, trial) for cell in experiment.cells(quick) for trial in range(trials)]
+    sweep = sweep_of(experiment, quick=quick, seed=seed)
+    with TemporaryDirectory() as scratch:
+        directory = run_directory(Path(scratch) if runs is None else runs, experiment, sweep)
+        done = run(sweep, directory, workers=workers, retry_failed=directory.exists())
+        failed = done.failures()
+        if len(failed):
+            first = failed.iloc[0]
+            raise RuntimeError(
+                f"{len(failed)} replicates of {experiment.id} failed, the first in cell "
+                f"{first['cell']}, replicate {first['replicate']}: {first['exception']}"
+            )
+        rows = done.read()
+    return rows.drop(columns=["row", "status", "exception", "seconds", "versions", "cell"])
 
-    def one(task):
-        cell, trial = task
-        try:
-            rows = experiment.replicate(cell, stream(seed, cell, trial))
-        except Exception as error:
-            error.add_note(f"in {experiment.id}, cell {dict(cell)}, trial {trial}, seed {seed}")
-            raise
-        return rows.assign(**cell, trial=trial)
 
-    bar = {"total": len(tasks), "desc": experiment.id, "unit": "run", "disable": None}
-    # BLAS on one thread: matrices are small, and sums must not depend on the number of cores.
-    with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(one, task) for task in tasks]
-        try:
-            rows = [future.result() for future in tqdm(futures, **bar)]
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    return pd.concat(rows, ignore_index=True)
+def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> Sweep:
+    """Return the sweep behind a figure."""
+    return Sweep(
+        experiment.replicate,
+        experiment.cells(quick),
+        experiment.quick_replicates if quick else experiment.replicates,
+        seed=seed,
+        name=experiment.id,
+    )
+
+
+def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
+    """Return the folder of a figure's run: another setting or an edited script has another one."""
+    digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
+    source = Path(experiment.replicate.__code__.co_filename)
+    digest.update(source.read_bytes() if source.is_file() else b"")
+    digest.update(linrep.__version__.encode())
+    return runs / f"{experiment.id}-{digest.hexdigest()[:8]}"
 
 
 def make_figure(
@@ -136,7 +153,8 @@ def make_figure(
         What to run and draw.
     out : Path
         Folder, made if missing. Files are written under temporary names and renamed, the manifest
-        last: a figure whose manifest is there is complete.
+        last: a figure whose manifest is there is complete. Until all rows are there, finished
+        replicates are kept in ``.runs``, so that an interrupted figure goes on where it was.
     quick, workers, seed
         As in :func:`run_rows`.
 
@@ -153,13 +171,14 @@ def make_figure(
     if not os.access(out, os.W_OK):
         raise PermissionError(f"{out} is not writable")
     began = time.perf_counter()
-    rows = run_rows(experiment, quick=quick, workers=workers, seed=seed)
+    runs = out / RUNS
+    rows = run_rows(experiment, quick=quick, workers=workers, seed=seed, runs=runs)
     elapsed = time.perf_counter() - began
-    trials = int(rows["trial"].max()) + 1
+    replicates = int(rows["replicate"].max()) + 1
     summary = experiment.summary(rows)
-    text = " ".join(experiment.caption(rows, trials).split())
+    text = " ".join(experiment.caption(rows, replicates).split())
     if quick:
-        text = "QUICK RUN, reduced grid and trials. " + text
+        text = "QUICK RUN, reduced grid and replicates. " + text
     names = {kind: f"{experiment.id}.{kind}" for kind in ("png", "svg", "parquet")}
     manifest = {
         "id": experiment.id,
@@ -168,7 +187,7 @@ def make_figure(
         "settings": {
             "quick": quick,
             "seed": seed,
-            "trials": trials,
+            "replicates": replicates,
             "cells": [dict(cell) for cell in experiment.cells(quick)],
         },
         "summary": json.loads(summary.to_json(orient="records")),
@@ -181,6 +200,11 @@ def make_figure(
     manifest_path = out / f"{experiment.id}.json"
     manifest_path.unlink(missing_ok=True)
     _replace(out / names["parquet"], lambda path: rows.to_parquet(path, index=False))
+    # The rows are in their file now.
+    sweep = sweep_of(experiment, quick=quick, seed=seed)
+    shutil.rmtree(run_directory(runs, experiment, sweep), ignore_errors=True)
+    with contextlib.suppress(OSError):
+        runs.rmdir()  # another figure may still be under way
     import matplotlib.pyplot as plt
 
     with plotting.style():
@@ -252,11 +276,3 @@ def _replace(path: Path, write: Callable[[Path], Any]) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def cell_product(**axes: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the cells of a cartesian product of axes, the last one varying fastest."""
-    from itertools import product
-
-    for values in product(*axes.values()):
-        yield dict(zip(axes, values, strict=True))

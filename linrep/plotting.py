@@ -64,21 +64,21 @@ def curves(
     y: str,
     by: str | None = None,
     order: Sequence[str] | None = None,
-    trial: str = "trial",
+    replicate: str = "replicate",
     geometric: bool = False,
     quantiles: tuple[float, float] | None = None,
     markers: bool = False,
     first_color: int = 0,
 ) -> None:
-    """Draw, for each group, the middle over trials against x with a band around it.
+    """Draw, for each group, the middle over replicates against x with a band around it.
 
     Parameters
     ----------
     ax : Axes
         Where to draw.
     rows : DataFrame
-        Long format: columns `x`, `y`, `by` and `trial`. A trial that misses some x of its group,
-        as a diverged run does, is left out.
+        Long format: columns `x`, `y`, `by` and `replicate`. A replicate that misses some x of its
+        group, as a diverged run does, is left out.
     x, y : str
         Columns.
     by : str, optional
@@ -86,13 +86,13 @@ def curves(
     order : sequence, optional
         Groups in the order of the legend; a group keeps its colour when others are missing. By
         default in the order of the rows.
-    trial : str
-        Column that numbers the trials.
+    replicate : str
+        Column that numbers the replicates.
     geometric : bool
         Geometric instead of arithmetic mean, with its interval.
     quantiles : pair of float, optional
         Instead of the mean with its 95 % interval: the median with these quantiles, (0.1, 0.9) for
-        the middle 80 % of the trials.
+        the middle 80 % of the replicates.
     markers : bool
         Mark the points, for coarse x.
     first_color : int
@@ -101,9 +101,10 @@ def curves(
     Raises
     ------
     ValueError
-        If a column is missing, a trial has several values at one x, or quantiles are out of order.
+        If a column is missing, a replicate has several values at one x, or quantiles are out of
+        order.
     """
-    _require_columns(rows, x, y, trial, *([] if by is None else [by]))
+    _require_columns(rows, x, y, replicate, *([] if by is None else [by]))
     if quantiles is not None:
         low_share, high_share = check.array("quantiles", quantiles, (2,))
         if not 0.0 <= low_share < high_share <= 1.0:
@@ -116,10 +117,10 @@ def curves(
         names = list(rows[by].unique()) if order is None else order
     for place, name in enumerate(names):
         group = rows if by is None else rows[rows[by] == name]
-        if group.duplicated([trial, x]).any():
+        if group.duplicated([replicate, x]).any():
             several = "" if by is None else f" of {by} {name}"
-            raise ValueError(f"rows must hold one {y} for each {trial} and {x}{several}")
-        table = group.pivot(index=trial, columns=x, values=y).dropna()
+            raise ValueError(f"rows must hold one {y} for each {replicate} and {x}{several}")
+        table = group.pivot(index=replicate, columns=x, values=y).dropna()
         if table.empty:
             continue
         if quantiles is None:
@@ -183,7 +184,7 @@ def heat_map(
     _require_columns(rows, x, y, value)
     if rows.empty:
         raise ValueError("rows must not be empty")
-    # A NaN among the trials of a cell says that something failed there: it is not passed over.
+    # A NaN among the replicates of a cell says that something failed there: it is not passed over.
     cells = rows.groupby([y, x])[value].agg(lambda column: column.to_numpy(float).mean()).unstack()
     xs, ys, means = (np.asarray(part, float) for part in (cells.columns, cells.index, cells))
     log_x, log_y = _is_geometric(xs), _is_geometric(ys)

@@ -28,9 +28,9 @@ EXPERIMENT = Experiment(
     cells=lambda quick: [{"a": 1}],
     replicate=lambda cell, rng: pd.DataFrame({"value": rng.random(3)}),
     draw=draw,
-    caption=lambda rows, trials: "mine",
+    caption=lambda rows, replicates: "mine",
     summary=lambda rows: rows.groupby("a")["value"].count().reset_index(),
-    trials=2,
+    replicates=2,
 )
 
 if __name__ == "__main__":

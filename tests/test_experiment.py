@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from linrep import experiment
-from linrep.experiment import Experiment, cell_product, make_figure, run_rows, stream
+from linrep.experiment import Experiment, make_figure, run_rows
+from linrep.sweeps import Grid, Stopped
 
 
 def replicate(cell, rng):
@@ -26,16 +27,16 @@ def draw(rows):
 TOY = Experiment(
     id="toy.one",
     title="A toy",
-    cells=lambda quick: list(cell_product(a=(1,) if quick else (1, 2), b=("u", "v"))),
+    cells=lambda quick: Grid.product({"a": (1,) if quick else (1, 2), "b": ("u", "v")}),
     replicate=replicate,
     draw=draw,
-    caption=lambda rows, trials: (
+    caption=lambda rows, replicates: (
         f"""A toy,
-        {trials} trials."""
+        {replicates} replicates."""
     ),
     summary=lambda rows: rows.groupby("a")["value"].mean().reset_index(),
-    trials=4,
-    quick_trials=2,
+    replicates=4,
+    quick_replicates=2,
 )
 
 
@@ -45,31 +46,50 @@ def test_rows_do_not_depend_on_the_number_of_workers():
 
 def test_a_cell_keeps_its_rows_when_the_grid_and_the_trials_grow():
     few, many = run_rows(TOY, quick=True), run_rows(TOY)
-    keys = ["a", "b", "trial", "x"]
+    keys = ["a", "b", "replicate", "x"]
     both = few.merge(many, on=keys, suffixes=("_few", "_many"))
     assert len(both) == len(few)
     np.testing.assert_array_equal(both["value_few"], both["value_many"])
 
 
-def test_streams_differ_by_seed_cell_and_trial_but_not_by_the_order_of_parameters():
-    def first(*arguments):
-        return stream(*arguments).random()
-
-    cell = {"a": 1, "b": "u"}
-    assert first(0, cell, 0) == first(0, {"b": "u", "a": 1}, 0)
-    others = [first(1, cell, 0), first(0, cell, 1), first(0, {"a": 2, "b": "u"}, 0)]
-    assert len({first(0, cell, 0), *others}) == 4
-
-
 def test_a_failing_replicate_says_which_one_it_was():
     def fail(cell, rng):
-        raise RuntimeError("boom")
+        if cell["b"] == "v":
+            raise RuntimeError("boom")
+        return replicate(cell, rng)
 
     broken = Experiment(**{**vars(TOY), "replicate": fail})
     for workers in (1, 2):
         with pytest.raises(RuntimeError, match="boom") as caught:
             run_rows(broken, workers=workers)
-        assert "toy.one, cell {'a': 1, 'b': 'u'}, trial 0, seed 0" in caught.value.__notes__[0]
+        assert "8 replicates of toy.one failed, the first in cell a=1,b=v, replicate 0" in str(
+            caught.value
+        )
+
+
+def test_an_interrupted_figure_goes_on_where_it_was(tmp_path):
+    calls, pressed = [], []
+
+    def counting(cell, rng):
+        calls.append(cell)
+        return replicate(cell, rng)
+
+    def interrupted(cell, rng):
+        if len(calls) == 3 and not pressed:
+            pressed.append("Ctrl-C")
+            raise KeyboardInterrupt
+        return counting(cell, rng)
+
+    parts = {**vars(TOY), "replicate": interrupted}
+    with pytest.raises(Stopped):
+        make_figure(Experiment(**parts), out=tmp_path)
+    before = len(calls)
+    parts["replicate"] = counting
+    make_figure(Experiment(**parts), out=tmp_path)
+    assert len(calls) < before + 16
+    assert not (tmp_path / ".runs").exists()
+    rows = pd.read_parquet(tmp_path / "toy.one.parquet")
+    pd.testing.assert_frame_equal(rows, run_rows(TOY))
 
 
 def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
@@ -81,11 +101,11 @@ def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
     rows = pd.read_parquet(out / "toy.one.parquet")
     pd.testing.assert_frame_equal(rows, run_rows(TOY, quick=True, seed=3))
     manifest = json.loads((out / "toy.one.json").read_text())
-    assert manifest["caption"] == "QUICK RUN, reduced grid and trials. A toy, 2 trials."
+    assert manifest["caption"] == "QUICK RUN, reduced grid and replicates. A toy, 2 replicates."
     assert manifest["settings"] == {
         "quick": True,
         "seed": 3,
-        "trials": 2,
+        "replicates": 2,
         "cells": [{"a": 1, "b": "u"}, {"a": 1, "b": "v"}],
     }
     assert manifest["summary"] == [{"a": 1, "value": pytest.approx(summary["value"][0])}]

@@ -12,11 +12,11 @@ from linrep.stats import mean_interval, scaling_exponents
 from tests.tools import complaint
 
 
-def rows(trials=5):
+def rows(replicates=5):
     rng = np.random.default_rng(0)
     table = [
-        {"trial": trial, "round": t, "method": method, "value": 10.0 ** (rng.normal() - t)}
-        for trial in range(trials)
+        {"replicate": replicate, "round": t, "method": method, "value": 10.0 ** (rng.normal() - t)}
+        for replicate in range(replicates)
         for t in range(4)
         for method in ("A", "B")
     ]
@@ -35,11 +35,11 @@ def test_curves_draws_the_mean_of_each_group():
 
 def test_curves_leaves_out_trials_that_miss_points_and_keeps_colours():
     table = rows()
-    table = table[~((table["trial"] == 0) & (table["round"] > 1))]
+    table = table[~((table["replicate"] == 0) & (table["round"] > 1))]
     ax = Figure().subplots()
     plotting.curves(ax, table, x="round", y="value", by="method", order=("missing", "B"))
     (line,) = ax.get_lines()
-    expected = table[(table["method"] == "B") & (table["trial"] > 0)]
+    expected = table[(table["method"] == "B") & (table["replicate"] > 0)]
     np.testing.assert_allclose(line.get_ydata(), expected.groupby("round")["value"].mean())
     assert line.get_color() == "C1"
 
@@ -57,17 +57,17 @@ def test_the_band_of_curves_is_the_interval(geometric):
     ax = Figure().subplots()
     plotting.curves(ax, table, x="round", y="value", by="method", geometric=geometric)
     for place, name in enumerate(("A", "B")):
-        values = table[table["method"] == name].pivot(index="trial", columns="round")["value"]
+        values = table[table["method"] == name].pivot(index="replicate", columns="round")["value"]
         _, low, high = mean_interval(values, geometric=geometric)
         np.testing.assert_allclose(band(ax, place)[0], low)
         np.testing.assert_allclose(band(ax, place)[1], high)
 
 
 def test_curves_draws_the_median_between_quantiles():
-    table = rows(trials=11).rename(columns={"trial": "replicate"})
+    table = rows(replicates=11).rename(columns={"replicate": "replicate"})
     ax = Figure().subplots()
     plotting.curves(
-        ax, table, x="round", y="value", by="method", trial="replicate", quantiles=(0.1, 0.9)
+        ax, table, x="round", y="value", by="method", replicate="replicate", quantiles=(0.1, 0.9)
     )
     first = table[table["method"] == "A"].groupby("round")["value"]
     np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), first.median())
@@ -88,9 +88,9 @@ def test_curves_without_groups_is_one_curve_without_a_label():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"x": "m"}, ("rows", "column 'm'", "trial, round, method, value")),
-        ({"by": None}, ("rows", "one value", "trial and round")),
-        ({"by": "trial"}, ("rows", "one value", "trial and round of trial 0")),
+        ({"x": "m"}, ("rows", "column 'm'", "replicate, round, method, value")),
+        ({"by": None}, ("rows", "one value", "replicate and round")),
+        ({"by": "replicate"}, ("rows", "one value", "replicate and round of replicate 0")),
         ({"quantiles": (0.9, 0.1)}, ("quantiles", "increase", "(0.9, 0.1)")),
         ({"quantiles": (0.1, 0.5, 0.9)}, ("quantiles", "(2)", "(3,)")),
         ({"quantiles": (0.1, 0.9), "geometric": True}, ("geometric", "quantiles")),

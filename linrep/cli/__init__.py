@@ -38,7 +38,9 @@ def main():
 def _run_options(command):
     for option in reversed(
         (
-            click.option("--quick", is_flag=True, help="Small grid and few trials, in seconds."),
+            click.option(
+                "--quick", is_flag=True, help="Small grid and few replicates, in seconds."
+            ),
             click.option(
                 "--workers",
                 type=click.IntRange(min=1),
@@ -126,12 +128,16 @@ def run_script(experiment):
 
 def _make(item, quick, workers, seed, out):
     from linrep.experiment import make_figure
+    from linrep.sweeps import Stopped
 
     began = time.perf_counter()
     out = out or Path("figures", *(["quick"] if quick else []))
     try:
         with bad_input(OSError):
             path, summary = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
+    except Stopped as stopped:
+        click.echo(f"{stopped}; the same command goes on from there", err=True)
+        raise click.exceptions.Exit(130) from None
     except ModuleNotFoundError as error:
         hint = "pip install 'linrep[experiments]'"
         raise BadInput(f"{item.id} needs the package {error.name}: {hint}") from None

@@ -112,7 +112,7 @@ def sweep(context, algorithms, more, function, source, dry_run, **flags):
         click.echo(f"{count} cells left out: {reason}")
     if failed:
         first = result.failures().iloc[0]
-        click.echo(f"the first failure: {first['error']}")
+        click.echo(f"the first failure: {first['exception']}")
         click.echo(
             f"see it with: linrep replay {out} --cell '{first['cell']}' "
             f"--replicate {first['replicate']}"

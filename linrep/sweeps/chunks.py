@@ -167,7 +167,7 @@ class _Records:
             columns[name] = _column([row.get(name) for row in self._values])
         failed = np.array([error is not None for error in self._error], dtype=bool)
         columns["status"] = pa.array(np.where(failed, "failed", "ok"), pa.string())
-        columns["error"] = pa.array(self._error, pa.string())
+        columns["exception"] = pa.array(self._error, pa.string())
         columns["seconds"] = pa.array(self._seconds, pa.float64())
         columns["stream"] = spread(self._streams, "string")
         columns["versions"] = pa.array([_versions()] * len(segment), pa.string())

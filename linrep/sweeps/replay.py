@@ -98,7 +98,7 @@ def _same(rows, error, stored):
     if stored.empty:
         return None
     if error is not None or stored["status"].iloc[0] == "failed":
-        before = stored["error"].iloc[0]
+        before = stored["exception"].iloc[0]
         return (
             error is not None and before is not None and _where(describe(error)) == _where(before)
         )

@@ -17,7 +17,7 @@ from linrep.sweeps.targets import reference
 
 #: Columns of every stored row besides the parameters and what the function returns.
 RESERVED = (
-    "cell", "replicate", "row", "status", "error", "seconds", "stream", "versions",
+    "cell", "replicate", "row", "status", "exception", "seconds", "stream", "versions",
 )  # fmt: skip
 FORMAT = 1
 

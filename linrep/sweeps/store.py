@@ -138,7 +138,7 @@ class Run:
         -------
         DataFrame
             Parameters, ``replicate``, ``row``, what the function returned, ``status`` ("ok" or
-            "failed"), ``error``, ``seconds``, ``stream``, ``versions`` and ``cell``.
+            "failed"), ``exception``, ``seconds``, ``stream``, ``versions`` and ``cell``.
         """
         wanted = None if columns is None else list(columns)
         needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
@@ -159,8 +159,11 @@ class Run:
             frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
         except (pa.ArrowTypeError, pa.ArrowInvalid):  # numbers in one part, text in another
             frame = pd.concat([table.to_pandas() for table in tables], ignore_index=True)
-        place = {name: index for index, name in enumerate(self.names)}
-        order = np.lexsort((frame["row"], frame["replicate"], frame["cell"].map(place)))
+        for name in _REPEATED:
+            if name in frame:
+                found = self.names if name == "cell" else sorted(set(frame[name].unique()))
+                frame[name] = pd.Categorical(frame[name], categories=list(found))
+        order = np.lexsort((frame["row"], frame["replicate"], frame["cell"].cat.codes))
         frame = frame.iloc[order].reset_index(drop=True)
         if wanted is not None:
             absent = [name for name in wanted if name not in frame]
@@ -170,7 +173,7 @@ class Run:
                 )
             return frame[wanted]
         first = [name for name in self._parameters() if name in frame]
-        last = ["status", "error", "seconds", "stream", "versions", "cell"]
+        last = ["status", "exception", "seconds", "stream", "versions", "cell"]
         middle = [name for name in frame if name not in {*first, *last, "replicate", "row"}]
         return frame[[*first, "replicate", "row", *middle, *last]]
 

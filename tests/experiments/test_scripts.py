@@ -17,7 +17,7 @@ def test_every_script_is_found():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", experiment.available())
 def test_script_draws_a_miniature(name, tmp_path):
-    item = dataclasses.replace(experiment.load(name), quick_trials=2)
+    item = dataclasses.replace(experiment.load(name), quick_replicates=2)
     assert item.id == name
     path, summary = make_figure(item, out=tmp_path, quick=True, workers=2)
     assert path.stat().st_size > 10_000
@@ -26,7 +26,7 @@ def test_script_draws_a_miniature(name, tmp_path):
 
 @pytest.mark.slow
 def test_a_figure_has_the_same_rows_for_one_and_two_workers():
-    item = dataclasses.replace(experiment.load("fedrep.figure7"), quick_trials=2)
+    item = dataclasses.replace(experiment.load("fedrep.figure7"), quick_replicates=2)
     one, two = (run_rows(item, quick=True, workers=workers, seed=5) for workers in (1, 2))
     for column in one:
         assert (one[column] == two[column]).all(), column

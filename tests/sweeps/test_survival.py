@@ -132,13 +132,14 @@ def test_a_full_disk_loses_nothing(small_disk, tmp_path):
     whole = run(survivor.sweep(survivor.walk, 20_000), tmp_path / "whole").read()
     same_rows(open_run(roomy).read(), whole)
     keys = ["cell", "replicate", "row"]
-    both = partial[keys + ["end"]].merge(whole[keys + ["end"]], on=keys)
+    both = partial[[*keys, "end"]].merge(whole[[*keys, "end"]], on=keys)
     assert len(both) == len(partial)
     assert (both["end_x"] == both["end_y"]).all()
 
 
 @pytest.mark.parametrize(
-    ("workers", "processes"), [(1, False), (2, False), pytest.param(2, True, marks=pytest.mark.slow)]
+    ("workers", "processes"),
+    [(1, False), (2, False), pytest.param(2, True, marks=pytest.mark.slow)],
 )
 def test_threads_and_processes_give_the_same_rows(tmp_path, undisturbed, workers, processes):
     result = run(
