@@ -46,7 +46,8 @@ floors: .venv-floors/.installed ## run the tests with the lowest declared versio
 	.venv-floors/bin/python -m pytest $(PYTEST_ARGS)
 
 bench: .venv/.installed-bench ## run the benchmarks
-	.venv/bin/linrep bench
+	.venv/bin/linrep bench fedrep
+	.venv/bin/linrep bench sweeps
 
 docs: .venv/.installed-docs ## build the documentation into docs/_build; warnings are errors
 	.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build

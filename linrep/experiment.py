@@ -174,12 +174,20 @@ def make_figure(
     runs = out / RUNS
     rows = run_rows(experiment, quick=quick, workers=workers, seed=seed, runs=runs)
     elapsed = time.perf_counter() - began
+    names = {kind: f"{experiment.id}.{kind}" for kind in ("png", "svg", "parquet")}
+    manifest_path = out / f"{experiment.id}.json"
+    manifest_path.unlink(missing_ok=True)
+    _replace(out / names["parquet"], lambda path: rows.to_parquet(path, index=False))
+    # The rows are in their file now.
+    sweep = sweep_of(experiment, quick=quick, seed=seed)
+    shutil.rmtree(run_directory(runs, experiment, sweep), ignore_errors=True)
+    with contextlib.suppress(OSError):
+        runs.rmdir()  # another figure may still be under way
     replicates = int(rows["replicate"].max()) + 1
     summary = experiment.summary(rows)
     text = " ".join(experiment.caption(rows, replicates).split())
     if quick:
         text = "QUICK RUN, reduced grid and replicates. " + text
-    names = {kind: f"{experiment.id}.{kind}" for kind in ("png", "svg", "parquet")}
     manifest = {
         "id": experiment.id,
         "title": experiment.title,
@@ -197,14 +205,6 @@ def make_figure(
         "workers": workers,
         "versions": versions(),
     }
-    manifest_path = out / f"{experiment.id}.json"
-    manifest_path.unlink(missing_ok=True)
-    _replace(out / names["parquet"], lambda path: rows.to_parquet(path, index=False))
-    # The rows are in their file now.
-    sweep = sweep_of(experiment, quick=quick, seed=seed)
-    shutil.rmtree(run_directory(runs, experiment, sweep), ignore_errors=True)
-    with contextlib.suppress(OSError):
-        runs.rmdir()  # another figure may still be under way
     import matplotlib.pyplot as plt
 
     with plotting.style():

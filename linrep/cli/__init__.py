@@ -98,13 +98,18 @@ def info():
 
 
 @main.command()
-@click.argument("what", type=click.Choice(["fedrep"]), default="fedrep")
+@click.argument("what", type=click.Choice(["fedrep", "sweeps"]), default="fedrep")
 @click.option(
     "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
 )
 def bench(what, sizes):
-    """Compare the kernels with batched NumPy and, where installed, JAX."""
-    from linrep import bench as benchmark
+    """Compare the kernels with batched NumPy and JAX, or measure what sweeping costs."""
+    if what == "sweeps":
+        from linrep.bench.sweeps import run_benchmark
+
+        run_benchmark(click.echo)
+        return
+    from linrep.bench import fedrep as benchmark
 
     with bad_input(ValueError):
         chosen = benchmark.parse_sizes(sizes)

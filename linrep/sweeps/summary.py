@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from linrep import _validation as check
-from linrep.stats import mean_interval, proportion_interval
+from linrep.stats import mean_interval, proportion_interval, transition_point
 
 STATISTICS = ("mean", "geometric", "median", "success")
 
@@ -69,6 +69,57 @@ def summarize(
         key = key if isinstance(key, tuple) else (key,)
         lines.append((*key, len(kept), int(group["_failed"].sum()), estimate, low, high))
     return pd.DataFrame(lines, columns=[*by, "replicates", "failed", "estimate", "low", "high"])
+
+
+def thresholds(
+    rows: pd.DataFrame,
+    success: str,
+    x: str,
+    by: Iterable[str] = (),
+    *,
+    level: float = 0.5,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Find where along one parameter the probability of success crosses a level.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As :meth:`Run.read` returns them; failed replicates are left out.
+    success : str
+        A column of truth values, or a condition such as ``"distance < 1e-3"``.
+    x : str
+        The parameter along which success changes; positive.
+    by : iterable of str
+        Columns to group by.
+    level : float, default 0.5
+        The probability that is crossed.
+    confidence : float, default 0.95
+        Level of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `by`, ``estimate``, ``low`` and ``high``; see
+        :func:`linrep.stats.transition_point`.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown or an expression cannot be evaluated.
+    """
+    by = [by] if isinstance(by, str) else list(by)
+    table = summarize(rows, success, [*by, x], statistic="success")
+    lines = []
+    for key, group in table.groupby(by, sort=True, dropna=False) if by else [((), table)]:
+        group = group[group["replicates"] > 0]
+        successes = (group["estimate"] * group["replicates"]).round()
+        point = transition_point(
+            group[x], successes, group["replicates"], level=level, confidence=confidence
+        )
+        key = key if isinstance(key, tuple) else (key,)
+        lines.append((*key, point.x, point.low, point.high))
+    return pd.DataFrame(lines, columns=[*by, "estimate", "low", "high"])
 
 
 def evaluate(rows: pd.DataFrame, expression: str) -> pd.Series:

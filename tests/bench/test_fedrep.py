@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from linrep import bench, subspace
+from linrep import subspace
+from linrep.bench import fedrep as bench
 from tests.tools import complaint
 
 TINY = {

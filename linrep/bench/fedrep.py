@@ -220,7 +220,7 @@ def bench_startup(repetitions: int = 15) -> dict[str, float]:
         )
         return time.perf_counter() - began, done.stdout
 
-    paths = [str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH")]
+    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
     for code in ("import linrep", _FIRST_CALL):  # fills the caches
         start(code)

@@ -1,0 +1,1 @@
+"""Benchmarks: timings next to what else there is, and what sweeping costs."""

@@ -1,0 +1,120 @@
+"""What a sweep costs beside the work: time per replicate, and the memory of the driver."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linrep.sweeps import Grid, Sweep, open_run, run
+
+REPLICATES = 1_000_000
+_CELLS = 10
+_LOOK_EVERY = 0.05  # seconds
+
+
+def trivial(cell: dict[str, Any], rng: np.random.Generator) -> float:
+    """Draw one number."""
+    return rng.random()
+
+
+def bench_sweeps(replicates: int = REPLICATES) -> dict[str, float]:
+    """Sweep a trivial function and measure what is spent besides it.
+
+    Parameters
+    ----------
+    replicates : int
+        Of all ten cells together.
+
+    Returns
+    -------
+    dict
+        ``replicates``; ``overhead``: seconds per replicate, of the whole run, storing included,
+        less the time of the bare calls; ``parts``: files written; ``bytes``: their size together;
+        ``growth``: by how many bytes the resident memory of this process at its largest exceeded
+        that after the first tenth of the time (NaN where the system does not tell); ``read``:
+        seconds to read all rows back.
+    """
+    each = replicates // _CELLS
+    sweep = Sweep(trivial, Grid.product({"a": range(_CELLS)}), each)
+    folder = Path(tempfile.mkdtemp())
+    try:
+        run(Sweep(trivial, Grid.product({"a": 0}), 1000), folder / "warm", progress=False)
+        with _Memory() as memory:
+            began = time.perf_counter()
+            run(sweep, folder / "run", progress=False)
+            elapsed = time.perf_counter() - began
+        stored = open_run(folder / "run")
+        files = [part.path for part in stored.parts()]
+        size = sum(path.stat().st_size for path in files)
+        began = time.perf_counter()
+        rows = stored.read()
+        read = time.perf_counter() - began
+    finally:
+        shutil.rmtree(folder)
+    assert len(rows) == each * _CELLS
+    rng = np.random.default_rng(0)
+    began = time.perf_counter()
+    for _ in range(each):
+        trivial({"a": 0}, rng)
+    bare = (time.perf_counter() - began) / each
+    return {
+        "replicates": len(rows),
+        "overhead": elapsed / len(rows) - bare,
+        "parts": len(files),
+        "bytes": size,
+        "growth": memory.growth(),
+        "read": read,
+    }
+
+
+def run_benchmark(echo: Callable[[str], None]) -> bool:
+    """Run the benchmark and print it."""
+    result = bench_sweeps()
+    echo(f"Sweep of {result['replicates']:,} replicates of a trivial function, one thread")
+    echo(f"  overhead {1e6 * result['overhead']:.1f} µs per replicate, storing included")
+    echo(f"  memory grew by {result['growth'] / 1e6:.0f} MB after the first tenth of the time")
+    echo(
+        f"  {result['parts']} parts, {result['bytes'] / 1e6:.1f} MB; read in {result['read']:.1f} s"
+    )
+    return True
+
+
+class _Memory:
+    """The resident memory of this process while the block runs, looked at by a thread."""
+
+    def __enter__(self):
+        import threading
+
+        self._sizes: list[float] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+    def _look(self):
+        while not self._stop.wait(_LOOK_EVERY):
+            self._sizes.append(_resident())
+
+    def growth(self):
+        if not self._sizes:
+            return float("nan")
+        return max(self._sizes) - self._sizes[len(self._sizes) // 10]
+
+
+def _resident():
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return float("nan")
+    return pages * float(os.sysconf("SC_PAGE_SIZE"))

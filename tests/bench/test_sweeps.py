@@ -1,0 +1,13 @@
+"""The benchmark of sweeps, in miniature."""
+
+import numpy as np
+
+from linrep.bench.sweeps import bench_sweeps
+
+
+def test_bench_sweeps_measures_a_small_sweep():
+    result = bench_sweeps(200)
+    assert result["replicates"] == 200
+    assert result["parts"] >= 1
+    assert result["bytes"] > 200 * 8
+    assert all(np.isfinite(result[name]) for name in ("overhead", "read"))
