@@ -22,7 +22,10 @@ _HOME = {
     "run_rounds": "linrep.algorithms",
     "run_trials": "linrep.algorithms",
 }
-_MODULES = ("algorithms", "experiment", "kernels", "plotting", "problems", "stats", "subspace")
+_MODULES = (
+    "algorithms", "experiment", "kernels", "plotting", "problems", "simulation", "stats",
+    "subspace", "sweeps",
+)  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 

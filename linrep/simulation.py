@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -138,9 +139,15 @@ def sweep(
                 f"unknown parameter {name!r} of {' and '.join(algorithms)}; "
                 f"there are {', '.join(every)}"
             )
-    for name in ("n", "d", "k"):
-        if name not in axes and name not in derived:
+    for name in ("n", "d", "k", "m"):
+        if name != "m" and name not in axes and name not in derived:
             raise ValueError(f"{name} must be given")
+        axis = axes.get(name, ())
+        for value in (axis,) if isinstance(axis, str) or not isinstance(axis, Iterable) else axis:
+            if not isinstance(value, Integral):
+                if isinstance(value, float) and not np.isfinite(value):
+                    raise ValueError(f"{name} must be finite, got {value}")
+                raise ValueError(f"{name} must be an integer, got {value!r}")
     if not isinstance(constraints, Mapping):
         constraints = {rule: rule for rule in constraints}
     grids = []

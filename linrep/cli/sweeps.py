@@ -21,9 +21,12 @@ _PROBE_SECONDS = 10.0
 _ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
 
 
-@main.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("algorithms", metavar="[ALGORITHM[,ALGORITHM]...]", required=False)
-@click.option("--algorithm", "more", help="The same as an option, such as mymodule:myfunction.")
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument(
+    "arguments", metavar="[ALGORITHM[,ALGORITHM]...] [--AXIS VALUES]...", nargs=-1,
+    type=click.UNPROCESSED,
+)  # fmt: skip
+@click.option("--algorithm", help="The same as an option, such as mymodule:myfunction.")
 @click.option(
     "--function",
     help="Sweep any function(cell, rng) instead: module:name or file.py:name.",
@@ -57,8 +60,7 @@ _ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
 @click.option("--shard", help="Only the i-th of N shares: i/N. See linrep merge.")
 @click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
-@click.pass_context
-def sweep(context, algorithms, more, function, source, dry_run, **flags):
+def sweep(arguments, algorithm, function, source, dry_run, **flags):
     """Run algorithms over a grid of parameters, with replicates.
 
     Every further option is an axis: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A range
@@ -71,8 +73,11 @@ def sweep(context, algorithms, more, function, source, dry_run, **flags):
         options = _read_file(source) | {
             name: value for name, value in flags.items() if value not in (None, ())
         }
-        options["axes"] = {**options.get("axes", {}), **_read_axes(context.args)}
-        given = more or algorithms
+        leading, axes = _read_arguments(arguments)
+        options["axes"] = {**options.get("axes", {}), **axes}
+        if leading and algorithm:
+            raise ValueError(f"give {leading} or --algorithm, not both")
+        given = algorithm or leading
         if given and function:
             raise ValueError("give an algorithm or --function, not both")
         if given or function:
@@ -327,10 +332,11 @@ def _varying(run):
     return [name for name in names if len({str(cell.get(name)) for cell in run.cells}) > 1]
 
 
-def _read_axes(arguments) -> dict[str, Any]:
-    """Return the axes among the arguments that are no options of the command."""
+def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
+    """Return the algorithm, if one is named, and the axes: what is no option of the command."""
     axes: dict[str, Any] = {}
     waiting = list(arguments)
+    leading = waiting.pop(0) if waiting and not waiting[0].startswith("-") else None
     while waiting:
         flag = waiting.pop(0)
         if not flag.startswith("--") or flag == "--":
@@ -344,7 +350,7 @@ def _read_axes(arguments) -> dict[str, Any]:
         if name in axes:
             raise ValueError(f"--{name} is given twice")
         axes[name] = read_axis(name, text)
-    return axes
+    return leading, axes
 
 
 def _read_file(path) -> dict[str, Any]:

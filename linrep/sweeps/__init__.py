@@ -10,6 +10,7 @@ from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
 from linrep.sweeps.specification import Sweep, generator, stream_key
 from linrep.sweeps.store import Run, create_run, merge, open_run
+from linrep.sweeps.summary import summarize, thresholds
 from linrep.sweeps.targets import load
 
 __all__ = [
@@ -28,4 +29,6 @@ __all__ = [
     "replay",
     "run",
     "stream_key",
+    "summarize",
+    "thresholds",
 ]
