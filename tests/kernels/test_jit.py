@@ -8,7 +8,9 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
 from linrep.kernels import _jit
 from tests.tools import COMPILED
@@ -110,3 +112,32 @@ def test_a_process_that_compiles_finds_the_same_bits_as_one_that_loads_the_cache
     ]
     assert any(tmp_path.rglob("*.nbc"))
     assert found[0] == found[1]
+
+
+def allocating(x):
+    return np.zeros(x.shape[0]) + x
+
+
+@compiled_only
+def test_a_kernel_that_creates_an_array_must_say_so():
+    x = np.arange(3.0)
+    with pytest.raises(NumbaError):
+        _jit.kernel(allocating)(x)
+    np.testing.assert_array_equal(_jit.kernel(allocates=True)(allocating)(x), x)
+
+
+def viewing(x, y):
+    part = x[1:]
+    for place in range(part.shape[0]):
+        y[place] = part[place]
+
+
+def test_views_without_reference_counts_leave_those_of_the_arguments_alone():
+    x, y = np.arange(1000.0), np.zeros(999)
+    viewed = _jit.kernel(viewing)
+    viewed(x, y)
+    before = sys.getrefcount(x), sys.getrefcount(y)
+    for _ in range(100):
+        viewed(x, y)
+    assert (sys.getrefcount(x), sys.getrefcount(y)) == before
+    np.testing.assert_array_equal(y, x[1:])

@@ -1,0 +1,91 @@
+"""Summaries of stored rows against what pandas and SciPy give directly."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from linrep.stats import transition_point
+from linrep.sweeps import summarize, thresholds
+from tests.tools import complaint
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    m = np.tile(np.repeat([2, 4, 8, 16], 30), 2)
+    n = np.repeat([10, 20], 120)
+    value = np.exp(rng.standard_normal(240)) / m / n
+    status = np.where(np.arange(240) % 60 == 0, "failed", "ok")
+    value[status == "failed"] = np.nan
+    return pd.DataFrame({"n": n, "m": m, "value": value, "status": status})
+
+
+def group(rows, n, m):
+    chosen = rows[(rows["n"] == n) & (rows["m"] == m) & (rows["status"] == "ok")]
+    return chosen["value"].to_numpy()
+
+
+@pytest.mark.parametrize("statistic", ["mean", "geometric", "median", "success"])
+def test_summarize_agrees_with_scipy(rows, statistic):
+    expression = "value < 0.02" if statistic == "success" else "value"
+    table = summarize(rows, expression, ["n", "m"], statistic=statistic)
+    assert len(table) == 8
+    for line in table.itertuples():
+        values = group(rows, line.n, line.m)
+        assert line.replicates == len(values)
+        assert line.failed == 30 - len(values)
+        if statistic == "success":
+            test = stats.binomtest(int((values < 0.02).sum()), len(values))
+            interval = test.proportion_ci(method="exact")
+            expected = test.statistic, interval.low, interval.high
+        elif statistic == "median":
+            expected = tuple(np.quantile(values, (0.5, 0.1, 0.9)))
+        else:
+            logs = np.log(values) if statistic == "geometric" else values
+            low, high = stats.t.interval(0.95, len(logs) - 1, logs.mean(), stats.sem(logs))
+            expected = (logs.mean(), low, high)
+            if statistic == "geometric":
+                expected = tuple(np.exp(expected))
+        # SciPy's exact interval comes from a root search with a tolerance of 1e-12.
+        np.testing.assert_allclose((line.estimate, line.low, line.high), expected, rtol=1e-10)
+
+
+def test_summarize_without_groups_is_one_line(rows):
+    table = summarize(rows, "value", [])
+    assert table["replicates"].tolist() == [236]
+    assert table["estimate"][0] == pytest.approx(rows["value"].mean())
+
+
+def test_a_cell_that_always_failed_has_a_line_without_an_estimate(rows):
+    rows.loc[rows["m"] == 2, "status"] = "failed"
+    table = summarize(rows, "value", "m").set_index("m")
+    assert table.loc[2, "failed"] == 60
+    assert np.isnan(table.loc[2, "estimate"])
+    assert np.isfinite(table.loc[4, "estimate"])
+
+
+def test_thresholds_are_transition_points_of_the_groups(rows):
+    table = thresholds(rows, "value < 0.02", "m", "n").set_index("n")
+    for n in (10, 20):
+        values = [group(rows, n, m) for m in (2, 4, 8, 16)]
+        point = transition_point(
+            [2, 4, 8, 16], [(v < 0.02).sum() for v in values], [len(v) for v in values]
+        )
+        assert tuple(table.loc[n]) == (point.x, point.low, point.high)
+    assert table.loc[20, "estimate"] < table.loc[10, "estimate"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        (("value", ["q"]), {}, ("no column 'q'", "n, m, value")),
+        (("valeu", ["n"]), {}, ("cannot evaluate 'valeu'",)),
+        (("value <", ["n"]), {}, ("cannot evaluate 'value <'",)),
+        (("value", ["n"]), {"statistic": "mode"}, ("statistic", "'mean'", "'mode'")),
+        (("value", ["n"]), {"statistic": "success"}, ("'value'", "true or false")),
+    ],
+)
+def test_bad_summaries_are_refused_in_one_line(rows, arguments, options, words):
+    with complaint(ValueError, *words):
+        summarize(rows, *arguments, **options)
