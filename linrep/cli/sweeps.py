@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -12,18 +13,34 @@ import click
 from linrep.cli import DEFAULT_WORKERS, BadInput, bad_input, main
 from linrep.cli.values import read_axis, read_cell, read_shard
 
-_FILE_KEYS = {
-    "algorithm", "function", "replicates", "seed", "out", "keep", "zip", "derive", "where",
-    "paired", "axes",
-}  # fmt: skip
+#: Keys of a sweep file, and what each may be.
+_FILE_KEYS: dict[str, tuple[type, ...]] = {
+    "algorithm": (str, list),
+    "function": (str,),
+    "replicates": (int,),
+    "seed": (int,),
+    "out": (str,),
+    "keep": (str,),
+    "zip": (str, list),
+    "derive": (str, list),
+    "where": (str, list, dict),
+    "paired": (str, list),
+    "axes": (dict,),
+}
+_KINDS = {str: "a text", list: "a list of texts", int: "an integer", dict: "a table"}
 _PROBES = 8
 _PROBE_SECONDS = 10.0
 _ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
 
 
-@main.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("algorithms", metavar="[ALGORITHM[,ALGORITHM]...]", required=False)
-@click.option("--algorithm", "more", help="The same as an option, such as mymodule:myfunction.")
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument(
+    "arguments",
+    metavar="[ALGORITHM[,ALGORITHM]...] [--AXIS VALUES]...",
+    nargs=-1,
+    type=click.UNPROCESSED,
+)
+@click.option("--algorithm", help="The same as an option, such as mymodule:myfunction.")
 @click.option(
     "--function",
     help="Sweep any function(cell, rng) instead: module:name or file.py:name.",
@@ -57,8 +74,7 @@ _ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
 @click.option("--shard", help="Only the i-th of N shares: i/N. See linrep merge.")
 @click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
-@click.pass_context
-def sweep(context, algorithms, more, function, source, dry_run, **flags):
+def sweep(arguments, algorithm, function, source, dry_run, **flags):
     """Run algorithms over a grid of parameters, with replicates.
 
     Every further option is an axis: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A range
@@ -71,10 +87,11 @@ def sweep(context, algorithms, more, function, source, dry_run, **flags):
         options = _read_file(source) | {
             name: value for name, value in flags.items() if value not in (None, ())
         }
-        options["axes"] = {**options.get("axes", {}), **_read_axes(context.args)}
-        given = more or algorithms
-        if given and function:
-            raise ValueError("give an algorithm or --function, not both")
+        algorithms, axes = _read_arguments(arguments)
+        options["axes"] = {**options.get("axes", {}), **axes}
+        given = algorithm or algorithms
+        if sum(map(bool, (algorithm, algorithms, function))) > 1:
+            raise ValueError("give one of ALGORITHM, --algorithm and --function")
         if given or function:
             options.pop("algorithm", None), options.pop("function", None)
             options["algorithm" if given else "function"] = given or function
@@ -106,7 +123,7 @@ def sweep(context, algorithms, more, function, source, dry_run, **flags):
                 f"Error: {error}; what was finished is stored, the same command goes on", err=True
             )
             raise click.exceptions.Exit(1) from None
-    failed = sum(part.failed for part in result.parts())
+    failed = result.failed()
     click.echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
     for reason, count in specification.grid.left_out.items():
         click.echo(f"{count} cells left out: {reason}")
@@ -114,7 +131,7 @@ def sweep(context, algorithms, more, function, source, dry_run, **flags):
         first = result.failures().iloc[0]
         click.echo(f"the first failure: {first['error']}")
         click.echo(
-            f"see it with: linrep replay {out} --cell '{first['cell']}' "
+            f"see it with: linrep replay {quote(str(out))} --cell {quote(first['cell'])} "
             f"--replicate {first['replicate']}"
         )
         raise click.exceptions.Exit(1)
@@ -138,10 +155,10 @@ def runs(directories):
         raise BadInput("no run directory under runs; name a folder, or start with linrep sweep")
     lines: list[tuple] = [("run", "cells", "done", "missing", "failed", "left on one core")]
     for path in dict.fromkeys(found):
-        with bad_input(ValueError):
+        with bad_input(ValueError, OSError):
             stored = open_run(path)
             done = stored.count()
-            failed = sum(part.failed for part in stored.parts())
+            failed = stored.failed()
             missing = stored.total - done
             left = _duration(missing * _mean_seconds(stored)) if done and missing else "-"
         lines.append((str(path), len(stored.cells), done, missing, failed, left))
@@ -218,7 +235,7 @@ def summary(run, value, by, statistic, csv):
     with bad_input(ValueError, TypeError, OSError):
         stored = open_run(run)
         rows = _last_rows(stored.read())
-        columns = by.split(",") if by else _varying(stored)
+        columns = _split(by) if by else _varying(stored)
         statistic = statistic or ("success" if evaluate(rows, value).dtype == bool else "mean")
         table = summarize(rows, value, columns, statistic=statistic)
         if csv is not None:
@@ -238,24 +255,28 @@ def _varying(run):
     return [name for name in names if len({str(cell.get(name)) for cell in run.cells}) > 1]
 
 
-def _read_axes(arguments) -> dict[str, Any]:
-    """Return the axes among the arguments that are no options of the command."""
+def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
+    """Return the algorithms, None without any, and the axes among the arguments."""
+    algorithms: str | None = None
     axes: dict[str, Any] = {}
     waiting = list(arguments)
     while waiting:
         flag = waiting.pop(0)
+        if not flag.startswith("-") and algorithms is None:
+            algorithms = flag
+            continue
         if not flag.startswith("--") or flag == "--":
             raise ValueError(f"unexpected argument {flag!r}; an axis is given as --n 10,100")
         name, equals, text = flag[2:].partition("=")
         name = name.replace("-", "_")
         if not equals:
-            if not waiting:
+            if not waiting or waiting[0].startswith("--"):
                 raise ValueError(f"--{name} needs values, such as --{name} 10,100")
             text = waiting.pop(0)
         if name in axes:
             raise ValueError(f"--{name} is given twice")
         axes[name] = read_axis(name, text)
-    return axes
+    return algorithms, axes
 
 
 def _read_file(path) -> dict[str, Any]:
@@ -268,9 +289,14 @@ def _read_file(path) -> dict[str, Any]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
-    for name in content:
+    for name, value in content.items():
         if name not in _FILE_KEYS:
             raise ValueError(f"{path}: unknown key {name!r}; there are {', '.join(_FILE_KEYS)}")
+        if not _is_of(value, *_FILE_KEYS[name]):
+            kinds = " or ".join(_KINDS[kind] for kind in _FILE_KEYS[name])
+            raise ValueError(f"{path}: {name} must be {kinds}, got {value!r}")
+    if "algorithm" in content and "function" in content:
+        raise ValueError(f"{path}: give algorithm or function, not both")
     axes = content.get("axes", {})
     content["axes"] = {
         name: read_axis(name, value) if isinstance(value, str) else value
@@ -285,16 +311,24 @@ def _read_file(path) -> dict[str, Any]:
     return content
 
 
+def _is_of(value, *kinds):
+    if isinstance(value, list):
+        return list in kinds and all(_is_of(item, str, list) for item in value)
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _split(names):
+    """Return names given as a list, or in one text, separated by commas."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+
+
 def _build(options):
     """Return the sweep that the options describe, and a name for its directory."""
     from linrep import simulation
     from linrep.sweeps import Grid, Sweep, load
 
     axes = options["axes"]
-    zipped = [
-        tuple(group.split(",")) if isinstance(group, str) else tuple(group)
-        for group in options.get("zipped", ())
-    ]
+    zipped = [tuple(_split(group)) for group in options.get("zipped", ())]
     derived = {}
     for text in options.get("derive", ()):
         name, equals, rule = text.partition("=")
@@ -309,16 +343,14 @@ def _build(options):
         if not axes:
             raise ValueError("no axis is given; write --NAME VALUES")
         function = load(options["function"])
-        paired = options.get("paired", ())
-        paired = paired.split(",") if isinstance(paired, str) else paired
+        paired = _split(options.get("paired", ()))
         name = options["function"].rpartition(":")[2]
         return Sweep(function, Grid.product(axes, **rules), paired=paired, **common), name
     if "algorithm" not in options:
         raise ValueError(f"no algorithm is given; there are {', '.join(simulation.ALGORITHMS)}")
     if options.get("paired"):
         raise ValueError("--paired belongs to --function; algorithms are compared in pairs")
-    names = options["algorithm"]
-    names = names.split(",") if isinstance(names, str) else names
+    names = _split(options["algorithm"])
     keep = options.get("keep") or "final"
     specification = simulation.sweep(names, axes, keep=keep, **common, **rules)
     return specification, "-".join(name.rpartition(":")[2] for name in names)

@@ -126,6 +126,13 @@ class Run:
             len(segment) for name in self.names for segment in done.within(name, self.replicates)
         )
 
+    def failed(self) -> int:
+        """Return how many of the stored replicates failed, those computed again not counted."""
+        if not any(part.failed for part in self.parts()):
+            return 0
+        rows = self.read(["status"])
+        return int((rows["status"] == "failed").sum())
+
     def read(self, columns: Iterable[str] | None = None) -> pd.DataFrame:
         """Return all stored rows, by cell, replicate and row, each replicate once.
 
