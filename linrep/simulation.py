@@ -142,14 +142,22 @@ def sweep(
         if name not in axes and name not in derived:
             raise ValueError(f"{name} must be given")
     if not isinstance(constraints, Mapping):
+        constraints = (constraints,) if isinstance(constraints, str) else constraints
         constraints = {rule: rule for rule in constraints}
+    together = [(group,) if isinstance(group, str) else tuple(group) for group in zipped]
+    for group in together:
+        if len(group) < 2:
+            raise ValueError(f"zipped must hold groups of at least two axes, got {group!r}")
+        for name in group:
+            if name not in axes:
+                raise ValueError(f"zipped: unknown axis {name!r}; there are {', '.join(axes)}")
     grids = []
     for algorithm, own in known.items():
 
         def takes(name, own=own):
             return own is None or name in own
 
-        groups = [tuple(filter(takes, group)) for group in zipped]
+        groups = [tuple(filter(takes, group)) for group in together]
         grids.append(
             Grid.product(
                 {

@@ -358,7 +358,7 @@ def _build(options):
 
 def _dry_run(specification, out, flags):
     """Say how much a sweep is, from a few replicates run here and thrown away."""
-    from linrep.sweeps.chunks import call, read_rows
+    from linrep.sweeps.chunks import FAILURES, call, read_rows
     from linrep.sweeps.store import check_directory, open_run
 
     with bad_input(ValueError, OSError):
@@ -373,10 +373,9 @@ def _dry_run(specification, out, flags):
         before = time.perf_counter()
         try:
             keys = specification.keys(cell)
-            found = read_rows(
-                call(specification.function, cell, keys, 0, specification.settings), cell
-            )
-        except Exception as failure:  # whatever a user's function raises
+            result = call(specification.function, cell, keys, 0, specification.settings)
+            found = read_rows(result, specification.parameters)
+        except FAILURES as failure:
             error, found = failure, [{}]
         if place > 0:  # the first may compile
             seconds.append(time.perf_counter() - before)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +24,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from linrep.sweeps.grid import Cell, canonical, cell_name
+from linrep.sweeps.grid import Cell, Grid, canonical, cell_name, column_type, column_value
 from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
 
 SPECIFICATION = "sweep.json"
@@ -73,6 +74,11 @@ class Run:
     def names(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(map(cell_name, self.cells))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of all parameters, in order of first occurrence."""
+        return tuple(dict.fromkeys(name for cell in self.cells for name in cell))
 
     @property
     def replicates(self) -> int:
@@ -153,7 +159,7 @@ class Run:
         taken = Coverage()
         for part in self.parts():
             owned = [piece for segment in part.segments for piece in taken.missing(segment)]
-            table = _read_table(part.path, needed)
+            table = _read_table(part.path, needed, self.parameters)
             if sum(map(len, owned)) < sum(map(len, part.segments)):
                 table = table.filter(_inside(table, owned))
             for segment in part.segments:
@@ -162,13 +168,20 @@ class Run:
                 tables.append(table)
         if not tables:
             return pd.DataFrame(columns=wanted or [])
-        try:
-            frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
-        except (pa.ArrowTypeError, pa.ArrowInvalid):  # numbers in one part, text in another
-            frame = pd.concat([table.to_pandas() for table in tables], ignore_index=True)
-        place = {name: index for index, name in enumerate(self.names)}
-        order = np.lexsort((frame["row"], frame["replicate"], frame["cell"].map(place)))
+        frame = pa.concat_tables(_alike(tables), promote_options="permissive").to_pandas()
+        places = {name: index for index, name in enumerate(self.names)}
+        place = frame["cell"].map(places).to_numpy(float)
+        order = np.lexsort((frame["row"], frame["replicate"], place))
+        # Another process may have extended the sweep since this run was opened.
+        inside = ~np.isnan(place) & (frame["replicate"].to_numpy() < self.replicates)
+        order = order[inside[order]]
         frame = frame.iloc[order].reset_index(drop=True)
+        for name in self.parameters:
+            if wanted is None or name in wanted:
+                values = [cell.get(name) for cell in self.cells]
+                kind = column_type(values)
+                column = pa.array([column_value(value, kind) for value in values], kind)
+                frame[name] = column.take(pa.array(place[order].astype(np.int64))).to_pandas()
         if wanted is not None:
             absent = [name for name in wanted if name not in frame]
             if absent:
@@ -176,7 +189,7 @@ class Run:
                     f"no column {absent[0]!r} in {self.path}; there are {', '.join(frame)}"
                 )
             return frame[wanted]
-        first = [name for name in self._parameters() if name in frame]
+        first = list(self.parameters)
         last = ["status", "error", "seconds", "stream", "versions", "cell"]
         middle = [name for name in frame if name not in {*first, *last, "replicate", "row"}]
         return frame[[*first, "replicate", "row", *middle, *last]]
@@ -194,6 +207,7 @@ class Run:
         ValueError
             If there is none, or more than one.
         """
+        selection = Grid.of([selection]).cells[0]
         wanted = {name: canonical({name: value}) for name, value in selection.items()}
         matches = [
             cell
@@ -261,9 +275,6 @@ class Run:
             if host == _host() and not _alive(int(process)):
                 path.unlink(missing_ok=True)
 
-    def _parameters(self):
-        return list(dict.fromkeys(name for cell in self.cells for name in cell))
-
     def __repr__(self):
         return (
             f"Run({str(self.path)!r}: {self.description['name']}, {self.count()} of {self.total})"
@@ -326,7 +337,7 @@ def open_run(path: str | Path) -> Run:
         raise ValueError(f"{path} is not a run directory: it has no {SPECIFICATION}") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path / SPECIFICATION} cannot be read: {error}") from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
+    if not _is_description(description):
         raise ValueError(f"{path / SPECIFICATION} is not the specification of a sweep (format 1)")
     return Run(path, description)
 
@@ -354,12 +365,7 @@ def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
     described = {**sweep.describe(), "target": sweep.target}
     if (path / SPECIFICATION).exists():
         return _reopen(path, sweep.describe(), described, extend)
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{path} is a file, not a directory")
-    if path.is_dir() and any(
-        entry.name != _PARTS and not entry.name.startswith(_TEMPORARY) for entry in path.iterdir()
-    ):
-        raise ValueError(f"{path} is not empty and is not a run directory")
+    _check_free(path)
     (path / _PARTS).mkdir(parents=True, exist_ok=True)
     with _written(path / SPECIFICATION, described) as temporary:
         try:
@@ -377,10 +383,8 @@ def check_directory(path: str | Path, sweep: Sweep, *, extend: bool = False) -> 
     path = Path(path)
     if (path / SPECIFICATION).exists():
         _compare(open_run(path), sweep.describe(), extend)
-    elif path.exists() and not path.is_dir():
-        raise ValueError(f"{path} is a file, not a directory")
-    elif path.is_dir() and any(entry.name != _PARTS for entry in path.iterdir()):
-        raise ValueError(f"{path} is not empty and is not a run directory")
+    else:
+        _check_free(path)
 
 
 def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
@@ -413,8 +417,7 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
         if different:
             raise ValueError(f"{run.path} is not of the sweep of {first.path}: {different[0]}")
     if not into:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise ValueError(f"{path} is not empty and is not a run directory")
+        _check_free(path)
         (path / _PARTS).mkdir(parents=True, exist_ok=True)
         with _written(path / SPECIFICATION, first.description) as temporary:
             os.replace(temporary, path / SPECIFICATION)
@@ -439,6 +442,33 @@ def presence(path: Path) -> Iterator[bool]:
             yield True  # no locks here
         else:
             yield True
+
+
+def _check_free(path):
+    """Raise unless a run directory can be made of path, of which an attempt may be left."""
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file, not a directory")
+    for entry in path.iterdir() if path.is_dir() else ():
+        empty = entry.name == _PARTS and entry.is_dir() and not any(entry.iterdir())
+        if not empty and not entry.name.startswith(_TEMPORARY):
+            raise ValueError(f"{path} is not empty and is not a run directory")
+
+
+def _is_description(content):
+    """Tell whether a file's content can be the description of a sweep."""
+    return (
+        isinstance(content, dict)
+        and content.get("format") == FORMAT
+        and isinstance(content.get("replicates"), int)
+        and isinstance(content.get("settings"), dict)
+        and "name" in content
+        and all(
+            isinstance(content.get(name), list)
+            and all(isinstance(item, dict) for item in content[name])
+            for name in ("cells", "streams")
+        )
+        and len(content["cells"]) == len(content["streams"]) > 0
+    )
 
 
 def _reopen(path, identity, described, extend):
@@ -478,18 +508,25 @@ def _read_part(path):
         return Part(path, segments, coverage["generation"], rows, failed)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError):  # what a damaged file gives
+    except (OSError, ValueError, KeyError, TypeError) as error:  # what a damaged file gives
+        if getattr(error, "errno", None) is not None:  # what the system says, not the file
+            raise
         return None
 
 
-def _read_table(path, columns):
+def _read_table(path, columns, without):
+    """Return some columns of a part, or all, but those that the specification has, too."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            if columns is not None:
-                stored = file.schema_arrow.names
-                columns = [name for name in dict.fromkeys(columns) if name in stored]
+            columns = [
+                name
+                for name in file.schema_arrow.names
+                if name not in without and (columns is None or name in columns)
+            ]
             table = file.read(columns=columns).replace_schema_metadata(None)
     except OSError as error:
+        if error.errno is not None:
+            raise
         raise ValueError(
             f"{path} is damaged; delete it, and the sweep will compute it again ({error})"
         ) from None
@@ -497,6 +534,36 @@ def _read_table(path, columns):
         if name in table.column_names:
             place = table.column_names.index(name)
             table = table.set_column(place, name, table[name].dictionary_encode())
+    return table
+
+
+def as_text(value: Any) -> str | None:
+    """Return a value as it stands in a column that also holds text."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
+
+
+def _alike(tables):
+    """Give columns of the same name types that go together, as if all were one chunk."""
+    kinds: dict[str, set] = {}
+    for table in tables:
+        for field in table.schema:
+            if not pa.types.is_null(field.type):
+                kinds.setdefault(field.name, set()).add(field.type)
+    mixed = {name: pa.string() if pa.string() in some else pa.float64()
+             for name, some in kinds.items() if len(some) > 1}  # fmt: skip
+    return [_cast(table, mixed) for table in tables]
+
+
+def _cast(table, kinds):
+    for name, kind in kinds.items():
+        if name in table.column_names and table[name].type != kind:
+            if kind == pa.string():
+                column = pa.array(list(map(as_text, table[name].to_pylist())), kind)
+            else:
+                column = table[name].cast(kind, safe=False)
+            table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 
