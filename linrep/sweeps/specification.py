@@ -98,7 +98,7 @@ class Sweep:
             ("seed", check.integer("seed", self.seed, minimum=0)),
             ("paired", _known("paired", self.paired, known)),
             ("streams", streams),
-            ("settings", json.loads(json.dumps(dict(self.settings), allow_nan=False))),
+            ("settings", _read_settings(self.settings)),
             ("name", name),
         ):
             object.__setattr__(self, attribute, value)
@@ -203,6 +203,13 @@ def _cell_differences(old, new):
         name = cell_name(json.loads(changed[0]))
         lines.append(f"cells with other streams: {len(changed)}, such as {name}")
     return lines
+
+
+def _read_settings(settings) -> dict[str, Any]:
+    try:
+        return json.loads(json.dumps(dict(settings), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"settings must hold plain finite values: {error}") from None
 
 
 def _known(argument, names: Iterable[str], known) -> Sequence[str]:

@@ -102,7 +102,11 @@ class Run:
 
     def parts(self) -> list[Part]:
         """Return the parts that can be read, later generations first; looks for new ones."""
-        found = {path.name: path for path in (self.path / _PARTS).glob("*.parquet")}
+        found = {
+            path.name: path
+            for path in (self.path / _PARTS).glob("*.parquet")
+            if not path.name.startswith(_TEMPORARY)
+        }
         for name in self._parts.keys() - found.keys():
             del self._parts[name]
         for name in found.keys() - self._parts.keys():
@@ -186,7 +190,7 @@ class Run:
             absent = [name for name in wanted if name not in frame]
             if absent:
                 raise ValueError(
-                    f"no column {absent[0]!r} in {self.path}; there are {', '.join(frame)}"
+                    f"no column {absent[0]!r} in {self.path}; there are {', '.join(self.read())}"
                 )
             return frame[wanted]
         first = list(self.parameters)
