@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -82,6 +84,7 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
     same command again goes on where an interrupted one was.
     """
     from linrep.sweeps import Stopped, run
+    from linrep.sweeps.runner import read_shard as check_shard
 
     with bad_input(ValueError, TypeError):
         options = _read_file(source) | {
@@ -96,7 +99,7 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
             options.pop("algorithm", None), options.pop("function", None)
             options["algorithm" if given else "function"] = given or function
         specification, name = _build(options)
-        shard = read_shard(options["shard"]) if options.get("shard") else None
+        shard = check_shard(read_shard(options["shard"])) if "shard" in options else None
     out = Path(options.get("out") or Path("runs", name))
     if dry_run:
         _dry_run(specification, out, flags)
@@ -116,11 +119,13 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
         except Stopped as stopped:
             click.echo(f"{stopped}; the same command goes on from there", err=True)
             raise click.exceptions.Exit(130) from None
-        except OSError as error:
+        except (OSError, BrokenExecutor) as error:
             if not (out / "sweep.json").exists():
                 raise
+            killed = "a worker process was killed, perhaps for lack of memory"
+            reason = killed if isinstance(error, BrokenExecutor) else error
             click.echo(
-                f"Error: {error}; what was finished is stored, the same command goes on", err=True
+                f"Error: {reason}; what was finished is stored, the same command goes on", err=True
             )
             raise click.exceptions.Exit(1) from None
     failed = result.failed()
@@ -427,6 +432,8 @@ def _mean_seconds(run):
 
 
 def _duration(seconds):
+    if math.isnan(seconds):
+        return "-"
     if seconds < 90:
         return f"{seconds:.2g} s" if seconds < 9.5 else f"{seconds:.0f} s"
     if seconds < 5400:

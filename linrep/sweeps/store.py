@@ -528,8 +528,8 @@ def _read_table(path, columns, without):
                 if name not in without and (columns is None or name in columns)
             ]
             table = file.read(columns=columns).replace_schema_metadata(None)
-    except OSError as error:
-        if error.errno is not None:
+    except (OSError, pa.ArrowException) as error:
+        if getattr(error, "errno", None) is not None:
             raise
         raise ValueError(
             f"{path} is damaged; delete it, and the sweep will compute it again ({error})"
