@@ -1,0 +1,59 @@
+"""What the tests of sweeps share."""
+
+import threading
+from collections import Counter
+
+import pandas as pd
+
+from linrep.sweeps import Grid, Sweep
+from tests.sweeps import functions
+
+
+def toy(function=functions.normal, cells=({"a": 1}, {"a": 2}), replicates=3, **options):
+    """Return a small sweep."""
+    return Sweep(function, Grid.of(cells), replicates, **options)
+
+
+def numbers(run):
+    """Return all rows of a run, without what may differ from one time to the next."""
+    return run.read().drop(columns=["seconds", "versions"])
+
+
+def same_rows(one, other):
+    """Assert that two runs, or two tables, hold the very same rows."""
+    one, other = (
+        item if isinstance(item, pd.DataFrame) else numbers(item) for item in (one, other)
+    )
+    assert len(one)
+    pd.testing.assert_frame_equal(
+        one.astype({"cell": str, "stream": str}),
+        other.astype({"cell": str, "stream": str}),
+        check_exact=True,
+    )
+
+
+def content(folder):
+    """Return every file below a folder with its bytes: equal if nothing was written."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+class Counting:
+    """A function that remembers what it was asked for, by cell and first random number."""
+
+    def __init__(self, function=functions.uniform):
+        self.function = function
+        self.calls = Counter()
+        self._lock = threading.Lock()
+        self.__qualname__ = "counting"
+
+    def __call__(self, cell, rng, **settings):
+        with self._lock:
+            self.calls[tuple(sorted(cell.items()))] += 1
+        return self.function(cell, rng, **settings)
+
+    @property
+    def total(self):
+        return sum(self.calls.values())
