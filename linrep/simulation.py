@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from numbers import Integral
 from typing import Any
 
@@ -49,7 +50,8 @@ def simulate(
         meet the same truth, data and participants.
     keep : {"final", "rate", "trace"}
         One row with the metrics after the last round; the same with the contraction of the distance
-        per round, its interval, and its plateau; or one row per round, evenly thinned to about 200.
+        per round, its interval, and its plateau, where there is a distance; or one row per round,
+        evenly thinned to about 200.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def simulate(
             for t in _thinned(trace.rounds)
         ]
     row: dict[str, Any] = {name: float(values[-1]) for name, values in trace.metrics.items()}
-    if keep == "rate":
+    if keep == "rate" and "distance" in trace:
         rate = trace.rate()
         row |= {
             "rate": rate.rate,
@@ -149,14 +151,22 @@ def sweep(
                     raise ValueError(f"{name} must be finite, got {value}")
                 raise ValueError(f"{name} must be an integer, got {value!r}")
     if not isinstance(constraints, Mapping):
+        constraints = (constraints,) if isinstance(constraints, str) else constraints
         constraints = {rule: rule for rule in constraints}
+    together = [(group,) if isinstance(group, str) else tuple(group) for group in zipped]
+    for group in together:
+        if len(group) < 2:
+            raise ValueError(f"zipped must hold groups of at least two axes, got {group!r}")
+        for name in group:
+            if name not in axes:
+                raise ValueError(f"zipped: unknown axis {name!r}; there are {', '.join(axes)}")
     grids = []
     for algorithm, own in known.items():
 
         def takes(name, own=own):
             return own is None or name in own
 
-        groups = [tuple(filter(takes, group)) for group in zipped]
+        groups = [tuple(filter(takes, group)) for group in together]
         grids.append(
             Grid.product(
                 {
@@ -180,6 +190,7 @@ def sweep(
     )
 
 
+@cache  # a file would be run again for every replicate
 def find_algorithm(name: str) -> Callable[..., Any]:
     """Return an algorithm: one of this package by name, or ``module:function`` of your own.
 

@@ -26,7 +26,7 @@ def bad_input(*errors):
     try:
         yield
     except errors as error:
-        raise BadInput(str(error).splitlines()[0]) from None
+        raise BadInput((str(error).splitlines() or [type(error).__name__])[0]) from None
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -12,10 +15,21 @@ import click
 from linrep.cli import DEFAULT_WORKERS, BadInput, bad_input, main
 from linrep.cli.values import read_axis, read_cell, read_shard
 
-_FILE_KEYS = {
-    "algorithm", "function", "replicates", "seed", "out", "keep", "zip", "derive", "where",
-    "paired", "axes",
-}  # fmt: skip
+#: Keys of a sweep file, and what each may be.
+_FILE_KEYS: dict[str, tuple[type, ...]] = {
+    "algorithm": (str, list),
+    "function": (str,),
+    "replicates": (int,),
+    "seed": (int,),
+    "out": (str,),
+    "keep": (str,),
+    "zip": (str, list),
+    "derive": (str, list),
+    "where": (str, list, dict),
+    "paired": (str, list),
+    "axes": (dict,),
+}
+_KINDS = {str: "a text", list: "a list of texts", int: "an integer", dict: "a table"}
 _PROBES = 8
 _PROBE_SECONDS = 10.0
 _ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
@@ -23,9 +37,11 @@ _ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
 
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument(
-    "arguments", metavar="[ALGORITHM[,ALGORITHM]...] [--AXIS VALUES]...", nargs=-1,
+    "arguments",
+    metavar="[ALGORITHM[,ALGORITHM]...] [--AXIS VALUES]...",
+    nargs=-1,
     type=click.UNPROCESSED,
-)  # fmt: skip
+)
 @click.option("--algorithm", help="The same as an option, such as mymodule:myfunction.")
 @click.option(
     "--function",
@@ -68,23 +84,22 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
     same command again goes on where an interrupted one was.
     """
     from linrep.sweeps import Stopped, run
+    from linrep.sweeps.runner import read_shard as check_shard
 
     with bad_input(ValueError, TypeError):
         options = _read_file(source) | {
             name: value for name, value in flags.items() if value not in (None, ())
         }
-        leading, axes = _read_arguments(arguments)
+        algorithms, axes = _read_arguments(arguments)
         options["axes"] = {**options.get("axes", {}), **axes}
-        if leading and algorithm:
-            raise ValueError(f"give {leading} or --algorithm, not both")
-        given = algorithm or leading
-        if given and function:
-            raise ValueError("give an algorithm or --function, not both")
+        given = algorithm or algorithms
+        if sum(map(bool, (algorithm, algorithms, function))) > 1:
+            raise ValueError("give one of ALGORITHM, --algorithm and --function")
         if given or function:
             options.pop("algorithm", None), options.pop("function", None)
             options["algorithm" if given else "function"] = given or function
         specification, name = _build(options)
-        shard = read_shard(options["shard"]) if options.get("shard") else None
+        shard = check_shard(read_shard(options["shard"])) if "shard" in options else None
     out = Path(options.get("out") or Path("runs", name))
     if dry_run:
         _dry_run(specification, out, flags)
@@ -104,14 +119,16 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
         except Stopped as stopped:
             click.echo(f"{stopped}; the same command goes on from there", err=True)
             raise click.exceptions.Exit(130) from None
-        except OSError as error:
-            if not (out / "sweep.json").exists():
+        except (OSError, BrokenExecutor) as error:
+            if isinstance(error, PermissionError) or not (out / "sweep.json").exists():
                 raise
+            killed = "a worker process was killed, perhaps for lack of memory"
+            reason = killed if isinstance(error, BrokenExecutor) else error
             click.echo(
-                f"Error: {error}; what was finished is stored, the same command goes on", err=True
+                f"Error: {reason}; what was finished is stored, the same command goes on", err=True
             )
             raise click.exceptions.Exit(1) from None
-    failed = sum(part.failed for part in result.parts())
+    failed = result.failed()
     click.echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
     for reason, count in specification.grid.left_out.items():
         click.echo(f"{count} cells left out: {reason}")
@@ -119,7 +136,7 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
         first = result.failures().iloc[0]
         click.echo(f"the first failure: {first['exception']}")
         click.echo(
-            f"see it with: linrep replay {out} --cell '{first['cell']}' "
+            f"see it with: linrep replay {quote(str(out))} --cell {quote(first['cell'])} "
             f"--replicate {first['replicate']}"
         )
         raise click.exceptions.Exit(1)
@@ -141,14 +158,19 @@ def runs(directories):
         found += inside
     if not found:
         raise BadInput("no run directory under runs; name a folder, or start with linrep sweep")
+    unreadable = False
     lines: list[tuple] = [("run", "cells", "done", "missing", "failed", "left on one core")]
     for path in dict.fromkeys(found):
-        with bad_input(ValueError):
+        try:
             stored = open_run(path)
             done = stored.count()
-            failed = sum(part.failed for part in stored.parts())
+            failed = stored.failed()
             missing = stored.total - done
             left = _duration(missing * _mean_seconds(stored)) if done and missing else "-"
+        except (ValueError, OSError) as error:
+            click.echo(f"Error: {error}", err=True)
+            unreadable = True
+            continue
         lines.append((str(path), len(stored.cells), done, missing, failed, left))
         for broken in stored.damaged():
             lines.append((f"  damaged: {broken.name}", "", "", "", "", ""))
@@ -156,22 +178,27 @@ def runs(directories):
     for first, *others in lines:
         cells = [str(item).rjust(width) for item, width in zip(others, widths[1:], strict=True)]
         click.echo("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    if unreadable:
+        raise click.exceptions.Exit(2)
 
 
 @main.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--cell", "cell", default="", help="Parameters that single out a cell: n=10,m=5.")
 @click.option("--replicate", type=int, required=True, help="Its number, from 0.")
+@click.option("--function", help="Where it is now: module:name or file.py:name.")
 @click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
-def replay(run, cell, replicate, debug):
+def replay(run, cell, replicate, function, debug):
     """Run one replicate of a sweep again, alone, and compare it with what is stored."""
     import traceback
 
-    from linrep.sweeps import cell_name, open_run
+    from linrep.sweeps import cell_name, load, open_run
     from linrep.sweeps import replay as replay_one
 
     with bad_input(ValueError, TypeError, OSError):
-        result = replay_one(open_run(run), read_cell(cell) if cell else {}, replicate)
+        found = load(function) if function else None
+        selection = read_cell(cell) if cell else {}
+        result = replay_one(open_run(run), selection, replicate, function=found)
     click.echo(f"{cell_name(result.cell)}, replicate {replicate}")
     if result.error is not None:
         click.echo("".join(traceback.format_exception(result.error)).rstrip())
@@ -199,9 +226,13 @@ def replay(run, cell, replicate, debug):
 def merge(out, directories):
     """Put the run directories of shards together in OUT; they stay as they are."""
     from linrep.sweeps import merge as merge_runs
+    from linrep.sweeps import open_run
 
     with bad_input(ValueError, OSError):
         merged = merge_runs(out, directories)
+        damaged = [path for directory in directories for path in open_run(directory).damaged()]
+    for path in damaged:
+        click.echo(f"left out, as it cannot be read: {path}", err=True)
     click.echo(f"{out}: {merged.count()} of {merged.total} replicates")
 
 
@@ -226,7 +257,7 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
     with bad_input(ValueError, TypeError, OSError):
         stored = open_run(run)
         rows = _last_rows(stored.read())
-        columns = by.split(",") if by else [c for c in _varying(stored) if c != threshold]
+        columns = _split(by) if by else [c for c in _varying(stored) if c != threshold]
         statistic = statistic or ("success" if _is_condition(evaluate(rows, value)) else "mean")
         if threshold is None:
             table = summarize(rows, value, columns, statistic=statistic)
@@ -235,11 +266,11 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
         fit = None
         if exponents is not None:
             usable = table.dropna(subset="estimate")
-            for name in exponents.split(","):
+            for name in _split(exponents):
                 if name not in usable:
                     raise ValueError(f"--exponents: no column {name!r} in the summary")
             fit = scaling_exponents(
-                usable["estimate"], {name: usable[name] for name in exponents.split(",")}
+                usable["estimate"], {name: usable[name] for name in _split(exponents)}
             )
         if csv is not None:
             table.to_csv(csv, index=False)
@@ -333,24 +364,27 @@ def _varying(run):
 
 
 def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
-    """Return the algorithm, if one is named, and the axes: what is no option of the command."""
+    """Return the algorithms, None without any, and the axes among the arguments."""
+    algorithms: str | None = None
     axes: dict[str, Any] = {}
     waiting = list(arguments)
-    leading = waiting.pop(0) if waiting and not waiting[0].startswith("-") else None
     while waiting:
         flag = waiting.pop(0)
+        if not flag.startswith("-") and algorithms is None:
+            algorithms = flag
+            continue
         if not flag.startswith("--") or flag == "--":
             raise ValueError(f"unexpected argument {flag!r}; an axis is given as --n 10,100")
         name, equals, text = flag[2:].partition("=")
         name = name.replace("-", "_")
         if not equals:
-            if not waiting:
+            if not waiting or waiting[0].startswith("--"):
                 raise ValueError(f"--{name} needs values, such as --{name} 10,100")
             text = waiting.pop(0)
         if name in axes:
             raise ValueError(f"--{name} is given twice")
         axes[name] = read_axis(name, text)
-    return leading, axes
+    return algorithms, axes
 
 
 def _read_file(path) -> dict[str, Any]:
@@ -363,9 +397,14 @@ def _read_file(path) -> dict[str, Any]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
-    for name in content:
+    for name, value in content.items():
         if name not in _FILE_KEYS:
             raise ValueError(f"{path}: unknown key {name!r}; there are {', '.join(_FILE_KEYS)}")
+        if not _is_of(value, *_FILE_KEYS[name]):
+            kinds = " or ".join(_KINDS[kind] for kind in _FILE_KEYS[name])
+            raise ValueError(f"{path}: {name} must be {kinds}, got {value!r}")
+    if "algorithm" in content and "function" in content:
+        raise ValueError(f"{path}: give algorithm or function, not both")
     axes = content.get("axes", {})
     content["axes"] = {
         name: read_axis(name, value) if isinstance(value, str) else value
@@ -380,16 +419,24 @@ def _read_file(path) -> dict[str, Any]:
     return content
 
 
+def _is_of(value, *kinds):
+    if isinstance(value, list):
+        return list in kinds and all(_is_of(item, str, list) for item in value)
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _split(names):
+    """Return names given as a list, or in one text, separated by commas."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+
+
 def _build(options):
     """Return the sweep that the options describe, and a name for its directory."""
     from linrep import simulation
     from linrep.sweeps import Grid, Sweep, load
 
     axes = options["axes"]
-    zipped = [
-        tuple(group.split(",")) if isinstance(group, str) else tuple(group)
-        for group in options.get("zipped", ())
-    ]
+    zipped = [tuple(_split(group)) for group in options.get("zipped", ())]
     derived = {}
     for text in options.get("derive", ()):
         name, equals, rule = text.partition("=")
@@ -404,16 +451,14 @@ def _build(options):
         if not axes:
             raise ValueError("no axis is given; write --NAME VALUES")
         function = load(options["function"])
-        paired = options.get("paired", ())
-        paired = paired.split(",") if isinstance(paired, str) else paired
+        paired = _split(options.get("paired", ()))
         name = options["function"].rpartition(":")[2]
         return Sweep(function, Grid.product(axes, **rules), paired=paired, **common), name
     if "algorithm" not in options:
         raise ValueError(f"no algorithm is given; there are {', '.join(simulation.ALGORITHMS)}")
     if options.get("paired"):
         raise ValueError("--paired belongs to --function; algorithms are compared in pairs")
-    names = options["algorithm"]
-    names = names.split(",") if isinstance(names, str) else names
+    names = _split(options["algorithm"])
     keep = options.get("keep") or "final"
     specification = simulation.sweep(names, axes, keep=keep, **common, **rules)
     return specification, "-".join(name.rpartition(":")[2] for name in names)
@@ -421,7 +466,7 @@ def _build(options):
 
 def _dry_run(specification, out, flags):
     """Say how much a sweep is, from a few replicates run here and thrown away."""
-    from linrep.sweeps.chunks import call, read_rows
+    from linrep.sweeps.chunks import FAILURES, call, read_rows
     from linrep.sweeps.store import check_directory, open_run
 
     with bad_input(ValueError, OSError):
@@ -436,10 +481,9 @@ def _dry_run(specification, out, flags):
         before = time.perf_counter()
         try:
             keys = specification.keys(cell)
-            found = read_rows(
-                call(specification.function, cell, keys, 0, specification.settings), cell
-            )
-        except Exception as failure:  # whatever a user's function raises
+            result = call(specification.function, cell, keys, 0, specification.settings)
+            found = read_rows(result, specification.parameters)
+        except FAILURES as failure:
             error, found = failure, [{}]
         if place > 0:  # the first may compile
             seconds.append(time.perf_counter() - before)
@@ -491,6 +535,8 @@ def _mean_seconds(run):
 
 
 def _duration(seconds):
+    if math.isnan(seconds):
+        return "-"
     if seconds < 90:
         return f"{seconds:.2g} s" if seconds < 9.5 else f"{seconds:.0f} s"
     if seconds < 5400:

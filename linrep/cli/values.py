@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,10 @@ import numpy as np
 _WORDS = {"true": True, "false": False, "none": None}
 _RANGE = re.compile(r"(?P<start>[^:]+):(?P<stop>[^:]+)(?::(?P<step>[^:]+))?")
 _POINTS = re.compile(r"(?P<kind>log|lin)(?P<count>\d+)")
+_PARAMETER = re.compile(
+    r"""(?P<name>[^=,]*[^=,\s])\s*=\s*(?P<value>"(?:[^"\\]|\\.)*"|[^,]*)\s*(?:,(?=.)|$)""",
+    re.DOTALL,
+)
 _MOST = 1_000_000
 
 
@@ -18,8 +24,9 @@ def read_axis(name: str, text: str) -> list[Any]:
     """Return the values of an axis written as text.
 
     Values are separated by commas: numbers, true, false, none, words, and ranges, which include
-    their ends: ``2:10`` (integers), ``2:10:4`` (with a step), ``10:1000:log5`` (five log-spaced
-    points; integers if the ends are) and ``0:1:lin5``.
+    their ends: ``2:10`` (integers), ``2:10:4`` (with a step), ``0:1:lin5`` (five points) and
+    ``10:1000:log5`` (five log-spaced points: integers if the ends are, so ``1.0:10:log5`` for
+    others).
 
     Raises
     ------
@@ -31,9 +38,9 @@ def read_axis(name: str, text: str) -> list[Any]:
         item = item.strip()
         if not item:
             raise ValueError(f"--{name}: a value is missing in {text!r}")
-        match = _RANGE.fullmatch(item)
-        if match and _is_number(match["start"]):
-            values += _read_range(name, item, match)
+        head, colon, _ = item.partition(":")
+        if colon and (not head or _is_number(head)):
+            values += _read_range(name, item)
         else:
             values.append(read_value(item))
     return values
@@ -47,19 +54,28 @@ def read_value(text: str) -> Any:
 
 
 def read_cell(text: str) -> dict[str, Any]:
-    """Return the parameters written as ``n=10,m=5``.
+    """Return the parameters written as ``n=10,m=5``, with values as in a cell's name.
 
     Raises
     ------
     ValueError
         If it is not of this form.
     """
-    cell = {}
-    for item in text.split(","):
-        name, equals, value = item.partition("=")
-        if not equals or not name.strip():
+    cell: dict[str, Any] = {}
+    position = 0
+    while position < len(text) or not cell:
+        match = _PARAMETER.match(text, position)
+        if not match:
             raise ValueError(f"a cell is given as NAME=VALUE,NAME=VALUE, got {text!r}")
-        cell[name.strip()] = _WORDS.get("none") if value == "null" else read_value(value.strip())
+        name, value = match["name"].strip(), match["value"].strip()
+        if value.startswith('"'):
+            try:
+                cell[name] = json.loads(value)
+            except ValueError:
+                raise ValueError(f"{value} is not a quoted text, in the cell {text!r}") from None
+        else:
+            cell[name] = None if value == "null" else read_value(value)
+        position = match.end()
     return cell
 
 
@@ -77,11 +93,11 @@ def read_shard(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _read_range(name, item, match):
-    ends = match["start"], match["stop"]
-    if not _is_number(match["stop"]):
-        raise ValueError(f"--{name}: {item!r} is not a range; write START:STOP, both numbers")
-    start, stop = map(_number, ends)
+def _read_range(name, item):
+    match = _RANGE.fullmatch(item)
+    if not match or not _is_number(match["start"]) or not _is_number(match["stop"]):
+        raise ValueError(f"--{name}: {item!r} is not a range; write START:STOP[:STEP], in numbers")
+    start, stop = _number(match["start"]), _number(match["stop"])
     whole = isinstance(start, int) and isinstance(stop, int)
     if not (math.isfinite(start) and math.isfinite(stop)) or stop < start:
         raise ValueError(f"--{name}: {item!r} must go up from one finite number to another")
@@ -89,23 +105,34 @@ def _read_range(name, item, match):
     if points:
         count = int(points["count"])
         if not 2 <= count <= _MOST:
-            raise ValueError(f"--{name}: {item!r} must have at least two points")
+            raise ValueError(f"--{name}: {item!r} must have 2 to {_MOST} points")
         if points["kind"] == "log" and start <= 0:
             raise ValueError(f"--{name}: {item!r} must start above 0 to be log-spaced")
-        space = np.geomspace if points["kind"] == "log" else np.linspace
-        values = space(start, stop, count)
-        if whole:
-            return list(dict.fromkeys(round(value) for value in values.tolist()))
-        return values.tolist()
+        if points["kind"] == "log":
+            # Twelve digits: libraries and processors differ in the last ones of a power, and a
+            # parameter that differs is another parameter.
+            values = [float(f"{value:.12g}") for value in np.geomspace(start, stop, count)]
+            values[0], values[-1] = float(start), float(stop)
+            return list(dict.fromkeys(map(round, values))) if whole else values
+        low, high = Fraction(match["start"]), Fraction(match["stop"])
+        return _plain([low + (high - low) * place / (count - 1) for place in range(count)], whole)
     if match["step"] is None and not whole:
         raise ValueError(f"--{name}: {item!r} needs a step, such as {item}:lin5")
     if match["step"] is not None and not _is_number(match["step"]):
         raise ValueError(f"--{name}: the step in {item!r} must be a number, logN or linN")
     step = 1 if match["step"] is None else _number(match["step"])
-    if not (step > 0 and (stop - start) / step < _MOST):
+    if not (0 < step < math.inf and (stop - start) / step < _MOST):
         raise ValueError(f"--{name}: the step in {item!r} must be above 0, and not tiny")
-    count = math.floor((stop - start) / step + 1e-9) + 1
-    return [start + step * place for place in range(count)]
+    # Fractions, so that the third of 0:1:0.1 is 0.3, as it would be if written out.
+    low, width = Fraction(match["start"]), Fraction(match["step"] or 1)
+    count = (Fraction(match["stop"]) - low) // width + 1
+    return _plain([low + width * place for place in range(count)], whole and isinstance(step, int))
+
+
+def _plain(fractions, whole):
+    """Return integers if that is what they all are and may be, else floats."""
+    whole = whole and all(value.denominator == 1 for value in fractions)
+    return [int(value) if whole else float(value) for value in fractions]
 
 
 def _is_number(text):

@@ -5,11 +5,11 @@ Runs in any thread or process; depends on nothing but what it is handed.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,10 +21,12 @@ import pandas as pd
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from linrep.sweeps.grid import Cell
+from linrep.sweeps.grid import Cell, column_value
 from linrep.sweeps.specification import RESERVED, generator
-from linrep.sweeps.store import Segment
+from linrep.sweeps.store import Segment, as_text
 
+#: What a function may raise without ending the sweep.
+FAILURES = (Exception, SystemExit)
 _LIBRARIES = ("linrep", "numpy", "scipy", "numba")
 
 
@@ -67,9 +69,9 @@ def run_chunk(job: Job, stopped: Callable[[], bool] | None = None) -> Chunk:
         while replicate < segment.stop and not over:
             before = time.perf_counter()
             try:
-                rows = read_rows(call(job.function, cell, keys, replicate, job.settings), cell)
-                error = None
-            except Exception as exception:  # whatever a user's function raises
+                result = call(job.function, cell, keys, replicate, job.settings)
+                rows, error = read_rows(result, job.types), None
+            except FAILURES as exception:
                 rows, error = [{}], describe(exception)
             after = time.perf_counter()
             records.add(replicate, rows, error, after - before)
@@ -86,25 +88,28 @@ def run_chunk(job: Job, stopped: Callable[[], bool] | None = None) -> Chunk:
 def call(function, cell: Cell, keys: Mapping[str, int], replicate: int, settings) -> Any:
     """Call a sweep's function for one replicate."""
     rng: Any = {purpose: generator(key, replicate) for purpose, key in keys.items()}
-    return function(dict(cell), rng.get("", rng), **settings)
+    return function(dict(cell), rng.get("", rng), **deepcopy(dict(settings)))
 
 
-def read_rows(result: Any, cell: Cell) -> list[dict[str, Any]]:
+def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
     """Return what a function returned as rows of plain values.
 
     Raises
     ------
     TypeError, ValueError
-        If it is not rows, or a column has the name of a parameter or of a stored column.
+        If it is not rows, or a column has the name of a parameter, be it of another cell, or of a
+        stored column.
     """
+    if isinstance(result, np.generic) or (isinstance(result, np.ndarray) and result.ndim == 0):
+        result = result.item()
+    if isinstance(result, Real):
+        result = {"value": result}
     if isinstance(result, Mapping):
-        return [_read_row(result, cell)]
+        return [_read_row(result, parameters)]
     if isinstance(result, pd.DataFrame):
         result = result.to_dict("records")
-    if isinstance(result, Real):
-        return [{"value": _plain("value", result)}]
     if isinstance(result, Sequence) and not isinstance(result, str | bytes):
-        return [_read_row(row, cell) for row in result]
+        return [_read_row(row, parameters) for row in result]
     raise TypeError(
         "a sweep's function must return a mapping, a sequence of mappings, a DataFrame or a "
         f"number, got {type(result).__name__}"
@@ -113,7 +118,10 @@ def read_rows(result: Any, cell: Cell) -> list[dict[str, Any]]:
 
 def describe(exception: BaseException) -> str:
     """Return the kind, message and place of an exception in one line."""
-    message = " ".join(str(exception).split())
+    try:
+        message = " ".join(str(exception).encode(errors="backslashreplace").decode().split())
+    except Exception:  # an exception that cannot say what it is
+        message = "(no message)"
     frames = traceback.extract_tb(exception.__traceback__)
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     return f"{type(exception).__name__}: {message}{place}"
@@ -158,7 +166,9 @@ class _Records:
             return pa.array(values, kind).take(pa.array(segment))
 
         columns = {
-            name: spread([_cast(job.cells[cell].get(name), kind) for cell in self._cells], kind)
+            name: spread(
+                [column_value(job.cells[cell].get(name), kind) for cell in self._cells], kind
+            )
             for name, kind in job.types.items()
         }
         columns["replicate"] = pa.array(self._replicate, pa.int64())
@@ -183,34 +193,24 @@ class _Records:
             before = row
 
 
-def _cast(value, kind):
-    """Return a parameter as text if that is what it is in other cells."""
-    if kind == "string" and value is not None and not isinstance(value, str):
-        return json.dumps(value)
-    return value
-
-
 def _column(values):
     kinds = {type(value) for value in values if value is not None}
     if str in kinds and len(kinds) > 1:
-        values = [None if value is None else str(value) for value in values]
-        return pa.array(values, pa.string())
-    if kinds - {bool} and bool in kinds:
+        return pa.array([as_text(value) for value in values], pa.string())
+    if len(kinds) > 1:
         values = [None if value is None else float(value) for value in values]
-    if not kinds or kinds & {float} or len(kinds) > 1:
-        return pa.array(values, pa.float64())
     return pa.array(values)
 
 
-def _read_row(row, cell):
+def _read_row(row, parameters):
     if not isinstance(row, Mapping):
         raise TypeError(f"a row must be a mapping, got {type(row).__name__}")
     read = {}
     for name, value in row.items():
-        if name in cell:
-            raise ValueError(f"column {name!r} has the name of a parameter")
-        if name in RESERVED or not isinstance(name, str):
+        if not isinstance(name, str) or name in RESERVED:
             raise ValueError(f"column {name!r} has a name that is not free")
+        if name in parameters:
+            raise ValueError(f"column {name!r} has the name of a parameter")
         read[name] = value if type(value) is float else _plain(name, value)
     return read
 
@@ -218,8 +218,11 @@ def _read_row(row, cell):
 def _plain(name, value):
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        value.encode()  # which half a surrogate pair does not survive, nor would it a file
+        return str.__str__(value)  # of a subclass, such as an enumeration's
     if isinstance(value, Integral):
         if abs(int(value)) >= 2**63:
             raise ValueError(f"column {name!r} must fit 64 bits, got {value}")

@@ -48,7 +48,8 @@ class Grid:
         ----------
         axes : mapping of str to sequence or value
             The values of each parameter: None, booleans, integers, finite floats, strings. A single
-            value is a parameter that all cells share.
+            value is a parameter that all cells share. Whole floats become integers: 10.0 and 10 are
+            the same cell.
         zipped : sequence of sequences of str
             Groups of axes of equal length that vary together instead of forming a product.
         derived : mapping of str to str or callable, optional
@@ -87,13 +88,14 @@ class Grid:
                 cell[name] = _read_value(name, value)
             values[name] = ()
         if not isinstance(constraints, Mapping):
-            constraints = {rule: rule for rule in constraints}
+            rules = (constraints,) if isinstance(constraints, str) else constraints
+            constraints = {rule: getattr(rule, "__name__", str(rule)) for rule in rules}
         left_out: dict[str, int] = {}
         for rule, reason in constraints.items():
             holds = _evaluate(rule, cells) if cells else []
             kept = [cell for cell, fine in zip(cells, holds, strict=True) if fine]
             if len(kept) < len(cells):
-                left_out[reason] = len(cells) - len(kept)
+                left_out[reason] = left_out.get(reason, 0) + len(cells) - len(kept)
             cells = kept
         if not cells:
             raise ValueError(f"no cell is left: {'; '.join(left_out)}")
@@ -127,6 +129,23 @@ class Grid:
         return pd.DataFrame(self.cells)._repr_html_()
 
 
+def column_type(values: Iterable[Any]) -> str:
+    """Return the Arrow type of the column that a parameter makes, given its value in every cell."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int} and kinds:
+        return "int64"
+    if kinds <= {int, float} and kinds:
+        return "float64"
+    return "bool" if kinds == {bool} else "string"
+
+
+def column_value(value: Any, kind: str) -> Any:
+    """Return a parameter as it stands in a column: as text if that is what it is elsewhere."""
+    if kind == "string" and value is not None and not isinstance(value, str):
+        return json.dumps(value)
+    return float(value) if kind == "float64" and value is not None else value
+
+
 def canonical(cell: Mapping[str, Any]) -> str:
     """Return the one JSON text that stands for a cell: sorted names, whole floats as integers."""
     return json.dumps(
@@ -151,8 +170,8 @@ def check_name(name: Any) -> str:
 
 
 def _whole(value):
-    """10.0 and 10 are the same parameter."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+    """Return whole floats as integers: 10.0 and 10 are the same parameter."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_INTEGER:
         return int(value)
     return value
 
@@ -169,7 +188,7 @@ def _show(value):
 
 
 def _read_axis(name, axis):
-    if isinstance(axis, str | bytes) or not isinstance(axis, Iterable):
+    if isinstance(axis, str | bytes | Mapping) or not isinstance(axis, Iterable):
         axis = [axis]
     values = [_read_value(name, value) for value in axis]
     if not values:
@@ -187,8 +206,10 @@ def _read_value(name, value):
     """Return a plain Python value."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return str.__str__(value)  # of a subclass, such as an enumeration's
     if isinstance(value, Integral):
         if abs(int(value)) > _LARGEST_INTEGER:
             raise ValueError(f"parameter {name!r} must fit 64 bits, got {value}")
@@ -197,7 +218,7 @@ def _read_value(name, value):
         number = float(value)
         if not math.isfinite(number):
             raise ValueError(f"parameter {name!r} must be finite, got {number}")
-        return number + 0.0  # no negative zero
+        return _whole(number)
     raise TypeError(
         f"parameter {name!r} must be a number, a string, a boolean or None, "
         f"got {type(value).__name__}"

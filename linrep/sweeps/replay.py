@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import copysign
 from typing import Any
 
 import pandas as pd
 
 from linrep import _validation as check
-from linrep.sweeps.chunks import call, describe, read_rows
+from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
 from linrep.sweeps.grid import Cell, cell_name
-from linrep.sweeps.store import Run
+from linrep.sweeps.specification import RESERVED
+from linrep.sweeps.store import Run, as_text
 from linrep.sweeps.targets import load
 
 
@@ -85,32 +87,41 @@ def replay(
     error: BaseException | None = None
     rows: list[dict[str, Any]] = []
     try:
-        rows = read_rows(
-            call(function, cell, run.keys(cell), replicate, run.description["settings"]), cell
-        )
-    except Exception as exception:  # whatever a user's function raises
+        result = call(function, cell, run.keys(cell), replicate, run.description["settings"])
+        rows = read_rows(result, run.parameters)
+    except FAILURES as exception:
         error = exception
-    frame = pd.DataFrame(rows)
-    return Replay(cell, replicate, frame, error, stored, _same(frame, error, stored))
+    own = [name for name in stored if name not in RESERVED and name not in run.parameters]
+    same = _same(rows, error, stored, own)
+    return Replay(cell, replicate, pd.DataFrame(rows), error, stored, same)
 
 
-def _same(rows, error, stored):
+def _same(rows, error, stored, columns):
     if stored.empty:
         return None
     if error is not None or stored["status"].iloc[0] == "failed":
         before = stored["exception"].iloc[0]
         return (
-            error is not None and before is not None and _where(describe(error)) == _where(before)
+            error is not None
+            and isinstance(before, str)
+            and _where(describe(error)) == _where(before)
         )
-    if len(rows) != len(stored):
+    if len(rows) != len(stored) or any(name not in stored for row in rows for name in row):
         return False
-    for name in rows:
-        if name not in stored:
-            return False
-        for one, other in zip(rows[name], stored[name], strict=True):
-            if not (one == other or (pd.isna(one) and pd.isna(other))):
-                return False
-    return True
+    return all(
+        _equal(row.get(name), value)
+        for name in columns
+        for row, value in zip(rows, stored[name], strict=True)
+    )
+
+
+def _equal(value, stored):
+    """Compare bit for bit what was returned with what was stored, in a column of another type."""
+    if pd.isna(value) or pd.isna(stored):
+        return bool(pd.isna(value) and pd.isna(stored))
+    if isinstance(stored, str):
+        return as_text(value) == stored
+    return value == stored and (value != 0 or copysign(1.0, value) == copysign(1.0, stored))
 
 
 def _where(text):

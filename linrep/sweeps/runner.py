@@ -27,6 +27,7 @@ from tqdm.auto import tqdm
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
+from linrep.sweeps.grid import column_type
 from linrep.sweeps.specification import Sweep
 from linrep.sweeps.store import Coverage, Run, Segment, create_run, presence
 
@@ -127,7 +128,7 @@ def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
     """Return (i, N), checked; (1, 1) for None."""
     if shard is None:
         return 1, 1
-    if len(shard) != 2:
+    if not isinstance(shard, tuple | list) or len(shard) != 2:
         raise ValueError(f"shard must be a pair (i, N), got {shard!r}")
     shards = check.integer("shard's N", shard[1], minimum=1)
     return check.integer("shard's i", shard[0], minimum=1, maximum=shards), shards
@@ -234,9 +235,10 @@ class _Todo:
 
 def _shares(sweep, index, shards, reverse) -> Iterator[Segment]:
     """Yield a shard's share of every cell: blocks of replicates, dealt out in turn."""
-    names = list(enumerate(sweep.names))
-    for place, name in reversed(names) if reverse else names:
-        block = (index - 1 + place) % shards
+    # Dealt out by name: shards that list the cells in different orders have different shares, too.
+    places = {name: place for place, name in enumerate(sorted(sweep.names))}
+    for name in reversed(sweep.names) if reverse else sweep.names:
+        block = (index - 1 + places[name]) % shards
         start, stop = (sweep.replicates * edge // shards for edge in (block, block + 1))
         if stop > start:
             yield Segment(name, start, stop)
@@ -261,7 +263,7 @@ def _without_failures(stored, shares):
 
 def _job_factory(sweep, seconds) -> Callable[[list[Segment]], Job]:
     cells = dict(zip(sweep.names, sweep.grid, strict=True))
-    types = {name: _arrow_type(cell.get(name) for cell in cells.values())
+    types = {name: column_type(cell.get(name) for cell in cells.values())
              for name in sweep.parameters}  # fmt: skip
 
     def job(segments):
@@ -278,15 +280,6 @@ def _job_factory(sweep, seconds) -> Callable[[list[Segment]], Job]:
         )
 
     return job
-
-
-def _arrow_type(values):
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int} and kinds:
-        return "int64"
-    if kinds <= {int, float} and kinds:
-        return "float64"
-    return "bool" if kinds == {bool} else "string"
 
 
 @contextmanager

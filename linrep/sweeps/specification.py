@@ -49,8 +49,8 @@ class Sweep:
         Further keyword arguments of the function, the same for all cells and without influence on
         the streams. Plain values.
     name : str, optional
-        What is computed; the function's name by default. Two sweeps of different names do not share
-        a directory.
+        What is computed; the function's name by default, required for what has none (a lambda, a
+        partial). Two sweeps of different names do not share a directory.
 
     Raises
     ------
@@ -81,7 +81,9 @@ class Sweep:
         for name in known:
             if name in RESERVED:
                 raise ValueError(f"{name!r} cannot be a parameter, it is a column of every row")
-        name = self.name or getattr(self.function, "__qualname__", type(self.function).__name__)
+        name = self.name or getattr(self.function, "__qualname__", "<")
+        if "<lambda>" in name or name == "<":
+            raise ValueError("name must be given: the function has none of its own")
         streams = None
         if self.streams is not None:
             if tuple(self.paired):
@@ -98,7 +100,7 @@ class Sweep:
             ("seed", check.integer("seed", self.seed, minimum=0)),
             ("paired", _known("paired", self.paired, known)),
             ("streams", streams),
-            ("settings", json.loads(json.dumps(dict(self.settings), allow_nan=False))),
+            ("settings", _read_settings(self.settings)),
             ("name", name),
         ):
             object.__setattr__(self, attribute, value)
@@ -203,6 +205,13 @@ def _cell_differences(old, new):
         name = cell_name(json.loads(changed[0]))
         lines.append(f"cells with other streams: {len(changed)}, such as {name}")
     return lines
+
+
+def _read_settings(settings) -> dict[str, Any]:
+    try:
+        return json.loads(json.dumps(dict(settings), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"settings must hold plain finite values: {error}") from None
 
 
 def _known(argument, names: Iterable[str], known) -> Sequence[str]:

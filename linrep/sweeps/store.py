@@ -9,21 +9,24 @@ write to one directory: replicates that two parts cover are counted once.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import math
 import os
+import shutil
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from linrep.sweeps.grid import Cell, canonical, cell_name
+from linrep.sweeps.grid import Cell, Grid, canonical, cell_name, column_type, column_value
 from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
 
 SPECIFICATION = "sweep.json"
@@ -75,6 +78,11 @@ class Run:
         return tuple(map(cell_name, self.cells))
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of all parameters, in order of first occurrence."""
+        return tuple(dict.fromkeys(name for cell in self.cells for name in cell))
+
+    @property
     def replicates(self) -> int:
         """Replicates per cell."""
         return self.description["replicates"]
@@ -96,13 +104,19 @@ class Run:
 
     def parts(self) -> list[Part]:
         """Return the parts that can be read, later generations first; looks for new ones."""
-        found = {path.name: path for path in (self.path / _PARTS).glob("*.parquet")}
+        found = {
+            path.name: path
+            for path in (self.path / _PARTS).glob("*.parquet")
+            if not path.name.startswith(_TEMPORARY)
+        }
         for name in self._parts.keys() - found.keys():
             del self._parts[name]
         for name in found.keys() - self._parts.keys():
             self._parts[name] = _read_part(found[name])
         readable = [part for part in self._parts.values() if part is not None]
-        return sorted(readable, key=lambda part: (-part.generation, part.path.name))
+        return sorted(
+            readable, key=lambda part: (-part.generation, part.failed > 0, part.path.name)
+        )
 
     def damaged(self) -> list[Path]:
         """Return the files in place of parts that cannot be read: truncated, say."""
@@ -126,6 +140,13 @@ class Run:
             len(segment) for name in self.names for segment in done.within(name, self.replicates)
         )
 
+    def failed(self) -> int:
+        """Return how many of the stored replicates failed, those computed again not counted."""
+        if not any(part.failed for part in self.parts()):
+            return 0
+        rows = self.read(["status"])
+        return int((rows["status"] == "failed").sum())
+
     def read(self, columns: Iterable[str] | None = None) -> pd.DataFrame:
         """Return all stored rows, by cell, replicate and row, each replicate once.
 
@@ -146,7 +167,7 @@ class Run:
         taken = Coverage()
         for part in self.parts():
             owned = [piece for segment in part.segments for piece in taken.missing(segment)]
-            table = _read_table(part.path, needed)
+            table = _read_table(part.path, needed, self.parameters)
             if sum(map(len, owned)) < sum(map(len, part.segments)):
                 table = table.filter(_inside(table, owned))
             for segment in part.segments:
@@ -155,24 +176,33 @@ class Run:
                 tables.append(table)
         if not tables:
             return pd.DataFrame(columns=wanted or [])
-        try:
-            frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
-        except (pa.ArrowTypeError, pa.ArrowInvalid):  # numbers in one part, text in another
-            frame = pd.concat([table.to_pandas() for table in tables], ignore_index=True)
-        for name in _REPEATED:
-            if name in frame:
-                found = self.names if name == "cell" else sorted(set(frame[name].unique()))
-                frame[name] = pd.Categorical(frame[name], categories=list(found))
-        order = np.lexsort((frame["row"], frame["replicate"], frame["cell"].cat.codes))
+        frame = pa.concat_tables(_alike(tables), promote_options="permissive").to_pandas()
+        places = {name: index for index, name in enumerate(self.names)}
+        place = frame["cell"].map(places).to_numpy(float)
+        order = np.lexsort((frame["row"], frame["replicate"], place))
+        # Another process may have extended the sweep since this run was opened.
+        inside = ~np.isnan(place) & (frame["replicate"].to_numpy() < self.replicates)
+        order = order[inside[order]]
         frame = frame.iloc[order].reset_index(drop=True)
+        place = place[order].astype(np.int64)
+        frame["cell"] = pd.Categorical.from_codes(place, list(self.names))
+        for name in {"stream", "versions"} & set(frame):
+            column = frame[name].astype("category").cat.remove_unused_categories()
+            frame[name] = column.cat.reorder_categories(sorted(column.cat.categories))
+        for name in self.parameters:
+            if wanted is None or name in wanted:
+                values = [cell.get(name) for cell in self.cells]
+                kind = column_type(values)
+                column = pa.array([column_value(value, kind) for value in values], kind)
+                frame[name] = column.take(pa.array(place)).to_pandas()
         if wanted is not None:
             absent = [name for name in wanted if name not in frame]
             if absent:
                 raise ValueError(
-                    f"no column {absent[0]!r} in {self.path}; there are {', '.join(frame)}"
+                    f"no column {absent[0]!r} in {self.path}; there are {', '.join(self.read())}"
                 )
             return frame[wanted]
-        first = [name for name in self._parameters() if name in frame]
+        first = list(self.parameters)
         last = ["status", "exception", "seconds", "stream", "versions", "cell"]
         middle = [name for name in frame if name not in {*first, *last, "replicate", "row"}]
         return frame[[*first, "replicate", "row", *middle, *last]]
@@ -190,6 +220,7 @@ class Run:
         ValueError
             If there is none, or more than one.
         """
+        selection = Grid.of([selection]).cells[0]
         wanted = {name: canonical({name: value}) for name, value in selection.items()}
         matches = [
             cell
@@ -221,14 +252,11 @@ class Run:
         metadata = {_COVERAGE: json.dumps(coverage, ensure_ascii=False).encode()}
         table = table.replace_schema_metadata(metadata)
         folder = self.path / _PARTS
-        name = f"{uuid4().hex}.parquet"  # whoever else writes here knows nothing of this process
-        part, temporary = folder / name, folder / (_prefix() + name)
-        with _removed_on_failure(temporary):
-            with open(temporary, "wb") as file:
-                pq.write_table(table, file, compression="zstd", write_page_checksum=True)
-                _flush(file)
-            os.replace(temporary, part)
-            _flush_folder(folder)
+        buffer = BytesIO()
+        pq.write_table(table, buffer, compression="zstd")
+        content = buffer.getvalue()
+        part = folder / f"{_digest(content)}.parquet"
+        _write(part, content)
         stored = Part(part, segments, generation, table.num_rows, failed)
         self._parts[part.name] = stored
         return stored
@@ -238,27 +266,18 @@ class Run:
         folder = self.path / _PARTS
         if (folder / part.path.name).exists():
             return False
-        content = part.path.read_bytes()
-        temporary = folder / (_prefix() + part.path.name)
-        with _removed_on_failure(temporary):
-            with open(temporary, "wb") as file:
-                file.write(content)
-                _flush(file)
-            os.replace(temporary, folder / part.path.name)
-            _flush_folder(folder)
+        _write(folder / part.path.name, part.path.read_bytes())
         return True
 
     def tidy(self) -> None:
-        """Remove what interrupted writes left, and damaged parts, which will be computed again."""
+        """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
         for path in self.damaged():
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                path.rename(path.with_suffix(".damaged"))
         for path in (self.path / _PARTS).glob(f"{_TEMPORARY}*"):
             host, process = path.name.removeprefix(_TEMPORARY).split("-")[:2]
             if host == _host() and not _alive(int(process)):
                 path.unlink(missing_ok=True)
-
-    def _parameters(self):
-        return list(dict.fromkeys(name for cell in self.cells for name in cell))
 
     def __repr__(self):
         return (
@@ -322,7 +341,7 @@ def open_run(path: str | Path) -> Run:
         raise ValueError(f"{path} is not a run directory: it has no {SPECIFICATION}") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{path / SPECIFICATION} cannot be read: {error}") from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
+    if not _is_description(description):
         raise ValueError(f"{path / SPECIFICATION} is not the specification of a sweep (format 1)")
     return Run(path, description)
 
@@ -350,18 +369,15 @@ def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
     described = {**sweep.describe(), "target": sweep.target}
     if (path / SPECIFICATION).exists():
         return _reopen(path, sweep.describe(), described, extend)
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{path} is a file, not a directory")
-    if path.is_dir() and any(
-        entry.name != _PARTS and not entry.name.startswith(_TEMPORARY) for entry in path.iterdir()
-    ):
-        raise ValueError(f"{path} is not empty and is not a run directory")
+    _check_free(path)
     (path / _PARTS).mkdir(parents=True, exist_ok=True)
     with _written(path / SPECIFICATION, described) as temporary:
         try:
             os.link(temporary, path / SPECIFICATION)  # fails if another process was first
         except FileExistsError:
             return _reopen(path, sweep.describe(), described, extend)
+        except OSError:  # no links on this file system
+            shutil.copyfile(temporary, path / SPECIFICATION)
         finally:
             temporary.unlink()
     _flush_folder(path)
@@ -373,10 +389,8 @@ def check_directory(path: str | Path, sweep: Sweep, *, extend: bool = False) -> 
     path = Path(path)
     if (path / SPECIFICATION).exists():
         _compare(open_run(path), sweep.describe(), extend)
-    elif path.exists() and not path.is_dir():
-        raise ValueError(f"{path} is a file, not a directory")
-    elif path.is_dir() and any(entry.name != _PARTS for entry in path.iterdir()):
-        raise ValueError(f"{path} is not empty and is not a run directory")
+    else:
+        _check_free(path)
 
 
 def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
@@ -409,8 +423,7 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
         if different:
             raise ValueError(f"{run.path} is not of the sweep of {first.path}: {different[0]}")
     if not into:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise ValueError(f"{path} is not empty and is not a run directory")
+        _check_free(path)
         (path / _PARTS).mkdir(parents=True, exist_ok=True)
         with _written(path / SPECIFICATION, first.description) as temporary:
             os.replace(temporary, path / SPECIFICATION)
@@ -435,6 +448,33 @@ def presence(path: Path) -> Iterator[bool]:
             yield True  # no locks here
         else:
             yield True
+
+
+def _check_free(path):
+    """Raise unless a run directory can be made of path, of which an attempt may be left."""
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file, not a directory")
+    for entry in path.iterdir() if path.is_dir() else ():
+        empty = entry.name == _PARTS and entry.is_dir() and not any(entry.iterdir())
+        if not empty and not entry.name.startswith(_TEMPORARY):
+            raise ValueError(f"{path} is not empty and is not a run directory")
+
+
+def _is_description(content):
+    """Tell whether a file's content can be the description of a sweep."""
+    return (
+        isinstance(content, dict)
+        and content.get("format") == FORMAT
+        and isinstance(content.get("replicates"), int)
+        and isinstance(content.get("settings"), dict)
+        and "name" in content
+        and all(
+            isinstance(content.get(name), list)
+            and all(isinstance(item, dict) for item in content[name])
+            for name in ("cells", "streams")
+        )
+        and len(content["cells"]) == len(content["streams"]) > 0
+    )
 
 
 def _reopen(path, identity, described, extend):
@@ -474,25 +514,58 @@ def _read_part(path):
         return Part(path, segments, coverage["generation"], rows, failed)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError):  # what a damaged file gives
+    except (OSError, ValueError, KeyError, TypeError) as error:  # what a damaged file gives
+        if getattr(error, "errno", None) is not None:  # what the system says, not the file
+            raise
         return None
 
 
-def _read_table(path, columns):
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            if columns is not None:
-                stored = file.schema_arrow.names
-                columns = [name for name in dict.fromkeys(columns) if name in stored]
-            table = file.read(columns=columns).replace_schema_metadata(None)
-    except OSError as error:
-        raise ValueError(
-            f"{path} is damaged; delete it, and the sweep will compute it again ({error})"
-        ) from None
+def _read_table(path, columns, without):
+    """Return some columns of a part, or all, but those that the specification has, too."""
+    content = path.read_bytes()
+    if path.stem != _digest(content):
+        raise ValueError(f"{path} is damaged; delete it, and the sweep will compute it again")
+    with pq.ParquetFile(BytesIO(content)) as file:
+        columns = [
+            name
+            for name in file.schema_arrow.names
+            if name not in without and (columns is None or name in columns)
+        ]
+        table = file.read(columns=columns).replace_schema_metadata(None)
     for name in _REPEATED:
         if name in table.column_names:
             place = table.column_names.index(name)
             table = table.set_column(place, name, table[name].dictionary_encode())
+    return table
+
+
+def as_text(value: Any) -> str | None:
+    """Return a value as it stands in a column that also holds text."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
+
+
+def _alike(tables):
+    """Give columns of the same name types that go together, as if all were one chunk."""
+    kinds: dict[str, set] = {}
+    for table in tables:
+        for field in table.schema:
+            if not pa.types.is_null(field.type):
+                kinds.setdefault(field.name, set()).add(field.type)
+    mixed = {name: pa.string() if pa.string() in some else pa.float64()
+             for name, some in kinds.items() if len(some) > 1}  # fmt: skip
+    return [_cast(table, mixed) for table in tables]
+
+
+def _cast(table, kinds):
+    for name, kind in kinds.items():
+        if name in table.column_names and table[name].type != kind:
+            if kind == pa.string():
+                column = pa.array(list(map(as_text, table[name].to_pylist())), kind)
+            else:
+                column = table[name].cast(kind, safe=False)
+            table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 
@@ -533,12 +606,28 @@ def _flush(file):
 
 
 def _flush_folder(folder):
-    if os.name == "posix":
+    with contextlib.suppress(OSError):  # not every system has this
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _write(path, content):
+    """Write a file under another name, flush it to the disk, and rename it."""
+    temporary = path.with_name(_prefix() + path.name)
+    with _removed_on_failure(temporary):
+        with open(temporary, "wb") as file:
+            file.write(content)
+            _flush(file)
+        os.replace(temporary, path)
+        _flush_folder(path.parent)
+
+
+def _digest(content):
+    """Return the name of a part with this content: whoever else writes here finds another."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _prefix():
@@ -550,6 +639,8 @@ def _host():
 
 
 def _alive(process):
+    if os.name != "posix":
+        return True  # there a signal 0 is not harmless
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,38 +1,72 @@
-"""Functions that sweeps in tests run; importable by other processes."""
+"""What the tests of sweeps share."""
 
-import time
+import hashlib
+import io
+import threading
+from collections import Counter
 
-import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 
-COLUMNS_THAT_MAY_DIFFER = ["seconds"]
-
-
-def walk(cell, rng):
-    """Return two rows that depend on every parameter and on the stream."""
-    steps = rng.standard_normal(cell["steps"]) * cell["scale"]
-    return [{"end": float(np.sum(steps[:cut])), "cut": cut} for cut in (1, cell["steps"])]
-
-
-def slow_walk(cell, rng):
-    """Take a few milliseconds."""
-    time.sleep(0.003)
-    return walk(cell, rng)
+from linrep.sweeps import Grid, Sweep
+from tests.sweeps import functions
 
 
-def fragile(cell, rng):
-    """Fail in one cell always, elsewhere now and then."""
-    if cell["a"] == 2 or rng.random() < 0.1:
-        raise RuntimeError(f"a = {cell['a']}")
-    return rng.random()
+def toy(function=functions.normal, cells=({"a": 1}, {"a": 2}), replicates=3, **options):
+    """Return a small sweep."""
+    if "<lambda>" in getattr(function, "__qualname__", "<lambda>"):
+        options.setdefault("name", "toy")
+    return Sweep(function, Grid.of(cells), replicates, **options)
+
+
+def numbers(run):
+    """Return all rows of a run, without what may differ from one time to the next."""
+    return run.read().drop(columns=["seconds", "versions"])
 
 
 def same_rows(one, other):
-    """Assert that two tables hold the same rows in the same order, bit for bit."""
-    one, other = (frame.drop(columns=COLUMNS_THAT_MAY_DIFFER) for frame in (one, other))
-    assert list(one) == list(other)
-    assert len(one) == len(other)
-    for name in one:
-        left, right = one[name].to_numpy(), other[name].to_numpy()
-        if left.dtype.kind == "f":
-            left, right = left.view(np.int64), right.view(np.int64)
-        assert ((left == right) | ((left != left) & (right != right))).all(), name
+    """Assert that two runs, or two tables, hold the very same rows."""
+    one, other = (
+        item if isinstance(item, pd.DataFrame) else numbers(item) for item in (one, other)
+    )
+    assert len(one)
+    pd.testing.assert_frame_equal(
+        one.astype({"cell": str, "stream": str}),
+        other.astype({"cell": str, "stream": str}),
+        check_exact=True,
+    )
+
+
+def write_again(part):
+    """Put the rows of a part into another file beside it, as a second process may have."""
+    buffer = io.BytesIO()
+    pq.write_table(pq.read_table(part), buffer, compression="none")
+    name = hashlib.blake2b(buffer.getvalue(), digest_size=16).hexdigest()
+    part.with_name(f"{name}.parquet").write_bytes(buffer.getvalue())
+
+
+def content(folder):
+    """Return every file below a folder with its bytes: equal if nothing was written."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+class Counting:
+    """A function that remembers what it was asked for, by cell and first random number."""
+
+    def __init__(self, function=functions.uniform):
+        self.function = function
+        self.calls = Counter()
+        self._lock = threading.Lock()
+        self.__qualname__ = "counting"
+
+    def __call__(self, cell, rng, **settings):
+        with self._lock:
+            self.calls[tuple(sorted(cell.items()))] += 1
+        return self.function(cell, rng, **settings)
+
+    @property
+    def total(self):
+        return sum(self.calls.values())

@@ -13,7 +13,7 @@ import pytest
 
 from linrep.sweeps import merge, open_run, run
 from tests.sweeps import survivor
-from tests.sweeps.support import same_rows
+from tests.sweeps.walks import same_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 

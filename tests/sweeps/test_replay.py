@@ -1,0 +1,130 @@
+"""One replicate again: bit for bit, and honest where it is not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linrep.sweeps import Grid, Sweep, create_run, open_run, replay, run
+from tests.sweeps import functions
+from tests.sweeps.support import toy, write_again
+from tests.tools import complaint
+
+
+@pytest.mark.parametrize("function", [functions.normal, functions.fragile, functions.uniform])
+def test_every_replicate_is_the_same_again(tmp_path, function):
+    stored = run(toy(function, [{"a": 1, "b": "x"}, {"a": 2, "b": 0.1}], 6), tmp_path / "run")
+    rows = open_run(stored.path).read()
+    for cell in stored.cells:
+        for replicate in range(6):
+            again = replay(open_run(stored.path), {"a": cell["a"]}, replicate)
+            assert again.same is True
+            assert (again.cell, again.replicate) == (cell, replicate)
+            mine = rows[(rows["a"] == cell["a"]) & (rows["replicate"] == replicate)]
+            assert again.stored["stream"].tolist() == mine["stream"].tolist()
+            assert (again.error is not None) == (mine["status"] == "failed").all()
+            for name in again.rows:
+                assert again.rows[name].tolist() == mine[name].tolist()
+
+
+def test_paired_cells_and_streams_by_purpose_are_the_same_again(tmp_path):
+    def draw(cell, rng):
+        return {name: stream.random() for name, stream in rng.items()}
+
+    grid = Grid.product({"a": [1, 2], "b": [1, 2]})
+    stored = run(Sweep(draw, grid, 2, streams={"x": ["a"], "y": ["b"]}), tmp_path / "run")
+    for cell in grid:
+        assert replay(stored, cell, 1, function=draw).same is True
+
+
+def test_a_replicate_that_is_not_stored_is_computed_all_the_same(tmp_path):
+    stored = create_run(tmp_path / "run", toy(functions.uniform))
+    early = replay(stored, {"a": 2}, 1)
+    assert early.same is None
+    assert early.stored.empty
+    run(toy(functions.uniform), tmp_path / "run")
+    assert replay(stored, {"a": 2}, 1).rows.equals(early.rows)
+
+
+def values(*some):
+    return lambda cell, rng: [{"x": value} for value in some]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        (values(1.5), values(1.5), True),
+        (values(1.5), values(np.nextafter(1.5, 2)), False),
+        (values(0.0), values(-0.0), False),
+        (values(np.nan), values(np.nan), True),
+        (values(np.nan), values(1.0), False),
+        (values(1), values(1), True),
+        (values("1"), values(1), True),  # text and numbers in a column are stored as text
+        (values(1, "u", 0.5, None), values(1, "u", 0.5, None), True),
+        (values(1, 0.5, True), values(1, 0.5, True), True),
+        (values(1, 2), values(1), False),
+        (values(1), values(1, 2), False),
+        (values(), values(1), None),
+        (values("u"), values("v"), False),
+        (values("u"), values(None), False),
+        (values(1), lambda cell, rng: {"y": 1}, False),
+        (values(1), lambda cell, rng: {"x": 1, "y": 1}, False),
+        (lambda cell, rng: {"x": 1, "y": 1}, values(1), False),
+        (values(1), lambda cell, rng: 1 / 0, False),
+        (lambda cell, rng: 1 / 0, values(1), False),
+        (lambda cell, rng: 1 / 0, lambda cell, rng: 1 / 0, True),
+        (lambda cell, rng: 1 / 0, lambda cell, rng: [][1], False),
+        (lambda cell, rng: [1], lambda cell, rng: [1], True),
+    ],
+)
+def test_what_counts_as_the_same(tmp_path, before, after, same):
+    stored = run(toy(before, [{"a": 1}], 1, name="x"), tmp_path / "run")
+    again = replay(stored, {}, 0, function=after)
+    assert again.same is same
+    if same is not None:
+        assert replay(stored, {}, 0, function=before).same is True
+
+
+def test_an_error_is_handed_on_with_its_place(tmp_path):
+    stored = run(toy(functions.fragile, replicates=20), tmp_path / "run")
+    first = stored.failures().iloc[0]
+    again = replay(stored, {"a": first["a"]}, first["replicate"])
+    assert isinstance(again.error, RuntimeError)
+    assert again.error.__traceback__ is not None
+    assert again.rows.empty
+
+
+def test_a_replicate_computed_twice_is_stored_once(tmp_path):
+    stored = run(toy(functions.fragile), tmp_path / "run")
+    part = stored.parts()[0].path
+    write_again(part)
+    rows = stored.read()
+    for replicate in range(3):
+        again = replay(open_run(stored.path), {"a": 1}, replicate)
+        assert again.same is True
+        expected = rows[(rows["a"] == 1) & (rows["replicate"] == replicate)]
+        pd.testing.assert_series_equal(
+            again.stored["value"], expected["value"].reset_index(drop=True)
+        )
+
+
+@pytest.mark.parametrize(
+    ("selection", "replicate", "kind", "words"),
+    [
+        ({"a": 9}, 0, ValueError, ["no cell with a=9"]),
+        ({}, 0, ValueError, ["2 cells"]),
+        ({"a": 1}, 3, ValueError, ["replicate", "between 0 and 2", "3"]),
+        ({"a": 1}, -1, ValueError, ["replicate", "-1"]),
+        ({"a": 1}, 1.0, TypeError, ["replicate", "1.0"]),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused(tmp_path, selection, replicate, kind, words):
+    stored = run(toy(), tmp_path / "run")
+    with complaint(kind, *words):
+        replay(stored, selection, replicate)
+
+
+def test_a_function_that_cannot_be_found_must_be_handed_over(tmp_path):
+    stored = run(toy(lambda cell, rng: rng.random(), name="x"), tmp_path / "run")
+    with complaint(ValueError, str(stored.path), "hand it over"):
+        replay(stored, {"a": 1}, 0)
+    assert replay(stored, {"a": 1}, 0, function=functions.uniform).same is True

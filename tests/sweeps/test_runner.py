@@ -1,0 +1,340 @@
+"""Running: the same rows whoever computes them, only what is missing, all that was asked for."""
+
+import importlib
+import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linrep.sweeps import Grid, Stopped, Sweep, open_run, run
+from linrep.sweeps.runner import _shares, read_shard
+from tests.sweeps import functions
+from tests.sweeps.support import Counting, content, numbers, same_rows, toy
+from tests.tools import complaint
+
+
+def large(function=functions.normal, **options):
+    cells = Grid.product({"a": range(6), "b": [0.5, "x"]})
+    return Sweep(function, cells, **{"replicates": 4, "seed": 9, **options})
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The rows of one thread."""
+    return numbers(run(large(), tmp_path_factory.mktemp("runs") / "alone"))
+
+
+# --- the same rows ---
+
+
+@pytest.mark.parametrize("options", [{"workers": 2}, {"workers": 2, "chunk_seconds": 1e-9}, {}])
+def test_threads_and_chunks_make_no_difference(tmp_path, alone, options):
+    same_rows(numbers(run(large(), tmp_path / "run", **options)), alone)
+
+
+def test_processes_make_no_difference(tmp_path, alone):
+    stored = run(large(), tmp_path / "run", workers=2, processes=True, chunk_seconds=0.05)
+    same_rows(numbers(stored), alone)
+
+
+def test_an_executor_of_ones_own_makes_no_difference_and_stays_open(tmp_path, alone):
+    with ThreadPoolExecutor(2) as pool:
+        stored = run(large(), tmp_path / "threads", executor=pool, workers=2)
+        assert pool.submit(int, "3").result() == 3
+    same_rows(numbers(stored), alone)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        same_rows(numbers(run(large(), tmp_path / "processes", executor=pool)), alone)
+
+
+def test_the_order_of_cells_makes_no_difference_to_what_is_in_them(tmp_path, alone):
+    sweep = Sweep(functions.normal, list(large().grid)[::-1], 4, seed=9)
+    backward = numbers(run(sweep, tmp_path / "run"))
+    assert backward["a"].tolist() == alone["a"].tolist()[::-1]
+    same_rows(
+        *(
+            rows.astype({"cell": str}).sort_values(["cell", "replicate"], ignore_index=True)
+            for rows in (alone, backward)
+        )
+    )
+
+
+def test_a_cell_has_the_same_rows_in_any_company(tmp_path, alone):
+    for name in alone["cell"].unique()[::5]:
+        mine = alone[alone["cell"] == name]
+        cell = {"a": mine["a"].iloc[0], "b": {"0.5": 0.5, "x": "x"}[mine["b"].iloc[0]]}
+        rows = numbers(run(Sweep(functions.normal, [cell], 4, seed=9), tmp_path / name))
+        for column in ("first", "second", "count", "kind", "positive", "product", "stream"):
+            assert rows[column].tolist() == mine[column].tolist()
+
+
+def test_another_seed_makes_a_difference(tmp_path, alone):
+    other = numbers(run(large(seed=10), tmp_path / "run"))
+    assert not set(other["first"]) & set(alone["first"])
+
+
+# --- only what is missing ---
+
+
+def test_a_finished_run_computes_nothing_again(tmp_path):
+    function = Counting()
+    run(toy(function), tmp_path / "run")
+    before = content(tmp_path / "run")
+    stored = run(toy(function), tmp_path / "run", workers=2)
+    assert function.total == 6
+    assert stored.count() == 6
+    assert content(tmp_path / "run") == before
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path, workers, monkeypatch):
+    import linrep.sweeps.store as store
+
+    function = Counting()
+    written = []
+    write = store.Run.write
+
+    def fail(self, table, segments, generation):
+        if len(written) == 3:
+            raise OSError(28, "No space left on device")
+        written.append(sum(map(len, segments)))
+        return write(self, table, segments, generation)
+
+    monkeypatch.setattr(store.Run, "write", fail)
+    sweep = large(function, replicates=20)
+    with pytest.raises(OSError, match="No space left"):
+        run(sweep, tmp_path / "run", chunk_seconds=1e-9, workers=workers)
+    monkeypatch.undo()
+    assert open_run(tmp_path / "run").count() == sum(written) == 3
+    function.calls.clear()
+    stored = run(sweep, tmp_path / "run", workers=workers)
+    assert function.total == 240 - 3
+    same_rows(stored, run(large(name="counting", function=functions.uniform, replicates=20),
+                          tmp_path / "whole"))  # fmt: skip
+
+
+def test_a_sweep_stopped_from_the_keyboard_keeps_what_was_finished(tmp_path, monkeypatch):
+    import linrep.sweeps.runner as runner
+
+    wait, waits = runner.wait, []
+
+    def interrupt(*arguments, **options):
+        waits.append(1)
+        if len(waits) == 3:
+            raise KeyboardInterrupt
+        return wait(*arguments, **options)
+
+    monkeypatch.setattr(runner, "wait", interrupt)
+    sweep = large(functions.uniform, replicates=50)
+    with pytest.raises(Stopped, match="stopped at") as caught:
+        run(sweep, tmp_path / "run", chunk_seconds=1e-9)
+    monkeypatch.undo()
+    count = open_run(tmp_path / "run").count()
+    assert 2 <= count < 600
+    assert f"{count} of 600" in str(caught.value)
+    same_rows(run(sweep, tmp_path / "run"), run(sweep, tmp_path / "whole"))
+
+
+def test_extending_computes_only_what_is_new_and_changes_nothing(tmp_path):
+    function = Counting()
+    before = numbers(run(toy(function), tmp_path / "run"))
+    files = content(tmp_path / "run" / "parts")
+    function.calls.clear()
+    grown = toy(function, [{"a": 3}, {"a": 1}, {"a": 2}], 5)
+    stored = run(grown, tmp_path / "run", extend=True)
+    assert function.calls == {(("a", 1),): 2, (("a", 2),): 2, (("a", 3),): 5}
+    assert content(tmp_path / "run" / "parts").items() >= files.items()
+    after = numbers(stored)
+    kept = after[(after["a"] != 3) & (after["replicate"] < 3)].reset_index(drop=True)
+    same_rows(kept, before)
+    same_rows(after, run(grown, tmp_path / "whole").read().drop(columns=["seconds", "versions"]))
+    assert run(grown, tmp_path / "run").count() == 15  # no need to say extend again
+
+
+def test_extend_where_there_is_nothing_to_extend_is_fine(tmp_path):
+    assert run(toy(), tmp_path / "run", extend=True).count() == 6
+    assert run(toy(), tmp_path / "run", extend=True).count() == 6
+
+
+# --- failures ---
+
+
+def test_failures_do_not_stop_the_others(tmp_path):
+    sweep = large(functions.fragile, replicates=10)
+    stored = run(sweep, tmp_path / "run", workers=2)
+    assert stored.count() == 120
+    rows = stored.read()
+    ok, failed = rows[rows["status"] == "ok"], rows[rows["status"] == "failed"]
+    assert len(ok) == 2 * (120 - len(failed))
+    assert 0 < len(failed) < 120
+    assert (failed["row"] == 0).all()
+    assert failed["exception"].str.startswith("RuntimeError: too small (functions.py:").all()
+
+
+def test_failed_replicates_are_computed_again_only_when_asked(tmp_path):
+    broken = threading.Event()
+    broken.set()
+
+    def flaky(cell, rng):
+        value = rng.random()
+        if broken.is_set() and value < 0.4:
+            raise OSError("disk")
+        return value
+
+    function = Counting(flaky)
+    sweep = toy(function, replicates=20)
+    first = run(sweep, tmp_path / "run")
+    failed = first.failed()
+    assert 0 < failed < 40
+    function.calls.clear()
+    run(sweep, tmp_path / "run")
+    assert function.total == 0
+    run(sweep, tmp_path / "run", retry_failed=True)
+    assert function.total == failed
+    assert open_run(tmp_path / "run").failed() == failed
+
+    broken.clear()
+    function.calls.clear()
+    stored = run(sweep, tmp_path / "run", retry_failed=True)
+    assert function.total == failed
+    assert stored.count() == 40
+    for opened in (stored, open_run(tmp_path / "run")):
+        assert opened.failed() == 0
+        assert opened.failures().empty
+    function.calls.clear()
+    run(sweep, tmp_path / "run", retry_failed=True)
+    assert function.total == 0
+    same_rows(stored, run(toy(functions.uniform, replicates=20, name="counting"),
+                          tmp_path / "whole"))  # fmt: skip
+
+
+def test_retrying_computes_what_is_missing_too(tmp_path):
+    function = Counting(functions.fragile)
+    run(toy(function, replicates=10), tmp_path / "run", shard=(1, 2))
+    failed = open_run(tmp_path / "run").failed()
+    function.calls.clear()
+    stored = run(toy(function, replicates=10), tmp_path / "run", retry_failed=True)
+    assert stored.count() == 20
+    assert function.total == 10 + failed
+
+
+# --- shards ---
+
+
+@given(st.integers(1, 8), st.integers(1, 30), st.integers(1, 40), st.booleans())
+def test_shards_are_disjoint_and_together_everything(cells, replicates, shards, reverse):
+    sweep = toy(cells=[{"a": a} for a in range(cells)], replicates=replicates)
+    other = toy(cells=[{"a": a} for a in reversed(range(cells))], replicates=replicates)
+    found = []
+    for index in range(1, shards + 1):
+        share = [
+            (segment.cell, replicate)
+            for segment in _shares(sweep, index, shards, reverse)
+            for replicate in range(segment.start, segment.stop)
+        ]
+        again = [
+            (segment.cell, replicate)
+            for segment in _shares(other, index, shards, False)
+            for replicate in range(segment.start, segment.stop)
+        ]
+        assert sorted(share) == sorted(again)
+        found += share
+    assert len(found) == cells * replicates
+    assert set(found) == {(f"a={a}", r) for a in range(cells) for r in range(replicates)}
+
+
+def test_shards_have_similar_sizes():
+    sweep = large(replicates=5)
+    sizes = [sum(map(len, _shares(sweep, index, 4, False))) for index in range(1, 5)]
+    assert sum(sizes) == 60
+    assert max(sizes) - min(sizes) <= 3
+
+
+def test_shards_may_share_a_directory(tmp_path, alone):
+    for index in (1, 2, 3):
+        stored = run(large(), tmp_path / "run", shard=(index, 3))
+    assert stored.count() == 48
+    same_rows(numbers(stored), alone)
+
+
+@pytest.mark.parametrize(
+    ("shard", "kind", "words"),
+    [
+        ((0, 2), ValueError, ["i", "between 1 and 2", "0"]),
+        ((3, 2), ValueError, ["i", "between 1 and 2", "3"]),
+        ((1, 0), ValueError, ["N", "at least 1", "0"]),
+        ((1.0, 2), TypeError, ["i", "1.0"]),
+        ((1,), ValueError, ["pair"]),
+        (3, ValueError, ["pair", "3"]),
+        ("12", ValueError, ["pair", "'12'"]),
+    ],
+)
+def test_what_is_no_shard_is_refused(tmp_path, shard, kind, words):
+    with complaint(kind, "shard", *words):
+        run(toy(), tmp_path / "run", shard=shard)
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_shard_is_everything():
+    assert read_shard(None) == (1, 1)
+
+
+# --- what makes no difference ---
+
+
+def test_editing_or_moving_the_function_computes_nothing_again(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "def measured(cell, rng):\n    {}\n    return rng.random()\n"
+    (tmp_path / "swept_before.py").write_text(source.format('"""Say what."""'))
+    (tmp_path / "swept_after.py").write_text("x = 1\n\n\n" + source.format('"""Another text."""'))
+    importlib.invalidate_caches()
+
+    def sweep(module):
+        return toy(importlib.import_module(module).measured)
+
+    first = run(sweep("swept_before"), tmp_path / "run")
+    before = content(first.path)
+    assert run(sweep("swept_after"), first.path, workers=2, chunk_seconds=7.0).count() == 6
+    assert content(first.path) == before
+    first.path.rename(tmp_path / "elsewhere")
+    assert run(sweep("swept_after"), tmp_path / "elsewhere").count() == 6
+    assert content(tmp_path / "elsewhere") == before
+    for module in ("swept_before", "swept_after"):
+        sys.modules.pop(module)
+
+
+# --- arguments ---
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"workers": 0}, ValueError, ["workers", "at least 1"]),
+        ({"workers": 1.5}, TypeError, ["workers", "1.5"]),
+        ({"chunk_seconds": 0}, ValueError, ["chunk_seconds", "greater than 0"]),
+        ({"chunk_seconds": float("nan")}, ValueError, ["chunk_seconds", "finite"]),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_written(tmp_path, options, kind, words):
+    with complaint(kind, *words):
+        run(toy(), tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_processes_need_a_function_that_they_can_import(tmp_path):
+    with pytest.raises(ValueError, match="importable by other processes, or use threads"):
+        run(toy(lambda cell, rng: 1), tmp_path / "run", processes=True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_bar_shows_progress_and_failures(tmp_path, capsys):
+    run(toy(functions.fragile, replicates=10), tmp_path / "run", progress=True)
+    shown = capsys.readouterr().err
+    assert "fragile" in shown
+    assert "20/20" in shown
+    assert "failed=" in shown
+    run(toy(functions.fragile, replicates=10), tmp_path / "run", progress=False)
+    assert capsys.readouterr().err == ""

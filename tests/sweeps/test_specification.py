@@ -1,0 +1,199 @@
+"""What a sweep is: streams that depend on nothing else, and which sweeps are the same."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linrep.sweeps import Grid, Sweep, generator, stream_key
+from linrep.sweeps.specification import differences, extends
+from tests.sweeps import functions
+from tests.sweeps.support import toy
+from tests.sweeps.test_grid import cells
+from tests.tools import complaint
+
+
+def key(sweep, cell):
+    (found,) = sweep.keys(cell).values()
+    return found
+
+
+# --- streams ---
+
+
+def test_a_stream_is_what_the_documentation_says(tmp_path):
+    """Rebuilt from the stored rows, without linrep."""
+    run = toy(functions.uniform, seed=3).run(tmp_path / "run")
+    rows = run.read()
+    assert len(rows) == 6
+    for row in rows.itertuples():
+        sequence = np.random.SeedSequence(int(row.stream, 16), spawn_key=(row.replicate,))
+        assert np.random.default_rng(sequence).random() == row.value
+
+
+def test_a_key_is_the_hash_that_the_documentation_says():
+    text = json.dumps([5, "data", '{"a":10,"b":"x"}'])
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert stream_key(5, "data", {"b": "x", "a": 10.0}) == int(digest[:32], 16)
+
+
+def test_a_generator_starts_anew_every_time():
+    assert generator(5, 2).random() == generator(5, 2).random()
+    assert len({generator(*pair).random() for pair in [(5, 2), (5, 3), (6, 2)]}) == 3
+
+
+@given(st.lists(cells, min_size=1, max_size=5, unique_by=lambda cell: repr(sorted(cell.items()))),
+       st.integers(0, 2**70), st.randoms())  # fmt: skip
+def test_a_key_depends_on_seed_and_cell_only(drawn, seed, random):
+    grid = []
+    for cell in drawn:  # those that are distinct as parameters, too
+        try:
+            grid = list(Grid.of([*grid, cell]))
+        except ValueError:
+            continue
+    before = {repr(cell): key(toy(cells=grid, seed=seed), cell) for cell in grid}
+    shuffled = random.sample(grid, len(grid))
+    other = Sweep(print, shuffled, 7, seed=seed, settings={"q": 1}, name="other")
+    assert {repr(cell): key(other, cell) for cell in grid} == before
+    assert {repr(cell): key(toy(cells=[cell], seed=seed), cell) for cell in grid} == before
+    assert len(set(before.values())) == len(grid)
+    assert key(toy(cells=grid, seed=seed + 1), grid[0]) not in before.values()
+
+
+def test_ten_and_ten_point_zero_share_a_stream():
+    assert key(toy(cells=[{"a": 10}]), {"a": 10}) == key(toy(cells=[{"a": 10.0}]), {"a": 10.0})
+
+
+def test_paired_cells_share_their_stream_and_others_do_not():
+    grid = Grid.product({"a": [1, 2], "method": ["u", "v"]})
+    sweep = Sweep(print, grid, 2, paired="method")
+    keys = {(cell["a"], cell["method"]): key(sweep, cell) for cell in grid}
+    assert keys[1, "u"] == keys[1, "v"] != keys[2, "u"] == keys[2, "v"]
+    unpaired = Sweep(print, grid, 2)
+    assert len({key(unpaired, cell) for cell in grid}) == 4
+
+
+def test_a_paired_parameter_is_as_good_as_absent():
+    with_method = Sweep(print, [{"a": 1, "method": "u"}], 1, paired=["method"])
+    assert key(with_method, {"a": 1, "method": "u"}) == key(toy(cells=[{"a": 1}]), {"a": 1})
+
+
+def test_streams_by_purpose_change_with_their_own_parameters_only(tmp_path):
+    def draw(cell, rng):
+        assert set(rng) == {"truth", "noise", "fixed"}
+        return {purpose: stream.random() for purpose, stream in rng.items()}
+
+    streams = {"truth": ["a"], "noise": ["a", "b"], "fixed": []}
+    grid = Grid.product({"a": [1, 2], "b": [1, 2]})
+    rows = Sweep(draw, grid, 2, streams=streams).run(tmp_path / "run").read()
+    for replicate, group in rows.groupby("replicate"):
+        assert group["fixed"].nunique() == 1, replicate
+        assert group["noise"].nunique() == 4
+        assert group.groupby("a")["truth"].nunique().tolist() == [1, 1]
+        assert group["truth"].nunique() == 2
+    assert rows["fixed"].nunique() == 2  # a replicate is another replicate
+    for row in rows.itertuples():
+        for text in row.stream.split(";"):
+            purpose, _, digits = text.partition(":")
+            sequence = np.random.SeedSequence(int(digits, 16), spawn_key=(row.replicate,))
+            assert np.random.default_rng(sequence).random() == getattr(row, purpose)
+
+
+def test_purposes_are_independent_of_each_other():
+    sweep = Sweep(print, [{"a": 1}], 1, streams={"one": ["a"], "two": ["a"]})
+    assert len(set(sweep.keys({"a": 1}).values())) == 2
+
+
+# --- which sweeps are the same ---
+
+
+def test_a_description_survives_json():
+    sweep = toy(cells=[{"a": 1.0, "b": "x"}, {"a": None, "c": True}], settings={"q": (1, 2)})
+    description = sweep.describe()
+    again = json.loads(json.dumps(description))
+    assert differences(description, again) == differences(again, description) == []
+
+
+def test_the_order_of_cells_and_the_writing_of_numbers_make_no_difference():
+    one = toy(cells=[{"a": 1, "b": 2}, {"a": 2, "b": 2}]).describe()
+    other = toy(cells=[{"b": 2.0, "a": 2}, {"b": 2, "a": 1.0}]).describe()
+    assert differences(one, other) == []
+
+
+def test_where_the_function_is_makes_no_difference():
+    def other(cell, rng):
+        """Say something else."""
+
+    other.__qualname__ = other.__name__ = "normal"
+    assert differences(toy().describe(), toy(other).describe()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"seed": 1}, "seed: 0 there, 1 here"),
+        ({"replicates": 4}, "replicates: 3 there, 4 here"),
+        ({"settings": {"q": 1}}, 'settings: {} there, {"q": 1} here'),
+        ({"name": "x"}, 'name: "normal" there, "x" here'),
+        ({"function": functions.uniform}, 'name: "normal" there, "uniform" here'),
+        ({"cells": [{"a": 1}]}, "cells only there: 1, such as a=2"),
+        ({"cells": [{"a": 1}, {"a": 2}, {"a": 3}]}, "cells only here: 1, such as a=3"),
+        ({"paired": "a"}, "cells with other streams: 2, such as a=1"),
+        ({"streams": {"x": ["a"]}}, "cells with other streams: 2"),
+    ],
+)
+def test_differences_are_named(change, words):
+    lines = differences(toy().describe(), toy(**change).describe())
+    assert words in "; ".join(lines)
+    assert all("\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, True),
+        ({"replicates": 4}, True),
+        ({"cells": [{"a": 3}, {"a": 2}, {"a": 1.0}], "replicates": 5}, True),
+        ({"replicates": 2}, False),
+        ({"cells": [{"a": 1}]}, False),
+        ({"cells": [{"a": 1}, {"a": 3}]}, False),
+        ({"seed": 1, "replicates": 4}, False),
+        ({"settings": {"q": 1}, "replicates": 4}, False),
+        ({"paired": "a", "replicates": 4}, False),
+    ],
+)
+def test_only_more_of_the_same_extends(change, expected):
+    assert extends(toy().describe(), toy(**change).describe()) is expected
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"function": 3}, TypeError, ["function", "int"]),
+        ({"replicates": 0}, ValueError, ["replicates", "at least 1"]),
+        ({"replicates": 2.0}, TypeError, ["replicates", "2.0"]),
+        ({"replicates": True}, TypeError, ["replicates", "True"]),
+        ({"seed": -1}, ValueError, ["seed", "-1"]),
+        ({"paired": "q"}, ValueError, ["paired", "'q'", "there are a"]),
+        ({"streams": {"x": ["q"]}}, ValueError, ["streams['x']", "'q'"]),
+        ({"streams": {}}, ValueError, ["streams", "at least one"]),
+        ({"streams": {"x": []}, "paired": "a"}, ValueError, ["paired and streams"]),
+        ({"settings": {"q": float("inf")}}, ValueError, ["settings", "finite"]),
+        ({"settings": {"q": object()}}, TypeError, ["settings", "object"]),
+        ({"cells": []}, ValueError, ["at least one"]),
+        ({"cells": [{"a": 1}, {"a": 1.0}]}, ValueError, ["a=1", "twice"]),
+        *(
+            ({"cells": [{"a": 1, name: 1}]}, ValueError, [repr(name), "column"])
+            for name in ("cell", "replicate", "row", "status", "exception", "seconds", "stream")
+        ),
+    ],
+)
+def test_what_is_no_sweep_is_refused_in_one_line(options, kind, words):
+    with complaint(kind, *words):
+        toy(**options)

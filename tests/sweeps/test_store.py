@@ -1,0 +1,391 @@
+"""The run directory: coverage, parts, what is damaged or foreign, merging."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linrep.sweeps import create_run, merge, open_run, run
+from linrep.sweeps.store import Coverage, Segment, check_directory
+from tests.sweeps import functions
+from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
+from tests.tools import complaint
+
+segments = st.builds(
+    lambda cell, start, length: Segment(cell, start, start + length),
+    st.sampled_from("ab"),
+    st.integers(0, 20),
+    st.integers(1, 8),
+)
+
+
+def members(pieces):
+    return [(piece.cell, i) for piece in pieces for i in range(piece.start, piece.stop)]
+
+
+def files(path):
+    return sorted((path / "parts").glob("*.parquet"))
+
+
+# --- coverage ---
+
+
+@given(st.lists(segments, max_size=8), segments, st.integers(1, 25))
+def test_coverage_is_a_set_of_replicates(added, asked, replicates):
+    covered, model = Coverage(), set()
+    for segment in added:
+        covered.add(segment)
+        model |= set(members([segment]))
+    missing = list(covered.missing(asked))
+    assert members(missing) == [pair for pair in members([asked]) if pair not in model]
+    within = list(covered.within(asked.cell, replicates))
+    assert members(within) == sorted(
+        pair for pair in model if pair[0] == asked.cell and pair[1] < replicates
+    )
+    for pieces in (missing, within):  # as few pieces as possible, none of them empty
+        assert all(len(piece) > 0 for piece in pieces)
+        assert all(one.stop < other.start for one, other in pairwise(pieces))
+
+
+# --- writing and reading ---
+
+
+def test_rows_come_by_cell_replicate_and_row(tmp_path):
+    sweep = toy(functions.fragile, [{"a": 2}, {"a": 10}, {"a": 1}], 8)
+    rows = run(sweep, tmp_path / "run").read()
+    order = {2: 0, 10: 1, 1: 2}
+    keys = [(order[row.a], row.replicate, row.row) for row in rows.itertuples()]
+    assert keys == sorted(keys)
+    assert len({key[:2] for key in keys}) == 24
+    assert set(rows["status"]) == {"ok", "failed"}
+
+
+def test_some_columns_can_be_read_in_the_order_asked_for(tmp_path):
+    stored = toy().run(tmp_path / "run")
+    rows = stored.read()
+    for columns in (["first", "a"], ["a"], ["status", "replicate"]):
+        pd.testing.assert_frame_equal(stored.read(columns), rows[columns])
+    with complaint(ValueError, "'q'", "there are", "first"):
+        stored.read(["q"])
+
+
+def test_an_empty_run_can_be_read(tmp_path):
+    stored = create_run(tmp_path / "run", toy())
+    assert stored.read().empty
+    assert list(stored.read(["a", "first"])) == ["a", "first"]
+    assert (stored.count(), stored.total, stored.failed()) == (0, 6, 0)
+    assert stored.failures().empty
+
+
+def test_a_run_tells_what_it_holds(tmp_path):
+    stored = toy(functions.fragile, replicates=20).run(tmp_path / "run")
+    rows = stored.read()
+    failed = rows[rows["status"] == "failed"]
+    assert 0 < len(failed) == stored.failed() == len(stored.failures())
+    assert stored.count() == stored.total == 40
+    assert stored.cells == ({"a": 1}, {"a": 2})
+    assert "40 of 40" in repr(stored)
+    assert "<table" in stored._repr_html_()
+
+
+def test_parts_can_be_read_without_linrep(tmp_path):
+    stored = toy().run(tmp_path / "run")
+    for table in (
+        pd.read_parquet(tmp_path / "run" / "parts"),
+        pq.read_table(tmp_path / "run" / "parts").to_pandas(),
+    ):
+        rows = stored.read()
+        table = table.sort_values(["a", "replicate", "row"], ignore_index=True)
+        assert table.columns.tolist() == rows.columns.tolist()
+        for name in table:
+            assert table[name].astype(str).tolist() == rows[name].astype(str).tolist()
+    description = json.loads((tmp_path / "run" / "sweep.json").read_text())
+    assert description["cells"] == [{"a": 1}, {"a": 2}]
+
+
+def test_nothing_temporary_is_left(tmp_path):
+    toy().run(tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run").rglob("*")}
+    assert not [name for name in names if name.startswith(".writing")]
+    assert {"sweep.json", "parts"} <= names
+
+
+# --- damage ---
+
+
+@pytest.mark.parametrize("keep", [0, 7, 0.5, -1])
+def test_a_truncated_part_is_found_and_computed_again(tmp_path, keep):
+    function = Counting(functions.normal)
+    stored = run(toy(function), tmp_path / "run")
+    before = numbers(stored)
+    victim = files(tmp_path / "run")[0]
+    lost = pq.read_metadata(victim).num_rows
+    whole = victim.read_bytes()
+    victim.write_bytes(whole[: int(len(whole) * keep) if isinstance(keep, float) else keep])
+
+    opened = open_run(tmp_path / "run")
+    assert opened.damaged() == [victim]
+    assert opened.count() == 6 - lost
+    function.calls.clear()
+    again = run(toy(function), tmp_path / "run")
+    assert function.total == lost
+    assert again.damaged() == []
+    same_rows(numbers(again), before)
+
+
+def test_a_flipped_byte_does_not_go_unnoticed(tmp_path):
+    run(toy(), tmp_path / "run")
+    victim = files(tmp_path / "run")[0]
+    column = pq.read_metadata(victim).row_group(0).column(3)
+    start = column.dictionary_page_offset or column.data_page_offset
+    damaged = bytearray(victim.read_bytes())
+    damaged[start + column.total_compressed_size - 1] ^= 0x10
+    victim.write_bytes(damaged)
+    with complaint(ValueError, victim.name, "damaged", "delete it"):
+        open_run(tmp_path / "run").read()
+
+
+def test_a_part_that_cannot_be_opened_is_not_taken_for_damaged(tmp_path, monkeypatch):
+    """Other people's files, or too many open ones: tidying up must not delete them."""
+    run(toy(), tmp_path / "run")
+    before = content(tmp_path / "run")
+
+    def refuse(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pq, "read_metadata", refuse)
+    with pytest.raises(PermissionError):
+        run(toy(), tmp_path / "run")
+    assert content(tmp_path / "run") == before
+
+
+def test_what_an_interrupted_write_left_is_removed(tmp_path):
+    run(toy(), tmp_path / "run")
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    host = socket.gethostname().replace("-", "_")
+    mine = tmp_path / "run" / "parts" / f".writing-{host}-{int(ended.stdout)}-x.parquet"
+    others = tmp_path / "run" / "parts" / ".writing-elsewhere-1-x.parquet"
+    mine.write_bytes(b"PAR1")
+    others.write_bytes(b"PAR1")
+    assert open_run(tmp_path / "run").damaged() == []
+    run(toy(), tmp_path / "run")
+    assert not mine.exists()
+    assert others.exists()
+
+
+# --- parts that overlap ---
+
+
+def test_replicates_of_two_parts_count_once(tmp_path):
+    one = run(toy(), tmp_path / "one")
+    write_again(files(one.path)[0])
+    assert len(one.parts()) == len(open_run(one.path).parts())
+    assert one.count() == 6
+    same_rows(one, run(toy(), tmp_path / "other"))
+
+
+def test_partly_overlapping_parts_count_once(tmp_path):
+    """Chunks of different runs of the same sweep, thrown together."""
+    few = run(toy(replicates=3), tmp_path / "few")
+    many = run(toy(replicates=5), tmp_path / "many")
+    run(toy(replicates=5), few.path, extend=True)
+    for path in files(many.path):
+        shutil.copy(path, few.path / "parts" / path.name)
+    thrown = open_run(few.path)
+    assert thrown.count() == 10
+    same_rows(thrown, many)
+
+
+def test_a_later_generation_replaces_earlier_rows(tmp_path):
+    first = run(toy(lambda cell, rng: 1, name="x"), tmp_path / "first")
+    second = run(toy(lambda cell, rng: 2, name="x"), tmp_path / "second")
+    for part in second.parts():
+        first.write(pq.read_table(part.path), part.segments, generation=1)
+    assert first.read()["value"].tolist() == [2] * 6
+    assert open_run(first.path).read()["value"].tolist() == [2] * 6
+    for part in second.parts():
+        first.write(pq.read_table(part.path), part.segments, generation=0)
+    assert open_run(first.path).count() == 6
+
+
+def test_rows_outside_the_specification_are_not_shown(tmp_path):
+    """Another process may extend a sweep while this one has it open."""
+    opened = run(toy(replicates=2), tmp_path / "run")
+    before = numbers(opened)
+    run(toy(cells=[{"a": 1}, {"a": 2}, {"a": 3}], replicates=4), tmp_path / "run", extend=True)
+    same_rows(numbers(opened), before)
+    assert opened.count() == 4
+
+
+def test_extending_an_axis_by_another_kind_of_value_is_as_if_it_had_been_there(tmp_path):
+    cells = [{"a": 1}, {"a": 2}]
+    for more in ({"a": 0.5}, {"a": "text"}, {"a": True}, {"a": None}, {"b": 1}):
+        name = str(more)
+        grown = toy(functions.uniform, [*cells, more])
+        run(toy(functions.uniform, cells), tmp_path / "grown" / name)
+        run(grown, tmp_path / "grown" / name, extend=True)
+        same_rows(open_run(tmp_path / "grown" / name), run(grown, tmp_path / "whole" / name))
+
+
+# --- what a directory holds ---
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"seed": 1}, ["another sweep", "seed: 0 there, 1 here"]),
+        ({"settings": {"q": 1}}, ["another sweep", "settings"]),
+        ({"replicates": 2}, ["another sweep", "replicates: 3 there, 2 here"]),
+        ({"cells": [{"a": 1}]}, ["another sweep", "a=2"]),
+        ({"paired": "a"}, ["another sweep", "other streams"]),
+        ({"replicates": 4}, ["smaller sweep", "replicates: 3 there, 4 here", "extend"]),
+        ({"cells": [{"a": 1}, {"a": 2}, {"a": 3}]}, ["smaller sweep", "a=3", "extend"]),
+    ],
+)
+def test_another_sweep_is_refused_and_nothing_written(tmp_path, change, words):
+    run(toy(), tmp_path / "run")
+    before = content(tmp_path / "run")
+    with complaint(ValueError, str(tmp_path / "run"), *words):
+        run(toy(**change), tmp_path / "run")
+    with complaint(ValueError, *words):
+        check_directory(tmp_path / "run", toy(**change))
+    if words[0] == "another sweep":
+        with complaint(ValueError, *words):
+            run(toy(**change), tmp_path / "run", extend=True)
+    assert content(tmp_path / "run") == before
+
+
+def foreign(path, kind):
+    path.mkdir()
+    if kind == "file":
+        (path / "notes.txt").write_text("mine")
+    elif kind == "parts":  # somebody's files, which happen to be called like this
+        (path / "parts").mkdir()
+        (path / "parts" / "mine.parquet").write_text("not really")
+    elif kind == "json":
+        (path / "sweep.json").write_text('{"wandb": true}')
+    elif kind == "half":
+        (path / "sweep.json").write_text('{"format": 1, "cells": []}')
+    elif kind == "binary":
+        (path / "sweep.json").write_bytes(b"\xff\x00")
+    elif kind == "folder":
+        (path / "sweep.json").mkdir()
+
+
+@pytest.mark.parametrize("kind", ["file", "parts", "json", "half", "binary", "folder"])
+def test_a_foreign_directory_is_refused_and_left_alone(tmp_path, kind):
+    path = tmp_path / "theirs"
+    foreign(path, kind)
+    before = content(tmp_path)
+    for attempt in (
+        lambda: run(toy(), path),
+        lambda: run(toy(), path, extend=True, retry_failed=True),
+        lambda: check_directory(path, toy()),
+        lambda: open_run(path),
+    ):
+        with complaint(ValueError, str(path)):
+            attempt()
+    assert content(tmp_path) == before
+
+
+def test_a_file_or_what_is_below_one_is_no_directory(tmp_path):
+    (tmp_path / "file").write_text("")
+    with complaint(ValueError, "is a file"):
+        run(toy(), tmp_path / "file")
+    with pytest.raises(OSError, match="file"):
+        run(toy(), tmp_path / "file" / "below")
+    with complaint(ValueError, "not a run directory"):
+        open_run(tmp_path / "file" / "below")
+    assert list(content(tmp_path)) == ["file"]
+
+
+def test_an_empty_directory_or_an_attempt_at_one_is_taken(tmp_path):
+    path = tmp_path / "run"
+    (path / "parts").mkdir(parents=True)
+    (path / ".writing-elsewhere-1-sweep.json").write_text("{")
+    check_directory(path, toy())
+    assert run(toy(), path).count() == 6
+
+
+# --- merging ---
+
+
+def test_merging_shards_gives_what_one_run_gives(tmp_path):
+    shards = [run(toy(), tmp_path / str(i), shard=(i, 3)).path for i in (1, 2, 3)]
+    before = [content(path) for path in shards]
+    merged = merge(tmp_path / "all", shards)
+    assert merged.count() == merged.total == 6
+    same_rows(merged, run(toy(), tmp_path / "whole"))
+    assert [content(path) for path in shards] == before
+    function = Counting(functions.normal)
+    function.__qualname__ = "normal"
+    run(toy(function), tmp_path / "all")
+    assert function.total == 0
+
+
+def test_merging_again_or_into_one_of_the_sources_changes_nothing(tmp_path):
+    shards = [run(toy(), tmp_path / str(i), shard=(i, 2)).path for i in (1, 2)]
+    merged = numbers(merge(tmp_path / "all", shards))
+    once = content(tmp_path / "all")
+    assert merge(tmp_path / "all", [*shards, tmp_path / "all"]).count() == 6
+    assert content(tmp_path / "all") == once
+    same_rows(numbers(merge(shards[0], shards)), merged)
+
+
+def test_overlapping_sources_count_once(tmp_path):
+    sources = [run(toy(), tmp_path / str(i)).path for i in (1, 2)]
+    merged = merge(tmp_path / "all", sources)
+    assert merged.count() == 6
+    same_rows(merged, open_run(sources[0]))
+
+
+def test_only_runs_of_the_same_sweep_can_be_merged(tmp_path):
+    one = run(toy(), tmp_path / "one").path
+    other = run(toy(seed=1), tmp_path / "other").path
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "notes.txt").write_text("mine")
+    before = content(tmp_path)
+    with complaint(ValueError, "other", "one", "seed"):
+        merge(tmp_path / "all", [one, other])
+    with complaint(ValueError, "one", "seed"):
+        merge(other, [one])
+    with complaint(ValueError, "nowhere", "not a run directory"):
+        merge(tmp_path / "all", [one, tmp_path / "nowhere"])
+    with complaint(ValueError, "theirs", "not empty"):
+        merge(tmp_path / "theirs", [one])
+    with complaint(ValueError, "at least one"):
+        merge(tmp_path / "all", [])
+    assert content(tmp_path) == before
+
+
+# --- finding a cell ---
+
+
+def test_a_cell_is_found_by_what_singles_it_out(tmp_path):
+    cells = [{"a": 1, "b": "u"}, {"a": 1, "b": "v"}, {"a": 2, "b": "u"}, {"a": True}]
+    stored = create_run(tmp_path / "run", toy(cells=cells))
+    assert stored.find({"a": 1, "b": "v"}) == cells[1]
+    assert stored.find({"b": "v"}) == cells[1]
+    assert stored.find({"a": np.float64(2)}) == cells[2]
+    assert stored.find({"a": True}) == {"a": True}
+    for selection, words in (
+        ({"a": 3}, ["no cell with a=3", "a=1,b=u"]),
+        ({"a": "1"}, ['no cell with a="1"']),
+        ({"q": 1}, ["no cell with q=1"]),
+        ({"a": 1}, ["2 cells have a=1", "a=1,b=u", "a=1,b=v"]),
+        ({}, ["4 cells have no parameters"]),
+    ):
+        with complaint(ValueError, *words):
+            stored.find(selection)

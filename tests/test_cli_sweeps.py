@@ -1,0 +1,459 @@
+"""The commands for sweeps: what they do, what they print, how they answer bad input."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import linrep
+from linrep.cli import main
+from linrep.sweeps import open_run
+from tests.sweeps.support import content, same_rows
+
+SWEPT = '''
+def measure(cell, rng):
+    """Return a number."""
+    return {"x": rng.random() + cell["a"]}
+
+def fragile(cell, rng):
+    if cell["a"] == 2:
+        raise ValueError("two")
+    return rng.random()
+
+constant = 3
+'''
+TOML = """
+algorithm = ["fedrep", "fedsgd"]
+replicates = 2
+seed = 3
+out = "from_file"
+keep = "trace"
+zip = [["n", "d"]]
+derive = ["m = 4 * k"]
+where = "n > 5"
+
+[axes]
+n = [5, 6, 8]
+d = "4:6"
+k = 2
+rounds = 3
+step_size = 0.1
+"""
+MEASURE = ("--function", "swept_here.py:measure", "--a", "1,2", "--replicates", "3")
+FEDREP = ("fedrep", "--n", "6", "--d", "4", "--k", "2", "--m", "8", "--rounds", "3")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "swept_here.py").write_text(SWEPT)
+    (tmp_path / "sweep.toml").write_text(TOML)
+    yield tmp_path
+    sys.modules.pop("swept_here", None)
+
+
+@pytest.fixture
+def call(folder):
+    def call(*arguments, status=0):
+        result = CliRunner().invoke(main, list(map(str, arguments)))
+        assert result.exit_code == status, result.output
+        return result.output
+
+    return call
+
+
+# --- sweep ---
+
+
+def test_flags_make_axes(call, folder):
+    out = call(
+        "sweep", *FEDREP[:1], "--n", "5:7:2", "--d=4,6", "--k", "2", "--m", "8", "--rounds", "2",
+        "--step-size", "0.1", "--replicates", "2", "--seed", "5",
+    )  # fmt: skip
+    assert "runs/fedrep: 8 of 8 replicates, 0 failed" in out
+    run = open_run(folder / "runs" / "fedrep")
+    assert [(cell["n"], cell["d"]) for cell in run.cells] == [(5, 4), (5, 6), (7, 4), (7, 6)]
+    assert {cell["step_size"] for cell in run.cells} == {0.1}
+    assert run.description["seed"] == 5
+    assert run.replicates == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        FEDREP,
+        (*FEDREP[1:], "fedrep"),
+        (*FEDREP[1:5], "fedrep", *FEDREP[5:]),
+        ("--algorithm", *FEDREP),
+        (*FEDREP[1:], "--algorithm", "fedrep"),
+    ],
+)
+def test_algorithm_and_axes_come_in_any_order(call, folder, arguments):
+    call("sweep", *arguments, "--replicates", 2)
+    (cell,) = open_run(folder / "runs" / "fedrep").cells
+    assert cell == {"algorithm": "fedrep", "n": 6, "d": 4, "k": 2, "m": 8, "rounds": 3}
+
+
+def test_replicates_are_ten_unless_given(call):
+    assert "10 of 10" in call("sweep", *FEDREP)
+
+
+def test_several_algorithms_are_compared_in_pairs(call, folder):
+    call("sweep", "fedrep, fedsgd", *FEDREP[1:], "--step_size", "0.1", "--replicates", 2)
+    rows = open_run(folder / "runs" / "fedrep-fedsgd").read()
+    assert rows["algorithm"].tolist() == ["fedrep"] * 2 + ["fedsgd"] * 2
+    assert rows["stream"].nunique() == 1
+
+
+def test_any_function_can_be_swept(call, folder):
+    assert "runs/measure: 6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
+    rows = open_run(folder / "runs" / "measure").read()
+    assert ((rows["x"] >= rows["a"]) & (rows["x"] < rows["a"] + 1)).all()
+    out = call(
+        "sweep", "--a", "1,2", "--b", "u,v", "--c", "3,4", "--zip", "a, c", "--derive",
+        "e = 10 * a", "--where", "e > 10", "--paired", "b, c", "--function", "swept_here:measure",
+        "--replicates", "2", "--out", "mine",
+    )  # fmt: skip
+    assert "2 cells left out: e > 10" in out
+    run = open_run(folder / "mine")
+    assert [tuple(cell.values()) for cell in run.cells] == [(2, "u", 4, 20), (2, "v", 4, 20)]
+    assert run.read()["stream"].nunique() == 1
+
+
+def test_a_file_says_what_flags_do(call, folder):
+    out = call("sweep", "--from", "sweep.toml")
+    assert "2 cells left out: n > 5" in out
+    run = open_run(folder / "from_file")
+    found = [(c["algorithm"], c["n"], c["d"], c["k"], c["m"]) for c in run.cells]
+    assert found == [
+        (name, n, d, 2, 8) for name in ("fedrep", "fedsgd") for n, d in ((6, 5), (8, 6))
+    ]
+    assert (run.replicates, run.description["seed"]) == (2, 3)
+    assert run.description["settings"] == {"keep": "trace"}
+    assert run.read()["round"].max() == 3
+
+
+def test_flags_win_over_the_file(call, folder):
+    call(
+        "sweep", "fedrep", "--from", "sweep.toml", "--replicates", "1", "--seed", "0", "--out",
+        "other", "--keep", "final", "--k", "1", "--where", "n > 6",
+    )  # fmt: skip
+    assert not (folder / "from_file").exists()
+    run = open_run(folder / "other")
+    assert [cell["n"] for cell in run.cells] == [8]
+    assert {(cell["algorithm"], cell["k"], cell["m"]) for cell in run.cells} == {("fedrep", 1, 4)}
+    assert (run.replicates, run.description["seed"]) == (1, 0)
+    call("sweep", "--from", "sweep.toml", "--function", "swept_here.py:measure", "--a", "1",
+         "--out", "third", status=2)  # fmt: skip
+
+
+def test_the_same_command_again_computes_nothing(call, folder):
+    call("sweep", *MEASURE)
+    before = content(folder / "runs")
+    assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE, "--workers", "1")
+    assert content(folder / "runs") == before
+
+
+def test_extending_is_explicit(call, folder):
+    call("sweep", *MEASURE)
+    more = ("--function", "swept_here.py:measure", "--a", "1:3", "--replicates", "4")
+    before = content(folder / "runs")
+    out = call("sweep", *more, status=2)
+    assert "a=3" in out
+    assert "replicates: 3 there, 4 here" in out
+    assert content(folder / "runs") == before
+    assert "12 of 12" in call("sweep", *more, "--extend")
+    call("sweep", *more, "--out", "whole")
+    same_rows(open_run(folder / "runs" / "measure"), open_run(folder / "whole"))
+
+
+def test_failures_are_counted_shown_and_told_how_to_see(call, folder):
+    arguments = ("--function", "swept_here:fragile", "--a", "1:3", "--replicates", "2")
+    out = call("sweep", *arguments, status=1)
+    assert "6 of 6 replicates, 2 failed" in out
+    assert "ValueError: two" in out
+    command = re.search(r"see it with: (.*)", out)[1]
+    again = call(*shlex.split(command)[1:])
+    assert "ValueError: two" in again
+    assert "the same as stored" in again
+    assert "failed" in call("runs")
+    assert call("sweep", *arguments, "--retry-failed", status=1).count("2 failed") == 1
+
+
+def test_a_retry_that_succeeds_leaves_no_failure(call, folder, monkeypatch):
+    arguments = ("--function", "swept_here.py:fragile", "--a", "1:3", "--replicates", "2")
+    call("sweep", *arguments, status=1)
+    (folder / "swept_here.py").write_text(SWEPT.replace('cell["a"] == 2', "False"))
+    assert "2 failed" in call("sweep", *arguments, status=1)
+    assert "6 of 6 replicates, 0 failed" in call("sweep", *arguments, "--retry-failed")
+    assert re.search(r"fragile +3 +6 +0 +0 +-", call("runs"))
+
+
+def test_the_printed_command_replays_any_cell(call, folder):
+    """Also one with commas, quotes and spaces in its values and in the directory."""
+    (folder / "odd.toml").write_text(
+        'function = "swept_here.py:odd"\nreplicates = 1\nout = "my runs/a b"\n'
+        '[axes]\na = ["it\'s, \'so\' \\"x\\"", "10", "true"]\nb = 1\n'
+    )
+    (folder / "swept_here.py").write_text("def odd(cell, rng):\n    raise KeyError(cell['a'])\n")
+    out = call("sweep", "--from", "odd.toml", status=1)
+    command = shlex.split(re.search(r"see it with: (.*)", out)[1])
+    assert "the same as stored" in call(*command[1:])
+    for cell in open_run(folder / "my runs" / "a b").names:
+        assert cell in call("replay", "my runs/a b", "--cell", cell, "--replicate", "0")
+
+
+# --- dry-run ---
+
+
+def test_a_dry_run_says_how_much_it_is_and_writes_nothing(call, folder):
+    before = content(folder)
+    out = call("sweep", "fedrep", *FEDREP[1:], "--n", "1:6", "--dry-run", status=2)
+    assert "--n is given twice" in out
+    out = call("sweep", "--from", "sweep.toml", "--dry-run", "--workers", "2")
+    assert "4 cells, 2 replicates each: 8" in out
+    assert "2 cells left out: n > 5" in out
+    assert re.search(r"about [\d.]+ (bytes|kB) in from_file", out)
+    assert re.search(r"about [\d.e-]+ s on 2 worker\(s\)", out)
+    assert {path for path in content(folder) if "__pycache__" not in path} == set(before)
+
+
+def test_a_dry_run_counts_what_is_stored(call, folder):
+    call("sweep", *MEASURE)
+    before = content(folder / "runs")
+    more = ("--function", "swept_here.py:measure", "--a", "1:2", "--replicates", "5")
+    assert "smaller sweep" in call("sweep", *more, "--dry-run", status=2)
+    out = call("sweep", *more, "--extend", "--dry-run")
+    assert "2 cells, 5 replicates each: 10" in out
+    assert "stored in runs/measure already: 6" in out
+    assert content(folder / "runs") == before
+
+
+def test_a_dry_run_tells_of_a_failure(call):
+    out = call("sweep", "--function", "swept_here.py:fragile", "--a", "2", "--dry-run")
+    assert "a replicate failed: ValueError: two" in out
+
+
+# --- runs, replay, merge ---
+
+
+def test_runs_lists_what_is_done_and_missing(call, folder):
+    call("sweep", *MEASURE, "--shard", "1/3")
+    call("sweep", *MEASURE, "--out", "runs/deep/whole")
+    lines = {line.split()[0]: line.split()[1:] for line in call("runs").splitlines()}
+    assert lines["runs/measure"][:4] == ["2", "2", "4", "0"]
+    assert lines["runs/measure"][-1] == "s"
+    assert lines["runs/deep/whole"] == ["2", "6", "0", "0", "-"]
+    assert "measure" not in call("runs", "runs/deep")
+    part = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
+    part.write_bytes(b"")
+    assert f"damaged: {part.name}" in call("runs", "runs/measure")
+
+
+def test_replay_says_whether_it_is_the_same(call, folder):
+    call("sweep", *MEASURE)
+    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1")
+    assert "a=2, replicate 1" in out
+    assert "the same as stored" in out
+    assert "NOT" not in out
+    (folder / "swept_here.py").write_text(SWEPT.replace('+ cell["a"]', "+ 5"))
+    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", status=1)
+    assert "NOT the same as stored" in out
+    (folder / "swept_here.py").write_text(SWEPT.replace('+ cell["a"]', "/ 0"))
+    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", status=1)
+    assert "ZeroDivisionError" in out
+    assert "NOT the same as stored" in out
+
+
+def test_replay_of_what_is_not_stored(call):
+    call("sweep", *MEASURE, "--shard", "1/3")
+    outputs = [call("replay", "runs/measure", "--cell", f"a={a}", "--replicate", r)
+               for a in (1, 2) for r in range(3)]  # fmt: skip
+    assert sum("nothing is stored for it" in out for out in outputs) == 4
+    assert sum("the same as stored" in out for out in outputs) == 2
+
+
+def test_shards_merge_into_the_whole(call, folder):
+    for i in (1, 2):
+        assert " of 6 replicates" in call("sweep", *MEASURE, "--shard", f"{i}/2", "--out", i)
+    call("sweep", *MEASURE, "--out", "whole")
+    assert "all: 6 of 6 replicates" in call("merge", "all", "1", "2")
+    same_rows(open_run(folder / "all"), open_run(folder / "whole"))
+    assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE, "--out", "all")
+
+
+# --- bad input ---
+
+
+def bad_input(call, folder, arguments, words):
+    """Assert one line, status 2, no traceback, and nothing written."""
+    before = content(folder)
+    out = call(*arguments, status=2)
+    errors = [line for line in out.splitlines() if line.startswith("Error")]
+    assert len(errors) == 1, out
+    assert out.strip().endswith(errors[0]), out  # click shows how to call it, but nothing follows
+    for word in words:
+        assert word in errors[0]
+    after = {path: data for path, data in content(folder).items() if "__pycache__" not in path}
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), ["no algorithm is given", "fedrep"]),
+        (("fedprox", *FEDREP[1:]), ["unknown algorithm 'fedprox'"]),
+        ((*FEDREP, "--q", "1"), ["unknown parameter 'q'", "step_size"]),
+        ((*FEDREP, "more"), ["unexpected argument 'more'"]),
+        ((*FEDREP, "-q", "1"), ["unexpected argument '-q'"]),
+        ((*FEDREP, "--noise"), ["--noise needs values"]),
+        ((*FEDREP, "--noise", "--heads", "qr"), ["--noise needs values"]),
+        ((*FEDREP, "--n", "7"), ["--n is given twice"]),
+        ((*FEDREP, "--noise", "5:1"), ["--noise", "must go up"]),
+        ((*FEDREP, "--noise", "1:2:3:4"), ["--noise", "not a range"]),
+        ((*FEDREP, "--noise", "nan"), ["'noise'", "finite"]),
+        ((*FEDREP, "--noise", "0,,1"), ["--noise", "missing"]),
+        ((*FEDREP, "--noise", "1,1"), ["'noise'", "twice"]),
+        ((*FEDREP, "--a-b", "1"), ["unknown parameter 'a_b'"]),
+        ((*FEDREP, "--where", "n >"), ["'n >'"]),
+        ((*FEDREP, "--where", "q > 1"), ["'q > 1'"]),
+        ((*FEDREP, "--where", "n > 99"), ["no cell is left", "n > 99"]),
+        ((*FEDREP, "--derive", "noise"), ["--derive", "NAME = EXPRESSION", "'noise'"]),
+        ((*FEDREP, "--derive", "noise = 1 / 0"), ["1 / 0"]),
+        ((*FEDREP, "--derive", "m = 2"), ["'m'", "axis already"]),
+        ((*FEDREP, "--zip", "n,q"), ["zipped", "'q'"]),
+        ((*FEDREP, "--zip", "n"), ["zipped", "at least two"]),
+        ((*FEDREP, "--noise", "1,2", "--zip", "n,noise"), ["equal length", "n 1, noise 2"]),
+        ((*FEDREP, "--shard", "3/2"), ["shard", "between 1 and 2"]),
+        ((*FEDREP, "--shard", "3/2", "--dry-run"), ["shard", "between 1 and 2"]),
+        ((*FEDREP, "--shard", "1"), ["--shard must be i/N"]),
+        ((*FEDREP, "--replicates", "0"), ["--replicates"]),
+        ((*FEDREP, "--seed", "-1"), ["--seed"]),
+        ((*FEDREP, "--workers", "0"), ["--workers"]),
+        ((*FEDREP, "--keep", "all"), ["--keep"]),
+        ((*FEDREP, "--paired", "n"), ["--paired belongs to --function"]),
+        ((*FEDREP, "--out", "sweep.toml"), ["--out"]),
+        ((*FEDREP, "--out", "sweep.toml/below"), ["sweep.toml"]),
+        ((*FEDREP, "--out", "."), ["not empty", "not a run directory"]),
+        ((*FEDREP, "--out", ".", "--dry-run"), ["not empty", "not a run directory"]),
+        ((*FEDREP, "--function", "swept_here:measure"), ["give one of"]),
+        ((*FEDREP, "--algorithm", "fedsgd"), ["give one of"]),
+        (("fedrep", *FEDREP[1:5]), ["k must be given"]),
+        (("--function", "swept_here:nothing", "--a", "1"), ["no function nothing"]),
+        (("--function", "swept_here:constant", "--a", "1"), ["no function constant"]),
+        (("--function", "nowhere:f", "--a", "1"), ["no module 'nowhere'"]),
+        (("--function", "nowhere.py:f", "--a", "1"), ["no such file"]),
+        (("--function", "sweep.toml", "--a", "1"), ["module:name or file.py:name"]),
+        (("--function", "swept_here:measure"), ["no axis is given"]),
+        (("--function", "swept_here:measure", "--row", "1"), ["'row'", "column"]),
+        (("--function", "swept_here:measure", "--a", "1", "--paired", "q"), ["'q'"]),
+        (("--function", "swept_here:measure", "--a", "1", "--keep", "rate"), ["--keep belongs"]),
+        ((*MEASURE[:2], "--a", "1", "--processes"), ["importable by other processes"]),
+        (("--from", "nowhere.toml"), ["nowhere.toml"]),
+        (("--from", "."), ["--from"]),
+    ],
+)
+def test_bad_input_to_sweep(call, folder, arguments, words):
+    bad_input(call, folder, ("sweep", *arguments), words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("algorithm = ", ["cannot be read"]),
+        ("\xff", ["cannot be read"]),
+        ("worker = 3", ["unknown key 'worker'", "replicates"]),
+        ("axes = 3", ["axes must be a table", "3"]),
+        ("algorithm = 3", ["algorithm must be a text or a list of texts", "3"]),
+        ("algorithm = [3]", ["algorithm must be"]),
+        ("function = 3", ["function must be a text"]),
+        ('replicates = "ten"', ["replicates must be an integer", "'ten'"]),
+        ("replicates = true", ["replicates must be an integer"]),
+        ("seed = 1.5", ["seed must be an integer"]),
+        ("out = 3", ["out must be a text"]),
+        ("zip = 3", ["zip must be"]),
+        ("where = 3", ["where must be"]),
+        ("derive = [3]", ["derive must be"]),
+        ('keep = "all"\nalgorithm = "fedrep"\n[axes]\nn = 3\nd = 3\nk = 2\nm = 3', ["'all'"]),
+        ('algorithm = "fedrep"\nfunction = "a:b"', ["not both"]),
+        ('algorithm = "fedrep"\n[axes]\nn = "5:1"', ["--n", "must go up"]),
+        ('algorithm = "fedrep"\n[axes]\nn = []\nd = 3\nk = 2\nm = 3', ["'n' is empty"]),
+        ('algorithm = "fedrep"\n[axes]\nn = inf\nd = 3\nk = 2\nm = 3', ["n must be finite"]),
+        ('algorithm = "fedrep"\n[axes]\nn = {a = 1}\nd = 3\nk = 2', ["n must be an integer"]),
+        ('algorithm = "fedrep"\n[axes]\nn = 1979-05-27\nd = 3\nk = 2', ["n must be an integer"]),
+    ],
+)
+def test_bad_input_in_a_file(call, folder, text, words):
+    (folder / "bad.toml").write_bytes(text.encode("latin-1"))
+    bad_input(call, folder, ("sweep", "--from", "bad.toml"), words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("runs",), ["no run directory under runs"]),
+        (("runs", "theirs"), ["theirs", "no run directory"]),
+        (("runs", "nowhere"), ["nowhere"]),
+        (("replay", "nowhere", "--replicate", "0"), ["nowhere", "not a run directory"]),
+        (("replay", "mine", "--cell", "a=1"), ["--replicate"]),
+        (("replay", "mine", "--cell", "a=1", "--replicate", "9"), ["between 0 and 2", "9"]),
+        (("replay", "mine", "--cell", "a=1", "--replicate", "-1"), ["between 0 and 2", "-1"]),
+        (("replay", "mine", "--cell", "a", "--replicate", "0"), ["NAME=VALUE"]),
+        (("replay", "mine", "--cell", "a=7", "--replicate", "0"), ["no cell with a=7"]),
+        (("replay", "mine", "--cell", "a=nan", "--replicate", "0"), ["finite"]),
+        (("replay", "mine", "--replicate", "0"), ["2 cells"]),
+        (("merge", "all"), ["DIRECTORIES"]),
+        (("merge", "all", "theirs"), ["theirs", "not a run directory"]),
+        (("merge", "theirs", "mine"), ["theirs", "not empty"]),
+        (("merge", "all", "mine", "other"), ["other", "mine", "seed: 0 there, 1 here"]),
+        (("merge", "sweep.toml", "mine"), ["sweep.toml"]),
+        (("merge", "sweep.toml/below", "mine"), ["sweep.toml"]),
+    ],
+)
+def test_bad_input_to_the_others(call, folder, arguments, words):
+    call("sweep", *MEASURE, "--out", "mine")
+    call("sweep", *MEASURE, "--out", "other", "--seed", "1")
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "notes.txt").write_text("mine")
+    bad_input(call, folder, arguments, words)
+
+
+def test_another_sweep_in_the_directory_is_shown(call, folder):
+    call("sweep", *MEASURE, "--out", "mine")
+    words = ["another sweep", "seed: 0 there, 1 here"]
+    bad_input(call, folder, ("sweep", *MEASURE, "--out", "mine", "--seed", "1"), words)
+    bad_input(call, folder, ("sweep", *MEASURE, "--out", "mine", "--seed", "1", "--extend"), words)
+
+
+# --- real processes ---
+
+
+def shell(folder, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(Path(linrep.__file__).parents[1])}
+    return subprocess.run(
+        [sys.executable, "-m", "linrep.cli", *arguments],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_sweep_with_processes_from_the_shell(call, folder):
+    arguments = ("sweep", "--function", "swept_here:measure", *MEASURE[2:])
+    done = shell(folder, *arguments, "--processes", "--workers", "2", "--out", "processes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "processes: 6 of 6 replicates, 0 failed\n"
+    call(*arguments, "--out", "threads")
+    same_rows(open_run(folder / "processes"), open_run(folder / "threads"))
+
+
+def test_bad_input_from_the_shell_is_one_line(folder):
+    before = content(folder)
+    done = shell(folder, "sweep", "fedrep", "--n", "5:1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: --n: '5:1' must go up from one finite number to another\n"
+    assert content(folder) == before

@@ -1,0 +1,273 @@
+"""Algorithms in sweeps: the same truth and data for all that are compared, and what is kept."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import linrep
+from linrep import simulation
+from linrep.simulation import KEEP, find_algorithm, known_parameters, simulate
+from linrep.sweeps import Grid, generator, replay, run
+from tests.tools import complaint
+
+SMALL = {"n": 6, "d": 4, "k": 2, "m": 8}
+OWN = '''
+import numpy as np
+import linrep
+
+seen = []
+
+def first(problem, *, m, rng, step_size=1.0):
+    """Remember what it met."""
+    data = problem.draw(m, rng=np.random.default_rng(rng).spawn(3)[0])
+    seen.append((problem.B.tobytes(), problem.W.tobytes(), data.X.tobytes(), data.y.tobytes()))
+    return {"distance": [1.0, step_size], "other": [0.0, 3.0]}
+
+def second(problem, *, rng, **settings):
+    return first(problem, rng=rng, m=settings["m"])
+
+def crooked(problem, *, rng):
+    return {"distance": [1.0], "other": [1.0, 2.0]}
+
+def number(problem, *, rng):
+    return {"last": 0.5}
+'''
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module with algorithms of one's own, in the current folder."""
+    (tmp_path / "own_algorithms.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield __import__("own_algorithms")
+    del sys.modules["own_algorithms"]
+    simulation.find_algorithm.cache_clear()
+
+
+def one_cell(**cell):
+    return {"algorithm": "fedrep", **SMALL, "rounds": 5, **cell}
+
+
+# --- the same truth and data ---
+
+
+def test_algorithms_meet_the_same_truth_and_data(tmp_path, own):
+    sweep = simulation.sweep(
+        ["own_algorithms:first", "own_algorithms:second"],
+        {**SMALL, "d": [4, 5], "step_size": [0.1, 0.2]},
+        replicates=2,
+    )
+    run(sweep, tmp_path / "run")
+    # first and second with two step sizes each, two dimensions, two replicates
+    assert len(own.seen) == 16
+    assert len(set(own.seen)) == 4
+
+
+def test_the_package_meets_the_data_that_an_algorithm_of_ones_own_does(own):
+    """Fixed batches of fedrep and local_only are the draw from the first of three children."""
+    cell = {**SMALL, "algorithm": "own_algorithms:first"}
+    simulate(cell, generator(7, 0))
+    truth_rng, run_rng = generator(7, 0).spawn(2)
+    truth = linrep.SharedRepresentation.random(n=6, d=4, k=2, rng=truth_rng)
+    data = truth.draw(8, rng=run_rng.spawn(3)[0])
+    (met,) = own.seen
+    assert met == tuple(item.tobytes() for item in (truth.B, truth.W, data.X, data.y))
+    alone = simulate({**SMALL, "algorithm": "local_only"}, generator(7, 0))
+    assert alone["loss"] == linrep.local_only(data)["loss"][-1]
+    fixed = simulate(one_cell(batches="fixed", start="moments"), generator(7, 0))
+    direct = linrep.fedrep(data, rounds=5, start="moments", rng=0)
+    assert fixed["distance"] == direct["distance"][-1]
+
+
+def test_settings_of_the_method_are_paired_and_those_of_the_problem_are_not():
+    sweep = simulation.sweep(
+        ["fedrep", "fedsgd"],
+        {**SMALL, "m": [8, 9], "noise": [0.0, 0.1], "step_size": [0.1, 0.2], "rounds": [1, 2],
+         "participation": [0.5, 1.0]},
+        replicates=1,
+    )  # fmt: skip
+    keys = {}
+    for cell in sweep.grid:
+        (key,) = sweep.keys(cell).values()
+        keys.setdefault((cell["m"], cell["noise"]), set()).add(key)
+    assert [len(some) for some in keys.values()] == [1] * 4
+    assert len(set.union(*keys.values())) == 4
+
+
+def test_a_run_does_not_depend_on_what_it_is_compared_with(tmp_path):
+    axes = {**SMALL, "step_size": [0.05, 0.1], "rounds": 4}
+    both = run(simulation.sweep(["fedrep", "fedsgd"], axes, replicates=2, seed=3), tmp_path / "b")
+    alone = run(simulation.sweep("fedrep", axes, replicates=2, seed=3), tmp_path / "a")
+    rows, mine = both.read(), alone.read()
+    rows = rows[rows["algorithm"] == "fedrep"]
+    assert len(mine) == len(rows) == 4
+    for name in ("distance", "loss", "population_risk", "stream", "rounds_done"):
+        assert rows[name].tolist() == mine[name].tolist()
+    assert replay(both, {"algorithm": "fedsgd", "step_size": 0.1}, 1).same is True
+
+
+# --- what is kept ---
+
+
+def test_the_final_metrics_are_those_of_the_last_round():
+    truth_rng, run_rng = generator(1, 0).spawn(2)
+    truth = linrep.SharedRepresentation.random(n=6, d=4, k=2, heads="qr", rng=truth_rng)
+    trace = linrep.fedrep(truth, m=8, rounds=5, step_size=0.1, rng=run_rng)
+    row = simulate(one_cell(heads="qr", step_size=0.1), generator(1, 0))
+    assert row == {
+        **{name: values[-1] for name, values in trace.metrics.items()},
+        "rounds_done": 5,
+        "stop_reason": "rounds",
+    }
+
+
+def test_the_rate_comes_on_top_of_the_final_metrics():
+    cell = one_cell(rounds=60)
+    final = simulate(cell, generator(1, 0))
+    row = simulate(cell, generator(1, 0), keep="rate")
+    assert set(row) - set(final) == {"rate", "rate_low", "rate_high", "plateau", "level"}
+    assert {name: row[name] for name in final} == final
+    assert 0 < row["rate_low"] <= row["rate"] <= row["rate_high"] < 1
+
+
+@pytest.mark.parametrize(("rounds", "step"), [(0, 1), (5, 1), (199, 1), (410, 2), (1001, 5)])
+def test_a_trace_is_thinned_to_about_200_rounds(rounds, step):
+    rows = simulate(one_cell(rounds=rounds), generator(1, 0), keep="trace")
+    kept = [row["round"] for row in rows]
+    assert kept == sorted({*range(0, rounds + 1, step), rounds})
+    assert len(kept) <= 210
+    final = simulate(one_cell(rounds=rounds), generator(1, 0))
+    assert rows[-1]["distance"] == final["distance"]
+    assert set(rows[0]) == {*final, "round"} - {"rounds_done"}
+
+
+def test_a_run_that_converged_says_so():
+    row = simulate(one_cell(rounds=2000, tolerance=0.5), generator(1, 0))
+    assert row["stop_reason"] == "converged"
+    assert row["rounds_done"] < 2000
+    assert row["distance"] <= 0.5
+
+
+def test_an_algorithm_of_ones_own_returns_arrays_or_numbers(own):
+    row = simulate({**SMALL, "algorithm": "own_algorithms:first"}, generator(0, 0))
+    assert (row["distance"], row["other"], row["rounds_done"]) == (1.0, 3.0, 1)
+    few = {name: SMALL[name] for name in "ndk"}
+    row = simulate({**few, "algorithm": "own_algorithms:number"}, generator(0, 0))
+    assert (row["last"], row["rounds_done"]) == (0.5, 0)
+    with complaint(ValueError, "equal length"):
+        simulate({**few, "algorithm": "own_algorithms:crooked"}, generator(0, 0))
+
+
+# --- parameters ---
+
+
+def test_an_algorithm_has_only_the_parameters_that_it_knows():
+    sweep = simulation.sweep(
+        ["fedrep", "local_only"], {**SMALL, "rounds": [1, 2], "start": "random"}, replicates=1
+    )
+    assert [cell["algorithm"] for cell in sweep.grid] == ["fedrep", "fedrep", "local_only"]
+    assert [cell.get("rounds") for cell in sweep.grid] == [1, 2, None]
+    assert sweep.grid.cells[2].keys() == {"algorithm", *SMALL}
+
+
+def test_known_parameters_are_those_of_problem_and_method(own):
+    known = known_parameters(find_algorithm("fedrep"))
+    assert {"n", "d", "k", "m", "noise", "heads", "rounds", "step_size"} <= set(known)
+    assert not {"rng", "problem", "cls"} & set(known)
+    one_model = set(known_parameters(linrep.fedsgd))
+    assert one_model == set(known_parameters(linrep.fedavg)) - {"local_steps"}
+    assert known_parameters(own.second) is None
+
+
+def test_zipped_derived_and_constraints_reach_the_grid():
+    sweep = simulation.sweep(
+        "fedrep",
+        {"n": [5, 10, 20], "d": [4, 8, 16], "k": [2, 6]},
+        zipped=[("n", "d")],
+        derived={"m": "3 * k"},
+        constraints={"n > 5": "too few"},
+        replicates=1,
+    )
+    found = [tuple(cell[name] for name in ("n", "d", "k", "m")) for cell in sweep.grid]
+    assert found == [(10, 8, 2, 6), (10, 8, 6, 18), (20, 16, 2, 6), (20, 16, 6, 18)]
+    assert sum(sweep.grid.left_out.values()) == 2
+    assert sweep.grid.left_out["too few"] == 1
+
+
+def test_a_constraint_may_be_one_text():
+    grid = simulation.sweep(
+        "fedrep", {**SMALL, "n": [5, 6]}, constraints="n > 5", replicates=1
+    ).grid
+    assert [cell["n"] for cell in grid] == [6]
+    assert grid.left_out == {"n > 5": 1}
+
+
+def test_an_axis_that_only_one_algorithm_has_is_zipped_for_that_one():
+    sweep = simulation.sweep(
+        ["fedrep", "local_only"],
+        {**SMALL, "m": [8, 9], "rounds": [1, 2]},
+        zipped=iter([iter(["m", "rounds"])]),
+        replicates=1,
+    )
+    found = [(cell["algorithm"], cell["m"], cell.get("rounds")) for cell in sweep.grid]
+    assert found == [
+        ("fedrep", 8, 1), ("fedrep", 9, 2), ("local_only", 8, None), ("local_only", 9, None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "change", "options", "words"),
+    [
+        ("fedprox", {}, {}, ["unknown algorithm 'fedprox'", "fedrep", "module:function"]),
+        ("nowhere:f", {}, {}, ["no module 'nowhere'"]),
+        ("fedrep", {"q": 1}, {}, ["unknown parameter 'q'", "fedrep", "step_size"]),
+        ("fedsgd", {"local_steps": 2}, {}, ["unknown parameter 'local_steps'"]),
+        ("fedrep", {"rng": 2}, {}, ["unknown parameter 'rng'"]),
+        ("fedrep", {}, {"derived": {"q": "n"}}, ["unknown parameter 'q'"]),
+        ("fedrep", {"k": None}, {}, ["k must be given"]),
+        ("fedrep", {"m": []}, {}, ["'m'", "empty"]),
+        ("fedrep", {"k": 7}, {}, ["no cell is left", "k > d"]),
+        ("fedrep", {}, {"keep": "all"}, ["keep", "'final'", "'all'"]),
+        ("fedrep", {}, {"zipped": [("n", "mm")]}, ["zipped", "'mm'", "there are n"]),
+        (["fedrep", "fedsgd"], {}, {"zipped": ["nm"]}, ["zipped", "at least two"]),
+        ("fedrep", {}, {"replicates": 0}, ["replicates", "at least 1"]),
+    ],
+)
+def test_what_makes_no_sweep_is_refused_in_one_line(algorithms, change, options, words):
+    axes = {**SMALL, "n": [6, 5], **change}
+    axes = {name: axis for name, axis in axes.items() if axis is not None}
+    with complaint(ValueError, *words):
+        simulation.sweep(algorithms, axes, **{"replicates": 1, **options})
+
+
+def test_simulate_refuses_what_it_does_not_keep():
+    assert KEEP == ("final", "rate", "trace")
+    with complaint(ValueError, "keep", "'all'"):
+        simulate(one_cell(), generator(0, 0), keep="all")
+
+
+def test_a_sweep_runs_on_threads_as_on_one(tmp_path):
+    sweep = simulation.sweep(
+        ["fedrep", "fedavg", "local_only"],
+        {**SMALL, "rounds": 20, "step_size": 0.1, "noise": [0.0, 0.1]},
+        replicates=5,
+        keep="trace",
+    )
+    tables = [
+        run(sweep, tmp_path / str(workers), workers=workers, chunk_seconds=0.01).read()
+        for workers in (1, 2)
+    ]
+    assert set(tables[0]["status"]) == {"ok"}
+    for name in ("distance", "loss", "population_risk", "round"):
+        np.testing.assert_array_equal(tables[0][name], tables[1][name])
+
+
+def test_a_grid_of_ones_own_can_be_simulated(tmp_path):
+    from linrep.sweeps import Sweep
+
+    sweep = Sweep(simulate, Grid.of([one_cell(), one_cell(k=9)]), 2)
+    rows = run(sweep, tmp_path / "run").read()
+    assert rows["status"].tolist() == ["ok", "ok", "failed", "failed"]
+    assert rows["exception"][2].startswith("ValueError: k must be at most")
