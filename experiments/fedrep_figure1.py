@@ -58,10 +58,10 @@ def draw(rows):
     ax.axhline(rows["best_single_model"].mean(), color="0.4", linestyle=":", linewidth=1)
     ax.text(
         rows["m"].max(),
-        rows["best_single_model"].mean(),
+        0.85 * rows["best_single_model"].mean(),
         "best single model",
         ha="right",
-        va="bottom",
+        va="top",
         fontsize=7,
         color="0.3",
     )

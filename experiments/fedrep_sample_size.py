@@ -121,6 +121,16 @@ def draw(rows):
         ratio, together.constant * ratio**exponent, color="0.2", linewidth=1, linestyle="--",
         label=f"exponent {exponent:.2f} [{low:.2f}, {high:.2f}]",
     )  # fmt: skip
+    right.plot(
+        ratio,
+        table["m"].max() * ratio / ratio.max() / 2,
+        color="0.2",
+        linewidth=0.7,
+        linestyle=":",
+        label="slope 1",
+    )
+    right.axhline(K + 1, color="0.7", linewidth=0.8)
+    right.text(ratio.max(), K + 1.06, "$k + 1$", ha="right", va="bottom", fontsize=7, color="0.3")
     a, b = two_terms(table)
     ratio = np.geomspace(table["ratio"].min(), table["ratio"].max(), 100)
     right.plot(
@@ -133,6 +143,7 @@ def draw(rows):
     )
     right.set(xscale="log", yscale="log", xlabel="$d/(rn)$", ylabel="smallest sufficient $m$")
     plotting.plain_log_ticks(right.yaxis)
+    right.xaxis.set_major_formatter("{x:g}")
     right.legend()
     return figure
 
@@ -157,9 +168,10 @@ def caption(rows, replicates):
         the distance is at most dist₀(1 − ηE₀σ²_min/2)^{ROUNDS // 2}, the bound of Theorem 1. Left:
         share of successes among {replicates} replicates with exact 95 % intervals. Right: m at
         which a logistic curve in log m crosses one half, with its profile-likelihood interval
-        (arrow: open end), and the power law fitted where d/(rn) ≥ {FIT_FROM:g}, with the 95 %
-        interval of its exponent (least squares, HC3); grey: constant plus multiple of d/(rn), the
-        form of the theorem's bound, fitted to all points.
+        (the gap between two neighbouring m where none and then all replicates succeed), and the
+        power law fitted where d/(rn) ≥ {FIT_FROM:g}, with the 95 % interval of its exponent
+        (least squares, HC3, the intervals of m not counted in); grey: a constant plus a multiple
+        of d/(rn), fitted to all points.
     """
 
 
