@@ -13,7 +13,7 @@ from linrep.algorithms.starts import moments_start, projected_gradient_start, ra
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 
-BATCHES = ("fixed", "fresh", "split")
+BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
 STARTS = ("moments", "random", "projected_gradient")
 PROJECTED_GRADIENT_ROUNDS = 10
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from linrep import _validation as check
 from linrep.algorithms._setup import BATCHES, Setup, prepare
+from linrep.algorithms.gram import coordinates, lift
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
 from linrep.algorithms.trace import Trace
-from linrep.kernels import designs
+from linrep.kernels import designs, gram
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
 from linrep.problems.regression import DESIGNS, SharedRepresentation
@@ -63,10 +64,13 @@ def fedrep(
         Rank of the representation; the truth's by default, required where there is none.
     rounds : int, default 100
         Communication rounds.
-    batches : {"fresh", "fixed", "split"}, optional
+    batches : {"fresh", "fixed", "split", "gram", "gram_split"}, optional
         New samples every round (default with a SharedRepresentation); the same ones every round
         (default, and the only choice, with ClientData); new ones every round, one batch of m for
-        the head and a second batch of m for the gradient.
+        the head and a second batch of m for the gradient. With ``"gram"`` and ``"gram_split"``
+        the new samples of a Gaussian design are simulated through their sufficient statistics:
+        metrics of the same law as with ``"fresh"`` and ``"split"``, at a cost that depends neither
+        on m nor on d.
     start : {"moments", "random", "projected_gradient"}, ndarray (d, k), or pair (B, W)
         Starting representation, and heads for methods that step them. See
         :mod:`linrep.algorithms.starts`. With fresh or split batches the first and third draw a
@@ -146,10 +150,19 @@ def fedrep(
         tolerance = check.real("tolerance", tolerance, minimum=0.0)
         if setup.truth is None:
             raise ValueError("tolerance needs a known truth to measure the distance to")
-    B, W, metrics, status = _run(
+    simulated = batches.startswith("gram")
+    if simulated:
+        if setup.source.design != "gaussian":
+            raise ValueError(
+                f"batches={batches!r} needs a Gaussian design, got {setup.source.design!r}: of "
+                "others the Gram matrix does not say enough"
+            )
+        if not orthonormal:
+            raise ValueError(f"batches={batches!r} needs orthonormal=True")
+    B, W, metrics, status = (_run_gram if simulated else _run)(
         setup,
         rounds=rounds,
-        split=batches == "split",
+        split=batches in ("split", "gram_split"),
         step_size=step_size,
         averaged=normalization == "theorem",
         local_steps=kernel.EXACT if local_steps is None else local_steps,
@@ -208,6 +221,43 @@ def _read_step_size(step_size, setup: Setup, normalization):
     return eta / setup.participants if normalization == "published" else eta
 
 
+def _run_gram(setup: Setup, *, rounds, split, tolerance, **options):
+    """Drive the kernel that simulates batches; return B, W, metrics and the final status."""
+    truth, n, d, k = setup.source, setup.n, setup.d, setup.k
+    C, Phi = coordinates(setup.B, truth.B)
+    WT, truthT = np.ascontiguousarray(setup.W.T), np.ascontiguousarray(truth.W.T)
+    moment = truth.W.T @ truth.W / n
+    work = gram.workspace(k, d, setup.participants)
+    table = np.full((rounds + 1, 4), np.nan)
+    gram.measure(C, Phi, truthT, moment, WT, np.empty((k, k)), np.empty((1, k)), table[0])
+    per_call = max(1, int(_WORK_PER_CALL / (setup.participants * k * k * 10)))
+    order = np.arange(n)
+    done, status = 0, kernel.COMPLETED
+    if table[0, kernel.DISTANCE] <= tolerance:
+        status = kernel.CONVERGED
+    while done < rounds and status == kernel.COMPLETED:
+        schedule = np.empty((min(per_call, rounds - done), setup.participants), dtype=np.int64)
+        designs.draw_participants(setup.participation_rng, order, schedule)
+        completed, status = gram.run_gram(
+            setup.data_rng, setup.largest, float(d - k - len(Phi)), truth.noise, split, truthT,
+            moment, schedule, C, Phi, WT, options["step_size"], options["averaged"],
+            options["local_steps"], options["head_step_size"], tolerance,
+            table[done : done + len(schedule) + 1], work,
+        )  # fmt: skip
+        done += completed
+    B = lift(truth, C, Phi, setup.data_rng)
+    return B, np.ascontiguousarray(WT.T), _metrics(table[: done + 1]), status
+
+
+def _metrics(table):
+    return {
+        "distance": table[:, kernel.DISTANCE].copy(),
+        "loss": table[:, kernel.LOSS].copy(),
+        "head_error": table[:, kernel.HEAD_ERROR].copy(),
+        "population_risk": table[:, kernel.POPULATION_RISK].copy(),
+    }
+
+
 def _run(setup: Setup, *, rounds, split, tolerance, **options):
     """Drive the kernels in calls of bounded length; return B, W, metrics and the final status."""
     truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
@@ -259,13 +309,7 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
                 work,
             )  # fmt: skip
         done += completed
-    table = table[: done + 1]
-    metrics = {"loss": table[:, kernel.LOSS].copy()}
-    if truth is not None:
-        metrics = {
-            "distance": table[:, kernel.DISTANCE].copy(),
-            **metrics,
-            "head_error": table[:, kernel.HEAD_ERROR].copy(),
-            "population_risk": table[:, kernel.POPULATION_RISK].copy(),
-        }
+    metrics = _metrics(table[: done + 1])
+    if truth is None:
+        metrics = {"loss": metrics["loss"]}
     return BT.T.copy(), W, metrics, status
