@@ -102,6 +102,7 @@ def test_plot_says_what_it_leaves_out(stored, tmp_path):
 def test_bad_input_gets_one_line_and_status_2(stored, arguments, words):
     result = call(*(argument.format(stored) for argument in arguments))
     assert result.exit_code == 2, result.output
-    errors = [line for line in result.stderr.splitlines() if "is shown" not in line]
+    errors = [line for line in result.output.splitlines() if line.startswith("Error")]
     assert len(errors) == 1
+    assert "Traceback" not in result.output
     assert words in errors[0]
