@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ClientData": "linrep.problems",
+    "ImplicitRepresentation": "linrep.problems",
     "SharedRepresentation": "linrep.problems",
     "Trace": "linrep.algorithms",
     "fedavg": "linrep.algorithms",

@@ -11,7 +11,8 @@ from linrep import _validation as check
 from linrep._random import streams
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
 from linrep.problems.clients import ClientData
-from linrep.problems.regression import SharedRepresentation
+from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
+from linrep.subspace import frame_at_distance, orthonormalize
 
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
 STARTS = ("moments", "random", "projected_gradient")
@@ -74,7 +75,8 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     participants = count_participants(n, participation)
     if data is None and batches == "fixed":
         data = truth.draw(m, rng=data_rng)
-    B, W, up, down, name = _read_start(start, truth, data, m, k, n, d, start_rng)
+    read = _read_implicit_start if isinstance(truth, ImplicitRepresentation) else _read_start
+    B, W, up, down, name = read(start, truth, data, m, k, n, d, start_rng)
     return Setup(
         truth=truth,
         data=data,
@@ -142,11 +144,32 @@ def _read_start(start, truth, data, m, k, n, d, rng):
         B, W = projected_gradient_start(sample, k, rounds=PROJECTED_GRADIENT_ROUNDS)
         sent = PROJECTED_GRADIENT_ROUNDS * n * d
         return B, W, sent, sent, start
+    if isinstance(start, float | int) and not isinstance(start, bool):
+        if truth is None:
+            raise ValueError("start as a distance needs a known truth")
+        return frame_at_distance(truth.B, start, rng=rng), np.zeros((n, k)), 0, 0, float(start)
     if isinstance(start, tuple) and len(start) != 2:
-        raise ValueError("start must be a name, a matrix B, or a pair (B, W)")
+        raise ValueError("start must be a name, a distance, a matrix B, or a pair (B, W)")
     B, W = start if isinstance(start, tuple) else (start, None)
     B = check.array("start", B, (d, k)).copy()
     if np.linalg.matrix_rank(B) < k:
         raise ValueError("start must have full column rank, its columns are linearly dependent")
     W = np.zeros((n, k)) if W is None else check.array("start's heads", W, (n, k)).copy()
     return B, W, 0, 0, "given"
+
+
+def _read_implicit_start(start, truth, data, m, k, n, d, rng):
+    """Do the same for a truth without B*: B in coordinates of B* and of what B adds to it."""
+    p = min(k, d - k)
+    if isinstance(start, str) and start == "random":
+        # Of a standard normal matrix (d, k) the lower d - k rows enter by their triangular factor.
+        factor = np.triu(rng.standard_normal((p, k)))
+        factor[np.arange(p), np.arange(p)] = np.sqrt(rng.chisquare(d - k - np.arange(p)))
+        B = orthonormalize(np.vstack([rng.standard_normal((k, k)), factor]))
+        return B, rng.standard_normal((n, k)), 0, 0, start
+    if isinstance(start, float | int) and not isinstance(start, bool):
+        B = frame_at_distance(np.eye(k + p, k), start, rng=rng)
+        return B, np.zeros((n, k)), 0, 0, float(start)
+    raise ValueError(
+        f"start must be 'random' or a distance for a truth that stores no B*, got {start!r}"
+    )

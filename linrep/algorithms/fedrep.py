@@ -14,7 +14,7 @@ from linrep.algorithms.trace import Trace
 from linrep.kernels import designs, gram
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
-from linrep.problems.regression import DESIGNS, SharedRepresentation
+from linrep.problems.regression import DESIGNS, ImplicitRepresentation, SharedRepresentation
 from linrep.subspace import orthonormalize
 
 NORMALIZATIONS = ("theorem", "published")
@@ -71,10 +71,10 @@ def fedrep(
         the new samples of a Gaussian design are simulated through their sufficient statistics:
         metrics of the same law as with ``"fresh"`` and ``"split"``, at a cost that depends neither
         on m nor on d.
-    start : {"moments", "random", "projected_gradient"}, ndarray (d, k), or pair (B, W)
+    start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), or pair (B, W)
         Starting representation, and heads for methods that step them. See
-        :mod:`linrep.algorithms.starts`. With fresh or split batches the first and third draw a
-        batch of their own.
+        :mod:`linrep.algorithms.starts`; a number is a distance from B*, all angles equal. Unless
+        batches are fixed, the first and third draw a batch of their own.
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
         the nearest whole number.
@@ -105,8 +105,9 @@ def fedrep(
     Returns
     -------
     Trace
-        State ``B`` (d, k) and ``W`` (n, k). The heads are those the clients last fitted, on the
-        representation they were sent.
+        State ``B`` (d, k) and ``W`` (n, k), with simulated batches also ``C`` = B' B* and ``Phi``,
+        whose singular values are the sines of the principal angles. The heads are those the clients
+        last fitted, on the representation they were sent.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def fedrep(
             )
         if not orthonormal:
             raise ValueError(f"batches={batches!r} needs orthonormal=True")
-    B, W, metrics, status = (_run_gram if simulated else _run)(
+    state, metrics, status = (_run_gram if simulated else _run)(
         setup,
         rounds=rounds,
         split=batches in ("split", "gram_split"),
@@ -173,7 +174,7 @@ def fedrep(
     return Trace(
         algorithm=_name(local_steps),
         metrics=metrics | setup.floats(len(metrics["loss"]) - 1, setup.d * setup.k),
-        state={"B": B, "W": W},
+        state=state,
         settings={
             "problem": repr(problem),
             "m": m,
@@ -222,9 +223,10 @@ def _read_step_size(step_size, setup: Setup, normalization):
 
 
 def _run_gram(setup: Setup, *, rounds, split, tolerance, **options):
-    """Drive the kernel that simulates batches; return B, W, metrics and the final status."""
+    """Drive the kernel that simulates batches; return state, metrics and the final status."""
     truth, n, d, k = setup.source, setup.n, setup.d, setup.k
-    C, Phi = coordinates(setup.B, truth.B)
+    implicit = isinstance(truth, ImplicitRepresentation)
+    C, Phi = coordinates(setup.B, np.eye(*setup.B.shape) if implicit else truth.B)
     WT, truthT = np.ascontiguousarray(setup.W.T), np.ascontiguousarray(truth.W.T)
     moment = truth.W.T @ truth.W / n
     work = gram.workspace(k, d, setup.participants)
@@ -245,8 +247,10 @@ def _run_gram(setup: Setup, *, rounds, split, tolerance, **options):
             table[done : done + len(schedule) + 1], work,
         )  # fmt: skip
         done += completed
-    B = lift(truth, C, Phi, setup.data_rng)
-    return B, np.ascontiguousarray(WT.T), _metrics(table[: done + 1]), status
+    state = {"C": C, "Phi": Phi, "W": np.ascontiguousarray(WT.T)}
+    if not implicit:
+        state["B"] = lift(truth, C, Phi, setup.data_rng)
+    return state, _metrics(table[: done + 1]), status
 
 
 def _metrics(table):
@@ -259,7 +263,7 @@ def _metrics(table):
 
 
 def _run(setup: Setup, *, rounds, split, tolerance, **options):
-    """Drive the kernels in calls of bounded length; return B, W, metrics and the final status."""
+    """Drive the kernels in calls of bounded length; return state, metrics and the final status."""
     truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
     if truth is None:
         truthT, heads, moment = np.empty((0, d)), np.empty((0, k)), np.empty((0, 0))
@@ -312,4 +316,4 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
     metrics = _metrics(table[: done + 1])
     if truth is None:
         metrics = {"loss": metrics["loss"]}
-    return BT.T.copy(), W, metrics, status
+    return {"B": BT.T.copy(), "W": W}, metrics, status

@@ -118,7 +118,9 @@ def draw_gradients(rng, degrees_of_freedom, first, noise, count, lack, square, l
         shrink = (1.0 - noise / s) * product / squares if squares > 0.0 else 0.0
         along, length[i] = length[i], s * np.sqrt(length[i])
         for index in range(first, size):
-            g[index, i] = length[i] * (g[index, i] - shrink * lack[index, i]) - along * lack[index, i]
+            g[index, i] = (
+                length[i] * (g[index, i] - shrink * lack[index, i]) - along * lack[index, i]
+            )
 
 
 @kernel

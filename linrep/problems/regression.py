@@ -95,6 +95,7 @@ class SharedRepresentation:
         noise: float = 0.0,
         design: str = "gaussian",
         degrees_of_freedom: float = 5.0,
+        store: bool = True,
         rng=None,
     ) -> SharedRepresentation:
         r"""Draw a ground truth: B* uniform over subspaces, W* in one of the conventions in use.
@@ -116,6 +117,8 @@ class SharedRepresentation:
             norm, as without it. Over subsets of clients the condition number is larger.
         noise, design, degrees_of_freedom
             See the class.
+        store : bool, default True
+            False returns an :class:`ImplicitRepresentation`, which has no B* and so any d.
         rng : optional
             Anything `numpy.random.default_rng` takes.
 
@@ -134,6 +137,10 @@ class SharedRepresentation:
             if k == 1 and condition > 1.0:
                 raise ValueError(f"condition must be 1 when k = 1, got {condition}")
         rng = stream(rng, "truth")
+        if not store:
+            if design != "gaussian":
+                raise ValueError(f"store=False needs design='gaussian', got {design!r}")
+            return ImplicitRepresentation(_draw_heads(n, k, heads, condition, rng), d, noise)
         B = random_frame(d, k, rng)
         W = _draw_heads(n, k, heads, condition, rng)
         return cls(B, W, noise, design, degrees_of_freedom)
@@ -250,6 +257,58 @@ class SharedRepresentation:
         noise = f", noise={self.noise:g}" if self.noise else ""
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
         return f"SharedRepresentation(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
+
+
+class ImplicitRepresentation(SharedRepresentation):
+    """Ground truth of which only the heads and the dimension are kept, for any d.
+
+    The law of all that is measured does not depend on which frame B* is: with Gaussian covariates
+    and ``batches="gram"`` nothing of size d is needed.
+
+    Parameters
+    ----------
+    W : array_like, shape (n, k)
+        Heads; row i is client i's w_i*.
+    d : int
+        Ambient dimension, at least k.
+    noise : float, default 0
+        Standard deviation of the label noise.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range, and wherever B* itself is asked for.
+    """
+
+    def __init__(self, W: ArrayLike, d: int, noise: float = 0.0):
+        W = check.array("W", W, (None, None)).copy()
+        for name, value in (
+            ("W", W),
+            ("_d", check.integer("d", d, minimum=W.shape[1])),
+            ("noise", check.real("noise", noise, minimum=0.0)),
+            ("design", "gaussian"),
+            ("degrees_of_freedom", 5.0),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def B(self):
+        """Not there."""
+        raise ValueError("this truth stores no B*; run it with batches='gram' or 'gram_split'")
+
+    @property
+    def d(self) -> int:
+        """Ambient dimension."""
+        return self._d
+
+    @property
+    def k(self) -> int:
+        """Rank of the representation."""
+        return self.W.shape[1]
+
+    def with_heads(self, W: ArrayLike) -> ImplicitRepresentation:
+        """Return such a truth for other clients."""
+        return ImplicitRepresentation(W, self.d, self.noise)
 
 
 def _draw_heads(n, k, heads, condition, rng):
