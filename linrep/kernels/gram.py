@@ -296,13 +296,16 @@ def move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT):
 def measure(C, Phi, truthT, moment, WT, G, T, row):
     """Write distance, head error and population risk into a row of metrics."""
     k, n = WT.shape
-    gram(Phi, G[: Phi.shape[0], : Phi.shape[0]])
-    row[DISTANCE] = min(1.0, np.sqrt(largest_eigenvalue(G[: Phi.shape[0], : Phi.shape[0]])))
+    p = Phi.shape[0]
+    row[DISTANCE] = 0.0
+    if p > 0:
+        gram(Phi, G[:p, :p])
+        row[DISTANCE] = min(1.0, np.sqrt(largest_eigenvalue(G[:p, :p])))
     unreachable = 0.0
     for a in range(k):
         for b in range(k):
             share = 0.0
-            for index in range(Phi.shape[0]):
+            for index in range(p):
                 share += Phi[index, a] * Phi[index, b]
             unreachable += share * moment[a, b]
     excess = 0.0

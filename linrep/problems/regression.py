@@ -280,6 +280,8 @@ class ImplicitRepresentation(SharedRepresentation):
         If a value is out of range, and wherever B* itself is asked for.
     """
 
+    _d: int
+
     def __init__(self, W: ArrayLike, d: int, noise: float = 0.0):
         W = check.array("W", W, (None, None)).copy()
         for name, value in (
