@@ -10,14 +10,13 @@ sufficient m is where a logistic curve through the successes crosses one half.
 """
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import least_squares
 
 import linrep as lr
-from linrep import plotting
+from linrep import plotting, sweeps
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.stats import proportion_interval, scaling_exponents, transition_point
+from linrep.stats import proportion_interval, scaling_exponents
 from linrep.subspace import frame_at_distance
 from linrep.sweeps import Grid
 
@@ -55,14 +54,9 @@ def replicate(cell, rng):
 
 def thresholds(rows):
     """Return the smallest sufficient m of each d and n, with its interval."""
-    lines = []
-    for (d, n), group in rows.groupby(["d", "n"]):
-        counts = group.groupby("m")["success"].agg(["sum", "count"])
-        point = transition_point(counts.index, counts["sum"], counts["count"])
-        lines.append(
-            {"d": d, "n": n, "ratio": d / n, "m": point.x, "low": point.low, "high": point.high}
-        )
-    return pd.DataFrame(lines)
+    table = sweeps.thresholds(rows, "success", "m", ["d", "n"]).rename(columns={"estimate": "m"})
+    table.insert(2, "ratio", table["d"] / table["n"])
+    return table
 
 
 def two_terms(table):

@@ -146,7 +146,9 @@ def sweep(
             raise ValueError(f"{name} must be given")
         axis = axes.get(name, ())
         for value in (axis,) if isinstance(axis, str) or not isinstance(axis, Iterable) else axis:
-            if not isinstance(value, Integral):
+            if not isinstance(value, Integral) and not (
+                isinstance(value, float) and value.is_integer()
+            ):
                 if isinstance(value, float) and not np.isfinite(value):
                     raise ValueError(f"{name} must be finite, got {value}")
                 raise ValueError(f"{name} must be an integer, got {value!r}")

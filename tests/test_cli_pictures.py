@@ -44,7 +44,7 @@ def test_summary_groups_by_what_varies_and_writes_csv(stored, tmp_path):
 def test_summary_of_a_condition_gives_shares(stored):
     result = call("summary", stored / "noisy", "error < 0.1", "--by", "m")
     assert result.exit_code == 0, result.output
-    shares = [float(line.split()[3]) for line in result.output.splitlines()[1:]]
+    shares = [float(line.split()[4]) for line in result.output.splitlines()[1:]]
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
 

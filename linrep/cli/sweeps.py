@@ -252,13 +252,13 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
     from linrep.stats import scaling_exponents
     from linrep.sweeps import open_run
-    from linrep.sweeps.summary import evaluate, summarize, thresholds
+    from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
     with bad_input(ValueError, TypeError, OSError):
         stored = open_run(run)
-        rows = _last_rows(stored.read())
         columns = _split(by) if by else [c for c in _varying(stored) if c != threshold]
-        statistic = statistic or ("success" if _is_condition(evaluate(rows, value)) else "mean")
+        rows = stored.read() if "round" in columns else _last_rows(stored.read())
+        statistic = statistic or ("success" if is_condition(evaluate(rows, value)) else "mean")
         if threshold is None:
             table = summarize(rows, value, columns, statistic=statistic)
         else:
@@ -345,10 +345,6 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
                 figure.legend(loc="outside upper center")
         figure.savefig(out)
     click.echo(str(out))
-
-
-def _is_condition(values):
-    return values.dropna().isin((True, False)).all() and values.dtype != float
 
 
 def _last_rows(rows):

@@ -19,25 +19,26 @@ _DIGEST = blake2b(b"".join(path.read_bytes() for path in _SOURCES), digest_size=
 _FASTMATH = {"reassoc", "contract", "nsz"}
 
 
-def kernel(function=None, *, allocates=False):
+def kernel(function=None, *, counted=False):
     """Compile a function of arrays: cached on disk, GIL released, NumPy's rules for x/0.
 
     Inlined wherever another kernel calls it: a process that compiles would otherwise run another
     copy of the callee than one that loads the cache, with its sums in another order.
 
-    Views are not reference-counted, which would cost small problems half their time. A function
-    that creates an array, or calls one of NumPy's that does, must say so by ``allocates``; it is
-    refused otherwise. Assigning an array to a slice counts: copy element by element.
+    Views are not reference-counted, which would cost small problems half their time. Two kinds of
+    function must be, and say so by ``counted``: one that creates an array, or calls one of NumPy's
+    that does (it is refused otherwise; assigning an array to a slice counts, too); and one that
+    Python hands a Generator, which would never be released.
     """
     if function is None:
-        return partial(kernel, allocates=allocates)
+        return partial(kernel, counted=counted)
     compiled = numba.njit(
         cache=True,
         nogil=True,
         error_model="numpy",
         fastmath=_FASTMATH,
         forceinline=True,
-        _nrt=allocates,
+        _nrt=counted,
     )(function)
     if not numba.config.DISABLE_JIT:
         file = compiled._cache._cache_file

@@ -7,7 +7,7 @@ from linrep.kernels._jit import kernel
 GAUSSIAN, RADEMACHER, UNIFORM, SPHERE, STUDENT_T = range(5)
 
 
-@kernel
+@kernel(counted=True)
 def draw_covariates(rng, design, degrees_of_freedom, X):
     """Fill X (m, d) with rows of mean 0 and covariance I of the given design."""
     m, d = X.shape
@@ -37,7 +37,7 @@ def draw_covariates(rng, design, degrees_of_freedom, X):
                 x[column] = scale * rng.standard_t(degrees_of_freedom)
 
 
-@kernel
+@kernel(counted=True)
 def draw_labels(rng, X, theta, noise, y):
     """Fill y (m,) with X theta plus normal noise of the given standard deviation.
 
@@ -50,7 +50,7 @@ def draw_labels(rng, X, theta, noise, y):
         y[sample] = label + noise * rng.standard_normal()
 
 
-@kernel(allocates=True)  # rng.integers does
+@kernel(counted=True)
 def draw_participants(rng, order, schedule):
     """Fill each row of schedule with distinct entries of order, uniformly; order is shuffled."""
     n = order.shape[0]

@@ -194,7 +194,7 @@ def run_fixed(X, y, offsets, schedule, BT, W, *arguments):
 
 
 @kernel
-def run_fresh(
+def _run_fresh(
     rng,
     design,
     degrees_of_freedom,
@@ -218,10 +218,7 @@ def run_fresh(
     metrics,
     work,
 ):
-    """Run one round per row of schedule, each participant drawing new samples into X (m, d).
-
-    With split, the head sees one batch and the gradient another, drawn after it.
-    """
+    """See run_fresh."""
     Z, G, v, residual, g, gradientT, _, _, _, _, previous = work
     rounds, participants = schedule.shape
     for t in range(rounds):
@@ -265,3 +262,58 @@ def run_fresh(
         if status == CONVERGED:
             return t + 1, CONVERGED
     return rounds, COMPLETED
+
+
+@kernel(counted=True)
+def run_fresh(
+    rng,
+    design,
+    degrees_of_freedom,
+    noise,
+    split,
+    X,
+    y,
+    theta,
+    schedule,
+    BT,
+    W,
+    step_size,
+    averaged,
+    local_steps,
+    head_step_size,
+    orthonormal,
+    truthT,
+    truth_heads,
+    moment,
+    tolerance,
+    metrics,
+    work,
+):
+    """Run one round per row of schedule, each participant drawing new samples into X (m, d).
+
+    With split, the head sees one batch and the gradient another, drawn after it.
+    """
+    return _run_fresh(
+        rng,
+        design,
+        degrees_of_freedom,
+        noise,
+        split,
+        X,
+        y,
+        theta,
+        schedule,
+        BT,
+        W,
+        step_size,
+        averaged,
+        local_steps,
+        head_step_size,
+        orthonormal,
+        truthT,
+        truth_heads,
+        moment,
+        tolerance,
+        metrics,
+        work,
+    )

@@ -335,7 +335,7 @@ def head_excess(c, truthT, w):
 
 
 @kernel
-def run_gram(
+def _run_gram(
     rng,
     m,
     others,
@@ -355,11 +355,7 @@ def run_gram(
     metrics,
     work,
 ):
-    """Run one round per row of schedule; see linrep.kernels.fedrep.run_fresh.
-
-    Same law of the metrics as with a Gaussian design. others is d - k - p. C, Phi and WT, the
-    heads, are changed in place.
-    """
+    """See run_gram."""
     star, w, lack, g, squares, Z, T, vectors, G, v, U, S, R, QT, ET, CT, C0, Phi0, previous = work
     square, length = squares[0], squares[1]
     k, p = C.shape[0], Phi.shape[0]
@@ -438,3 +434,51 @@ def run_gram(
         if row[DISTANCE] <= tolerance:
             return t + 1, CONVERGED
     return rounds, COMPLETED
+
+
+@kernel(counted=True)
+def run_gram(
+    rng,
+    m,
+    others,
+    noise,
+    split,
+    truthT,
+    moment,
+    schedule,
+    C,
+    Phi,
+    WT,
+    step_size,
+    averaged,
+    local_steps,
+    head_step_size,
+    tolerance,
+    metrics,
+    work,
+):
+    """Run one round per row of schedule; see linrep.kernels.fedrep.run_fresh.
+
+    Same law of the metrics as with a Gaussian design. others is d - k - p. C, Phi and WT, the
+    heads, are changed in place.
+    """
+    return _run_gram(
+        rng,
+        m,
+        others,
+        noise,
+        split,
+        truthT,
+        moment,
+        schedule,
+        C,
+        Phi,
+        WT,
+        step_size,
+        averaged,
+        local_steps,
+        head_step_size,
+        tolerance,
+        metrics,
+        work,
+    )

@@ -119,7 +119,7 @@ def back_project(X, residual, g):
             g[column] += r0 * X[j, column]
 
 
-@kernel(allocates=True)
+@kernel(counted=True)
 def singular_head(Z, m, y, w):
     """Write the least-squares head of minimum norm into w, by singular value decomposition."""
     k = Z.shape[0]

@@ -8,12 +8,13 @@ from math import copysign
 from typing import Any
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
 from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.specification import RESERVED
-from linrep.sweeps.store import Run, as_text
+from linrep.sweeps.store import Run, Segment, as_text
 from linrep.sweeps.targets import load
 
 
@@ -87,18 +88,20 @@ def replay(
     error: BaseException | None = None
     rows: list[dict[str, Any]] = []
     try:
-        result = call(function, cell, run.keys(cell), replicate, run.description["settings"])
+        with threadpool_limits(limits=1):  # as in the sweep
+            result = call(function, cell, run.keys(cell), replicate, run.description["settings"])
         rows = read_rows(result, run.parameters)
     except FAILURES as exception:
         error = exception
     own = [name for name in stored if name not in RESERVED and name not in run.parameters]
-    same = _same(rows, error, stored, own)
+    known = not any(run.done().missing(Segment(cell_name(cell), replicate, replicate + 1)))
+    same = _same(rows, error, stored, own) if known else None
     return Replay(cell, replicate, pd.DataFrame(rows), error, stored, same)
 
 
 def _same(rows, error, stored, columns):
-    if stored.empty:
-        return None
+    if stored.empty:  # it returned no rows
+        return error is None and not rows
     if error is not None or stored["status"].iloc[0] == "failed":
         before = stored["exception"].iloc[0]
         return (

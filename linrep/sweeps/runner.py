@@ -185,9 +185,8 @@ class _Todo:
             self._done = _without_failures(stored, self._shares)
             self.generation = 1 + max((part.generation for part in stored.parts()), default=0)
         self._retrying = retry_failed
-        self._queue = deque(
-            missing for share in self._shares for missing in self._done.missing(share)
-        )
+        missing = [piece for share in self._shares for piece in self._done.missing(share)]
+        self._queue = deque(_from_the_middle(missing) if reverse else missing)
         self.left = sum(map(len, self._queue))
         self._looked = time.monotonic()
         self._rate = float(_FIRST)  # replicates per second
@@ -242,6 +241,15 @@ def _shares(sweep, index, shards, reverse) -> Iterator[Segment]:
         start, stop = (sweep.replicates * edge // shards for edge in (block, block + 1))
         if stop > start:
             yield Segment(name, start, stop)
+
+
+def _from_the_middle(segments):
+    """Yield the far half of each segment before the near one, which another process is at."""
+    for segment in segments:
+        middle = (segment.start + segment.stop) // 2
+        for start, stop in ((middle, segment.stop), (segment.start, middle)):
+            if start < stop:
+                yield Segment(segment.cell, start, stop)
 
 
 def _without_failures(stored, shares):

@@ -13,8 +13,8 @@ import hashlib
 import json
 import math
 import os
-import shutil
 import socket
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -107,7 +107,7 @@ class Run:
         found = {
             path.name: path
             for path in (self.path / _PARTS).glob("*.parquet")
-            if not path.name.startswith(_TEMPORARY)
+            if not path.name.startswith(".")  # being written, or set aside
         }
         for name in self._parts.keys() - found.keys():
             del self._parts[name]
@@ -127,11 +127,7 @@ class Run:
 
     def done(self) -> Coverage:
         """Return which replicates are stored."""
-        covered = Coverage()
-        for part in self.parts():
-            for segment in part.segments:
-                covered.add(segment)
-        return covered
+        return Coverage(segment for part in self.parts() for segment in part.segments)
 
     def count(self) -> int:
         """Return how many replicates are stored, each counted once."""
@@ -273,7 +269,7 @@ class Run:
         """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
         for path in self.damaged():
             with contextlib.suppress(FileNotFoundError):
-                path.rename(path.with_suffix(".damaged"))
+                path.rename(path.with_name(f".damaged-{path.name}"))  # readers skip the dot
         for path in (self.path / _PARTS).glob(f"{_TEMPORARY}*"):
             host, process = path.name.removeprefix(_TEMPORARY).split("-")[:2]
             if host == _host() and not _alive(int(process)):
@@ -291,26 +287,27 @@ class Run:
 class Coverage:
     """A set of replicates of cells, as disjoint sorted intervals."""
 
-    def __init__(self):
+    def __init__(self, segments: Iterable[Segment] = ()):
         self._intervals: dict[str, list[tuple[int, int]]] = {}
+        for segment in sorted(segments, key=lambda segment: segment.start):
+            self.add(segment)  # at the end, in no time
 
     def add(self, segment: Segment) -> None:
         """Put a segment in."""
+        intervals = self._intervals.setdefault(segment.cell, [])
         start, stop = segment.start, segment.stop
-        apart = []
-        for low, high in self._intervals.get(segment.cell, ()):
-            if high < start or low > stop:
-                apart.append((low, high))
-            else:
-                start, stop = min(start, low), max(stop, high)
-        self._intervals[segment.cell] = sorted([*apart, (start, stop)])
+        first = bisect_left(intervals, start, key=lambda interval: interval[1])
+        last = bisect_right(intervals, stop, key=lambda interval: interval[0])
+        if first < last:  # it touches some
+            start, stop = min(start, intervals[first][0]), max(stop, intervals[last - 1][1])
+        intervals[first:last] = [(start, stop)]
 
     def missing(self, segment: Segment) -> Iterator[Segment]:
         """Yield what is not in the set of a segment."""
         position = segment.start
-        for low, high in self._intervals.get(segment.cell, ()):
-            if high <= position:
-                continue
+        intervals = self._intervals.get(segment.cell, [])
+        first = bisect_right(intervals, position, key=lambda interval: interval[1])
+        for low, high in intervals[first:]:
             if low >= segment.stop:
                 break
             if low > position:
@@ -377,9 +374,9 @@ def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
         except FileExistsError:
             return _reopen(path, sweep.describe(), described, extend)
         except OSError:  # no links on this file system
-            shutil.copyfile(temporary, path / SPECIFICATION)
+            os.replace(temporary, path / SPECIFICATION)
         finally:
-            temporary.unlink()
+            temporary.unlink(missing_ok=True)
     _flush_folder(path)
     return Run(path, described)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -44,12 +45,14 @@ def summarize(
     Returns
     -------
     DataFrame
-        The columns of `by`, ``replicates``, ``failed``, ``estimate``, ``low`` and ``high``.
+        The columns of `by`, ``replicates`` (those that the estimate is made from), ``missing``
+        (without a value), ``failed``, ``estimate``, ``low`` and ``high``.
 
     Raises
     ------
     ValueError
-        If a column is unknown or an expression cannot be evaluated.
+        If a column is unknown, an expression cannot be evaluated, or a replicate has several rows
+        in a group.
     """
     check.choice("statistic", statistic, STATISTICS)
     by = [by] if isinstance(by, str) else list(by)
@@ -57,6 +60,7 @@ def summarize(
         if name not in rows:
             raise ValueError(f"no column {name!r}; there are {', '.join(rows)}")
     failed = rows["status"] == "failed" if "status" in rows else pd.Series(False, rows.index)
+    _check_one_row_each(rows, by)
     values = evaluate(rows, value).astype(float)
     if statistic == "success" and not values.dropna().isin((0.0, 1.0)).all():
         raise ValueError(f"{value!r} must be true or false, as in 'distance < 1e-3'")
@@ -64,11 +68,14 @@ def summarize(
     groups = table.groupby(by, sort=True, dropna=False) if by else [((), table)]
     lines = []
     for key, group in groups:
-        kept = group["_value"][~group["_failed"]].to_numpy()
+        kept = group["_value"].dropna().to_numpy()
         estimate, low, high = _estimate(kept, statistic, quantiles, confidence)
         key = key if isinstance(key, tuple) else (key,)
-        lines.append((*key, len(kept), int(group["_failed"].sum()), estimate, low, high))
-    return pd.DataFrame(lines, columns=[*by, "replicates", "failed", "estimate", "low", "high"])
+        failures = int(group["_failed"].sum())
+        missing = len(group) - failures - len(kept)
+        lines.append((*key, len(kept), missing, failures, estimate, low, high))
+    columns = [*by, "replicates", "missing", "failed", "estimate", "low", "high"]
+    return pd.DataFrame(lines, columns=columns)
 
 
 def thresholds(
@@ -125,6 +132,8 @@ def thresholds(
 def evaluate(rows: pd.DataFrame, expression: str) -> pd.Series:
     """Return a column, or the value of a pandas expression of columns.
 
+    A condition on what is missing is itself missing, neither true nor false.
+
     Raises
     ------
     ValueError
@@ -133,17 +142,35 @@ def evaluate(rows: pd.DataFrame, expression: str) -> pd.Series:
     if expression in rows:
         return rows[expression]
     try:
-        return pd.Series(rows.eval(expression, engine="python"), index=rows.index)
+        result = pd.Series(rows.eval(expression, engine="python"), index=rows.index)
     except Exception as error:  # whatever pandas' parser makes of the text
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise ValueError(f"cannot evaluate {expression!r}: {first}") from None
+    operands = [name for name in re.findall(r"[^\W\d]\w*", expression) if name in rows]
+    there = rows[operands].notna().all(axis=1)
+    return result if there.all() else result.astype(object).where(there, None)
+
+
+def is_condition(values: pd.Series) -> bool:
+    """Tell whether a column holds truth values, and perhaps gaps."""
+    there = values.dropna()
+    return len(there) > 0 and all(isinstance(value, bool | np.bool_) for value in there)
+
+
+def _check_one_row_each(rows, by):
+    """Rows of one replicate are not independent: an interval from them would be too short."""
+    if {"cell", "replicate"} <= set(rows) and rows.duplicated([*by, "cell", "replicate"]).any():
+        raise ValueError(
+            "a replicate has several rows in a group; group by what tells them apart, too, or "
+            "choose among them first"
+        )
 
 
 def _estimate(values, statistic, quantiles, confidence):
     if len(values) == 0:
         return np.nan, np.nan, np.nan
     if statistic == "success":
-        successes = int(np.nansum(values))
+        successes = int(values.sum())
         return tuple(map(float, proportion_interval(successes, len(values), confidence=confidence)))
     if statistic == "median":
         return tuple(np.quantile(values, (0.5, *quantiles)))

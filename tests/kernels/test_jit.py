@@ -1,5 +1,6 @@
 """The disk cache must not outlive the sources it was compiled from, whichever file was edited."""
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -12,11 +13,12 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaError
 
-from linrep.kernels import _jit
+import linrep as lr
+from linrep.kernels import _jit, designs
 from tests.tools import COMPILED
 
 SOURCES = Path(_jit.__file__).parent
-MODULES = ("designs", "fedrep", "linalg", "one_model", "rounds")
+MODULES = ("designs", "fedrep", "gram", "linalg", "one_model", "rounds")
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
 
@@ -123,7 +125,7 @@ def test_a_kernel_that_creates_an_array_must_say_so():
     x = np.arange(3.0)
     with pytest.raises(NumbaError):
         _jit.kernel(allocating)(x)
-    np.testing.assert_array_equal(_jit.kernel(allocates=True)(allocating)(x), x)
+    np.testing.assert_array_equal(_jit.kernel(counted=True)(allocating)(x), x)
 
 
 def viewing(x, y):
@@ -141,3 +143,28 @@ def test_views_without_reference_counts_leave_those_of_the_arguments_alone():
         viewed(x, y)
     assert (sys.getrefcount(x), sys.getrefcount(y)) == before
     np.testing.assert_array_equal(y, x[1:])
+
+
+@pytest.mark.parametrize("batches", ["fresh", "split", "gram"])
+def test_generators_handed_to_kernels_are_released(batches):
+    """A Generator that numba took a reference to and nobody gives back would never be freed."""
+    truth = lr.SharedRepresentation.random(n=3, d=4, k=2, rng=0)
+    made, freed = [], []
+
+    class Watched(np.random.Generator):
+        def __init__(self, bits):
+            super().__init__(bits)
+            made.append(True)
+
+        def __del__(self):
+            freed.append(True)
+
+    def run():
+        rng = Watched(np.random.PCG64(0))
+        designs.draw_covariates(rng, designs.GAUSSIAN, 5.0, np.empty((2, 3)))
+        designs.draw_participants(rng, np.arange(3), np.empty((1, 2), np.int64))
+        lr.fedrep(truth, m=3, rounds=1, batches=batches, start=0.5, rng=rng)
+
+    run()
+    gc.collect()
+    assert len(freed) == len(made) >= 4  # the children of three purposes, too
