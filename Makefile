@@ -47,6 +47,7 @@ floors: .venv-floors/.installed ## run the tests with the lowest declared versio
 
 bench: .venv/.installed-bench ## run the benchmarks
 	.venv/bin/linrep bench fedrep
+	.venv/bin/linrep bench gram
 	.venv/bin/linrep bench sweeps
 
 docs: .venv/.installed-docs ## build the documentation into docs/_build; warnings are errors

@@ -168,7 +168,7 @@ def bench_distance(repetitions: int = 15) -> dict[str, float]:
         name: lambda function=function: [function(B1, B2) for _ in range(calls)]
         for name, function in (("linrep", subspace.distance), ("scipy", with_scipy))
     }
-    times = _take_turns(contenders, repetitions)
+    times = take_turns(contenders, repetitions)
     errors = {"error": np.nan, "scipy_error": np.nan}
     if np.finfo(np.longdouble).eps < 1e-18:
         draws = []
@@ -436,7 +436,7 @@ def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
         difference = _largest_difference(list(results.values()))
         contenders["read"] = lambda: _sum(covariates, reads)
         contenders["read"]()
-        times = _take_turns(contenders, repetitions or size.repetitions)
+        times = take_turns(contenders, repetitions or size.repetitions)
     per_round = {contender: values / size.rounds for contender, values in times.items()}
     bandwidth = reads * case.X.nbytes / times["read"]
     participating = size.trials * size.participants * size.m * size.d * case.X.itemsize
@@ -464,7 +464,7 @@ def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
         }
 
 
-def _take_turns(contenders, repetitions) -> dict[Any, np.ndarray]:
+def take_turns(contenders, repetitions) -> dict[Any, np.ndarray]:
     """Return every contender's times, those of one index taken right after one another.
 
     A call that is not timed goes before each, so that all find caches and clocks as in a long run.

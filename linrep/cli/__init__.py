@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -98,16 +99,15 @@ def info():
 
 
 @main.command()
-@click.argument("what", type=click.Choice(["fedrep", "sweeps"]), default="fedrep")
+@click.argument("what", type=click.Choice(["fedrep", "gram", "sweeps"]), default="fedrep")
 @click.option(
     "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
 )
 def bench(what, sizes):
-    """Compare the kernels with batched NumPy and JAX, or measure what sweeping costs."""
-    if what == "sweeps":
-        from linrep.bench.sweeps import run_benchmark
-
-        run_benchmark(click.echo)
+    """Compare kernels with NumPy and JAX, simulated with sampled batches; measure sweeps."""
+    if what != "fedrep":
+        module = import_module(f"linrep.bench.{what}")
+        module.run_benchmark(click.echo)
         return
     from linrep.bench import fedrep as benchmark
 

@@ -1,0 +1,16 @@
+"""The benchmark of simulated batches, in miniature."""
+
+import numpy as np
+
+from linrep.bench.gram import bench_gram, bench_scaling
+
+
+def test_bench_gram_compares_all_contenders():
+    table = bench_gram([(12, 8)], n=20, repetitions=2)
+    columns = ["simulated", "sampled", "numpy", "draws", "sampled_ratio", "numpy_ratio"]
+    assert (table[columns] > 0).all(axis=None)
+
+
+def test_bench_scaling_takes_any_size():
+    table = bench_scaling([(10, 10**9, 10**6)], repetitions=2)
+    assert np.isfinite(table["simulated"]).all()
