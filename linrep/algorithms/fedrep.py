@@ -231,7 +231,7 @@ def _run_gram(setup: Setup, *, rounds, split, tolerance, **options):
     moment = truth.W.T @ truth.W / n
     work = gram.workspace(k, d, setup.participants)
     table = np.full((rounds + 1, 4), np.nan)
-    gram.measure(C, Phi, truthT, moment, WT, np.empty((k, k)), np.empty((1, k)), table[0])
+    gram.measure(C, Phi, truthT, moment, WT, np.empty((k, k)), np.empty(gram.BLOCK), table[0])
     per_call = max(1, int(_WORK_PER_CALL / (setup.participants * k * k * 10)))
     order = np.arange(n)
     done, status = 0, kernel.COMPLETED

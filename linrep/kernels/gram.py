@@ -44,7 +44,7 @@ def workspace(k, d, participants):
         np.empty((k, BLOCK)),  # w: its heads
         np.empty((k + p, BLOCK)),  # lack: what B w lacks of the truth, in coordinates of B and F
         np.empty((k + p, BLOCK)),  # g: normal numbers, then coordinates of X' r
-        np.empty((2, BLOCK)),  # square, length: of the residual per standard deviation; of X' r
+        np.empty((3, BLOCK)),  # square: s^2; length: of the residual; share: scratch
         np.empty((k, k + 1)),  # Z
         np.empty((k + 1, k + 1)),  # T
         np.empty((2, k + 1)),  # y, residual
@@ -97,7 +97,7 @@ def solve_heads(rng, m, count, C, square, spread, star, w, g):
 
 
 @kernel
-def draw_gradients(rng, degrees_of_freedom, first, noise, count, lack, square, length, g):
+def draw_gradients(rng, degrees_of_freedom, first, noise, count, lack, square, length, share, g):
     """Draw the coordinates of X' r of a block of clients into g, from the first one on.
 
     The residual r is -s u without its projection on X B, in length the square root of a chi-square
@@ -110,17 +110,19 @@ def draw_gradients(rng, degrees_of_freedom, first, noise, count, lack, square, l
         for index in range(first, size):
             g[index, i] = rng.standard_normal()
     for i in range(count):
-        squares, product = 0.0, 0.0
-        for index in range(first, size):
-            squares += lack[index, i] * lack[index, i]
-            product += lack[index, i] * g[index, i]
+        share[i] = 0.0
+    for index in range(first, size):
+        for i in range(count):
+            share[i] += lack[index, i] * g[index, i]
+    for i in range(count):
         s = np.sqrt(square[i])
-        shrink = (1.0 - noise / s) * product / squares if squares > 0.0 else 0.0
         along, length[i] = length[i], s * np.sqrt(length[i])
-        for index in range(first, size):
-            g[index, i] = (
-                length[i] * (g[index, i] - shrink * lack[index, i]) - along * lack[index, i]
-            )
+        # |lack|^2 is s^2 - noise^2, so that (1 - noise / s) / |lack|^2 is 1 / (s (s + noise)).
+        shrink = share[i] / (s * (s + noise)) if s > 0.0 else 0.0
+        share[i] = along + length[i] * shrink
+    for index in range(first, size):
+        for i in range(count):
+            g[index, i] = length[i] * g[index, i] - share[i] * lack[index, i]
 
 
 @kernel
@@ -186,19 +188,20 @@ def fit_and_step(rng, m, local_steps, head_step_size, split, noise, i, C, lack, 
 
 
 @kernel
-def add_block(count, w, g, length, U, S):
-    """Add a block's gradients, and the covariance of their other coordinates, to the sums."""
+def add_block(count, first, w, g, length, U, S):
+    """Add a block's gradients, and the covariance of their other coordinates, to the sums.
+
+    w holds the heads times length afterwards.
+    """
     k = w.shape[0]
     for c in range(k):
         wc = w[c][:count]
-        for index in range(g.shape[0]):
+        for index in range(first, g.shape[0]):
             U[index, c] += dot(g[index][:count], wc)
+        for i in range(count):
+            wc[i] *= length[i]
         for a in range(c + 1):
-            total = 0.0
-            wa = w[a]
-            for i in range(count):
-                total += wa[i] * wc[i] * length[i] * length[i]
-            S[c, a] += total
+            S[c, a] += dot(w[a][:count], wc)
 
 
 @kernel
@@ -293,7 +296,7 @@ def move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT):
 
 
 @kernel
-def measure(C, Phi, truthT, moment, WT, G, T, row):
+def measure(C, Phi, truthT, moment, WT, G, scratch, row):
     """Write distance, head error and population risk into a row of metrics."""
     k, n = WT.shape
     p = Phi.shape[0]
@@ -309,29 +312,18 @@ def measure(C, Phi, truthT, moment, WT, G, T, row):
                 share += Phi[index, a] * Phi[index, b]
             unreachable += share * moment[a, b]
     excess = 0.0
-    scratch = T[0]
     for a in range(k):
-        for b in range(k):
-            scratch[b] = C[a, b]
-        excess += head_excess(scratch, truthT, WT[a])
+        for start in range(0, n, BLOCK):
+            count = min(BLOCK, n - start)
+            for i in range(count):
+                scratch[i] = WT[a, start + i]
+            for b in range(k):
+                c = C[a, b]
+                for i in range(count):
+                    scratch[i] -= c * truthT[b, start + i]
+            excess += dot(scratch[:count], scratch[:count])
     row[HEAD_ERROR] = np.sqrt(excess / n)
     row[POPULATION_RISK] = 0.5 * (excess / n + unreachable)
-
-
-@kernel
-def head_excess(c, truthT, w):
-    """Return the sum over clients of (w_i - <c, w_i*>)^2, a coordinate of the heads' errors."""
-    k, n = truthT.shape
-    total = 0.0
-    for start in range(0, n, BLOCK):
-        count = min(BLOCK, n - start)
-        part = w[start : start + count]
-        for i in range(count):
-            difference = part[i]
-            for b in range(k):
-                difference -= c[b] * truthT[b, start + i]
-            total += difference * difference
-    return total
 
 
 @kernel
@@ -357,7 +349,7 @@ def _run_gram(
 ):
     """See run_gram."""
     star, w, lack, g, squares, Z, T, vectors, G, v, U, S, R, QT, ET, CT, C0, Phi0, previous = work
-    square, length = squares[0], squares[1]
+    square, length, share = squares[0], squares[1], squares[2]
     k, p = C.shape[0], Phi.shape[0]
     rounds, participants = schedule.shape
     simple = local_steps == EXACT and m > k
@@ -371,6 +363,7 @@ def _run_gram(
                 for i in range(count):
                     star[a, i] = truthT[a, schedule[t, start + i]]
                     w[a, i] = WT[a, schedule[t, start + i]]
+                for i in range(count):
                     previous[a, start + i] = w[a, i]
             for i in range(count):
                 square[i] = noise * noise
@@ -401,18 +394,16 @@ def _run_gram(
                             lack[a, i] += c * star[b, i]
                     for i in range(count):
                         square[i] += lack[a, i] * lack[a, i]
-                draw_gradients(rng, float(m), 0, noise, count, lack, square, length, g)
+                draw_gradients(rng, float(m), 0, noise, count, lack, square, length, share, g)
             elif simple:
-                draw_gradients(rng, float(m - k), k, noise, count, lack, square, length, g)
-                for a in range(k):
-                    for i in range(count):
-                        g[a, i] = 0.0
+                draw_gradients(rng, float(m - k), k, noise, count, lack, square, length, share, g)
             for i in range(count):
                 loss += length[i] * length[i]
             for a in range(k):
                 for i in range(count):
                     WT[a, schedule[t, start + i]] = w[a, i]
-            add_block(count, w, g, length, U, S)
+            # With exact heads and m > k the residual is orthogonal to X B.
+            add_block(count, k if simple and not split else 0, w, g, length, U, S)
         row = metrics[t + 1]
         row[LOSS] = loss / (2.0 * m * participants)
         factor = step_size / m
@@ -422,7 +413,7 @@ def _run_gram(
         copy_rows(Phi, Phi0)
         good = finite(loss) and move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT)
         if good:
-            measure(C, Phi, truthT, moment, WT, G, T, row)
+            measure(C, Phi, truthT, moment, WT, G, share, row)
             good = finite(row[POPULATION_RISK])
         if not good:
             copy_rows(C0, C)
