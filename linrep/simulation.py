@@ -13,7 +13,7 @@ import numpy as np
 from linrep import _validation as check
 from linrep.algorithms import Trace, fedavg, fedrep, fedsgd, local_only
 from linrep.problems import SharedRepresentation
-from linrep.sweeps import Grid, Sweep, load
+from linrep.sweeps import Grid, Sweep, label, load
 
 ALGORITHMS: Mapping[str, Callable[..., Any]] = {
     "fedrep": fedrep,
@@ -133,7 +133,10 @@ def sweep(
     algorithms = (algorithms,) if isinstance(algorithms, str) else tuple(algorithms)
     check.choice("keep", keep, KEEP)
     derived = derived or {}
-    known = {name: known_parameters(find_algorithm(name)) for name in algorithms}
+    functions = [find_algorithm(name) for name in algorithms]
+    # Loaded by now, so that the way to their files need not be part of the cells' names.
+    algorithms = tuple(map(label, algorithms))
+    known = dict(zip(algorithms, map(known_parameters, functions), strict=True))
     for name in (*axes, *derived):
         if not any(own is None or name in own for own in known.values()):
             every = dict.fromkeys(name for own in known.values() for name in own or ())

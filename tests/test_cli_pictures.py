@@ -44,7 +44,10 @@ def test_summary_groups_by_what_varies_and_writes_csv(stored, tmp_path):
 def test_summary_of_a_condition_gives_shares(stored):
     result = call("summary", stored / "noisy", "error < 0.1", "--by", "m")
     assert result.exit_code == 0, result.output
-    shares = [float(line.split()[4]) for line in result.output.splitlines()[1:]]
+    lines = [line.split() for line in result.output.splitlines()]
+    shares = [float(line[4]) for line in lines if len(line) == 7 and line[0].isdigit()]
+    assert len(shares) == 5
+    assert "taken together over n" in result.output
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
 

@@ -354,7 +354,6 @@ def bad_input(call, folder, arguments, words):
         (("--function", "swept_here:measure", "--row", "1"), ["'row'", "column"]),
         (("--function", "swept_here:measure", "--a", "1", "--paired", "q"), ["'q'"]),
         (("--function", "swept_here:measure", "--a", "1", "--keep", "rate"), ["--keep belongs"]),
-        ((*MEASURE[:2], "--a", "1", "--processes"), ["importable by other processes"]),
         (("--from", "nowhere.toml"), ["nowhere.toml"]),
         (("--from", "."), ["--from"]),
     ],

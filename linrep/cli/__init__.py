@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from contextlib import contextmanager
 from importlib import import_module
@@ -30,7 +31,38 @@ def bad_input(*errors):
         raise BadInput((str(error).splitlines() or [type(error).__name__])[0]) from None
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _OneLine:
+    """Commands that answer bad input with one line, without the usage."""
+
+    def main(self, args=None, prog_name=None, **extra):
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(args, prog_name, **extra)  # type: ignore[misc]
+        except click.ClickException as error:
+            if isinstance(error, _ONLY_HELP):
+                error.show()
+            else:
+                click.echo(f"Error: {error.format_message().splitlines()[0]}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            click.echo("stopped", err=True)
+            sys.exit(130)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+class _Group(_OneLine, click.Group):  # type: ignore[misc]
+    pass
+
+
+class _Command(_OneLine, click.Command):  # type: ignore[misc]
+    pass
+
+
+# What click raises where no command is given at all, since 8.2.
+_ONLY_HELP: tuple = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(linrep.__version__, prog_name="linrep")
 def main():
     """Check the theory of federated representation learning by running it."""
@@ -121,6 +153,7 @@ def run_script(experiment):
     """Run one experiment from the command line: what its script calls when run by itself."""
 
     @click.command(
+        cls=_Command,
         help=f"{experiment.title} ({experiment.id}).",
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -207,8 +207,8 @@ def replay(run, cell, replicate, function, debug):
 
             pdb.post_mortem(result.error.__traceback__)
     elif len(result.rows) == 1:
-        for name, value in result.rows.iloc[0].items():
-            click.echo(f"{name:16} {value!r}")
+        for name in result.rows:
+            click.echo(f"{name:16} {result.rows[name].tolist()[0]!r}")
     else:
         click.echo(result.rows.to_string())
     if result.same is None:
@@ -263,6 +263,9 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
             table = summarize(rows, value, columns, statistic=statistic)
         else:
             table = thresholds(rows, value, threshold, columns)
+        pooled = [name for name in _varying(stored) if name not in (*columns, threshold)]
+        if pooled:
+            click.echo(f"taken together over {', '.join(pooled)}", err=True)
         fit = None
         if exponents is not None:
             usable = table.dropna(subset="estimate")

@@ -11,7 +11,7 @@ from linrep.sweeps.runner import Stopped, run
 from linrep.sweeps.specification import Sweep, generator, stream_key
 from linrep.sweeps.store import Run, create_run, merge, open_run
 from linrep.sweeps.summary import summarize, thresholds
-from linrep.sweeps.targets import load
+from linrep.sweeps.targets import label, load
 
 __all__ = [
     "Grid",
@@ -23,6 +23,7 @@ __all__ = [
     "cell_name",
     "create_run",
     "generator",
+    "label",
     "load",
     "merge",
     "open_run",

@@ -15,7 +15,7 @@ from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
 from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.specification import RESERVED
 from linrep.sweeps.store import Run, Segment, as_text
-from linrep.sweeps.targets import load
+from linrep.sweeps.targets import add_folder, load
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,8 @@ def replay(
     """
     cell = run.find(selection)
     replicate = check.integer("replicate", replicate, minimum=0, maximum=run.replicates - 1)
+    for folder in run.description.get("path", ()):
+        add_folder(folder)
     if function is None:
         if run.target is None:
             raise ValueError(f"{run.path} does not say where its function is; hand it over")

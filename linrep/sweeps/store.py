@@ -14,6 +14,7 @@ import json
 import math
 import os
 import socket
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
 SPECIFICATION = "sweep.json"
 _PARTS = "parts"
 _TEMPORARY = ".writing-"
+_FOLDERS = 5  # of the search path that are noted, for whoever repeats a replicate elsewhere
 _COVERAGE = b"linrep.coverage"
 _REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
 
@@ -363,7 +365,7 @@ def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
         If it cannot be written.
     """
     path = Path(path)
-    described = {**sweep.describe(), "target": sweep.target}
+    described = {**sweep.describe(), "target": sweep.target, "path": sys.path[:_FOLDERS]}
     if (path / SPECIFICATION).exists():
         return _reopen(path, sweep.describe(), described, extend)
     _check_free(path)
@@ -499,7 +501,7 @@ def _compare(run, identity, extend) -> bool:
 
 
 def _identity(description):
-    return {name: value for name, value in description.items() if name != "target"}
+    return {name: value for name, value in description.items() if name not in ("target", "path")}
 
 
 def _read_part(path):

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import Any
 
 
@@ -29,11 +30,9 @@ def load(reference: str) -> Callable[..., Any]:
     if home.endswith(".py"):
         if not Path(home).is_file():
             raise ValueError(f"no such file: {home}")
-        folder = str(Path(home).resolve().parent)
-        if folder not in sys.path:  # as for a script that is run
-            sys.path.insert(0, folder)
+        add_folder(str(Path(home).resolve().parent))  # as for a script that is run
         with _loading(home):
-            found = runpy.run_path(home).get(name)
+            found = _from_file(Path(home), name)
     else:
         with _loading(home):
             found = _find(home, name)
@@ -49,7 +48,8 @@ def reference(function: Any) -> str | None:
     if "<" in name or module is None or isinstance(function, MethodType):
         return None
     home = getattr(sys.modules.get(module), "__file__", None)
-    if module == "__main__" or module not in sys.modules:  # a script, also one run by runpy
+    # A script, also one run by runpy, or a file that load has run.
+    if getattr(sys.modules.get(module), "__spec__", None) is None or module == "__main__":
         home = home or getattr(getattr(function, "__code__", None), "co_filename", None)
         return f"{os.path.abspath(home)}:{name}" if home and os.path.isfile(home) else None
     return f"{module}:{name}"
@@ -69,10 +69,42 @@ def _loading(home):
         raise ValueError(f"{home} cannot be loaded: {type(error).__name__}: {message}") from error
 
 
-def _find(module, name):
-    folder = os.getcwd()
-    if folder not in sys.path and "" not in sys.path:
+def label(reference: str) -> str:
+    """Return a reference without the way to its file: ``path/file.py:name`` as ``file:name``."""
+    home, _, name = reference.rpartition(":")
+    return f"{Path(home).stem}:{name}" if home.endswith(".py") else reference
+
+
+def add_folder(folder: str) -> None:
+    """Let modules be imported from a folder, in this process and in those it starts."""
+    if folder not in sys.path:
         sys.path.insert(0, folder)
+
+
+def _from_file(path, name):
+    """Run the file as the module of its name, which other processes can import.
+
+    Unless that name is another module's: then they cannot.
+    """
+    path = path.resolve()
+    other = sys.modules.get(path.stem)
+    if other is None:
+        found = find_spec(path.stem) if path.stem.isidentifier() else None
+        home = found.origin if found else None
+    else:
+        home = getattr(other, "__file__", None)
+    if home is None or Path(home).resolve() != path:
+        return runpy.run_path(str(path)).get(name)
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    sys.modules[path.stem] = module
+    exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
+    return getattr(module, name, None)
+
+
+def _find(module, name):
+    if "" not in sys.path:
+        add_folder(os.getcwd())
     found: Any = import_module(module)
     for part in name.split("."):
         found = getattr(found, part, None)
