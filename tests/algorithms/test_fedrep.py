@@ -559,7 +559,7 @@ NAN = np.full((5, 2), np.nan)
         (DATA, {"m": 3}, ValueError, ("m must not be given", "ClientData")),
         (DATA, {"batches": "fresh"}, ValueError, ("batches", "'fixed'", "'fresh'")),
         (OWN, {"k": 2, "batches": "split"}, ValueError, ("batches", "'fixed'", "'split'")),
-        (TRUTH, {"batches": "gram"}, ValueError, ("batches", "'fixed', 'fresh'", "'gram'")),
+        (TRUTH, {"batches": "stale"}, ValueError, ("batches", "'fixed', 'fresh'", "'stale'")),
         (OWN, {}, ValueError, ("k must be given",)),
         (TRUTH, {"k": 3}, ValueError, ("k ", "rank 2", "3")),
         (OWN, {"k": 6}, ValueError, ("k ", "min(n, d) = 5", "6")),

@@ -125,10 +125,11 @@ def test_the_state_of_a_simulated_run_agrees_with_its_metrics():
     )
 
 
+@pytest.mark.slow
 def test_distances_far_below_rounding_stay_accurate():
-    truth = lr.SharedRepresentation.random(n=500, d=20, k=2, rng=0)
-    trace = lr.fedrep(truth, m=100, rounds=400, batches="gram", start=0.5, rng=1)
-    assert 0.0 < trace["distance"][-1] < 1e-30
+    truth = lr.SharedRepresentation.random(n=40, d=20, k=2, rng=0)
+    trace = lr.fedrep(truth, m=100, rounds=300, batches="gram", start=0.5, rng=1)
+    assert 0.0 < trace["distance"][-1] < 1e-25
     ratios = trace["distance"][101:] / trace["distance"][100:-1]
     early = trace["distance"][11:40] / trace["distance"][10:39]
     np.testing.assert_allclose(np.median(ratios), np.median(early), rtol=0.05)
@@ -143,6 +144,7 @@ def test_neither_m_nor_d_bounds_a_simulation():
     assert random["distance"][0] > 0.999
 
 
+@pytest.mark.slow
 def test_a_stored_and_an_implicit_truth_of_equal_heads_have_one_law(fresh_rng):
     stored = lr.SharedRepresentation.random(n=5, d=12, k=2, noise=0.2, rng=0)
     implicit = lr.ImplicitRepresentation(stored.W, 12, 0.2)

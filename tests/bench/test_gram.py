@@ -1,6 +1,7 @@
 """The benchmark of simulated batches, in miniature."""
 
 import numpy as np
+import pytest
 
 from linrep.bench.gram import bench_gram, bench_scaling
 
@@ -11,6 +12,7 @@ def test_bench_gram_compares_all_contenders():
     assert (table[columns] > 0).all(axis=None)
 
 
+@pytest.mark.slow
 def test_bench_scaling_takes_any_size():
     table = bench_scaling([(10, 10**9, 10**6)], repetitions=2)
     assert np.isfinite(table["simulated"]).all()
