@@ -105,7 +105,7 @@ def draw(rows):
         for place, (batches, name) in enumerate(BATCHES.items()):
             own = table[(table["part"] == part) & (table["batches"] == batches)]
             fit = found[batches, part]
-            exponents = ", ".join(
+            exponents = "\n".join(
                 f"{'κ' if key == 'condition' else key}: {value:.2f} "
                 f"[{fit.low[key]:.2f}, {fit.high[key]:.2f}]"
                 for key, value in fit.exponents.items()
@@ -164,9 +164,10 @@ def caption(rows, replicates):
         at most dist₀(1 − ηE₀σ²_min/2)^{ROUNDS // 2}. Smallest sufficient m: where a logistic curve
         in log m crosses one half, with its interval; exponents of power laws with 95 % intervals
         (least squares; the intervals of m, a step of the grid wide, are not counted in). Top left:
-        k = 2, κ = 1, d = 10³ to 10⁶, n = 10 to 10⁵, d ≥ 10 n; top right: κ = 1, and bottom left: k = 2, both d = 10⁵, n = 100. Two batches: one for the head, one for
-        the gradient, m samples each; their points are moved to the right by 6 %. Bottom right:
-        (dist/dist₀)^(1/{ROUNDS}), mean and interval; dotted the theorem's bound, grey the limit of
+        k = 2, κ = 1, d = 10³ to 10⁶, n = 10 to 10⁵, d ≥ 10 n; top right: κ = 1, and bottom left:
+        k = 2, both d = 10⁵, n = 100. Two batches: one for the head, one for the gradient, m samples
+        each; their points are moved to the right by 6 %. Bottom right: (dist/dist₀)^(1/{ROUNDS}),
+        mean and interval; dotted the theorem's bound, grey the limit of
         infinite m.
     """
 
