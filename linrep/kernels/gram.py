@@ -428,48 +428,10 @@ def _run_gram(
 
 
 @kernel(counted=True)
-def run_gram(
-    rng,
-    m,
-    others,
-    noise,
-    split,
-    truthT,
-    moment,
-    schedule,
-    C,
-    Phi,
-    WT,
-    step_size,
-    averaged,
-    local_steps,
-    head_step_size,
-    tolerance,
-    metrics,
-    work,
-):
+def run_gram(*arguments):
     """Run one round per row of schedule; see linrep.kernels.fedrep.run_fresh.
 
-    Same law of the metrics as with a Gaussian design. others is d - k - p. C, Phi and WT, the
-    heads, are changed in place.
+    Same law of the metrics as with a Gaussian design. The arguments are those of _run_gram, others
+    being d - k - p. C, Phi and WT, the heads, are changed in place.
     """
-    return _run_gram(
-        rng,
-        m,
-        others,
-        noise,
-        split,
-        truthT,
-        moment,
-        schedule,
-        C,
-        Phi,
-        WT,
-        step_size,
-        averaged,
-        local_steps,
-        head_step_size,
-        tolerance,
-        metrics,
-        work,
-    )
+    return _run_gram(*arguments)
