@@ -111,6 +111,15 @@ def test_coordinates_and_lift_are_inverse(d, k):
     np.testing.assert_allclose(Phi_again.T @ Phi_again, Phi.T @ Phi, atol=1e-13)
 
 
+@pytest.mark.parametrize("columns", [(0, 2), (2, 0), (2, 1)])
+def test_coordinates_of_frames_that_share_a_direction(columns):
+    """What B* adds to span(B) has one direction; its first column may have no part in it."""
+    C, Phi = coordinates(np.eye(3)[:, columns], np.eye(3, 2))
+    np.testing.assert_allclose(C.T @ C + Phi.T @ Phi, np.eye(2), atol=1e-15)
+    assert Phi.shape == (1, 2)
+    np.testing.assert_allclose(np.linalg.norm(Phi), 1.0)
+
+
 def test_the_state_of_a_simulated_run_agrees_with_its_metrics():
     truth = lr.SharedRepresentation.random(n=7, d=12, k=3, noise=0.1, rng=0)
     trace = lr.fedrep(truth, m=10, rounds=5, batches="gram", start="random", rng=1)
