@@ -21,9 +21,10 @@ import pandas as pd
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
+from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell, column_value
 from linrep.sweeps.specification import RESERVED, generator
-from linrep.sweeps.store import Segment, as_text
+from linrep.sweeps.store import as_text
 
 #: What a function may raise without ending the sweep.
 FAILURES = (Exception, SystemExit)

@@ -12,9 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
+from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.specification import RESERVED
-from linrep.sweeps.store import Run, Segment, as_text
+from linrep.sweeps.store import Run, as_text
 from linrep.sweeps.targets import add_folder, load
 
 

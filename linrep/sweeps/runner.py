@@ -27,9 +27,10 @@ from tqdm.auto import tqdm
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
+from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.grid import column_type
 from linrep.sweeps.specification import Sweep
-from linrep.sweeps.store import Coverage, Run, Segment, create_run, presence
+from linrep.sweeps.store import Run, create_run, presence
 
 _IN_FLIGHT = 2  # chunks submitted per worker: the next is there when one ends
 _FIRST = 1  # replicates in a chunk before anything is known of their length
