@@ -12,10 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
+from linrep.sweeps.columns import as_text
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.specification import RESERVED
-from linrep.sweeps.store import Run, as_text
+from linrep.sweeps.store import Run
 from linrep.sweeps.targets import add_folder, load
 
 

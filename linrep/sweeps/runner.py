@@ -27,8 +27,8 @@ from tqdm.auto import tqdm
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
+from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
-from linrep.sweeps.grid import column_type
 from linrep.sweeps.specification import Sweep
 from linrep.sweeps.store import Run, create_run, presence
 
@@ -272,7 +272,7 @@ def _without_failures(stored, shares):
 
 def _job_factory(sweep, seconds) -> Callable[[list[Segment]], Job]:
     cells = dict(zip(sweep.names, sweep.grid, strict=True))
-    types = {name: column_type(cell.get(name) for cell in cells.values())
+    types = {name: parameter_type(cell.get(name) for cell in cells.values())
              for name in sweep.parameters}  # fmt: skip
 
     def job(segments):

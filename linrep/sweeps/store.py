@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import os
 import socket
 import sys
@@ -26,8 +25,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from linrep.sweeps.columns import alike, parameter_column, parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
-from linrep.sweeps.grid import Cell, Grid, canonical, cell_name, column_type, column_value
+from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
 from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
 
 SPECIFICATION = "sweep.json"
@@ -162,7 +162,7 @@ class Run:
                 tables.append(table)
         if not tables:
             return pd.DataFrame(columns=wanted or [])
-        frame = pa.concat_tables(_alike(tables), promote_options="permissive").to_pandas()
+        frame = pa.concat_tables(alike(tables), promote_options="permissive").to_pandas()
         places = {name: index for index, name in enumerate(self.names)}
         place = frame["cell"].map(places).to_numpy(float)
         order = np.lexsort((frame["row"], frame["replicate"], place))
@@ -178,8 +178,7 @@ class Run:
         for name in self.parameters:
             if wanted is None or name in wanted:
                 values = [cell.get(name) for cell in self.cells]
-                kind = column_type(values)
-                column = pa.array([column_value(value, kind) for value in values], kind)
+                column = parameter_column(values, parameter_type(values))
                 frame[name] = column.take(pa.array(place)).to_pandas()
         if wanted is not None:
             absent = [name for name in wanted if name not in frame]
@@ -484,36 +483,6 @@ def _read_table(path, columns, without):
         if name in table.column_names:
             place = table.column_names.index(name)
             table = table.set_column(place, name, table[name].dictionary_encode())
-    return table
-
-
-def as_text(value: Any) -> str | None:
-    """Return a value as it stands in a column that also holds text."""
-    if value is None or isinstance(value, str):
-        return value
-    return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
-
-
-def _alike(tables):
-    """Give columns of the same name types that go together, as if all were one chunk."""
-    kinds: dict[str, set] = {}
-    for table in tables:
-        for field in table.schema:
-            if not pa.types.is_null(field.type):
-                kinds.setdefault(field.name, set()).add(field.type)
-    mixed = {name: pa.string() if pa.string() in some else pa.float64()
-             for name, some in kinds.items() if len(some) > 1}  # fmt: skip
-    return [_cast(table, mixed) for table in tables]
-
-
-def _cast(table, kinds):
-    for name, kind in kinds.items():
-        if name in table.column_names and table[name].type != kind:
-            if kind == pa.string():
-                column = pa.array(list(map(as_text, table[name].to_pylist())), kind)
-            else:
-                column = table[name].cast(kind, safe=False)
-            table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 
