@@ -11,11 +11,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from linrep.sweeps import files
 from linrep.sweeps.columns import alike, parameter_column, parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
@@ -32,7 +32,6 @@ from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
 
 SPECIFICATION = "sweep.json"
 _PARTS = "parts"
-_TEMPORARY = ".writing-"
 _FOLDERS = 5  # of the search path that are noted, for whoever repeats a replicate elsewhere
 _COVERAGE = b"linrep.coverage"
 _REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
@@ -57,17 +56,17 @@ class Run:
         self.description = description
         self._parts: dict[str, Part | None] = {}
 
-    @property
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells, in order."""
         return tuple(self.description["cells"])
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(map(cell_name, self.cells))
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[str, ...]:
         """Names of all parameters, in order of first occurrence."""
         return tuple(dict.fromkeys(name for cell in self.cells for name in cell))
@@ -236,33 +235,27 @@ class Run:
         }
         metadata = {_COVERAGE: json.dumps(coverage, ensure_ascii=False).encode()}
         table = table.replace_schema_metadata(metadata)
-        folder = self.path / _PARTS
         buffer = BytesIO()
         pq.write_table(table, buffer, compression="zstd")
         content = buffer.getvalue()
-        part = folder / f"{_digest(content)}.parquet"
-        _write(part, content)
+        part = self.path / _PARTS / f"{_digest(content)}.parquet"
+        files.write(part, content)
         stored = Part(part, segments, generation, table.num_rows, failed)
         self._parts[part.name] = stored
         return stored
 
-    def adopt(self, part: Part) -> bool:
-        """Copy a part of another directory, unless it is here; tell whether it was copied."""
-        folder = self.path / _PARTS
-        if (folder / part.path.name).exists():
-            return False
-        _write(folder / part.path.name, part.path.read_bytes())
-        return True
+    def adopt(self, part: Part) -> None:
+        """Copy a part of another directory, unless it is here."""
+        copy = self.path / _PARTS / part.path.name
+        if not copy.exists():
+            files.write(copy, part.path.read_bytes())
 
     def tidy(self) -> None:
         """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
         for path in self.damaged():
             with contextlib.suppress(FileNotFoundError):
                 path.rename(path.with_name(f".damaged-{path.name}"))  # readers skip the dot
-        for path in (self.path / _PARTS).glob(f"{_TEMPORARY}*"):
-            host, process = path.name.removeprefix(_TEMPORARY).split("-")[:2]
-            if host == _host() and not _alive(int(process)):
-                path.unlink(missing_ok=True)
+        files.remove_leftovers(self.path / _PARTS)
 
     def __repr__(self):
         return (
@@ -318,16 +311,8 @@ def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
         return _reopen(path, sweep.describe(), described, extend)
     _check_free(path)
     (path / _PARTS).mkdir(parents=True, exist_ok=True)
-    with _written(path / SPECIFICATION, described) as temporary:
-        try:
-            os.link(temporary, path / SPECIFICATION)  # fails if another process was first
-        except FileExistsError:
-            return _reopen(path, sweep.describe(), described, extend)
-        except OSError:  # no links on this file system
-            os.replace(temporary, path / SPECIFICATION)
-        finally:
-            temporary.unlink(missing_ok=True)
-    _flush_folder(path)
+    if not files.create(path / SPECIFICATION, _text(described)):  # another process was first
+        return _reopen(path, sweep.describe(), described, extend)
     return Run(path, described)
 
 
@@ -372,8 +357,7 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
     if not into:
         _check_free(path)
         (path / _PARTS).mkdir(parents=True, exist_ok=True)
-        with _written(path / SPECIFICATION, first.description) as temporary:
-            os.replace(temporary, path / SPECIFICATION)
+        files.write(path / SPECIFICATION, _text(first.description))
     merged = open_run(path)
     for run in runs:
         for part in run.parts():
@@ -403,7 +387,7 @@ def _check_free(path):
         raise ValueError(f"{path} is a file, not a directory")
     for entry in path.iterdir() if path.is_dir() else ():
         empty = entry.name == _PARTS and entry.is_dir() and not any(entry.iterdir())
-        if not empty and not entry.name.startswith(_TEMPORARY):
+        if not empty and not entry.name.startswith(files.TEMPORARY):
             raise ValueError(f"{path} is not empty and is not a run directory")
 
 
@@ -427,9 +411,7 @@ def _is_description(content):
 def _reopen(path, identity, described, extend):
     run = open_run(path)
     if _compare(run, identity, extend):
-        with _written(path / SPECIFICATION, described) as temporary:
-            os.replace(temporary, path / SPECIFICATION)
-        _flush_folder(path)
+        files.write(path / SPECIFICATION, _text(described))
         return Run(path, described)
     return run
 
@@ -496,72 +478,11 @@ def _inside(table, segments):
     return pa.array(inside)
 
 
-@contextlib.contextmanager
-def _written(path, content):
-    """Yield a temporary file beside path that holds the content as JSON, on the disk."""
-    temporary = path.with_name(_prefix() + path.name)
-    with _removed_on_failure(temporary):
-        with open(temporary, "wb") as file:
-            text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-            file.write(text.encode() + b"\n")
-            _flush(file)
-        yield temporary
-
-
-@contextlib.contextmanager
-def _removed_on_failure(path):
-    try:
-        yield
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-
-
-def _flush(file):
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _flush_folder(folder):
-    with contextlib.suppress(OSError):  # not every system has this
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _write(path, content):
-    """Write a file under another name, flush it to the disk, and rename it."""
-    temporary = path.with_name(_prefix() + path.name)
-    with _removed_on_failure(temporary):
-        with open(temporary, "wb") as file:
-            file.write(content)
-            _flush(file)
-        os.replace(temporary, path)
-        _flush_folder(path.parent)
+def _text(description):
+    text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
 
 
 def _digest(content):
     """Return the name of a part with this content: whoever else writes here finds another."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def _prefix():
-    return f"{_TEMPORARY}{_host()}-{os.getpid()}-"
-
-
-def _host():
-    return socket.gethostname().replace("-", "_").replace(os.sep, "_")
-
-
-def _alive(process):
-    if os.name != "posix":
-        return True  # there a signal 0 is not harmless
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
