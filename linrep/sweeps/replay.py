@@ -79,7 +79,7 @@ def replay(
     """
     cell = run.find(selection)
     replicate = check.integer("replicate", replicate, minimum=0, maximum=run.replicates - 1)
-    for folder in run.description.get("path", ()):
+    for folder in reversed(run.description.get("path", ())):  # each goes before the others
         add_folder(folder)
     if function is None:
         if run.target is None:

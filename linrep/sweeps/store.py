@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,10 +28,10 @@ from linrep.sweeps.columns import alike, parameter_column, parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
 from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
+from linrep.sweeps.targets import own_folders
 
 SPECIFICATION = "sweep.json"
 _PARTS = "parts"
-_FOLDERS = 5  # of the search path that are noted, for whoever repeats a replicate elsewhere
 _COVERAGE = b"linrep.coverage"
 _REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
 
@@ -306,7 +305,7 @@ def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
         If it cannot be written.
     """
     path = Path(path)
-    described = {**sweep.describe(), "target": sweep.target, "path": sys.path[:_FOLDERS]}
+    described = {**sweep.describe(), "target": sweep.target, "path": own_folders()}
     if (path / SPECIFICATION).exists():
         return _reopen(path, sweep.describe(), described, extend)
     _check_free(path)
