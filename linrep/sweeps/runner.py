@@ -177,16 +177,15 @@ class _Todo:
 
     def __init__(self, sweep, stored, index, shards, *, reverse, retry_failed):
         self._stored = stored
-        self._shares = deque(_shares(sweep, index, shards, reverse))
-        self.total = sum(map(len, self._shares))
-        self._reverse = reverse
+        shares = list(_shares(sweep, index, shards, reverse))
+        self.total = sum(map(len, shares))
         self.generation = 0
         self._done = stored.done()
         if retry_failed:
-            self._done = _without_failures(stored, self._shares)
+            self._done = _without_failures(stored, shares)
             self.generation = 1 + max((part.generation for part in stored.parts()), default=0)
         self._retrying = retry_failed
-        missing = [piece for share in self._shares for piece in self._done.missing(share)]
+        missing = [piece for share in shares for piece in self._done.missing(share)]
         self._queue = deque(_from_the_middle(missing) if reverse else missing)
         self.left = sum(map(len, self._queue))
         self._looked = time.monotonic()
