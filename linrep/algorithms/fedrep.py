@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 
 from linrep import _validation as check
 from linrep.algorithms._setup import BATCHES, Setup, prepare
-from linrep.algorithms.gram import coordinates, lift
+from linrep.algorithms.gram import WORK_PER_CALL, run_simulated
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
 from linrep.algorithms.trace import Trace
-from linrep.kernels import designs, gram
+from linrep.kernels import designs
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
-from linrep.problems.regression import DESIGNS, ImplicitRepresentation, SharedRepresentation
+from linrep.problems.regression import DESIGNS, SharedRepresentation
 from linrep.subspace import orthonormalize
 
 NORMALIZATIONS = ("theorem", "published")
@@ -23,9 +24,6 @@ _STOP_REASONS = {
     kernel.CONVERGED: "converged",
     kernel.DIVERGED: "diverged",
 }
-_WORK_PER_CALL = (
-    2e8  # multiplications after which a kernel returns, so that a run can be interrupted
-)
 
 
 def fedrep(
@@ -43,6 +41,7 @@ def fedrep(
     normalization: str = "theorem",
     orthonormal: bool = True,
     tolerance: float | None = None,
+    workers: int = 1,
     rng=None,
 ) -> Trace:
     r"""Run FedRep for linear regression.
@@ -98,6 +97,9 @@ def fedrep(
         Take the QR factorization after each step; the published notebook does not.
     tolerance : float, optional
         Stop as ``converged`` once the distance is at most this; needs a truth.
+    workers : int, default 1
+        Threads that share the clients of a round, with simulated batches and more than 16 384
+        participants. The numbers do not depend on it.
     rng : optional
         Anything `numpy.random.default_rng` takes. Data, participation and start have streams of
         their own: methods given the same seed see the same data and participants.
@@ -129,6 +131,7 @@ def fedrep(
     """
     began = time.perf_counter()
     rounds = check.integer("rounds", rounds, minimum=0)
+    workers = check.integer("workers", workers, minimum=1)
     if batches is None:
         batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
     check.choice("batches", batches, BATCHES)
@@ -160,7 +163,12 @@ def fedrep(
             )
         if not orthonormal:
             raise ValueError(f"batches={batches!r} needs orthonormal=True")
-    state, metrics, status = (_run_gram if simulated else _run)(
+    run = (
+        partial(run_simulated, workers=workers)
+        if simulated
+        else partial(_run, orthonormal=bool(orthonormal))
+    )
+    state, table, status = run(
         setup,
         rounds=rounds,
         split=batches in ("split", "gram_split"),
@@ -168,12 +176,11 @@ def fedrep(
         averaged=normalization == "theorem",
         local_steps=kernel.EXACT if local_steps is None else local_steps,
         head_step_size=0.0 if head_step_size is None else head_step_size,
-        orthonormal=bool(orthonormal),
         tolerance=-1.0 if tolerance is None else tolerance,
     )
     return Trace(
         algorithm=_name(local_steps),
-        metrics=metrics | setup.floats(len(metrics["loss"]) - 1, setup.d * setup.k),
+        metrics=_metrics(table, setup.truth) | setup.floats(len(table) - 1, setup.d * setup.k),
         state=state,
         settings={
             "problem": repr(problem),
@@ -222,38 +229,9 @@ def _read_step_size(step_size, setup: Setup, normalization):
     return eta / setup.participants if normalization == "published" else eta
 
 
-def _run_gram(setup: Setup, *, rounds, split, tolerance, **options):
-    """Drive the kernel that simulates batches; return state, metrics and the final status."""
-    truth, n, d, k = setup.source, setup.n, setup.d, setup.k
-    implicit = isinstance(truth, ImplicitRepresentation)
-    C, Phi = coordinates(setup.B, np.eye(*setup.B.shape) if implicit else truth.B)
-    WT, truthT = np.ascontiguousarray(setup.W.T), np.ascontiguousarray(truth.W.T)
-    moment = truth.W.T @ truth.W / n
-    work = gram.workspace(k, d, setup.participants)
-    table = np.full((rounds + 1, 4), np.nan)
-    gram.measure(C, Phi, truthT, moment, WT, np.empty((k, k)), np.empty(gram.BLOCK), table[0])
-    per_call = max(1, int(_WORK_PER_CALL / (setup.participants * k * k * 10)))
-    order = np.arange(n)
-    done, status = 0, kernel.COMPLETED
-    if table[0, kernel.DISTANCE] <= tolerance:
-        status = kernel.CONVERGED
-    while done < rounds and status == kernel.COMPLETED:
-        schedule = np.empty((min(per_call, rounds - done), setup.participants), dtype=np.int64)
-        designs.draw_participants(setup.participation_rng, order, schedule)
-        completed, status = gram.run_gram(
-            setup.data_rng, setup.largest, float(d - k - len(Phi)), truth.noise, split, truthT,
-            moment, schedule, C, Phi, WT, options["step_size"], options["averaged"],
-            options["local_steps"], options["head_step_size"], tolerance,
-            table[done : done + len(schedule) + 1], work,
-        )  # fmt: skip
-        done += completed
-    state = {"C": C, "Phi": Phi, "W": np.ascontiguousarray(WT.T)}
-    if not implicit:
-        state["B"] = lift(truth, C, Phi, setup.data_rng)
-    return state, _metrics(table[: done + 1]), status
-
-
-def _metrics(table):
+def _metrics(table, truth):
+    if truth is None:
+        return {"loss": table[:, kernel.LOSS].copy()}
     return {
         "distance": table[:, kernel.DISTANCE].copy(),
         "loss": table[:, kernel.LOSS].copy(),
@@ -263,7 +241,7 @@ def _metrics(table):
 
 
 def _run(setup: Setup, *, rounds, split, tolerance, **options):
-    """Drive the kernels in calls of bounded length; return state, metrics and the final status."""
+    """Drive the kernels in calls of bounded length; return as run_simulated does."""
     truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
     if truth is None:
         truthT, heads, moment = np.empty((0, d)), np.empty((0, k)), np.empty((0, 0))
@@ -294,7 +272,7 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
         batch = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
         source = setup.source
         design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
-    per_call = max(1, int(_WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
+    per_call = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
     order = np.arange(n)
     done, status = 0, kernel.COMPLETED
     if truth is not None and table[0, kernel.DISTANCE] <= tolerance:
@@ -313,7 +291,4 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
                 work,
             )  # fmt: skip
         done += completed
-    metrics = _metrics(table[: done + 1])
-    if truth is None:
-        metrics = {"loss": metrics["loss"]}
-    return {"B": BT.T.copy(), "W": W}, metrics, status
+    return {"B": BT.T.copy(), "W": W}, table[: done + 1], status

@@ -110,14 +110,15 @@ def _simulated(n, d, m, many):
     heads = _truth(n)
     truthT, moment = np.ascontiguousarray(heads.T), heads.T @ heads / n
     schedule = np.broadcast_to(np.arange(n), (many, n)).copy()
-    work, rng = gram.workspace(K, d, n), np.random.default_rng(1)
+    work = np.empty((K, n)), gram.client_workspace(K, d), gram.server_workspace(K, d)
+    rng = np.random.default_rng(1)
     metrics, WT = np.empty((many + 1, 4)), np.zeros((K, n))
 
     def call():
         C, Phi = 0.8 * np.eye(K), 0.6 * np.eye(K)
         gram.run_gram(
             rng, m, float(d - 2 * K), 0.0, False, truthT, moment, schedule, C, Phi, WT,
-            _STEP_SIZE, True, rounds.EXACT, 0.0, -1.0, metrics, work,
+            _STEP_SIZE, True, rounds.EXACT, 0.0, -1.0, metrics, *work,
         )  # fmt: skip
 
     return call

@@ -34,11 +34,9 @@ from linrep.kernels.rounds import (
 BLOCK = 128  # clients whose numbers are drawn together; part of how a stream is used
 
 
-def workspace(k, d, participants):
-    """Return the scratch arrays that run_gram uses."""
+def client_workspace(k, d):
+    """Return the scratch arrays that play uses."""
     p = min(k, d - k)
-    extra = min(k, d - k - p)
-    size = k + p + extra
     return (
         np.empty((k, BLOCK)),  # star: true heads of a block
         np.empty((k, BLOCK)),  # w: its heads
@@ -50,15 +48,25 @@ def workspace(k, d, participants):
         np.empty((2, k + 1)),  # y, residual
         np.empty((k, k)),  # G
         np.empty(3 * k),  # v
+    )
+
+
+def server_workspace(k, d):
+    """Return the arrays of a round's sums, and the scratch of the server's step."""
+    p = min(k, d - k)
+    extra = min(k, d - k - p)
+    size = k + p + extra
+    return (
         np.empty((k + p, k)),  # U: sum of the gradients in coordinates of B and F
         np.empty((k, k)),  # S: row covariance of the gradients' other coordinates
         np.empty((extra, k)),  # R: Bartlett factor of these
         np.empty((k, size)),  # QT: the new representation in coordinates
         np.empty((k, size)),  # ET: what B* adds to it
         np.empty((k, k)),  # the new C
-        np.empty((k, k)),  # C, Phi and heads of before, put back if the round fails
+        np.empty((k, k)),  # C and Phi of before, put back if the round fails
         np.empty((p, k)),
-        np.empty((k, participants)),
+        np.empty((k, k)),  # G
+        np.empty(BLOCK),
     )
 
 
@@ -295,10 +303,30 @@ def move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT):
 
 
 @kernel
-def measure(C, Phi, truthT, moment, WT, G, scratch, row):
-    """Write distance, head error and population risk into a row of metrics."""
-    k, n = WT.shape
-    p = Phi.shape[0]
+def deviation(C, truthT, WT, first, last, scratch):
+    """Return the sum of |w_i - C w_i*|^2 over the clients from first to last, exclusive."""
+    k = C.shape[0]
+    total = 0.0
+    for a in range(k):
+        for start in range(first, last, BLOCK):
+            count = min(BLOCK, last - start)
+            for i in range(count):
+                scratch[i] = WT[a, start + i]
+            for b in range(k):
+                c = C[a, b]
+                for i in range(count):
+                    scratch[i] -= c * truthT[b, start + i]
+            total += dot(scratch[:count], scratch[:count])
+    return total
+
+
+@kernel
+def measure(Phi, moment, excess, G, row):
+    """Write distance, head error and population risk into a row of metrics.
+
+    excess is the mean of |w_i - C w_i*|^2.
+    """
+    p, k = Phi.shape
     row[DISTANCE] = 0.0
     if p > 0:
         gram(Phi, G[:p, :p])
@@ -310,127 +338,145 @@ def measure(C, Phi, truthT, moment, WT, G, scratch, row):
             for index in range(p):
                 share += Phi[index, a] * Phi[index, b]
             unreachable += share * moment[a, b]
-    excess = 0.0
-    for a in range(k):
-        for start in range(0, n, BLOCK):
-            count = min(BLOCK, n - start)
-            for i in range(count):
-                scratch[i] = WT[a, start + i]
-            for b in range(k):
-                c = C[a, b]
-                for i in range(count):
-                    scratch[i] -= c * truthT[b, start + i]
-            excess += dot(scratch[:count], scratch[:count])
-    row[HEAD_ERROR] = np.sqrt(excess / n)
-    row[POPULATION_RISK] = 0.5 * (excess / n + unreachable)
+    row[HEAD_ERROR] = np.sqrt(excess)
+    row[POPULATION_RISK] = 0.5 * (excess + unreachable)
 
 
 @kernel
-def _run_gram(
-    rng,
-    m,
-    others,
-    noise,
-    split,
-    truthT,
-    moment,
-    schedule,
-    C,
-    Phi,
-    WT,
-    step_size,
-    averaged,
-    local_steps,
-    head_step_size,
-    tolerance,
-    metrics,
-    work,
-):
-    """See run_gram."""
-    star, w, lack, g, squares, Z, T, vectors, G, v, U, S, R, QT, ET, CT, C0, Phi0, previous = work
+def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, U, S,
+         previous, work):  # fmt: skip
+    """Let clients fit their heads and add up their gradients; return their losses' sum times 2m.
+
+    U becomes the sum of the gradients in coordinates of B and F, S the row covariance of their
+    other coordinates, and previous the heads of before.
+    """
+    star, w, lack, g, squares, Z, T, vectors, G, v = work
     square, length, share = squares[0], squares[1], squares[2]
     k, p = C.shape[0], Phi.shape[0]
-    rounds, participants = schedule.shape
     simple = local_steps == EXACT and m > k
-    for t in range(rounds):
-        U[:] = 0.0
-        S[:] = 0.0
-        loss = 0.0
-        for start in range(0, participants, BLOCK):
-            count = min(BLOCK, participants - start)
+    U[:] = 0.0
+    S[:] = 0.0
+    loss = 0.0
+    for start in range(0, clients.size, BLOCK):
+        count = min(BLOCK, clients.size - start)
+        for a in range(k):
+            for i in range(count):
+                star[a, i] = truthT[a, clients[start + i]]
+                w[a, i] = WT[a, clients[start + i]]
+            for i in range(count):
+                previous[a, start + i] = w[a, i]
+        for i in range(count):
+            square[i] = noise * noise
+        for index in range(p):
+            for i in range(count):
+                lack[k + index, i] = 0.0
+            for b in range(k):
+                c = Phi[index, b]
+                for i in range(count):
+                    lack[k + index, i] += c * star[b, i]
+            for i in range(count):
+                square[i] += lack[k + index, i] * lack[k + index, i]
+        if simple:
+            solve_heads(rng, m, count, C, square, length, star, w, g)
+        else:
+            for i in range(count):
+                fit_and_step(
+                    rng, m, local_steps, head_step_size, split, noise, i, C, lack, square, star, w,
+                    g, length, Z, T, vectors, G, v,
+                )  # fmt: skip
+        if split:
             for a in range(k):
                 for i in range(count):
-                    star[a, i] = truthT[a, schedule[t, start + i]]
-                    w[a, i] = WT[a, schedule[t, start + i]]
-                for i in range(count):
-                    previous[a, start + i] = w[a, i]
-            for i in range(count):
-                square[i] = noise * noise
-            for index in range(p):
-                for i in range(count):
-                    lack[k + index, i] = 0.0
+                    lack[a, i] = -w[a, i]
                 for b in range(k):
-                    c = Phi[index, b]
+                    c = C[a, b]
                     for i in range(count):
-                        lack[k + index, i] += c * star[b, i]
+                        lack[a, i] += c * star[b, i]
                 for i in range(count):
-                    square[i] += lack[k + index, i] * lack[k + index, i]
-            if simple:
-                solve_heads(rng, m, count, C, square, length, star, w, g)
-            else:
-                for i in range(count):
-                    fit_and_step(
-                        rng, m, local_steps, head_step_size, split, noise, i, C, lack, square,
-                        star, w, g, length, Z, T, vectors, G, v,
-                    )  # fmt: skip
-            if split:
-                for a in range(k):
-                    for i in range(count):
-                        lack[a, i] = -w[a, i]
-                    for b in range(k):
-                        c = C[a, b]
-                        for i in range(count):
-                            lack[a, i] += c * star[b, i]
-                    for i in range(count):
-                        square[i] += lack[a, i] * lack[a, i]
-                draw_gradients(rng, float(m), 0, noise, count, lack, square, length, share, g)
-            elif simple:
-                draw_gradients(rng, float(m - k), k, noise, count, lack, square, length, share, g)
+                    square[i] += lack[a, i] * lack[a, i]
+            draw_gradients(rng, float(m), 0, noise, count, lack, square, length, share, g)
+        elif simple:
+            draw_gradients(rng, float(m - k), k, noise, count, lack, square, length, share, g)
+        for i in range(count):
+            loss += length[i] * length[i]
+        for a in range(k):
             for i in range(count):
-                loss += length[i] * length[i]
-            for a in range(k):
-                for i in range(count):
-                    WT[a, schedule[t, start + i]] = w[a, i]
-            # With exact heads and m > k the residual is orthogonal to X B.
-            add_block(count, k if simple and not split else 0, w, g, length, U, S)
+                WT[a, clients[start + i]] = w[a, i]
+        # With exact heads and m > k the residual is orthogonal to X B.
+        add_block(count, k if simple and not split else 0, w, g, length, U, S)
+    return loss
+
+
+@kernel
+def restore(clients, previous, WT):
+    """Give clients the heads they had before."""
+    for a in range(WT.shape[0]):
+        for place in range(clients.size):
+            WT[a, clients[place]] = previous[a, place]
+
+
+@kernel
+def _run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
+              averaged, local_steps, head_step_size, tolerance, metrics, previous, client_work,
+              server_work):  # fmt: skip
+    """See run_gram."""
+    U, S, R, QT, ET, CT, C0, Phi0, G, scratch = server_work
+    rounds, participants = schedule.shape
+    factor = step_size / (m * participants) if averaged else step_size / m
+    for t in range(rounds):
+        loss = play(
+            rng, m, noise, split, truthT, schedule[t], C, Phi, WT, local_steps, head_step_size, U,
+            S, previous, client_work,
+        )  # fmt: skip
         row = metrics[t + 1]
         row[LOSS] = loss / (2.0 * m * participants)
-        factor = step_size / m
-        if averaged:
-            factor /= participants
         copy_rows(C, C0)
         copy_rows(Phi, Phi0)
         good = finite(loss) and move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT)
         if good:
-            measure(C, Phi, truthT, moment, WT, G, share, row)
+            n = WT.shape[1]
+            measure(Phi, moment, deviation(C, truthT, WT, 0, n, scratch) / n, G, row)
             good = finite(row[POPULATION_RISK])
         if not good:
             copy_rows(C0, C)
             copy_rows(Phi0, Phi)
-            for place in range(participants):
-                for a in range(k):
-                    WT[a, schedule[t, place]] = previous[a, place]
+            restore(schedule[t], previous, WT)
             return t, DIVERGED
         if row[DISTANCE] <= tolerance:
             return t + 1, CONVERGED
     return rounds, COMPLETED
 
 
+# Packed as *arguments, these would hide from the compiler that arrays do not change place: a
+# quarter of the time.
+
+
 @kernel(counted=True)
-def run_gram(*arguments):
+def run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
+             averaged, local_steps, head_step_size, tolerance, metrics, previous, client_work,
+             server_work):  # fmt: skip
     """Run one round per row of schedule; see linrep.kernels.fedrep.run_fresh.
 
-    Same law of the metrics as with a Gaussian design. The arguments are those of _run_gram, others
-    being d - k - p. C, Phi and WT, the heads, are changed in place.
+    Same law of the metrics as with a Gaussian design; others is d - k - p. C, Phi and WT, the
+    heads, are changed in place.
     """
-    return _run_gram(*arguments)
+    return _run_gram(
+        rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size, averaged,
+        local_steps, head_step_size, tolerance, metrics, previous, client_work, server_work,
+    )  # fmt: skip
+
+
+@kernel(counted=True)
+def play_apart(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, U,
+               S, previous, work):  # fmt: skip
+    """Do what play does, for callers that hand each group of clients a Generator of its own."""
+    return play(
+        rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, U, S,
+        previous, work,
+    )  # fmt: skip
+
+
+@kernel(counted=True)
+def move_apart(rng, others, factor, U, S, R, C, Phi, QT, ET, CT):
+    """Do what move does, for the same callers."""
+    return move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT)

@@ -186,7 +186,7 @@ def test_cutting_a_run_into_calls_changes_nothing(truth, seed, options, batches,
 
     with pytest.MonkeyPatch.context() as patch:
         work = per_call * participants * 3 * truth.d * truth.k
-        patch.setattr(module, "_WORK_PER_CALL", work)
+        patch.setattr(module, "WORK_PER_CALL", work)
         patch.setattr(module, "run_fixed", counted(module.run_fixed))
         patch.setattr(module, "run_fresh", counted(module.run_fresh))
         parts = lr.fedrep(truth, **run)
