@@ -71,7 +71,7 @@ def test_contraction_of_a_truth_is_that_of_its_smallest_sigma():
 
 
 def test_a_whole_run_stays_below_the_theorem():
-    """With m far above the hypothesis; the theorem's probability of failure is below 1e-100."""
+    """With twenty times the samples asked for at c = 1; failure has probability below 1e-100."""
     truth = random(n=20, d=6, k=2, condition=1.0)
     start = lr.subspace.frame_at_distance(truth.B, 0.5, rng=1)
     trace = lr.fedrep(truth, m=2_000, rounds=20, start=start, step_size="theorem", rng=2)
