@@ -9,7 +9,10 @@ batches, no noise, r = 1, k = 2, heads of norm sqrt(k) with kappa = 1 (so that s
 sufficient m is where a logistic curve through the successes crosses one half.
 """
 
+from itertools import pairwise
+
 import numpy as np
+import pandas as pd
 from scipy.optimize import least_squares
 
 import linrep as lr
@@ -143,16 +146,32 @@ def draw(rows):
 
 
 def summary(rows):
-    """Return the smallest sufficient m, and the fitted exponents with their 95 % intervals."""
-    table = thresholds(rows).rename(columns={"ratio": "d/(rn)"})
-    for found in fit(thresholds(rows)):
-        for name in found.exponents:
-            ends = found.low[name], found.high[name]
-            column = f"exponent of {name}" + (" alone" if len(found.exponents) == 1 else "")
-            table[column] = f"{found.exponents[name]:.3f} [{ends[0]:.3f}, {ends[1]:.3f}]"
-    a, b = two_terms(thresholds(rows))
-    table["both terms"] = f"{a:.2f} + {b:.3f} d/(rn)"
-    return table
+    """Return the smallest sufficient m, and what was fitted to it, with 95 % intervals."""
+    table = thresholds(rows)
+    lines = [
+        (f"m, d = {line.d}, n = {line.n}", line.m, line.low, line.high)
+        for line in table.itertuples()
+    ]
+
+    def note(label, found):
+        for name, value in found.exponents.items():
+            lines.append((label.format(name), value, found.low[name], found.high[name]))
+
+    together, apart = fit(table)
+    note(f"exponent of {{}} from {FIT_FROM:g} on", together)
+    note("exponent of {} alone", apart)
+    for less, name in ((1, "m - 1"), (K, "m - k")):
+        note(f"exponent of {name} in {{}}", fit(table.assign(m=table["m"] - less))[0])
+    for name, value in zip(("a", "b of a + b d/(rn)"), two_terms(table), strict=True):
+        lines.append((name, value, np.nan, np.nan))
+    # From one d to the next at the same n; the ends are those that the intervals of m leave.
+    for n, group in table.sort_values("d").groupby("n"):
+        for one, two in pairwise(group.itertuples()):
+            step = np.log(two.d / one.d)
+            ends = (two.m / one.m, two.low / one.high, two.high / one.low)
+            label = f"local exponent, n = {n}, d = {one.d} to {two.d}"
+            lines.append((label, *(np.log(ends) / step)))
+    return pd.DataFrame(lines, columns=["what", "value", "low", "high"])
 
 
 def caption(rows, replicates):

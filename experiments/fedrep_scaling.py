@@ -15,7 +15,7 @@ import linrep as lr
 from linrep import plotting, sweeps
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.stats import scaling_exponents
+from linrep.stats import mean_interval, scaling_exponents
 from linrep.sweeps import Grid
 
 ROUNDS, START = 30, 0.5
@@ -105,15 +105,14 @@ def draw(rows):
         for place, (batches, name) in enumerate(BATCHES.items()):
             own = table[(table["part"] == part) & (table["batches"] == batches)]
             fit = found[batches, part]
-            exponents = "\n".join(
-                f"{'κ' if key == 'condition' else key}: {value:.2f} "
-                f"[{fit.low[key]:.2f}, {fit.high[key]:.2f}]"
+            exponents = ", ".join(
+                f"{'κ' if key == 'condition' else key}: {value:.2f}"
                 for key, value in fit.exponents.items()
             )
             shift = 1.06 if place else 1.0
             plotting.scaling(
                 ax, own[x] * shift, own["m"], low=own["low"], high=own["high"],
-                label=f"{name}\n{exponents}", place=place,
+                label=f"{name}, exponent of {exponents}", place=place,
             )  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel=labels[part], ylabel="smallest sufficient $m$")
         ax.legend(fontsize=6.5, loc="upper right" if part == "condition" else "lower right")
@@ -145,15 +144,21 @@ def draw(rows):
 
 
 def summary(rows):
-    """Return the fitted exponents of the smallest sufficient m with their 95 % intervals."""
+    """Return exponents and values of the smallest sufficient m, and the contraction, by batches."""
+    table = thresholds(rows)
     lines = []
-    for batches, part, fit in fits(thresholds(rows)):
-        for name, value in fit.exponents.items():
-            lines.append(
-                {"batches": BATCHES[batches], "part": part, "exponent of": name, "value": value,
-                 "low": fit.low[name], "high": fit.high[name], "residual": fit.residual}
-            )  # fmt: skip
-    return pd.DataFrame(lines)
+    for batches, part, found in fits(table):
+        for name, value in found.exponents.items():
+            label = f"exponent of {name} ({part})"
+            lines.append((BATCHES[batches], label, value, found.low[name], found.high[name]))
+    for line in table[table["part"] != "size"].itertuples():
+        label = f"m, k = {line.k}, kappa = {line.condition:g}"
+        lines.append((BATCHES[line.batches], label, line.m, line.low, line.high))
+    last = rows[(rows["part"] == "size") & (rows["multiple"] == rows["multiple"].max())]
+    for (batches, d, n, m), group in last.groupby(["batches", "d", "n", "m"]):
+        mean, low, high = map(float, mean_interval(group["contraction"]))
+        lines.append((BATCHES[batches], f"contraction, d = {d}, n = {n}, m = {m}", mean, low, high))
+    return pd.DataFrame(lines, columns=["batches", "what", "value", "low", "high"])
 
 
 def caption(rows, replicates):
@@ -162,8 +167,8 @@ def caption(rows, replicates):
         statistics; heads of norm √k, r = 1, no noise, η = 1/(4σ²_max), start with all angles at
         distance {START}, {replicates} replicates. Success: after {ROUNDS} rounds the distance is
         at most dist₀(1 − ηE₀σ²_min/2)^{ROUNDS // 2}. Smallest sufficient m: where a logistic curve
-        in log m crosses one half, with its interval; exponents of power laws with 95 % intervals
-        (least squares; the intervals of m, a step of the grid wide, are not counted in). Top left:
+        in log m crosses one half, with its interval, mostly a step of the grid; exponents of power
+        laws by least squares. Top left:
         k = 2, κ = 1, d = 10³ to 10⁶, n = 10 to 10⁵, d ≥ 10 n; top right: κ = 1, and bottom left:
         k = 2, both d = 10⁵, n = 100. Two batches: one for the head, one for the gradient, m samples
         each; their points are moved to the right by 6 %. Bottom right: (dist/dist₀)^(1/{ROUNDS}),

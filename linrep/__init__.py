@@ -24,7 +24,7 @@ _HOME = {
     "run_trials": "linrep.algorithms",
 }
 _MODULES = (
-    "algorithms", "experiment", "kernels", "plotting", "problems", "simulation", "stats",
+    "algorithms", "claims", "experiment", "kernels", "plotting", "problems", "simulation", "stats",
     "subspace", "sweeps", "theory",
 )  # fmt: skip
 

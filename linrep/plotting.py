@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -25,6 +26,7 @@ PAGE_WIDTH = 7.0
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")
 _FEW_CELLS = 64  # of which each is labelled with its value
+_FEW_SERIES = 5  # which have a legend
 _FEW_TICKS = 10  # on an axis, at all values of a grid
 _OPEN = 2.0  # factor by which a bar without an end goes past what it belongs to
 
@@ -294,6 +296,56 @@ def scaling(
             label=f"∝ {name}$^{{{power:#.3g}}}$ {interval}",
             linestyle=_DASHES[1 + place % (len(_DASHES) - 1)],
         )
+
+
+def evidence(points: pd.DataFrame) -> Figure:
+    """Draw what a verdict rests on, a panel each, on logarithmic axes.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Columns panel, x, y, xlabel and ylabel; and, where there are, series, low and high (ends of
+        intervals) and predicted (drawn as a line).
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    _require_columns(points, "panel", "x", "y", "xlabel", "ylabel")
+    panels = list(points["panel"].unique())
+    across = min(3, len(panels))
+    down = -(-len(panels) // across)
+    figure, axes = plt.subplots(
+        down, across, figsize=(2.6 * across + 0.6, 2.3 * down), squeeze=False
+    )
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    for ax, panel in zip(axes.flat, panels, strict=False):
+        own = points[points["panel"] == panel]
+        names = own["series"].fillna("").unique() if "series" in own else [""]
+        for place, name in enumerate(names):
+            line = own[own["series"].fillna("") == name] if "series" in own else own
+            line = line[line["x"] > 0.0].sort_values("x")
+            ends = {end: line[end] for end in ("low", "high") if end in line}
+            if len(ends) < 2 or line["low"].isna().any():
+                ends = {}
+            label = name if 1 < len(names) <= _FEW_SERIES else None
+            scaling(ax, line["x"], line["y"], place=place % len(_MARKERS), label=label, **ends)
+            ax.plot(line["x"], line["y"], color=f"C{place % len(_MARKERS)}", linewidth=0.6)
+            if "predicted" in line and line["predicted"].notna().any():
+                ax.plot(
+                    line["x"], line["predicted"], "--", color="0.3",
+                    label="predicted" if place == 0 else None,
+                )  # fmt: skip
+        ax.set(title=panel, xlabel=own["xlabel"].iloc[0], ylabel=own["ylabel"].iloc[0])
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(fontsize=6)
+    return figure
 
 
 def plain_log_ticks(axis) -> None:

@@ -25,7 +25,7 @@ def kernel(function=None, *, counted=False):
     Inlined wherever another kernel calls it: a process that compiles would otherwise run another
     copy of the callee than one that loads the cache, with its sums in another order.
 
-    Views are not reference-counted, which would cost small problems half their time. Two kinds of
+    Views are not reference-counted, which would cost small problems dearly. Two kinds of
     function must be, and say so by ``counted``: one that creates an array, or calls one of NumPy's
     that does (it is refused otherwise; assigning an array to a slice counts, too); and one that
     Python hands a Generator, which would never be released.

@@ -28,11 +28,7 @@ def load(reference: str) -> Callable[..., Any]:
     if not colon or not home or not name:
         raise ValueError(f"a function is given as module:name or file.py:name, got {reference!r}")
     if home.endswith(".py"):
-        if not Path(home).is_file():
-            raise ValueError(f"no such file: {home}")
-        add_folder(str(Path(home).resolve().parent))  # as for a script that is run
-        with _loading(home):
-            found = _from_file(Path(home), name)
+        found = load_file(home).get(name)
     else:
         with _loading(home):
             found = _find(home, name)
@@ -81,7 +77,33 @@ def add_folder(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def _from_file(path, name):
+def load_file(path: str | Path) -> dict[str, Any]:
+    """Run a Python file and return what it defines; what it raises comes as a ValueError."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"no such file: {path}")
+    add_folder(str(path.resolve().parent))  # as for a script that is run
+    with _loading(str(path)):
+        return _run_file(path)
+
+
+def own_folders() -> list[str]:
+    """Return the folders that modules are imported from, except those of installed packages.
+
+    Whoever repeats a replicate elsewhere needs them, and has an installation of their own.
+    """
+    folders = dict.fromkeys(map(os.path.abspath, sys.path))  # "" is the current folder
+    return [folder for folder in folders if not _is_installed(Path(folder))]
+
+
+def _is_installed(folder):
+    # The names tell apart what is installed for one user, outside of Python's own folders.
+    return folder.name in ("site-packages", "dist-packages") or any(
+        folder.is_relative_to(prefix) for prefix in (sys.prefix, sys.base_prefix)
+    )
+
+
+def _run_file(path):
     """Run the file as the module of its name, which other processes can import.
 
     Unless that name is another module's: then they cannot.
@@ -94,12 +116,12 @@ def _from_file(path, name):
     else:
         home = getattr(other, "__file__", None)
     if home is None or Path(home).resolve() != path:
-        return runpy.run_path(str(path)).get(name)
+        return runpy.run_path(str(path))
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module
     exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
-    return getattr(module, name, None)
+    return module.__dict__
 
 
 def _find(module, name):

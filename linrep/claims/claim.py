@@ -1,0 +1,267 @@
+"""A claim: a statement of a paper with the check that can refute it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any, TypeVar
+
+import numpy as np
+
+import linrep.claims
+from linrep.claims.evidence import FAILS, HOLDS, Evidence
+from linrep.sweeps import targets
+
+BUDGETS = ("quick", "standard", "thorough")
+KINDS = (
+    "identity",
+    "deterministic inequality",
+    "probability bound",
+    "rate or exponent",
+    "sample-size threshold",
+    "comparison",
+    "specification",
+)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a check may spend: quick (seconds), standard (a minute), thorough (ten)."""
+
+    name: str = "quick"
+
+    def __post_init__(self):
+        if self.name not in BUDGETS:
+            raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got {self.name!r}")
+
+    def __call__(self, quick, standard, thorough=None):
+        """Return the value for this budget; a missing thorough one is the standard one."""
+        if self.name == "thorough" and thorough is not None:
+            return thorough
+        return quick if self.name == "quick" else standard
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """An assumption of a statement, as a predicate on a problem.
+
+    Parameters
+    ----------
+    name, statement : str
+        Such as "Assumption 2", and what it says.
+    test : callable
+        ``test(problem, participants) -> bool``.
+    """
+
+    name: str
+    statement: str
+    test: Callable[[Any, int], bool] = field(compare=False)
+
+    def __call__(self, problem: Any, participants: int | None = None) -> bool:
+        """Tell whether a problem satisfies it, with so many clients a round (all by default)."""
+        return bool(self.test(problem, problem.n if participants is None else participants))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement and its check; made by :func:`claim`.
+
+    Attributes
+    ----------
+    id, paper, place : str
+        ``paper.statement``, the paper's name, and where in it.
+    kind : str
+        One of `KINDS`; decides how it is checked.
+    latex, plain : str
+        The statement as printed, and in one plain line.
+    check : callable
+        ``check(budget, rng, **variant) -> Evidence``.
+    hypotheses : tuple of Hypothesis
+    broken : mapping
+        Keyword arguments of the check under which the statement is false.
+    mended : mapping or None
+        For a statement that fails as printed: keyword arguments under which the same check lets it
+        hold; by default the corrected claim shows that it can.
+    corrects : str
+        Id of the claim whose statement this one puts right.
+    """
+
+    id: str
+    place: str
+    kind: str
+    latex: str
+    plain: str
+    check: Callable[..., Evidence] = field(compare=False)
+    hypotheses: tuple[Hypothesis, ...] = ()
+    broken: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    mended: Mapping[str, Any] | None = field(default=None, compare=False)
+    corrects: str = ""
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if "." not in self.id or self.id != self.id.strip("."):
+            raise ValueError(f"id must read paper.statement, got {self.id!r}")
+        known = list(inspect.signature(self.check).parameters)[2:]
+        if not self.broken:
+            raise ValueError(f"{self.id}: broken must name a version of the check that is false")
+        for name in (*self.broken, *(self.mended or ())):
+            if name not in known:
+                raise ValueError(f"{self.id}: the check takes no {name!r}, only {known}")
+
+    @property
+    def paper(self) -> str:
+        """The part of the id before the first dot."""
+        return self.id.partition(".")[0]
+
+    def unmet(self, problem: Any, participants: int | None = None) -> list[str]:
+        """Return the names of the hypotheses that a problem does not satisfy."""
+        return [item.name for item in self.hypotheses if not item(problem, participants)]
+
+    def verify(self, budget: str | Budget = "quick", rng=None, **variant) -> Evidence:
+        """Run the check.
+
+        Parameters
+        ----------
+        budget : {"quick", "standard", "thorough"} or Budget
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+        **variant
+            Changes of the statement, such as those in `broken`.
+
+        Returns
+        -------
+        Evidence
+        """
+        budget = budget if isinstance(budget, Budget) else Budget(budget)
+        found = self.check(budget, np.random.default_rng(rng), **variant)
+        if not isinstance(found, Evidence):
+            raise TypeError(f"{self.id}: a check returns Evidence, got {type(found).__name__}")
+        return found
+
+    def has_teeth(self, budget: str | Budget = "quick", rng=None) -> bool:
+        """Tell whether the check rejects the broken version, and accepts a true one.
+
+        The true one is the statement as printed; where that fails it is the mended version, or a
+        corrected claim.
+        """
+        if self.verify(budget, rng, **self.broken).verdict != FAILS:
+            return False
+        verdict = self.verify(budget, rng, **(self.mended or {})).verdict
+        if verdict == FAILS and self.mended is None:
+            corrected = corrections(self.id)
+            return any(item.verify(budget, rng).verdict == HOLDS for item in corrected)
+        return verdict != FAILS
+
+
+_CLAIMS: dict[str, Claim] = {}
+_Check = TypeVar("_Check", bound=Callable[..., Evidence])
+
+
+def claim(
+    id: str,
+    *,
+    place: str,
+    kind: str,
+    latex: str,
+    plain: str,
+    broken: Mapping[str, Any],
+    hypotheses: Iterable[Hypothesis] = (),
+    mended: Mapping[str, Any] | None = None,
+    corrects: str = "",
+) -> Callable[[_Check], _Check]:
+    """Make a claim of a check; a decorator, several of which may stand above one function.
+
+    Parameters
+    ----------
+    id, place, kind, latex, plain, broken, hypotheses, mended, corrects
+        As in :class:`Claim`. A later claim of the same id takes the place of the earlier.
+
+    Returns
+    -------
+    callable
+        The decorator; the check itself stays as it is.
+    """
+
+    def register(check):
+        _CLAIMS[id] = Claim(
+            id=id,
+            place=place,
+            kind=kind,
+            latex=latex,
+            plain=plain,
+            check=check,
+            hypotheses=tuple(hypotheses),
+            broken=dict(broken),
+            mended=None if mended is None else dict(mended),
+            corrects=corrects,
+        )
+        return check
+
+    return register
+
+
+def claims() -> dict[str, Claim]:
+    """Return the claims of the papers by id, in the order of their files."""
+    for module in walk_packages(linrep.claims.__path__, "linrep.claims."):
+        import_module(module.name)
+    return {
+        name: item for name, item in _CLAIMS.items() if item.check.__module__.startswith("linrep.")
+    }
+
+
+def load_file(path: str | Path) -> dict[str, Claim]:
+    """Run a Python file and return the claims it makes, by id.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, it cannot be run, or makes none.
+    """
+    before = dict(_CLAIMS)
+    targets.load_file(path)
+    made = {name: item for name, item in _CLAIMS.items() if before.get(name) is not item}
+    if not made:
+        raise ValueError(f"{path} makes no claim")
+    return made
+
+
+def registered(id: str) -> Claim:
+    """Return a claim of linrep, or of a file that was loaded."""
+    return _CLAIMS[id] if id in _CLAIMS else claims()[id]
+
+
+def corrections(id: str) -> list[Claim]:
+    """Return the claims that put another one right."""
+    return [item for item in _CLAIMS.values() if item.corrects == id]
+
+
+def select(known: Mapping[str, Claim], patterns: Iterable[str]) -> list[Claim]:
+    """Return the claims whose ids match any of the patterns, all if there is none.
+
+    Parameters
+    ----------
+    known : mapping of str to Claim
+    patterns : iterable of str
+        Ids, with ``*`` and ``?`` as in file names.
+
+    Raises
+    ------
+    ValueError
+        If a pattern matches nothing.
+    """
+    patterns = list(patterns)
+    if not patterns:
+        return list(known.values())
+    chosen: dict[str, Claim] = {}
+    for pattern in patterns:
+        found = {name: item for name, item in known.items() if fnmatchcase(name, pattern)}
+        if not found:
+            raise ValueError(f"no claim {pattern!r}; linrep verify --list shows them")
+        chosen |= found
+    return [item for name, item in known.items() if name in chosen]

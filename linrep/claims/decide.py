@@ -1,0 +1,507 @@
+"""How each kind of claim is decided, each with the probability that the decision is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats as distributions
+
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
+from linrep.stats import TransitionPoint, proportion_interval
+
+#: Slopes of the logarithm of a constant up to this count as no growth.
+GROWTH = 0.05
+RESAMPLES = 400
+
+
+def identity(
+    deviations: Iterable[tuple[float, Mapping[str, Any]]], tolerance: float, *, name: str = ""
+) -> Evidence:
+    """Decide whether two expressions are equal up to rounding.
+
+    Parameters
+    ----------
+    deviations : iterable of (float, mapping)
+        Relative deviation, already divided by the conditioning of its instance, and the instance.
+    tolerance : float
+        Largest deviation that counts as rounding.
+    name : str
+        Of the part.
+
+    Returns
+    -------
+    Evidence
+        Without error level: a deviation is there or it is not.
+    """
+    cases = list(deviations)
+    if not cases:
+        raise ValueError("deviations must hold at least one instance, got none")
+    worst, instance = max(cases, key=lambda case: math.inf if math.isnan(case[0]) else case[0])
+    good = worst <= tolerance
+    return Evidence(
+        HOLDS if good else FAILS,
+        f"largest relative deviation {worst:.1e} over {len(cases)} instances, "
+        f"{tolerance:.0e} allowed",
+        measured=float(worst),
+        predicted=tolerance,
+        n_trials=len(cases),
+        counterexample=None if good else {**instance, "deviation": float(worst)},
+        name=name,
+    )
+
+
+def frequency(
+    violations: int,
+    trials: int,
+    allowed: float,
+    *,
+    level: float = LEVEL,
+    name: str = "",
+    setting: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Decide whether an event is as rare as a bound says, by a Clopper-Pearson interval.
+
+    Parameters
+    ----------
+    violations, trials : int
+        How often the event came.
+    allowed : float
+        Probability that the bound leaves to it.
+    level : float
+        Of a false verdict, on either side.
+    name : str
+        Of the part.
+    setting : mapping, optional
+        Plain values; the counterexample, should it fail.
+
+    Returns
+    -------
+    Evidence
+        Undecided ("not refuted") where no number of trials that can be run would show so small a
+        probability.
+    """
+    share, low, high = map(
+        float, proportion_interval(violations, trials, confidence=1.0 - 2.0 * level)
+    )
+    counts = f"{violations} of {trials} runs violate it, at most {allowed:.2g} of them may"
+    common: dict[str, Any] = {
+        "measured": share,
+        "predicted": allowed,
+        "interval": (low, high),
+        "n_trials": trials,
+        "level": level,
+        "name": name,
+    }
+    if low > allowed:
+        example = {**(setting or {}), "violations": violations, "trials": trials}
+        return Evidence(FAILS, counts, counterexample=example, **common)
+    if high <= allowed:
+        return Evidence(HOLDS, counts, **common)
+    clean = math.log(level) / math.log1p(-allowed) if 0.0 < allowed < 1.0 else math.inf
+    if violations == 0:
+        sentence = f"not refuted: {counts}"
+        needed = (
+            f"{clean:.0f} runs without a violation" if clean < 1e9 else "more runs than can be made"
+        )
+        return Evidence(UNDECIDED, sentence, needed=needed, **common)
+    return Evidence(UNDECIDED, counts, needed=f"more than {trials} runs", **common)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A slope of log y against log x, with an interval that also holds its bend.
+
+    Attributes
+    ----------
+    value, low, high : float
+        `low` and `high` are value -+ (noise + bend).
+    noise, bend : float
+        Half-width due to replicates; change of the slope when the smaller half of x is left out.
+    """
+
+    value: float
+    noise: float
+    bend: float
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.value - self.noise - self.bend
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.value + self.noise + self.bend
+
+
+def log_slope(
+    x: ArrayLike,
+    samples: Sequence[ArrayLike],
+    *,
+    statistic: Callable[..., Any] = np.median,
+    level: float = LEVEL,
+    rng=None,
+) -> Slope:
+    """Fit log statistic(samples) against log x.
+
+    Parameters
+    ----------
+    x : array_like, shape (N,)
+        Positive, at least three different values.
+    samples : sequence of N array_like, each shape (R_i,)
+        Positive replicates at each x, at least two.
+    statistic : callable, default numpy.median
+        ``statistic(array, axis=)``.
+    level : float
+        Probability on each side that the slope is outside because of noise.
+    rng : optional
+        Of the bootstrap.
+
+    Returns
+    -------
+    Slope
+        Noise by the bootstrap standard error, replicates being resampled at each x, and the normal
+        quantile; bend from a fit to the upper half of x.
+    """
+    rng = np.random.default_rng(rng)
+    logs = np.log(np.asarray(x, dtype=float))
+    columns = []
+    for sample in samples:
+        sample = np.asarray(sample, dtype=float)
+        drawn = sample[rng.integers(len(sample), size=(RESAMPLES, len(sample)))]
+        columns.append([statistic(sample, axis=0), *statistic(drawn, axis=1)])
+    return _fit(logs, np.log(np.array(columns)), level)
+
+
+def threshold_slope(
+    x: ArrayLike, points: Sequence[TransitionPoint], *, level: float = LEVEL, rng=None
+) -> Slope:
+    """Fit the logarithm of smallest sufficient sizes against log x.
+
+    Parameters
+    ----------
+    x : array_like, shape (N,)
+        Positive, at least three different values.
+    points : sequence of N TransitionPoint
+        With finite intervals; each counts as uniform in log over its interval.
+    level, rng
+        As in :func:`log_slope`.
+
+    Returns
+    -------
+    Slope
+    """
+    rng = np.random.default_rng(rng)
+    ends = np.log([(point.low, point.high) for point in points])
+    if not np.isfinite(ends).all():
+        return Slope(math.nan, math.inf, 0.0)
+    drawn = rng.uniform(ends[:, :1], ends[:, 1:], size=(len(ends), RESAMPLES))
+    centre = np.log([[point.x] for point in points])
+    return _fit(np.log(np.asarray(x, dtype=float)), np.hstack([centre, drawn]), level)
+
+
+def _fit(logs, values, level):
+    """Return the slope of column 0 of values, with noise from the others."""
+    if np.unique(logs).size < 3:
+        raise ValueError("x must hold at least three different values to fit a slope")
+
+    def slopes(logs, values):
+        centred = logs - logs.mean()
+        return centred @ values / (centred @ centred)
+
+    all_of_them = slopes(logs, values)
+    upper = logs >= np.median(logs)
+    if np.unique(logs[upper]).size < 2:
+        upper = logs >= np.sort(np.unique(logs))[-2]
+    bend = abs(slopes(logs[upper], values[upper, 0]) - all_of_them[0])
+    noise = distributions.norm.isf(level) * np.std(all_of_them[1:], ddof=1)
+    return Slope(float(all_of_them[0]), float(noise), float(bend))
+
+
+def exponent(
+    slope: Slope,
+    predicted: float,
+    *,
+    margin: float = 0.1,
+    at_most: bool = False,
+    level: float = LEVEL,
+    n_trials: int = 0,
+    name: str = "",
+    points: pd.DataFrame | None = None,
+    setting: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Decide whether a power law has the exponent that is claimed.
+
+    Parameters
+    ----------
+    slope : Slope
+        Measured.
+    predicted : float
+        Claimed.
+    margin : float, default 0.1
+        Exponents so near count as equal: it holds if the whole interval is within.
+    at_most : bool, default False
+        The claim is O(.): a smaller exponent satisfies it as well, and is said not to be tight.
+    level, name, setting
+        As in :func:`frequency`.
+    n_trials : int
+        Random repetitions behind the slope.
+    points : DataFrame, optional
+        As in :class:`Evidence`.
+
+    Returns
+    -------
+    Evidence
+    """
+    low, high = slope.low, slope.high
+    inside = high <= predicted + margin and (at_most or low >= predicted - margin)
+    outside = low > predicted + margin or (not at_most and high < predicted - margin)
+    sign = "at most " if at_most else ""
+    found = f"exponent {slope.value:.3f} [{low:.3f}, {high:.3f}], claimed {sign}{predicted:g}"
+    if inside and at_most and high < predicted - margin:
+        found += ", not tight"
+    return Evidence(
+        HOLDS if inside else FAILS if outside else UNDECIDED,
+        found,
+        measured=slope.value,
+        predicted=predicted,
+        interval=(low, high),
+        n_trials=n_trials,
+        level=level,
+        counterexample={**(setting or {}), "exponent": slope.value} if outside else None,
+        needed="" if inside or outside else "more replicates, or larger sizes",
+        name=name,
+        points=points,
+    )
+
+
+def bounded_constant(
+    table: pd.DataFrame,
+    variables: Sequence[str],
+    value: str = "constant",
+    *,
+    quantile: float = 0.95,
+    level: float = LEVEL,
+    rng=None,
+    name: str = "",
+    label: str = "",
+) -> Evidence:
+    """Decide whether the constant that a bound leaves open stays bounded over a grid.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per replicate: the variables and the constant that it needs, left side over right
+        side with the open constant at 1.
+    variables : sequence of str
+        The directions: along each, lines of at least three points that share all other variables.
+    value : str
+        Column of the constant.
+    quantile : float, default 0.95
+        Of the replicates, at each point.
+    level : float
+        Of a false verdict; shared among the directions.
+    rng : optional
+        Of the bootstrap.
+    name, label : str
+        Of the part, and of the constant in pictures.
+
+    Returns
+    -------
+    Evidence
+        Holds if the slope of log constant is below `GROWTH` in every direction, fails if one is
+        above it, as one-sided intervals say. The measured number is the largest slope. Lines are
+        fitted with one slope in common; what a bend adds is told by their upper halves.
+    """
+    rng = np.random.default_rng(rng)
+    table = table[table[value] > 0.0]
+    share = level / len(variables)
+
+    def statistic(sample, axis):
+        return np.quantile(sample, quantile, axis=axis)
+
+    slopes: dict[str, Slope] = {}
+    frames = []
+    for variable in variables:
+        others = [other for other in variables if other != variable]
+        lines = []
+        groups = table.groupby(others) if others else [((), table)]
+        for key, line in groups:
+            cells = line.groupby(variable)[value]
+            if cells.ngroups < 3:
+                continue
+            x = np.array([size for size, _ in cells], dtype=float)
+            samples = [sample.to_numpy() for _, sample in cells]
+            lines.append(log_slope(x, samples, statistic=statistic, level=share, rng=rng))
+            key = key if isinstance(key, tuple) else (key,)
+            series = ", ".join(f"{o} = {v:g}" for o, v in zip(others, key, strict=True))
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "panel": f"along {variable}",
+                        "series": series,
+                        "x": x,
+                        "y": [statistic(sample, 0) for sample in samples],
+                        "xlabel": variable,
+                        "ylabel": label or f"{quantile:.0%} quantile of the constant",
+                    }
+                )
+            )
+        if not lines:
+            raise ValueError(f"table has no line of three points along {variable!r}")
+        # The worst line decides; the level is shared among them by way of its share above.
+        slopes[variable] = max(lines, key=lambda slope: slope.high)
+        worst = max(lines, key=lambda slope: slope.low)
+        if worst.low > GROWTH:
+            slopes[variable] = worst
+    variable = max(slopes, key=lambda name: (slopes[name].low > GROWTH, slopes[name].high))
+    slope = slopes[variable]
+    grows, bounded = slope.low > GROWTH, slope.high <= GROWTH
+    tops = table.groupby(list(variables))[value].quantile(quantile)
+    largest = float(tops.max())
+    where = dict(
+        zip(variables, np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
+    )
+    sentence = (
+        f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
+        f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]; largest {largest:.3g}"
+    )
+    return Evidence(
+        FAILS if grows else HOLDS if bounded else UNDECIDED,
+        sentence,
+        measured=slope.value,
+        predicted=0.0,
+        interval=(slope.low, slope.high),
+        tightness=largest,
+        n_trials=len(table),
+        level=level,
+        counterexample={
+            "grows with": variable, "exponent": slope.value, "largest": largest,
+            **{key: _plain(entry) for key, entry in where.items()},
+        } if grows else None,
+        needed="" if grows or bounded else f"more replicates, or larger {variable}",
+        name=name,
+        points=pd.concat(frames, ignore_index=True),
+    )  # fmt: skip
+
+
+def expectation(
+    samples: ArrayLike,
+    predicted: float,
+    *,
+    margin: float = 0.1,
+    level: float = LEVEL,
+    name: str = "",
+    setting: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Decide whether independent samples have the mean that a formula gives.
+
+    Parameters
+    ----------
+    samples : array_like, shape (N,)
+        Independent; their mean should be near to normal.
+    predicted : float
+        By the formula.
+    margin : float, default 0.1
+        It holds only if the interval is no wider than this share of `predicted` on each side (or
+        of the samples' standard deviation, should `predicted` be 0).
+    level, name, setting
+        As in :func:`frequency`.
+
+    Returns
+    -------
+    Evidence
+    """
+    samples = np.asarray(samples, dtype=float)
+    mean, spread = samples.mean(), samples.std(ddof=1)
+    half = distributions.t.isf(level / 2.0, samples.size - 1) * spread / math.sqrt(samples.size)
+    # A constant sample differs from its formula by rounding.
+    half += 1e-12 * (abs(mean) + abs(predicted))
+    off = abs(mean - predicted) > half
+    scale = abs(predicted) if predicted else spread
+    sharp = half <= margin * scale or spread == 0.0
+    return Evidence(
+        FAILS if off else HOLDS if sharp else UNDECIDED,
+        f"mean {mean:.4g} [{mean - half:.4g}, {mean + half:.4g}], claimed {predicted:.4g}",
+        measured=float(mean),
+        predicted=float(predicted),
+        interval=(float(mean - half), float(mean + half)),
+        n_trials=samples.size,
+        level=level,
+        counterexample={**(setting or {}), "mean": float(mean)} if off else None,
+        needed=""
+        if off or sharp
+        else f"{math.ceil((half / (margin * scale)) ** 2)} times the runs",
+        name=name,
+    )
+
+
+def ordering(
+    smaller: ArrayLike,
+    larger: ArrayLike,
+    *,
+    tie: float = 0.02,
+    same: bool = False,
+    level: float = LEVEL,
+    name: str = "",
+    setting: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Decide a comparison that is paired over seeds.
+
+    Parameters
+    ----------
+    smaller, larger : array_like, shape (N,)
+        Positive measurements of the one that is claimed to be smaller, and of the other; entries of
+        one index share their random numbers. Infinity stands for "never".
+    tie : float, default 0.02
+        Ratios within 1 -+ this are ties.
+    same : bool, default False
+        The claim is that they tie.
+    level, name, setting
+        As in :func:`frequency`.
+
+    Returns
+    -------
+    Evidence
+        From a distribution-free interval of the median ratio (order statistics): it holds if the
+        interval is below the ties (within them, for `same`), fails if it is above or within them
+        (outside them).
+    """
+    a, b = np.asarray(smaller, dtype=float), np.asarray(larger, dtype=float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.sort(np.where(a == b, 1.0, a / b))
+    n = ratio.size
+    # Largest r with P(Binomial(n, 1/2) < r) <= level / 2: the r-th smallest and largest.
+    rank = int(distributions.binom.ppf(level / 2.0, n, 0.5))
+    low, high = (ratio[rank - 1], ratio[n - rank]) if rank > 0 else (0.0, math.inf)
+    median = float(np.median(ratio))
+    within = low >= 1.0 - tie and high <= 1.0 + tie
+    below, above = high < 1.0 - tie, low > 1.0 + tie
+    if same:
+        good, bad = within, below or above
+    else:
+        good, bad = below, above or within
+    wins, ties = int(np.sum(ratio < 1.0 - tie)), int(np.sum(np.abs(ratio - 1.0) <= tie))
+    return Evidence(
+        HOLDS if good else FAILS if bad else UNDECIDED,
+        f"median ratio {median:.3g} [{low:.3g}, {high:.3g}]: {wins} smaller, {ties} ties, "
+        f"{n - wins - ties} larger",
+        measured=median,
+        predicted=1.0,
+        interval=(float(low), float(high)),
+        n_trials=n,
+        level=level,
+        counterexample={**(setting or {}), "median ratio": median} if bad else None,
+        needed="" if good or bad else f"more than {n} seeds",
+        name=name,
+    )
+
+
+def _plain(value):
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,118 @@
+"""What a check found: a verdict with the numbers it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+HOLDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = ("holds", "fails", "vacuous", "undecided")
+
+#: Probability of a false verdict that the whole ledger is allowed, and the number of claims it is
+#: shared among. A share each, however many are run: a claim's verdict does not depend on the rest.
+LEDGER_LEVEL, LEDGER_CLAIMS = 0.01, 200
+LEVEL = LEDGER_LEVEL / LEDGER_CLAIMS
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The outcome of a check, or of a part of one.
+
+    Attributes
+    ----------
+    verdict : {"holds", "fails", "vacuous", "undecided"}
+        Vacuous: the hypotheses or the bound say nothing at any size that can exist.
+    sentence : str
+        What was found, in one sentence.
+    measured, predicted : float
+        The number decided on, and what the statement says of it.
+    interval : pair of float or None
+        Of `measured`, at level 1 - `level`.
+    tightness : float
+        measured / predicted unless given: how much of the bound is used.
+    n_trials : int
+        Random repetitions, or evaluations of a search.
+    level : float
+        Probability of a false verdict; 0 where exact arithmetic or a search decides.
+    counterexample : mapping or None
+        Plain values that reproduce a failure.
+    needed : str
+        What would decide, where it is undecided.
+    name : str
+        Of the part.
+    parts : tuple of Evidence
+        What the verdict was put together from.
+    points : DataFrame or None
+        What its picture is drawn from: columns panel, x, y, low, high, series, and xlabel, ylabel.
+    """
+
+    verdict: str
+    sentence: str
+    measured: float = math.nan
+    predicted: float = math.nan
+    interval: tuple[float, float] | None = None
+    tightness: float = math.nan
+    n_trials: int = 0
+    level: float = 0.0
+    counterexample: Mapping[str, Any] | None = None
+    needed: str = ""
+    name: str = ""
+    parts: tuple[Evidence, ...] = ()
+    points: pd.DataFrame | None = field(default=None, compare=False)
+
+    def __post_init__(self):
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {self.verdict!r}")
+        for name in ("measured", "predicted", "tightness"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if math.isnan(self.tightness) and self.predicted not in (0.0, math.inf, -math.inf):
+            object.__setattr__(self, "tightness", self.measured / self.predicted)
+
+    def named(self, name: str) -> Evidence:
+        """Return the same under a name, as a part of something larger."""
+        return replace(self, name=name)
+
+
+def combine(
+    parts: Iterable[Evidence], sentence: str = "", *, needed: Mapping[str, str] | None = None
+) -> Evidence:
+    """Put parts together: all have to hold.
+
+    Parameters
+    ----------
+    parts : iterable of Evidence
+        Named. One that fails makes the whole fail; else one that is undecided makes the whole
+        undecided, else one that is vacuous makes it vacuous.
+    sentence : str
+        Of the whole; by default that of the part that decides, with its name.
+    needed : mapping, optional
+        Replaces what parts say would decide them, by name.
+
+    Returns
+    -------
+    Evidence
+        With the numbers of the part that decides: the first of the worst verdict.
+    """
+    parts = tuple(parts)
+    if not parts:
+        raise ValueError("parts must hold at least one piece of evidence, got none")
+    order = (FAILS, UNDECIDED, VACUOUS, HOLDS)
+    chief = min(parts, key=lambda part: order.index(part.verdict))
+    tables = [
+        part.points.assign(panel=[f"{part.name} {panel}".strip() for panel in part.points["panel"]])
+        for part in parts
+        if part.points is not None
+    ]
+    return replace(
+        chief,
+        sentence=sentence or f"{chief.name}: {chief.sentence}".removeprefix(": "),
+        n_trials=sum(part.n_trials for part in parts),
+        level=min(1.0, sum(part.level for part in parts)),
+        needed=(needed or {}).get(chief.name, chief.needed),
+        name="",
+        parts=parts,
+        points=pd.concat(tables, ignore_index=True) if tables else None,
+    )

@@ -1,0 +1,1 @@
+"""FedRep: Collins, Hassani, Mokhtari and Shakkottai, Exploiting shared representations (2021)."""

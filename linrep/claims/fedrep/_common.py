@@ -1,0 +1,76 @@
+"""What the checks of FedRep's claims share: hypotheses, instances, one round written out."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep.claims import Hypothesis
+from linrep.problems import SharedRepresentation
+
+Array = NDArray[np.float64]
+
+DESIGNS = ("gaussian", "rademacher", "uniform", "sphere")
+
+
+def _diverse(problem, participants):
+    """Tell whether every set of participants has heads that span R^k."""
+    n, k = problem.W.shape
+    if participants < k:
+        return False
+    if participants == n:
+        return np.linalg.matrix_rank(problem.W) == k
+    return all(
+        np.linalg.matrix_rank(problem.W[list(chosen)]) == k
+        for chosen in combinations(range(n), participants)
+    )
+
+
+SUB_GAUSSIAN = Hypothesis(
+    "Assumption 1",
+    "x has mean 0, covariance I and E exp(v'x) <= exp(|v|^2/2)",
+    lambda problem, participants: problem.design in DESIGNS,
+)
+DIVERSE = Hypothesis(
+    "Assumption 2", "any rn clients have heads that span R^k (sigma_min > 0)", _diverse
+)
+NORMALIZED = Hypothesis(
+    "Assumption 3",
+    "heads have norm sqrt(k)",
+    lambda problem, participants: np.allclose(
+        np.linalg.norm(problem.W, axis=1), np.sqrt(problem.W.shape[1])
+    ),
+)
+ASSUMPTIONS = (SUB_GAUSSIAN, DIVERSE, NORMALIZED)
+
+
+def instance(n, d, k, rng, *, distance=None, condition=None, angles="equal", **options):
+    """Return a truth, with heads of norm sqrt(k), and a frame B at a distance from it.
+
+    B is uniform where no distance is given.
+    """
+    from linrep.subspace import frame_at_distance, random_frame
+
+    if condition is not None:
+        options["condition"] = condition
+    truth = SharedRepresentation.random(n=n, d=d, k=k, rng=rng, **options)
+    if distance is None:
+        return truth, random_frame(d, k, rng)
+    return truth, frame_at_distance(truth.B, distance, angles=angles, rng=rng)
+
+
+def exact_heads(X: Array, y: Array, B: Array) -> Array:
+    """Return the least-squares heads (n, k) on B of clients with data X (n, m, d), y (n, m)."""
+    Z = X @ B
+    return np.stack(
+        [np.linalg.lstsq(z, target, rcond=None)[0] for z, target in zip(Z, y, strict=True)]
+    )
+
+
+def relative(found, expected, floor: float = 0.0) -> float:
+    """Return the largest deviation, relative to the largest entry expected or a larger floor."""
+    found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
+    scale = max(float(np.abs(expected).max(initial=0.0)), floor, np.finfo(float).tiny)
+    return float(np.abs(found - expected).max(initial=0.0)) / scale

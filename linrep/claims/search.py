@@ -1,0 +1,191 @@
+"""Search for instances on which an inequality fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from linrep.claims.claim import Budget
+from linrep.claims.evidence import FAILS, HOLDS, Evidence
+
+#: Excesses up to this, relative to the sides, are rounding.
+GUARD = 1e-9
+_LATTICE = 4  # the coarse search takes quarters
+_REACH = 4.0
+
+Sides = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, float] | None"]
+
+
+def inequality(
+    sides: Sides,
+    shapes: Sequence[Mapping[str, int]],
+    length: Callable[[Mapping[str, int]], int],
+    budget: Budget,
+    rng: np.random.Generator,
+    *,
+    name: str = "",
+) -> Evidence:
+    """Look for a violation of left <= right.
+
+    Parameters
+    ----------
+    sides : callable
+        ``sides(shape, x)`` returns (left, right) of the instance that the real numbers x, shape
+        (length(shape),), stand for, or None where it does not satisfy the hypotheses.
+    shapes : sequence of mapping
+        Sizes to search at, smallest first.
+    length : callable
+        How many real numbers an instance of a shape takes.
+    budget : Budget
+    rng : numpy.random.Generator
+    name : str
+        Of the part.
+
+    Returns
+    -------
+    Evidence
+        Fails if (left - right) / (|left| + |right|) exceeds `GUARD` somewhere; the instance is
+        shrunk to few and short numbers. Else it holds as far as searched, with the largest ratio
+        left/right as tightness.
+
+    Notes
+    -----
+    Three searches: random normal instances over five orders of magnitude; local ascent (Nelder-Mead
+    and Powell) from the best of them; and Hypothesis on quarters of whole numbers, which shrinks
+    what it finds.
+    """
+    evaluations = 0
+    best: tuple[float, Mapping[str, int] | None, NDArray[np.float64]] = (
+        -math.inf, None, np.empty(0),
+    )  # fmt: skip
+    tightest = -math.inf
+
+    def excess(shape, x):
+        nonlocal evaluations, best, tightest
+        evaluations += 1
+        with np.errstate(all="ignore"):
+            found = sides(shape, np.asarray(x, dtype=float))
+        if found is None:
+            return -math.inf
+        left, right = found
+        if not (math.isfinite(left) and math.isfinite(right)):
+            return -math.inf
+        scale = abs(left) + abs(right)
+        value = (left - right) / scale if scale > 0.0 else 0.0
+        if right > 0.0:
+            tightest = max(tightest, left / right)
+        if value > best[0]:
+            best = (value, shape, np.array(x, dtype=float))
+        return value
+
+    for shape in shapes:
+        size = length(shape)
+        starts = []
+        for _ in range(budget(60, 400, 4000)):
+            x = rng.standard_normal(size) * 10.0 ** rng.uniform(-3.0, 2.0)
+            if rng.random() < 0.3:  # sparse instances are where equality often is
+                x *= rng.random(size) < 0.5
+            starts.append((excess(shape, x), x))
+        starts.sort(key=lambda pair: pair[0], reverse=True)
+        for value, x in starts[: budget(2, 6, 40)]:
+            if value == -math.inf or best[0] > GUARD:
+                break
+            for method in ("Nelder-Mead", "Powell"):
+                minimize(
+                    lambda z, shape=shape: min(1e3, -excess(shape, z)),
+                    x,
+                    method=method,
+                    options={"maxfev": budget(150, 600, 4000)},
+                )
+        if best[0] > GUARD:
+            break
+    minimal = None if best[0] > GUARD else _on_lattice(excess, shapes, length, budget, rng)
+    value, shape, x = best if minimal is None else (excess(*minimal), *minimal)
+    if shape is None:
+        raise ValueError("no instance satisfies the hypotheses")
+    if value > GUARD:
+        x = _shrunk(lambda z: excess(shape, z), x)
+        left, right = sides(shape, x) or (math.nan, math.nan)
+        return Evidence(
+            FAILS,
+            f"left side {left:.6g}, right side {right:.6g}",
+            measured=left,
+            predicted=right,
+            n_trials=evaluations,
+            counterexample={**shape, "x": x.tolist(), "left": left, "right": right},
+            name=name,
+        )
+    return Evidence(
+        HOLDS,
+        f"no violation in {evaluations} instances searched, left/right up to {tightest:.4g}",
+        measured=value,
+        predicted=0.0,
+        tightness=tightest,
+        n_trials=evaluations,
+        name=name,
+    )
+
+
+def _on_lattice(excess, shapes, length, budget, rng):
+    """Return the smallest violation there is among quarters of whole numbers, None if none."""
+    from hypothesis import HealthCheck, Phase, find, settings, strategies, target
+    from hypothesis.errors import NoSuchExample
+
+    entries = strategies.integers(-int(_REACH * _LATTICE), int(_REACH * _LATTICE))
+    instances = strategies.sampled_from(range(len(shapes))).flatmap(
+        lambda place: strategies.tuples(
+            strategies.just(place),
+            strategies.lists(
+                entries, min_size=length(shapes[place]), max_size=length(shapes[place])
+            ),
+        )
+    )
+
+    def violates(instance):
+        place, numbers = instance
+        value = excess(shapes[place], np.array(numbers) / _LATTICE)
+        if value > -math.inf:
+            target(value)
+        return value > GUARD
+
+    try:
+        place, numbers = find(
+            instances,
+            violates,
+            random=Random(int(rng.integers(2**32))),
+            settings=settings(
+                max_examples=budget(60, 400, 4000),
+                database=None,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+                phases=(Phase.generate, Phase.target, Phase.shrink),
+            ),
+        )
+    except NoSuchExample:
+        return None
+    return shapes[place], np.array(numbers) / _LATTICE
+
+
+def _shrunk(excess, x):
+    """Return a violation of shorter numbers: zeros where possible, few digits elsewhere."""
+    x = x.copy()
+    for index in np.argsort(np.abs(x)):
+        for digits in (None, 0, 1, 2, 3):
+            tried = x.copy()
+            tried[index] = 0.0 if digits is None else _rounded(x[index], digits)
+            if excess(tried) > 100.0 * GUARD:
+                x = tried
+                break
+    return x
+
+
+def _rounded(value, digits):
+    """Round to a number of digits after the leading one."""
+    if value == 0.0:
+        return 0.0
+    return round(value, digits - math.floor(math.log10(abs(value))))

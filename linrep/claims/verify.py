@@ -1,0 +1,239 @@
+"""Running checks: in parallel, stored one by one, found again by the next run."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from functools import cache
+from io import StringIO
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm.auto import tqdm
+
+import linrep
+from linrep.claims.claim import Budget, Claim, claims, load_file, registered
+from linrep.claims.evidence import Evidence
+from linrep.sweeps import Sweep, open_run
+
+#: Layers of linrep that no verdict depends on.
+_IRRELEVANT = ("cli", "bench", "report", "plotting.py", "experiment.py", "simulation.py")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim's outcome in one run; what ``linrep verify --json`` writes."""
+
+    id: str
+    verdict: str
+    measured: float | None
+    predicted: float | None
+    tightness: float | None
+    low: float | None
+    high: float | None
+    n_trials: int
+    level: float
+    seed: int
+    budget: str
+    seconds: float
+    sentence: str
+    needed: str
+    counterexample: Mapping[str, Any] | None
+    corrected_by: str | None
+    parts: tuple[Mapping[str, Any], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def verify(
+    chosen: Iterable[Claim],
+    *,
+    budget: str = "quick",
+    seed: int = 0,
+    workers: int = 1,
+    store: str | Path,
+    file: str | Path | None = None,
+    progress: bool | None = None,
+    expected: Mapping[str, float] | None = None,
+) -> list[Result]:
+    """Run the checks of claims that a store does not hold yet.
+
+    Parameters
+    ----------
+    chosen : iterable of Claim
+    budget : {"quick", "standard", "thorough"}
+    seed : int
+        Root of all streams; a claim's own depends on it, its id and nothing else.
+    workers : int
+        Processes; with one, this one.
+    store : path
+        Folder with a run directory per claim, budget, seed and state of the code: what is there is
+        not computed again.
+    file : path, optional
+        Where the claims come from, if not from linrep itself.
+    progress : bool, optional
+        Show a bar; by default on a terminal.
+    expected : mapping of str to float, optional
+        Seconds that claims took before; the longest are started first.
+
+    Returns
+    -------
+    list of Result
+        In the order of `chosen`. A check that raised is there too, with the verdict "error".
+    """
+    Budget(budget)
+    chosen = list(chosen)
+    source = None if file is None else str(Path(file).resolve())
+    jobs = {item.id: (item.id, budget, seed, str(store), source) for item in chosen}
+    waiting = sorted(jobs, key=lambda name: -(expected or {}).get(name, math.inf))
+    disable = None if progress is None else not progress
+    with tqdm(total=len(jobs), desc="verify", unit="claim", disable=disable) as bar:
+        if workers == 1 or len(jobs) == 1:
+            for name in waiting:
+                bar.set_postfix_str(name)
+                compute(*jobs[name])
+                bar.update()
+        else:
+            # Numba's threads do not survive a fork.
+            with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+                try:
+                    futures = [pool.submit(compute, *jobs[name]) for name in waiting]
+                    for future in as_completed(futures):
+                        future.result()
+                        bar.update()
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+    corrected = {item.corrects: item.id for item in chosen if item.corrects}
+    known = load_file(file) if file is not None else claims()
+    corrected |= {item.corrects: item.id for item in known.values() if item.corrects}
+    return [_result(item, corrected.get(item.id), *jobs[item.id]) for item in chosen]
+
+
+def compute(name: str, budget: str, seed: int, store: str, source: str | None) -> None:
+    """Run one check, unless its run directory holds it."""
+    sweep = Sweep(
+        check, [{"claim": name}], 1, seed=seed, settings={"budget": budget}, name=f"verify {name}"
+    )
+    if source is not None:
+        load_file(source)
+    sweep.run(_directory(name, budget, seed, store), progress=False, retry_failed=True)
+
+
+def check(cell: Mapping[str, Any], rng, *, budget: str) -> dict[str, Any]:
+    """Run the check of a cell's claim; the row a sweep stores."""
+    return {"evidence": to_json(registered(cell["claim"]).verify(budget, rng))}
+
+
+def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
+    """Return a stored claim's evidence.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the store does not hold it.
+    """
+    rows = open_run(_directory(name, budget, seed, store)).read()
+    return from_json(rows["evidence"].iloc[0])
+
+
+def _result(item, corrected, name, budget, seed, store, source):
+    row = open_run(_directory(name, budget, seed, store)).read().iloc[0]
+    common: dict[str, Any] = {
+        "id": name, "seed": seed, "budget": budget, "seconds": round(float(row["seconds"]), 2),
+        "corrected_by": corrected,
+    }  # fmt: skip
+    if row["status"] != "ok":
+        return Result(
+            verdict="error", measured=None, predicted=None, tightness=None, low=None, high=None,
+            n_trials=0, level=0.0, sentence=str(row["exception"]), needed="", counterexample=None,
+            **common,
+        )  # fmt: skip
+    found = from_json(row["evidence"])
+    return Result(**_numbers(found), parts=tuple(map(_part, found.parts)), **common)
+
+
+def _numbers(found):
+    low, high = found.interval or (None, None)
+    return {
+        "verdict": found.verdict,
+        "measured": _finite(found.measured),
+        "predicted": _finite(found.predicted),
+        "tightness": _finite(found.tightness),
+        "low": _finite(low),
+        "high": _finite(high),
+        "n_trials": found.n_trials,
+        "level": found.level,
+        "sentence": found.sentence,
+        "needed": found.needed,
+        "counterexample": found.counterexample,
+    }
+
+
+def _part(found):
+    return {"name": found.name, **_numbers(found)}
+
+
+def _finite(value):
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def to_json(found: Evidence) -> str:
+    """Return evidence as text; numbers that are not finite are kept."""
+
+    def plain(item):
+        points = None if item.points is None else item.points.to_json(orient="split")
+        fields = {name: getattr(item, name) for name in item.__dataclass_fields__}
+        return fields | {"parts": [plain(part) for part in item.parts], "points": points}
+
+    return json.dumps(plain(found), default=_scalar)
+
+
+def from_json(text: str) -> Evidence:
+    """Return the evidence that `to_json` wrote."""
+
+    def read(fields):
+        fields["parts"] = tuple(map(read, fields["parts"]))
+        if fields["interval"] is not None:
+            fields["interval"] = tuple(fields["interval"])
+        if fields["points"] is not None:
+            fields["points"] = pd.read_json(StringIO(fields["points"]), orient="split")
+        return Evidence(**fields)
+
+    return read(json.loads(text))
+
+
+def _scalar(value):
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"evidence holds a {type(value).__name__}: {value!r}")
+
+
+def _directory(name, budget, seed, store):
+    """Return a claim's run directory: another state of the code has one of its own."""
+    own = Path(inspect.getsourcefile(registered(name).check) or "")
+    digest = hashlib.sha256(_core())
+    for path in [own, *sorted(own.parent.glob("_*.py"))]:
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:12]}"
+
+
+@cache
+def _core() -> bytes:
+    """Digest what all checks depend on: linrep up to the claims, without those of the papers."""
+    package = Path(linrep.__file__).parent
+    papers = [path.parent for path in (package / "claims").glob("*/__init__.py")]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] not in _IRRELEVANT and path.parent not in papers:
+            digest.update(path.read_bytes())
+    return digest.digest()

@@ -1,0 +1,224 @@
+"""Commands for claims: verify, constants."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from linrep.cli import DEFAULT_WORKERS, bad_input, main
+
+_STORE = Path("runs", "verify")
+
+
+def _options(command):
+    for option in reversed(
+        (
+            click.option(
+                "--budget",
+                type=click.Choice(["quick", "standard", "thorough"]),
+                default="quick",
+                show_default=True,
+                help="Seconds, a minute or ten minutes a claim.",
+            ),
+            click.option(
+                "--workers",
+                type=click.IntRange(min=1),
+                default=DEFAULT_WORKERS,
+                show_default=True,
+                help="Processes; the verdicts do not depend on it.",
+            ),
+            click.option(
+                "--seed",
+                type=click.IntRange(min=0),
+                default=0,
+                show_default=True,
+                help="Root of all random streams.",
+            ),
+            click.option(
+                "--store",
+                type=click.Path(file_okay=False, path_type=Path),
+                default=_STORE,
+                show_default=True,
+                help="Folder of finished checks; what is there is not computed again.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1)
+@_options
+@click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
+@click.option(
+    "--json",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the results here, as a list of objects.",
+)
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Draw what the verdicts rest on into this folder.",
+)
+@click.option(
+    "--record", is_flag=True, help="Make these verdicts the ledger's, and write docs/ledger.md."
+)
+def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
+    """Check claims of the papers: all of them, some by id or pattern, or those of a file.
+
+    The exit status is 0 if every verdict is the one that the ledger records, 1 if one is not; a
+    claim of your own is expected to hold.
+    """
+    from linrep.claims import claims, load_file, select
+    from linrep.claims import ledger as book
+
+    files = [name for name in ids if name.endswith(".py")]
+    patterns = [name for name in ids if not name.endswith(".py")]
+    with bad_input(ValueError, TypeError, OSError):
+        if len(files) > 1:
+            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
+        chosen = select(load_file(files[0]) if files else claims(), patterns)
+        if record and files:
+            raise ValueError("--record is for the claims of linrep itself")
+    if list_only:
+        for item in chosen:
+            click.echo(f"{item.id:34} {item.kind:26} {item.plain}")
+        return
+    entries = {} if files else book.recorded()
+    results = _run(chosen, entries, files[0] if files else None, budget, workers, seed, store)
+    _print(results, entries)
+    with bad_input(OSError):
+        if path is not None:
+            path.write_text(
+                json.dumps([result.as_json() for result in results], indent=1) + "\n",
+                encoding="utf-8",
+            )
+        if figures is not None:
+            _draw(chosen, results, store, figures)
+        if record:
+            book.record(results)
+            page = book.markdown(claims(), book.recorded())
+            folder = book.PATH.parents[2] / "docs"
+            if folder.is_dir():
+                (folder / "ledger.md").write_text(page, encoding="utf-8")
+            return
+    different = [item for item in results if book.differs(item, entries.get(item.id))]
+    for item in different:
+        before = entries.get(item.id, {}).get("verdict", "holds")
+        click.echo(f"{item.id}: {item.verdict}, the ledger has {before}", err=True)
+    if different:
+        raise click.exceptions.Exit(1)
+
+
+@main.command()
+@click.argument("paper")
+@_options
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("figures"),
+    show_default=True,
+    help="Folder for the figures.",
+)
+def constants(paper, budget, workers, seed, store, out):
+    """Estimate the absolute constants that a paper's bounds leave open, over scale."""
+    import pandas as pd
+
+    from linrep.claims import claims, select
+    from linrep.claims.verify import evidence
+
+    with bad_input(ValueError):
+        chosen = [
+            item for item in select(claims(), [f"{paper}.*"]) if item.kind == "probability bound"
+        ]
+    _run(chosen, {}, None, budget, workers, seed, store)
+    lines, pictures = [], {}
+    for item in chosen:
+        points = evidence(item.id, budget, seed, store).points
+        if points is None:
+            continue
+        chart = points[points["panel"].str.contains("along ")]
+        if chart.empty:
+            continue
+        pictures[item.id] = chart
+        for panel, line in chart.groupby("panel", sort=False):
+            lines.append(
+                {"claim": item.id, "constant": panel.rpartition("along ")[0].strip(),
+                 "along": panel.rpartition("along ")[2],
+                 "from": line["x"].min(), "to": line["x"].max(),
+                 "smallest": line["y"].min(), "largest": line["y"].max()}
+            )  # fmt: skip
+    click.echo(pd.DataFrame(lines).to_string(index=False, float_format="{:.4g}".format))
+    with bad_input(OSError):
+        for name, chart in pictures.items():
+            click.echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
+
+
+def _run(chosen, entries, file, budget, workers, seed, store):
+    from linrep.claims.verify import verify as run
+
+    seconds = {
+        name: entry["seconds"] for name, entry in entries.items() if entry["budget"] == budget
+    }
+    with bad_input(ValueError, TypeError, OSError):
+        return run(
+            chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
+            expected=seconds,
+        )  # fmt: skip
+
+
+def _print(results, entries):
+    from linrep.claims.ledger import show
+
+    rows = [("claim", "verdict", "ledger", "measured", "predicted", "tightness", "trials", "s")]
+    rows += [
+        (
+            item.id, item.verdict, entries.get(item.id, {}).get("verdict", "-"),
+            show(item.measured), show(item.predicted), show(item.tightness), str(item.n_trials),
+            f"{item.seconds:.1f}",
+        )
+        for item in results
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        left = [cell.ljust(width) for cell, width in zip(row[:3], widths[:3], strict=True)]
+        right = [cell.rjust(width) for cell, width in zip(row[3:], widths[3:], strict=True)]
+        click.echo("  ".join(left + right).rstrip())
+    for item in results:
+        if item.verdict in ("fails", "vacuous", "undecided", "error"):
+            needed = f" (would take: {item.needed})" if item.needed else ""
+            click.echo(f"\n{item.id} {item.verdict}: {item.sentence}{needed}")
+    counts = [item.verdict for item in results]
+    summary = ", ".join(f"{counts.count(name)} {name}" for name in dict.fromkeys(counts))
+    click.echo(f"\n{len(results)} claims: {summary}")
+
+
+def _draw(chosen, results, store, folder):
+    from linrep.claims.verify import evidence
+
+    for item, result in zip(chosen, results, strict=True):
+        if result.verdict == "error":
+            continue
+        found = evidence(item.id, result.budget, result.seed, store)
+        if found.points is not None:
+            text = f"{item.id} ({item.place}): {item.plain} {found.verdict}: {found.sentence}."
+            click.echo(_save(folder, item.id, found.points, text))
+
+
+def _save(folder, name, points, text):
+    import matplotlib.pyplot as plt
+
+    from linrep import plotting
+
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.png"
+    with plotting.style():
+        figure = plotting.evidence(points)
+        plotting.caption(figure, text)
+        figure.savefig(path)
+        plt.close(figure)
+    return path
