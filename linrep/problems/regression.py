@@ -404,7 +404,12 @@ def _equal_rows(W):
         short, cross, long = norms[i], W[i] @ W[j], norms[j]
         if min(long - 1.0, 1.0 - short) < 1e-15:  # then so are all others, as the mean is 1
             break
-        tangent = (cross + np.sqrt(cross**2 + (long - 1.0) * (1.0 - short))) / (long - 1.0)
+        root = np.sqrt(cross**2 + (long - 1.0) * (1.0 - short))
+        # The same root of a quadratic equation either way, without a difference of near equals.
+        if cross > 0.0:
+            tangent = (cross + root) / (long - 1.0)
+        else:
+            tangent = (1.0 - short) / (root - cross)
         cosine = 1.0 / np.hypot(1.0, tangent)
         sine = cosine * tangent
         W[i], W[j] = cosine * W[i] - sine * W[j], sine * W[i] + cosine * W[j]
