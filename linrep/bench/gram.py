@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from linrep.algorithms import fedrep
 from linrep.bench.timing import take_turns
 from linrep.kernels import designs, gram, rounds
 from linrep.kernels._jit import kernel
 from linrep.kernels.fedrep import run_fresh, workspace
+from linrep.problems import ImplicitRepresentation
 
-K, CLIENTS = 5, 200
+K, CLIENTS, MANY = 5, 200, 10**6
 #: (d, m) at which sampling is affordable.
 SIZES = ((100, 30), (1000, 100))
 #: (n, d, m): the cost must depend on n alone.
@@ -44,6 +46,12 @@ def run_benchmark(echo: Callable[[str], None]) -> None:
     for row in bench_scaling().itertuples():
         echo(f"n = {row.n:<8} d = {row.d:<11} m = {row.m:<8} {1e6 * row.simulated:10.1f} µs "
              f"{1e9 * row.simulated / row.n:7.1f} ns a client")  # fmt: skip
+    echo("")
+    times = bench_threads()
+    for threads, values in times.items():
+        ratio = np.median(times[1] / values)
+        echo(f"n = {MANY}, {threads} threads: {1e3 * np.median(values):.1f} ms a round, "
+             f"{ratio:.2f} times as fast as one")  # fmt: skip
 
 
 def bench_gram(
@@ -99,6 +107,22 @@ def bench_scaling(
         times = take_turns({"simulated": _simulated(n, d, m, many)}, repetitions)["simulated"]
         lines.append({"n": n, "d": d, "m": m, "simulated": float(np.median(times)) / many})
     return pd.DataFrame(lines)
+
+
+def bench_threads(
+    n: int = MANY, threads: Sequence[int] = (1, 2), rounds: int = 10, repetitions: int = 5
+) -> dict[int, Any]:
+    """Time whole runs of `fedrep` with one and more threads; return seconds per round of each."""
+    truth = ImplicitRepresentation(_truth(n), 10**6)
+
+    def run(workers):
+        return lambda: fedrep(
+            truth, m=100, rounds=rounds, batches="gram", start=0.6, step_size=_STEP_SIZE,
+            workers=workers, rng=0,
+        )  # fmt: skip
+
+    times = take_turns({str(count): run(count) for count in threads}, repetitions)
+    return {int(count): values / rounds for count, values in times.items()}
 
 
 def _truth(n):

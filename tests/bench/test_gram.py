@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.bench.gram import bench_gram, bench_scaling
+from linrep.bench.gram import bench_gram, bench_scaling, bench_threads
 
 
 def test_bench_gram_compares_all_contenders():
@@ -16,3 +16,9 @@ def test_bench_gram_compares_all_contenders():
 def test_bench_scaling_takes_any_size():
     table = bench_scaling([(10, 10**9, 10**6)], repetitions=2)
     assert np.isfinite(table["simulated"]).all()
+
+
+def test_bench_threads_times_every_number_of_threads():
+    times = bench_threads(n=50, threads=(1, 2), rounds=2, repetitions=2)
+    assert set(times) == {1, 2}
+    assert all((values > 0).all() for values in times.values())
