@@ -22,8 +22,9 @@ help: ## list the targets
 
 env: .venv/.installed ## make .venv with linrep and everything needed to develop it
 
-reproduce: .venv/.installed ## draw all figures at their full settings
+reproduce: .venv/.installed ## draw all figures at their full settings, then check all claims
 	.venv/bin/linrep figures
+	.venv/bin/linrep verify --budget quick
 
 test: .venv/.installed ## run the tests with compiled kernels (PYTEST_ARGS="..." passes options)
 	.venv/bin/python -m pytest $(PYTEST_ARGS)

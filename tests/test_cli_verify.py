@@ -2,10 +2,12 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import linrep
 from linrep.claims import ledger
 from linrep.cli import main
 
@@ -150,6 +152,12 @@ def test_the_ledger_decides_the_exit_status(own, monkeypatch):
     assert "fedrep.definition1: holds, the ledger has fails" in output
     entries["fedrep.definition1"]["verdict"] = "holds"
     call("fedrep.definition1")
+
+
+def test_the_claim_of_the_documentation(own):
+    page = (Path(linrep.__file__).parents[1] / "docs" / "claims.md").read_text(encoding="utf-8")
+    (own / "my_claims.py").write_text(page.split("```python\n")[1].split("```")[0])
+    assert "mine.absolute_start  holds" in call("my_claims.py")
 
 
 def test_the_list(own):

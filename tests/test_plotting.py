@@ -1,6 +1,7 @@
 """Pictures are functions of rows."""
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -314,3 +315,26 @@ def test_captions_fit_the_width_and_do_not_shrink_the_axes(width, tmp_path):
         assert box.x1 <= figure.bbox.x1
         assert box.y1 <= ax.get_tightbbox(renderer).y0 + 1
     assert figure.get_figheight() > 2.0
+
+
+def test_evidence_draws_a_panel_each():
+    points = pd.DataFrame(
+        {
+            "panel": ["one"] * 4 + ["two"] * 2,
+            "series": ["a", "a", "b", "b", None, None],
+            "x": [1.0, 10.0, 1.0, 10.0, 1.0, 2.0],
+            "y": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+            "predicted": [1.0, 1.0, 1.0, 1.0, np.nan, np.nan],
+            "xlabel": "n",
+            "ylabel": "constant",
+        }
+    )
+    figure = plotting.evidence(points)
+    assert [ax.get_title() for ax in figure.axes] == ["one", "two"]
+    assert all(ax.get_xscale() == ax.get_yscale() == "log" for ax in figure.axes)
+    labels = figure.axes[0].get_legend_handles_labels()[1]
+    assert set(labels) == {"a", "b", "predicted"}
+    assert figure.axes[1].get_legend() is None
+    plt.close(figure)
+    with complaint(ValueError, "'panel'"):
+        plotting.evidence(points.drop(columns="panel"))
