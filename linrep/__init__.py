@@ -8,8 +8,10 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
+    "BestModel": "linrep.problems",
     "ClientData": "linrep.problems",
     "ImplicitRepresentation": "linrep.problems",
+    "LowRankRegression": "linrep.problems",
     "SharedRepresentation": "linrep.problems",
     "Trace": "linrep.algorithms",
     "fedavg": "linrep.algorithms",

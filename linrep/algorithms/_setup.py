@@ -113,7 +113,8 @@ def _read_problem(problem):
     if isinstance(problem, SharedRepresentation):
         return problem, None
     if isinstance(problem, ClientData):
-        return problem.truth, problem
+        truth = problem.truth
+        return (truth if isinstance(truth, SharedRepresentation) else None), problem
     raise TypeError(
         f"problem must be a SharedRepresentation or ClientData, got {type(problem).__name__}"
     )

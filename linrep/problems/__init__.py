@@ -1,6 +1,13 @@
 """What is true, and what clients see of it."""
 
 from linrep.problems.clients import ClientData
+from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 
-__all__ = ["ClientData", "ImplicitRepresentation", "SharedRepresentation"]
+__all__ = [
+    "BestModel",
+    "ClientData",
+    "ImplicitRepresentation",
+    "LowRankRegression",
+    "SharedRepresentation",
+]

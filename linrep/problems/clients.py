@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 
 if TYPE_CHECKING:
+    from linrep.problems.low_rank import LowRankRegression
     from linrep.problems.regression import SharedRepresentation
 
 
@@ -20,8 +21,8 @@ class ClientData:
     """Regression samples of n clients.
 
     Use :meth:`from_arrays` or :meth:`from_list` for your own data;
-    :meth:`SharedRepresentation.draw` makes data with a known truth. The constructor itself keeps
-    the arrays it is given, without copying them.
+    the ``draw`` of a truth makes data with a known one. The constructor itself keeps the arrays it
+    is given, without copying them.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class ClientData:
         Client i owns rows ``offsets[i]:offsets[i + 1]``, at least one.
     names : tuple
         What the caller calls the clients, in the order of their rows; 0 … n - 1 by default.
-    truth : SharedRepresentation or None
+    truth : SharedRepresentation, LowRankRegression or None
         The ground truth the data were drawn from, where there is one.
     """
 
@@ -41,7 +42,7 @@ class ClientData:
     y: NDArray[np.float64]
     offsets: NDArray[np.int64]
     names: tuple[Hashable, ...] = ()
-    truth: SharedRepresentation | None = field(default=None, repr=False)
+    truth: SharedRepresentation | LowRankRegression | None = field(default=None, repr=False)
 
     def __post_init__(self):
         X = check.array("X", self.X, (None, None))

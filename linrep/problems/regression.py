@@ -11,18 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._random import stream
-from linrep.kernels import designs
 from linrep.problems.clients import ClientData
+from linrep.problems.samples import DESIGNS, draw_samples, read_clients
 from linrep.subspace import orthonormalize, random_frame
 
 HEADS = ("sphere", "scaled_qr", "unit_rows", "qr")
-DESIGNS = {
-    "gaussian": designs.GAUSSIAN,
-    "rademacher": designs.RADEMACHER,
-    "uniform": designs.UNIFORM,
-    "sphere": designs.SPHERE,
-    "student_t": designs.STUDENT_T,
-}
 _SUBSETS_ENUMERATED = 5_000
 _STARTS = 500  # directions from which subsets of small spread are looked for
 
@@ -264,30 +257,15 @@ class SharedRepresentation:
             With this truth attached.
         """
         if clients is not None:
-            clients = np.asarray(clients)
-            if clients.ndim != 1 or clients.size == 0 or clients.dtype.kind not in "iu":
-                raise ValueError("clients must be a list of integers, at least one")
-            if clients.min() < 0 or clients.max() >= self.n:
-                raise ValueError(
-                    f"clients must be between 0 and {self.n - 1}, got {clients.tolist()}"
-                )
-            return self.with_heads(self.W[clients]).draw(m, rng=rng)
-        if np.ndim(m) == 0:
-            sizes = np.full(self.n, check.integer("m", m, minimum=1))
-        else:
-            sizes = np.asarray(m)
-            if sizes.shape != (self.n,) or sizes.dtype.kind not in "iu":
-                raise ValueError(f"m must be an integer or {self.n} integers, one per client")
-            if sizes.min() < 1:
-                raise ValueError(f"m must be at least 1 for every client, got {sizes.min()}")
-        rng = stream(rng, "data")
-        offsets = np.concatenate(([0], np.cumsum(sizes)))
-        X = np.empty((offsets[-1], self.d))
-        y = np.empty(offsets[-1])
-        design = DESIGNS[self.design], self.degrees_of_freedom
-        for theta, start, stop in zip(self.theta, offsets[:-1], offsets[1:], strict=True):
-            designs.draw_covariates(rng, *design, X[start:stop])
-            designs.draw_labels(rng, X[start:stop], theta, self.noise, y[start:stop])
+            return self.with_heads(self.W[read_clients(clients, self.n)]).draw(m, rng=rng)
+        X, y, offsets = draw_samples(
+            self.theta,
+            m,
+            noise=self.noise,
+            design=self.design,
+            degrees_of_freedom=self.degrees_of_freedom,
+            rng=rng,
+        )
         return ClientData(X, y, offsets, truth=self)
 
     def __repr__(self):

@@ -1,0 +1,71 @@
+"""Drawing clients' samples, given each one's regression vector."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep._random import stream
+from linrep.kernels import designs
+
+DESIGNS = {
+    "gaussian": designs.GAUSSIAN,
+    "rademacher": designs.RADEMACHER,
+    "uniform": designs.UNIFORM,
+    "sphere": designs.SPHERE,
+    "student_t": designs.STUDENT_T,
+}
+
+
+def draw_samples(
+    theta: NDArray[np.float64],
+    m: int | ArrayLike,
+    *,
+    noise: float,
+    design: str,
+    degrees_of_freedom: float,
+    rng,
+):
+    """Draw y = <theta_i, x> + noise for every client i, one client after the other.
+
+    Parameters
+    ----------
+    theta : ndarray, shape (n, d)
+        Regression vectors as rows.
+    m : int or array_like of int, shape (n,)
+        Samples per client, at least 1: one number for all, or one per client.
+    noise, design, degrees_of_freedom, rng
+        As for :class:`SharedRepresentation`.
+
+    Returns
+    -------
+    X : ndarray, shape (N, d)
+    y : ndarray, shape (N,)
+    offsets : ndarray of int, shape (n + 1,)
+    """
+    n, d = theta.shape
+    if np.ndim(m) == 0:
+        sizes = np.full(n, check.integer("m", m, minimum=1))
+    else:
+        sizes = np.asarray(m)
+        if sizes.shape != (n,) or sizes.dtype.kind not in "iu":
+            raise ValueError(f"m must be an integer or {n} integers, one per client")
+        if sizes.min() < 1:
+            raise ValueError(f"m must be at least 1 for every client, got {sizes.min()}")
+    rng = stream(rng, "data")
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    X = np.empty((offsets[-1], d))
+    y = np.empty(offsets[-1])
+    for target, start, stop in zip(theta, offsets[:-1], offsets[1:], strict=True):
+        designs.draw_covariates(rng, DESIGNS[design], degrees_of_freedom, X[start:stop])
+        designs.draw_labels(rng, X[start:stop], target, noise, y[start:stop])
+    return X, y, offsets
+
+
+def read_clients(clients: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return a list of clients as indices between 0 and n - 1, at least one."""
+    places = np.asarray(clients)
+    if places.ndim != 1 or places.size == 0 or places.dtype.kind not in "iu":
+        raise ValueError("clients must be a list of integers, at least one")
+    if places.min() < 0 or places.max() >= n:
+        raise ValueError(f"clients must be between 0 and {n - 1}, got {places.tolist()}")
+    return places
