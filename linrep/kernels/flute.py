@@ -1,0 +1,387 @@
+"""FLUTE's rounds on data, its population limit, and the map of the lifted iterates.
+
+Conventions: BT is the representation transposed, (k, d), and so is every matrix whose long side is
+to be run through by the innermost loop. Nothing here allocates. A step is
+
+    B <- B - weight * sum_i g_i w_i' + B (first * W'W - second * B'B)
+    w_i <- w_i - data_step * B' g_i + (first * B'B - second * W'W) w_i
+
+with g_i the gradient of client i's half mean squared error at its model B w_i, all at the old
+(B, W); first is 2 gamma_1 eta_r and second 4 gamma_2 eta_r in equation (6) of the FLUTE paper.
+"""
+
+import numpy as np
+
+from linrep.kernels._jit import kernel
+from linrep.kernels.designs import draw_covariates, draw_labels
+from linrep.kernels.linalg import copy, copy_rows, dot, finite, gram
+from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED, back_project
+
+STORED, GRAM, FRESH = range(3)  # where a client's gradient comes from
+_LOOK = 64  # steps of the lifted map between two looks at whether it has settled
+
+
+def workspace(k, d, m, participants):
+    """Return the scratch arrays of `run`; m is the largest batch."""
+    return (
+        np.empty((k, k)),  # B'B
+        np.empty((k, k)),  # W'W
+        np.empty((k, k)),  # what multiplies B
+        np.empty((k, k)),  # what multiplies W
+        np.empty(d),  # model
+        np.empty(d),  # g
+        np.empty(m),  # residual
+        np.empty((k, d)),  # gradientT
+        np.empty((participants, k)),  # previous heads, put back if the round fails
+    )
+
+
+@kernel
+def mix(first, C, second, D, mixing):
+    """Write first * C - second * D into mixing."""
+    for a in range(C.shape[0]):
+        for b in range(C.shape[1]):
+            mixing[a, b] = first * C[a, b] - second * D[a, b]
+
+
+@kernel
+def second_moment(W, D):
+    """Write W'W of heads in rows into D."""
+    k = W.shape[1]
+    for a in range(k):
+        for b in range(a + 1):
+            entry = 0.0
+            for i in range(W.shape[0]):
+                entry += W[i, a] * W[i, b]
+            D[a, b] = entry
+            D[b, a] = entry
+
+
+@kernel
+def stored_gradient(X, y, model, residual, g):
+    """Write X'(X model - y)/m into g; return the half mean squared error."""
+    m = X.shape[0]
+    for j in range(m):
+        residual[j] = (dot(X[j], model) - y[j]) / m
+    back_project(X, residual[:m], g)
+    return 0.5 * m * dot(residual[:m], residual[:m])
+
+
+@kernel
+def gram_gradient(S, centre, rest, model, g):
+    """Do the same from S = X'X/m, a least-squares model (the centre) and its half mean square.
+
+    model becomes its difference from the centre, which keeps small gradients accurate.
+    """
+    for column in range(g.shape[0]):
+        model[column] -= centre[column]
+    for column in range(g.shape[0]):
+        g[column] = dot(S[column], model)
+    return rest + 0.5 * dot(model, g)
+
+
+@kernel
+def move_head(BT, g, w, data_step, mixing, previous):
+    """Take a head's step; previous keeps the old head."""
+    copy(w, previous)
+    for a in range(w.shape[0]):
+        w[a] = previous[a] - data_step * dot(BT[a], g) + dot(mixing[a], previous)
+
+
+@kernel
+def move_representation(BT, gradientT, mixing):
+    """Take the representation's step; False, and BT kept, if the result is not finite.
+
+    gradientT is overwritten, with the step taken.
+    """
+    k, d = BT.shape
+    for a in range(k):
+        for column in range(d):
+            gradientT[a, column] = -gradientT[a, column]
+        for b in range(k):
+            factor = mixing[a, b]
+            for column in range(d):
+                gradientT[a, column] += factor * BT[b, column]
+    total = 0.0
+    for a in range(k):
+        for column in range(d):
+            total += abs(BT[a, column] + gradientT[a, column])
+    if not finite(total):
+        return False
+    for a in range(k):
+        for column in range(d):
+            BT[a, column] += gradientT[a, column]
+    return True
+
+
+@kernel
+def _run(
+    rng,
+    source,
+    design,
+    degrees_of_freedom,
+    noise,
+    X,
+    y,
+    offsets,
+    S,
+    centres,
+    rests,
+    schedule,
+    BT,
+    W,
+    data_step,
+    weight,
+    first,
+    second,
+    tolerance,
+    losses,
+    work,
+):
+    """See run."""
+    C, D, mix_B, mix_W, model, g, residual, gradientT, previous = work
+    k, d = BT.shape
+    rounds, participants = schedule.shape
+    for t in range(rounds):
+        gram(BT, C)
+        second_moment(W, D)
+        mix(first, D, second, C, mix_B)
+        mix(first, C, second, D, mix_W)
+        gradientT[:] = 0.0
+        loss, change, size = 0.0, 0.0, 0.0
+        for place in range(participants):
+            i = schedule[t, place]
+            w = W[i]
+            for column in range(d):
+                model[column] = 0.0
+            for a in range(k):
+                for column in range(d):
+                    model[column] += w[a] * BT[a, column]
+            if source == GRAM:
+                loss += gram_gradient(S[i], centres[i], rests[i], model, g)
+            elif source == STORED:
+                rows = slice(offsets[i], offsets[i + 1])
+                loss += stored_gradient(X[rows], y[rows], model, residual, g)
+            else:
+                draw_covariates(rng, design, degrees_of_freedom, X)
+                draw_labels(rng, X, centres[i], noise, y)
+                loss += stored_gradient(X, y, model, residual, g)
+            for a in range(k):
+                factor = weight * w[a]
+                for column in range(d):
+                    gradientT[a, column] += factor * g[column]
+            move_head(BT, g, w, data_step, mix_W, previous[place])
+            for a in range(k):
+                change += (w[a] - previous[place, a]) ** 2
+                size += w[a] ** 2
+        losses[t] = loss / participants
+        if not (finite(losses[t]) and finite(size) and move_representation(BT, gradientT, mix_B)):
+            for place in range(participants):
+                copy(previous[place], W[schedule[t, place]])
+            return t, DIVERGED
+        for a in range(k):
+            change += dot(gradientT[a], gradientT[a])
+            size += dot(BT[a], BT[a])
+        if change <= tolerance * tolerance * size:
+            return t + 1, CONVERGED
+    return rounds, COMPLETED
+
+
+@kernel(counted=True)
+def run(
+    rng,
+    source,
+    design,
+    degrees_of_freedom,
+    noise,
+    X,
+    y,
+    offsets,
+    S,
+    centres,
+    rests,
+    schedule,
+    BT,
+    W,
+    data_step,
+    weight,
+    first,
+    second,
+    tolerance,
+    losses,
+    work,
+):
+    """Run one round per row of schedule; return the rounds completed and how the run ended.
+
+    BT (k, d) and W (n, k) are changed in place, losses (rounds,) filled with the participants' mean
+    half squared error at the state each round starts from. Heads of others stay where they are. A
+    round that changes (B, W) by at most tolerance, in Frobenius norm relative to (B, W), is the
+    last.
+
+    STORED: client i owns rows offsets[i]:offsets[i + 1] of X and y. GRAM: S (n, d, d), centres
+    (n, d) and rests (n,) as in gram_gradient. FRESH: every participant draws a batch into X (m, d)
+    and y (m,) around the model centres[i]. What a source does not need may be empty.
+    """
+    return _run(
+        rng,
+        source,
+        design,
+        degrees_of_freedom,
+        noise,
+        X,
+        y,
+        offsets,
+        S,
+        centres,
+        rests,
+        schedule,
+        BT,
+        W,
+        data_step,
+        weight,
+        first,
+        second,
+        tolerance,
+        losses,
+        work,
+    )
+
+
+@kernel
+def _half_step(UT, VT, singular_values, data_step, second, C, rest, D, nextT):
+    """Write U + data_step * Lambda V - U (rest * D + second * C), transposed, into nextT."""
+    k = UT.shape[0]
+    for a in range(k):
+        for row in range(UT.shape[1]):
+            nextT[a, row] = UT[a, row]
+        for row in range(singular_values.shape[0]):
+            nextT[a, row] += data_step * singular_values[row] * VT[a, row]
+        for b in range(k):
+            factor = rest * D[a, b] + second * C[a, b]
+            for row in range(UT.shape[1]):
+                nextT[a, row] -= factor * UT[b, row]
+
+
+@kernel
+def _accept(nextT, UT):
+    """Copy nextT into UT; return the squared norms of the change and of the result."""
+    change, size = 0.0, 0.0
+    for a in range(UT.shape[0]):
+        for row in range(UT.shape[1]):
+            step = nextT[a, row] - UT[a, row]
+            change += step * step
+            size += nextT[a, row] * nextT[a, row]
+            UT[a, row] = nextT[a, row]
+    return change, size
+
+
+@kernel
+def run_population(
+    BT, WT, singular_values, data_step, first, second, tolerance, rounds, nextB, nextW, C, D
+):
+    """Run rounds of infinitely many samples in the singular bases of Phi, which is diagonal there.
+
+    BT (k, d) and WT (k, n) are the transposes of U'B and V'W and changed in place; nextB, nextW, C
+    and D (k, k) are scratch. Returns the rounds completed and how the run ended.
+    """
+    k = BT.shape[0]
+    for t in range(rounds):
+        gram(BT, C)
+        gram(WT, D)
+        _half_step(BT, WT, singular_values, data_step, second, C, data_step - first, D, nextB)
+        _half_step(WT, BT, singular_values, data_step, second, D, data_step - first, C, nextW)
+        total = 0.0
+        for a in range(k):
+            total += dot(nextB[a], nextB[a]) + dot(nextW[a], nextW[a])
+        if not finite(total):
+            return t, DIVERGED
+        change_B, size_B = _accept(nextB, BT)
+        change_W, size_W = _accept(nextW, WT)
+        if change_B + change_W <= tolerance * tolerance * (size_B + size_W):
+            return t + 1, CONVERGED
+    return rounds, COMPLETED
+
+
+@kernel
+def _settled(nextT, ThetaT):
+    """Tell whether a step left every row where it was, but for rounding and for what dies out.
+
+    A row counts by its own size, however small: next to a saddle, one that still grows is what the
+    others wait for. It may shrink once it is lost next to the largest.
+    """
+    eps = np.finfo(np.float64).eps
+    largest = 0.0
+    for row in range(ThetaT.shape[1]):
+        size = 0.0
+        for a in range(ThetaT.shape[0]):
+            size += nextT[a, row] * nextT[a, row]
+        largest = max(largest, size)
+    for row in range(ThetaT.shape[1]):
+        change, before, after = 0.0, 0.0, 0.0
+        for a in range(ThetaT.shape[0]):
+            step = nextT[a, row] - ThetaT[a, row]
+            change += step * step
+            before += ThetaT[a, row] * ThetaT[a, row]
+            after += nextT[a, row] * nextT[a, row]
+        still = change <= 16.0 * eps * eps * before
+        lost = after <= before and after <= eps * eps * largest
+        if not (still or lost):
+            return False
+    return True
+
+
+@kernel
+def _run_theta(ThetaT, eigenvalues, step_size, RT, record, outT, nextT, G):
+    """See run_theta."""
+    k, rows = ThetaT.shape
+    half = 0.5 * step_size
+    t, place = 0, 0
+    status = COMPLETED
+    while place < record.shape[0]:
+        if t == record[place] or status != COMPLETED:
+            copy_rows(ThetaT, outT[place])
+            place += 1
+            continue
+        gram(ThetaT, G)
+        for a in range(k):
+            for row in range(rows):
+                growth = 1.0 + half * eigenvalues[row]
+                nextT[a, row] = growth * ThetaT[a, row] + RT[a, row]
+            for b in range(k):
+                factor = half * G[a, b]
+                for row in range(rows):
+                    nextT[a, row] -= factor * ThetaT[b, row]
+        total = 0.0
+        for a in range(k):
+            total += dot(nextT[a], nextT[a])
+        if not finite(total):
+            status = DIVERGED
+            continue
+        t += 1
+        if t % _LOOK == 0 and _settled(nextT, ThetaT):
+            status = CONVERGED
+        copy_rows(nextT, ThetaT)
+    return t, status
+
+
+@kernel
+def run_theta(ThetaT, eigenvalues, step_sizes, RT, record, outT, nextT, G, completed, status):
+    """Iterate Theta + (eta/2) (Lambda Theta - Theta Theta' Theta) + R from many initial points.
+
+    Trial by trial: ThetaT (trials, k, rows), changed in place; eigenvalues (trials, rows);
+    step_sizes (trials,); RT (trials, k, rows), the same R in every step. record holds increasing
+    numbers of steps, after which the state goes to outT (trials, records, k, rows). A trial that
+    has settled at rounding level, or would next be not finite, stops and keeps its state in the
+    remaining records. Scratch: nextT (k, rows), G (k, k). Results: completed and status (trials,).
+    """
+    for trial in range(ThetaT.shape[0]):
+        completed[trial], status[trial] = _run_theta(
+            ThetaT[trial],
+            eigenvalues[trial],
+            step_sizes[trial],
+            RT[trial],
+            record,
+            outT[trial],
+            nextT,
+            G,
+        )
