@@ -18,6 +18,8 @@ _HOME = {
     "fedrep": "linrep.algorithms",
     "fedsgd": "linrep.algorithms",
     "fit_heads": "linrep.algorithms",
+    "flute": "linrep.algorithms",
+    "gaussian_start": "linrep.algorithms",
     "local_only": "linrep.algorithms",
     "moments_start": "linrep.algorithms",
     "projected_gradient_start": "linrep.algorithms",

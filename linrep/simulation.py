@@ -73,11 +73,11 @@ def simulate(
     if keep == "trace":
         return [
             {
-                "round": t,
-                **{name: float(values[t]) for name, values in trace.metrics.items()},
+                "round": int(trace.recorded[place]),
+                **{name: float(values[place]) for name, values in trace.metrics.items()},
                 "stop_reason": trace.stop_reason,
             }
-            for t in _thinned(trace.rounds)
+            for place in _thinned(len(trace.recorded) - 1)
         ]
     row: dict[str, Any] = {name: float(values[-1]) for name, values in trace.metrics.items()}
     if keep == "rate" and "distance" in trace:
@@ -231,6 +231,6 @@ def _as_trace(result):
     return Trace(algorithm="custom", metrics=metrics, state={})
 
 
-def _thinned(rounds):
-    """Return about evenly spaced rounds, the first and the last among them."""
-    return sorted({*range(0, rounds + 1, max(1, rounds // _KEPT_ROUNDS)), rounds})
+def _thinned(last):
+    """Return about evenly spaced rows, the first and the last among them."""
+    return sorted({*range(0, last + 1, max(1, last // _KEPT_ROUNDS)), last})

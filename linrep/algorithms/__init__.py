@@ -1,6 +1,7 @@
 """Methods and starting points: callables of a problem that return a trace."""
 
 from linrep.algorithms.fedrep import fedrep
+from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads, local_only
 from linrep.algorithms.one_model import fedavg, fedsgd
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
@@ -13,6 +14,8 @@ __all__ = [
     "fedrep",
     "fedsgd",
     "fit_heads",
+    "flute",
+    "gaussian_start",
     "local_only",
     "moments_start",
     "projected_gradient_start",

@@ -23,6 +23,9 @@ LABELS = {
     "loss": "training loss",
     "head_error": "head error",
     "population_risk": "population risk",
+    "error": "relative error of B W' against its target",
+    "client_error": "mean error per client against the target",
+    "truth_error": "mean error per client against the truth",
     "floats_up": "floats sent to the server",
     "floats_down": "floats sent to the clients",
 }
@@ -33,7 +36,7 @@ class Trace:
     """Metrics per round, final state and settings of one run.
 
     ``trace["distance"]`` is the array of a metric; row 0 belongs to the start, row t to the state
-    after t rounds.
+    after t rounds, or, where only some rounds were recorded, after ``trace.recorded[t]`` rounds.
 
     Attributes
     ----------
@@ -50,7 +53,8 @@ class Trace:
         - ``floats_up``, ``floats_down``: numbers sent to the server and to the clients so far, by
           all clients together, the start included.
 
-        The first, third and fourth need a known truth.
+        The first, third and fourth need a known truth. A method's own metrics are in its
+        documentation.
     state : dict of str to ndarray
         Final ``B`` (d, k) and ``W`` (n, k), or what the method has instead.
     settings : dict
@@ -60,6 +64,8 @@ class Trace:
         the metrics and the state being those of the last round that was.
     wall_time : float
         Seconds.
+    recorded : ndarray of int
+        The round each row belongs to; all of them unless a method was told otherwise.
     """
 
     algorithm: str
@@ -68,6 +74,11 @@ class Trace:
     settings: dict[str, Any] = field(default_factory=dict)
     stop_reason: str = "rounds"
     wall_time: float = float("nan")
+    recorded: Any = None
+
+    def __post_init__(self):
+        if self.recorded is None:
+            self.recorded = np.arange(len(next(iter(self.metrics.values()), [0])))
 
     def __getitem__(self, metric: str) -> NDArray[np.float64]:
         try:
@@ -89,7 +100,7 @@ class Trace:
     @property
     def rounds(self) -> int:
         """Number of rounds completed."""
-        return len(next(iter(self.metrics.values()))) - 1
+        return int(self.recorded[-1])
 
     @property
     def step_size(self) -> float:
@@ -97,16 +108,17 @@ class Trace:
         return self.settings["step_size"]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the metrics as a DataFrame, one row per round, indexed by ``round``."""
+        """Return the metrics as a DataFrame, one row per record, indexed by ``round``."""
         import pandas as pd
 
-        index = pd.RangeIndex(self.rounds + 1, name="round")
+        index = pd.Index(self.recorded, name="round")
         return pd.DataFrame(self.metrics, index=index)
 
     def rate(self, metric: str = "distance", *, confidence: float = 0.95) -> ContractionRate:
         """Return the contraction of a metric per round, its interval, and the plateau.
 
-        Distances below the unit of rounding, 2.2e-16, count as equal to it.
+        Distances below the unit of rounding, 2.2e-16, count as equal to it. Every round must have
+        been recorded.
 
         See Also
         --------
@@ -115,6 +127,8 @@ class Trace:
         from linrep.stats import contraction_rate
 
         values = self[metric]
+        if len(self.recorded) != self.rounds + 1:
+            raise ValueError("rate needs every round, this trace recorded only some")
         floor = np.finfo(np.float64).eps if metric == "distance" else 0.0
         return contraction_rate(values[np.isfinite(values)], confidence=confidence, floor=floor)
 
@@ -125,7 +139,7 @@ class Trace:
 
             _, ax = plt.subplots()
         line.setdefault("label", self.algorithm)
-        ax.plot(np.arange(self.rounds + 1), self[metric], **line)
+        ax.plot(self.recorded, self[metric], **line)
         ax.set(xlabel="round", ylabel=LABELS.get(metric, metric), yscale="log")
         ax.legend()
         return ax

@@ -137,7 +137,7 @@ class LowRankRegression:
     @cached_property
     def singular_values(self) -> NDArray[np.float64]:
         """The min(n, d) singular values of Phi, largest first."""
-        return np.linalg.svd(self.Phi, compute_uv=False)
+        return np.asarray(np.linalg.svd(self.Phi, compute_uv=False), dtype=np.float64)
 
     def gap(self, k: int) -> float:
         """Return Delta, twice the difference of singular values k and k + 1.

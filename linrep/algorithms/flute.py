@@ -1,0 +1,451 @@
+"""FLUTE: clients send both gradients, the server steps, with a regularizer, on all of (B, W)."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep._random import stream, streams
+from linrep.algorithms._setup import count_participants
+from linrep.algorithms.trace import Trace
+from linrep.kernels import designs, linalg, rounds
+from linrep.kernels import flute as kernel
+from linrep.problems.clients import ClientData
+from linrep.problems.low_rank import BestModel, LowRankRegression
+from linrep.problems.regression import SharedRepresentation
+from linrep.problems.samples import DESIGNS
+
+BATCHES = ("fixed", "fresh", "population")
+LOSSES = {"half": 1.0, "full": 2.0}
+AGGREGATES = ("sum", "mean")
+_ROUNDS_PER_CALL = 4096
+_STOP_REASONS = {
+    rounds.COMPLETED: "rounds",
+    rounds.CONVERGED: "converged",
+    rounds.DIVERGED: "diverged",
+}
+
+
+def flute(
+    problem,
+    *,
+    k: int,
+    step_size: float | str,
+    m=None,
+    rounds: int = 100,
+    batches: str = "fixed",
+    start="random",
+    scale: float | None = None,
+    participation: float = 1.0,
+    regularizer_step_size: float | None = None,
+    gamma1: float = 0.25,
+    gamma2: float = 0.125,
+    loss: str = "half",
+    aggregate: str = "sum",
+    record: int | ArrayLike = 1,
+    spectrum: bool = False,
+    tolerance: float | None = None,
+    rng=None,
+) -> Trace:
+    r"""Run FLUTE for linear regression.
+
+    Each round, client i sends the gradients of its loss :math:`L_i` in B and w_i, and the server
+    takes a gradient step on their sum and, at the same point, on the regularizer
+    :math:`R = -\gamma_1 \|BW^\top\|_F^2 + \gamma_2 (\|B^\top B\|_F^2 + \|W^\top W\|_F^2)`:
+
+    .. math::
+        B \leftarrow B - \eta_l \sum_i \nabla_B L_i - \eta_r \nabla_B R, \qquad
+        w_i \leftarrow w_i - \eta_l \nabla_{w_i} L_i - \eta_r \nabla_{w_i} R
+
+    Parameters
+    ----------
+    problem : LowRankRegression, SharedRepresentation or ClientData
+        A ground truth to draw from, or samples.
+    k : int
+        Rank of the representation, 1 <= k <= min(n, d).
+    step_size : float or "theorem"
+        :math:`\eta_l`; ``"theorem"`` is the largest of Theorem 5.1,
+        :math:`\Delta^2/(228\lambda_1^3)`, which is small.
+    m : int
+        Samples per client and batch; with a ground truth only, and not for the population. For
+        ``batches="fixed"`` also one number per client.
+    rounds : int, default 100
+        Communication rounds.
+    batches : {"fixed", "fresh", "population"}
+        The same samples every round (FLUTE's Algorithm 1); new ones every round; infinitely many
+        samples of covariance I, every client's gradient its expectation.
+    start : "random" or pair (B, W)
+        Independent N(0, scale^2) entries of B (d, k) and W (n, k), or what they are.
+    scale : float, optional
+        :math:`\alpha` of the random start, by default 1/(10 d).
+    participation : float, default 1
+        Fraction of clients per round, drawn without replacement, as in :func:`fedrep`. Their
+        gradients in B stand for all clients', the heads of the others stay where they are. The
+        paper has 1, and so has the population.
+    regularizer_step_size : float, optional
+        :math:`\eta_r`, by default `step_size`.
+    gamma1, gamma2 : float, default 1/4 and 1/8
+        Weights of the regularizer, nonnegative.
+    loss : {"half", "full"}
+        :math:`L_i` is :math:`\frac1{2m}\|X_iBw_i-y_i\|^2`, whose gradients Appendix A.1 uses, or
+        twice that, as (5) has it.
+    aggregate : {"sum", "mean"}
+        ``"mean"`` divides the gradients of :math:`L_i`, in B and in w_i, by the number of clients:
+        gradient descent on (4). ``"sum"`` is (5).
+    record : int or array_like of int, default 1
+        Record every so many rounds, or these rounds; the start and the last round always.
+    spectrum : bool, default False
+        Record singular values of the lifted iterate, too.
+    tolerance : float, optional
+        Stop as ``converged`` after a round that changed (B, W) by at most this, in Frobenius norm
+        relative to (B, W). By default only a round that changes nothing at all is the last.
+    rng : optional
+        Anything `numpy.random.default_rng` takes. Data, participation and start have streams of
+        their own: methods given the same seed see the same data.
+
+    Returns
+    -------
+    Trace
+        State ``B`` (d, k) and ``W`` (n, k). Metrics, of which only the loss and the floats need no
+        truth:
+
+        - ``error``: :math:`\|BW^\top-\Phi_k\|_F/\|\Phi_k\|_F`, with Phi_k the best of rank k;
+        - ``client_error``: :math:`\frac1n\sum_i\|Bw_i-(\Phi_k)_i\|`, equation (7);
+        - ``truth_error``: :math:`\frac1n\sum_i\|Bw_i-\phi_i\|`, the metric of Section 7.1;
+        - ``population_risk``: :math:`\frac1{2n}\sum_i\|Bw_i-\phi_i\|^2`;
+        - ``distance``: principal-angle distance of B to U_k, NaN where B has lost rank;
+        - ``loss``: mean half squared error of the round's clients on its samples, at the state it
+          started from, whatever `loss` is; NaN for the start; not for the population;
+        - ``sigma_1``, ``sigma_k``, ``sigma_res`` with ``spectrum=True``: largest singular value of
+          the lifted iterate, smallest of its leading k rows, largest of the others;
+        - ``floats_up``, ``floats_down``: numbers sent so far, k(d + 1) each way and client.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or does not fit the others.
+
+    Notes
+    -----
+    FLUTE, Algorithm 1, equations (4) to (6). With the defaults, a round is equation (13) exactly,
+    see the documentation on FLUTE. Cost per round O(n m d), at most O(n d^2) for fixed batches;
+    O((n + d) k^2) for the population.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.LowRankRegression.random(n=30, d=10, singular_values=[3, 2, 1, 0.5], rng=0)
+    >>> trace = lr.flute(truth, k=2, step_size=0.05, rounds=2000, batches="population", rng=1)
+    >>> bool(trace["error"][-1] < 1e-12)
+    True
+    """
+    began = time.perf_counter()
+    check.choice("batches", batches, BATCHES)
+    check.choice("loss", loss, LOSSES)
+    check.choice("aggregate", aggregate, AGGREGATES)
+    rounds = check.integer("rounds", rounds, minimum=0)
+    gamma1 = check.real("gamma1", gamma1, minimum=0.0)
+    gamma2 = check.real("gamma2", gamma2, minimum=0.0)
+    truth, data = _read_problem(problem)
+    n, d = problem.n, problem.d
+    k = check.integer("k", k, minimum=1, maximum=min(n, d))
+    data_rng, participation_rng, start_rng = streams(rng, "data", "participation", "start")
+    participants = count_participants(n, participation)
+    if batches == "population" and participants < n:
+        raise ValueError("participation must be 1 with batches='population'")
+    data = _read_data(truth, data, m, batches, data_rng)
+    if start == "random":
+        scale = 1.0 / (10.0 * d) if scale is None else check.real("scale", scale, above=0.0)
+        B, W = gaussian_start(n, d, k, scale, start_rng)
+    else:
+        if scale is not None:
+            raise ValueError("scale must not be given with a start of one's own")
+        B, W = _read_start(start, n, d, k)
+    best = None if truth is None else truth.best(k)
+    eta_l, eta_r = _read_step_sizes(step_size, regularizer_step_size, best)
+    tolerance = 0.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0)
+    data_step = eta_l * LOSSES[loss] / (n if aggregate == "mean" else 1)
+    shape = 2.0 * gamma1 * eta_r, 4.0 * gamma2 * eta_r
+    steps: _Sampled | _Population
+    if batches == "population":
+        steps = _Population(truth, B, W, (data_step, *shape, tolerance))
+    else:
+        m = check.integer("m", m, minimum=1) if data is None else None
+        steps = _Sampled(
+            _source(truth, data, m),
+            int(data.m.max()) if m is None else m,
+            B,
+            W,
+            (data_step, data_step * n / participants, *shape, tolerance),
+            participants,
+            data_rng,
+            participation_rng,
+        )
+    measure = _metrics(truth, best, spectrum, batches)
+    rows, recorded, status = [measure(B, W, np.nan)], [0], kernel.COMPLETED
+    for stop in read_record(record, rounds)[1:]:
+        completed, status = steps.run(stop - recorded[-1])
+        if completed:
+            recorded.append(recorded[-1] + completed)
+            rows.append(measure(*steps.state, steps.loss))
+        if status != kernel.COMPLETED:
+            break
+    sent = participants * k * (d + 1) * np.array(recorded, dtype=float)
+    B, W = steps.state
+    return Trace(
+        algorithm="FLUTE",
+        metrics={name: np.array([row[name] for row in rows]) for name in rows[0]}
+        | {"floats_up": sent, "floats_down": sent.copy()},
+        state={"B": B, "W": W},
+        settings={
+            "problem": repr(problem),
+            "m": m,
+            "k": k,
+            "rounds": rounds,
+            "batches": batches,
+            "start": "random" if isinstance(start, str) else "given",
+            "scale": scale,
+            "participation": participation,
+            "participants": participants,
+            "step_size": eta_l,
+            "regularizer_step_size": eta_r,
+            "gamma1": gamma1,
+            "gamma2": gamma2,
+            "loss": loss,
+            "aggregate": aggregate,
+            "tolerance": tolerance,
+        },
+        stop_reason=_STOP_REASONS[status],
+        wall_time=time.perf_counter() - began,
+        recorded=np.array(recorded),
+    )
+
+
+def gaussian_start(n: int, d: int, k: int, scale: float, rng=None):
+    """Return B (d, k) and W (n, k) of independent N(0, scale^2) entries.
+
+    Parameters
+    ----------
+    n, d, k : int
+        Clients, ambient dimension, rank.
+    scale : float
+        Standard deviation, alpha in FLUTE's Algorithm 1.
+    rng : optional
+        Anything `numpy.random.default_rng` takes.
+
+    Returns
+    -------
+    B : ndarray, shape (d, k)
+    W : ndarray, shape (n, k)
+    """
+    rng = stream(rng, "start")
+    return scale * rng.standard_normal((d, k)), scale * rng.standard_normal((n, k))
+
+
+def read_record(record, rounds: int) -> list[int]:
+    """Return the rounds to record, increasing, from 0 to the last."""
+    if np.ndim(record) == 0:
+        every = check.integer("record", record, minimum=1)
+        return sorted({*range(0, rounds, every), rounds})
+    values = np.asarray(record)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise ValueError("record must be an integer or a list of rounds")
+    if values.size and not (values.min() >= 0 and values.max() <= rounds):
+        raise ValueError(f"record must hold rounds between 0 and {rounds}")
+    return sorted({0, *values.tolist(), rounds})
+
+
+class _Sampled:
+    """Rounds on stored or fresh samples; run() moves `state` on."""
+
+    def __init__(self, source, m, B, W, steps, participants, data_rng, participation_rng):
+        self._source, self._steps = source, steps
+        self._BT, self._W = np.ascontiguousarray(B.T), W.copy()
+        self._schedule = np.empty((_ROUNDS_PER_CALL, participants), dtype=np.int64)
+        self._losses = np.empty(_ROUNDS_PER_CALL)
+        self._order = np.arange(len(W))
+        self._data_rng, self._participation_rng = data_rng, participation_rng
+        self._work = kernel.workspace(B.shape[1], B.shape[0], m, participants)
+        self.loss = np.nan
+
+    @property
+    def state(self):
+        return self._BT.T.copy(), self._W.copy()
+
+    def run(self, rounds):
+        """Run rounds; return how many were completed, and how they ended."""
+        done, status = 0, kernel.COMPLETED
+        while done < rounds and status == kernel.COMPLETED:
+            schedule = self._schedule[: min(rounds - done, len(self._schedule))]
+            designs.draw_participants(self._participation_rng, self._order, schedule)
+            completed, status = kernel.run(
+                self._data_rng, *self._source, schedule, self._BT, self._W, *self._steps,
+                self._losses, self._work,
+            )  # fmt: skip
+            done += completed
+            if completed:
+                self.loss = self._losses[completed - 1]
+        return done, status
+
+
+class _Population:
+    """Rounds of infinitely many samples, in the singular bases of Phi."""
+
+    loss = np.nan
+
+    def __init__(self, truth, B, W, steps):
+        self._U, self._singular_values, self._V = truth.svd
+        self._BT = np.ascontiguousarray((self._U.T @ B).T)
+        self._WT = np.ascontiguousarray((self._V.T @ W).T)
+        k = B.shape[1]
+        self._steps = steps
+        self._work = (
+            np.empty_like(self._BT), np.empty_like(self._WT), np.empty((k, k)), np.empty((k, k)),
+        )  # fmt: skip
+
+    @property
+    def state(self):
+        return self._U @ self._BT.T, self._V @ self._WT.T
+
+    def run(self, rounds):
+        """Run rounds; return how many were completed, and how they ended."""
+        return kernel.run_population(
+            self._BT, self._WT, self._singular_values, *self._steps, rounds, *self._work
+        )
+
+
+def _source(truth, data, m):
+    """Return the kernel's arguments that say where gradients come from."""
+    no_matrices, no_models, no_numbers = np.empty((0, 0, 0)), np.empty((0, 0)), np.empty(0)
+    if data is None:
+        return (
+            kernel.FRESH, DESIGNS[truth.design], truth.degrees_of_freedom, truth.noise,
+            np.empty((m, truth.d)), np.empty(m), np.empty(0, np.int64),
+            no_matrices, truth.theta, no_numbers,
+        )  # fmt: skip
+    if data.m.min() > data.d:  # the second moments are smaller than the samples
+        S, centres, rests = _sufficient(data)
+        empty = np.empty((0, data.d)), no_numbers, data.offsets
+        return kernel.GRAM, 0, 0.0, 0.0, *empty, S, centres, rests
+    stored = data.X, data.y, data.offsets
+    return kernel.STORED, 0, 0.0, 0.0, *stored, no_matrices, no_models, no_numbers
+
+
+def _sufficient(data):
+    """Return each client's X'X/m, a least-squares model, and what that leaves of its loss."""
+    n, d = data.n, data.d
+    S, centres, rests = np.empty((n, d, d)), np.empty((n, d)), np.empty(n)
+    for i in range(n):
+        X, y = data.client(i)
+        S[i] = X.T @ X / len(y)
+        centres[i] = np.linalg.lstsq(X, y, rcond=None)[0]
+        rests[i] = np.mean((X @ centres[i] - y) ** 2) / 2.0
+    return S, centres, rests
+
+
+def _metrics(truth, best, spectrum, batches):
+    """Return a function of a state (B, W) and a loss that makes a row of metrics."""
+    if truth is None:
+        return lambda B, W, loss: {"loss": loss}
+    theta, target = truth.theta, best.Phi.T
+    size = np.linalg.norm(best.singular_values)
+
+    def measure(B, W, loss):
+        with np.errstate(over="ignore", invalid="ignore"):
+            models = W @ B.T
+            to_target, to_truth = models - target, models - theta
+            row = {
+                "error": _ratio(np.linalg.norm(to_target), size),
+                "client_error": np.mean(np.linalg.norm(to_target, axis=1)),
+                "truth_error": np.mean(np.linalg.norm(to_truth, axis=1)),
+                "population_risk": 0.5 * np.mean(np.sum(to_truth**2, axis=1)),
+                "distance": _distance(B, best.U),
+            }
+            if batches != "population":
+                row["loss"] = loss
+            return row | _spectrum(B, W, best) if spectrum else row
+
+    return measure
+
+
+def _ratio(a, b):
+    return a / b if b > 0.0 else np.inf if a > 0.0 else 0.0
+
+
+def _distance(B, U):
+    """Return the principal-angle distance, NaN where a basis is not of full rank."""
+    BT, UT = B.T.copy(), U.T.copy()
+    k, d = BT.shape
+    sine, independence, _ = linalg.distance_between(BT, UT, np.empty((k, k)))
+    return sine if independence > d * np.finfo(np.float64).eps else np.nan
+
+
+def _spectrum(B, W, best: BestModel):
+    """Return extreme singular values of the lifted iterate, from its leading rows and the rest.
+
+    The leading rows are (U_k'B + V_k'W)/sqrt(2); subtracting what they span, not its Gram matrix,
+    keeps small remainders accurate.
+    """
+    root = np.sqrt(2.0)
+    leading = (best.U.T @ B + best.V.T @ W) / root
+    rest = np.vstack([B - best.U @ leading / root, W - best.V @ leading / root])
+    return {
+        "sigma_1": np.linalg.norm(np.vstack([B, W]), 2),
+        "sigma_k": np.linalg.norm(leading, -2),
+        "sigma_res": np.linalg.norm(rest, 2),
+    }
+
+
+def _read_problem(problem):
+    truth = problem.truth if isinstance(problem, ClientData) else problem
+    if isinstance(truth, SharedRepresentation):
+        truth = LowRankRegression(
+            truth.theta.T, truth.noise, truth.design, truth.degrees_of_freedom
+        )
+    if isinstance(problem, ClientData):
+        return truth, problem
+    if not isinstance(truth, LowRankRegression):
+        raise TypeError(
+            "problem must be a LowRankRegression, SharedRepresentation or ClientData, "
+            f"got {type(problem).__name__}"
+        )
+    return truth, None
+
+
+def _read_data(truth, data, m, batches, rng):
+    """Return the samples of all rounds, or None where there are none or every round draws anew."""
+    if data is not None:
+        if m is not None:
+            raise ValueError("m must not be given with ClientData, which has its samples already")
+        if batches != "fixed":
+            raise ValueError(f"batches must be 'fixed' with ClientData, got {batches!r}")
+        return data
+    if batches == "population":
+        if m is not None:
+            raise ValueError("m must not be given with batches='population'")
+        return None
+    if m is None:
+        raise ValueError("m must be given: the number of samples per client")
+    return truth.draw(m, rng=rng) if batches == "fixed" else None
+
+
+def _read_start(start, n, d, k) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if isinstance(start, str) or not isinstance(start, tuple) or len(start) != 2:
+        raise ValueError("start must be 'random' or a pair (B, W)")
+    B = check.array("start's B", start[0], (d, k)).copy()
+    return B, check.array("start's W", start[1], (n, k)).copy()
+
+
+def _read_step_sizes(step_size, regularizer_step_size, best):
+    if isinstance(step_size, str):
+        check.choice("step_size", step_size, ("theorem",))
+        if best is None or not best.gap > 0.0:
+            raise ValueError("step_size='theorem' needs a known truth with a gap after k")
+        step_size = best.gap**2 / (228.0 * float(best.singular_values[0]) ** 3)
+    step_size = check.real("step_size", step_size, above=0.0)
+    if regularizer_step_size is None:
+        return step_size, step_size
+    return step_size, check.real("regularizer_step_size", regularizer_step_size, minimum=0.0)
