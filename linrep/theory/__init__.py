@@ -2,7 +2,15 @@
 
 from importlib import import_module
 
-__all__ = ["expectations", "fedrep", "fedrep_lemmas", "fedrep_limits"]
+__all__ = [
+    "expectations",
+    "fedrep",
+    "fedrep_lemmas",
+    "fedrep_limits",
+    "flute",
+    "flute_lift",
+    "flute_samples",
+]
 
 
 def __getattr__(name):
