@@ -14,6 +14,7 @@ _HOME = {
     "LowRankRegression": "linrep.problems",
     "SharedRepresentation": "linrep.problems",
     "Trace": "linrep.algorithms",
+    "empirical_risk_minimizer": "linrep.algorithms",
     "fedavg": "linrep.algorithms",
     "fedrep": "linrep.algorithms",
     "fedsgd": "linrep.algorithms",

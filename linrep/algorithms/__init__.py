@@ -1,5 +1,6 @@
 """Methods and starting points: callables of a problem that return a trace."""
 
+from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads, local_only
@@ -10,6 +11,7 @@ from linrep.algorithms.trials import run_trials
 
 __all__ = [
     "Trace",
+    "empirical_risk_minimizer",
     "fedavg",
     "fedrep",
     "fedsgd",

@@ -229,12 +229,14 @@ def claim_A3(Theta: ArrayLike, spectrum: Spectrum, step_size: float) -> Start:
     """
     whole, leading, rest = sizes(Theta)
     kappa = exponent(spectrum, step_size)
-    constant = _log(spectrum.gap) * (1.0 - 0.5 * kappa) - (3.0 - kappa) * np.log(2.0)
+    with np.errstate(invalid="ignore"):  # an infinite exponent leaves no margin to speak of
+        constant = _log(spectrum.gap) * (1.0 - 0.5 * kappa) - (3.0 - kappa) * np.log(2.0)
+        balance = constant + (1.0 + kappa) * _log(leading) - 2.0 * _log(rest)
     return Start(
         spectrum.first - whole**2,
         spectrum.last - 0.5 * spectrum.gap - rest**2,
         0.25 * spectrum.gap - leading**2,
-        constant + (1.0 + kappa) * _log(leading) - 2.0 * _log(rest),
+        balance,
     )
 
 
@@ -249,9 +251,10 @@ def balance_needed(Theta: ArrayLike, spectrum: Spectrum, step_size: float) -> Va
     """
     _, leading, rest = sizes(Theta)
     kappa = exponent(spectrum, step_size)
-    growth = 0.5 * kappa * (_log(0.25 * spectrum.gap) - 2.0 * _log(leading))
-    allowed = _log(spectrum.gap) - np.log(8.0) - 0.5 * _log(spectrum.first) + _log(leading)
-    return allowed - growth - 2.0 * _log(rest)
+    with np.errstate(invalid="ignore"):
+        growth = 0.5 * kappa * (_log(0.25 * spectrum.gap) - 2.0 * _log(leading))
+        allowed = _log(spectrum.gap) - np.log(8.0) - 0.5 * _log(spectrum.first) + _log(leading)
+        return allowed - growth - 2.0 * _log(rest)
 
 
 def entry_time(leading: ArrayLike, spectrum: Spectrum, step_size: float) -> Values:
@@ -272,7 +275,8 @@ def entry_time(leading: ArrayLike, spectrum: Spectrum, step_size: float) -> Valu
     """
     leading = check.numbers("leading", leading, above=0.0)
     _, fast = _growth_rates(spectrum, step_size)
-    return (_log(0.25 * spectrum.gap) - 2.0 * np.log(leading)) / (2.0 * fast)
+    with np.errstate(divide="ignore"):
+        return (_log(0.25 * spectrum.gap) - 2.0 * np.log(leading)) / (2.0 * fast)
 
 
 def _growth_rates(spectrum, step_size):

@@ -237,6 +237,16 @@ def test_theorems_in_numbers():
     assert theory.step_size_limits(spectrum)["theorem_5_1"] == pytest.approx(1 / (228 * 8))
 
 
+def test_with_as_many_directions_as_there_are_the_claim_says_nothing():
+    """For k = n = d eigenvalue k is Delta/2, and the exponent infinite."""
+    spectrum = Spectrum([1.0, 1.0], n=2, d=2, k=2)
+    Theta = 0.1 * np.eye(4, 2)[::-1] + 0.1 * np.eye(4, 2)
+    assert theory.exponent(spectrum, 0.1) == np.inf
+    assert not theory.claim_A3(Theta, spectrum, 0.1).holds
+    theory.balance_needed(Theta, spectrum, 0.1)
+    assert theory.entry_time(0.1, spectrum, 0.1) == np.inf
+
+
 def test_bad_arguments():
     with complaint(ValueError, "singular_values", "min(n, d) = 2"):
         Spectrum([1, 1, 1], n=2, d=3, k=1)

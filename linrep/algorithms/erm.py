@@ -1,0 +1,148 @@
+"""The best model of rank k for given samples, found by a solver instead of a federated method."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from linrep import _validation as check
+from linrep._random import stream
+from linrep.algorithms.local import fit_heads
+from linrep.problems.clients import ClientData
+from linrep.subspace import orthonormalize, random_frame
+
+_DENSE = 600  # entries of B up to which Newton's method follows
+_NEWTON_STEPS = 30
+_NULL = 1e-9  # curvature, relative to the largest, below which a direction is left alone
+
+
+class Fit(NamedTuple):
+    """The best of several descents.
+
+    Attributes
+    ----------
+    B : ndarray, shape (d, k)
+        Orthonormal columns.
+    W : ndarray, shape (n, k)
+        Each client's least-squares head.
+    loss : float
+        Mean over clients of (1/2m)||y_i - X_i B w_i||^2.
+    losses : ndarray, shape (restarts + 1,)
+        Where each descent ended, the first from the clients' own models; `loss` is the least of
+        them, or below where Newton's method went on.
+    """
+
+    B: NDArray[np.float64]
+    W: NDArray[np.float64]
+    loss: float
+    losses: NDArray[np.float64]
+
+
+def empirical_risk_minimizer(data: ClientData, k: int, *, restarts: int = 10, rng=None) -> Fit:
+    r"""Minimize the training loss over all models of rank k.
+
+    .. math:: \min_{B, W} \frac1n \sum_i \frac1{2m_i} \|y_i - X_i B w_i\|^2
+
+    Parameters
+    ----------
+    data : ClientData
+        Samples of n clients.
+    k : int
+        Rank, 1 <= k <= min(n, d).
+    restarts : int, default 10
+        Descents from random frames, besides the one from the truncated decomposition of the
+        clients' own least-squares models.
+    rng : optional
+        Anything `numpy.random.default_rng` takes.
+
+    Returns
+    -------
+    Fit
+        A minimum of the loss to rounding, the global one if any start led there.
+
+    Notes
+    -----
+    FLUTE, equation (2), halved. The heads are eliminated (variable projection); L-BFGS, then
+    Newton's method from the best end point.
+    """
+    if not isinstance(data, ClientData):
+        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
+    n, d = data.n, data.d
+    k = check.integer("k", k, minimum=1, maximum=min(n, d))
+    restarts = check.integer("restarts", restarts, minimum=0)
+    rng = stream(rng, "start")
+    own = fit_heads(data, np.eye(d))
+    starts = [np.linalg.svd(own)[2][:k].T]
+    starts += [random_frame(d, k, rng) for _ in range(restarts)]
+    loss = _Loss(data)
+
+    def function(entries):
+        value, gradient, _ = loss(entries.reshape(d, k))
+        return value, gradient.ravel()
+
+    options = {"maxiter": 5_000, "maxfun": 10_000, "ftol": 0.0, "gtol": 1e-11, "maxcor": 30}
+    ends = [
+        minimize(function, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        for start in starts
+    ]
+    losses = np.array([end.fun for end in ends])
+    B = orthonormalize(ends[losses.argmin()].x.reshape(d, k))
+    if B.size <= _DENSE:
+        B = _newton(loss, B)
+    value, _, W = loss(B)
+    return Fit(B, W, float(value), losses)
+
+
+class _Loss:
+    """The training loss as a function of B, the heads being the best for it."""
+
+    def __init__(self, data):
+        self.data = data
+        self.client = np.repeat(np.arange(data.n), data.m)
+        self.weights = 1.0 / (data.n * data.m[self.client])
+        self.moments = [X.T @ X / len(X) for X, _ in map(data.client, range(data.n))]
+
+    def __call__(self, B):
+        """Return the loss, its gradient and the heads."""
+        W = fit_heads(self.data, B)
+        heads = W[self.client]
+        residual = np.sum((self.data.X @ B) * heads, axis=1) - self.data.y
+        weighted = self.weights * residual
+        return 0.5 * weighted @ residual, (self.data.X * weighted[:, None]).T @ heads, W
+
+    def hessian(self, B, W):
+        """Return the matrix of second derivatives (d k, d k) of the loss in B, heads following."""
+        (d, k), n = B.shape, self.data.n
+        H = np.zeros((d * k, d * k))
+        for i, (S, w) in enumerate(zip(self.moments, W, strict=True)):
+            X, y = self.data.client(i)
+            g = X.T @ (X @ (B @ w) - y) / len(y)
+            H += np.kron(S, np.outer(w, w)) / n
+            mixed = np.kron(g[:, None], np.eye(k)) + np.kron(S @ B, w[:, None])
+            H -= mixed @ np.linalg.pinv(B.T @ S @ B, hermitian=True) @ mixed.T / n
+        return 0.5 * (H + H.T)
+
+
+def _newton(loss, B):
+    """Take Newton steps for as long as they shrink the gradient; B stays a frame."""
+    value, gradient, W = loss(B)
+    for _ in range(_NEWTON_STEPS):
+        curvature, directions = np.linalg.eigh(loss.hessian(B, W))
+        along = directions.T @ gradient.ravel()
+        scale = np.abs(curvature).max()
+        # Directions that only change the basis of B are flat, and so is what interpolates.
+        use = np.abs(curvature) > _NULL * scale
+        step = directions[:, use] @ (along[use] / np.abs(curvature[use]))
+        candidate = B - step.reshape(B.shape)
+        if not use.any() or np.linalg.matrix_rank(candidate) < B.shape[1]:
+            return B
+        candidate = orthonormalize(candidate)
+        after = loss(candidate)
+        smaller = np.linalg.norm(after[1]) < np.linalg.norm(gradient)
+        if not smaller or after[0] > value * (1.0 + 1e-12):
+            return B
+        B, (value, gradient, W) = candidate, after
+    return B
