@@ -38,8 +38,8 @@ def test_it_is_a_stationary_point_that_no_method_undercuts(m, k):
     truth = LowRankRegression.random(n=8, d=6, singular_values=[4, 3, 2, 1, 0.5], noise=0.3, rng=5)
     data = truth.draw(m, rng=6)
     fit = empirical_risk_minimizer(data, k, rng=7)
-    assert fit.loss == pytest.approx(loss(data, fit.B, fit.W), rel=1e-10)
-    assert fit.loss <= fit.losses.min() * (1 + 1e-12)
+    assert fit.loss == pytest.approx(loss(data, fit.B, fit.W), rel=1e-10, abs=1e-20)
+    assert fit.loss <= fit.losses.min() * (1 + 1e-12) + 1e-20  # with few samples it is zero
     gradient = np.zeros_like(fit.B)
     for (X, y), w in zip(clients_of(data), fit.W, strict=True):
         gradient += reference.client_gradient(X, y, fit.B, w) / 8
@@ -50,6 +50,7 @@ def test_it_is_a_stationary_point_that_no_method_undercuts(m, k):
     assert fit.loss <= fedrep["loss"][-1] * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_at_twice_gamma_two_flute_ends_in_a_balanced_minimum_of_the_training_loss():
     truth = LowRankRegression.random(n=8, d=6, singular_values=[4, 3, 1, 0.5], noise=0.1, rng=5)
     data = truth.draw(30, rng=6)
