@@ -143,6 +143,12 @@ def test_a_trace_is_thinned_to_about_200_rounds(rounds, step):
     assert set(rows[0]) == {*final, "round"} - {"rounds_done"}
 
 
+def test_a_trace_of_some_rounds_keeps_their_numbers():
+    cell = {"n": 6, "d": 4, "k": 2, "m": 8, "rounds": 25, "step_size": 0.1, "record": 10}
+    rows = simulate(cell | {"algorithm": "linrep:flute"}, generator(1, 0), keep="trace")
+    assert [row["round"] for row in rows] == [0, 10, 20, 25]
+
+
 def test_a_run_that_converged_says_so():
     row = simulate(one_cell(rounds=2000, tolerance=0.5), generator(1, 0))
     assert row["stop_reason"] == "converged"

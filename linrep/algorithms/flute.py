@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._random import stream, streams
+from linrep.algorithms._flute_rounds import Population, Sampled, source
 from linrep.algorithms._setup import count_participants
 from linrep.algorithms.trace import Trace
-from linrep.kernels import designs, linalg, rounds
-from linrep.kernels import flute as kernel
+from linrep.kernels import linalg
+from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.regression import SharedRepresentation
-from linrep.problems.samples import DESIGNS
 
 BATCHES = ("fixed", "fresh", "population")
 LOSSES = {"half": 1.0, "full": 2.0}
 AGGREGATES = ("sum", "mean")
-_ROUNDS_PER_CALL = 4096
+Values = NDArray[np.float64]
 _STOP_REASONS = {
-    rounds.COMPLETED: "rounds",
-    rounds.CONVERGED: "converged",
-    rounds.DIVERGED: "diverged",
+    kernel.COMPLETED: "rounds",
+    kernel.CONVERGED: "converged",
+    kernel.DIVERGED: "diverged",
 }
 
 
 def flute(
     problem,
     *,
-    k: int,
     step_size: float | str,
     m=None,
+    k: int | None = None,
     rounds: int = 100,
     batches: str = "fixed",
     start="random",
@@ -47,6 +48,7 @@ def flute(
     aggregate: str = "sum",
     record: int | ArrayLike = 1,
     spectrum: bool = False,
+    measure: Callable[[Values, Values], Mapping[str, float]] | None = None,
     tolerance: float | None = None,
     rng=None,
 ) -> Trace:
@@ -64,14 +66,15 @@ def flute(
     ----------
     problem : LowRankRegression, SharedRepresentation or ClientData
         A ground truth to draw from, or samples.
-    k : int
-        Rank of the representation, 1 <= k <= min(n, d).
     step_size : float or "theorem"
         :math:`\eta_l`; ``"theorem"`` is the largest of Theorem 5.1,
         :math:`\Delta^2/(228\lambda_1^3)`, which is small.
     m : int
         Samples per client and batch; with a ground truth only, and not for the population. For
         ``batches="fixed"`` also one number per client.
+    k : int, optional
+        Rank of the representation, at most min(n, d); by default that of a SharedRepresentation,
+        required for others.
     rounds : int, default 100
         Communication rounds.
     batches : {"fixed", "fresh", "population"}
@@ -99,6 +102,9 @@ def flute(
         Record every so many rounds, or these rounds; the start and the last round always.
     spectrum : bool, default False
         Record singular values of the lifted iterate, too.
+    measure : callable, optional
+        ``measure(B, W) -> mapping of metric names to floats``: more to record, the same names every
+        time.
     tolerance : float, optional
         Stop as ``converged`` after a round that changed (B, W) by at most this, in Frobenius norm
         relative to (B, W). By default only a round that changes nothing at all is the last.
@@ -151,13 +157,13 @@ def flute(
     gamma2 = check.real("gamma2", gamma2, minimum=0.0)
     truth, data = _read_problem(problem)
     n, d = problem.n, problem.d
-    k = check.integer("k", k, minimum=1, maximum=min(n, d))
+    k = _read_rank(k, problem, n, d)
     data_rng, participation_rng, start_rng = streams(rng, "data", "participation", "start")
     participants = count_participants(n, participation)
     if batches == "population" and participants < n:
         raise ValueError("participation must be 1 with batches='population'")
     data = _read_data(truth, data, m, batches, data_rng)
-    if start == "random":
+    if isinstance(start, str) and start == "random":
         scale = 1.0 / (10.0 * d) if scale is None else check.real("scale", scale, above=0.0)
         B, W = gaussian_start(n, d, k, scale, start_rng)
     else:
@@ -169,14 +175,14 @@ def flute(
     tolerance = 0.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0)
     data_step = eta_l * LOSSES[loss] / (n if aggregate == "mean" else 1)
     shape = 2.0 * gamma1 * eta_r, 4.0 * gamma2 * eta_r
-    steps: _Sampled | _Population
+    steps: Sampled | Population
     if batches == "population":
-        steps = _Population(truth, B, W, (data_step, *shape, tolerance))
+        steps = Population(truth, B, W, (data_step, *shape, tolerance))
     else:
-        m = check.integer("m", m, minimum=1) if data is None else None
-        steps = _Sampled(
-            _source(truth, data, m),
-            int(data.m.max()) if m is None else m,
+        largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
+        steps = Sampled(
+            source(truth, data, largest),
+            largest,
             B,
             W,
             (data_step, data_step * n / participants, *shape, tolerance),
@@ -184,20 +190,20 @@ def flute(
             data_rng,
             participation_rng,
         )
-    measure = _metrics(truth, best, spectrum, batches)
-    rows, recorded, status = [measure(B, W, np.nan)], [0], kernel.COMPLETED
+    row = _metrics(truth, best, spectrum, batches, measure)
+    rows, recorded, status = [row(B, W, np.nan)], [0], kernel.COMPLETED
     for stop in read_record(record, rounds)[1:]:
         completed, status = steps.run(stop - recorded[-1])
         if completed:
             recorded.append(recorded[-1] + completed)
-            rows.append(measure(*steps.state, steps.loss))
+            rows.append(row(*steps.state, steps.loss))
         if status != kernel.COMPLETED:
             break
     sent = participants * k * (d + 1) * np.array(recorded, dtype=float)
     B, W = steps.state
     return Trace(
         algorithm="FLUTE",
-        metrics={name: np.array([row[name] for row in rows]) for name in rows[0]}
+        metrics={name: np.array([each[name] for each in rows]) for name in rows[0]}
         | {"floats_up": sent, "floats_down": sent.copy()},
         state={"B": B, "W": W},
         settings={
@@ -258,117 +264,32 @@ def read_record(record, rounds: int) -> list[int]:
     return sorted({0, *values.tolist(), rounds})
 
 
-class _Sampled:
-    """Rounds on stored or fresh samples; run() moves `state` on."""
-
-    def __init__(self, source, m, B, W, steps, participants, data_rng, participation_rng):
-        self._source, self._steps = source, steps
-        self._BT, self._W = np.ascontiguousarray(B.T), W.copy()
-        self._schedule = np.empty((_ROUNDS_PER_CALL, participants), dtype=np.int64)
-        self._losses = np.empty(_ROUNDS_PER_CALL)
-        self._order = np.arange(len(W))
-        self._data_rng, self._participation_rng = data_rng, participation_rng
-        self._work = kernel.workspace(B.shape[1], B.shape[0], m, participants)
-        self.loss = np.nan
-
-    @property
-    def state(self):
-        return self._BT.T.copy(), self._W.copy()
-
-    def run(self, rounds):
-        """Run rounds; return how many were completed, and how they ended."""
-        done, status = 0, kernel.COMPLETED
-        while done < rounds and status == kernel.COMPLETED:
-            schedule = self._schedule[: min(rounds - done, len(self._schedule))]
-            designs.draw_participants(self._participation_rng, self._order, schedule)
-            completed, status = kernel.run(
-                self._data_rng, *self._source, schedule, self._BT, self._W, *self._steps,
-                self._losses, self._work,
-            )  # fmt: skip
-            done += completed
-            if completed:
-                self.loss = self._losses[completed - 1]
-        return done, status
-
-
-class _Population:
-    """Rounds of infinitely many samples, in the singular bases of Phi."""
-
-    loss = np.nan
-
-    def __init__(self, truth, B, W, steps):
-        self._U, self._singular_values, self._V = truth.svd
-        self._BT = np.ascontiguousarray((self._U.T @ B).T)
-        self._WT = np.ascontiguousarray((self._V.T @ W).T)
-        k = B.shape[1]
-        self._steps = steps
-        self._work = (
-            np.empty_like(self._BT), np.empty_like(self._WT), np.empty((k, k)), np.empty((k, k)),
-        )  # fmt: skip
-
-    @property
-    def state(self):
-        return self._U @ self._BT.T, self._V @ self._WT.T
-
-    def run(self, rounds):
-        """Run rounds; return how many were completed, and how they ended."""
-        return kernel.run_population(
-            self._BT, self._WT, self._singular_values, *self._steps, rounds, *self._work
-        )
-
-
-def _source(truth, data, m):
-    """Return the kernel's arguments that say where gradients come from."""
-    no_matrices, no_models, no_numbers = np.empty((0, 0, 0)), np.empty((0, 0)), np.empty(0)
-    if data is None:
-        return (
-            kernel.FRESH, DESIGNS[truth.design], truth.degrees_of_freedom, truth.noise,
-            np.empty((m, truth.d)), np.empty(m), np.empty(0, np.int64),
-            no_matrices, truth.theta, no_numbers,
-        )  # fmt: skip
-    if data.m.min() > data.d:  # the second moments are smaller than the samples
-        S, centres, rests = _sufficient(data)
-        empty = np.empty((0, data.d)), no_numbers, data.offsets
-        return kernel.GRAM, 0, 0.0, 0.0, *empty, S, centres, rests
-    stored = data.X, data.y, data.offsets
-    return kernel.STORED, 0, 0.0, 0.0, *stored, no_matrices, no_models, no_numbers
-
-
-def _sufficient(data):
-    """Return each client's X'X/m, a least-squares model, and what that leaves of its loss."""
-    n, d = data.n, data.d
-    S, centres, rests = np.empty((n, d, d)), np.empty((n, d)), np.empty(n)
-    for i in range(n):
-        X, y = data.client(i)
-        S[i] = X.T @ X / len(y)
-        centres[i] = np.linalg.lstsq(X, y, rcond=None)[0]
-        rests[i] = np.mean((X @ centres[i] - y) ** 2) / 2.0
-    return S, centres, rests
-
-
-def _metrics(truth, best, spectrum, batches):
+def _metrics(truth, best, spectrum, batches, measure):
     """Return a function of a state (B, W) and a loss that makes a row of metrics."""
-    if truth is None:
-        return lambda B, W, loss: {"loss": loss}
-    theta, target = truth.theta, best.Phi.T
-    size = np.linalg.norm(best.singular_values)
+    if truth is not None:
+        theta, target = truth.theta, best.Phi.T
+        size = np.linalg.norm(best.singular_values)
 
-    def measure(B, W, loss):
-        with np.errstate(over="ignore", invalid="ignore"):
-            models = W @ B.T
-            to_target, to_truth = models - target, models - theta
-            row = {
-                "error": _ratio(np.linalg.norm(to_target), size),
-                "client_error": np.mean(np.linalg.norm(to_target, axis=1)),
-                "truth_error": np.mean(np.linalg.norm(to_truth, axis=1)),
-                "population_risk": 0.5 * np.mean(np.sum(to_truth**2, axis=1)),
-                "distance": _distance(B, best.U),
-            }
-            if batches != "population":
-                row["loss"] = loss
-            return row | _spectrum(B, W, best) if spectrum else row
+    def row(B, W, loss):
+        metrics = {}
+        if truth is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                models = W @ B.T
+                to_target, to_truth = models - target, models - theta
+                metrics = {
+                    "error": _ratio(np.linalg.norm(to_target), size),
+                    "client_error": np.mean(np.linalg.norm(to_target, axis=1)),
+                    "truth_error": np.mean(np.linalg.norm(to_truth, axis=1)),
+                    "population_risk": 0.5 * np.mean(np.sum(to_truth**2, axis=1)),
+                    "distance": _distance(B, best.U),
+                }
+        if batches != "population":
+            metrics["loss"] = loss
+        if spectrum and truth is not None:
+            metrics |= _spectrum(B, W, best)
+        return metrics if measure is None else metrics | measure(B, W)
 
-    return measure
+    return row
 
 
 def _ratio(a, b):
@@ -413,6 +334,15 @@ def _read_problem(problem):
             f"got {type(problem).__name__}"
         )
     return truth, None
+
+
+def _read_rank(k, problem, n, d):
+    if k is None:
+        truth = problem.truth if isinstance(problem, ClientData) else problem
+        if not isinstance(truth, SharedRepresentation):
+            raise ValueError("k must be given: the rank of the representation to learn")
+        k = truth.k
+    return check.integer("k", k, minimum=1, maximum=min(n, d))
 
 
 def _read_data(truth, data, m, batches, rng):

@@ -154,7 +154,23 @@ def test_thinned_runs_are_the_rows_of_full_ones(batches):
         assert list(thin.to_frame().index) == rows
         with complaint(ValueError, "every round"):
             thin.rate("error")
+        line = thin.plot("error").lines[-1]
+        np.testing.assert_array_equal(line.get_xdata(), rows)
     assert full.rate("truth_error").rate < 1.0
+
+
+def test_metrics_of_ones_own():
+    """Along a run, with a truth and without."""
+    truth = LowRankRegression.random(n=5, d=4, noise=0.1, rng=0)
+    data = truth.draw(9, rng=0)
+    for problem in (data, replace(data, truth=None)):
+        trace = lr.flute(
+            problem, k=2, step_size=0.01, rounds=20, record=5, rng=1,
+            measure=lambda B, W: {"imbalance": norm(B.T @ B - W.T @ W)},
+        )  # fmt: skip
+        B, W = trace.state["B"], trace.state["W"]
+        assert len(trace["imbalance"]) == 5
+        assert trace["imbalance"][-1] == norm(B.T @ B - W.T @ W)
 
 
 @given(problems(), seeds)
@@ -178,6 +194,7 @@ def test_one_seed_means_the_same_data_for_all_methods():
     own = lr.flute(truth, k=2, m=12, step_size=0.02, rounds=20, rng=7)
     given_data = lr.flute(truth.draw(12, rng=7), k=2, step_size=0.02, rounds=20, rng=7)
     same_numbers(own, given_data)
+    assert (own.settings["m"], given_data.settings["m"]) == (12, None)
     without = lr.flute(
         replace(truth.draw(12, rng=7), truth=None), k=2, step_size=0.02, rounds=20, rng=7
     )
@@ -187,7 +204,7 @@ def test_one_seed_means_the_same_data_for_all_methods():
 
 def test_a_shared_representation_is_a_truth_of_rank_k():
     truth = lr.SharedRepresentation.random(n=9, d=6, k=2, rng=0)
-    trace = lr.flute(truth, k=2, m=60, step_size=0.02, rounds=1_500, record=1_500, rng=1)
+    trace = lr.flute(truth, m=60, step_size=0.02, rounds=1_500, record=1_500, rng=1)
     assert trace["distance"][-1] < 1e-8
     close(trace["distance"][-1], distance(trace.state["B"], truth.B), 1e-12)
 
@@ -234,6 +251,7 @@ def test_bad_arguments():
         (("aggregate",), {"m": 2, "aggregate": "median"}),
         (("start",), {"m": 2, "start": "moments"}),
         (("scale",), {"m": 2, "scale": 1.0, "start": (np.eye(3, 1), np.eye(3, 1))}),
+        (("start",), {"m": 2, "start": np.eye(3, 1)}),
         (("start's W",), {"m": 2, "start": (np.eye(3, 1), np.eye(2, 1))}),
         (("step_size", "gap"), {"m": 2, "step_size": "theorem"}),
         (("step_size", "greater than 0"), {"m": 2, "step_size": 0.0}),
@@ -244,6 +262,8 @@ def test_bad_arguments():
     ):
         with complaint(ValueError, *words):
             lr.flute(truth, **good | options)
+    with complaint(ValueError, "k must be given"):
+        lr.flute(truth, m=2, step_size=0.1)
     with complaint(ValueError, "m must not be given"):
         lr.flute(data, m=2, **good)
     with complaint(ValueError, "fixed"):
