@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
 from linrep import _validation as check
@@ -30,9 +31,9 @@ class Fit(NamedTuple):
         Each client's least-squares head.
     loss : float
         Mean over clients of (1/2m)||y_i - X_i B w_i||^2.
-    losses : ndarray, shape (restarts + 1,)
-        Where each descent ended, the first from the clients' own models; `loss` is the least of
-        them, or below where Newton's method went on.
+    losses : ndarray, shape (descents,)
+        Where each descent ended: from the clients' own models, from random frames, from given
+        starts. `loss` is the least of them, or below where Newton's method went on.
     """
 
     B: NDArray[np.float64]
@@ -41,7 +42,9 @@ class Fit(NamedTuple):
     losses: NDArray[np.float64]
 
 
-def empirical_risk_minimizer(data: ClientData, k: int, *, restarts: int = 10, rng=None) -> Fit:
+def empirical_risk_minimizer(
+    data: ClientData, k: int, *, restarts: int = 10, starts: Iterable[ArrayLike] = (), rng=None
+) -> Fit:
     r"""Minimize the training loss over all models of rank k.
 
     .. math:: \min_{B, W} \frac1n \sum_i \frac1{2m_i} \|y_i - X_i B w_i\|^2
@@ -55,6 +58,8 @@ def empirical_risk_minimizer(data: ClientData, k: int, *, restarts: int = 10, rn
     restarts : int, default 10
         Descents from random frames, besides the one from the truncated decomposition of the
         clients' own least-squares models.
+    starts : iterable of array_like, shape (d, k), optional
+        More representations to descend from, such as where a method ended.
     rng : optional
         Anything `numpy.random.default_rng` takes.
 
@@ -75,8 +80,9 @@ def empirical_risk_minimizer(data: ClientData, k: int, *, restarts: int = 10, rn
     restarts = check.integer("restarts", restarts, minimum=0)
     rng = stream(rng, "start")
     own = fit_heads(data, np.eye(d))
-    starts = [np.linalg.svd(own)[2][:k].T]
-    starts += [random_frame(d, k, rng) for _ in range(restarts)]
+    frames = [np.linalg.svd(own)[2][:k].T]
+    frames += [random_frame(d, k, rng) for _ in range(restarts)]
+    frames += [orthonormalize(check.array("starts", start, (d, k))) for start in starts]
     loss = _Loss(data)
 
     def function(entries):
@@ -85,8 +91,8 @@ def empirical_risk_minimizer(data: ClientData, k: int, *, restarts: int = 10, rn
 
     options = {"maxiter": 5_000, "maxfun": 10_000, "ftol": 0.0, "gtol": 1e-11, "maxcor": 30}
     ends = [
-        minimize(function, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-        for start in starts
+        minimize(function, frame.ravel(), jac=True, method="L-BFGS-B", options=options)
+        for frame in frames
     ]
     losses = np.array([end.fun for end in ends])
     B = orthonormalize(ends[losses.argmin()].x.reshape(d, k))

@@ -46,6 +46,9 @@ def test_it_is_a_stationary_point_that_no_method_undercuts(m, k):
     assert norm(gradient) < 1e-9
     flute = lr.flute(data, k=k, step_size=0.02, rounds=20_000, record=20_000, rng=0)
     assert fit.loss <= flute["loss"][-1] * (1 + 1e-9)
+    further = empirical_risk_minimizer(data, k, restarts=0, starts=[flute.state["B"]])
+    assert len(further.losses) == 2
+    assert further.loss <= flute["loss"][-1] * (1 + 1e-9) + 1e-20
     fedrep = lr.fedrep(data, k=k, rounds=300, rng=0)
     assert fit.loss <= fedrep["loss"][-1] * (1 + 1e-9)
 
@@ -73,5 +76,7 @@ def test_bad_arguments():
         empirical_risk_minimizer(np.eye(3), 1)
     with complaint(ValueError, "k must be between 1 and 3"):
         empirical_risk_minimizer(data, 4)
+    with complaint(ValueError, "starts must have shape (3, 1)"):
+        empirical_risk_minimizer(data, 1, starts=[np.eye(3)])
     with complaint(ValueError, "restarts"):
         empirical_risk_minimizer(data, 1, restarts=-1)
