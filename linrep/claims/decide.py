@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -286,6 +286,7 @@ def bounded_constant(
     variables: Sequence[str],
     value: str = "constant",
     *,
+    by: Sequence[str] = (),
     quantile: float = 0.95,
     level: float = LEVEL,
     rng=None,
@@ -303,10 +304,12 @@ def bounded_constant(
         The directions: along each, lines of at least three points that share all other variables.
     value : str
         Column of the constant.
+    by : sequence of str, optional
+        Columns that the points of a line share as well, and that are no directions.
     quantile : float, default 0.95
         Of the replicates, at each point.
     level : float
-        Of a false verdict; shared among the directions.
+        Of a false verdict; shared among all lines.
     rng : optional
         Of the bootstrap.
     name, label : str
@@ -316,57 +319,46 @@ def bounded_constant(
     -------
     Evidence
         Holds if the slope of log constant is below `GROWTH` in every direction, fails if one is
-        above it, as one-sided intervals say. The measured number is the largest slope. Lines are
-        fitted with one slope in common; what a bend adds is told by their upper halves.
+        above it, as one-sided intervals say. The measured number is the slope that decides.
     """
     rng = np.random.default_rng(rng)
     table = table[table[value] > 0.0]
-    share = level / len(variables)
 
     def statistic(sample, axis):
         return np.quantile(sample, quantile, axis=axis)
 
-    slopes: dict[str, Slope] = {}
-    frames = []
+    lines = [
+        line for variable in variables for line in _lines(table, [*by, *variables], variable, value)
+    ]
     for variable in variables:
-        others = [other for other in variables if other != variable]
-        lines = []
-        groups = table.groupby(others) if others else [((), table)]
-        for key, line in groups:
-            cells = line.groupby(variable)[value]
-            if cells.ngroups < 3:
-                continue
-            x = np.array([size for size, _ in cells], dtype=float)
-            samples = [sample.to_numpy() for _, sample in cells]
-            lines.append(log_slope(x, samples, statistic=statistic, level=share, rng=rng))
-            key = key if isinstance(key, tuple) else (key,)
-            series = ", ".join(f"{o} = {v:g}" for o, v in zip(others, key, strict=True))
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "panel": f"along {variable}",
-                        "series": series,
-                        "x": x,
-                        "y": [statistic(sample, 0) for sample in samples],
-                        "xlabel": variable,
-                        "ylabel": label or f"{quantile:.0%} quantile of the constant",
-                    }
-                )
-            )
-        if not lines:
+        if variable not in {line.variable for line in lines}:
             raise ValueError(f"table has no line of three points along {variable!r}")
-        # The worst line decides; the level is shared among them by way of its share above.
-        slopes[variable] = max(lines, key=lambda slope: slope.high)
-        worst = max(lines, key=lambda slope: slope.low)
-        if worst.low > GROWTH:
-            slopes[variable] = worst
-    variable = max(slopes, key=lambda name: (slopes[name].low > GROWTH, slopes[name].high))
-    slope = slopes[variable]
+    fits = [
+        log_slope(line.x, line.samples, statistic=statistic, level=level / len(lines), rng=rng)
+        for line in lines
+    ]
+    frames = [
+        pd.DataFrame(
+            {
+                "panel": f"along {line.variable}",
+                "series": line.series,
+                "x": line.x,
+                "y": [statistic(sample, 0) for sample in line.samples],
+                "xlabel": line.variable,
+                "ylabel": label or f"{quantile:.0%} quantile of the constant",
+            }
+        )
+        for line in lines
+    ]
+    # One that surely grows decides, and the steepest of those; else the one that may grow most.
+    sure = [place for place, fit in enumerate(fits) if fit.low > GROWTH]
+    place = max(sure or range(len(fits)), key=lambda place: fits[place].high)
+    variable, slope = lines[place].variable, fits[place]
     grows, bounded = slope.low > GROWTH, slope.high <= GROWTH
-    tops = table.groupby(list(variables))[value].quantile(quantile)
+    tops = table.groupby([*by, *variables])[value].quantile(quantile)
     largest = float(tops.max())
     where = dict(
-        zip(variables, np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
+        zip((*by, *variables), np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
     )
     sentence = (
         f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
@@ -389,6 +381,30 @@ def bounded_constant(
         name=name,
         points=pd.concat(frames, ignore_index=True),
     )  # fmt: skip
+
+
+class _Line(NamedTuple):
+    variable: str
+    series: str
+    x: np.ndarray
+    samples: list[np.ndarray]
+
+
+def _lines(table, columns, variable, value):
+    """Yield the lines of at least three points along a variable, other columns being fixed."""
+    others = [other for other in columns if other != variable]
+    for key, line in table.groupby(others) if others else [((), table)]:
+        key = key if isinstance(key, tuple) else (key,)
+        cells = line.groupby(variable)[value]
+        if cells.ngroups >= 3:
+            yield _Line(
+                variable,
+                ", ".join(
+                    f"{name} = {_short(held)}" for name, held in zip(others, key, strict=True)
+                ),
+                np.array([size for size, _ in cells], dtype=float),
+                [sample.to_numpy() for _, sample in cells],
+            )
 
 
 def expectation(
@@ -501,6 +517,10 @@ def ordering(
         needed="" if good or bad else f"more than {n} seeds",
         name=name,
     )
+
+
+def _short(value):
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _plain(value):
