@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._random import streams
+from linrep.algorithms._setup import read_problem
+from linrep.algorithms.gram import require_gaussian
 from linrep.algorithms.trace import Trace
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.fedrep import workspace
 from linrep.problems.clients import ClientData
-from linrep.problems.regression import SharedRepresentation
 
 
 def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
@@ -46,7 +47,7 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
     return W
 
 
-def local_only(problem, *, m=None, rng=None) -> Trace:
+def local_only(problem, *, m=None, batches: str = "fixed", rng=None) -> Trace:
     """Fit every client's own d-dimensional model by least squares, without collaboration.
 
     Parameters
@@ -54,7 +55,11 @@ def local_only(problem, *, m=None, rng=None) -> Trace:
     problem : SharedRepresentation or ClientData
         A ground truth to draw from, or samples.
     m : int, optional
-        Samples per client; with a SharedRepresentation only.
+        Samples per client; with a SharedRepresentation only. For ``batches="fixed"`` also one
+        number per client.
+    batches : {"fixed", "gram"}, default "fixed"
+        With ``"gram"`` nothing is fitted: loss and risk are drawn from the law that they have with
+        samples of a Gaussian design, in time and memory free of m and d.
     rng : optional
         Anything `numpy.random.default_rng` takes. The data are those of :func:`fedrep` with
         fixed batches and the same seed.
@@ -63,36 +68,47 @@ def local_only(problem, *, m=None, rng=None) -> Trace:
     -------
     Trace
         One round: row 0 is the zero model, row 1 the minimum-norm least-squares one. State
-        ``theta`` (n, d), a regression vector per row. Nothing is communicated.
+        ``theta`` (n, d), a regression vector per row. Nothing is communicated. With ``"gram"`` the
+        state is empty, as only the lengths of the models' errors are drawn, and the loss of the
+        zero model is NaN, as it is not independent of them.
     """
     began = time.perf_counter()
-    if isinstance(problem, SharedRepresentation):
-        if m is None:
-            raise ValueError("m must be given: the number of samples per client")
-        data_rng, _, _ = streams(rng, "data", "participation", "start")
-        data = problem.draw(m, rng=data_rng)
-    elif isinstance(problem, ClientData):
-        if m is not None:
-            raise ValueError("m must not be given with ClientData, which has its samples already")
-        data = problem
+    check.choice("batches", batches, ("fixed", "gram"))
+    truth, data, m = read_problem(problem, m, batches)
+    data_rng, _, _ = streams(rng, "data", "participation", "start")
+    if batches == "gram":
+        require_gaussian("batches='gram'", truth)
+        risks, losses = _simulate_local(truth, m, data_rng)
+        metrics, state = {"loss": losses, "population_risk": risks}, {}
     else:
-        raise TypeError(
-            f"problem must be a SharedRepresentation or ClientData, got {type(problem).__name__}"
-        )
-    theta = fit_heads(data, np.eye(data.d))
-    metrics = {"loss": _losses(data, np.zeros_like(theta), theta)}
-    if data.truth is not None:
-        target = data.truth.theta
-        risks = [0.5 * np.mean(np.sum((t - target) ** 2, axis=1)) for t in (0.0, theta)]
-        metrics["population_risk"] = np.array(risks)
+        data = truth.draw(m, rng=data_rng) if data is None else data
+        theta = fit_heads(data, np.eye(data.d))
+        metrics, state = {"loss": _losses(data, np.zeros_like(theta), theta)}, {"theta": theta}
+        if truth is not None:
+            risks = [0.5 * np.mean(np.sum((t - truth.theta) ** 2, axis=1)) for t in (0.0, theta)]
+            metrics["population_risk"] = np.array(risks)
     metrics["floats_up"] = metrics["floats_down"] = np.zeros(2)
     return Trace(
         algorithm="local only",
         metrics=metrics,
-        state={"theta": theta},
-        settings={"problem": repr(problem), "m": m},
+        state=state,
+        settings={"problem": repr(problem), "m": m, "batches": batches},
         wall_time=time.perf_counter() - began,
     )
+
+
+def _simulate_local(truth, m, rng):
+    """Draw training losses and population risks of the zero models and of the fitted ones.
+
+    docs/gram.md derives the law.
+    """
+    n, d = truth.n, truth.d
+    signal = np.sum(truth.W**2, axis=1)
+    spread = truth.noise**2 * rng.chisquare(min(m, d), n) / rng.chisquare(abs(m - d) + 1, n)
+    unseen = signal * rng.beta(0.5 * (d - m), 0.5 * m, n) if m < d else 0.0
+    loss = truth.noise**2 * rng.chisquare(m - d, n).mean() / (2.0 * m) if m > d else 0.0
+    risks = np.array([signal.mean(), np.mean(unseen + spread)]) / 2.0
+    return risks, np.array([np.nan, loss])
 
 
 def _losses(data, *models):
