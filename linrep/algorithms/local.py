@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import streams
+from linrep._random import stream, streams
 from linrep.algorithms._setup import read_problem
-from linrep.algorithms.gram import require_gaussian
+from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.algorithms.trace import Trace
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.fedrep import workspace
 from linrep.problems.clients import ClientData
+from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 
 
 def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
@@ -45,6 +46,86 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
     work = workspace(k, data.d, int(data.m.max()), 1)
     fit_heads_kernel(data.X, data.y, data.offsets, np.ascontiguousarray(B.T), W, work)
     return W
+
+
+def simulate_heads(
+    truth: SharedRepresentation, B: ArrayLike | tuple[ArrayLike, ArrayLike], m: int, *, rng=None
+) -> NDArray[np.float64]:
+    r"""Draw the heads that clients would fit on a frozen representation, without their samples.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        Of a Gaussian design; its clients are those that fit. For new clients,
+        ``truth.with_heads(W)``.
+    B : array_like, shape (d, k), or pair (C, Phi)
+        Representation, orthonormal columns; or its coordinates, C = B' B* and Phi with Phi' Phi =
+        I - C' C, as in the state of a run with simulated batches.
+    m : int
+        Samples per client.
+    rng : optional
+        Anything `numpy.random.default_rng` takes.
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        Heads of the same law as those of ``fit_heads(truth.draw(m), B)``, in time and memory free
+        of m and d.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the design is not Gaussian, `B` has no orthonormal columns, or an argument is out of
+        range.
+
+    Notes
+    -----
+    With :math:`s^2 = \|\Phi w^*\|^2 + \sigma^2` and a standard normal t in R^k, the head is
+    :math:`C w^* + s\, t / \chi_{|m - k| + 1}`, projected for m < k on a random subspace of m
+    dimensions; see the documentation on simulated batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=50, d=10**6, k=3, store=False, rng=0)
+    >>> trace = lr.fedrep(truth, m=10**5, rounds=50, batches="gram", start=0.5, rng=1)
+    >>> new = truth.with_heads(np.random.default_rng(2).standard_normal((20, 3)))
+    >>> lr.simulate_heads(new, (trace.state["C"], trace.state["Phi"]), m=10, rng=3).shape
+    (20, 3)
+    """
+    if not isinstance(truth, SharedRepresentation):
+        raise TypeError(f"truth must be a SharedRepresentation, got {type(truth).__name__}")
+    require_gaussian("simulate_heads", truth)
+    C, Phi = _read_frame(truth, B)
+    m = check.integer("m", m, minimum=1)
+    rng = stream(rng, "data")
+    k = len(C)
+    s = np.sqrt(np.sum((truth.W @ Phi.T) ** 2, axis=1) + truth.noise**2)
+    spread = s / np.sqrt(rng.chisquare(abs(m - k) + 1, truth.n))
+    W = truth.W @ C.T + spread[:, None] * rng.standard_normal((truth.n, k))
+    if m < k:
+        Q = np.linalg.qr(rng.standard_normal((truth.n, k, m)))[0]
+        W = (Q @ (Q.transpose(0, 2, 1) @ W[:, :, None]))[:, :, 0]
+    return W
+
+
+def _read_frame(truth, B):
+    """Return C and Phi of a frame, or of a pair."""
+    if isinstance(B, tuple):
+        if len(B) != 2:
+            raise ValueError(f"B must be a matrix or a pair (C, Phi), got a tuple of {len(B)}")
+        C = check.array("C", B[0], (None, truth.k))
+        Phi = B[1] if np.shape(B[1]) == (0, truth.k) else check.array("Phi", B[1], (None, truth.k))
+        if np.abs(C.T @ C + Phi.T @ Phi - np.eye(truth.k)).max() > 1e-8:
+            raise ValueError("C and Phi must be coordinates of frames: C' C + Phi' Phi = I")
+        return C, Phi
+    if isinstance(truth, ImplicitRepresentation):
+        raise ValueError("B must be a pair (C, Phi) for a truth that stores no B*")
+    B = check.array("B", B, (truth.d, None))
+    if np.abs(B.T @ B - np.eye(B.shape[1])).max() > 1e-8:
+        raise ValueError("B must have orthonormal columns; see linrep.subspace.orthonormalize")
+    return coordinates(B, truth.B)
 
 
 def local_only(problem, *, m=None, batches: str = "fixed", rng=None) -> Trace:
