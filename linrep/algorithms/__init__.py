@@ -1,7 +1,7 @@
 """Methods and starting points: callables of a problem that return a trace."""
 
 from linrep.algorithms.fedrep import fedrep
-from linrep.algorithms.local import fit_heads, local_only
+from linrep.algorithms.local import fit_heads, local_only, simulate_heads
 from linrep.algorithms.one_model import fedavg, fedsgd
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
 from linrep.algorithms.trace import Trace, run_rounds
@@ -19,4 +19,5 @@ __all__ = [
     "random_start",
     "run_rounds",
     "run_trials",
+    "simulate_heads",
 ]
