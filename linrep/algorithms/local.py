@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._random import stream, streams
-from linrep.algorithms._setup import read_problem
+from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.algorithms.trace import Trace
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
@@ -138,8 +138,9 @@ def local_only(problem, *, m=None, batches: str = "fixed", rng=None) -> Trace:
     m : int, optional
         Samples per client; with a SharedRepresentation only. For ``batches="fixed"`` also one
         number per client.
-    batches : {"fixed", "gram"}, default "fixed"
-        With ``"gram"`` nothing is fitted: loss and risk are drawn from the law that they have with
+    batches : {"fixed", "fresh", "split", "gram", "gram_split"}, default "fixed"
+        As in :func:`fedrep`, beside which this runs in sweeps; a client alone sees one batch. With
+        the last two nothing is fitted: loss and risk are drawn from the law that they have with
         samples of a Gaussian design, in time and memory free of m and d.
     rng : optional
         Anything `numpy.random.default_rng` takes. The data are those of :func:`fedrep` with
@@ -149,16 +150,16 @@ def local_only(problem, *, m=None, batches: str = "fixed", rng=None) -> Trace:
     -------
     Trace
         One round: row 0 is the zero model, row 1 the minimum-norm least-squares one. State
-        ``theta`` (n, d), a regression vector per row. Nothing is communicated. With ``"gram"`` the
+        ``theta`` (n, d), a regression vector per row. Nothing is communicated. Simulated, the
         state is empty, as only the lengths of the models' errors are drawn, and the loss of the
         zero model is NaN, as it is not independent of them.
     """
     began = time.perf_counter()
-    check.choice("batches", batches, ("fixed", "gram"))
+    check.choice("batches", batches, BATCHES)
     truth, data, m = read_problem(problem, m, batches)
     data_rng, _, _ = streams(rng, "data", "participation", "start")
-    if batches == "gram":
-        require_gaussian("batches='gram'", truth)
+    if batches.startswith("gram"):
+        require_gaussian(f"batches={batches!r}", truth)
         risks, losses = _simulate_local(truth, m, data_rng)
         metrics, state = {"loss": losses, "population_risk": risks}, {}
     else:

@@ -199,7 +199,7 @@ def test_a_pair_with_nothing_outside_is_accepted():
         (TRUTH, None, "gram", ValueError, ("m must be given",)),
         (TRUTH, 0, "gram", ValueError, ("m ", "at least 1", "0")),
         (TRUTH, [3] * 5, "gram", TypeError, ("m ", "integer")),
-        (TRUTH, 3, "fresh", ValueError, ("batches", "'fixed', 'gram'", "'fresh'")),
+        (TRUTH, 3, "other", ValueError, ("batches", "'fixed'", "'gram_split'", "'other'")),
         (TRUTH.draw(3, rng=0), None, "gram", ValueError, ("'fixed'", "ClientData", "'gram'")),
         (IMPLICIT, 3, "fixed", ValueError, ("no B*", "'gram'")),
     ],
@@ -207,3 +207,13 @@ def test_a_pair_with_nothing_outside_is_accepted():
 def test_local_only_names_what_it_cannot_simulate(problem, m, batches, kind, words):
     with complaint(kind, *words):
         lr.local_only(problem, m=m, batches=batches, rng=0)
+
+
+def test_a_client_alone_sees_one_batch_whatever_its_name():
+    fixed, fresh, split = (
+        lr.local_only(TRUTH, m=3, batches=name, rng=0) for name in ("fixed", "fresh", "split")
+    )
+    np.testing.assert_array_equal(fixed.state["theta"], fresh.state["theta"])
+    np.testing.assert_array_equal(fixed.state["theta"], split.state["theta"])
+    one, two = (lr.local_only(TRUTH, m=3, batches=name, rng=0) for name in ("gram", "gram_split"))
+    np.testing.assert_array_equal(one["population_risk"], two["population_risk"])
