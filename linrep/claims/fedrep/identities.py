@@ -328,7 +328,7 @@ def extra_identities(budget, rng, *, sign=1.0) -> Evidence:
                 small = squares[:, min(m, k) - 1]
                 if (small < 1e-6 * squares[:, 0]).any():
                     continue  # a batch in which samples nearly repeat each other
-                condition = float((squares[:, 0] / small).max())
+                condition = float((np.linalg.norm(X, 2, axis=(1, 2)) ** 2 / small).max())
                 Q, S, new = _step(truth, B, W, X, eta)
                 scale = max(1.0, float(np.abs(S).max()))
                 heads_size = max(1.0, float(np.abs(W).max()))
