@@ -82,6 +82,8 @@ def relative(found, expected, floor: float = 0.0) -> float:
 
 def shown(good: bool, sentence: str, **numbers) -> Evidence:
     """Return the evidence of a fact that computed numbers settle, without error level."""
+    if good:
+        numbers.pop("counterexample", None)
     return Evidence(HOLDS if good else FAILS, sentence, **numbers)
 
 

@@ -223,8 +223,8 @@ def lemma1(budget, rng, *, sign=-1.0) -> Evidence:
                 parts["rows (27)"].append((relative(found, heads) / condition, where))
                 blocks = _blocks(X, B, truth)
                 vector = truth.W.T.ravel()
-                error = np.linalg.solve(blocks[0], (blocks[0] @ blocks[2] - blocks[1]) @ vector)
-                error = relative(error.reshape(k, n).T, F, 1.0)
+                stacked = np.linalg.solve(blocks[0], (blocks[0] @ blocks[2] - blocks[1]) @ vector)
+                error = relative(stacked.reshape(k, n).T, F, 1.0)
                 parts["block matrices (19), (22)"].append((error / condition, where))
                 sides = blocks[0] @ heads.T.ravel(), blocks[1] @ vector
                 parts["normal equations (18)"].append((relative(*sides) / condition, where))
@@ -404,10 +404,10 @@ def _population(budget, rng):
 
     def sides(shape, x):
         n, d, k = shape["n"], shape["d"], shape["k"]
-        W, share, sine = x[2 : 2 + n * k].reshape(n, k), *np.abs(x[:2])
-        raw = x[2 + n * k :].reshape(d, k)
+        share, W = abs(x[0]), x[1 : 1 + n * k].reshape(n, k)
+        raw = x[1 + n * k :].reshape(d, k)
         values = np.linalg.svd(W, compute_uv=False) / np.sqrt(n)
-        if not 0.0 < share <= 1.0 or sine > 1.0 or values[0] < 1e-3:
+        if not 0.0 < share <= 1.0 or values[0] < 1e-3:
             return None
         singular = np.linalg.svd(raw, compute_uv=False)
         if singular[-1] < 1e-3 * singular[0] or singular[0] < 1e-3:
@@ -423,7 +423,7 @@ def _population(budget, rng):
     return inequality(
         sides,
         [{"n": 1, "d": 2, "k": 1}, {"n": 2, "d": 4, "k": 2}, {"n": 4, "d": 6, "k": 3}],
-        lambda shape: 2 + (shape["n"] + shape["d"]) * shape["k"],
+        lambda shape: 1 + (shape["n"] + shape["d"]) * shape["k"],
         budget,
         rng,
         name="population: (1 - eta sigma_min^2 (1 - dist^2)) dist",
