@@ -24,6 +24,7 @@ DESIGNS = {
     "student_t": designs.STUDENT_T,
 }
 _SUBSETS_ENUMERATED = 5_000
+_STARTS = 500  # directions from which subsets of small spread are looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +196,7 @@ class SharedRepresentation:
         -----
         FedRep, Theorem 1.
         """
-        if participants is None:
-            participants = self.n
-        size = check.integer("participants", participants, minimum=1, maximum=self.n)
+        size = self._size(participants)
         if size < self.n and comb(self.n, size) <= _SUBSETS_ENUMERATED:
             largest = max(
                 np.linalg.norm(self.W[list(subset)], 2)
@@ -207,6 +206,44 @@ class SharedRepresentation:
         bound = np.linalg.norm(self.W, 2) / np.sqrt(size)
         row_norms = np.sort(np.einsum("ia,ia->i", self.W, self.W))[-size:]
         return float(bound if size == self.n else min(bound, np.sqrt(row_norms.mean())))
+
+    def sigma_min(self, participants: int | None = None) -> float:
+        r"""Return the smallest singular value of W_I*/sqrt(rn) over subsets I of rn clients.
+
+        Parameters
+        ----------
+        participants : int, optional
+            Size rn of the subsets; all clients by default.
+
+        Returns
+        -------
+        float
+            Exact for all clients, for fewer than k (zero: they cannot span R^k), or where at most
+            5000 subsets exist; otherwise an upper bound, the least that a descent from many
+            starts comes to.
+
+        Notes
+        -----
+        FedRep, Assumption 2 and Theorem 1. The square is the minimum of
+        :math:`\|W_I^* v\|^2/(rn)` over subsets I and unit vectors v. The descent minimizes in turn
+        over I, the rn heads shortest along v, and over v.
+        """
+        size = self._size(participants)
+        if size < self.k:
+            return 0.0
+        if comb(self.n, size) <= _SUBSETS_ENUMERATED:
+            smallest = min(
+                np.linalg.norm(self.W[list(subset)], -2)
+                for subset in combinations(range(self.n), size)
+            )
+        else:
+            smallest = _least_spread(self.W, size)
+        return float(smallest / np.sqrt(size))
+
+    def _size(self, participants):
+        if participants is None:
+            return self.n
+        return check.integer("participants", participants, minimum=1, maximum=self.n)
 
     def draw(self, m: int | ArrayLike, *, rng=None, clients=None) -> ClientData:
         """Draw samples for every client, one client after the other.
@@ -311,6 +348,29 @@ class ImplicitRepresentation(SharedRepresentation):
     def with_heads(self, W: ArrayLike) -> ImplicitRepresentation:
         """Return such a truth for other clients."""
         return ImplicitRepresentation(W, self.d, self.noise)
+
+
+def _least_spread(W, size):
+    """Return the least singular value among those of the row subsets that a descent comes to.
+
+    Each descent starts from a direction orthogonal to k - 1 rows (as in least trimmed squares;
+    Rousseeuw and Van Driessen, 2006). Which rows is drawn once and for all.
+    """
+    n, k = W.shape
+    rng = np.random.default_rng(0)
+    smallest, found = np.inf, np.arange(size)
+    for _ in range(_STARTS):
+        few = W[rng.choice(n, k - 1, replace=False)]
+        value, v = np.inf, np.linalg.svd(few)[2][-1]
+        while True:
+            subset = np.argpartition(np.abs(W @ v), size - 1)[:size]
+            values, directions = np.linalg.eigh(W[subset].T @ W[subset])
+            if not values[0] < value:
+                break
+            value, v = values[0], directions[:, 0]
+            if value < smallest:
+                smallest, found = value, subset
+    return np.linalg.norm(W[found], -2)
 
 
 def _draw_heads(n, k, heads, condition, rng):
