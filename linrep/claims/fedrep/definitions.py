@@ -39,6 +39,7 @@ from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
 from linrep.problems.regression import DESIGNS as CODES
 from linrep.subspace import distance, frame_at_distance, orthonormalize, random_frame
+from linrep.theory.fedrep import best_single_model
 
 ROOT3 = float(np.sqrt(3.0))
 
@@ -168,8 +169,8 @@ def one_model(budget, rng, *, factor=0.5) -> Evidence:
             W = rng.standard_normal((n, k)) * 10.0 ** rng.uniform(-1.0, 1.0)
             truth = SharedRepresentation(random_frame(d, k, rng), W - centred * W.mean(axis=0))
             theta = truth.theta
-            model = theta.mean(axis=0)
-            lowest = factor * np.mean(np.sum((model - theta) ** 2, axis=1))
+            model, lowest = best_single_model(theta)
+            lowest *= factor / 0.5
             for _ in range(budget(2, 10, 50)):
                 B, w, value = _bfgs(theta, k, rng)
                 parts[names[0]].append((relative(value, lowest), where))

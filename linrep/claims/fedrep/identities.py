@@ -17,6 +17,7 @@ from linrep.claims.fedrep._common import (
     shown,
 )
 from linrep.subspace import distance, orthonormalize
+from linrep.theory.fedrep_limits import population_bound
 
 
 def _batch(truth, m, rng, clients=None):
@@ -418,7 +419,8 @@ def _population(budget, rng):
         outside = truth - B @ D
         before = distance(B, truth)
         after = distance(B + eta * outside @ S @ D.T, truth)
-        return after, (1.0 - eta * values[-1] ** 2 * (1.0 - before**2)) * before + 1e-12
+        smallest = values[-1] if n >= k else 0.0
+        return after, population_bound(before, sigma_min=smallest, step_size=eta) * before + 1e-12
 
     return inequality(
         sides,
