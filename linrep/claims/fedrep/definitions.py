@@ -1126,11 +1126,12 @@ def privacy(budget, rng, *, tolerance=1e-6) -> Evidence:
         )
     points = pd.DataFrame(rows, columns=["x", "y", "series"])
     points["y"] = points["y"].clip(lower=1e-9)  # the axis is logarithmic
-    parts[-1] = replace(
-        parts[-1],
-        points=points.assign(panel="", xlabel="m", ylabel="share outside the range of $Z_i$"),
+    return replace(
+        combine(parts, "; ".join(f"{part.name}: {part.sentence}" for part in parts)),
+        points=points.assign(
+            panel=f"d = {d}", xlabel="m", ylabel="share outside the range of $Z_i$"
+        ),
     )
-    return combine(parts, "; ".join(f"{part.name}: {part.sentence}" for part in parts))
 
 
 def _statistic(design, m, d, k, rng):
