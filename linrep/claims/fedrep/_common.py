@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.claims import Hypothesis
+from linrep.claims import FAILS, HOLDS, Evidence, Hypothesis, identity
 from linrep.problems import SharedRepresentation
 
 Array = NDArray[np.float64]
+Cases = Iterable[tuple[float, Mapping[str, Any]]]
 
 DESIGNS = ("gaussian", "rademacher", "uniform", "sphere")
 
@@ -74,3 +78,26 @@ def relative(found, expected, floor: float = 0.0) -> float:
     found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     scale = max(float(np.abs(expected).max(initial=0.0)), floor, np.finfo(float).tiny)
     return float(np.abs(found - expected).max(initial=0.0)) / scale
+
+
+def shown(good: bool, sentence: str, **numbers) -> Evidence:
+    """Return the evidence of a fact that computed numbers settle, without error level."""
+    if good:
+        numbers.pop("counterexample", None)
+    return Evidence(HOLDS if good else FAILS, sentence, **numbers)
+
+
+def readings(cases: Mapping[str, Cases], tolerance: float, *, name: str = "") -> Evidence:
+    """Decide an identity whose text can be read in several ways: one of them has to hold.
+
+    Deviations are as for :func:`linrep.claims.identity`, infinite where shapes do not fit. The
+    sentence says of each reading whether it holds.
+    """
+    found = {reading: identity(given, tolerance) for reading, given in cases.items()}
+    best = min(found.values(), key=lambda evidence: evidence.measured)
+    told = (
+        f"{reading}: {'holds' if evidence.verdict == HOLDS else 'does not'} "
+        + ("(shapes do not fit)" if np.isinf(evidence.measured) else f"({evidence.measured:.1e})")
+        for reading, evidence in found.items()
+    )
+    return replace(best, sentence="; ".join(told), name=name)
