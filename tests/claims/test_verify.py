@@ -17,7 +17,7 @@ def test_evidence_survives_storage():
         n_trials=3, level=1e-5, counterexample={"x": np.arange(2), "n": np.int64(7)}, name="part",
         points=points,
     )  # fmt: skip
-    found = combine([part, Evidence("holds", "yes", name="other")])
+    found = combine([part, Evidence("holds", "yes", 1.0, 2.0, name="other")])
     again = from_json(to_json(found))
     assert again.parts[0].counterexample == {"x": [0, 1], "n": 7}
     assert (again.measured, again.predicted, again.interval) == (1e-300, np.inf, (0.0, np.inf))
