@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.claims import FAILS, HOLDS, Evidence, Hypothesis, identity
+from linrep.claims import FAILS, HOLDS, Evidence, Hypothesis, combine, identity
+from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
+from linrep.problems.regression import DESIGNS as CODES
 
 Array = NDArray[np.float64]
 Cases = Iterable[tuple[float, Mapping[str, Any]]]
@@ -101,3 +103,20 @@ def readings(cases: Mapping[str, Cases], tolerance: float, *, name: str = "") ->
         for reading, evidence in found.items()
     )
     return replace(best, sentence="; ".join(told), name=name)
+
+
+def covariates(design, size, d, rng):
+    """Draw samples of a design, shape (size, d)."""
+    X = np.empty((size, d))
+    draw_covariates(rng, CODES[design], 5.0, X)
+    return X
+
+
+def together(parts, name):
+    """Put many small parts together as one, without keeping them."""
+    return replace(combine(parts), parts=(), name=name)
+
+
+def entries(shape):
+    """Return how many numbers the heads take."""
+    return shape["n"] * shape["k"]
