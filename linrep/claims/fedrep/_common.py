@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.claims import Hypothesis
+from linrep.claims import LEVEL, Hypothesis
 from linrep.problems import SharedRepresentation
 
 Array = NDArray[np.float64]
@@ -74,3 +74,9 @@ def relative(found, expected, floor: float = 0.0) -> float:
     found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     scale = max(float(np.abs(expected).max(initial=0.0)), floor, np.finfo(float).tiny)
     return float(np.abs(found - expected).max(initial=0.0)) / scale
+
+
+def decided(parts) -> list:
+    """Return the evidence of parts, callables that take ``level=``; they share one claim's."""
+    parts = list(parts)
+    return [part(level=LEVEL / len(parts)) for part in parts]
