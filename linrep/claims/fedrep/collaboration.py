@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -88,11 +89,11 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1) -> Evi
     parts += [_new_error(8, m, s, runs, rng) for s in (0.0, 0.05) for m in (2, 16, 24, 48)]
 
     dimensions, ranks = (10, 20, 40, 80), (8, 16, 32, 64)
-    settings = budget((5, 500), (8, 800), (30, 2000))
-    wide = budget((18, 34, 66), (18, 34, 66, 130), (18, 34, 66, 130, 258))
-    many = budget((2, 4, 8), (2, 4, 8, 16), (2, 4, 8, 16, 32))
-    along_d = [_together(4, d, 2, *settings, rng) for d in wide]
-    along_n = [_together(n, wide[-1], 2, *settings, rng) for n in many]
+    trials, rounds = budget((5, 500), (8, 800), (30, 2000))
+    wide = budget((18, 50, 130), (18, 34, 66, 130), (18, 34, 66, 130, 258))
+    many = budget((2, 4, 16), (2, 4, 8, 16), (2, 4, 8, 16, 32))
+    along_d = [_together(4, d, 2, trials, rounds, rng) for d in wide]
+    along_n = [_together(n, budget(66, 130, 258), 2, trials, rounds, rng) for n in many]
     rooms = tuple(d - 2 for d in wide)
     lines = [
         Line("local", "d", dimensions, [_alone(64, d, rng) for d in dimensions], local_power),
@@ -116,7 +117,7 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1) -> Evi
     return replace(found, points=pd.concat(map(_table, lines), ignore_index=True))
 
 
-_SINGLE = {
+_SINGLE: dict[str, Any] = {
     "place": "Section 4.2, against Section 1 (I)",
     "kind": "sample-size threshold",
     "hypotheses": [SUB_GAUSSIAN],
@@ -183,7 +184,11 @@ def _local_error(d, m, runs, rng):
     predicted = least_squares_error(d, m, signal=np.sqrt(k), noise=noise)
     setting = {"d": d, "m": m, "noise": noise}
     return partial(
-        expectation, errors, predicted, name=f"local error, d = {d}, m = {m}", setting=setting
+        expectation,
+        errors,
+        float(predicted),
+        name=f"local error, d = {d}, m = {m}",
+        setting=setting,
     )
 
 
@@ -197,7 +202,7 @@ def _new_error(k, m, distance, runs, rng):
     predicted = new_client_error(k, m, outside=outside, inside=np.sqrt(k - outside**2), noise=noise)
     name = f"new client's error, distance {distance:g}, k = {k}, m = {m}"
     setting = {"k": k, "m": m, "distance": distance, "noise": noise}
-    return partial(expectation, errors, predicted, name=name, setting=setting)
+    return partial(expectation, errors, float(predicted), name=name, setting=setting)
 
 
 # Smallest sufficient numbers of samples.

@@ -170,7 +170,7 @@ def _one_model(data, seed, start=None):
 
 # Figure 3.
 
-_FIGURE3 = {
+_FIGURE3: dict[str, Any] = {
     "place": "Figure 3; Section 5.1",
     "kind": "comparison",
 }
@@ -225,14 +225,14 @@ def _by_clients(readings, larger):
     return replace(combine(decided(parts)), points=pd.concat(tables, ignore_index=True))
 
 
-_FASTEST = {
+_FASTEST: dict[str, Any] = {
     "latex": r"\text{rounds}_{\text{FedRep}} < \text{rounds}_{\text{10GD-GD}},\ "
     r"\text{rounds}_{\text{GD-GD}}",
     "broken": {"first": "GD-GD"},
     "mended": {"rivals": ("GD-GD",)},
     **_FIGURE3,
 }
-_STEPS = {
+_STEPS: dict[str, Any] = {
     "latex": r"\text{rounds}_{\text{10GD-GD}} < \text{rounds}_{\text{GD-GD}}",
     "broken": {"order": ("GD-GD", "FedRep")},
     **_FIGURE3,
@@ -299,7 +299,7 @@ def head_steps_tuned(budget, rng, *, order=("10GD-GD", "GD-GD")) -> Evidence:
     return _pairs(_tuned(budget, rng), [order])
 
 
-_NO_FASTER = {
+_NO_FASTER: dict[str, Any] = {
     "latex": r"\text{rounds}_{\text{FedRep}} \approx \text{rounds}_{\text{10GD-GD}} <"
     r"\text{rounds}_{\text{GD-GD}} \quad (n \ge 100)",
     "broken": {"tied": "GD-GD"},
@@ -468,7 +468,7 @@ def _notebook(n, method):
 
 # Appendix A.1, starts.
 
-_STARTS = {
+_STARTS: dict[str, Any] = {
     "place": "Appendix A.1",
     "kind": "comparison",
 }
@@ -609,7 +609,7 @@ def _setting(n, convention, orthonormal, scale):
 
 # Figure 4.
 
-_FIGURE4 = {
+_FIGURE4: dict[str, Any] = {
     "place": "Figure 4; Section 5.1",
     "kind": "comparison",
 }
@@ -621,8 +621,9 @@ ACCURATE = 0.25
     "fedrep.figure4",
     latex=r"\mathrm{error}_{\text{FedRep}}(m_{\text{new}}) <"
     r"\mathrm{error}_{\text{local}}(m_{\text{new}}), \qquad m_{\text{local}} = \Omega(d)",
-    plain="n = 100, (d, k) = (20, 2), trained with m = 10, r = 1: at m_new = 5, 10, 20 a client "
-    "that is new does better with FedRep's representation than alone, where it needs m_new of order d.",
+    plain="n = 100, (d, k) = (20, 2), trained with m = 10, r = 1: a new client "
+    "does better at m_new = 5, 10, 20 with FedRep's representation than alone, where it "
+    "needs m_new of order d.",
     broken={"better": "local"},
     **_FIGURE4,
 )
@@ -647,7 +648,7 @@ def figure4(budget, rng, *, better="FedRep") -> Evidence:
     for m in (5, 10):
         noise = CONVENTIONS["text"]["noise"]
         # Heads of the training clients have mean square 2 * 2/100.
-        predicted = least_squares_error(20, m, signal=1.0, noise=noise / 0.2)
+        predicted = float(least_squares_error(20, m, signal=1.0, noise=noise / 0.2))
         name = f"local in closed form, m_new = {m}"
         parts.append(partial(expectation, errors[m, "local"], predicted, name=name))
     return replace(combine(decided(parts)), points=_new_client_table(errors))
