@@ -90,7 +90,7 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1) -> Evi
 
     dimensions, ranks = (10, 20, 40, 80), (8, 16, 32, 64)
     trials, rounds = budget((5, 500), (8, 800), (30, 2000))
-    wide = budget((18, 50, 130), (18, 34, 66, 130), (18, 34, 66, 130, 258))
+    wide = budget((18, 42, 98), (18, 34, 66, 130), (18, 34, 66, 130, 258))
     many = budget((2, 4, 16), (2, 4, 8, 16), (2, 4, 8, 16, 32))
     along_d = [_together(4, d, 2, trials, rounds, rng) for d in wide]
     along_n = [_together(n, budget(66, 130, 258), 2, trials, rounds, rng) for n in many]

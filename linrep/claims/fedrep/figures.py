@@ -112,7 +112,7 @@ def figure1(budget, rng, *, best="FedRep") -> Evidence:
             panel = f"{heads} heads, noise {noise:.2g}"
             rows.append(long.assign(panel=panel, x=m, xlabel="m", ylabel="error"))
     found = combine(decided(parts))
-    few = {m: _few_samples(m, rng) for m in (2, 3, 4)}
+    few = {m: _few_samples(m, rng) for m in budget((2,), (2, 3, 4))}
     note = "; ".join(f"{share:.2g} at m = {m}" for m, share in few.items())
     if found.verdict == HOLDS:
         found = replace(
