@@ -169,7 +169,7 @@ def _single(budget, rng, shared, power):
 def _fitted(x, y):
     """Return the exponent of the power law that is nearest to y, in logarithms."""
     y = np.broadcast_to(y, np.shape(x))
-    return round(float(np.polyfit(np.log(x), np.log(y), 1)[0]), 12)
+    return round(float(np.polyfit(np.log(x), np.log(y), 1)[0]), 12) + 0.0
 
 
 # Mean errors against closed forms.
