@@ -117,8 +117,8 @@ def figure1(budget, rng, *, best="FedRep") -> Evidence:
     if found.verdict == HOLDS:
         found = replace(
             found,
-            sentence=f"FedRep has the smallest error at m = {', '.join(map(str, samples))}; its error "
-            f"over that of local training, near m = k = 2, has the median {note}",
+            sentence=f"FedRep has the smallest error at m = {', '.join(map(str, samples))}; over "
+            f"that of local training, its error near m = k = 2 has the median {note}",
         )
     return replace(found, points=_medians(rows))
 
