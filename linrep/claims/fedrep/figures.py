@@ -684,7 +684,7 @@ def figure4_threshold_corrected(budget, rng, *, excess=2) -> Evidence:
 
 def _threshold(budget, rng, excess):
     sizes = [2 + more for more in (-1, 0, 1, 2, 3, 8) if more >= excess]
-    errors = _new_clients(rng, budget(20, 60, 300), sizes, ("FedRep",))
+    errors = _new_clients(rng, budget(40, 60, 300), sizes, ("FedRep",))
     limit = np.full(len(errors), ACCURATE)
     found = combine(
         decided(
