@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.claims import FAILS, HOLDS, Evidence, Hypothesis, combine, identity
+from linrep.claims import FAILS, HOLDS, LEVEL, Evidence, Hypothesis, combine, identity
 from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
 from linrep.problems.regression import DESIGNS as CODES
@@ -120,3 +120,9 @@ def together(parts, name):
 def entries(shape):
     """Return how many numbers the heads take."""
     return shape["n"] * shape["k"]
+
+
+def decided(parts) -> list:
+    """Return the evidence of parts, callables that take ``level=``; they share one claim's."""
+    parts = list(parts)
+    return [part(level=LEVEL / len(parts)) for part in parts]
