@@ -25,7 +25,7 @@ _HOME = {
 }
 _MODULES = (
     "algorithms", "claims", "experiment", "kernels", "plotting", "problems", "simulation", "stats",
-    "subspace", "sweeps",
+    "subspace", "sweeps", "theory",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES, "__version__"]

@@ -68,3 +68,28 @@ def array(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArra
     if not np.isfinite(value).all():
         raise ValueError(f"{name} must be finite, it holds NaN or infinity")
     return np.asarray(value, order="C")
+
+
+def numbers(
+    name: str,
+    value: Any,
+    *,
+    minimum: float = -np.inf,
+    maximum: float = np.inf,
+    above: float | None = None,
+    whole: bool = False,
+) -> NDArray[np.float64]:
+    """Return value, a number or an array of any shape, as float64 within [minimum, maximum].
+
+    Where given, above is a bound that no number may reach; whole asks for integers.
+    """
+    values = array(name, value, None)
+    if whole and (values != np.floor(values)).any():
+        raise ValueError(f"{name} must be whole, got {values[values != np.floor(values)][0]:g}")
+    if above is not None and (values <= above).any():
+        raise ValueError(f"{name} must be greater than {above:g}, got {values.min():g}")
+    if (values < minimum).any():
+        raise ValueError(f"{name} must be at least {minimum:g}, got {values.min():g}")
+    if (values > maximum).any():
+        raise ValueError(f"{name} must be at most {maximum:g}, got {values.max():g}")
+    return values

@@ -24,6 +24,7 @@ DESIGNS = {
     "student_t": designs.STUDENT_T,
 }
 _SUBSETS_ENUMERATED = 5_000
+_STARTS = 50  # directions from which subsets of small spread are looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +196,7 @@ class SharedRepresentation:
         -----
         FedRep, Theorem 1.
         """
-        if participants is None:
-            participants = self.n
-        size = check.integer("participants", participants, minimum=1, maximum=self.n)
+        size = self._size(participants)
         if size < self.n and comb(self.n, size) <= _SUBSETS_ENUMERATED:
             largest = max(
                 np.linalg.norm(self.W[list(subset)], 2)
@@ -207,6 +206,44 @@ class SharedRepresentation:
         bound = np.linalg.norm(self.W, 2) / np.sqrt(size)
         row_norms = np.sort(np.einsum("ia,ia->i", self.W, self.W))[-size:]
         return float(bound if size == self.n else min(bound, np.sqrt(row_norms.mean())))
+
+    def sigma_min(self, participants: int | None = None) -> float:
+        r"""Return the smallest singular value of W_I*/sqrt(rn) over subsets I of rn clients.
+
+        Parameters
+        ----------
+        participants : int, optional
+            Size rn of the subsets; all clients by default.
+
+        Returns
+        -------
+        float
+            Exact for all clients, for fewer than k (zero: they cannot span R^k), or where at most
+            5000 subsets exist; otherwise an upper bound, the least that a descent from many
+            starts comes to.
+
+        Notes
+        -----
+        FedRep, Assumption 2 and Theorem 1. The square is the minimum of
+        :math:`\|W_I^* v\|^2/(rn)` over subsets I and unit vectors v. The descent minimizes in turn
+        over I, the rn heads shortest along v, and over v.
+        """
+        size = self._size(participants)
+        if size < self.k:
+            return 0.0
+        if comb(self.n, size) <= _SUBSETS_ENUMERATED:
+            smallest = min(
+                np.linalg.norm(self.W[list(subset)], -2)
+                for subset in combinations(range(self.n), size)
+            )
+        else:
+            smallest = _least_spread(self.W, size)
+        return float(smallest / np.sqrt(size))
+
+    def _size(self, participants):
+        if participants is None:
+            return self.n
+        return check.integer("participants", participants, minimum=1, maximum=self.n)
 
     def draw(self, m: int | ArrayLike, *, rng=None, clients=None) -> ClientData:
         """Draw samples for every client, one client after the other.
@@ -311,6 +348,22 @@ class ImplicitRepresentation(SharedRepresentation):
     def with_heads(self, W: ArrayLike) -> ImplicitRepresentation:
         """Return such a truth for other clients."""
         return ImplicitRepresentation(W, self.d, self.noise)
+
+
+def _least_spread(W, size):
+    """Return the least singular value among those of the row subsets that a descent comes to."""
+    some = np.linspace(0, len(W) - 1, min(len(W), _STARTS)).astype(int)
+    smallest = np.inf
+    for v in np.concatenate((np.linalg.svd(W, full_matrices=False)[2], W[some])):
+        value = np.inf
+        while True:
+            rows = W[np.argpartition(np.abs(W @ v), size - 1)[:size]]
+            _, values, directions = np.linalg.svd(rows, full_matrices=False)
+            if not values[-1] < value:
+                break
+            value, v = values[-1], directions[-1]
+        smallest = min(smallest, value)
+    return smallest
 
 
 def _draw_heads(n, k, heads, condition, rng):

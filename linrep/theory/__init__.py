@@ -1,0 +1,15 @@
+"""What the papers predict, and what holds exactly: pure functions of a problem's parameters."""
+
+from importlib import import_module
+
+__all__ = ["expectations", "fedrep", "fedrep_lemmas", "fedrep_limits"]
+
+
+def __getattr__(name):
+    if name in __all__:
+        return import_module(f"linrep.theory.{name}")
+    raise AttributeError(f"module 'linrep.theory' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
