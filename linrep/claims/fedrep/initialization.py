@@ -81,7 +81,7 @@ def _theorem2(budget, rng, power):
     share = LEVEL / 5.0
     rows = []
     for point in _star(budget):
-        runs = int(np.clip(budget(2e7, 3e8, 3e9) / np.prod(point[:3]), 20, budget(120, 600, 2000)))
+        runs = int(np.clip(budget(1.2e7, 3e8, 3e9) / np.prod(point[:3]), 20, budget(120, 600, 2000)))
         bound = _bound(point, power)
         rows += [(*point, value, value / bound) for value in _distances(*point, runs, rng)]
     table = pd.DataFrame(rows, columns=[*COLUMNS, "distance", "constant"])
