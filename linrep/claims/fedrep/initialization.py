@@ -36,8 +36,9 @@ def _heads(n, k, condition, rng):
     return np.sqrt(2.0) * np.column_stack([np.full(n, np.cos(t)), signs * np.sin(t)])
 
 
-def _distances(m, n, d, k, condition, runs, rng):
+def _distances(point, runs, rng):
     """Return the distances of moments starts on normal covariates, which B* does not matter for."""
+    m, n, d, k, condition = point
     truth = SharedRepresentation(np.eye(d, k), _heads(n, k, condition, rng))
     theta, offsets, found = np.repeat(truth.W, m, axis=0), m * np.arange(n + 1), []
     for _ in range(runs):
@@ -59,7 +60,9 @@ def _star(budget):
     }
     changed = {"n": {"m": 30}, "k": {"d": 16}, "condition": {"m": budget(10000, 100000)}}
     points = [
-        base | changed.get(name, {}) | {name: value} for name, line in lines.items() for value in line
+        base | changed.get(name, {}) | {name: value}
+        for name, line in lines.items()
+        for value in line
     ]
     points += [base | {"m": 1, "n": n} for n in (300, 3000, 30000)]
     return list({tuple(point[name] for name in COLUMNS): None for point in points})
@@ -81,9 +84,11 @@ def _theorem2(budget, rng, power):
     share = LEVEL / 5.0
     rows = []
     for point in _star(budget):
-        runs = int(np.clip(budget(1.2e7, 3e8, 3e9) / np.prod(point[:3]), 20, budget(120, 600, 2000)))
+        runs = int(
+            np.clip(budget(1.2e7, 3e8, 3e9) / np.prod(point[:3]), 20, budget(120, 600, 2000))
+        )
         bound = _bound(point, power)
-        rows += [(*point, value, value / bound) for value in _distances(*point, runs, rng)]
+        rows += [(*point, value, value / bound) for value in _distances(point, runs, rng)]
     table = pd.DataFrame(rows, columns=[*COLUMNS, "distance", "constant"])
     constant = bounded_constant(
         table, COLUMNS, quantile=0.5, level=share, rng=rng, name="one constant",
@@ -124,7 +129,7 @@ def _mean(budget, rng, level):
     v = truth.B @ random_frame(2, 1, rng)[:, 0] + random_frame(6, 1, rng)[:, 0]
     data = truth.draw(budget(2000, 20000), rng=rng)
     samples = (data.y * (data.X @ v)) ** 2
-    formula = v @ moments_matrix(truth.theta) @ v
+    formula = float(v @ moments_matrix(truth.theta) @ v)
     means = samples.reshape(-1, 100).mean(axis=1)
     return expectation(means, formula, level=level, name="mean of v'Zv")
 
@@ -195,9 +200,7 @@ def theorem2_samples(budget, rng, *, rank_power=1.0) -> Evidence:
         lengths = np.linalg.norm(W, axis=1, keepdims=True)
         if not lengths.all():
             return None
-        truth = SharedRepresentation(
-            np.eye(shape["k"]), W * np.sqrt(shape["k"]) / lengths
-        )
+        truth = SharedRepresentation(np.eye(shape["k"]), W * np.sqrt(shape["k"]) / lengths)
         smallest = truth.sigma_min(shape["rn"])
         if smallest < 1e-6:
             return None
@@ -249,7 +252,8 @@ def _skewed(d, axis, rng):
 def _starts(design, axis, m, d, runs, rng):
     found, limits = [], []
     for _ in range(runs):
-        truth = SharedRepresentation(*_skewed(d, axis, rng), design=design)
+        B, W = _skewed(d, axis, rng)
+        truth = SharedRepresentation(B, W, design=design)
         found.append(distance(moments_start(truth.draw(m, rng=rng), truth.k), truth.B))
         limits.append(moments_distance(truth))
     return np.array(found), np.array(limits)
@@ -268,13 +272,13 @@ def _remark(budget, rng, designs, farthest):
                 table.append((design, kind, total, np.median(found), np.median(limits)))
             m = budget(1000, 2000)
             found, limits = _starts(design, axis, m, d, budget(60, 300), rng)
-            truth = SharedRepresentation(*_skewed(d, axis, rng), design=design)
+            _, heads = _skewed(d, axis, rng)
             part = frequency(
                 int(np.sum(found > farthest)), len(found), RARE,
                 level=LEVEL / 8.0, name=f"{design}, {kind}",
                 setting={
                     "design": design, "d": d, "m": m, "B": kind, "heads, in turn":
-                    np.unique(truth.W.round(6), axis=0).tolist(), "distance at infinite m":
+                    np.unique(heads.round(6), axis=0).tolist(), "distance at infinite m":
                     float(np.median(limits)), "median distance": float(np.median(found)),
                 },
             )  # fmt: skip
@@ -309,9 +313,7 @@ def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9) -> Evidence:
     parts, points = _remark(budget, rng, designs, farthest)
     parts[0] = replace(parts[0], points=points)
     limits = points.drop_duplicates(["series", "panel"]).set_index(["series", "panel"])["predicted"]
-    listed = ", ".join(
-        f"{design}, {kind}: {limit:.2g}" for (design, kind), limit in limits.items()
-    )
+    listed = ", ".join(f"{design}, {kind}: {limit:.2g}" for (design, kind), limit in limits.items())
     bad = _settings(parts, FAILS)
     return combine(
         parts,
