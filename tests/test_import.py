@@ -69,6 +69,16 @@ def test_the_names_of_the_modules_exist(module):
         assert getattr(module, name).__doc__
 
 
+def test_theory_loads_paper_by_paper():
+    assert set(linrep.theory.__all__) <= set(dir(linrep.theory))
+    for name in linrep.theory.__all__:
+        assert getattr(linrep.theory, name).__doc__
+    with pytest.raises(AttributeError, match="has no attribute 'fedprox'"):
+        linrep.theory.fedprox  # noqa: B018
+    loaded = loaded_by("import linrep; linrep.theory.fedrep.contraction")
+    assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
+
+
 def test_all_algorithms_and_problems_are_public():
     for module in (linrep.algorithms, linrep.problems):
         for name in module.__all__:

@@ -20,9 +20,11 @@ def coordinates(
     C = B.T @ truth
     outside = truth - B @ C
     outside -= B @ (B.T @ outside)
-    Phi = np.zeros((min(k, d - k), k))
-    triangle = np.linalg.qr(outside, mode="r")
-    Phi[:] = triangle[: len(Phi)]
+    p = min(k, d - k)
+    Phi = np.linalg.qr(outside, mode="r")
+    if p < k:  # the rank is p, but the first p rows need not hold all
+        _, lengths, directions = np.linalg.svd(Phi)
+        Phi = lengths[:p, None] * directions[:p]
     return C, Phi
 
 

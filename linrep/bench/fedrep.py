@@ -1,4 +1,4 @@
-"""Timings of linrep next to the same work in batched NumPy and in JAX, in one process.
+"""Timings of FedRep next to the same work in batched NumPy and in JAX, in one process.
 
 The contenders take turns on the same data, from the same start and with the same participants,
 and must end at the same numbers. They do the same work: exact heads, one step, QR, no metrics.
@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.linalg
 
 from linrep import subspace
+from linrep.bench import distance, startup
+from linrep.bench.timing import take_turns
 from linrep.kernels import designs, rounds
 from linrep.kernels._jit import kernel
 from linrep.kernels.fedrep import run_fixed, run_fixed_trials, workspace
@@ -33,8 +30,6 @@ from linrep.problems import SharedRepresentation
 #: Largest difference allowed between the contenders' final B and W, in absolute terms.
 TOLERANCE = 1e-10
 
-# Threads of BLAS and XLA spin for a while after a call and would take a core from whoever is next.
-_SETTLE = 0.03
 # Up to about this many multiplications OpenBLAS skips the packing that tall thin matrices pay for.
 _SMALL_PRODUCT = 1e6
 _BYTES_PER_READ = 1e8
@@ -70,7 +65,7 @@ def parse_sizes(text: str) -> tuple[str, ...]:
 
 
 def run(sizes: Sequence[str], echo: Callable[[str], None]) -> bool:
-    """Run all benchmarks and print them line by line.
+    """Run this benchmark, that of the distance and that of the start, and print them.
 
     Parameters
     ----------
@@ -105,12 +100,9 @@ def run(sizes: Sequence[str], echo: Callable[[str], None]) -> bool:
                     f"{name}: the results differ by {row['difference']:.1e}, "
                     f"more than {TOLERANCE:.0e}; the times mean nothing"
                 )
-    echo("")
-    for line in _describe_distance(bench_distance()):
-        echo(line)
-    echo("")
-    for line in _describe_startup(bench_startup()):
-        echo(line)
+    for other in (distance, startup):
+        echo("")
+        other.run_benchmark(echo)
     return agree
 
 
@@ -145,109 +137,6 @@ def bench_fedrep(
     return pd.DataFrame(
         [row for name in _check_sizes(sizes) for row in _compare(name, repetitions)]
     )
-
-
-def bench_distance(repetitions: int = 15) -> dict[str, float]:
-    """Time `linrep.subspace.distance` and SciPy's at d = 1000, k = 5, and measure their accuracy.
-
-    Returns
-    -------
-    dict
-        ``linrep`` and ``scipy``: seconds per call; ``ratio``: median ratio SciPy/linrep;
-        ``error`` and ``scipy_error``: largest relative error at a distance of 1e-12 over 20 draws,
-        half with equal angles and half with a single one, against an evaluation of the same
-        matrices in extended precision (NaN where the platform has none).
-    """
-    calls, d, k = 20, 1000, 5
-
-    def with_scipy(B1, B2):
-        return np.sin(scipy.linalg.subspace_angles(B1, B2)[0])
-
-    B1, B2 = subspace.random_frame(d, k, rng=0), subspace.random_frame(d, k, rng=1)
-    contenders = {
-        name: lambda function=function: [function(B1, B2) for _ in range(calls)]
-        for name, function in (("linrep", subspace.distance), ("scipy", with_scipy))
-    }
-    times = take_turns(contenders, repetitions)
-    errors = {"error": np.nan, "scipy_error": np.nan}
-    if np.finfo(np.longdouble).eps < 1e-18:
-        draws = []
-        for seed in range(20):
-            rng = np.random.default_rng(seed)
-            B1 = subspace.random_frame(d, k, rng)
-            angles = "equal" if seed % 2 else "single"
-            B2 = subspace.frame_at_distance(B1, 1e-12, angles=angles, rng=rng)
-            exact = extended_distance(B1, B2)
-            draws.append([subspace.distance(B1, B2) / exact - 1, with_scipy(B1, B2) / exact - 1])
-        errors = dict(zip(errors, np.abs(draws).max(axis=0).tolist(), strict=True))
-    return {
-        "linrep": float(np.median(times["linrep"])) / calls,
-        "scipy": float(np.median(times["scipy"])) / calls,
-        "ratio": float(np.median(times["scipy"] / times["linrep"])),
-        **errors,
-    }
-
-
-def extended_distance(B1: np.ndarray, B2: np.ndarray) -> float:
-    """Return the principal-angle distance of two bases, computed in extended precision."""
-    Q1, Q2 = _extended_frame(B1), _extended_frame(B2)
-    for _ in range(2):
-        Q2 = Q2 - Q1 @ (Q1.T @ Q2)
-    gram = Q2.T @ Q2
-    scale = np.trace(gram)
-    if scale == 0:
-        return 0.0
-    # The largest eigenvalue loses nothing in double precision once the matrix is of order one.
-    largest = np.linalg.eigvalsh((gram / scale).astype(np.float64))[-1]
-    return float(np.sqrt(largest * scale))
-
-
-def bench_startup(repetitions: int = 15) -> dict[str, float]:
-    """Time fresh interpreters; the disk cache of compiled kernels is warm.
-
-    Returns
-    -------
-    dict
-        Seconds, medians. ``import``: of ``import linrep``, beyond a bare interpreter;
-        ``load``: until ``linrep.fedrep`` is loaded, with numba and all, inside the process;
-        ``first_call``: of the first call of `linrep.fedrep`, on 100 clients.
-    """
-
-    def start(code):
-        began = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, check=True, capture_output=True
-        )
-        return time.perf_counter() - began, done.stdout
-
-    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-    for code in ("import linrep", _FIRST_CALL):  # fills the caches
-        start(code)
-    differences, inside = [], []
-    for _ in range(repetitions):
-        bare, _output = start("pass")
-        differences.append(start("import linrep")[0] - bare)
-        inside.append([float(value) for value in start(_FIRST_CALL)[1].split()])
-    load, first_call = np.median(inside, axis=0)
-    return {
-        "import": float(np.median(differences)),
-        "load": float(load),
-        "first_call": float(first_call),
-    }
-
-
-_FIRST_CALL = """
-import time
-began = time.perf_counter()
-import linrep
-linrep.fedrep
-loaded = time.perf_counter()
-truth = linrep.SharedRepresentation.random(n=100, d=10, k=2, rng=0)
-ready = time.perf_counter()
-linrep.fedrep(truth, m=5, rounds=10, participation=0.1, rng=1)
-print(loaded - began, time.perf_counter() - ready)
-"""
 
 
 # A case and the contenders: callables that run all rounds once and return B and W with a leading
@@ -464,22 +353,6 @@ def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
         }
 
 
-def take_turns(contenders, repetitions) -> dict[Any, np.ndarray]:
-    """Return every contender's times, those of one index taken right after one another.
-
-    A call that is not timed goes before each, so that all find caches and clocks as in a long run.
-    """
-    times = {name: np.empty(repetitions) for name in contenders}
-    for repetition in range(repetitions):
-        for name, call in contenders.items():
-            time.sleep(_SETTLE)
-            call()
-            began = time.perf_counter()
-            call()
-            times[name][repetition] = time.perf_counter() - began
-    return times
-
-
 def _largest_difference(results) -> float:
     """Return the largest absolute difference from the first result, NaN if anything is NaN."""
     first, *others = results
@@ -489,16 +362,6 @@ def _largest_difference(results) -> float:
         for part, expected in zip(other, first, strict=True)
     ]
     return float(np.max(differences))
-
-
-def _extended_frame(B) -> np.ndarray:
-    Q = B.astype(np.longdouble)
-    for column in range(Q.shape[1]):
-        for _ in range(2):
-            before = Q[:, :column]
-            Q[:, column] -= before @ (before.T @ Q[:, column])
-        Q[:, column] /= np.sqrt(Q[:, column] @ Q[:, column])
-    return Q
 
 
 def _has_jax() -> bool:
@@ -561,23 +424,3 @@ def _describe_machine() -> list[str]:
     if not _has_jax():
         lines.append("JAX was not found and is left out; pip install 'linrep[bench]' brings it")
     return lines
-
-
-def _describe_distance(result) -> list[str]:
-    return [
-        "Distance of two subspaces, d = 1000, k = 5",
-        f"  linrep {1e6 * result['linrep']:.1f} µs, "
-        f"scipy.linalg.subspace_angles {1e6 * result['scipy']:.1f} µs, ratio "
-        f"{result['ratio']:.1f}x",
-        f"  largest relative error at distance 1e-12: linrep {result['error']:.1e}, "
-        f"SciPy {result['scipy_error']:.1e}",
-    ]
-
-
-def _describe_startup(result) -> list[str]:
-    return [
-        "Fresh process, compiled kernels on disk",
-        f"  import linrep {1e3 * result['import']:.1f} ms beyond a bare interpreter",
-        f"  linrep.fedrep loaded after {result['load']:.2f} s, "
-        f"its first call (10 rounds) {1e3 * result['first_call']:.1f} ms",
-    ]

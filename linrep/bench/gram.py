@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from linrep.bench.fedrep import take_turns
+from linrep.bench.timing import take_turns
 from linrep.kernels import designs, gram, rounds
 from linrep.kernels._jit import kernel
 from linrep.kernels.fedrep import run_fresh, workspace
@@ -30,7 +30,7 @@ SCALING = (
 _STEP_SIZE, _WORK = 0.2, 4_000  # clients times rounds in a timed call
 
 
-def run_benchmark(echo: Callable[[str], None]) -> bool:
+def run_benchmark(echo: Callable[[str], None]) -> None:
     """Run the benchmark and print it."""
     echo(f"FedRep on fresh Gaussian batches, n = {CLIENTS}, k = {K}: time per round, medians")
     echo(f"{'d':>6} {'m':>5} {'simulated/µs':>13} {'sampled/µs':>11} {'NumPy/µs':>10} "
@@ -44,7 +44,6 @@ def run_benchmark(echo: Callable[[str], None]) -> bool:
     for row in bench_scaling().itertuples():
         echo(f"n = {row.n:<8} d = {row.d:<11} m = {row.m:<8} {1e6 * row.simulated:10.1f} µs "
              f"{1e9 * row.simulated / row.n:7.1f} ns a client")  # fmt: skip
-    return True
 
 
 def bench_gram(

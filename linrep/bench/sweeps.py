@@ -74,7 +74,7 @@ def bench_sweeps(replicates: int = REPLICATES) -> dict[str, float]:
     }
 
 
-def run_benchmark(echo: Callable[[str], None]) -> bool:
+def run_benchmark(echo: Callable[[str], None]) -> None:
     """Run the benchmark and print it."""
     result = bench_sweeps()
     echo(f"Sweep of {result['replicates']:,} replicates of a trivial function, one thread")
@@ -83,7 +83,6 @@ def run_benchmark(echo: Callable[[str], None]) -> bool:
     echo(
         f"  {result['parts']} parts, {result['bytes'] / 1e6:.1f} MB; read in {result['read']:.1f} s"
     )
-    return True
 
 
 class _Memory:

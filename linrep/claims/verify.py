@@ -219,25 +219,21 @@ def _scalar(value):
 
 
 def _directory(name, budget, seed, store):
-    own = inspect.getsourcefile(registered(name).check)
-    return Path(store) / f"{budget}-{seed}" / f"{name}-{_code_digest(own)}"
+    """Return a claim's run directory: another state of the code has one of its own."""
+    own = Path(inspect.getsourcefile(registered(name).check) or "")
+    digest = hashlib.sha256(_core())
+    for path in [own, *sorted(own.parent.glob("_*.py"))]:
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:12]}"
 
 
 @cache
-def _code_digest(own: str) -> str:
-    """Digest the code that verdicts depend on: another state of it has directories of its own.
-
-    That is the file of the check, the modules beside it that begin with an underscore, and linrep
-    up to the claims.
-    """
+def _core() -> bytes:
+    """Digest what all checks depend on: linrep up to the claims, without those of the papers."""
     package = Path(linrep.__file__).parent
     papers = [path.parent for path in (package / "claims").glob("*/__init__.py")]
-    files = [
-        path
-        for path in sorted(package.rglob("*.py"))
-        if path.relative_to(package).parts[0] not in _IRRELEVANT and path.parent not in papers
-    ]
     digest = hashlib.sha256()
-    for path in [*files, Path(own), *sorted(Path(own).parent.glob("_*.py"))]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] not in _IRRELEVANT and path.parent not in papers:
+            digest.update(path.read_bytes())
+    return digest.digest()

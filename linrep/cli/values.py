@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -91,6 +92,11 @@ def read_shard(text: str) -> tuple[int, int]:
     if not match:
         raise ValueError(f"--shard must be i/N, such as 2/8, got {text!r}")
     return int(match[1]), int(match[2])
+
+
+def read_names(names: str | Iterable[str]) -> list[str]:
+    """Return names given as a list, or in one text, separated by commas."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
 
 def _read_range(name, item):

@@ -265,55 +265,10 @@ def _run_fresh(
 
 
 @kernel(counted=True)
-def run_fresh(
-    rng,
-    design,
-    degrees_of_freedom,
-    noise,
-    split,
-    X,
-    y,
-    theta,
-    schedule,
-    BT,
-    W,
-    step_size,
-    averaged,
-    local_steps,
-    head_step_size,
-    orthonormal,
-    truthT,
-    truth_heads,
-    moment,
-    tolerance,
-    metrics,
-    work,
-):
+def run_fresh(*arguments):
     """Run one round per row of schedule, each participant drawing new samples into X (m, d).
 
-    With split, the head sees one batch and the gradient another, drawn after it.
+    The arguments are those of _run_fresh. With split, the head sees one batch and the gradient
+    another, drawn after it.
     """
-    return _run_fresh(
-        rng,
-        design,
-        degrees_of_freedom,
-        noise,
-        split,
-        X,
-        y,
-        theta,
-        schedule,
-        BT,
-        W,
-        step_size,
-        averaged,
-        local_steps,
-        head_step_size,
-        orthonormal,
-        truthT,
-        truth_heads,
-        moment,
-        tolerance,
-        metrics,
-        work,
-    )
+    return _run_fresh(*arguments)

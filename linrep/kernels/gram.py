@@ -173,15 +173,14 @@ def fit_and_step(rng, m, local_steps, head_step_size, split, noise, i, C, lack, 
         g[a, i] = 0.0
         for row in range(rows):
             g[a, i] += T[row, a] * residual[row]
-    along, squares, product = 0.0, 0.0, 0.0
+    along, product = 0.0, 0.0
     for row in range(rows):
         along += T[row, k] * residual[row]
     length[i] = np.sqrt(dot(residual[:rows], residual[:rows]))
     for index in range(k, k + p):
         g[index, i] = rng.standard_normal()
-        squares += lack[index, i] * lack[index, i]
         product += lack[index, i] * g[index, i]
-    shrink = (1.0 - noise / s) * product / squares if squares > 0.0 else 0.0
+    shrink = product / (s * (s + noise)) if s > 0.0 else 0.0  # see draw_gradients
     share = along / s if s > 0.0 else 0.0
     for index in range(k, k + p):
         g[index, i] = length[i] * (g[index, i] - shrink * lack[index, i]) + share * lack[index, i]
@@ -428,48 +427,10 @@ def _run_gram(
 
 
 @kernel(counted=True)
-def run_gram(
-    rng,
-    m,
-    others,
-    noise,
-    split,
-    truthT,
-    moment,
-    schedule,
-    C,
-    Phi,
-    WT,
-    step_size,
-    averaged,
-    local_steps,
-    head_step_size,
-    tolerance,
-    metrics,
-    work,
-):
+def run_gram(*arguments):
     """Run one round per row of schedule; see linrep.kernels.fedrep.run_fresh.
 
-    Same law of the metrics as with a Gaussian design. others is d - k - p. C, Phi and WT, the
-    heads, are changed in place.
+    Same law of the metrics as with a Gaussian design. The arguments are those of _run_gram, others
+    being d - k - p. C, Phi and WT, the heads, are changed in place.
     """
-    return _run_gram(
-        rng,
-        m,
-        others,
-        noise,
-        split,
-        truthT,
-        moment,
-        schedule,
-        C,
-        Phi,
-        WT,
-        step_size,
-        averaged,
-        local_steps,
-        head_step_size,
-        tolerance,
-        metrics,
-        work,
-    )
+    return _run_gram(*arguments)

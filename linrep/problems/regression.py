@@ -24,7 +24,7 @@ DESIGNS = {
     "student_t": designs.STUDENT_T,
 }
 _SUBSETS_ENUMERATED = 5_000
-_STARTS = 50  # directions from which subsets of small spread are looked for
+_STARTS = 500  # directions from which subsets of small spread are looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,19 +351,26 @@ class ImplicitRepresentation(SharedRepresentation):
 
 
 def _least_spread(W, size):
-    """Return the least singular value among those of the row subsets that a descent comes to."""
-    some = np.linspace(0, len(W) - 1, min(len(W), _STARTS)).astype(int)
-    smallest = np.inf
-    for v in np.concatenate((np.linalg.svd(W, full_matrices=False)[2], W[some])):
-        value = np.inf
+    """Return the least singular value among those of the row subsets that a descent comes to.
+
+    Each descent starts from a direction orthogonal to k - 1 rows (as in least trimmed squares;
+    Rousseeuw and Van Driessen, 2006). Which rows is drawn once and for all.
+    """
+    n, k = W.shape
+    rng = np.random.default_rng(0)
+    smallest, found = np.inf, np.arange(size)
+    for _ in range(_STARTS):
+        few = W[rng.choice(n, k - 1, replace=False)]
+        value, v = np.inf, np.linalg.svd(few)[2][-1]
         while True:
-            rows = W[np.argpartition(np.abs(W @ v), size - 1)[:size]]
-            _, values, directions = np.linalg.svd(rows, full_matrices=False)
-            if not values[-1] < value:
+            subset = np.argpartition(np.abs(W @ v), size - 1)[:size]
+            values, directions = np.linalg.eigh(W[subset].T @ W[subset])
+            if not values[0] < value:
                 break
-            value, v = values[-1], directions[-1]
-        smallest = min(smallest, value)
-    return smallest
+            value, v = values[0], directions[:, 0]
+            if value < smallest:
+                smallest, found = value, subset
+    return np.linalg.norm(W[found], -2)
 
 
 def _draw_heads(n, k, heads, condition, rng):

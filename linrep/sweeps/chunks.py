@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,10 @@ import pandas as pd
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from linrep.sweeps.grid import Cell, column_value
+from linrep.sweeps.columns import parameter_column, plain, result_column
+from linrep.sweeps.coverage import Segment
+from linrep.sweeps.grid import Cell
 from linrep.sweeps.specification import RESERVED, generator
-from linrep.sweeps.store import Segment, as_text
 
 #: What a function may raise without ending the sweep.
 FAILURES = (Exception, SystemExit)
@@ -162,26 +163,26 @@ class _Records:
     def table(self, job):
         segment = np.array(self._segment, dtype=np.int64)
 
-        def spread(values, kind):
-            return pa.array(values, kind).take(pa.array(segment))
+        def spread(column):
+            return column.take(pa.array(segment))
 
         columns = {
             name: spread(
-                [column_value(job.cells[cell].get(name), kind) for cell in self._cells], kind
+                parameter_column([job.cells[cell].get(name) for cell in self._cells], kind)
             )
             for name, kind in job.types.items()
         }
         columns["replicate"] = pa.array(self._replicate, pa.int64())
         columns["row"] = pa.array(self._row, pa.int64())
         for name in dict.fromkeys(name for row in self._distinct_shapes() for name in row):
-            columns[name] = _column([row.get(name) for row in self._values])
+            columns[name] = result_column([row.get(name) for row in self._values])
         failed = np.array([error is not None for error in self._error], dtype=bool)
         columns["status"] = pa.array(np.where(failed, "failed", "ok"), pa.string())
         columns["exception"] = pa.array(self._error, pa.string())
         columns["seconds"] = pa.array(self._seconds, pa.float64())
-        columns["stream"] = spread(self._streams, "string")
+        columns["stream"] = spread(pa.array(self._streams, "string"))
         columns["versions"] = pa.array([_versions()] * len(segment), pa.string())
-        columns["cell"] = spread(self._cells, "string")
+        columns["cell"] = spread(pa.array(self._cells, "string"))
         return pa.table(columns)
 
     def _distinct_shapes(self):
@@ -193,15 +194,6 @@ class _Records:
             before = row
 
 
-def _column(values):
-    kinds = {type(value) for value in values if value is not None}
-    if str in kinds and len(kinds) > 1:
-        return pa.array([as_text(value) for value in values], pa.string())
-    if len(kinds) > 1:
-        values = [None if value is None else float(value) for value in values]
-    return pa.array(values)
-
-
 def _read_row(row, parameters):
     if not isinstance(row, Mapping):
         raise TypeError(f"a row must be a mapping, got {type(row).__name__}")
@@ -211,28 +203,8 @@ def _read_row(row, parameters):
             raise ValueError(f"column {name!r} has a name that is not free")
         if name in parameters:
             raise ValueError(f"column {name!r} has the name of a parameter")
-        read[name] = value if type(value) is float else _plain(name, value)
+        read[name] = value if type(value) is float else plain(name, value)
     return read
-
-
-def _plain(name, value):
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        value = value.item()
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        value.encode()  # which half a surrogate pair does not survive, nor would it a file
-        return str.__str__(value)  # of a subclass, such as an enumeration's
-    if isinstance(value, Integral):
-        if abs(int(value)) >= 2**63:
-            raise ValueError(f"column {name!r} must fit 64 bits, got {value}")
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    raise TypeError(
-        f"column {name!r} must hold a number, a string, a boolean or None, "
-        f"got {type(value).__name__}"
-    )
 
 
 @cache

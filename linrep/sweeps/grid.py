@@ -129,23 +129,6 @@ class Grid:
         return pd.DataFrame(self.cells)._repr_html_()
 
 
-def column_type(values: Iterable[Any]) -> str:
-    """Return the Arrow type of the column that a parameter makes, given its value in every cell."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int} and kinds:
-        return "int64"
-    if kinds <= {int, float} and kinds:
-        return "float64"
-    return "bool" if kinds == {bool} else "string"
-
-
-def column_value(value: Any, kind: str) -> Any:
-    """Return a parameter as it stands in a column: as text if that is what it is elsewhere."""
-    if kind == "string" and value is not None and not isinstance(value, str):
-        return json.dumps(value)
-    return float(value) if kind == "float64" and value is not None else value
-
-
 def canonical(cell: Mapping[str, Any]) -> str:
     """Return the one JSON text that stands for a cell: sorted names, whole floats as integers."""
     return json.dumps(

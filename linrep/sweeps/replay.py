@@ -12,9 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
+from linrep.sweeps.columns import as_text
+from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.specification import RESERVED
-from linrep.sweeps.store import Run, Segment, as_text
+from linrep.sweeps.store import Run
 from linrep.sweeps.targets import add_folder, load
 
 
@@ -77,7 +79,7 @@ def replay(
     """
     cell = run.find(selection)
     replicate = check.integer("replicate", replicate, minimum=0, maximum=run.replicates - 1)
-    for folder in run.description.get("path", ()):
+    for folder in reversed(run.description.get("path", ())):  # each goes before the others
         add_folder(folder)
     if function is None:
         if run.target is None:

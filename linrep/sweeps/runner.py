@@ -27,9 +27,10 @@ from tqdm.auto import tqdm
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
-from linrep.sweeps.grid import column_type
+from linrep.sweeps.columns import parameter_type
+from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.specification import Sweep
-from linrep.sweeps.store import Coverage, Run, Segment, create_run, presence
+from linrep.sweeps.store import Run, create_run, presence
 
 _IN_FLIGHT = 2  # chunks submitted per worker: the next is there when one ends
 _FIRST = 1  # replicates in a chunk before anything is known of their length
@@ -176,16 +177,15 @@ class _Todo:
 
     def __init__(self, sweep, stored, index, shards, *, reverse, retry_failed):
         self._stored = stored
-        self._shares = deque(_shares(sweep, index, shards, reverse))
-        self.total = sum(map(len, self._shares))
-        self._reverse = reverse
+        shares = list(_shares(sweep, index, shards, reverse))
+        self.total = sum(map(len, shares))
         self.generation = 0
         self._done = stored.done()
         if retry_failed:
-            self._done = _without_failures(stored, self._shares)
+            self._done = _without_failures(stored, shares)
             self.generation = 1 + max((part.generation for part in stored.parts()), default=0)
         self._retrying = retry_failed
-        missing = [piece for share in self._shares for piece in self._done.missing(share)]
+        missing = [piece for share in shares for piece in self._done.missing(share)]
         self._queue = deque(_from_the_middle(missing) if reverse else missing)
         self.left = sum(map(len, self._queue))
         self._looked = time.monotonic()
@@ -271,7 +271,7 @@ def _without_failures(stored, shares):
 
 def _job_factory(sweep, seconds) -> Callable[[list[Segment]], Job]:
     cells = dict(zip(sweep.names, sweep.grid, strict=True))
-    types = {name: column_type(cell.get(name) for cell in cells.values())
+    types = {name: parameter_type(cell.get(name) for cell in cells.values())
              for name in sweep.parameters}  # fmt: skip
 
     def job(segments):

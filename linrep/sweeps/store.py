@@ -11,13 +11,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
-import os
-import socket
-import sys
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -27,27 +23,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from linrep.sweeps.grid import Cell, Grid, canonical, cell_name, column_type, column_value
+from linrep.sweeps import files
+from linrep.sweeps.columns import alike, parameter_column, parameter_type
+from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
 from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
+from linrep.sweeps.targets import own_folders
 
 SPECIFICATION = "sweep.json"
 _PARTS = "parts"
-_TEMPORARY = ".writing-"
-_FOLDERS = 5  # of the search path that are noted, for whoever repeats a replicate elsewhere
 _COVERAGE = b"linrep.coverage"
 _REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Replicates start to stop - 1 of a cell, given by its name."""
-
-    cell: str
-    start: int
-    stop: int
-
-    def __len__(self):
-        return self.stop - self.start
 
 
 @dataclass(frozen=True)
@@ -69,17 +55,17 @@ class Run:
         self.description = description
         self._parts: dict[str, Part | None] = {}
 
-    @property
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells, in order."""
         return tuple(self.description["cells"])
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(map(cell_name, self.cells))
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[str, ...]:
         """Names of all parameters, in order of first occurrence."""
         return tuple(dict.fromkeys(name for cell in self.cells for name in cell))
@@ -174,7 +160,7 @@ class Run:
                 tables.append(table)
         if not tables:
             return pd.DataFrame(columns=wanted or [])
-        frame = pa.concat_tables(_alike(tables), promote_options="permissive").to_pandas()
+        frame = pa.concat_tables(alike(tables), promote_options="permissive").to_pandas()
         places = {name: index for index, name in enumerate(self.names)}
         place = frame["cell"].map(places).to_numpy(float)
         order = np.lexsort((frame["row"], frame["replicate"], place))
@@ -190,8 +176,7 @@ class Run:
         for name in self.parameters:
             if wanted is None or name in wanted:
                 values = [cell.get(name) for cell in self.cells]
-                kind = column_type(values)
-                column = pa.array([column_value(value, kind) for value in values], kind)
+                column = parameter_column(values, parameter_type(values))
                 frame[name] = column.take(pa.array(place)).to_pandas()
         if wanted is not None:
             absent = [name for name in wanted if name not in frame]
@@ -249,33 +234,27 @@ class Run:
         }
         metadata = {_COVERAGE: json.dumps(coverage, ensure_ascii=False).encode()}
         table = table.replace_schema_metadata(metadata)
-        folder = self.path / _PARTS
         buffer = BytesIO()
         pq.write_table(table, buffer, compression="zstd")
         content = buffer.getvalue()
-        part = folder / f"{_digest(content)}.parquet"
-        _write(part, content)
+        part = self.path / _PARTS / f"{_digest(content)}.parquet"
+        files.write(part, content)
         stored = Part(part, segments, generation, table.num_rows, failed)
         self._parts[part.name] = stored
         return stored
 
-    def adopt(self, part: Part) -> bool:
-        """Copy a part of another directory, unless it is here; tell whether it was copied."""
-        folder = self.path / _PARTS
-        if (folder / part.path.name).exists():
-            return False
-        _write(folder / part.path.name, part.path.read_bytes())
-        return True
+    def adopt(self, part: Part) -> None:
+        """Copy a part of another directory, unless it is here."""
+        copy = self.path / _PARTS / part.path.name
+        if not copy.exists():
+            files.write(copy, part.path.read_bytes())
 
     def tidy(self) -> None:
         """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
         for path in self.damaged():
             with contextlib.suppress(FileNotFoundError):
                 path.rename(path.with_name(f".damaged-{path.name}"))  # readers skip the dot
-        for path in (self.path / _PARTS).glob(f"{_TEMPORARY}*"):
-            host, process = path.name.removeprefix(_TEMPORARY).split("-")[:2]
-            if host == _host() and not _alive(int(process)):
-                path.unlink(missing_ok=True)
+        files.remove_leftovers(self.path / _PARTS)
 
     def __repr__(self):
         return (
@@ -284,45 +263,6 @@ class Run:
 
     def _repr_html_(self):
         return self.read()._repr_html_()
-
-
-class Coverage:
-    """A set of replicates of cells, as disjoint sorted intervals."""
-
-    def __init__(self, segments: Iterable[Segment] = ()):
-        self._intervals: dict[str, list[tuple[int, int]]] = {}
-        for segment in sorted(segments, key=lambda segment: segment.start):
-            self.add(segment)  # at the end, in no time
-
-    def add(self, segment: Segment) -> None:
-        """Put a segment in."""
-        intervals = self._intervals.setdefault(segment.cell, [])
-        start, stop = segment.start, segment.stop
-        first = bisect_left(intervals, start, key=lambda interval: interval[1])
-        last = bisect_right(intervals, stop, key=lambda interval: interval[0])
-        if first < last:  # it touches some
-            start, stop = min(start, intervals[first][0]), max(stop, intervals[last - 1][1])
-        intervals[first:last] = [(start, stop)]
-
-    def missing(self, segment: Segment) -> Iterator[Segment]:
-        """Yield what is not in the set of a segment."""
-        position = segment.start
-        intervals = self._intervals.get(segment.cell, [])
-        first = bisect_right(intervals, position, key=lambda interval: interval[1])
-        for low, high in intervals[first:]:
-            if low >= segment.stop:
-                break
-            if low > position:
-                yield Segment(segment.cell, position, low)
-            position = high
-        if position < segment.stop:
-            yield Segment(segment.cell, position, segment.stop)
-
-    def within(self, cell: str, replicates: int) -> Iterator[Segment]:
-        """Yield what is in the set of a cell's first replicates."""
-        for low, high in self._intervals.get(cell, ()):
-            if low < replicates:
-                yield Segment(cell, low, min(high, replicates))
 
 
 def open_run(path: str | Path) -> Run:
@@ -365,21 +305,13 @@ def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
         If it cannot be written.
     """
     path = Path(path)
-    described = {**sweep.describe(), "target": sweep.target, "path": sys.path[:_FOLDERS]}
+    described = {**sweep.describe(), "target": sweep.target, "path": own_folders()}
     if (path / SPECIFICATION).exists():
         return _reopen(path, sweep.describe(), described, extend)
     _check_free(path)
     (path / _PARTS).mkdir(parents=True, exist_ok=True)
-    with _written(path / SPECIFICATION, described) as temporary:
-        try:
-            os.link(temporary, path / SPECIFICATION)  # fails if another process was first
-        except FileExistsError:
-            return _reopen(path, sweep.describe(), described, extend)
-        except OSError:  # no links on this file system
-            os.replace(temporary, path / SPECIFICATION)
-        finally:
-            temporary.unlink(missing_ok=True)
-    _flush_folder(path)
+    if not files.create(path / SPECIFICATION, _text(described)):  # another process was first
+        return _reopen(path, sweep.describe(), described, extend)
     return Run(path, described)
 
 
@@ -424,8 +356,7 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
     if not into:
         _check_free(path)
         (path / _PARTS).mkdir(parents=True, exist_ok=True)
-        with _written(path / SPECIFICATION, first.description) as temporary:
-            os.replace(temporary, path / SPECIFICATION)
+        files.write(path / SPECIFICATION, _text(first.description))
     merged = open_run(path)
     for run in runs:
         for part in run.parts():
@@ -455,7 +386,7 @@ def _check_free(path):
         raise ValueError(f"{path} is a file, not a directory")
     for entry in path.iterdir() if path.is_dir() else ():
         empty = entry.name == _PARTS and entry.is_dir() and not any(entry.iterdir())
-        if not empty and not entry.name.startswith(_TEMPORARY):
+        if not empty and not entry.name.startswith(files.TEMPORARY):
             raise ValueError(f"{path} is not empty and is not a run directory")
 
 
@@ -479,9 +410,7 @@ def _is_description(content):
 def _reopen(path, identity, described, extend):
     run = open_run(path)
     if _compare(run, identity, extend):
-        with _written(path / SPECIFICATION, described) as temporary:
-            os.replace(temporary, path / SPECIFICATION)
-        _flush_folder(path)
+        files.write(path / SPECIFICATION, _text(described))
         return Run(path, described)
     return run
 
@@ -538,36 +467,6 @@ def _read_table(path, columns, without):
     return table
 
 
-def as_text(value: Any) -> str | None:
-    """Return a value as it stands in a column that also holds text."""
-    if value is None or isinstance(value, str):
-        return value
-    return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
-
-
-def _alike(tables):
-    """Give columns of the same name types that go together, as if all were one chunk."""
-    kinds: dict[str, set] = {}
-    for table in tables:
-        for field in table.schema:
-            if not pa.types.is_null(field.type):
-                kinds.setdefault(field.name, set()).add(field.type)
-    mixed = {name: pa.string() if pa.string() in some else pa.float64()
-             for name, some in kinds.items() if len(some) > 1}  # fmt: skip
-    return [_cast(table, mixed) for table in tables]
-
-
-def _cast(table, kinds):
-    for name, kind in kinds.items():
-        if name in table.column_names and table[name].type != kind:
-            if kind == pa.string():
-                column = pa.array(list(map(as_text, table[name].to_pylist())), kind)
-            else:
-                column = table[name].cast(kind, safe=False)
-            table = table.set_column(table.column_names.index(name), name, column)
-    return table
-
-
 def _inside(table, segments):
     """Return which rows of a table belong to the segments."""
     cell, replicate = np.asarray(table["cell"]), np.asarray(table["replicate"])
@@ -578,72 +477,11 @@ def _inside(table, segments):
     return pa.array(inside)
 
 
-@contextlib.contextmanager
-def _written(path, content):
-    """Yield a temporary file beside path that holds the content as JSON, on the disk."""
-    temporary = path.with_name(_prefix() + path.name)
-    with _removed_on_failure(temporary):
-        with open(temporary, "wb") as file:
-            text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-            file.write(text.encode() + b"\n")
-            _flush(file)
-        yield temporary
-
-
-@contextlib.contextmanager
-def _removed_on_failure(path):
-    try:
-        yield
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-
-
-def _flush(file):
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _flush_folder(folder):
-    with contextlib.suppress(OSError):  # not every system has this
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _write(path, content):
-    """Write a file under another name, flush it to the disk, and rename it."""
-    temporary = path.with_name(_prefix() + path.name)
-    with _removed_on_failure(temporary):
-        with open(temporary, "wb") as file:
-            file.write(content)
-            _flush(file)
-        os.replace(temporary, path)
-        _flush_folder(path.parent)
+def _text(description):
+    text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
 
 
 def _digest(content):
     """Return the name of a part with this content: whoever else writes here finds another."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def _prefix():
-    return f"{_TEMPORARY}{_host()}-{os.getpid()}-"
-
-
-def _host():
-    return socket.gethostname().replace("-", "_").replace(os.sep, "_")
-
-
-def _alive(process):
-    if os.name != "posix":
-        return True  # there a signal 0 is not harmless
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

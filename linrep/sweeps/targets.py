@@ -87,6 +87,22 @@ def load_file(path: str | Path) -> dict[str, Any]:
         return _run_file(path)
 
 
+def own_folders() -> list[str]:
+    """Return the folders that modules are imported from, except those of installed packages.
+
+    Whoever repeats a replicate elsewhere needs them, and has an installation of their own.
+    """
+    folders = dict.fromkeys(map(os.path.abspath, sys.path))  # "" is the current folder
+    return [folder for folder in folders if not _is_installed(Path(folder))]
+
+
+def _is_installed(folder):
+    # The names tell apart what is installed for one user, outside of Python's own folders.
+    return folder.name in ("site-packages", "dist-packages") or any(
+        folder.is_relative_to(prefix) for prefix in (sys.prefix, sys.base_prefix)
+    )
+
+
 def _run_file(path):
     """Run the file as the module of its name, which other processes can import.
 

@@ -116,10 +116,10 @@ def rounds(
     tolerance = check.numbers("tolerance", tolerance, above=0.0)
     factor = check.numbers("contraction", contraction, minimum=0.0, maximum=1.0)
     start = check.numbers("initial_distance", initial_distance, minimum=0.0, maximum=1.0)
-    with np.errstate(divide="ignore"):
-        missing, gain = np.log(start) - np.log(tolerance), -np.log(factor)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missing, gain = np.log(start) - np.log(tolerance), np.abs(np.log(factor))
         needed = np.maximum(np.ceil(missing / gain), 1.0)
-    needed = needed - (start * factor ** (needed - 1.0) <= tolerance)  # the quotient is rounded
+        needed = needed - (start * factor ** (needed - 1.0) <= tolerance)  # quotients are rounded
     return np.where(start <= tolerance, 0.0, needed)[()]
 
 

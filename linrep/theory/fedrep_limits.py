@@ -123,7 +123,7 @@ def gradient_bias(
 ) -> tuple[Values, Values]:
     r"""Return the mean over data of (A*A(Q)/m - Q)'W/(rn), which Lemma 5 takes to be zero.
 
-    .. math:: -vI, \quad \frac km \Phi S C^\top
+    .. math:: -\Big(v - \frac{\sigma^2}m\Big) I, \quad \frac km \Phi S C^\top
 
     in coordinates of B and F, with the notation of :func:`mean_gradient`, on one batch: heads and
     covariates are dependent. On split batches it is zero.
@@ -144,7 +144,8 @@ def gradient_bias(
     is of order k sqrt(d/(rn m)).
     """
     inside, outside = mean_gradient(W, C, Phi, m=m, noise=noise, batches="split")
-    return -inside, -(1.0 - _share(inside.shape[0], m)) * outside
+    k = inside.shape[0]
+    return noise**2 / m * np.eye(k) - inside, -k / m * outside
 
 
 def effective_step_size(

@@ -183,6 +183,42 @@ def test_sigma_max_bound_is_met_by_heads_on_one_line():
     close(truth.sigma_max(10), expected, 20 * EPS * expected)
 
 
+@given(seeds, st.integers(1, 8), st.integers(1, 3), st.data())
+def test_sigma_min_is_the_smallest_over_all_subsets(seed, n, k, data):
+    participants = data.draw(st.integers(1, n))
+    W = np.random.default_rng(seed).standard_normal((n, k))
+    truth = SharedRepresentation(np.eye(4)[:, :k], W)
+    expected = min(
+        np.linalg.svd(W[list(subset)].T / np.sqrt(participants), compute_uv=False)[-1]
+        if participants >= k
+        else 0.0
+        for subset in combinations(range(n), participants)
+    )
+    close(truth.sigma_min(participants), expected, 20 * n * EPS * truth.sigma_max(participants))
+    assert truth.sigma_min() == truth.sigma_min(n)
+    assert truth.sigma_min(participants) <= truth.sigma_max(participants)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_sigma_min_is_found_where_there_are_too_many_subsets(seed, k):
+    """All 12 870 subsets of 8 in 16 clients: an upper bound by contract, met in these cases."""
+    n, size = 16, 8
+    assert comb(n, size) > _SUBSETS_ENUMERATED
+    W = np.random.default_rng(seed).standard_normal((n, k))
+    rows = W[np.array(list(combinations(range(n), size)))]
+    expected = np.linalg.svd(rows / np.sqrt(size), compute_uv=False)[:, -1].min()
+    close(SharedRepresentation(np.eye(4)[:, :k], W).sigma_min(size), expected, 1e-9 * expected)
+
+
+def test_sigma_min_of_heads_on_one_line_is_that_of_the_shortest():
+    W = np.arange(1.0, 31.0)[::-1, None]
+    truth = SharedRepresentation(np.eye(2)[:, :1], W)
+    expected = np.sqrt(np.mean(W[-10:] ** 2))
+    close(truth.sigma_min(10), expected, 20 * EPS * expected)
+    assert SharedRepresentation(np.eye(2)[:, :1], 0 * W).sigma_min(10) == 0.0
+
+
 @given(seeds, sizes)
 def test_with_heads_changes_the_heads_only(seed, size):
     truth = random(seed, *size, noise=0.2, design="student_t", degrees_of_freedom=7.0)

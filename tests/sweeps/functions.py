@@ -1,5 +1,7 @@
 """Functions that the tests sweep, where other processes can import them."""
 
+import time
+
 import numpy as np
 
 
@@ -26,3 +28,15 @@ def fragile(cell, rng):
     if value < 0.25:
         raise RuntimeError("too small")
     return [{"step": step, "value": value + step} for step in range(2)]
+
+
+def walk(cell, rng):
+    """Two rows that depend on every parameter and on the stream."""
+    steps = rng.standard_normal(cell["steps"]) * cell["scale"]
+    return [{"end": float(np.sum(steps[:cut])), "cut": cut} for cut in (1, cell["steps"])]
+
+
+def slow_walk(cell, rng):
+    """The same, in a few milliseconds."""
+    time.sleep(0.003)
+    return walk(cell, rng)

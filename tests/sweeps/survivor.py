@@ -3,7 +3,7 @@
 import sys
 
 from linrep.sweeps import Grid, Sweep, run
-from tests.sweeps.walks import slow_walk, walk
+from tests.sweeps.functions import slow_walk, walk
 
 
 def sweep(function=slow_walk, replicates=100):

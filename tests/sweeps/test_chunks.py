@@ -11,7 +11,8 @@ import pytest
 
 from linrep.sweeps import Grid, Sweep
 from linrep.sweeps.chunks import Job, run_chunk
-from linrep.sweeps.store import Segment, create_run
+from linrep.sweeps.coverage import Segment
+from linrep.sweeps.store import create_run
 from tests.sweeps.support import toy
 
 

@@ -1,5 +1,8 @@
 """One replicate again: bit for bit, and honest where it is not."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,6 +37,20 @@ def test_paired_cells_and_streams_by_purpose_are_the_same_again(tmp_path):
     stored = run(Sweep(draw, grid, 2, streams={"x": ["a"], "y": ["b"]}), tmp_path / "run")
     for cell in grid:
         assert replay(stored, cell, 1, function=draw).same is True
+
+
+def test_a_module_beside_the_script_that_swept_it_is_found_from_elsewhere(tmp_path, monkeypatch):
+    (tmp_path / "beside.py").write_text("def draw(cell, rng):\n    return rng.random()\n")
+    (tmp_path / "script.py").write_text(
+        "from beside import draw\nfrom linrep.sweeps import Sweep\n"
+        "Sweep(draw, [{'a': 1}], 1).run('run')\n"
+    )
+    subprocess.run([sys.executable, "script.py"], cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    stored = open_run(tmp_path / "run")
+    assert replay(stored, {}, 0).same is True
+    del sys.modules["beside"]
+    assert stored.description["path"][0] == str(tmp_path)
 
 
 def test_a_replicate_that_is_not_stored_is_computed_all_the_same(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from linrep.sweeps import load
-from linrep.sweeps.targets import reference
+from linrep.sweeps.targets import own_folders, reference
 from tests.sweeps import functions
 from tests.tools import complaint
 
@@ -68,6 +68,12 @@ def test_what_cannot_be_found_again_has_no_reference():
 
     for function in (lambda: 1, local, functools.partial(functions.uniform), Method().function):
         assert reference(function) is None
+
+
+def test_folders_of_installed_packages_are_not_ones_own(folder):
+    installed = [f"{sys.prefix}/lib", os.path.dirname(os.__file__), "/home/u/lib/site-packages"]
+    sys.path[:] = ["", *installed, "/x", str(folder)]
+    assert own_folders() == [str(folder), "/x"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,136 @@
+"""The commands that look at stored sweeps: summary and plot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linrep.cli import bad_input, main
+from linrep.cli.values import read_names
+
+
+@main.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("value")
+@click.option("--by", default="", help="Columns to group by: n,m.  [default: all that vary]")
+@click.option(
+    "--statistic",
+    type=click.Choice(["mean", "geometric", "median", "success"]),
+    help="[default: success for a condition, else mean]",
+)
+@click.option("--threshold", metavar="X", help="Where along X the condition starts to hold.")
+@click.option("--exponents", metavar="A,B", help="Fit a power law of the estimate in A and B.")
+@click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write a file, too.")
+def summary(run, value, by, statistic, threshold, exponents, csv):
+    """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
+    from linrep.stats import scaling_exponents
+    from linrep.sweeps import open_run
+    from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
+
+    with bad_input(ValueError, TypeError, OSError):
+        stored = open_run(run)
+        columns = read_names(by) if by else [c for c in _varying(stored) if c != threshold]
+        rows = stored.read() if "round" in columns else _last_rows(stored.read())
+        statistic = statistic or ("success" if is_condition(evaluate(rows, value)) else "mean")
+        if threshold is None:
+            table = summarize(rows, value, columns, statistic=statistic)
+        else:
+            table = thresholds(rows, value, threshold, columns)
+        pooled = [name for name in _varying(stored) if name not in (*columns, threshold)]
+        if pooled:
+            click.echo(f"taken together over {', '.join(pooled)}", err=True)
+        fit = None
+        if exponents is not None:
+            usable = table.dropna(subset="estimate")
+            for name in read_names(exponents):
+                if name not in usable:
+                    raise ValueError(f"--exponents: no column {name!r} in the summary")
+            fit = scaling_exponents(
+                usable["estimate"], {name: usable[name] for name in read_names(exponents)}
+            )
+        if csv is not None:
+            table.to_csv(csv, index=False)
+    click.echo(table.to_string(index=False, float_format="{:.5g}".format))
+    if fit is not None:
+        click.echo(f"power law of the estimate: {fit}")
+
+
+@main.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("value")
+@click.option("--x", required=True, help="Column along the horizontal axis; round for traces.")
+@click.option("--by", help="Column that tells the lines apart.")
+@click.option("--y", help="Second axis: draw a heat map of the mean of VALUE.")
+@click.option("--boundary", help="Expression of x, drawn into a heat map: '4 + 10 / m'.")
+@click.option(
+    "--statistic", type=click.Choice(["mean", "geometric", "median"]),
+    help="With its 95 % interval, the median with the middle 80 %.  [default: mean, geometric with "
+    "--log y]",
+)  # fmt: skip
+@click.option("--log", "log", default="", help="Logarithmic axes of lines: x, y or xy.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="[default: RUN.png]")
+def plot(run, value, x, by, y, boundary, statistic, log, out):
+    """Draw VALUE, a column or a condition such as 'distance < 1e-3', of a run directory."""
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from linrep import plotting
+    from linrep.sweeps import open_run
+    from linrep.sweeps.summary import evaluate
+
+    out = out or run.with_name(run.name + ".png")
+    with bad_input(ValueError, TypeError, OSError), plotting.style():
+        statistic = statistic or ("geometric" if "y" in log else "mean")
+        if not set(log) <= {"x", "y"}:
+            raise ValueError(f"--log must be x, y or xy, got {log!r}")
+        if boundary is not None and y is None:
+            raise ValueError("--boundary needs a heat map: give --y")
+        stored = open_run(run)
+        rows = stored.read()
+        rows = rows[rows["status"] == "ok"]
+        if x != "round":
+            rows = _last_rows(rows)
+        rows = rows.assign(_value=evaluate(rows, value).astype(float))
+        shown = {x, by, y} - {None}
+        for name in _varying(stored):
+            if name not in shown:
+                kept = rows[name].iloc[0]
+                rows = rows[rows[name] == kept]
+                click.echo(f"only {name} = {kept} is shown", err=True)
+        figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.3, 2.9))
+        ax = figure.subplots()
+        if y is None:
+            plotting.curves(
+                ax, rows, x=x, y="_value", by=by, geometric=statistic == "geometric",
+                quantiles=(0.1, 0.9) if statistic == "median" else None, markers=x != "round",
+            )  # fmt: skip
+            ax.set(xlabel=x, ylabel=value)
+            ax.set(**{f"{axis}scale": "log" for axis in log})
+            if by is not None:
+                ax.legend(title=by)
+        else:
+            line = boundary and (
+                lambda points: evaluate(pd.DataFrame({x: points}), boundary).to_numpy(float)
+            )
+            plotting.heat_map(
+                ax, rows, x=x, y=y, value="_value", boundary=line, label=value,
+                boundary_label=boundary or "",
+            )  # fmt: skip
+            ax.set(xlabel=x, ylabel=y)
+            if line:
+                figure.legend(loc="outside upper center")
+        figure.savefig(out)
+    click.echo(str(out))
+
+
+def _last_rows(rows):
+    """Return the rows; of stored traces the last of each replicate."""
+    if "round" not in rows:
+        return rows
+    return rows.groupby(["cell", "replicate"], observed=True).tail(1)
+
+
+def _varying(run):
+    """Return the parameters that are not the same in all cells."""
+    return [name for name in run.parameters if len({str(cell.get(name)) for cell in run.cells}) > 1]

@@ -1,0 +1,165 @@
+"""Arguments and TOML files turned into the specification of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from linrep.cli.values import read_axis, read_names
+
+#: Keys of a sweep file, and what each may be.
+_FILE_KEYS: dict[str, tuple[type, ...]] = {
+    "algorithm": (str, list),
+    "function": (str,),
+    "replicates": (int,),
+    "seed": (int,),
+    "out": (str,),
+    "keep": (str,),
+    "zip": (str, list),
+    "derive": (str, list),
+    "where": (str, list, dict),
+    "paired": (str, list),
+    "axes": (dict,),
+}
+_KINDS = {str: "a text", list: "a list of texts", int: "an integer", dict: "a table"}
+
+
+def read_options(
+    source: Path | None,
+    arguments: Sequence[str],
+    algorithm: str | None,
+    function: str | None,
+    flags: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the options of a TOML file with those of the command line, which win, put over them.
+
+    Parameters
+    ----------
+    source : path or None
+        The TOML file.
+    arguments : sequence of str
+        Algorithms and axes as they stand on the command line.
+    algorithm, function : str or None
+        What is swept, where a flag says so.
+    flags : mapping
+        All other flags by name; None and () where one is not given.
+
+    Raises
+    ------
+    ValueError
+        If one of them cannot be read, or they contradict each other.
+    """
+    options = _read_file(source) | {
+        name: value for name, value in flags.items() if value not in (None, ())
+    }
+    algorithms, axes = _read_arguments(arguments)
+    options["axes"] = {**options.get("axes", {}), **axes}
+    given = algorithm or algorithms
+    if sum(map(bool, (algorithm, algorithms, function))) > 1:
+        raise ValueError("give one of ALGORITHM, --algorithm and --function")
+    if given or function:
+        options.pop("algorithm", None), options.pop("function", None)
+        options["algorithm" if given else "function"] = given or function
+    return options
+
+
+def build(options: Mapping[str, Any]):
+    """Return the sweep that the options describe, and a name for its directory.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they describe none.
+    """
+    from linrep import simulation
+    from linrep.sweeps import Grid, Sweep, load
+
+    axes = options["axes"]
+    zipped = [tuple(read_names(group)) for group in options.get("zipped", ())]
+    derived = {}
+    for text in options.get("derive", ()):
+        name, equals, rule = text.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise ValueError(f"--derive must be NAME = EXPRESSION, got {text!r}")
+        derived[name.strip()] = rule.strip()
+    common = {"replicates": options.get("replicates", 10), "seed": options.get("seed", 0)}
+    rules = {"zipped": zipped, "derived": derived, "constraints": options.get("where", ())}
+    if "function" in options:
+        if options.get("keep"):
+            raise ValueError("--keep belongs to algorithms, not to --function")
+        if not axes:
+            raise ValueError("no axis is given; write --NAME VALUES")
+        function = load(options["function"])
+        paired = read_names(options.get("paired", ()))
+        name = options["function"].rpartition(":")[2]
+        return Sweep(function, Grid.product(axes, **rules), paired=paired, **common), name
+    if "algorithm" not in options:
+        raise ValueError(f"no algorithm is given; there are {', '.join(simulation.ALGORITHMS)}")
+    if options.get("paired"):
+        raise ValueError("--paired belongs to --function; algorithms are compared in pairs")
+    names = read_names(options["algorithm"])
+    keep = options.get("keep") or "final"
+    specification = simulation.sweep(names, axes, keep=keep, **common, **rules)
+    return specification, "-".join(name.rpartition(":")[2] for name in names)
+
+
+def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
+    """Return the algorithms, None without any, and the axes among the arguments."""
+    algorithms: str | None = None
+    axes: dict[str, Any] = {}
+    waiting = list(arguments)
+    while waiting:
+        flag = waiting.pop(0)
+        if not flag.startswith("-") and algorithms is None:
+            algorithms = flag
+            continue
+        if not flag.startswith("--") or flag == "--":
+            raise ValueError(f"unexpected argument {flag!r}; an axis is given as --n 10,100")
+        name, equals, text = flag[2:].partition("=")
+        name = name.replace("-", "_")
+        if not equals:
+            if not waiting or waiting[0].startswith("--"):
+                raise ValueError(f"--{name} needs values, such as --{name} 10,100")
+            text = waiting.pop(0)
+        if name in axes:
+            raise ValueError(f"--{name} is given twice")
+        axes[name] = read_axis(name, text)
+    return algorithms, axes
+
+
+def _read_file(path) -> dict[str, Any]:
+    """Return the options of a TOML file, none without one."""
+    import tomllib
+
+    if path is None:
+        return {}
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+    for name, value in content.items():
+        if name not in _FILE_KEYS:
+            raise ValueError(f"{path}: unknown key {name!r}; there are {', '.join(_FILE_KEYS)}")
+        if not _is_of(value, *_FILE_KEYS[name]):
+            kinds = " or ".join(_KINDS[kind] for kind in _FILE_KEYS[name])
+            raise ValueError(f"{path}: {name} must be {kinds}, got {value!r}")
+    if "algorithm" in content and "function" in content:
+        raise ValueError(f"{path}: give algorithm or function, not both")
+    axes = content.get("axes", {})
+    content["axes"] = {
+        name: read_axis(name, value) if isinstance(value, str) else value
+        for name, value in axes.items()
+    }
+    if "zip" in content:
+        content["zipped"] = content.pop("zip")
+    for name in ("where", "derive", "zipped"):
+        if isinstance(content.get(name), str):
+            content[name] = [content[name]]
+    return content
+
+
+def _is_of(value, *kinds):
+    if isinstance(value, list):
+        return list in kinds and all(_is_of(item, str, list) for item in value)
+    return isinstance(value, kinds) and not isinstance(value, bool)

@@ -1,0 +1,100 @@
+"""What columns hold: plain values, one type each, text where a column mixes it with numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+
+def parameter_type(values: Iterable[Any]) -> str:
+    """Return the Arrow type of the column that a parameter makes, given its value in every cell."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int} and kinds:
+        return "int64"
+    if kinds <= {int, float} and kinds:
+        return "float64"
+    return "bool" if kinds == {bool} else "string"
+
+
+def parameter_column(values: Iterable[Any], kind: str) -> pa.Array:
+    """Return the column of a parameter: text everywhere if it is text in some cells."""
+    return pa.array([_parameter_value(value, kind) for value in values], kind)
+
+
+def plain(name: str, value: Any) -> Any:
+    """Return one of a function's results as a plain Python value; name is its column's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If no column can hold it.
+    """
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        value.encode()  # which half a surrogate pair does not survive, nor would it a file
+        return str.__str__(value)  # of a subclass, such as an enumeration's
+    if isinstance(value, Integral):
+        if abs(int(value)) >= 2**63:
+            raise ValueError(f"column {name!r} must fit 64 bits, got {value}")
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(
+        f"column {name!r} must hold a number, a string, a boolean or None, "
+        f"got {type(value).__name__}"
+    )
+
+
+def result_column(values: Sequence[Any]) -> pa.Array:
+    """Return the column of plain values: all text if some are, else floats if kinds are mixed."""
+    kinds = {type(value) for value in values if value is not None}
+    if str in kinds and len(kinds) > 1:
+        return pa.array([as_text(value) for value in values], pa.string())
+    if len(kinds) > 1:
+        values = [None if value is None else float(value) for value in values]
+    return pa.array(values)
+
+
+def as_text(value: Any) -> str | None:
+    """Return a value as it stands in a column that also holds text."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
+
+
+def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Give columns of the same name types that go together, as if all were one chunk."""
+    kinds: dict[str, set] = {}
+    for table in tables:
+        for field in table.schema:
+            if not pa.types.is_null(field.type):
+                kinds.setdefault(field.name, set()).add(field.type)
+    mixed = {name: pa.string() if pa.string() in some else pa.float64()
+             for name, some in kinds.items() if len(some) > 1}  # fmt: skip
+    return [_cast(table, mixed) for table in tables]
+
+
+def _parameter_value(value, kind):
+    if kind == "string" and value is not None and not isinstance(value, str):
+        return json.dumps(value)
+    return float(value) if kind == "float64" and value is not None else value
+
+
+def _cast(table, kinds):
+    for name, kind in kinds.items():
+        if name in table.column_names and table[name].type != kind:
+            if kind == pa.string():
+                column = pa.array(list(map(as_text, table[name].to_pylist())), kind)
+            else:
+                column = table[name].cast(kind, safe=False)
+            table = table.set_column(table.column_names.index(name), name, column)
+    return table

@@ -1,0 +1,82 @@
+"""Files that are there whole or not at all, whatever interrupts the writing.
+
+They are written under another name, flushed to the disk and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+#: How the names of files begin that are being written, before host and process.
+TEMPORARY = ".writing-"
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file, in place of the one that may be there."""
+    with _temporary(path, content) as temporary:
+        os.replace(temporary, path)
+    _flush_folder(path.parent)
+
+
+def create(path: Path, content: bytes) -> bool:
+    """Write a file unless it is there; tell whether it was written."""
+    with _temporary(path, content) as temporary:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError:  # no links on this file system
+            os.replace(temporary, path)
+    _flush_folder(path.parent)
+    return True
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes of this machine that have ended did not finish writing."""
+    for path in folder.glob(f"{TEMPORARY}*"):
+        host, process = path.name.removeprefix(TEMPORARY).split("-")[:2]
+        if host == _host() and not _alive(int(process)):
+            path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _temporary(path: Path, content: bytes) -> Iterator[Path]:
+    """Yield a file beside path that holds the content, on the disk; remove it if still there."""
+    temporary = path.with_name(f"{TEMPORARY}{_host()}-{os.getpid()}-{path.name}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _flush_folder(folder):
+    with contextlib.suppress(OSError):  # not every system has this
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _host():
+    return socket.gethostname().replace("-", "_").replace(os.sep, "_")
+
+
+def _alive(process):
+    if os.name != "posix":
+        return True  # there a signal 0 is not harmless
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,163 @@
+"""linrep verify and linrep constants."""
+
+import json
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+from linrep.claims import ledger
+from linrep.cli import main
+
+OWN = """
+import numpy as np
+import pandas as pd
+from linrep.claims import Evidence, bounded_constant, claim, identity
+
+
+@claim(
+    "mine.square", place="my notes", kind="identity", latex="x x = x^2",
+    plain="A square is a product.", broken={"power": 3},
+)
+def square(budget, rng, *, power=2):
+    "Compare both."
+    x = rng.standard_normal(budget(5, 50))
+    print("computed")
+    return identity([(abs(v**power - v * v), {"x": v}) for v in x], 1e-12)
+
+
+@claim(
+    "mine.wrong", place="my notes", kind="identity", latex="x = 2 x",
+    plain="All numbers are twice themselves.", broken={"factor": 3}, mended={"factor": 1},
+)
+def wrong(budget, rng, *, factor=2):
+    "Compare both."
+    return identity([(abs(factor - 1), {"x": 1.0})], 1e-12)
+
+
+@claim(
+    "mine.bound", place="my notes", kind="probability bound", latex="x <= c",
+    plain="Bounded.", broken={"growth": 1},
+)
+def bound(budget, rng, *, growth=-1):
+    "Estimate the constant."
+    n = np.repeat([1.0, 10.0, 99.0], 3)
+    rows = pd.DataFrame({"n": n, "constant": n**growth * rng.uniform(1, 1.1, 9)})
+    return bounded_constant(rows, ["n"], rng=rng)
+
+
+@claim(
+    "mine.crash", place="my notes", kind="identity", latex="x", plain="Raises.",
+    broken={"power": 3},
+)
+def crash(budget, rng, *, power=2):
+    "Raise."
+    raise RuntimeError("no such thing")
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_claims.py").write_text(OWN)
+    return tmp_path
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(main, ["verify", *arguments, "--workers", "1"])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_a_claim_of_ones_own(own):
+    output = call("own_claims.py", "mine.square", "--json", "out.json")
+    assert "1 claims: 1 holds" in output
+    (entry,) = json.loads((own / "out.json").read_text())
+    wanted = {"id", "verdict", "measured", "predicted", "tightness", "n_trials", "level", "seed",
+              "counterexample", "corrected_by"}  # fmt: skip
+    assert wanted <= set(entry)
+    assert (entry["id"], entry["verdict"], entry["n_trials"]) == ("mine.square", "holds", 5)
+
+
+def test_what_is_stored_is_not_computed_again(own):
+    assert "computed" in call("own_claims.py", "mine.square")
+    assert "computed" not in call("own_claims.py", "mine.square")
+    assert "computed" in call("own_claims.py", "mine.square", "--seed", "1")
+    assert "computed" in call("own_claims.py", "mine.square", "--budget", "standard")
+    shutil.rmtree(own / "runs")
+    assert "computed" in call("own_claims.py", "mine.square")
+
+
+def test_an_edited_file_is_checked_anew(own):
+    call("own_claims.py", "mine.square")
+    (own / "own_claims.py").write_text(OWN.replace("power=2", "power=4"))
+    assert "mine.square: fails, the ledger has holds" in call(
+        "own_claims.py", "mine.square", code=1
+    )
+
+
+def test_a_claim_that_fails_or_raises_is_a_difference(own):
+    output = call("own_claims.py", code=1)
+    assert "mine.wrong: fails" in output
+    assert "mine.crash: error" in output
+    assert "RuntimeError" in output
+    assert "4 claims: 2 holds, 1 fails, 1 error" in output
+
+
+def test_processes_give_the_same(own):
+    call("own_claims.py", "mine.[sb]*", "--json", "one.json")
+    result = CliRunner().invoke(
+        main,
+        ["verify", "own_claims.py", "mine.[sb]*", "--json", "two.json", "--workers", "2",
+         "--store", "other"],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    one, two = (json.loads((own / name).read_text()) for name in ("one.json", "two.json"))
+    for entry in (*one, *two):
+        del entry["seconds"]
+    assert one == two
+
+
+def test_figures_are_drawn(own):
+    call("own_claims.py", "mine.bound", "--figures", "pictures")
+    assert (own / "pictures" / "mine.bound.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing"], ("no claim 'nothing'",)),
+        (["missing.py"], ("no such file", "missing.py")),
+        (["own_claims.py", "fedrep.*"], ("no claim 'fedrep.*'",)),
+        (["own_claims.py", "other.py"], ("one file",)),
+        (["own_claims.py", "--record"], ("--record",)),
+        (["--budget", "large"], ("budget",)),
+    ],
+)
+def test_bad_input(own, arguments, words):
+    output = call(*arguments, code=2)
+    assert output.count("\n") == 1
+    for word in words:
+        assert word in output
+
+
+def test_the_ledger_decides_the_exit_status(own, monkeypatch):
+    entries = {
+        "fedrep.definition1": {"verdict": "fails", "budget": "standard", "seconds": 1.0},
+    }
+    monkeypatch.setattr(ledger, "recorded", lambda: entries)
+    output = call("fedrep.definition1", code=1)
+    assert "fedrep.definition1: holds, the ledger has fails" in output
+    entries["fedrep.definition1"]["verdict"] = "holds"
+    call("fedrep.definition1")
+
+
+def test_the_list(own):
+    assert "fedrep.definition1" in call("--list")
+    assert "mine.square" in call("own_claims.py", "--list")
+
+
+def test_constants_of_a_paper_without_bounds(own):
+    result = CliRunner().invoke(main, ["constants", "nobody"])
+    assert result.exit_code == 2
+    assert "nobody" in result.output
