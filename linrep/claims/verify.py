@@ -174,12 +174,21 @@ def _numbers(found):
         "level": found.level,
         "sentence": found.sentence,
         "needed": found.needed,
-        "counterexample": found.counterexample,
+        "counterexample": _plain(found.counterexample),
     }
 
 
 def _part(found):
     return {"name": found.name, **_numbers(found)}
+
+
+def _plain(value):
+    """Return what JSON can hold: numbers that are not finite as text."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _finite(value):
