@@ -286,6 +286,7 @@ def bounded_constant(
     variables: Sequence[str],
     value: str = "constant",
     *,
+    by: Sequence[str] = (),
     quantile: float = 0.95,
     level: float = LEVEL,
     rng=None,
@@ -303,6 +304,8 @@ def bounded_constant(
         The directions: along each, lines of at least three points that share all other variables.
     value : str
         Column of the constant.
+    by : sequence of str, optional
+        Columns that the points of a line share as well, and that are no directions.
     quantile : float, default 0.95
         Of the replicates, at each point.
     level : float
@@ -329,7 +332,7 @@ def bounded_constant(
     slopes: dict[str, Slope] = {}
     frames = []
     for variable in variables:
-        others = [other for other in variables if other != variable]
+        others = [other for other in (*by, *variables) if other != variable]
         lines = []
         groups = table.groupby(others) if others else [((), table)]
         for key, line in groups:
@@ -340,7 +343,7 @@ def bounded_constant(
             samples = [sample.to_numpy() for _, sample in cells]
             lines.append(log_slope(x, samples, statistic=statistic, level=share, rng=rng))
             key = key if isinstance(key, tuple) else (key,)
-            series = ", ".join(f"{o} = {v:g}" for o, v in zip(others, key, strict=True))
+            series = ", ".join(f"{o} = {_short(v)}" for o, v in zip(others, key, strict=True))
             frames.append(
                 pd.DataFrame(
                     {
@@ -363,10 +366,10 @@ def bounded_constant(
     variable = max(slopes, key=lambda name: (slopes[name].low > GROWTH, slopes[name].high))
     slope = slopes[variable]
     grows, bounded = slope.low > GROWTH, slope.high <= GROWTH
-    tops = table.groupby(list(variables))[value].quantile(quantile)
+    tops = table.groupby([*by, *variables])[value].quantile(quantile)
     largest = float(tops.max())
     where = dict(
-        zip(variables, np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
+        zip((*by, *variables), np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
     )
     sentence = (
         f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
@@ -501,6 +504,10 @@ def ordering(
         needed="" if good or bad else f"more than {n} seeds",
         name=name,
     )
+
+
+def _short(value):
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _plain(value):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from linrep.claims import Hypothesis
+from linrep.claims import FAILS, HOLDS, Evidence, Hypothesis
 from linrep.problems import SharedRepresentation
 
 Array = NDArray[np.float64]
@@ -74,3 +75,45 @@ def relative(found, expected, floor: float = 0.0) -> float:
     found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     scale = max(float(np.abs(expected).max(initial=0.0)), floor, np.finfo(float).tiny)
     return float(np.abs(found - expected).max(initial=0.0)) / scale
+
+
+def at_most(cases, *, name: str = "") -> Evidence:
+    """Decide left <= right for every case (left, right, instance), as exactly as they are given."""
+    cases = list(cases)
+    left, right, where = max(cases, key=lambda case: case[0] - case[1])
+    bad = [case for case in cases if case[0] > case[1]]
+    counts = f"left side larger in {len(bad)} of {len(cases)} cases"
+    return Evidence(
+        FAILS if bad else HOLDS,
+        f"{counts}, by {float(left - right):.4g} in the worst" if bad else counts,
+        measured=float(left),
+        predicted=float(right),
+        n_trials=len(cases),
+        counterexample={**bad[0][2], "left": float(bad[0][0]), "right": float(bad[0][1])}
+        if bad
+        else None,
+        name=name,
+    )
+
+
+def cells(base, **sweeps):
+    """Return settings: the base with each variable in turn run through its values."""
+    return [{**base, name: value} for name, values in sweeps.items() for value in values]
+
+
+def table(settings, draw, replicates: int) -> pd.DataFrame:
+    """Return a row per setting and replicate: the setting, and draw(setting) as the constant.
+
+    `draw` may return one number, or an array of so many replicates that need no loop.
+    """
+    rows, seen = [], set()
+    for setting in settings:
+        key = tuple(sorted(setting.items()))
+        if key in seen:
+            continue
+        seen.add(key)
+        values: list[float] = []
+        while len(values) < replicates:
+            values.extend(np.atleast_1d(draw(**setting)))
+        rows.append(pd.DataFrame({**setting, "constant": values[:replicates]}))
+    return pd.concat(rows, ignore_index=True)
