@@ -80,7 +80,7 @@ def relative(found, expected, floor: float = 0.0) -> float:
 def at_most(cases, *, name: str = "") -> Evidence:
     """Decide left <= right for every case (left, right, instance), as exactly as they are given."""
     cases = list(cases)
-    left, right, where = max(cases, key=lambda case: case[0] - case[1])
+    left, right, _ = max(cases, key=lambda case: case[0] - case[1])
     bad = [case for case in cases if case[0] > case[1]]
     counts = f"left side larger in {len(bad)} of {len(cases)} cases"
     return Evidence(
