@@ -21,6 +21,7 @@ from linrep.claims import (
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, at_most, cells, instance
 from linrep.theory import fedrep as theory
+from linrep.subspace import distance
 from linrep.theory import fedrep_lemmas as lemmas
 
 #: Share of runs that may break a statement whose own probability is too small to be tested.
@@ -168,15 +169,15 @@ def _heads_problem(shape, x):
     norm = np.linalg.norm(W, 2)
     if norm == 0.0:
         return None
-    distance = float(np.abs(sines).max())
+    far = float(np.abs(sines).max())
     delta = 0.5 / (1.0 + x[-1] ** 2)
-    limit = delta / (1.0 - delta) * norm * distance
+    limit = delta / (1.0 - delta) * norm * far
     size = np.linalg.norm(F, 2)
     F = F * (limit / size) if size > 0.0 else F
     values = np.linalg.svd(W, compute_uv=False)
     least = values[-1] if n >= k else 0.0
     D = np.diag(np.sqrt(1.0 - sines**2))
-    return W, D, F, delta, distance, 1.0 / (1.0 + x[-2] ** 2), values[0], least
+    return W, D, F, delta, far, 1.0 / (1.0 + x[-2] ** 2), values[0], least
 
 
 def _shrinking(cross):
@@ -186,7 +187,7 @@ def _shrinking(cross):
         found = _heads_problem(shape, x)
         if found is None:
             return None
-        W, D, F, delta, distance, fraction, largest, least = found
+        W, D, F, delta, far, fraction, largest, least = found
         rn = len(W)
         step_size = fraction * float(theory.step_size_limit(largest / np.sqrt(rn)))
         heads = W @ D - F
@@ -195,7 +196,7 @@ def _shrinking(cross):
             "step_size": step_size,
             "sigma_min": least / np.sqrt(rn),
             "sigma_max": largest / np.sqrt(rn),
-            "distance": distance,
+            "distance": far,
         }
         right = float(lemmas.shrinking_bound(delta, **sizes))
         without = float(lemmas.shrinking_bound(0.0, **sizes))
@@ -279,7 +280,7 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0) -> Evidence:
         k = int(rng.integers(1, 5))
         truth, B = instance(k, int(rng.integers(2 * k, 20)), k, rng)
         least = np.linalg.svd(B.T @ truth.B, compute_uv=False)[-1] ** 2
-        expected = 1.0 - lr.distance(B, truth.B) ** 2
+        expected = 1.0 - distance(B, truth.B) ** 2
         cases.append((abs(least - expected), {"d": truth.d, "k": k}))
     parts.append(identity(cases, 1e-12, name="(68), an equality"))
     return combine(parts)
@@ -317,7 +318,7 @@ def _steps(budget, rng, split):
     clients = budget([100, 500, 2500], [100, 400, 1600, 7000, 30_000])
     for m, d, k, distance in [(16, 10, 2, 0.5), (8, 4, 1, 0.9), (20, 10, 4, 0.9)][: budget(2, 3)]:
         for setting in cells({"m": m, "d": d, "k": k, "distance": distance}, rn=clients):
-            for _ in range(budget(150, 200, 1000)):
+            for _ in range(budget(150, 250, 1000)):
                 W, (C, Phi) = sphere_heads(setting["rn"], k, rng), tilt(k, distance)
                 step = gaussian_step(W, C, Phi, m, d, rng, split=split)
                 yield setting, step, float(theory.step_size_limit(step.sigma_max))
@@ -483,8 +484,9 @@ def eq85(budget, rng, *, divisor=5) -> Evidence:
     return combine(
         parts,
         f"the right half of (85) needs y >= a/8, the wrong way round; its left half "
-        f"{doubled.verdict} with the 2y of the display before; the conclusion {parts[-1].verdict} at y = a/{divisor} "
-        f"({single.verdict} with y for 2y): it holds for all a up to y/a = {_largest_share():.5f}",
+        f"{doubled.verdict} with the 2y of the display before; the conclusion "
+        f"{parts[-1].verdict} at y = a/{divisor} ({single.verdict} with y for 2y): it holds for all a up to y/a = "
+        f"{_largest_share():.5f}",
     )  # fmt: skip
 
 
