@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -99,7 +100,7 @@ def lemma6(budget, rng, *, constant=2.0, gain=0.5) -> Evidence:
             factor, rate = _worst_factors(truth, m, start, fraction, rng, batches="gram")
             broken += factor > np.sqrt(max(1.0 - gain * rate, 0.0))
             used.append((1.0 - factor) / rate)
-        name = ", ".join(f"{key} = {value}" for key, value in setting.items() if value)
+        name = ", ".join(f"{key} = {value}" for key, value in setting.items() if value is not None)
         parts.append(
             frequency(broken, runs, _ALLOWED, level=level, name=name, setting={**setting, "m": m})
         )
@@ -119,16 +120,21 @@ def lemma6(budget, rng, *, constant=2.0, gain=0.5) -> Evidence:
     scan, points = _few_samples(budget, rng, gain)
     found = combine(parts)
     return combine(
-        [*parts[:-1], _with_points(parts[-1], points)],
+        [*parts[:-1], replace(parts[-1], points=points)],
         f"{found.sentence}; at c = {constant:g} the slowest round still gains "
-        f"{min(used):.2f} eta E0 sigma_min^2, 0.25 are promised; {scan}",
+        f"{min(used):.2f} eta E0 sigma_min^2, 0.25 are promised; {scan}; E0 has to be that of "
+        f"the largest distance met: {_from_afar(rng)}",
     )
 
 
-def _with_points(part, points):
-    from dataclasses import replace
-
-    return replace(part, points=points)
+def _from_afar(rng):
+    """Make a round from a distance larger than that which E0 belongs to."""
+    truth = lr.SharedRepresentation.random(n=50, d=20, k=2, rng=rng)
+    eta = float(theory.step_size_limit(truth.sigma_max()))
+    trace = lr.fedrep(truth, m=1000, rounds=1, start=0.99, step_size=eta, batches="gram", rng=rng)
+    promised = float(theory.contraction(truth, step_size=eta, initial_distance=0.5))
+    factor = trace["distance"][1] / trace["distance"][0]
+    return f"from dist 0.99 the factor is {factor:.4f}, where E0 of dist 0.5 has {promised:.4f}"
 
 
 def _few_samples(budget, rng, gain):
@@ -316,10 +322,10 @@ _GRID = ["m", "d", "k", "distance"]
 def _steps(budget, rng, split):
     """Yield Gaussian steps at fixed m for growing rn, each with its setting and step size."""
     clients = budget([100, 500, 2500], [100, 400, 1600, 7000, 30_000])
-    for m, d, k, distance in [(16, 10, 2, 0.5), (8, 4, 1, 0.9), (20, 10, 4, 0.9)][: budget(2, 3)]:
-        for setting in cells({"m": m, "d": d, "k": k, "distance": distance}, rn=clients):
+    for m, d, k, far in [(16, 10, 2, 0.5), (8, 4, 1, 0.9), (20, 10, 4, 0.9)][: budget(2, 3)]:
+        for setting in cells({"m": m, "d": d, "k": k, "distance": far}, rn=clients):
             for _ in range(budget(150, 250, 1000)):
-                W, (C, Phi) = sphere_heads(setting["rn"], k, rng), tilt(k, distance)
+                W, (C, Phi) = sphere_heads(setting["rn"], k, rng), tilt(k, far)
                 step = gaussian_step(W, C, Phi, m, d, rng, split=split)
                 yield setting, step, float(theory.step_size_limit(step.sigma_max))
 
@@ -331,8 +337,8 @@ def _no_stretch(budget, rng):
         k, m, rn = int(rng.integers(1, 5)), int(rng.integers(1, 30)), int(rng.integers(4, 40))
         d = int(rng.integers(2 * k, 20))
         design = DESIGNS[int(rng.integers(len(DESIGNS)))]
-        eta, distance = float(rng.uniform(0.0, 2.0)), float(rng.uniform(0.0, 1.0))
-        truth, B = instance(rn, d, k, rng, distance=distance, design=design)
+        eta, far = float(rng.uniform(0.0, 2.0)), float(rng.uniform(0.0, 1.0))
+        truth, B = instance(rn, d, k, rng, distance=far, design=design)
         step = sampled_step(truth, B, m, rng, split=False)
         where = {"rn": rn, "m": m, "d": d, "k": k, "design": design, "eta": eta}
         found = step.triangle(eta)
@@ -485,8 +491,8 @@ def eq85(budget, rng, *, divisor=5) -> Evidence:
         parts,
         f"the right half of (85) needs y >= a/8, the wrong way round; its left half "
         f"{doubled.verdict} with the 2y of the display before; the conclusion "
-        f"{parts[-1].verdict} at y = a/{divisor} ({single.verdict} with y for 2y): it holds for all a up to y/a = "
-        f"{_largest_share():.5f}",
+        f"{parts[-1].verdict} at y = a/{divisor} ({single.verdict} with y for 2y): it "
+        f"holds for all a up to y/a = {_largest_share():.5f}",
     )  # fmt: skip
 
 
