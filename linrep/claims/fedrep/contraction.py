@@ -21,8 +21,8 @@ from linrep.claims import (
 )
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, at_most, cells, instance
-from linrep.theory import fedrep as theory
 from linrep.subspace import distance
+from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
 
 #: Share of runs that may break a statement whose own probability is too small to be tested.
