@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from linrep.claims import (
     LEVEL,
@@ -446,21 +447,22 @@ def _along_clients(budget, rng, split, powers, *, centred=False):
             bias[: len(blocks)] = blocks
         return _excess(step, m, d, distance, *powers, bias)
 
-    settings = []
+    short, long = [], []
     for place, (m, d, k) in enumerate(_FIXED_M[: budget(2, 7)]):
         distance, angles = _TILTS[place % len(_TILTS)]
-        settings += cells(
-            {"m": m, "d": d, "k": k, "distance": distance, "angles": angles},
-            rn=budget(
-                [100, 500, 2500], [100, 800, 6000, 30_000] if place < 3 else [100, 800, 6000]
-            ),
-        )
-    fixed = table(settings, one, budget(500, 300, 1000))
+        base = {"m": m, "d": d, "k": k, "distance": distance, "angles": angles}
+        if place in budget((), (0, 2)):
+            long += cells(base, rn=[100, 1700, 30_000])
+        else:
+            short += cells(base, rn=[100, 550, 3000])
+    fixed = table(short, one, budget(500, 1500, 5000))
+    if long:
+        fixed = pd.concat([fixed, table(long, one, budget(0, 600, 2000))])
     path = [
         {"rn": rn, "m": int(np.sqrt(rn)), "d": 4, "k": 1, "distance": 0.5, "angles": "equal"}
-        for rn in budget([400, 2500, 10_000], [400, 2500, 10_000, 90_000])
+        for rn in budget([400, 2500, 10_000], [400, 3600, 32_400])
     ]
-    return fixed, table(path, one, budget(250, 300, 1000))
+    return fixed, table(path, one, budget(250, 800, 3000))
 
 
 _LINE = ["m", "d", "k", "distance", "angles"]
@@ -485,11 +487,11 @@ def _lemma5(budget, rng, split, powers, level):
 
     for design in _OTHERS:
         settings = cells(
-            {"m": 12, "d": 4, "k": 1, "design": design}, rn=budget([50, 150, 450], [100, 700, 5000])
+            {"m": 8, "d": 3, "k": 1, "design": design}, rn=budget([50, 150, 450], [100, 700, 5000])
         )
         parts.append(
             bounded_constant(
-                table(settings, sampled, budget(40, 400, 1000)), ["rn"], level=level, rng=rng,
+                table(settings, sampled, budget(40, 900, 3000)), ["rn"], level=level, rng=rng,
                 name=f"{design} x, fixed m", label=label,
             )
         )  # fmt: skip
