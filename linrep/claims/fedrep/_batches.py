@@ -132,8 +132,14 @@ def least_squares(Z: Array, y: Array) -> Array:
     """Return the heads (rn, k) of all clients, of least norm where they are not unique."""
     values, vectors = np.linalg.eigh(np.swapaxes(Z, 1, 2) @ Z)
     inverse = np.where(values > 1e-12 * values[:, -1:], 1.0 / np.maximum(values, _TINY), 0.0)
-    right = np.einsum("ija,ij->ia", Z, y)
-    return np.einsum("iab,ib->ia", vectors, inverse * np.einsum("iba,ib->ia", vectors, right))
+
+    def solve(target):
+        right = np.einsum("ija,ij->ia", Z, target)
+        return np.einsum("iab,ib->ia", vectors, inverse * np.einsum("iba,ib->ia", vectors, right))
+
+    heads = solve(y)
+    # A second time on the residual: it has to be orthogonal to Z up to rounding.
+    return heads + solve(y - np.einsum("ija,ia->ij", Z, heads))
 
 
 def sampled_step(truth, B: Array, m: int, rng, *, split: bool) -> Step:

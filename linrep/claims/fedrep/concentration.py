@@ -86,18 +86,18 @@ def _other_settings():
     ]
 
 
-def _in_m(left, column, m_power, level, rng):
+def _in_m(left, column, m_power, level, rng, runs):
     """Decide the power of m in the left side of a lemma, batches of other designs in full."""
     parts, sizes = [], [100, 700, 4900]
     for design in _OTHERS:
         samples = [
-            [left(_sampled(design, 5, m, 1, 0.5, "equal", rng)[column]) for _ in range(60)]
+            [left(_sampled(design, 5, m, 1, 0.5, "equal", rng)[column]) for _ in range(runs)]
             for m in sizes
         ]
         parts.append(
             exponent(
                 log_slope(sizes, samples, level=level, rng=rng), -m_power, margin=0.25,
-                level=level, n_trials=180, name=f"left side in m, {design} x",
+                level=level, n_trials=3 * runs, name=f"left side in m, {design} x",
             )
         )  # fmt: skip
     return parts
@@ -178,7 +178,7 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
         )
     )  # fmt: skip
     steepest = parts[-1].measured
-    parts += _in_m(lambda smallest: 1.0 - smallest, 0, m_power, level, rng)
+    parts += _in_m(lambda smallest: 1.0 - smallest, 0, m_power, level, rng, budget(60, 250, 1000))
     return combine(
         parts,
         f"{combine(parts).sentence}; 1 - sigma_min grows like k^{steepest:.2f}, not k^1.5; at "
@@ -347,7 +347,7 @@ def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0) -> Evid
             )
         )  # fmt: skip
     steepest = parts[-1].measured
-    parts += _in_m(lambda left: left, 1, m_power, level, rng)
+    parts += _in_m(lambda left: left, 1, m_power, level, rng, budget(60, 250, 1000))
     return combine(
         parts,
         f"{combine(parts).sentence}; the left side grows like k^{steepest:.2f}, not k^1.5",
@@ -402,7 +402,9 @@ def lemma4(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
                 name=f"law of ||f_i||^2 at m = k + {extra}, where it has no mean",
             )
         )  # fmt: skip
-    return combine([*parts, *_in_m(lambda left: left, 2, m_power, level, rng)])
+    return combine(
+        [*parts, *_in_m(lambda left: left, 2, m_power, level, rng, budget(60, 250, 1000))]
+    )
 
 
 def _relative_errors(clients, m, k, rng):
