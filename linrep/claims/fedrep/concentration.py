@@ -259,7 +259,7 @@ def _head_settings(budget, smallest):
         for m in (smallest(k), smallest(k) + 1):
             settings += cells({"m": m, "k": k, "closeness": 2.0}, rn=_CLIENTS)
     for rn in budget((50,), (2, 500)):
-        settings += cells({"k": 2, "rn": rn, "m": 1e6}, closeness=[1.0, 2.0, 10.0, 100.0])
+        settings += cells({"k": 2, "rn": rn, "m": 1e6}, closeness=[1.0, 10.0, 100.0, 1e4])
         for k in budget((2, 8), (1, 2, 8)):
             large += cells({"k": k, "rn": rn, "closeness": 2.0}, m=[1e5, 1e8, 1e11])
     both = ({"angles": "equal"}, {"angles": "single"})
@@ -489,11 +489,11 @@ def _lemma5(budget, rng, split, powers, level):
 
     for design in _OTHERS:
         settings = cells(
-            {"m": 8, "d": 3, "k": 1, "design": design}, rn=budget([50, 150, 450], [100, 700, 5000])
+            {"m": 12, "d": 3, "k": 1, "design": design}, rn=budget([50, 150, 450], [100, 500, 2500])
         )
         parts.append(
             bounded_constant(
-                table(settings, sampled, budget(40, 900, 3000)), ["rn"], level=level, rng=rng,
+                table(settings, sampled, budget(40, 800, 3000)), ["rn"], level=level, rng=rng,
                 name=f"{design} x, fixed m", label=label,
             )
         )  # fmt: skip

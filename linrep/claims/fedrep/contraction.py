@@ -370,7 +370,7 @@ def eq84(budget, rng, *, size_power=0.5) -> Evidence:
     """
     level = LEVEL / 3
     rows: dict[str, list] = {"(73)": [], "(84)": []}
-    for setting, step, eta in _steps(budget, rng, True, budget(250, 3000, 10_000)):
+    for setting, step, eta in _steps(budget, rng, True, budget(250, 6000, 20_000)):
         rn, m, d, k = (setting[name] for name in ("rn", "m", "d", "k"))
         prime = k * np.sqrt(d) / (rn * m) ** size_power
         # A first term below 0 needs no constant, but a logarithm needs a positive one.
