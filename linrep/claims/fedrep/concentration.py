@@ -29,6 +29,7 @@ from linrep.claims.fedrep._common import (
     ASSUMPTIONS,
     DESIGNS,
     NORMALIZED,
+    Array,
     at_most,
     cells,
     instance,
@@ -430,8 +431,9 @@ _FIXED_M = [(8, 10, 1), (16, 10, 4), (8, 4, 2), (6, 4, 1), (16, 4, 2), (8, 20, 1
 _TILTS = [(0.5, "equal"), (0.9, "equal"), (0.05, "equal"), (0.5, "single")]
 
 
-def _excess(step, m, d, distance, k_power, d_power, size_power, bias=0.0):
+def _excess(step, m, d, distance, powers, bias: Array | float = 0.0):
     """Return the constant that Lemma 5 needs in one step; the bias is taken off its left side."""
+    k_power, d_power, size_power = powers
     rn, k = step.heads.shape
     left = np.linalg.norm(step.error - bias, 2)
     return left / (k**k_power * d**d_power / (rn * m) ** size_power * distance)
@@ -447,7 +449,7 @@ def _along_clients(budget, rng, split, powers, *, centred=False):
         if centred:
             blocks = np.vstack(gradient_bias(W, C, Phi, m=m))
             bias[: len(blocks)] = blocks
-        return _excess(step, m, d, distance, *powers, bias)
+        return _excess(step, m, d, distance, powers, bias)
 
     short, long = [], []
     for place, (m, d, k) in enumerate(_FIXED_M[: budget(2, 7)]):
@@ -485,7 +487,7 @@ def _lemma5(budget, rng, split, powers, level):
 
     def sampled(rn, m, d, k, design):
         truth, B = instance(rn, d, k, rng, distance=0.5, design=design)
-        return _excess(sampled_step(truth, B, m, rng, split=split), m, d, 0.5, *powers)
+        return _excess(sampled_step(truth, B, m, rng, split=split), m, d, 0.5, powers)
 
     for design in _OTHERS:
         settings = cells(
@@ -526,9 +528,9 @@ def _summands(clients, m, k, rng, split, distance=0.5):
     "fedrep.lemma5",
     place="Lemma 5 (41)",
     kind="probability bound",
-    latex=r"rac{1}{rn} \Big\|\Big(rac1m A^*A(Q) - Q\Big)^	op W\Big\|_2 \le \delta_k'\,"
+    latex=r"\frac{1}{rn} \Big\|\Big(\frac1m A^*A(Q) - Q\Big)^\top W\Big\|_2 \le \delta_k'\,"
     r"\mathrm{dist}(\hat B, \hat B^*), \quad \delta_k' = c\,k\sqrt{d/(rnm)} \le k, \quad"
-    r"	ext{w.p. } 1 - e^{-110 d} - e^{-110 k^2\log(rn)}",
+    r"\text{w.p. } 1 - e^{-110 d} - e^{-110 k^2\log(rn)}",
     plain="On the batch on which heads are fitted, too, the gradient is near its mean.",
     hypotheses=ASSUMPTIONS,
     broken={"size_power": 1.0},
@@ -548,8 +550,8 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     "fedrep.lemma5.corrected",
     place="Lemma 5 (41)",
     kind="probability bound",
-    latex=r"rac{1}{rn} \Big\|\Big(rac1m A^*A(Q) - Q\Big)^	op W\Big\|_2 \le \delta_k'\,"
-    r"\mathrm{dist}(\hat B, \hat B^*) \quad 	ext{for } A 	ext{ independent of } W,"
+    latex=r"\frac{1}{rn} \Big\|\Big(\frac1m A^*A(Q) - Q\Big)^\top W\Big\|_2 \le \delta_k'\,"
+    r"\mathrm{dist}(\hat B, \hat B^*) \quad \text{for } A \text{ independent of } W,"
     r"\ m \ge 2k + 4",
     plain="On a second batch, independent of the heads, the gradient is near its mean.",
     hypotheses=ASSUMPTIONS,
@@ -567,7 +569,7 @@ def lemma5_corrected(
     def one(rn, m, d, k, closeness):
         W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, 1.0 / closeness)
         step = gaussian_step(W, C, Phi, int(m), d, rng, split=split)
-        return _excess(step, m, d, 1.0 / closeness, *powers)
+        return _excess(step, m, d, 1.0 / closeness, powers)
 
     base = {"rn": 200, "m": 20, "d": 16, "k": 2, "closeness": 5.0}
     settings = cells(
@@ -587,9 +589,9 @@ def lemma5_corrected(
     "fedrep.lemma5.same_batch",
     place="Lemma 5 (41)",
     kind="probability bound",
-    latex=r"rac{1}{rn} \Big\|\Big(rac1m A^*A(Q) - Q\Big)^	op W - \mathrm E\Big\|_2 \le"
-    r"\delta_k'\,\mathrm{dist}, \qquad \mathrm E = -B\,rac{\mathrm{tr}(\Phi S\Phi^	op)}{m-k-1} +"
-    r"rac km F\Phi S C^	op \quad (x \sim N(0, I),\ m \ge 2k + 4)",
+    latex=r"\frac{1}{rn} \Big\|\Big(\frac1m A^*A(Q) - Q\Big)^\top W - \mathrm E\Big\|_2 \le"
+    r"\delta_k'\,\mathrm{dist}, \qquad \mathrm E = -B\,\frac{\mathrm{tr}(\Phi S\Phi^\top)}{m-k-1} +"
+    r"\frac km F\Phi S C^\top \quad (x \sim N(0, I),\ m \ge 2k + 4)",
     plain="On one batch the gradient is near a mean that is smaller by k/m than Lemma 5 says.",
     hypotheses=ASSUMPTIONS,
     broken={"share": 0.0},
@@ -633,8 +635,8 @@ def lemma5_same_batch(budget, rng, *, share=1.0) -> Evidence:
     "fedrep.lemma5.eq45",
     place="(42)-(47), in the proof of Lemma 5",
     kind="deterministic inequality",
-    latex=r"\|(G^i)^{-1}\|_2 \le 	frac{1}{1-\delta},\ \|G^iD - C^i\|_2 \le \delta\,\mathrm{dist},"
-    r"\ \delta \le 	frac12 \implies \|q_i\|^2 \le 4k\,\mathrm{dist}^2,\ \|w_i\|^2 \le 4k",
+    latex=r"\|(G^i)^{-1}\|_2 \le \tfrac{1}{1-\delta},\ \|G^iD - C^i\|_2 \le \delta\,\mathrm{dist},"
+    r"\ \delta \le \tfrac12 \implies \|q_i\|^2 \le 4k\,\mathrm{dist}^2,\ \|w_i\|^2 \le 4k",
     plain="Where Lemmas 2 and 3 hold, the rows of Q and W are short.",
     hypotheses=(NORMALIZED,),
     broken={"factor": 1.0},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -56,7 +57,7 @@ def _samples(constant, truth, start):
 
 
 #: Clients, dimension, rank, condition, distance of the start, step size over the limit.
-_LEMMA6 = [
+_LEMMA6: list[dict[str, Any]] = [
     {"n": 50, "d": 20, "k": 2, "condition": None, "start": 0.5, "fraction": 1.0},
     {"n": 50, "d": 20, "k": 2, "condition": 8.0, "start": 0.1, "fraction": 1.0},
     {"n": 2, "d": 20, "k": 1, "condition": None, "start": 0.95, "fraction": 1.0},
@@ -140,7 +141,8 @@ def _from_afar(rng):
 def _few_samples(budget, rng, gain):
     """Run m = 2...80 at rn = 50, d = 20, k = 2; say from which m on few runs break Lemma 6."""
     runs = budget(20, 60, 200)
-    rows, least = [], {}
+    rows = []
+    least: dict[float, tuple[int, float]] = {}
     for start in (0.1, 0.5, 0.95):
         for m in (2, 3, 4, 6, 8, 12, 20, 40, 80):
             broken = bound = 0
