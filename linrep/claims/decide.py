@@ -122,7 +122,8 @@ class Slope:
     value, low, high : float
         `low` and `high` are value -+ (noise + bend).
     noise, bend : float
-        Half-width due to replicates; change of the slope when the smaller half of x is left out.
+        Half-width due to replicates; change of the slope when the smaller half of x is left out,
+        as far as it exceeds what noise makes of it.
     """
 
     value: float
@@ -167,7 +168,7 @@ def log_slope(
     -------
     Slope
         Noise by the bootstrap standard error, replicates being resampled at each x, and the normal
-        quantile; bend from a fit to the upper half of x.
+        quantile; bend from a fit to the upper half of x, whose noise is taken off.
     """
     rng = np.random.default_rng(rng)
     logs = np.log(np.asarray(x, dtype=float))
@@ -219,7 +220,9 @@ def _fit(logs, values, level):
     upper = logs >= np.median(logs)
     if np.unique(logs[upper]).size < 2:
         upper = logs >= np.sort(np.unique(logs))[-2]
-    bend = abs(slopes(logs[upper], values[upper, 0]) - all_of_them[0])
+    change = slopes(logs[upper], values[upper]) - all_of_them
+    # The square of the measured change is that of the true one and its variance, in the mean.
+    bend = np.sqrt(max(0.0, change[0] ** 2 - np.var(change[1:], ddof=1)))
     noise = distributions.norm.isf(level) * np.std(all_of_them[1:], ddof=1)
     return Slope(float(all_of_them[0]), float(noise), float(bend))
 

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from linrep.claims import FAILS, HOLDS, LEVEL, Evidence, Hypothesis, combine, identity
@@ -126,3 +127,45 @@ def decided(parts) -> list:
     """Return the evidence of parts, callables that take ``level=``; they share one claim's."""
     parts = list(parts)
     return [part(level=LEVEL / len(parts)) for part in parts]
+
+
+def at_most(cases, *, name: str = "") -> Evidence:
+    """Decide left <= right for every case (left, right, instance), as exactly as they are given."""
+    cases = list(cases)
+    left, right, _ = max(cases, key=lambda case: case[0] - case[1])
+    bad = [case for case in cases if case[0] > case[1]]
+    counts = f"left side larger in {len(bad)} of {len(cases)} cases"
+    return Evidence(
+        FAILS if bad else HOLDS,
+        f"{counts}, by {float(left - right):.4g} in the worst" if bad else counts,
+        measured=float(left),
+        predicted=float(right),
+        n_trials=len(cases),
+        counterexample={**bad[0][2], "left": float(bad[0][0]), "right": float(bad[0][1])}
+        if bad
+        else None,
+        name=name,
+    )
+
+
+def cells(base, **sweeps):
+    """Return settings: the base with each variable in turn run through its values."""
+    return [{**base, name: value} for name, values in sweeps.items() for value in values]
+
+
+def table(settings, draw, replicates: int) -> pd.DataFrame:
+    """Return a row per setting and replicate: the setting, and draw(setting) as the constant.
+
+    `draw` may return one number, or an array of so many replicates that need no loop.
+    """
+    rows, seen = [], set()
+    for setting in settings:
+        key = tuple(sorted(setting.items()))
+        if key in seen:
+            continue
+        seen.add(key)
+        values: list[float] = []
+        while len(values) < replicates:
+            values.extend(np.atleast_1d(draw(**setting)))
+        rows.append(pd.DataFrame({**setting, "constant": values[:replicates]}))
+    return pd.concat(rows, ignore_index=True)
