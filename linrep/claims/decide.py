@@ -522,6 +522,51 @@ def ordering(
     )
 
 
+def trend(
+    samples: ArrayLike,
+    *,
+    level: float = LEVEL,
+    name: str = "",
+    setting: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Decide whether measurements grow from column to column.
+
+    Parameters
+    ----------
+    samples : array_like, shape (R, N)
+        A row per seed, a column per size, at least three; infinity stands for "never".
+    level, name, setting
+        As in :func:`frequency`.
+
+    Returns
+    -------
+    Evidence
+        By Page's test of ordered alternatives, which uses the ranks within rows; it fails if the
+        test for the opposite order rejects. The measured number is the mean rank correlation.
+    """
+    samples = np.asarray(samples, dtype=float)
+    up = distributions.page_trend_test(samples).pvalue
+    down = distributions.page_trend_test(-samples).pvalue
+    ranks = distributions.rankdata(samples, axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    places = np.arange(samples.shape[1]) - (samples.shape[1] - 1) / 2.0
+    lengths = np.maximum(np.linalg.norm(ranks, axis=1), 1e-300) * np.linalg.norm(places)
+    correlation = float(np.mean(ranks @ places / lengths))
+    good, bad = up <= level / 2.0, down <= level / 2.0
+    return Evidence(
+        HOLDS if good else FAILS if bad else UNDECIDED,
+        f"mean rank correlation {correlation:.2f} over {len(samples)} seeds, "
+        f"p = {min(up, down):.1g}",
+        measured=correlation,
+        predicted=1.0,
+        n_trials=samples.size,
+        level=level,
+        counterexample={**(setting or {}), "rank correlation": correlation} if bad else None,
+        needed="" if good or bad else f"more than {len(samples)} seeds",
+        name=name,
+    )
+
+
 def _short(value):
     return value if isinstance(value, str) else f"{value:g}"
 
