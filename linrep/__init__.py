@@ -27,6 +27,7 @@ _HOME = {
     "random_start": "linrep.algorithms",
     "run_rounds": "linrep.algorithms",
     "run_trials": "linrep.algorithms",
+    "simulate_heads": "linrep.algorithms",
 }
 _MODULES = (
     "algorithms", "claims", "experiment", "kernels", "plotting", "problems", "simulation", "stats",

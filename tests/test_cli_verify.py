@@ -34,7 +34,7 @@ def square(budget, rng, *, power=2):
 )
 def wrong(budget, rng, *, factor=2):
     "Compare both."
-    return identity([(abs(factor - 1), {"x": 1.0})], 1e-12)
+    return identity([(abs(factor - 1), {"x": [1.0, np.inf]})], 1e-12)
 
 
 @claim(
@@ -104,6 +104,12 @@ def test_a_claim_that_fails_or_raises_is_a_difference(own):
     assert "mine.crash: error" in output
     assert "RuntimeError" in output
     assert "4 claims: 2 holds, 1 fails, 1 error" in output
+
+
+def test_json_holds_no_infinity(own):
+    call("own_claims.py", "mine.wrong", "--json", "out.json", code=1)
+    (entry,) = json.loads((own / "out.json").read_text(), parse_constant=pytest.fail)
+    assert entry["counterexample"]["x"] == [1.0, "inf"]
 
 
 def test_processes_give_the_same(own):

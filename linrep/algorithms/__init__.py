@@ -3,7 +3,7 @@
 from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
-from linrep.algorithms.local import fit_heads, local_only
+from linrep.algorithms.local import fit_heads, local_only, simulate_heads
 from linrep.algorithms.one_model import fedavg, fedsgd
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
 from linrep.algorithms.trace import Trace, run_rounds
@@ -24,4 +24,5 @@ __all__ = [
     "random_start",
     "run_rounds",
     "run_trials",
+    "simulate_heads",
 ]

@@ -57,21 +57,9 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     same data, participants and starting points.
     """
     data_rng, participation_rng, start_rng = streams(rng, "data", "participation", "start")
-    truth, data = _read_problem(problem)
+    truth, data, m = read_problem(problem, m, batches)
     n, d = problem.n, problem.d
     k = _read_rank(k, truth, n, d)
-    if data is not None and m is not None:
-        raise ValueError("m must not be given with ClientData, which has its samples already")
-    if truth is None or data is not None:
-        if batches != "fixed":
-            raise ValueError(
-                f"batches must be 'fixed' with ClientData, got {batches!r}; new samples can be "
-                "drawn only from a SharedRepresentation"
-            )
-    elif m is None:
-        raise ValueError("m must be given: the number of samples per client")
-    elif batches != "fixed":
-        m = check.integer("m", m, minimum=1)
     participants = count_participants(n, participation)
     if data is None and batches == "fixed":
         data = truth.draw(m, rng=data_rng)
@@ -109,15 +97,25 @@ def count_participants(n, participation):
     return participants
 
 
-def _read_problem(problem):
-    if isinstance(problem, SharedRepresentation):
-        return problem, None
+def read_problem(problem, m, batches):
+    """Check what samples come from, and return the truth, the data, and m; each may be None."""
     if isinstance(problem, ClientData):
+        if m is not None:
+            raise ValueError("m must not be given with ClientData, which has its samples already")
+        if batches != "fixed":
+            raise ValueError(
+                f"batches must be 'fixed' with ClientData, got {batches!r}; new samples can be "
+                "drawn only from a SharedRepresentation"
+            )
         truth = problem.truth
-        return (truth if isinstance(truth, SharedRepresentation) else None), problem
-    raise TypeError(
-        f"problem must be a SharedRepresentation or ClientData, got {type(problem).__name__}"
-    )
+        return truth if isinstance(truth, SharedRepresentation) else None, problem, None
+    if not isinstance(problem, SharedRepresentation):
+        raise TypeError(
+            f"problem must be a SharedRepresentation or ClientData, got {type(problem).__name__}"
+        )
+    if m is None:
+        raise ValueError("m must be given: the number of samples per client")
+    return problem, None, m if batches == "fixed" else check.integer("m", m, minimum=1)
 
 
 def _read_rank(k, truth, n, d):

@@ -9,7 +9,7 @@ import numpy as np
 
 from linrep import _validation as check
 from linrep.algorithms._setup import BATCHES, Setup, prepare
-from linrep.algorithms.gram import WORK_PER_CALL, run_simulated
+from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
 from linrep.algorithms.trace import Trace
 from linrep.kernels import designs
@@ -156,11 +156,7 @@ def fedrep(
             raise ValueError("tolerance needs a known truth to measure the distance to")
     simulated = batches.startswith("gram")
     if simulated:
-        if setup.source.design != "gaussian":
-            raise ValueError(
-                f"batches={batches!r} needs a Gaussian design, got {setup.source.design!r}: of "
-                "others the Gram matrix does not say enough"
-            )
+        require_gaussian(f"batches={batches!r}", setup.source)
         if not orthonormal:
             raise ValueError(f"batches={batches!r} needs orthonormal=True")
     run = (

@@ -20,7 +20,7 @@ from linrep.kernels.rounds import (
     POPULATION_RISK,
 )
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
-from linrep.subspace import random_frame
+from linrep.subspace import orthonormalize
 
 GROUP = 16384  # participants that share a stream; part of how streams are used
 WORK_PER_CALL = 2e8  # multiplications after which a kernel returns, so that runs can be interrupted
@@ -29,37 +29,51 @@ WORK_PER_CALL = 2e8  # multiplications after which a kernel returns, so that run
 def coordinates(
     B: NDArray[np.float64], truth: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return C = B' B* (k, k) and Phi = F' B* (p, k) of two frames, with p = min(k, d - k).
+    """Return C = B' B* (k, k) and Phi = F' B* (p, k) of a frame B and B*, with p = min(k, d - k).
 
-    F is an orthonormal basis of what the truth adds to span(B): B* = B C + F Phi.
+    F is an orthonormal basis of what the truth adds to span(B): B* = B C + F Phi. B* need
+    neither be a frame nor have as many columns as B.
     """
-    d, k = B.shape
     C = B.T @ truth
     outside = truth - B @ C
     outside -= B @ (B.T @ outside)
-    p = min(k, d - k)
-    Phi = np.linalg.qr(outside, mode="r")
-    if p < k:  # the rank is p, but the first p rows need not hold all
+    p = min(truth.shape[1], B.shape[0] - B.shape[1])
+    Phi = np.linalg.qr(outside)[1]
+    if p < len(Phi):  # the rank is p, but the first p rows need not hold all
         _, lengths, directions = np.linalg.svd(Phi)
         Phi = lengths[:p, None] * directions[:p]
-    return C, np.asarray(Phi)
+    return C, Phi
 
 
 def lift(
     truth: SharedRepresentation, C: NDArray[np.float64], Phi: NDArray[np.float64], rng
 ) -> NDArray[np.float64]:
     """Return a frame B (d, k) with these coordinates, uniform among those there are."""
-    d, k = truth.B.shape
-    p = len(Phi)
-    both = np.vstack([C, Phi])
-    complete = np.linalg.qr(both, mode="complete")[0][:, k:]
-    # N is uniform among the frames orthogonal to B*.
-    if p == 0:
-        return truth.B @ C.T
-    N = random_frame(d, p, rng)
-    for _ in range(2):
-        N = np.linalg.qr(N - truth.B @ (truth.B.T @ N))[0]
-    return truth.B @ C.T + N @ complete[:k].T
+    k = len(C)
+    complement = np.linalg.qr(np.vstack([C, Phi]), mode="complete")[0][:, k:]
+    return embed(truth, C.T, complement[:k].T, rng)
+
+
+def embed(
+    truth: SharedRepresentation, D: NDArray[np.float64], E: NDArray[np.float64], rng
+) -> NDArray[np.float64]:
+    """Return B = B* D + N E, with N (d, p) uniform among the frames orthogonal to B*."""
+    B = truth.B @ D
+    if len(E) == 0:
+        return B
+    N = rng.standard_normal((truth.d, len(E)))
+    for _ in range(2):  # a second time: little may be left of N outside of B*
+        N = orthonormalize(N - truth.B @ (truth.B.T @ N))
+    return B + N @ E
+
+
+def require_gaussian(what: str, truth: SharedRepresentation) -> None:
+    """Refuse other designs; what is to be simulated begins the message."""
+    if truth.design != "gaussian":
+        raise ValueError(
+            f"{what} needs a Gaussian design, got {truth.design!r}: of others the Gram matrix does "
+            "not say enough"
+        )
 
 
 def run_simulated(

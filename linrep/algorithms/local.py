@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import streams
+from linrep._random import stream, streams
+from linrep.algorithms._setup import BATCHES, read_problem
+from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.algorithms.trace import Trace
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.fedrep import workspace
 from linrep.problems.clients import ClientData
-from linrep.problems.regression import SharedRepresentation
+from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 
 
 def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
@@ -46,7 +48,87 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
     return W
 
 
-def local_only(problem, *, m=None, rng=None) -> Trace:
+def simulate_heads(
+    truth: SharedRepresentation, B: ArrayLike | tuple[ArrayLike, ArrayLike], m: int, *, rng=None
+) -> NDArray[np.float64]:
+    r"""Draw the heads that clients would fit on a frozen representation, without their samples.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        Of a Gaussian design; its clients are those that fit. For new clients,
+        ``truth.with_heads(W)``.
+    B : array_like, shape (d, k), or pair (C, Phi)
+        Representation, orthonormal columns; or its coordinates, C = B' B* and Phi with Phi' Phi =
+        I - C' C, as in the state of a run with simulated batches.
+    m : int
+        Samples per client.
+    rng : optional
+        Anything `numpy.random.default_rng` takes.
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        Heads of the same law as those of ``fit_heads(truth.draw(m), B)``, in time and memory free
+        of m and d.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the design is not Gaussian, `B` has no orthonormal columns, or an argument is out of
+        range.
+
+    Notes
+    -----
+    With :math:`s^2 = \|\Phi w^*\|^2 + \sigma^2` and a standard normal t in R^k, the head is
+    :math:`C w^* + s\, t / \chi_{|m - k| + 1}`, projected for m < k on a random subspace of m
+    dimensions; see the documentation on simulated batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=50, d=10**6, k=3, store=False, rng=0)
+    >>> trace = lr.fedrep(truth, m=10**5, rounds=50, batches="gram", start=0.5, rng=1)
+    >>> new = truth.with_heads(np.random.default_rng(2).standard_normal((20, 3)))
+    >>> lr.simulate_heads(new, (trace.state["C"], trace.state["Phi"]), m=10, rng=3).shape
+    (20, 3)
+    """
+    if not isinstance(truth, SharedRepresentation):
+        raise TypeError(f"truth must be a SharedRepresentation, got {type(truth).__name__}")
+    require_gaussian("simulate_heads", truth)
+    C, Phi = _read_frame(truth, B)
+    m = check.integer("m", m, minimum=1)
+    rng = stream(rng, "data")
+    k = len(C)
+    s = np.sqrt(np.sum((truth.W @ Phi.T) ** 2, axis=1) + truth.noise**2)
+    spread = s / np.sqrt(rng.chisquare(abs(m - k) + 1, truth.n))
+    W = truth.W @ C.T + spread[:, None] * rng.standard_normal((truth.n, k))
+    if m < k:
+        Q = np.linalg.qr(rng.standard_normal((truth.n, k, m)))[0]
+        W = (Q @ (Q.transpose(0, 2, 1) @ W[:, :, None]))[:, :, 0]
+    return W
+
+
+def _read_frame(truth, B):
+    """Return C and Phi of a frame, or of a pair."""
+    if isinstance(B, tuple):
+        if len(B) != 2:
+            raise ValueError(f"B must be a matrix or a pair (C, Phi), got a tuple of {len(B)}")
+        C = check.array("C", B[0], (None, truth.k))
+        Phi = B[1] if np.shape(B[1]) == (0, truth.k) else check.array("Phi", B[1], (None, truth.k))
+        if np.abs(C.T @ C + Phi.T @ Phi - np.eye(truth.k)).max() > 1e-8:
+            raise ValueError("C and Phi must be coordinates of frames: C' C + Phi' Phi = I")
+        return C, Phi
+    if isinstance(truth, ImplicitRepresentation):
+        raise ValueError("B must be a pair (C, Phi) for a truth that stores no B*")
+    B = check.array("B", B, (truth.d, None))
+    if np.abs(B.T @ B - np.eye(B.shape[1])).max() > 1e-8:
+        raise ValueError("B must have orthonormal columns; see linrep.subspace.orthonormalize")
+    return coordinates(B, truth.B)
+
+
+def local_only(problem, *, m=None, batches: str = "fixed", rng=None) -> Trace:
     """Fit every client's own d-dimensional model by least squares, without collaboration.
 
     Parameters
@@ -54,7 +136,12 @@ def local_only(problem, *, m=None, rng=None) -> Trace:
     problem : SharedRepresentation or ClientData
         A ground truth to draw from, or samples.
     m : int, optional
-        Samples per client; with a SharedRepresentation only.
+        Samples per client; with a SharedRepresentation only. For ``batches="fixed"`` also one
+        number per client.
+    batches : {"fixed", "fresh", "split", "gram", "gram_split"}, default "fixed"
+        As in :func:`fedrep`, beside which this runs in sweeps; a client alone sees one batch. With
+        the last two nothing is fitted: loss and risk are drawn from the law that they have with
+        samples of a Gaussian design, in time and memory free of m and d.
     rng : optional
         Anything `numpy.random.default_rng` takes. The data are those of :func:`fedrep` with
         fixed batches and the same seed.
@@ -63,36 +150,48 @@ def local_only(problem, *, m=None, rng=None) -> Trace:
     -------
     Trace
         One round: row 0 is the zero model, row 1 the minimum-norm least-squares one. State
-        ``theta`` (n, d), a regression vector per row. Nothing is communicated.
+        ``theta`` (n, d), a regression vector per row. Nothing is communicated. Simulated, the
+        state is empty, as only the lengths of the models' errors are drawn, and the loss of the
+        zero model is NaN, as it is not independent of them.
     """
     began = time.perf_counter()
-    if isinstance(problem, SharedRepresentation):
-        if m is None:
-            raise ValueError("m must be given: the number of samples per client")
-        data_rng, _, _ = streams(rng, "data", "participation", "start")
-        data = problem.draw(m, rng=data_rng)
-    elif isinstance(problem, ClientData):
-        if m is not None:
-            raise ValueError("m must not be given with ClientData, which has its samples already")
-        data = problem
+    check.choice("batches", batches, BATCHES)
+    truth, data, m = read_problem(problem, m, batches)
+    data_rng, _, _ = streams(rng, "data", "participation", "start")
+    if batches.startswith("gram"):
+        require_gaussian(f"batches={batches!r}", truth)
+        risks, losses = _simulate_local(truth, m, data_rng)
+        metrics, state = {"loss": losses, "population_risk": risks}, {}
     else:
-        raise TypeError(
-            f"problem must be a SharedRepresentation or ClientData, got {type(problem).__name__}"
-        )
-    theta = fit_heads(data, np.eye(data.d))
-    metrics = {"loss": _losses(data, np.zeros_like(theta), theta)}
-    if data.truth is not None:
-        target = data.truth.theta
-        risks = [0.5 * np.mean(np.sum((t - target) ** 2, axis=1)) for t in (0.0, theta)]
-        metrics["population_risk"] = np.array(risks)
+        data = truth.draw(m, rng=data_rng) if data is None else data
+        theta = fit_heads(data, np.eye(data.d))
+        metrics, state = {"loss": _losses(data, np.zeros_like(theta), theta)}, {"theta": theta}
+        if data.truth is not None:  # of any kind: all it takes is the clients' models
+            target = data.truth.theta
+            risks = [0.5 * np.mean(np.sum((t - target) ** 2, axis=1)) for t in (0.0, theta)]
+            metrics["population_risk"] = np.array(risks)
     metrics["floats_up"] = metrics["floats_down"] = np.zeros(2)
     return Trace(
         algorithm="local only",
         metrics=metrics,
-        state={"theta": theta},
-        settings={"problem": repr(problem), "m": m},
+        state=state,
+        settings={"problem": repr(problem), "m": m, "batches": batches},
         wall_time=time.perf_counter() - began,
     )
+
+
+def _simulate_local(truth, m, rng):
+    """Draw training losses and population risks of the zero models and of the fitted ones.
+
+    docs/gram.md derives the law.
+    """
+    n, d = truth.n, truth.d
+    signal = np.sum(truth.W**2, axis=1)
+    spread = truth.noise**2 * rng.chisquare(min(m, d), n) / rng.chisquare(abs(m - d) + 1, n)
+    unseen = signal * rng.beta(0.5 * (d - m), 0.5 * m, n) if m < d else 0.0
+    loss = truth.noise**2 * rng.chisquare(m - d, n).mean() / (2.0 * m) if m > d else 0.0
+    risks = np.array([signal.mean(), np.mean(unseen + spread)]) / 2.0
+    return risks, np.array([np.nan, loss])
 
 
 def _losses(data, *models):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from linrep import _validation as check
-from linrep.algorithms._setup import prepare
+from linrep.algorithms._setup import Setup, prepare
+from linrep.algorithms.gram import coordinates, embed, require_gaussian
 from linrep.algorithms.trace import Trace, run_rounds
 from linrep.kernels import designs
 from linrep.kernels.linalg import orthonormalize
 from linrep.kernels.one_model import one_model_round
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, POPULATION_RISK, measure
-from linrep.problems.regression import SharedRepresentation
+from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 
 
 def fedavg(
@@ -36,9 +37,10 @@ def fedavg(
     ----------
     problem, m, k, rounds, participation, rng
         As in :func:`fedrep`.
-    batches : {"fresh", "fixed"}, optional
-        As in :func:`fedrep`; a fresh batch serves all local steps of a round.
-    start : {"moments", "random", "projected_gradient"}, ndarray (d, k), or pair (B, W)
+    batches : {"fresh", "fixed", "gram"}, optional
+        As in :func:`fedrep`; a fresh batch serves all local steps of a round, and ``"gram"`` takes
+        one local step only.
+    start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), or pair (B, W)
         As in :func:`fedrep`; the shared head starts at the mean of the starting heads.
     local_steps : int, default 1
         Gradient steps per client and round; 1 is FedSGD.
@@ -48,7 +50,9 @@ def fedavg(
     Returns
     -------
     Trace
-        State ``B`` (d, k), ``w`` (k,), and ``W`` (n, k) with every row equal to w.
+        State ``B`` (d, k), ``w`` (k,), and ``W`` (n, k) with every row equal to w; with simulated
+        batches also the coordinates of B against B* (:func:`fedrep` has those of B* against B):
+        ``D`` = B*' B (k, k), and ``E`` (p, k) outside of B*, so that E' E = B' B - D' D.
 
     Raises
     ------
@@ -63,39 +67,24 @@ def fedavg(
     rounds = check.integer("rounds", rounds, minimum=0)
     if batches is None:
         batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
-    check.choice("batches", batches, ("fixed", "fresh"))
+    check.choice("batches", batches, ("fixed", "fresh", "gram"))
     local_steps = check.integer("local_steps", local_steps, minimum=1)
     step_size = check.real("step_size", step_size, above=0.0)
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
-    truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
+    n, d, k = setup.n, setup.d, setup.k
+    prepare_rounds = _simulated if batches == "gram" else _sampled
+    B, truth, update, state_of = prepare_rounds(setup, step_size, local_steps)
     order = np.arange(n)
     schedule = np.empty((1, setup.participants), dtype=np.int64)
-    sumT, head_sum, localT, local = np.empty((k, d)), np.empty(k), np.empty((k, d)), np.empty(k)
-    work = np.empty(2 * d + setup.largest)
 
     def step(state, _):
         designs.draw_participants(setup.participation_rng, order, schedule)
-        data, participants = setup.data, schedule[0]
-        if data is None:
-            data = setup.source.draw(setup.largest, rng=setup.data_rng, clients=participants)
-            participants = np.arange(setup.participants)
-        loss = one_model_round(
-            data.X, data.y, data.offsets, participants, state["BT"], state["w"], step_size,
-            local_steps, sumT, head_sum, localT, local, work,
-        )  # fmt: skip
-        return {
-            "BT": sumT / setup.participants,
-            "w": head_sum / setup.participants,
-            "loss": loss,
-        }
+        BT, w, loss = update(state["BT"], state["w"], schedule[0])
+        return {"BT": BT, "w": w, "loss": loss}
 
-    start_state = {
-        "BT": np.ascontiguousarray(setup.B.T),
-        "w": setup.W.mean(axis=0),
-        "loss": np.nan,
-    }
+    start_state = {"BT": np.ascontiguousarray(B.T), "w": setup.W.mean(axis=0), "loss": np.nan}
     trace = run_rounds(
         step,
         start_state,
@@ -103,7 +92,7 @@ def fedavg(
         measure=_one_model_metrics(truth, n),
         algorithm="FedSGD" if local_steps == 1 else "FedAvg",
         final=lambda state: {
-            "B": state["BT"].T.copy(),
+            **state_of(state["BT"].T.copy()),
             "w": state["w"],
             "W": np.tile(state["w"], (n, 1)),
         },
@@ -139,6 +128,72 @@ def fedsgd(problem, *, step_size: float, **settings) -> Trace:
     if "local_steps" in settings:
         raise TypeError("fedsgd takes one local step; use fedavg for more")
     return fedavg(problem, step_size=step_size, local_steps=1, **settings)
+
+
+def _sampled(setup: Setup, step_size, local_steps):
+    """Return the start, the truth it is measured by, a round, and what the trace keeps of a B."""
+    k, d = setup.k, setup.d
+    sumT, head_sum, localT, local = np.empty((k, d)), np.empty(k), np.empty((k, d)), np.empty(k)
+    work = np.empty(2 * d + setup.largest)
+
+    def update(BT, w, participants):
+        data = setup.data
+        if data is None:
+            data = setup.source.draw(setup.largest, rng=setup.data_rng, clients=participants)
+            participants = np.arange(setup.participants)
+        loss = one_model_round(
+            data.X, data.y, data.offsets, participants, BT, w, step_size, local_steps, sumT,
+            head_sum, localT, local, work,
+        )  # fmt: skip
+        return sumT / setup.participants, head_sum / setup.participants, loss
+
+    return setup.B, setup.truth, update, lambda B: {"B": B}
+
+
+def _simulated(setup: Setup, step_size, local_steps):
+    """Do the same in coordinates: B = B* D + N E is known by D over E, and B* by I over 0.
+
+    The sum over clients of X' (X B w - y) is drawn in coordinates of B* and N, and in length
+    outside of these. docs/gram.md derives it.
+    """
+    source, rng, m, k = setup.source, setup.data_rng, setup.largest, setup.k
+    require_gaussian("batches='gram'", source)
+    if local_steps > 1:
+        raise ValueError(
+            f"batches='gram' needs local_steps=1, got {local_steps}: each further step adds a "
+            "direction X'X X'r per client"
+        )
+    implicit = isinstance(source, ImplicitRepresentation)
+    start = setup.B if implicit else np.vstack(coordinates(source.B, setup.B))
+    size = len(start)
+    others = setup.d - size
+    weight = 1.0 / (m * setup.participants)
+
+    @np.errstate(over="ignore", invalid="ignore")  # the metrics tell when a run diverges
+    def update(BT, w, participants):
+        lack = np.tile(w @ BT, (len(participants), 1))
+        lack[:, :k] -= source.W[participants]
+        square = source.noise**2 + np.sum(lack**2, axis=1)
+        s = np.sqrt(square)
+        along = rng.chisquare(m, len(s))
+        normal = rng.standard_normal(lack.shape)
+        length = np.sqrt(square * along)
+        shrink = np.zeros_like(s)
+        np.divide(np.sum(lack * normal, axis=1), s * (s + source.noise), out=shrink, where=s > 0.0)
+        total = np.sum(length**2)
+        gradient = weight * ((along - length * shrink) @ lack + length @ normal)
+        following = BT - step_size * np.outer(w, gradient)
+        if others > 0:
+            outside = weight * np.sqrt(rng.chisquare(others) * total)
+            rows = np.vstack([following[:, k:].T, -step_size * outside * w])
+            following[:, k:] = np.linalg.qr(rows)[1].T
+        return following, w - step_size * (BT @ gradient), 0.5 * weight * total
+
+    def state_of(B):
+        state = {"D": B[:k], "E": B[k:]}
+        return state if implicit else state | {"B": embed(source, B[:k], B[k:], rng)}
+
+    return start, SharedRepresentation(np.eye(size, k), source.W), update, state_of
 
 
 def _one_model_metrics(truth, n):

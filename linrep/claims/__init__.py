@@ -22,6 +22,7 @@ from linrep.claims.decide import (
     log_slope,
     ordering,
     threshold_slope,
+    trend,
 )
 from linrep.claims.evidence import (
     FAILS,
@@ -64,4 +65,5 @@ __all__ = [
     "ordering",
     "select",
     "threshold_slope",
+    "trend",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -122,7 +122,8 @@ class Slope:
     value, low, high : float
         `low` and `high` are value -+ (noise + bend).
     noise, bend : float
-        Half-width due to replicates; change of the slope when the smaller half of x is left out.
+        Half-width due to replicates; change of the slope when the smaller half of x is left out,
+        as far as it exceeds what noise makes of it.
     """
 
     value: float
@@ -167,7 +168,7 @@ def log_slope(
     -------
     Slope
         Noise by the bootstrap standard error, replicates being resampled at each x, and the normal
-        quantile; bend from a fit to the upper half of x.
+        quantile; bend from a fit to the upper half of x, whose noise is taken off.
     """
     rng = np.random.default_rng(rng)
     logs = np.log(np.asarray(x, dtype=float))
@@ -219,7 +220,9 @@ def _fit(logs, values, level):
     upper = logs >= np.median(logs)
     if np.unique(logs[upper]).size < 2:
         upper = logs >= np.sort(np.unique(logs))[-2]
-    bend = abs(slopes(logs[upper], values[upper, 0]) - all_of_them[0])
+    change = slopes(logs[upper], values[upper]) - all_of_them
+    # The square of the measured change is that of the true one and its variance, in the mean.
+    bend = np.sqrt(max(0.0, change[0] ** 2 - np.var(change[1:], ddof=1)))
     noise = distributions.norm.isf(level) * np.std(all_of_them[1:], ddof=1)
     return Slope(float(all_of_them[0]), float(noise), float(bend))
 
@@ -286,6 +289,7 @@ def bounded_constant(
     variables: Sequence[str],
     value: str = "constant",
     *,
+    by: Sequence[str] = (),
     quantile: float = 0.95,
     level: float = LEVEL,
     rng=None,
@@ -303,10 +307,12 @@ def bounded_constant(
         The directions: along each, lines of at least three points that share all other variables.
     value : str
         Column of the constant.
+    by : sequence of str, optional
+        Columns that the points of a line share as well, and that are no directions.
     quantile : float, default 0.95
         Of the replicates, at each point.
     level : float
-        Of a false verdict; shared among the directions.
+        Of a false verdict; shared among all lines.
     rng : optional
         Of the bootstrap.
     name, label : str
@@ -316,57 +322,46 @@ def bounded_constant(
     -------
     Evidence
         Holds if the slope of log constant is below `GROWTH` in every direction, fails if one is
-        above it, as one-sided intervals say. The measured number is the largest slope. Lines are
-        fitted with one slope in common; what a bend adds is told by their upper halves.
+        above it, as one-sided intervals say. The measured number is the slope that decides.
     """
     rng = np.random.default_rng(rng)
     table = table[table[value] > 0.0]
-    share = level / len(variables)
 
     def statistic(sample, axis):
         return np.quantile(sample, quantile, axis=axis)
 
-    slopes: dict[str, Slope] = {}
-    frames = []
+    lines = [
+        line for variable in variables for line in _lines(table, [*by, *variables], variable, value)
+    ]
     for variable in variables:
-        others = [other for other in variables if other != variable]
-        lines = []
-        groups = table.groupby(others) if others else [((), table)]
-        for key, line in groups:
-            cells = line.groupby(variable)[value]
-            if cells.ngroups < 3:
-                continue
-            x = np.array([size for size, _ in cells], dtype=float)
-            samples = [sample.to_numpy() for _, sample in cells]
-            lines.append(log_slope(x, samples, statistic=statistic, level=share, rng=rng))
-            key = key if isinstance(key, tuple) else (key,)
-            series = ", ".join(f"{o} = {v:g}" for o, v in zip(others, key, strict=True))
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "panel": f"along {variable}",
-                        "series": series,
-                        "x": x,
-                        "y": [statistic(sample, 0) for sample in samples],
-                        "xlabel": variable,
-                        "ylabel": label or f"{quantile:.0%} quantile of the constant",
-                    }
-                )
-            )
-        if not lines:
+        if variable not in {line.variable for line in lines}:
             raise ValueError(f"table has no line of three points along {variable!r}")
-        # The worst line decides; the level is shared among them by way of its share above.
-        slopes[variable] = max(lines, key=lambda slope: slope.high)
-        worst = max(lines, key=lambda slope: slope.low)
-        if worst.low > GROWTH:
-            slopes[variable] = worst
-    variable = max(slopes, key=lambda name: (slopes[name].low > GROWTH, slopes[name].high))
-    slope = slopes[variable]
+    fits = [
+        log_slope(line.x, line.samples, statistic=statistic, level=level / len(lines), rng=rng)
+        for line in lines
+    ]
+    frames = [
+        pd.DataFrame(
+            {
+                "panel": f"along {line.variable}",
+                "series": line.series,
+                "x": line.x,
+                "y": [statistic(sample, 0) for sample in line.samples],
+                "xlabel": line.variable,
+                "ylabel": label or f"{quantile:.0%} quantile of the constant",
+            }
+        )
+        for line in lines
+    ]
+    # One that surely grows decides, and the steepest of those; else the one that may grow most.
+    sure = [place for place, fit in enumerate(fits) if fit.low > GROWTH]
+    place = max(sure or range(len(fits)), key=lambda place: fits[place].high)
+    variable, slope = lines[place].variable, fits[place]
     grows, bounded = slope.low > GROWTH, slope.high <= GROWTH
-    tops = table.groupby(list(variables))[value].quantile(quantile)
+    tops = table.groupby([*by, *variables])[value].quantile(quantile)
     largest = float(tops.max())
     where = dict(
-        zip(variables, np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
+        zip((*by, *variables), np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
     )
     sentence = (
         f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
@@ -389,6 +384,30 @@ def bounded_constant(
         name=name,
         points=pd.concat(frames, ignore_index=True),
     )  # fmt: skip
+
+
+class _Line(NamedTuple):
+    variable: str
+    series: str
+    x: np.ndarray
+    samples: list[np.ndarray]
+
+
+def _lines(table, columns, variable, value):
+    """Yield the lines of at least three points along a variable, other columns being fixed."""
+    others = [other for other in columns if other != variable]
+    for key, line in table.groupby(others) if others else [((), table)]:
+        key = key if isinstance(key, tuple) else (key,)
+        cells = line.groupby(variable)[value]
+        if cells.ngroups >= 3:
+            yield _Line(
+                variable,
+                ", ".join(
+                    f"{name} = {_short(held)}" for name, held in zip(others, key, strict=True)
+                ),
+                np.array([size for size, _ in cells], dtype=float),
+                [sample.to_numpy() for _, sample in cells],
+            )
 
 
 def expectation(
@@ -501,6 +520,55 @@ def ordering(
         needed="" if good or bad else f"more than {n} seeds",
         name=name,
     )
+
+
+def trend(
+    samples: ArrayLike,
+    *,
+    level: float = LEVEL,
+    name: str = "",
+    setting: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Decide whether measurements grow from column to column.
+
+    Parameters
+    ----------
+    samples : array_like, shape (R, N)
+        A row per seed, a column per size, at least three; infinity stands for "never".
+    level, name, setting
+        As in :func:`frequency`.
+
+    Returns
+    -------
+    Evidence
+        By Page's test of ordered alternatives, which uses the ranks within rows; it fails if the
+        test for the opposite order rejects. The measured number is the mean rank correlation.
+    """
+    samples = np.asarray(samples, dtype=float)
+    up = distributions.page_trend_test(samples).pvalue
+    down = distributions.page_trend_test(-samples).pvalue
+    ranks = distributions.rankdata(samples, axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    places = np.arange(samples.shape[1]) - (samples.shape[1] - 1) / 2.0
+    lengths = np.maximum(np.linalg.norm(ranks, axis=1), 1e-300) * np.linalg.norm(places)
+    correlation = float(np.mean(ranks @ places / lengths))
+    good, bad = up <= level / 2.0, down <= level / 2.0
+    return Evidence(
+        HOLDS if good else FAILS if bad else UNDECIDED,
+        f"mean rank correlation {correlation:.2f} over {len(samples)} seeds, "
+        f"p = {min(up, down):.1g}",
+        measured=correlation,
+        predicted=1.0,
+        n_trials=samples.size,
+        level=level,
+        counterexample={**(setting or {}), "rank correlation": correlation} if bad else None,
+        needed="" if good or bad else f"more than {len(samples)} seeds",
+        name=name,
+    )
+
+
+def _short(value):
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _plain(value):

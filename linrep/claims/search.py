@@ -49,9 +49,9 @@ def inequality(
     Returns
     -------
     Evidence
-        Fails if (left - right) / (|left| + |right|) exceeds `GUARD` somewhere; the instance is
-        shrunk to few and short numbers. Else it holds as far as searched, with the largest ratio
-        left/right as tightness.
+        Fails if left - right, relative to the sum of their sizes, exceeds `GUARD` somewhere; the
+        instance is shrunk to few and short numbers. Else it holds as far as searched, with the
+        largest ratio left/right as tightness.
 
     Notes
     -----

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
-from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -175,12 +174,21 @@ def _numbers(found):
         "level": found.level,
         "sentence": found.sentence,
         "needed": found.needed,
-        "counterexample": found.counterexample,
+        "counterexample": _plain(found.counterexample),
     }
 
 
 def _part(found):
     return {"name": found.name, **_numbers(found)}
+
+
+def _plain(value):
+    """Return what JSON can hold: numbers that are not finite as text."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _finite(value):
@@ -191,7 +199,7 @@ def to_json(found: Evidence) -> str:
     """Return evidence as text; numbers that are not finite are kept."""
 
     def plain(item):
-        points = None if item.points is None else item.points.to_json(orient="split")
+        points = None if item.points is None else item.points.to_dict(orient="list")
         fields = {name: getattr(item, name) for name in item.__dataclass_fields__}
         return fields | {"parts": [plain(part) for part in item.parts], "points": points}
 
@@ -206,7 +214,7 @@ def from_json(text: str) -> Evidence:
         if fields["interval"] is not None:
             fields["interval"] = tuple(fields["interval"])
         if fields["points"] is not None:
-            fields["points"] = pd.read_json(StringIO(fields["points"]), orient="split")
+            fields["points"] = pd.DataFrame(fields["points"])
         return Evidence(**fields)
 
     return read(json.loads(text))

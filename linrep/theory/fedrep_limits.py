@@ -288,7 +288,8 @@ def limiting_contraction(
 ) -> float:
     """Return the factor per round of :func:`limit_distances` once the distance is small.
 
-    max |1 - eta' lambda| over the eigenvalues lambda of W*'W*/n, eta' the effective step size.
+    The largest absolute value of 1 - eta' lambda over the eigenvalues lambda of W*'W*/n, with eta'
+    the effective step size.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from linrep.claims import (
     log_slope,
     ordering,
     threshold_slope,
+    trend,
 )
 from linrep.stats import TransitionPoint
 from tests.tools import FALSE_ALARM, complaint, draws
@@ -100,6 +101,26 @@ def test_ordering_knows_ties_and_never():
     assert ordering(one, never).verdict == "holds"
     assert ordering(never, never, same=True).verdict == "holds"
     assert ordering(one[:5], two[:5]).verdict == "undecided"
+
+
+def test_trend():
+    rng = np.random.default_rng(0)
+    rising = np.arange(4.0) + rng.normal(0.0, 2.0, (40, 4))
+    assert trend(rising).verdict == "holds"
+    assert trend(-rising).verdict == "fails"
+    assert trend(rng.normal(size=(40, 4))).verdict == "undecided"
+    rising[:, 3] = np.inf
+    assert trend(rising).verdict == "holds"
+    assert trend(np.tile(np.arange(3.0), (30, 1))).measured == pytest.approx(1.0)
+
+
+def test_trend_is_seldom_wrong(fresh_rng):
+    trials, level = draws(2000), 0.1
+    wrong = sum(
+        trend(fresh_rng.normal(size=(12, 3)), level=level).verdict != "undecided"
+        for _ in range(trials)
+    )
+    rarely(wrong, trials, level)
 
 
 def power_law(rng, exponent, noise=0.5, sizes=(10, 20, 40, 80, 160), replicates=30):

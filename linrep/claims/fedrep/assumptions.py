@@ -1,0 +1,248 @@
+"""Assumptions 2 and 3, and the heads of Appendix A.1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import (
+    HOLDS,
+    Evidence,
+    claim,
+    combine,
+    identity,
+    inequality,
+)
+from linrep.claims.fedrep._common import (
+    DIVERSE,
+    NORMALIZED,
+    entries,
+    instance,
+    relative,
+)
+from linrep.problems import SharedRepresentation
+from linrep.subspace import distance
+
+FIGURES = (
+    ("Figures 1 and 4", 100, 100),
+    ("Figure 3", 10, 1),
+    ("Figure 3", 20, 2),
+    ("Figure 3", 100, 10),
+    ("Figure 3", 1000, 100),
+    ("Figure 7", 10, 10),
+    ("Figure 7", 300, 300),
+)
+
+
+@claim(
+    "fedrep.assumption2_3",
+    place="Assumptions 2 and 3, Appendix B.1, (69)",
+    kind="deterministic inequality",
+    latex=r"\bar\sigma_{\min,*} = \min_{|\mathcal I| = rn}\sigma_{\min}(W_{\mathcal I}^*/\sqrt{rn})"
+    r" > 0,\ \|w_i^*\|_2 = \sqrt k \ \Rightarrow\ \|W_{\mathcal I}^*/\sqrt{rn}\|_F = \sqrt k,\quad"
+    r"1 \le \bar\sigma_{\max,*}^2",
+    plain="With normalized heads sigma_max^2 is at least 1",
+    broken={"lower": 1.1},
+    hypotheses=(DIVERSE, NORMALIZED),
+)
+def assumption2_3(budget, rng, *, lower=1.0) -> Evidence:
+    """Search heads, enumerate subsets, and compute the figures' extremes over subsets."""
+
+    def spectrum(shape, x):
+        W = x.reshape(shape["n"], shape["k"])
+        norms = np.linalg.norm(W, axis=1, keepdims=True)
+        if norms.min() < 1e-6:
+            return None
+        W = W * np.sqrt(shape["k"]) / norms
+        return np.linalg.eigvalsh(W.T @ W)[[0, -1]] / shape["n"]
+
+    def sides(left, right):
+        def both(shape, x):
+            values = spectrum(shape, x)
+            return None if values is None else (left(values, shape), right(values, shape))
+
+        return both
+
+    sizes = ((1, 1), (1, 2), (2, 2), (3, 2), (5, 3))
+    shapes = [{"n": n, "k": k} for n, k in sizes]
+    searches = {
+        "1 <= sigma_max^2": sides(lambda v, s: lower, lambda v, s: v[1]),
+        "sigma_max^2 <= k": sides(lambda v, s: lower * v[1], lambda v, s: s["k"]),
+        "sigma_min^2 <= 1": sides(lambda v, s: lower * max(v[0], 0.0), lambda v, s: 1.0),
+    }
+    parts = [
+        inequality(both, shapes, entries, budget, rng, name=name) for name, both in searches.items()
+    ]
+    norms, extremes, frames = [], [], []
+    for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
+        truth, _ = instance(n, max(2 * k, 2), k, rng)
+        series = []
+        for rn in range(1, n + 1):
+            chosen = np.array(list(combinations(range(n), rn)))
+            W = truth.W[chosen] / np.sqrt(rn)
+            where = {"n": n, "k": k, "rn": rn}
+            size = np.linalg.norm(W, axis=(1, 2))
+            norms.append((relative(size, np.full(len(W), np.sqrt(k))), where))
+            values = np.linalg.eigvalsh(W.transpose(0, 2, 1) @ W)
+            low, high = max(values[:, 0].min(), 0.0), values[:, -1].max()
+            outside = max(lower - high, lower * high - k, lower * low - 1.0, 0.0)
+            if rn < k:
+                outside = max(outside, low)  # heads of fewer than k clients span less than R^k
+            extremes.append((outside, where))
+            series += [(rn, low, r"$\bar\sigma_{\min}^2$"), (rn, high, r"$\bar\sigma_{\max}^2$")]
+        frame = pd.DataFrame(series, columns=["x", "y", "series"])
+        if k > 1:  # for k = 1 all are 1
+            frames.append(frame.assign(panel=f"n = {n}, k = {k}", xlabel="rn", ylabel="extremes"))
+    points = pd.concat(frames)
+    parts += [
+        identity(norms, 1e-12, name="Frobenius norm sqrt(k)"),
+        replace(
+            identity(extremes, 1e-12, name="subsets"),
+            points=points[points["y"] > 1e-12],
+        ),
+    ]
+    found = combine(parts)
+    if found.verdict != HOLDS:
+        return found
+    return combine(
+        parts,
+        "sigma_min^2 <= 1 <= sigma_max^2 <= k; Assumption 2 is impossible for rn < k. "
+        "sigma_min^2, sigma_max^2 over subsets in the figures' settings, heads uniform, k = 2: "
+        + "; ".join(_figure_extremes(*setting, rng) for setting in FIGURES),
+    )
+
+
+def _figure_extremes(figure, n, rn, rng):
+    """Tell the extremes over subsets of rn of n heads in R^2, uniform of norm sqrt(2)."""
+    truth, _ = instance(n, 4, 2, rng)
+    low, high = (extreme_subset(truth.W, rn, sign, rng) for sign in (-1.0, 1.0))
+    verdict = "" if rn >= 2 else ", not satisfied"
+    return f"{figure}, n = {n}, rn = {rn}: {low:.2g}, {high:.3g}{verdict}"
+
+
+def extreme_subset(W, rn, sign, rng, starts=40):
+    """Return the extreme of the extreme eigenvalues of W_I'W_I/rn over subsets I of rn rows.
+
+    The smallest for sign -1, the largest for sign 1: exact where at most 5000 subsets exist, else
+    as far as a search reaches. Extremes over I and over unit vectors u can be taken in either
+    order: the rn rows with extreme (w_i'u)^2, the u that is extreme for them, and so on from many
+    starts.
+    """
+    n, k = W.shape
+    if comb(n, rn) <= 5000:
+        rows = W[np.array(list(combinations(range(n), rn)))]
+        values = np.linalg.eigvalsh(rows.transpose(0, 2, 1) @ rows / rn)
+        return float(values.max() if sign > 0.0 else max(values.min(), 0.0))
+    if sign < 0.0 and rn < k:
+        return 0.0
+    found = []
+    for u in rng.standard_normal((starts, k)):
+        value, before = -np.inf, None
+        while before is None or value > before:
+            before = value
+            rows = W[np.argsort(-sign * (W @ u) ** 2, kind="stable")[:rn]]
+            values, vectors = np.linalg.eigh(rows.T @ rows / rn)
+            value, u = (values[-1], vectors[:, -1]) if sign > 0.0 else (-values[0], vectors[:, 0])
+        found.append(before)
+    return float(max(sign * max(found), 0.0))
+
+
+@claim(
+    "fedrep.A1_W",
+    place="Appendix A.1, Section 5.1, Assumption 3",
+    kind="specification",
+    latex=r"W^* = \sqrt k\,\mathrm{QR}(N(0, 1)^{n \times k}), \qquad \|w_i^*\|_2 = \sqrt k",
+    plain="The heads of the synthetic experiments are those of the assumptions",
+    broken={"power": 0.0},
+)
+def heads_of_appendix(budget, rng, *, power=1.0) -> Evidence:
+    """Compare row norms of A.1's heads with Assumption 3, for n = k and n > k."""
+    square: list = []
+    tall: list = []
+    for n, k in ((1, 1), (3, 3), (6, 6), (2, 1), (5, 4), (10, 2), (100, 2), (1000, 5)):
+        for _ in range(budget(3, 20, 200)):
+            truth = SharedRepresentation.random(n=n, d=k, k=k, heads="scaled_qr", rng=rng)
+            W = truth.W * np.sqrt(k) ** (power - 1.0)
+            norms = np.sum(W**2, axis=1)
+            where = {
+                "n": n, "k": k, "mean squared row norm": float(norms.mean()), "Assumption 3": k
+            }  # fmt: skip
+            (square if n == k else tall).append((relative(norms, np.full(n, k)), where))
+    parts = [
+        identity(square, 1e-10, name="n = k"),
+        identity(tall, 1e-10, name="n > k"),
+    ]
+    found = combine(parts)
+    if found.verdict == HOLDS or parts[0].verdict != HOLDS:
+        return found
+    return combine(
+        parts,
+        "squared row norms of sqrt(k) Q add up to k^2, those of Assumption 3 to n k: the same for "
+        f"n = k alone. With n = 100, k = 2: {_conventions(rng)}",
+    )
+
+
+def _conventions(rng):
+    """Tell row norms, condition and 1/(4 sigma_max^2) of each convention for W*."""
+    told = []
+    for heads in ("sphere", "scaled_qr", "unit_rows", "qr"):
+        truth = SharedRepresentation.random(n=100, d=2, k=2, heads=heads, rng=rng)
+        norms = np.linalg.norm(truth.W, axis=1)
+        told.append(
+            f"{heads} rows {norms.min():.2g} to {norms.max():.2g}, kappa {truth.condition:.3g}, "
+            f"1/(4 sigma_max^2) = {0.25 / truth.sigma_max() ** 2:.3g}"
+        )
+    return "; ".join(told)
+
+
+@claim(
+    "fedrep.A1_W.corrected",
+    place="Appendix A.1, Section 5.1, Assumption 3",
+    kind="specification",
+    latex=r"W^* = \sqrt n\,\mathrm{QR}(N(0, 1)^{n \times k}) \Rightarrow W^{*\top}W^* = nI,\ "
+    r"\tfrac1n\textstyle\sum_i\|w_i^*\|_2^2 = k; \qquad"
+    r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",
+    plain="Scaled by sqrt(n), A.1's heads have the norm on average; noise-free, only eta changes",
+    broken={"power": 1.0},
+    corrects="fedrep.A1_W",
+)
+def heads_of_appendix_corrected(budget, rng, *, power=2.0) -> Evidence:
+    """Check the moments of rescaled heads, and FedRep's spans with step sizes over c^power."""
+    from linrep.algorithms.fedrep import fedrep
+
+    moments, spans, longest = [], [], 0.0
+    for n, k in ((3, 3), (6, 1), (10, 2), (100, 2), (300, 5)):
+        for _ in range(budget(2, 10, 100)):
+            truth = SharedRepresentation.random(n=n, d=3 * k, k=k, heads="scaled_qr", rng=rng)
+            W = truth.W * np.sqrt(n / k)
+            longest = max(longest, float(np.sum(W**2, axis=1).max() / k))
+            moments.append((relative(W.T @ W / n, np.eye(k)), {"n": n, "k": k}))
+            c, m = np.sqrt(n / k) ** rng.choice([-1.0, 1.0, 2.0]), k + int(rng.integers(3, 9))
+            eta, seed = 0.25 / truth.sigma_max() ** 2, int(rng.integers(2**31))
+            where = {"n": n, "k": k, "m": m, "c": float(c), "eta": eta}
+            runs = [
+                fedrep(problem, m=m, rounds=10, start=0.5, step_size=step, rng=seed)
+                for problem, step in (
+                    (truth, eta),
+                    (truth.with_heads(c * truth.W), eta / c**power),
+                )
+            ]
+            if c != 1.0:
+                spans.append((distance(*(run.state["B"] for run in runs)), where))
+    parts = [
+        identity(moments, 1e-10, name="W*'W* = n I, mean squared row norm k"),
+        identity(spans, 1e-10, name="step size eta/c^2 for heads c W*"),
+    ]
+    found = combine(parts)
+    if found.verdict != HOLDS:
+        return found
+    return combine(
+        parts,
+        "W*'W* = n I, so that sigma_min = sigma_max = 1 for r = 1, and mean squared row norm k, "
+        f"the largest {longest:.2g} k; for noise-free labels c W* with step size eta/c^2 gives the "
+        "same spans",
+    )

@@ -1,0 +1,199 @@
+"""Section 4.2: what the statistic that clients send tells of their samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import (
+    HOLDS,
+    Evidence,
+    claim,
+    combine,
+    identity,
+)
+from linrep.claims.fedrep._common import (
+    DESIGNS,
+    covariates,
+    instance,
+    relative,
+    shown,
+)
+from linrep.subspace import distance, random_frame
+
+
+@claim(
+    "fedrep.privacy",
+    place="Section 4.2, remark on initialization",
+    kind="specification",
+    latex=r"\textstyle\sum_j (y_i^j)^2 x_i^j x_i^{j\top}\text{ does not compromise privacy}",
+    plain="The statistic that a client sends for the moments start does not reveal its samples",
+    broken={"tolerance": 0.1},
+)
+def privacy(budget, rng, *, tolerance=1e-6) -> Evidence:
+    """Reconstruct the sample of a client with m = 1; tell samples from others for larger m."""
+    d, k = 20, 2
+    errors = []
+    for _ in range(budget(20, 200, 2000)):
+        design = DESIGNS[rng.integers(len(DESIGNS))]
+        x, y, Z = _statistic(design, 1, d, k, rng)
+        if y[0] != 0.0:
+            errors.append(_outside(x[0], np.linalg.eigh(Z)[1][:, -1:]))
+    single = max(errors)
+    parts = [
+        shown(
+            single > tolerance,
+            "the sample is an eigenvector of Z_i, up to a factor, with relative errors up to "
+            f"{single:.1e}",
+            measured=single,
+            predicted=1.0,
+            n_trials=len(errors),
+            counterexample=_smallest_leak(),
+            name="m = 1",
+        )
+    ]
+    signs, example = _sign_errors(d, k, budget(20, 200, 2000), rng)
+    parts.append(
+        shown(
+            signs > tolerance,
+            f"both samples are found up to their signs, with errors up to {signs:.1e}",
+            measured=signs,
+            predicted=1.0,
+            n_trials=budget(20, 200, 2000),
+            counterexample=example,
+            name="m = 2, sign covariates",
+        )
+    )
+    rows = []
+    trials = budget(5, 50, 500)
+    for m in (2, 5, d - 1, d, 2 * d):
+        own, other, blind = _membership("gaussian", m, d, k, trials, rng)
+        rows.append((m, own, "samples of the client"))
+        rows += [(m, other, "other samples"), (m, blind, "samples, range guessed")]
+        parts.append(
+            shown(
+                own > tolerance or other <= tolerance,
+                f"share outside the range of Z_i: {own:.2g} for the client's samples, {other:.2g} "
+                "for others",
+                measured=own,
+                predicted=other,
+                n_trials=trials,
+                counterexample={"m": m, "d": d, "share of own": own, "of others": other},
+                name=f"m = {m}, d = {d}",
+            )
+        )
+    points = pd.DataFrame(rows, columns=["x", "y", "series"])
+    points["y"] = points["y"].clip(lower=1e-9)  # the axis is logarithmic
+    return replace(
+        combine(parts, "; ".join(f"{part.name}: {part.sentence}" for part in parts)),
+        points=points.assign(
+            panel=f"d = {d}", xlabel="m", ylabel="share outside the range of $Z_i$"
+        ),
+    )
+
+
+def _statistic(design, m, d, k, rng):
+    """Return samples (m, d), labels and Z_i of a client."""
+    truth, _ = instance(k, d, k, rng)
+    x = covariates(design, m, d, rng)
+    y = x @ truth.theta[0]
+    return x, y, (x * y[:, None] ** 2).T @ x / m
+
+
+def _sign_errors(d, k, trials, rng):
+    """Return the largest error of two sign vectors read from the first row of Z, and one pair.
+
+    That row is y_1^2 s + y_2^2 t with s, t the samples times their first entries: the sum of the
+    squares, up to sign, where s and t agree, else their difference.
+    """
+    worst, example = 0.0, {}
+    for _ in range(trials):
+        x, y, Z = _statistic("rademacher", 2, d, k, rng)
+        x, y = (x[::-1], y[::-1]) if abs(y[0]) < abs(y[1]) else (x, y)
+        if y[0] ** 2 - y[1] ** 2 < 1e-6 * y[0] ** 2:
+            continue
+        row = Z[0]
+        agree = np.abs(row) > (1.0 - 1e-9) * row[0]
+        found = np.stack([np.sign(row), np.where(agree, 1.0, -1.0) * np.sign(row)])
+        worst = max(worst, relative(found, x * x[:, :1]))
+        example = {"x": x.tolist(), "y": y.tolist(), "found": found.tolist()}
+    return worst, example
+
+
+def _smallest_leak():
+    """Return a client with one sample in plain numbers, and what its statistic shows."""
+    x, y = np.array([1.0, -2.0, 2.0]), 3.0
+    Z = y**2 * np.outer(x, x)
+    vector = np.linalg.eigh(Z)[1][:, -1]
+    return {
+        "x": x.tolist(), "y": y, "Z": Z.tolist(),
+        "x found, up to a factor": (vector / vector[0]).round(9).tolist(),
+    }  # fmt: skip
+
+
+def _membership(design, m, d, k, trials, rng):
+    """Return median shares outside the range of Z, of data and of others, and of a blind guess."""
+    shares = []
+    for _ in range(trials):
+        x, _, Z = _statistic(design, m, d, k, rng)
+        values, vectors = np.linalg.eigh(Z)
+        kept = vectors[:, values > 1e-10 * values[-1]]
+        other = covariates(design, 1, d, rng)[0]
+        guess = random_frame(d, min(m, d), rng)
+        shares.append([_outside(x[0], kept), _outside(other, kept), _outside(x[0], guess)])
+    return [float(value) for value in np.median(shares, axis=0)]
+
+
+def _outside(x, frame):
+    """Return the share of a vector outside the span of a frame."""
+    return float(np.linalg.norm(x - frame @ (frame.T @ x)) / np.linalg.norm(x))
+
+
+@claim(
+    "fedrep.privacy.corrected",
+    place="Section 4.2, remark on initialization",
+    kind="specification",
+    latex=r"m < d:\ \mathrm{range}(Z_i) = \mathrm{span}\{x_i^1, \dots, x_i^m\};\qquad"
+    r"2 \le m \le d:\ Z_i\text{ determines no } x_i^j \in \mathbb R^d",
+    plain="The statistic gives away the span of m < d samples, but for m > 1 none of them alone",
+    broken={"offset": -1},
+    corrects="fedrep.privacy",
+)
+def privacy_corrected(budget, rng, *, offset=0) -> Evidence:
+    """Compare the range of Z_i with the samples' span, and build other data with the same Z_i."""
+    spans, same = [], []
+    k = 2
+    for _ in range(budget(5, 40, 400)):
+        for d, m in ((6, 2), (6, 5), (20, 3), (20, 19), (40, 12), (20, 20)):
+            where = {"d": d, "m": m}
+            x, y, Z = _statistic("gaussian", m, d, k, rng)
+            rows = x * y[:, None]
+            condition = np.linalg.cond(rows) ** 2
+            if condition > 1e10:
+                continue  # a label near 0 hides its sample
+            if m < d:
+                vectors = np.linalg.eigh(Z)[1]
+                basis = vectors[:, d - m - offset :]
+                if offset:
+                    basis = np.column_stack([basis, vectors[:, :-offset]])
+                spans.append((distance(basis, x.T) / condition, where))
+            other = random_frame(m, m, rng) @ rows
+            # As samples with labels 1 = <theta', x'>, of another client.
+            theta = np.linalg.lstsq(other, np.ones(m), rcond=None)[0]
+            error = relative((other * (other @ theta)[:, None] ** 2).T @ other / m, Z)
+            same.append((error / np.linalg.cond(rows), where))
+    parts = [
+        identity(spans, 1e-10, name="m < d: range of Z_i is the span of the samples"),
+        identity(same, 1e-10, name="1 < m <= d: other noise-free data with the same Z_i"),
+    ]
+    found = combine(parts)
+    if found.verdict != HOLDS:
+        return found
+    return combine(
+        parts,
+        "the range of Z_i is the span of the samples for m < d (everything for m >= d); rotating "
+        "the vectors y_j x_j among each other gives other noise-free data with the same Z_i; only "
+        "what is known of x beforehand, such as that its entries are signs, tells them apart",
+    )

@@ -1,0 +1,201 @@
+"""Appendix B.5: the restricted isometry property, which the measurements do not have."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+
+from linrep.claims import Evidence, claim, combine, identity
+from linrep.claims.decide import Slope, expectation, exponent, log_slope
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL
+from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN
+from linrep.problems import SharedRepresentation
+from linrep.theory.fedrep import one_row_ratios, witness_ratio
+
+HALF = 0.5  # RIP parameter that the follow-on asks for
+
+
+def _covariates(design, n, m, d, rng):
+    """Return covariates (n, m, d) of a design."""
+    truth = SharedRepresentation(np.eye(d, 1), np.ones((n, 1)), design=design)
+    return truth.draw(m, rng=rng).X.reshape(n, m, d)
+
+
+def _measure(X, M):
+    """Return the entries <e_i x_i^j', M> of A(M), one by one (Definition 4 and Claim 1)."""
+    return np.array([[x @ M[i] for x in block] for i, block in enumerate(X)])
+
+
+def _smallest_ratios(budget, rng, largest_m):
+    """Yield |A(M)|^2/(m |M|_F^2) at the M of one row for which it is smallest, and its instance."""
+    dimensions = budget((2, 4, 20), (2, 3, 4, 10, 20, 100))
+    for design in DESIGNS:
+        for d in dimensions:
+            top = largest_m(d)
+            for m in sorted({1, max(1, top // 2), top - 1, top} - {0}):
+                X = _covariates(design, 3, m, d, rng)
+                M = np.zeros((3, d))
+                M[0] = np.linalg.svd(X[0])[2][-1]  # orthogonal to every x_1^j, if there is room
+                ratio = np.sum(_measure(X, M) ** 2) / (m * np.sum(M**2))
+                yield float(ratio), {"design": design, "d": d, "m": m}
+
+
+def _parameter(X):
+    """Return the smallest delta of 1-RIP."""
+    smallest, largest = one_row_ratios(X)
+    return max(largest - 1.0, 1.0 - smallest)
+
+
+def _samples_for_half(X):
+    """Return the smallest number of leading rows of X that have 1-RIP with parameter 1/2."""
+    low, high = 1, len(X)
+    while high - low > max(1, low // 50):
+        middle = (low + high) // 2
+        low, high = (low, middle) if _parameter(X[:middle]) <= HALF else (middle, high)
+    return high
+
+
+@claim(
+    "fedrep.claim1",
+    place="Definition 4, Claim 1",
+    kind="probability bound",
+    latex=r"m \le d/2 \;\Rightarrow\; \Pr\big[\tfrac1{\sqrt m}\mathcal A \text{ violates 1-RIP"
+    r" for every } \delta_1 \in [0, 1)\big] \ge 1 - e^{-cd}; \quad \text{RIP needs } m = \Omega(d)",
+    plain="With m <= d/2 samples per client the measurements are no restricted isometry.",
+    hypotheses=[SUB_GAUSSIAN],
+    broken={"share": 1.5},
+)
+def claim1(budget, rng, *, share=0.5) -> Evidence:
+    """Find the matrix of one row that is measured least, for m up to a share of d."""
+    kernel = identity(
+        _smallest_ratios(budget, rng, lambda d: max(1, int(share * d))), 1e-12, name="smallest M"
+    )
+    sizes = budget((8, 16, 32), (8, 16, 32, 64))
+    needed = [
+        [
+            d / _samples_for_half(_covariates(design, 1, 48 * d, d, rng)[0])
+            for design in ("gaussian", "rademacher")
+            for _ in range(budget(20, 40, 100))
+        ]
+        for d in sizes
+    ]
+    slope = log_slope(sizes, needed, rng=rng)
+    follow_on = exponent(
+        slope, 0.0, at_most=True, n_trials=sum(map(len, needed)), level=LEVEL,
+        name="d over the m of RIP, growth with d",
+    )  # fmt: skip
+    wider = max(ratio for ratio, _ in _smallest_ratios(budget, rng, lambda d: d - 1))
+    return combine(
+        [kernel, follow_on],
+        f"some M of one row has |A(M)|^2/(m|M|^2) at most {kernel.measured:.0e} for all m up to "
+        f"{share:g} d, so no delta below 1 will do, surely and not only with high probability"
+        f" (largest with m up to d - 1: {wider:.0e}); a client has delta = {HALF:g} from about "
+        f"m = {1.0 / np.median(needed[-1]):.0f} d on",
+    )
+
+
+def _with_atom(d, size, rng):
+    """Return dependent covariates (size, d): 0 with probability 2/(d + 2), else on a sphere.
+
+    The radius sqrt(d + 2) makes the covariance I. All moments of v'x are at most the normal ones:
+    E (v'x)^{2j} is that of N(0, |v|^2) times (1 - p)^{1 - j} prod_{i < j} d/(d + 2i), p = 2/(d + 2)
+    and d/(d + 2i) <= 1 - p. So E exp(v'x) <= exp(|v|^2/2), as Assumption 1 asks.
+    """
+    x = rng.standard_normal((size, d))
+    x *= np.sqrt(d + 2.0) / np.linalg.norm(x, axis=1, keepdims=True)
+    return x * (rng.random(size) >= 2.0 / (d + 2.0))[:, None]
+
+
+def _excess_of_atom(d):
+    """Return the largest log E exp(v'x) - |v|^2/2 of these covariates, |v| up to 2 sqrt(d)."""
+    p, j = 2.0 / (d + 2.0), np.arange(2000)
+    worst = -np.inf
+    for v in np.linspace(0.01, 2.0 * np.sqrt(d), 60):
+        # E (u_1)^{2j} = Gamma(j + 1/2) Gamma(d/2) / (Gamma(1/2) Gamma(j + d/2)) on the unit sphere.
+        terms = (
+            2 * j * np.log(v * np.sqrt(d + 2.0)) - gammaln(2 * j + 1) + gammaln(j + 0.5)
+            + gammaln(d / 2) - gammaln(0.5) - gammaln(j + d / 2)
+        )  # fmt: skip
+        worst = max(worst, np.logaddexp(np.log(p), np.log1p(-p) + logsumexp(terms)) - v**2 / 2)
+    return float(worst)
+
+
+def _steepness(d, negative_logs):
+    """Return the slope of log(-log P) against log d, of exact numbers."""
+    x, y = np.log(d), np.log(negative_logs)
+    slope, upper = np.polyfit(x, y, 1)[0], np.polyfit(x[len(x) // 2 :], y[len(x) // 2 :], 1)[0]
+    return Slope(float(slope), 0.0, float(abs(slope - upper)))
+
+
+@claim(
+    "fedrep.claim1.proof",
+    place="Claim 1, (88)-(89)",
+    kind="probability bound",
+    latex=r"M = e_1 (x_1^1)^\top:\quad \Pr\Big[\frac{\|\mathcal A(M)\|^2}{m\|M\|_F^2} \ge"
+    r" \frac{d}{2m}\Big] \ge \Pr[\|x_1^1\|^2 \ge d/2] \ge 1 - e^{-cd},"
+    r"\text{ which no } \delta_1 < 1 \text{ allows for } m \le d/2",
+    plain="The first sample as a row is measured d/(2m) times too large, against any RIP.",
+    hypotheses=[SUB_GAUSSIAN],
+    broken={"share": 1.5},
+)
+def claim1_proof(budget, rng, *, share=0.5) -> Evidence:
+    """Check the two steps: the probability for several laws, and what the ratio excludes."""
+    d = np.geomspace(200, 6000, 8).round()
+    gaussian = -stats.chi2.logcdf(share * d, d)
+    independent = exponent(
+        _steepness(d, gaussian), 1.0, level=0.0,
+        name="normal coordinates, -log P[|x|^2 < d/2] in d",
+    )  # fmt: skip
+    dependent = exponent(
+        _steepness(d, np.log((d + 2.0) / 2.0)), 1.0, level=0.0,
+        name="dependent coordinates, -log P[|x|^2 < d/2] in d",
+        setting={
+            "x": "0 with probability 2/(d + 2), else uniform on the sphere of radius sqrt(d + 2)",
+            "d": 20, "P[|x|^2 < d/2]": 1.0 / 11.0,
+        },
+    )  # fmt: skip
+    size = 20
+    zero = np.sum(_with_atom(size, budget(20000, 100000), rng) ** 2, axis=1) < share * size
+    atom = expectation(
+        zero, 2.0 / (size + 2.0) if share <= 1.0 else 1.0, level=LEVEL,
+        name="dependent coordinates, P[|x|^2 < d/2] = 2/(d + 2)",
+    )  # fmt: skip
+    excess = max(_excess_of_atom(size) for size in (2, 5, 20, 100))
+    allowed = identity([(max(excess, 0.0), {})], 1e-9, name="dependent coordinates, Assumption 1")
+    # A ratio of at least share d/m contradicts delta if share d/m > 1 + delta.
+    left = {(d, m): 1.0 - (share * d / m - 1.0) for d in (4, 20, 100) for m in range(1, d // 2 + 1)}
+    (worst_d, worst_m), most = max(left.items(), key=lambda item: item[1])
+    excluded = Evidence(
+        HOLDS if most <= 0.0 else FAILS,
+        f"a ratio of {share:g} d/m = {share * worst_d / worst_m:g} leaves the parameters from "
+        f"{share * worst_d / worst_m - 1.0:g} to 1 (m = {worst_m}, d = {worst_d}); "
+        "it excludes all of them only for m <= d/4",
+        measured=most, predicted=0.0, name="excluded parameters",
+        counterexample={"d": worst_d, "m": worst_m, "delta_1": 1.0 - most / 2.0}
+        if most > 0.0 else None,
+    )  # fmt: skip
+    X = np.stack([_covariates("gaussian", 1, 50, 100, rng)[0] for _ in range(budget(50, 400))])
+    ratios = witness_ratio(X)
+    return combine(
+        [excluded, dependent, independent, atom, allowed],
+        f"{excluded.sentence}. Without independent coordinates P[|x|^2 < d/2] can be 2/(d + 2). "
+        f"At m = d/2 the ratio itself is 3 - 2/d on average: {ratios.mean():.3f} at d = 100, below "
+        f"2 in {np.mean(ratios < 2.0):.1%} of draws. ((88) sums to m instead of rn; its last line "
+        "has |M|_2, which is |M|_F at rank 1)",
+    )
+
+
+@claim(
+    "fedrep.claim1.proof.corrected",
+    place="Claim 1, (88)-(89)",
+    kind="probability bound",
+    latex=r"m < d \;\Rightarrow\; \exists v \ne 0: X_1 v = 0, \quad"
+    r" \mathcal A(e_1 v^\top) = 0 \text{ surely: no } \delta_1 < 1 \text{ will do}",
+    plain="With fewer samples than dimensions some matrix of one row is not measured at all.",
+    broken={"spare": 0},
+    corrects="fedrep.claim1.proof",
+)
+def claim1_corrected(budget, rng, *, spare=1) -> Evidence:
+    """Find that row, for m up to d less a spare number; any covariates will do."""
+    return identity(_smallest_ratios(budget, rng, lambda d: d - spare), 1e-12)

@@ -1,0 +1,35 @@
+"""Helper formulas of the checks of Lemma 6 against naive versions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from linrep.claims.fedrep import contraction
+from linrep.theory.fedrep_lemmas import triangle_bound
+
+
+def test_needed_inverts_the_bound():
+    for least in (0.4, 0.9, 0.999):
+        triangle = np.diag([least, 1.0])
+        delta = contraction._needed(triangle, 0.1, 1.3)
+        bound = triangle_bound(delta, step_size=0.1, sigma_max=1.3)
+        assert float(bound) == pytest.approx(least**-0.5)
+    assert contraction._needed(1.5 * np.eye(2), 0.1, 1.3) == 0.0
+
+
+@pytest.mark.parametrize("cross", [1, 2])
+def test_excess_of_the_conclusion(cross):
+    for excess, zero, where in contraction._conclusion(cross, Fraction(1, 5)):
+        a, share = Fraction(where["a"]), Fraction(where["y/a"])
+        assert zero == 0
+        if a:
+            y = share * a
+            direct = (1 - a + cross * y) ** 2 - (1 - 4 * y) * (1 - a / 2)
+            assert direct == a * excess
+
+
+def test_largest_share_makes_the_conclusion_an_equality():
+    a = 0.25
+    y = contraction._largest_share() * a
+    assert (1 - a + 2 * y) / np.sqrt(1 - 4 * y) == pytest.approx(np.sqrt(1 - a / 2), rel=1e-12)
