@@ -9,7 +9,9 @@ from click.testing import CliRunner
 
 import linrep
 from linrep.claims import ledger
+from linrep.claims.verify import Result
 from linrep.cli import main
+from tests.tools import complaint
 
 OWN = """
 import numpy as np
@@ -164,6 +166,41 @@ def test_the_claim_of_the_documentation(own):
     page = (Path(linrep.__file__).parents[1] / "docs" / "claims.md").read_text(encoding="utf-8")
     (own / "my_claims.py").write_text(page.split("```python\n")[1].split("```")[0])
     assert "mine.absolute_start  holds" in call("my_claims.py")
+
+
+def result(**changes):
+    fields = dict.fromkeys(Result.__dataclass_fields__) | {"id": "a.b", "budget": "standard"}
+    return Result(**{**fields, "verdict": "holds", "sentence": "yes", **changes})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "budget", "entry", "expected"),
+    [
+        ("holds", "quick", ("holds", "standard"), False),
+        ("fails", "quick", ("holds", "standard"), True),
+        ("undecided", "quick", ("holds", "standard"), False),
+        ("undecided", "standard", ("holds", "standard"), True),
+        ("undecided", "thorough", None, True),
+        ("holds", "quick", None, False),
+        ("error", "quick", ("holds", "standard"), True),
+    ],
+)
+def test_what_differs_from_the_ledger(verdict, budget, entry, expected):
+    entry = entry and dict(zip(("verdict", "budget"), entry, strict=True))
+    assert ledger.differs(result(verdict=verdict, budget=budget), entry) == expected
+
+
+def test_recording(tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger.record([result(), result(id="a.c")], ["a.b", "a.c"], path)
+    ledger.record([result(verdict="fails")], ["a.b"], path)
+    assert {name: entry["verdict"] for name, entry in ledger.recorded(path).items()} == {
+        "a.b": "fails"
+    }
+    with complaint(ValueError, "a.b", "standard"):
+        ledger.record([result(budget="quick")], ["a.b"], path)
+    with complaint(ValueError, "a.b", "raised"):
+        ledger.record([result(verdict="error")], ["a.b"], path)
 
 
 def test_the_list(own):

@@ -325,7 +325,6 @@ def bounded_constant(
         above it, as one-sided intervals say. The measured number is the slope that decides.
     """
     rng = np.random.default_rng(rng)
-    table = table[table[value] > 0.0]
 
     def statistic(sample, axis):
         return np.quantile(sample, quantile, axis=axis)
@@ -398,15 +397,20 @@ def _lines(table, columns, variable, value):
     others = [other for other in columns if other != variable]
     for key, line in table.groupby(others) if others else [((), table)]:
         key = key if isinstance(key, tuple) else (key,)
-        cells = line.groupby(variable)[value]
-        if cells.ngroups >= 3:
+        cells = [
+            # Logarithms are taken of high quantiles, which do not feel where the rest is cut off.
+            (float(size), sample.clip(lower=sample[sample > 0.0].min()).to_numpy())
+            for size, sample in line.groupby(variable)[value]
+            if (sample > 0.0).any()
+        ]
+        if len(cells) >= 3:
             yield _Line(
                 variable,
                 ", ".join(
                     f"{name} = {_short(held)}" for name, held in zip(others, key, strict=True)
                 ),
-                np.array([size for size, _ in cells], dtype=float),
-                [sample.to_numpy() for _, sample in cells],
+                np.array([size for size, _ in cells]),
+                [sample for _, sample in cells],
             )
 
 

@@ -31,13 +31,30 @@ def differs(result: Result, entry: Mapping[str, Any] | None) -> bool:
     expected = HOLDS if entry is None else entry["verdict"]
     if result.verdict == expected:
         return False
-    smaller = entry is None or BUDGETS.index(result.budget) < BUDGETS.index(entry["budget"])
-    return not (result.verdict == UNDECIDED and smaller)
+    if entry is None or result.verdict != UNDECIDED:
+        return True
+    return BUDGETS.index(result.budget) >= BUDGETS.index(entry["budget"])
 
 
-def record(results: Iterable[Result], path: Path = PATH) -> None:
-    """Put results into the recorded ledger, in place of those of the same claims."""
-    entries = recorded(path) | {result.id: result.as_json() for result in results}
+def record(results: Iterable[Result], known: Iterable[str], path: Path = PATH) -> None:
+    """Put results into the recorded ledger, in place of those of the same claims.
+
+    Entries of claims that are not known any more are dropped.
+
+    Raises
+    ------
+    ValueError
+        If a check raised, or a larger budget is recorded already.
+    """
+    entries = recorded(path)
+    for result in results:
+        before = entries.get(result.id, {"budget": result.budget})["budget"]
+        if result.verdict == "error":
+            raise ValueError(f"{result.id} cannot be recorded, its check raised: {result.sentence}")
+        if BUDGETS.index(result.budget) < BUDGETS.index(before):
+            raise ValueError(f"{result.id} is recorded with the budget {before} already")
+    entries |= {result.id: result.as_json() for result in results}
+    entries = {name: entries[name] for name in known if name in entries}
     text = json.dumps([entries[name] for name in sorted(entries)], indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 

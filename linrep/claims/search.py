@@ -73,10 +73,12 @@ def inequality(
         if found is None:
             return -math.inf
         left, right = found
-        if not (math.isfinite(left) and math.isfinite(right)):
+        if math.isnan(left) or not math.isfinite(right):
             return -math.inf
         scale = abs(left) + abs(right)
-        value = (left - right) / scale if scale > 0.0 else 0.0
+        value = (left - right) / scale if 0.0 < scale < math.inf else float(np.sign(left))
+        if scale == 0.0:
+            value = 0.0
         if right > 0.0:
             tightest = max(tightest, left / right)
         if value > best[0]:

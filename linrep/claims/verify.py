@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from linrep.claims.claim import Budget, Claim, claims, load_file, registered
 from linrep.claims.evidence import Evidence
 from linrep.sweeps import Sweep, open_run
 
+_LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 #: Layers of linrep that no verdict depends on.
 _IRRELEVANT = ("cli", "bench", "report", "plotting.py", "experiment.py", "simulation.py")
 
@@ -141,8 +143,10 @@ def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
     ValueError, OSError
         If the store does not hold it.
     """
-    rows = open_run(_directory(name, budget, seed, store)).read()
-    return from_json(rows["evidence"].iloc[0])
+    row = open_run(_directory(name, budget, seed, store)).read().iloc[0]
+    if row["status"] != "ok":
+        raise ValueError(f"the check of {name} raised: {row['exception']}")
+    return from_json(row["evidence"])
 
 
 def _result(item, corrected, name, budget, seed, store, source):
@@ -237,10 +241,10 @@ def _directory(name, budget, seed, store):
 
 @cache
 def _core() -> bytes:
-    """Digest what all checks depend on: linrep up to the claims, without those of the papers."""
+    """Digest what all checks depend on: libraries, and linrep without the claims of the papers."""
     package = Path(linrep.__file__).parent
     papers = [path.parent for path in (package / "claims").glob("*/__init__.py")]
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr([version(name) for name in _LIBRARIES]).encode())
     for path in sorted(package.rglob("*.py")):
         if path.relative_to(package).parts[0] not in _IRRELEVANT and path.parent not in papers:
             digest.update(path.read_bytes())

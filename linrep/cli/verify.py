@@ -91,7 +91,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
     entries = {} if files else book.recorded()
     results = _run(chosen, entries, files[0] if files else None, budget, workers, seed, store)
     _print(results, entries)
-    with bad_input(OSError):
+    with bad_input(OSError, ValueError):
         if path is not None:
             path.write_text(
                 json.dumps([result.as_json() for result in results], indent=1) + "\n",
@@ -100,7 +100,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
         if figures is not None:
             _draw(chosen, results, store, figures)
         if record:
-            book.record(results)
+            book.record(results, claims())
             page = book.markdown(claims(), book.recorded())
             folder = book.PATH.parents[2] / "docs"
             if folder.is_dir():
@@ -135,9 +135,12 @@ def constants(paper, budget, workers, seed, store, out):
         chosen = [
             item for item in select(claims(), [f"{paper}.*"]) if item.kind == "probability bound"
         ]
-    _run(chosen, {}, None, budget, workers, seed, store)
+    results = _run(chosen, {}, None, budget, workers, seed, store)
     lines, pictures = [], {}
-    for item in chosen:
+    for item, result in zip(chosen, results, strict=True):
+        if result.verdict == "error":
+            click.echo(f"{item.id}: {result.sentence}", err=True)
+            continue
         points = evidence(item.id, budget, seed, store).points
         if points is None:
             continue

@@ -112,7 +112,7 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1) -> Evi
             found,
             sentence="alone a client recovers its model from m = d samples on, with B* from m = k "
             f"on; FedRep on fixed data from {min(centres):.2f} to {max(centres):.2f} times as many "
-            "equations, n(m - k), as unknowns, k(d - k), on: no log n is seen",
+            "equations, n(m - k), as unknowns, k(d - k), on; n is too small here to tell log n",
         )
     return replace(found, points=pd.concat(map(_table, lines), ignore_index=True))
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaln
+from scipy.stats import norm
 
 from linrep.claims import (
+    FAILS,
+    HOLDS,
     LEVEL,
     Evidence,
     bounded_constant,
@@ -356,6 +360,55 @@ def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0) -> Evid
 
 
 @claim(
+    "fedrep.lemma3.probability",
+    place="Lemma 3, without the m of (38)",
+    kind="probability bound",
+    latex=r"\exists c\ \forall m, k, rn: \quad P\big[\|(GD - C) w^*\|_2 > \delta_k \|W^*\|_2\,"
+    r"\mathrm{dist}\big] \le e^{-111 k^2\log(rn)}",
+    plain="One absolute constant serves Lemma 3 with its printed probability at any m.",
+    hypotheses=ASSUMPTIONS,
+    broken={"factor": 1000.0},
+    mended={"power": 1.0, "factor": 1e-3},
+)
+def lemma3_probability(budget, rng, *, power=2.0, factor=111.0) -> Evidence:
+    """Bound from below how often a single sample violates it: m = 1, rn = k, heads sqrt(k) e_i.
+
+    A row of (GD - C)w* has norm sqrt(k) dist |u| |z|, u and z standard normal in R and R^k, and
+    ||W*|| is sqrt(k): a row alone violates it where |u| |z| exceeds c k^(3/2) sqrt(log k).
+    """
+    found = {}
+    ranks = 2 ** np.arange(1, 31, dtype=float)
+    for c in (1.0, 10.0, 100.0, 1000.0):
+        bound = c * ranks**1.5 * np.sqrt(np.log(ranks))
+        # |u|^2 and |z|^2 both above the bound; for k >= 2, P[|z|^2 > x] >= (x/2)^(k/2-1) e^(-x/2) /
+        # Gamma(k/2).
+        log_share = (
+            np.log(2.0) + norm.logsf(np.sqrt(bound))
+            + (ranks / 2 - 1) * np.log(bound / 2) - bound / 2 - gammaln(ranks / 2)
+        )  # fmt: skip
+        allowed = -factor * ranks**power * np.log(ranks)
+        worse = np.flatnonzero(log_share > allowed)
+        if worse.size:
+            found[c] = int(ranks[worse[0]]), float(log_share[worse[0]]), float(allowed[worse[0]])
+    refuted = len(found) == 4
+    c, (k, measured, predicted) = list(found.items())[-1] if found else (1.0, (0, np.nan, np.nan))
+    return Evidence(
+        FAILS if refuted else HOLDS,
+        f"for each of c = 1, 10, 100, 1000 there is a k at which m = 1 violates it more often: for "
+        f"c = {c:g} at k = {k}, log probability at least {measured:.4g}, {predicted:.4g} allowed; "
+        "(38) needs m of order k^2 log(rn)"
+        if refuted
+        else "no k up to 2^30 violates it for some c up to 1000",
+        measured=measured,
+        predicted=predicted,
+        n_trials=4 * len(ranks),
+        counterexample={"c": c, "k": k, "m": 1, "rn": k, "log probability": measured}
+        if refuted
+        else None,
+    )
+
+
+@claim(
     "fedrep.lemma4",
     place="Lemma 4 (40)",
     kind="probability bound",
@@ -403,8 +456,12 @@ def lemma4(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
                 name=f"law of ||f_i||^2 at m = k + {extra}, where it has no mean",
             )
         )  # fmt: skip
+    parts += _in_m(lambda left: left, 2, m_power, level, rng, budget(60, 250, 1000))
+    smallest = _relative_errors(1000, 6, 1, rng).min()
     return combine(
-        [*parts, *_in_m(lambda left: left, 2, m_power, level, rng, budget(60, 250, 1000))]
+        parts,
+        f"{combine(parts).sentence}; log(n) in the probability must read log(rn): at rn = 1, k = 1 "
+        f"the bound is 0, the smallest of 1000 values of ||F||^2/||Phi w*||^2 {smallest:.1e}",
     )
 
 

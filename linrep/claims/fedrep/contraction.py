@@ -484,7 +484,8 @@ def eq85(budget, rng, *, divisor=5) -> Evidence:
         at_most(ratio, name="delta/(1 - delta)^2 < 25 delta/16"),
         at_most(_grid(lambda a, y: (1 - a + y, 1 - 4 * y), limit=limit), name="(85), left"),
         at_most(_grid(lambda a, y: (1 - 4 * y, 1 - a / 2), limit=limit), name="(85), right"),
-        at_most(_conclusion(2, limit), name="conclusion"),
+        at_most(_conclusion(2, limit), name="conclusion from y <= a/5"),
+        at_most(_conclusion(2, _printed_share(limit)), name="conclusion from the hypothesis"),
     ]
     doubled = at_most(_grid(lambda a, y: (1 - a + 2 * y, 1 - 4 * y), limit=limit))
     single = at_most(_conclusion(1, limit))
@@ -492,9 +493,16 @@ def eq85(budget, rng, *, divisor=5) -> Evidence:
         parts,
         f"the right half of (85) needs y >= a/8, the wrong way round; its left half "
         f"{doubled.verdict} with the 2y of the display before; the conclusion "
-        f"{parts[-1].verdict} at y = a/{divisor} ({single.verdict} with y for 2y): it "
-        f"holds for all a up to y/a = {_largest_share():.5f}",
+        f"{parts[-2].verdict} at y = a/{divisor} ({single.verdict} with y for 2y): it "
+        f"holds for all a up to y/a = {_largest_share():.5f}, and {parts[-1].verdict} under the "
+        f"hypothesis itself, which leaves y/a below {float(_printed_share(limit)):.5f}",
     )  # fmt: skip
+
+
+def _printed_share(limit):
+    """Return the largest y/a that the hypothesis leaves: x/(1 - x)^2 at E0/kappa^2 = 1."""
+    delta = Fraction(16, 25) * limit
+    return delta / (1 - delta) ** 2
 
 
 @claim(
@@ -503,7 +511,7 @@ def eq85(budget, rng, *, divisor=5) -> Evidence:
     kind="deterministic inequality",
     latex=r"\bar\delta \le \frac{16 E_0}{25\cdot 6\kappa^2} \implies y \le a/6 \implies"
     r"\frac{1 - a + 2y}{\sqrt{1 - 4y}} \le \sqrt{1 - 4y} \ \text{and}\ \le \sqrt{1 - a/2}",
-    plain="With 6 in place of 5 the conclusion follows, by convexity in y/a.",
+    plain="With 6 in place of 5 each step of the argument is true, by convexity in y/a.",
     broken={"divisor": 5},
     corrects="fedrep.eq85",
 )
