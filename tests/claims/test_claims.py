@@ -27,6 +27,7 @@ def test_a_claim_says_what_it_is(name):
 
 
 @pytest.mark.slow
+@pytest.mark.teeth
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_has_teeth(name):
     assert CLAIMS[name].has_teeth("quick", np.random.default_rng(7))
