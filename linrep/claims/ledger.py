@@ -112,19 +112,19 @@ def _section(name, item, entry):
         "",
         f"### `{name}`",
         "",
-        f"{item.plain}",
+        _cell(item.plain),
         "",
         f"$${item.latex}$$",
         "",
-        f"**{entry['verdict'].capitalize()}**: {entry['sentence']}.{needed}{by} "
+        f"**{entry['verdict'].capitalize()}**: {_cell(entry['sentence'])}.{needed}{by} "
         f"({entry['budget']}, seed {entry['seed']}, {entry['n_trials']} trials, error level "
         f"{entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",
     ]
     if len(entry["parts"]) > 1:
         lines += ["", "| part | verdict | measured | predicted | found |", "| - | - | - | - | - |"]
         lines += [
-            f"| {part['name']} | {part['verdict']} | {show(part['measured'])} | "
-            f"{show(part['predicted'])} | {part['sentence']} |"
+            f"| {_cell(part['name'])} | {part['verdict']} | {show(part['measured'])} | "
+            f"{show(part['predicted'])} | {_cell(part['sentence'])} |"
             for part in entry["parts"]
         ]
     if entry["counterexample"]:
@@ -137,6 +137,11 @@ def show(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:.4g}"
+
+
+def _cell(text):
+    """Return text for a table, in which | and * mean something."""
+    return text.replace("|", "\\|").replace("*", "\\*")
 
 
 def _anchor(name):
