@@ -15,7 +15,7 @@ from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
@@ -343,6 +343,12 @@ def evidence(points: pd.DataFrame) -> Figure:
                     label="predicted" if place == 0 else None,
                 )  # fmt: skip
         ax.set(title=panel, xlabel=own["xlabel"].iloc[0], ylabel=own["ylabel"].iloc[0])
+        for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+            if high < 100.0 * low:
+                plain_log_ticks(axis)
+            if high < 3.0 * low:  # 1, 2 and 5 are too few
+                axis.set_major_locator(MaxNLocator(4))
+                axis.set_minor_locator(NullLocator())
         if ax.get_legend_handles_labels()[0]:
             ax.legend(fontsize=6)
     return figure
