@@ -119,7 +119,9 @@ def rounds(
     with np.errstate(divide="ignore", invalid="ignore"):
         missing, gain = np.log(start) - np.log(tolerance), np.abs(np.log(factor))
         needed = np.maximum(np.ceil(missing / gain), 1.0)
-        needed = needed - (start * factor ** (needed - 1.0) <= tolerance)  # quotients are rounded
+        # The quotient is rounded, and so are powers, whose last digits differ between libraries.
+        reach = tolerance * (1.0 + 8.0 * np.finfo(np.float64).eps)
+        needed = needed - (start * factor ** (needed - 1.0) <= reach)
     return np.where(start <= tolerance, 0.0, needed)[()]
 
 
