@@ -94,15 +94,18 @@ def run_simulated(
     G, scratch = np.empty((k, k)), np.empty(kernel.BLOCK)
     excess = kernel.deviation(C, truthT, WT, 0, setup.n, scratch) / setup.n
     kernel.measure(Phi, moment, excess, G, table[0])
+    groups = range(0, setup.participants, GROUP)
+    streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
     run = partial(
-        _run_in_one if setup.participants <= GROUP else _run_in_groups,
+        _run_in_one if len(groups) == 1 else _run_in_groups,
+        previous=np.empty((len(groups), k, min(GROUP, setup.participants))),
+        client_work=[kernel.client_workspace(k, d) for _ in groups],
+        server_work=kernel.server_workspace(k, d),
         m=setup.largest, others=float(d - k - len(Phi)), noise=truth.noise, split=split,
         truthT=truthT, moment=moment, C=C, Phi=Phi, WT=WT, step_size=step_size, averaged=averaged,
         local_steps=local_steps, head_step_size=head_step_size, tolerance=tolerance,
     )  # fmt: skip
     per_call = max(1, int(WORK_PER_CALL / (setup.participants * k * k * 10)))
-    groups = range(0, setup.participants, GROUP)
-    streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
     order = np.arange(setup.n)
     done, status = 0, COMPLETED
     if table[0, DISTANCE] <= tolerance:
@@ -123,29 +126,24 @@ def run_simulated(
 
 def _run_in_one(
     pool, streams, *, m, others, noise, split, truthT, moment, C, Phi, WT, step_size, averaged,
-    local_steps, head_step_size, tolerance, schedule, metrics,
+    local_steps, head_step_size, tolerance, schedule, metrics, previous, client_work, server_work,
 ):  # fmt: skip
     """Run one round per row of schedule in one kernel; return rounds done and the status."""
-    k, d = len(C), int(others) + len(C) + len(Phi)
     return kernel.run_gram(
         streams[0], m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
-        averaged, local_steps, head_step_size, tolerance, metrics,
-        np.empty((k, schedule.shape[1])), kernel.client_workspace(k, d),
-        kernel.server_workspace(k, d),
+        averaged, local_steps, head_step_size, tolerance, metrics, previous[0], client_work[0],
+        server_work,
     )  # fmt: skip
 
 
 def _run_in_groups(
     pool, streams, *, m, others, noise, split, truthT, moment, C, Phi, WT, step_size, averaged,
-    local_steps, head_step_size, tolerance, schedule, metrics,
+    local_steps, head_step_size, tolerance, schedule, metrics, previous, client_work, server_work,
 ):  # fmt: skip
     """Do what _run_in_one does, with the clients of a round in groups, one stream each."""
-    k, n = WT.shape
-    d, participants = int(others) + k + len(Phi), schedule.shape[1]
+    n, participants = WT.shape[1], schedule.shape[1]
     factor = step_size / (m * participants) if averaged else step_size / m
-    previous = np.empty((len(streams), k, GROUP))
-    client_work = [kernel.client_workspace(k, d) for _ in streams]
-    U, S, R, QT, ET, CT, C0, Phi0, G, _ = kernel.server_workspace(k, d)
+    U, S, R, QT, ET, CT, C0, Phi0, G, _ = server_work
     sums = [(np.empty_like(U), np.empty_like(S)) for _ in streams]
 
     def play(group, clients):

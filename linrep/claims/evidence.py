@@ -71,14 +71,8 @@ class Evidence:
         if math.isnan(self.tightness) and self.predicted not in (0.0, math.inf, -math.inf):
             object.__setattr__(self, "tightness", self.measured / self.predicted)
 
-    def named(self, name: str) -> Evidence:
-        """Return the same under a name, as a part of something larger."""
-        return replace(self, name=name)
 
-
-def combine(
-    parts: Iterable[Evidence], sentence: str = "", *, needed: Mapping[str, str] | None = None
-) -> Evidence:
+def combine(parts: Iterable[Evidence], sentence: str = "") -> Evidence:
     """Put parts together: all have to hold.
 
     Parameters
@@ -88,8 +82,6 @@ def combine(
         undecided, else one that is vacuous makes it vacuous.
     sentence : str
         Of the whole; by default that of the part that decides, with its name.
-    needed : mapping, optional
-        Replaces what parts say would decide them, by name.
 
     Returns
     -------
@@ -111,7 +103,6 @@ def combine(
         sentence=sentence or f"{chief.name}: {chief.sentence}".removeprefix(": "),
         n_trials=sum(part.n_trials for part in parts),
         level=min(1.0, sum(part.level for part in parts)),
-        needed=(needed or {}).get(chief.name, chief.needed),
         name="",
         parts=parts,
         points=pd.concat(tables, ignore_index=True) if tables else None,

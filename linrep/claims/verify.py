@@ -114,9 +114,8 @@ def verify(
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
-    corrected = {item.corrects: item.id for item in chosen if item.corrects}
     known = load_file(file) if file is not None else claims()
-    corrected |= {item.corrects: item.id for item in known.values() if item.corrects}
+    corrected = {item.corrects: item.id for item in known.values() if item.corrects}
     return [_result(item, corrected.get(item.id), *jobs[item.id]) for item in chosen]
 
 
