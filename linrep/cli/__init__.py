@@ -68,26 +68,34 @@ def main():
     """Check the theory of federated representation learning by running it."""
 
 
+SEED_OPTION = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Root of all random streams.",
+)
+
+
+def workers_option(text):
+    """Return the option --workers; the text says what they are."""
+    return click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        default=DEFAULT_WORKERS,
+        show_default=True,
+        help=text,
+    )
+
+
 def _run_options(command):
     for option in reversed(
         (
             click.option(
                 "--quick", is_flag=True, help="Small grid and few replicates, in seconds."
             ),
-            click.option(
-                "--workers",
-                type=click.IntRange(min=1),
-                default=DEFAULT_WORKERS,
-                show_default=True,
-                help="Threads; the numbers do not depend on it.",
-            ),
-            click.option(
-                "--seed",
-                type=click.IntRange(min=0),
-                default=0,
-                show_default=True,
-                help="Root of all random streams.",
-            ),
+            workers_option("Threads; the numbers do not depend on it."),
+            SEED_OPTION,
             click.option(
                 "--out",
                 type=click.Path(file_okay=False, path_type=Path),

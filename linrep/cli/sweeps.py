@@ -9,7 +9,7 @@ from shlex import quote
 
 import click
 
-from linrep.cli import DEFAULT_WORKERS, BadInput, bad_input, main
+from linrep.cli import BadInput, bad_input, main, workers_option
 from linrep.cli.estimate import duration, estimate
 from linrep.cli.specification import build, read_options
 from linrep.cli.values import read_cell, read_shard
@@ -48,10 +48,7 @@ from linrep.cli.values import read_cell, read_shard
 )
 @click.option("--extend", is_flag=True, help="Add cells or replicates to a run directory.")
 @click.option("--retry-failed", is_flag=True, help="Compute failed replicates again.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=DEFAULT_WORKERS, show_default=True,
-    help="Threads or processes; the rows do not depend on it.",
-)  # fmt: skip
+@workers_option("Threads or processes; the rows do not depend on it.")
 @click.option("--processes", is_flag=True, help="Use processes instead of threads.")
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
 @click.option("--shard", help="Only the i-th of N shares: i/N. See linrep merge.")

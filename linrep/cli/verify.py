@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import DEFAULT_WORKERS, bad_input, main
+from linrep.cli import SEED_OPTION, bad_input, main, workers_option
 
 _STORE = Path("runs", "verify")
 
@@ -22,20 +22,8 @@ def _options(command):
                 show_default=True,
                 help="Seconds, a minute or ten minutes a claim.",
             ),
-            click.option(
-                "--workers",
-                type=click.IntRange(min=1),
-                default=DEFAULT_WORKERS,
-                show_default=True,
-                help="Processes; the verdicts do not depend on it.",
-            ),
-            click.option(
-                "--seed",
-                type=click.IntRange(min=0),
-                default=0,
-                show_default=True,
-                help="Root of all random streams.",
-            ),
+            workers_option("Processes; the verdicts do not depend on it."),
+            SEED_OPTION,
             click.option(
                 "--store",
                 type=click.Path(file_okay=False, path_type=Path),

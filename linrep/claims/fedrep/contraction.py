@@ -297,11 +297,6 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0) -> Evidence:
 # (70) to (84).
 
 
-def _delta_bar(k, d, rn, m):
-    """Return delta_k + delta'_k at c = 1."""
-    return float(lemmas.delta(k, rn, m) + lemmas.delta_prime(k, d, rn, m))
-
-
 def _needed(triangle, step_size, sigma_max):
     """Return the delta at which (84) is an equality, 0 where R^-1 has norm at most 1."""
     loss = 1.0 - np.linalg.eigvalsh(triangle)[0]
