@@ -13,7 +13,7 @@ HOLDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = ("holds", "fails", "vacuous", "und
 
 #: Probability of a false verdict that the whole ledger is allowed, and the number of claims it is
 #: shared among. A share each, however many are run: a claim's verdict does not depend on the rest.
-LEDGER_LEVEL, LEDGER_CLAIMS = 0.01, 200
+LEDGER_LEVEL, LEDGER_CLAIMS = 0.01, 300
 LEVEL = LEDGER_LEVEL / LEDGER_CLAIMS
 
 
