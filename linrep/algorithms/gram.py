@@ -98,7 +98,7 @@ def run_simulated(
     streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
     run = partial(
         _run_in_one if len(groups) == 1 else _run_in_groups,
-        previous=np.empty((len(groups), k, min(GROUP, setup.participants))),
+        heads=[kernel.heads_workspace(k, min(GROUP, setup.participants)) for _ in groups],
         client_work=[kernel.client_workspace(k, d) for _ in groups],
         server_work=kernel.server_workspace(k, d),
         m=setup.largest, others=float(d - k - len(Phi)), noise=truth.noise, split=split,
@@ -126,30 +126,30 @@ def run_simulated(
 
 def _run_in_one(
     pool, streams, *, m, others, noise, split, truthT, moment, C, Phi, WT, step_size, averaged,
-    local_steps, head_step_size, tolerance, schedule, metrics, previous, client_work, server_work,
+    local_steps, head_step_size, tolerance, schedule, metrics, heads, client_work, server_work,
 ):  # fmt: skip
     """Run one round per row of schedule in one kernel; return rounds done and the status."""
     return kernel.run_gram(
         streams[0], m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
-        averaged, local_steps, head_step_size, tolerance, metrics, previous[0], client_work[0],
+        averaged, local_steps, head_step_size, tolerance, metrics, heads[0], client_work[0],
         server_work,
     )  # fmt: skip
 
 
 def _run_in_groups(
     pool, streams, *, m, others, noise, split, truthT, moment, C, Phi, WT, step_size, averaged,
-    local_steps, head_step_size, tolerance, schedule, metrics, previous, client_work, server_work,
+    local_steps, head_step_size, tolerance, schedule, metrics, heads, client_work, server_work,
 ):  # fmt: skip
     """Do what _run_in_one does, with the clients of a round in groups, one stream each."""
     n, participants = WT.shape[1], schedule.shape[1]
     factor = step_size / (m * participants) if averaged else step_size / m
-    U, S, R, QT, ET, CT, C0, Phi0, G, _ = server_work
-    sums = [(np.empty_like(U), np.empty_like(S)) for _ in streams]
+    UT, S, R, QT, ET, CT, C0, Phi0, G, _ = server_work
+    sums = [(np.empty_like(UT), np.empty_like(S)) for _ in streams]
 
     def play(group, clients):
         return kernel.play_apart(
             streams[group], m, noise, split, truthT, clients, C, Phi, WT, local_steps,
-            head_step_size, *sums[group], previous[group], client_work[group],
+            head_step_size, *sums[group], heads[group], client_work[group],
         )  # fmt: skip
 
     def deviation(first):
@@ -161,10 +161,10 @@ def _run_in_groups(
         loss = sum(pool.map(play, range(len(groups)), groups))
         row[LOSS] = loss / (2.0 * m * participants)
         with np.errstate(all="ignore"):
-            U[:], S[:] = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
+            UT[:], S[:] = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
         C0[:], Phi0[:] = C, Phi
         good = np.isfinite(loss) and kernel.move_apart(
-            streams[0], others, factor, U, S, R, C, Phi, QT, ET, CT
+            streams[0], others, factor, UT, S, R, C, Phi, QT, ET, CT
         )
         if good:
             excess = sum(pool.map(deviation, range(0, n, GROUP))) / n
@@ -172,8 +172,8 @@ def _run_in_groups(
             good = np.isfinite(row[POPULATION_RISK])
         if not good:
             C[:], Phi[:] = C0, Phi0
-            for clients, heads in zip(groups, previous, strict=True):
-                kernel.restore(clients, heads, WT)
+            for clients, before in zip(groups, heads, strict=True):
+                kernel.exchange(clients, before, WT)
             return t, DIVERGED
         if row[DISTANCE] <= tolerance:
             return t + 1, CONVERGED

@@ -134,7 +134,7 @@ def _simulated(n, d, m, many):
     heads = _truth(n)
     truthT, moment = np.ascontiguousarray(heads.T), heads.T @ heads / n
     schedule = np.broadcast_to(np.arange(n), (many, n)).copy()
-    work = np.empty((K, n)), gram.client_workspace(K, d), gram.server_workspace(K, d)
+    work = gram.heads_workspace(K, n), gram.client_workspace(K, d), gram.server_workspace(K, d)
     rng = np.random.default_rng(1)
     metrics, WT = np.empty((many + 1, 4)), np.zeros((K, n))
 

@@ -16,7 +16,7 @@ from linrep.kernels.linalg import (
     gram,
     largest_eigenvalue,
     orthonormalize,
-    remove_span,
+    reject,
 )
 from linrep.kernels.rounds import (
     COMPLETED,
@@ -39,7 +39,6 @@ def client_workspace(k, d):
     p = min(k, d - k)
     return (
         np.empty((k, BLOCK)),  # star: true heads of a block
-        np.empty((k, BLOCK)),  # w: its heads
         np.empty((k + p, BLOCK)),  # lack: what B w lacks of the truth, in coordinates of B and F
         np.empty((k + p, BLOCK)),  # g: normal numbers, then coordinates of X' r
         np.empty((3, BLOCK)),  # square: s^2; length: of the residual; share: scratch
@@ -51,13 +50,18 @@ def client_workspace(k, d):
     )
 
 
+def heads_workspace(k, clients):
+    """Return room for the heads of so many clients, in blocks."""
+    return np.empty((-(-clients // BLOCK), k, BLOCK))
+
+
 def server_workspace(k, d):
     """Return the arrays of a round's sums, and the scratch of the server's step."""
     p = min(k, d - k)
     extra = min(k, d - k - p)
     size = k + p + extra
     return (
-        np.empty((k + p, k)),  # U: sum of the gradients in coordinates of B and F
+        np.empty((k, k + p)),  # UT: sum of the gradients in coordinates of B and F
         np.empty((k, k)),  # S: row covariance of the gradients' other coordinates
         np.empty((extra, k)),  # R: Bartlett factor of these
         np.empty((k, size)),  # QT: the new representation in coordinates
@@ -86,6 +90,24 @@ def draw_bartlett(rng, degrees_of_freedom, T):
 
 
 @kernel
+def add_others(coefficients, X, first, count, out):
+    """Add to out a combination of the rows of X but for row 0, from a column on; four at a time."""
+    size = coefficients.shape[0]
+    fours = size - (size - 1) % 4
+    for b in range(1, fours, 4):
+        c0, c1, c2, c3 = (
+            coefficients[b], coefficients[b + 1], coefficients[b + 2], coefficients[b + 3],
+        )  # fmt: skip
+        x0, x1, x2, x3 = X[b][first:], X[b + 1][first:], X[b + 2][first:], X[b + 3][first:]
+        for i in range(count):
+            out[i] += (c0 * x0[i] + c1 * x1[i]) + (c2 * x2[i] + c3 * x3[i])
+    for b in range(fours, size):
+        c, x0 = coefficients[b], X[b][first:]
+        for i in range(count):
+            out[i] += c * x0[i]
+
+
+@kernel
 def solve_heads(rng, m, count, C, square, spread, star, w, g):
     """Draw the exact heads of a block of clients, m > k: B' B* w* plus a multivariate-t error."""
     k = C.shape[0]
@@ -97,11 +119,8 @@ def solve_heads(rng, m, count, C, square, spread, star, w, g):
         spread[i] = np.sqrt(square[i] / spread[i])
     for a in range(k):
         for i in range(count):
-            w[a, i] = spread[i] * g[a, i]
-        for b in range(k):
-            c = C[a, b]
-            for i in range(count):
-                w[a, i] += c * star[b, i]
+            w[a, i] = spread[i] * g[a, i] + C[a, 0] * star[0, i]
+        add_others(C[a], star, 0, count, w[a])
 
 
 @kernel
@@ -195,20 +214,32 @@ def fit_and_step(rng, m, local_steps, head_step_size, split, noise, i, C, lack, 
 
 
 @kernel
-def add_block(count, first, w, g, length, U, S):
-    """Add a block's gradients, and the covariance of their other coordinates, to the sums.
-
-    w holds the heads times length afterwards.
-    """
-    k = w.shape[0]
-    for c in range(k):
-        wc = w[c][:count]
-        for index in range(first, g.shape[0]):
-            U[index, c] += dot(g[index][:count], wc)
+def add_products(x, X, first, last, count, out):
+    """Add to out the inner products of x with the rows of X from first to last, exclusive."""
+    fours = last - (last - first) % 4
+    for b in range(first, fours, 4):
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
         for i in range(count):
-            wc[i] *= length[i]
-        for a in range(c + 1):
-            S[c, a] += dot(w[a][:count], wc)
+            s0 += x[i] * X[b, i]
+            s1 += x[i] * X[b + 1, i]
+            s2 += x[i] * X[b + 2, i]
+            s3 += x[i] * X[b + 3, i]
+        out[b] += s0
+        out[b + 1] += s1
+        out[b + 2] += s2
+        out[b + 3] += s3
+    for b in range(fours, last):
+        out[b] += dot(x[:count], X[b])
+
+
+@kernel
+def add_block(count, first, w, g, length, scaled, UT, S):
+    """Add a block's gradients, and the covariance of their other coordinates, to the sums."""
+    for c in range(w.shape[0]):
+        add_products(w[c], g, first, g.shape[0], count, UT[c])
+        for i in range(count):
+            scaled[i] = length[i] * length[i] * w[c, i]
+        add_products(scaled, w, 0, c + 1, count, S[c])
 
 
 @kernel
@@ -233,21 +264,26 @@ def factor_semidefinite(S):
 def triangularize(ET, Phi):
     """Write into Phi (p, k) the coordinates of the rows of ET in an orthonormal basis of them.
 
-    Gram-Schmidt, twice; a row that the earlier ones explain adds no vector to the basis.
+    Gram-Schmidt, a row done again where most of it cancelled; one that the earlier ones explain
+    adds no vector to the basis.
     """
     found = 0
     for row in range(ET.shape[0]):
         for other in range(Phi.shape[0]):
             Phi[other, row] = 0.0
-        before = np.sqrt(dot(ET[row], ET[row]))
+        length = np.sqrt(dot(ET[row], ET[row]))
+        after = length
         for _ in range(2):
+            before = after
             for other in range(found):
                 overlap = dot(ET[other], ET[row])
                 Phi[other, row] += overlap
                 for column in range(ET.shape[1]):
                     ET[row, column] -= overlap * ET[other, column]
-        after = np.sqrt(dot(ET[row], ET[row]))
-        if found < Phi.shape[0] and after > 1e-15 * before:
+            after = np.sqrt(dot(ET[row], ET[row]))
+            if after > 0.7 * before:
+                break
+        if found < Phi.shape[0] and after > 1e-15 * length:
             Phi[found, row] = after
             for column in range(ET.shape[1]):
                 ET[found, column] = ET[row, column] / after
@@ -255,7 +291,7 @@ def triangularize(ET, Phi):
 
 
 @kernel
-def move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT):
+def move(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT):
     """Step the representation by -factor times the summed gradient, and orthonormalize it.
 
     In coordinates of B, F and a basis of what the gradients' other coordinates span (others of
@@ -268,7 +304,7 @@ def move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT):
         draw_bartlett(rng, others, R)
     for a in range(k):
         for index in range(k + p):
-            QT[a, index] = -factor * U[index, a]
+            QT[a, index] = -factor * UT[a, index]
         for row in range(extra):
             total = 0.0
             for inner in range(a + 1):
@@ -276,28 +312,29 @@ def move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT):
             QT[a, k + p + row] = factor * total
     # What B* adds to span(B) after the step: no difference of numbers that are nearly the same.
     for b in range(k):
+        for a in range(k):
+            CT[0, a] = -C[a, b]
         for index in range(k + p + extra):
-            total = Phi[index - k, b] if k <= index < k + p else 0.0
-            for a in range(k):
-                total -= QT[a, index] * C[a, b]
-            ET[b, index] = total
-            if not finite(total):
-                return False
+            ET[b, index] = CT[0, 0] * QT[0, index]
+        add_others(CT[0], QT, 0, k + p + extra, ET[b])
+        for index in range(p):
+            ET[b, k + index] += Phi[index, b]
+        if not finite(dot(ET[b], ET[b])):
+            return False
     for a in range(k):
         QT[a, a] += 1.0
     if not orthonormalize(QT) > QT.shape[1] * np.finfo(np.float64).eps:
         return False
     for a in range(k):
         for b in range(k):
-            total = 0.0
-            for index in range(k):
-                total += QT[a, index] * C[index, b]
-            for index in range(p):
-                total += QT[a, k + index] * Phi[index, b]
-            CT[a, b] = total
+            CT[a, b] = 0.0
+        for index in range(k + p):
+            row = C[index] if index < k else Phi[index - k]
+            for b in range(k):
+                CT[a, b] += QT[a, index] * row[b]
     copy_rows(CT, C)
-    remove_span(QT, ET)
-    remove_span(QT, ET)
+    for b in range(k):
+        reject(QT, k, ET[b], np.sqrt(dot(ET[b], ET[b])))
     triangularize(ET, Phi)
     return True
 
@@ -310,13 +347,11 @@ def deviation(C, truthT, WT, first, last, scratch):
     for a in range(k):
         for start in range(first, last, BLOCK):
             count = min(BLOCK, last - start)
+            c, star, w = C[a, 0], truthT[0][start:], WT[a][start:]
             for i in range(count):
-                scratch[i] = WT[a, start + i]
-            for b in range(k):
-                c = C[a, b]
-                for i in range(count):
-                    scratch[i] -= c * truthT[b, start + i]
-            total += dot(scratch[:count], scratch[:count])
+                scratch[i] = c * star[i] - w[i]
+            add_others(C[a], truthT, start, count, scratch)
+            total += dot(scratch[:count], scratch)
     return total
 
 
@@ -343,43 +378,40 @@ def measure(Phi, moment, excess, G, row):
 
 
 @kernel
-def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, U, S,
-         previous, work):  # fmt: skip
+def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, UT, S,
+         heads, work):  # fmt: skip
     """Let clients fit their heads and add up their gradients; return their losses' sum times 2m.
 
-    U becomes the sum of the gradients in coordinates of B and F, S the row covariance of their
-    other coordinates, and previous the heads of before.
+    UT becomes the sum of the gradients in coordinates of B and F, S the row covariance of their
+    other coordinates, and heads (blocks, k, BLOCK) the new heads of the clients, in their order.
     """
-    star, w, lack, g, squares, Z, T, vectors, G, v = work
+    star, lack, g, squares, Z, T, vectors, G, v = work
     square, length, share = squares[0], squares[1], squares[2]
     k, p = C.shape[0], Phi.shape[0]
     simple = local_steps == EXACT and m > k
-    U[:] = 0.0
+    UT[:] = 0.0
     S[:] = 0.0
     loss = 0.0
     for start in range(0, clients.size, BLOCK):
         count = min(BLOCK, clients.size - start)
+        w = heads[start // BLOCK]
         for a in range(k):
             for i in range(count):
                 star[a, i] = truthT[a, clients[start + i]]
-                w[a, i] = WT[a, clients[start + i]]
-            for i in range(count):
-                previous[a, start + i] = w[a, i]
         for i in range(count):
             square[i] = noise * noise
         for index in range(p):
             for i in range(count):
-                lack[k + index, i] = 0.0
-            for b in range(k):
-                c = Phi[index, b]
-                for i in range(count):
-                    lack[k + index, i] += c * star[b, i]
+                lack[k + index, i] = Phi[index, 0] * star[0, i]
+            add_others(Phi[index], star, 0, count, lack[k + index])
             for i in range(count):
                 square[i] += lack[k + index, i] * lack[k + index, i]
         if simple:
             solve_heads(rng, m, count, C, square, length, star, w, g)
         else:
             for i in range(count):
+                for a in range(k):
+                    w[a, i] = WT[a, clients[start + i]]
                 fit_and_step(
                     rng, m, local_steps, head_step_size, split, noise, i, C, lack, square, star, w,
                     g, length, Z, T, vectors, G, v,
@@ -387,11 +419,8 @@ def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_st
         if split:
             for a in range(k):
                 for i in range(count):
-                    lack[a, i] = -w[a, i]
-                for b in range(k):
-                    c = C[a, b]
-                    for i in range(count):
-                        lack[a, i] += c * star[b, i]
+                    lack[a, i] = C[a, 0] * star[0, i] - w[a, i]
+                add_others(C[a], star, 0, count, lack[a])
                 for i in range(count):
                     square[i] += lack[a, i] * lack[a, i]
             draw_gradients(rng, float(m), 0, noise, count, lack, square, length, share, g)
@@ -399,40 +428,41 @@ def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_st
             draw_gradients(rng, float(m - k), k, noise, count, lack, square, length, share, g)
         for i in range(count):
             loss += length[i] * length[i]
-        for a in range(k):
-            for i in range(count):
-                WT[a, clients[start + i]] = w[a, i]
         # With exact heads and m > k the residual is orthogonal to X B.
-        add_block(count, k if simple and not split else 0, w, g, length, U, S)
+        add_block(count, k if simple and not split else 0, w, g, length, share, UT, S)
     return loss
 
 
 @kernel
-def restore(clients, previous, WT):
-    """Give clients the heads they had before."""
-    for a in range(WT.shape[0]):
-        for place in range(clients.size):
-            WT[a, clients[place]] = previous[a, place]
+def exchange(clients, heads, WT):
+    """Give clients other heads, and take theirs; done again, it puts these back."""
+    for start in range(0, clients.size, BLOCK):
+        block = heads[start // BLOCK]
+        for a in range(WT.shape[0]):
+            for i in range(min(BLOCK, clients.size - start)):
+                client = clients[start + i]
+                WT[a, client], block[a, i] = block[a, i], WT[a, client]
 
 
 @kernel
 def _run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
-              averaged, local_steps, head_step_size, tolerance, metrics, previous, client_work,
+              averaged, local_steps, head_step_size, tolerance, metrics, heads, client_work,
               server_work):  # fmt: skip
     """See run_gram."""
-    U, S, R, QT, ET, CT, C0, Phi0, G, scratch = server_work
+    UT, S, R, QT, ET, CT, C0, Phi0, G, scratch = server_work
     rounds, participants = schedule.shape
     factor = step_size / (m * participants) if averaged else step_size / m
     for t in range(rounds):
         loss = play(
-            rng, m, noise, split, truthT, schedule[t], C, Phi, WT, local_steps, head_step_size, U,
-            S, previous, client_work,
+            rng, m, noise, split, truthT, schedule[t], C, Phi, WT, local_steps, head_step_size, UT,
+            S, heads, client_work,
         )  # fmt: skip
+        exchange(schedule[t], heads, WT)
         row = metrics[t + 1]
         row[LOSS] = loss / (2.0 * m * participants)
         copy_rows(C, C0)
         copy_rows(Phi, Phi0)
-        good = finite(loss) and move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT)
+        good = finite(loss) and move(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT)
         if good:
             n = WT.shape[1]
             measure(Phi, moment, deviation(C, truthT, WT, 0, n, scratch) / n, G, row)
@@ -440,7 +470,7 @@ def _run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT
         if not good:
             copy_rows(C0, C)
             copy_rows(Phi0, Phi)
-            restore(schedule[t], previous, WT)
+            exchange(schedule[t], heads, WT)
             return t, DIVERGED
         if row[DISTANCE] <= tolerance:
             return t + 1, CONVERGED
@@ -453,7 +483,7 @@ def _run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT
 
 @kernel(counted=True)
 def run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
-             averaged, local_steps, head_step_size, tolerance, metrics, previous, client_work,
+             averaged, local_steps, head_step_size, tolerance, metrics, heads, client_work,
              server_work):  # fmt: skip
     """Run one round per row of schedule; see linrep.kernels.fedrep.run_fresh.
 
@@ -462,21 +492,26 @@ def run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT,
     """
     return _run_gram(
         rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size, averaged,
-        local_steps, head_step_size, tolerance, metrics, previous, client_work, server_work,
+        local_steps, head_step_size, tolerance, metrics, heads, client_work, server_work,
     )  # fmt: skip
 
 
 @kernel(counted=True)
-def play_apart(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, U,
-               S, previous, work):  # fmt: skip
-    """Do what play does, for callers that hand each group of clients a Generator of its own."""
-    return play(
-        rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, U, S,
-        previous, work,
+def play_apart(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, UT,
+               S, heads, work):  # fmt: skip
+    """Do what play does, for callers that hand each group of clients a Generator of its own.
+
+    The clients have their new heads afterwards.
+    """
+    loss = play(
+        rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, UT, S,
+        heads, work,
     )  # fmt: skip
+    exchange(clients, heads, WT)
+    return loss
 
 
 @kernel(counted=True)
-def move_apart(rng, others, factor, U, S, R, C, Phi, QT, ET, CT):
+def move_apart(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT):
     """Do what move does, for the same callers."""
-    return move(rng, others, factor, U, S, R, C, Phi, QT, ET, CT)
+    return move(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT)

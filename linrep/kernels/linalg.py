@@ -9,6 +9,7 @@ from linrep.kernels._jit import kernel
 # can multiply up; the bound leaves room for that.
 _SMALLEST_PIVOT = 1e-4
 _SWEEPS = 60
+_EPSILON = 2.0**-53
 
 
 @kernel
@@ -78,41 +79,89 @@ def solve_normal_equations(G, b, size):
 
 
 @kernel
-def largest_eigenvalue(G):
-    """Return the largest eigenvalue of a symmetric matrix, which is overwritten (cyclic Jacobi)."""
+def tridiagonalize(G):
+    """Reduce a symmetric matrix to tridiagonal form with the same eigenvalues (Householder).
+
+    The diagonal is G's then, and what stands beside it is above G's diagonal.
+    """
     size = G.shape[0]
-    for _ in range(_SWEEPS):
-        off, scale = 0.0, 0.0
-        for row in range(size):
-            scale += G[row, row] * G[row, row]
-            for column in range(row):
-                off += G[row, column] * G[row, column]
-        if not off > 1e-33 * scale:
-            break
-        for p in range(size):
-            for q in range(p + 1, size):
-                if G[p, q] == 0.0:
-                    continue
-                theta = (G[q, q] - G[p, p]) / (2.0 * G[p, q])
-                tangent = 1.0 / (abs(theta) + np.sqrt(theta * theta + 1.0))
-                if theta < 0.0:
-                    tangent = -tangent
-                cosine = 1.0 / np.sqrt(tangent * tangent + 1.0)
-                sine = tangent * cosine
-                for index in range(size):
-                    left, right = G[p, index], G[q, index]
-                    G[p, index] = cosine * left - sine * right
-                    G[q, index] = sine * left + cosine * right
-                for index in range(size):
-                    left, right = G[index, p], G[index, q]
-                    G[index, p] = cosine * left - sine * right
-                    G[index, q] = sine * left + cosine * right
-                G[p, q] = 0.0
-                G[q, p] = 0.0
+    for j in range(size - 2):
+        v = G[j, j + 1 :]
+        below = dot(v[1:], v[1:])
+        if not below > 0.0:
+            continue
+        length = np.sqrt(v[0] * v[0] + below)
+        beside = -length if v[0] > 0.0 else length
+        square = length * (length + abs(v[0]))  # half that of v, once it is the reflection's
+        v[0] -= beside
+        along = 0.0
+        for row in range(j + 1, size):
+            G[row, j] = dot(G[row, j + 1 :], v) / square
+            along += v[row - j - 1] * G[row, j]
+        along /= 2.0 * square
+        for row in range(j + 1, size):
+            G[row, j] -= along * v[row - j - 1]
+        for row in range(j + 1, size):
+            for column in range(j + 1, size):
+                G[row, column] -= (
+                    v[row - j - 1] * G[column, j] + G[row, j] * v[column - j - 1]
+                )  # fmt: skip
+        v[0] = beside
+
+
+@kernel
+def largest_eigenvalue(G):
+    """Return the largest eigenvalue of a positive semidefinite matrix, which is overwritten.
+
+    Tridiagonal form, then the QL iteration with implicit shifts.
+    """
+    size = G.shape[0]
+    scale = G[0, 0]
+    for row in range(1, size):
+        scale = max(scale, G[row, row])
+    if not (scale > 0.0 and finite(scale)):
+        return scale
+    for row in range(size):
+        for column in range(size):
+            G[row, column] /= scale  # squares of small entries would underflow
+    tridiagonalize(G)
+    for first in range(size):
+        for _ in range(_SWEEPS):
+            last = first
+            while last < size - 1 and abs(G[last, last + 1]) > _EPSILON * (
+                abs(G[last, last]) + abs(G[last + 1, last + 1])
+            ):
+                last += 1
+            if last == first:
+                break
+            shift = (G[first + 1, first + 1] - G[first, first]) / (2.0 * G[first, first + 1])
+            root = np.sqrt(shift * shift + 1.0)
+            shift += root if shift > 0.0 else -root
+            g = G[last, last] - G[first, first] + G[first, first + 1] / shift
+            sine, cosine, correction = 1.0, 1.0, 0.0
+            split = False
+            for i in range(last - 1, first - 1, -1):
+                f, b = sine * G[i, i + 1], cosine * G[i, i + 1]
+                length = np.sqrt(f * f + g * g)
+                if i + 1 < last:
+                    G[i + 1, i + 2] = length
+                if length == 0.0:
+                    G[i + 1, i + 1] -= correction
+                    split = True
+                    break
+                sine, cosine = f / length, g / length
+                g = G[i + 1, i + 1] - correction
+                length = (G[i, i] - g) * sine + 2.0 * cosine * b
+                correction = sine * length
+                G[i + 1, i + 1] = g + correction
+                g = cosine * length - b
+            if not split:
+                G[first, first] -= correction
+                G[first, first + 1] = g
     largest = G[0, 0]
     for row in range(1, size):
         largest = max(largest, G[row, row])
-    return largest
+    return scale * largest
 
 
 @kernel
@@ -127,13 +176,32 @@ def rescale(x):
 
 
 @kernel
+def reject(QT, rows, x, length):
+    """Subtract from x its projection on the first rows of QT, orthonormal; return what is left.
+
+    length is that of x before. Done again where most of x cancelled, which keeps orthogonality at
+    rounding level.
+    """
+    after = length
+    for _ in range(2):
+        before = after
+        for row in range(rows):
+            overlap = dot(QT[row], x)
+            for column in range(x.shape[0]):
+                x[column] -= overlap * QT[row, column]
+        after = np.sqrt(dot(x, x))
+        if after > 0.7 * before:
+            break
+    return after
+
+
+@kernel
 def orthonormalize(BT):
     """Replace the rows of BT by an orthonormal basis: the Q of QR with a positive diagonal of R.
 
-    Gram-Schmidt, a row done again where most of it cancelled, which keeps orthogonality at rounding
-    level whatever the conditioning. Returns the smallest share of a row that the rows before it do
-    not explain: 0 (or NaN) says that the rows are linearly dependent (or not finite), and BT is
-    then useless.
+    Gram-Schmidt, stable whatever the conditioning; see reject. Returns the smallest share of a row
+    that the rows before it do not explain: 0 (or NaN) says that the rows are linearly dependent (or
+    not finite), and BT is then useless.
     """
     smallest = 1.0
     for row in range(BT.shape[0]):
@@ -143,16 +211,7 @@ def orthonormalize(BT):
             before = np.sqrt(dot(BT[row], BT[row]))
         if not (before > 0.0 and before < np.inf):
             return before if before != before else 0.0
-        after = before
-        for _ in range(2):
-            length = after
-            for other in range(row):
-                overlap = dot(BT[other], BT[row])
-                for column in range(BT.shape[1]):
-                    BT[row, column] -= overlap * BT[other, column]
-            after = np.sqrt(dot(BT[row], BT[row]))
-            if after > 0.7 * length:
-                break
+        after = reject(BT, row, BT[row], before)
         smallest = min(smallest, after / before)
         if not after > 0.0:
             return 0.0

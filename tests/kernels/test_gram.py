@@ -37,8 +37,9 @@ def apart(rng, m, k, noise):
 def stepped(rng, m, k, noise, local_steps, step_size):
     """Let one client fit its head and draw its gradient; return w0 - w, f, gradient, |r|, s^2."""
     C, star, outside, square = error(k, noise, rng)
-    columns, w, lack, g, squares, Z, T, vectors, G, v = gram.client_workspace(k, D)
-    columns[:, 0], w[:, 0], lack[:] = star, rng.standard_normal(k), 0.0
+    columns, lack, g, squares, Z, T, vectors, G, v = gram.client_workspace(k, D)
+    columns[:, 0], lack[:] = star, 0.0
+    w = rng.standard_normal((k, 1))
     lack[k:, 0], squares[0, 0] = outside, square
     gram.fit_and_step(
         rng, m, local_steps, step_size, False, noise, 0, C, lack, squares[0], columns, w, g,
