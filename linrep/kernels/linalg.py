@@ -111,14 +111,15 @@ def tridiagonalize(G):
 
 @kernel
 def largest_eigenvalue(G):
-    """Return the largest eigenvalue of a positive semidefinite matrix, which is overwritten.
+    """Return the largest eigenvalue of a symmetric matrix, which is overwritten.
 
     Tridiagonal form, then the QL iteration with implicit shifts.
     """
     size = G.shape[0]
-    scale = G[0, 0]
-    for row in range(1, size):
-        scale = max(scale, G[row, row])
+    scale = 0.0
+    for row in range(size):
+        for column in range(row + 1):
+            scale = max(scale, abs(G[row, column]))
     if not (scale > 0.0 and finite(scale)):
         return scale
     for row in range(size):

@@ -88,6 +88,9 @@ def test_largest_eigenvalue_of_simple_matrices(size):
     assert linalg.largest_eigenvalue(np.diag(np.arange(1.0, size + 1))) == size
     close(linalg.largest_eigenvalue(np.ones((size, size))), float(size), 10 * size**2 * EPS)
     assert linalg.largest_eigenvalue(np.full((1, 1), -float(size))) == -size
+    assert linalg.largest_eigenvalue(1e-200 * np.eye(size)) == 1e-200  # squares underflow
+    exchange = np.fliplr(np.eye(size + 1))  # nothing positive on the diagonal of the even ones
+    close(linalg.largest_eigenvalue(exchange), 1.0, 10 * size * EPS)
 
 
 @given(seeds, st.integers(1, 12), st.data())
