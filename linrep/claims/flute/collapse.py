@@ -99,12 +99,12 @@ def nc(budget, rng, *, power=0.5) -> Evidence:
         one = np.zeros(m)
         one[np.flatnonzero(mask)[0]] = 1.0
         for reading, u in zip(hot, (mask, one), strict=True):
-            size = np.linalg.norm(_target(u, own, power))
+            size = float(np.linalg.norm(_target(u, own, power)))
             hot[reading].append((abs(size - 1.0), where))
-        size = np.linalg.norm(_target(mask, own, power))
-        local.append((abs(size - 1.0), where | {"norm of the right side": float(size)}))
-        size = np.linalg.norm(_target(mask, m, power))
-        shared.append((abs(size - 1.0), where | {"norm of the right side": float(size)}))
+        size = float(np.linalg.norm(_target(mask, own, power)))
+        local.append((abs(size - 1.0), where | {"norm of the right side": size}))
+        size = float(np.linalg.norm(_target(mask, m, power)))
+        shared.append((abs(size - 1.0), where | {"norm of the right side": size}))
         least.append(1.0 - size)
         H = np.zeros((m + 1, m))
         H[:, mask > 0.0] = _simplex(own, m + 1, rng)
@@ -171,11 +171,12 @@ def nc_corrected(budget, rng, *, count=2.0) -> Evidence:
         root = np.sqrt(own * (m * m - count * m + own))
         scaled = T * np.sqrt(m - 1.0) * m / root
         heads.append((relative(_normalized(_simplex(m, m + 1, rng) * mask), scaled), where))
-        sizes.append((abs(np.linalg.norm(scaled) - 1.0), where))
+        sizes.append((abs(float(np.linalg.norm(scaled)) - 1.0), where))
         least = 1.0 - root / (m * np.sqrt(m - 1.0))
         values, vectors = np.linalg.eigh(T)
         root_of_T = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        attained.append((abs(np.linalg.norm(_normalized(root_of_T) - T) - least), where))
+        found = float(np.linalg.norm(_normalized(root_of_T) - T))
+        attained.append((abs(found - least), where))
         if own < m and m <= budget(6, 10):
             never.append((_least_penalty(T, m, rng, 2000) - least, where))
     lowest = min(gap for gap, _ in never)

@@ -59,15 +59,17 @@ def after_round(case, **options):
 def deviation_from_13(case, **options):
     """Return how far a round, lifted, is from (13), R being that of (11) and (12)."""
     noise = lifting.discrepancy(case.data, case.truth.Phi, case.B, case.W, case.eta)
-    lifted = [
+    Theta, after, R = (
         lifting.lift(case.truth, *pair)
         for pair in ((case.B, case.W), after_round(case, **options), noise)
-    ]
-    return _deviation(*lifted, Spectrum.of(case.truth, case.B.shape[1]).eigenvalues, case.eta)
+    )
+    eigenvalues = Spectrum.of(case.truth, case.B.shape[1]).eigenvalues
+    return _deviation((Theta, after, R), eigenvalues, case.eta)
 
 
-def _deviation(Theta, after, R, eigenvalues, eta, linear=0.5, cubic=0.5):
-    """Return the relative distance of `after` from (13), its coefficients at eta given."""
+def _deviation(lifted, eigenvalues, eta, linear=0.5, cubic=0.5):
+    """Return how far (Theta, what follows it, R) are from (13), its coefficients at eta given."""
+    Theta, after, R = lifted
     drift = linear * eigenvalues[:, None] * Theta - cubic * Theta @ (Theta.T @ Theta)
     predicted = Theta + eta * drift + R
     return float(np.linalg.norm(after - predicted) / np.linalg.norm(predicted))
@@ -108,9 +110,9 @@ def _paddings(case, after, noise):
     rotated = [lifting.lift(case.truth, *pair) for pair in pairs]
     whole = [lifting.lift(square, *pad(pair)) for pair in pairs]
     eta = case.eta
-    yield "rotated by U and V, then padded", _deviation(*rotated, eigenvalues, eta)
-    yield "padded, then rotated by U_* and V_*", _deviation(*whole, eigenvalues, eta)
-    mixed = _deviation(*rotated[:2], whole[2], eigenvalues, eta)
+    yield "rotated by U and V, then padded", _deviation(rotated, eigenvalues, eta)
+    yield "padded, then rotated by U_* and V_*", _deviation(whole, eigenvalues, eta)
+    mixed = _deviation([*rotated[:2], whole[2]], eigenvalues, eta)
     yield "Theta the first way, R the second, Phi_* decomposed anew", mixed
 
 
@@ -151,8 +153,9 @@ def in_units(settings, eta):
 )
 def eq13(budget, rng, *, linear=0.5, cubic=0.5) -> Evidence:
     """Run single rounds of FLUTE under each convention of its gradients and lift them."""
-    exact = {name: {shape: [] for shape in SHAPES} for name in CONVENTIONS}
-    noises, other = [], {name: [] for name in PRINTED}
+    exact: dict[str, dict] = {name: {shape: [] for shape in SHAPES} for name in CONVENTIONS}
+    other: dict[str, list] = {name: [] for name in PRINTED}
+    noises: list = []
     paddings: dict[str, list] = {}
     for shape in SHAPES:
         for _ in range(budget(12, 50, 400)):
@@ -165,10 +168,10 @@ def eq13(budget, rng, *, linear=0.5, cubic=0.5) -> Evidence:
             for name, settings in CONVENTIONS.items():
                 after = after_round(case, **in_units(settings(case.truth.n), eta))
                 lifted = lifting.lift(case.truth, *after)
-                found = _deviation(Theta, lifted, R, eigenvalues, eta, linear, cubic)
+                found = _deviation((Theta, lifted, R), eigenvalues, eta, linear, cubic)
                 exact[name][shape].append((found, where))
-            for name, settings in PRINTED.items():
-                other[name].append(deviation_from_13(case, **in_units(settings, eta)))
+            for name, plain in PRINTED.items():
+                other[name].append(deviation_from_13(case, **in_units(plain, eta)))
             short = lifting.discrepancy(case.data, case.truth.Phi, case.B, case.W, eta)
             scale = sum(np.abs(A).max() for A in (*short, case.B, case.W))
             gap = max(np.abs(a - b).max() for a, b in zip(noise, short, strict=True))
@@ -333,13 +336,12 @@ def lemmaA18_step(budget, rng, *, directions=("at least", "at most")) -> Evidenc
     """Search for matrices X = BW - diag on which either half of the equation is violated."""
     parts = [_step(budget, rng, direction) for direction in directions]
     found = combine(parts)
-    if found.verdict == HOLDS:
+    if not found.counterexample:
         return found
-    X = np.array(found.counterexample["x"])
-    d = int(found.counterexample["d"])
+    d, x = found.counterexample["d"], np.array(found.counterexample["x"])
     return combine(
         parts,
-        f"equality needs a symmetric BW; for X = {X.reshape(d, d).tolist()} the left side is "
+        f"equality needs a symmetric BW; for X = {x.reshape(d, d).tolist()} the left side is "
         f"{found.predicted:.4g}, the right one {found.measured:.4g}, and the proof needs the half "
         "that is false",
     )

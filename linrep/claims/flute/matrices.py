@@ -118,7 +118,8 @@ def _theta(shape, x):
     return Theta * (allowed / largest), spectrum
 
 
-def _both_sides(Theta, spectrum, factor):
+def _both_sides(instance, factor):
+    Theta, spectrum = instance
     k = spectrum.k
     D = Theta[:k] @ Theta[:k].T - np.diag(spectrum.eigenvalues[:k])
     bound = np.sqrt(k) * np.linalg.norm(D, 2)
@@ -141,7 +142,7 @@ def eq37(budget, rng, *, factor=2.0) -> Evidence:
 
     def sides(shape, x):
         instance = _theta(shape, x)
-        return None if instance is None else _both_sides(*instance, factor)
+        return None if instance is None else _both_sides(instance, factor)
 
     searched = inequality(
         sides,
@@ -159,7 +160,7 @@ def eq37(budget, rng, *, factor=2.0) -> Evidence:
             Theta = np.zeros((4 * k, k))
             Theta[:k] = np.sqrt(spectrum.first) * np.eye(k)
             Theta[k : 2 * k] = share * Theta[:k]
-            left, right = _both_sides(Theta, spectrum, factor)
+            left, right = _both_sides((Theta, spectrum), factor)
             even.append((left * (1.0 - 1e-12), right, {"k": k, "rest over leading rows": share}))
             needed.append(factor * left / right)
     parts = [searched, at_most(even, name="D = 0 and rows of one length")]

@@ -32,13 +32,14 @@ def _problem(kind, rng):
         values = 20.0 / (np.arange(1, 11) + 1.0)
         k = int(kind[4])
         return LowRankRegression.random(n=15, d=10, singular_values=values, rng=rng), k
-    values = ((1.0, 0.9, 0.7, 0.1), (1.0, 0.9, 0.3, 0.1), (1.0, 0.9, 0.85, 0.8))[rng.integers(3)]
+    small = ((1.0, 0.9, 0.7, 0.1), (1.0, 0.9, 0.3, 0.1), (1.0, 0.9, 0.85, 0.8))[rng.integers(3)]
     n, d = ((5, 8), (6, 6), (8, 5))[rng.integers(3)]
-    return LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng), 2
+    return LowRankRegression.random(n=n, d=d, singular_values=small, rng=rng), 2
 
 
-def _run(truth, k, scale, rng, *, share=1.0):
+def _run(kind, scale, rng, share=1.0):
     """Return FLUTE's error in the population limit, relative to Phi_k, and sigma_1(B0 W0)."""
+    truth, k = _problem(kind, rng)
     spectrum = Spectrum.of(truth, k)
     eta = share * step_size_limits(spectrum)["proposition_A2"]
     scale *= np.sqrt(spectrum.first / 2.0)  # entries in the unit of the factors' own
@@ -68,7 +69,7 @@ def remark4_1(budget, rng, *, scale=1e-2, allowed=0.1) -> Evidence:
     parts, largest = [], 0.0
     setting = {"alpha over sqrt(lambda_1)": scale, "eta lambda*_1": 1.0 / 6.0}
     for kind in kinds:
-        runs = [_run(*_problem(kind, rng), scale, rng) for _ in range(trials)]
+        runs = [_run(kind, scale, rng) for _ in range(trials)]
         missed = sum(error > REACHED for error, _ in runs)
         largest = max(largest, *(size for _, size in runs))
         parts.append(
@@ -81,10 +82,7 @@ def remark4_1(budget, rng, *, scale=1e-2, allowed=0.1) -> Evidence:
     rows = []
     for share, name in ((1.0, "1/6"), (0.1, "1/60")):
         for one in scales:
-            missed = sum(
-                _run(*_problem(kinds[2], rng), one, rng, share=share)[0] > REACHED
-                for _ in range(few)
-            )
+            missed = sum(_run(kinds[2], one, rng, share)[0] > REACHED for _ in range(few))
             reached, low, high = proportion_interval(few - missed, few)
             rows.append((f"eta lambda*_1 = {name}", one, reached, low, high))
     table = pd.DataFrame(rows, columns=["series", "x", "y", "low", "high"]).assign(
@@ -108,8 +106,9 @@ def remark4_1(budget, rng, *, scale=1e-2, allowed=0.1) -> Evidence:
 # (2) and (4)
 
 
-def _penalty(B, W, gamma2, ratio):
+def _penalty(factors, gamma2, ratio):
     """Return the regularizer of (4), at gamma1 = ratio gamma2."""
+    B, W = factors
     inner = B.T @ B, W.T @ W
     models = np.sum((B @ W.T) ** 2)
     return float(gamma2 * (sum(np.sum(A**2) for A in inner) - ratio * models))
@@ -147,8 +146,8 @@ def _algebra(budget, rng, ratio):
         B, W, gamma2 = case.B, case.W, 10.0 ** rng.uniform(-1.0, 1.0)
         even = _balanced(B, W)
         models = np.abs(even[0] @ even[1].T - B @ W.T).max() / np.abs(B @ W.T).max()
-        size = _penalty(*even, gamma2, 0.0)
-        gap = abs(_penalty(*even, gamma2, ratio)) / size
+        size = _penalty(even, gamma2, 0.0)
+        gap = abs(_penalty(even, gamma2, ratio)) / size
         same.append((max(gap, models), case.settings))
         _, data, penalty = _slopes(case.data, B, W, gamma2, ratio)
         found = B.T @ (data[0] + penalty[0]) - (data[1] + penalty[1]).T @ W
@@ -170,7 +169,7 @@ def _least(data, start, gamma2, ratio):
         factors = x[: sizes[0]].reshape(B.shape), x[sizes[0] :].reshape(W.shape)
         value, losses, penalties = _slopes(data, *factors, gamma2, ratio)
         slopes = [(a + b).ravel() for a, b in zip(losses, penalties, strict=True)]
-        return value + _penalty(*factors, gamma2, ratio), np.concatenate(slopes)
+        return value + _penalty(factors, gamma2, ratio), np.concatenate(slopes)
 
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-11, "maxcor": 30}
     end = minimize(
@@ -196,11 +195,13 @@ def _imbalance(B, W):
     return float(np.linalg.norm(P - Q, 2) / np.linalg.norm(P + Q, 2))
 
 
-def _moved(problem, B, W, **settings):
+def _moved(problem, factors, **settings):
     """Return the relative change of (B, W) in one round."""
+    B, W = factors
     trace = flute(problem, k=B.shape[1], start=(B, W), rounds=1, step_size=0.05, **settings)
-    change = np.hypot(*(np.linalg.norm(trace.state[name] - A) for name, A in (("B", B), ("W", W))))
-    return float(change / np.hypot(np.linalg.norm(B), np.linalg.norm(W)))
+    before = np.vstack([B, W])
+    after = np.vstack([trace.state["B"], trace.state["W"]])
+    return float(np.linalg.norm(after - before) / np.linalg.norm(before))
 
 
 def _samples(rng):
@@ -214,7 +215,12 @@ def _samples(rng):
 
 
 _GAMMA2 = 0.125
-_ROUNDINGS = ({}, {"loss": "full"}, {"aggregate": "mean"}, {"loss": "full", "aggregate": "mean"})
+_CONVENTIONS: tuple[dict, ...] = (
+    {},
+    {"loss": "full"},
+    {"aggregate": "mean"},
+    {"loss": "full", "aggregate": "mean"},
+)
 
 
 def _limits(budget, rng, ratio):
@@ -246,10 +252,10 @@ def _limits(budget, rng, ratio):
         value, *factors = min(ends, key=lambda end: end[0])
         lowest, size = data.n * fit.loss, 0.5 * data.n * np.mean(data.y**2)
         parts["least values of (2) and (4)"].append((abs(value - lowest) / size, where))
-        own = _slopes(data, *factors, 0.0, 0.0)[0]
+        own = _slopes(data, factors[0], factors[1], 0.0, 0.0)[0]
         parts["(2) at the models that minimize (4)"].append((abs(own - lowest) / size, where))
-        for options in _ROUNDINGS:
-            moved = _moved(data, *best, **gammas, **options)
+        for options in _CONVENTIONS:
+            moved = _moved(data, best, **gammas, **options)
             parts["balanced minimizers of (2) stay"].append((moved, where | options))
         if trace.stop_reason == "rounds":
             continue  # not there yet
@@ -286,8 +292,8 @@ def _truncations(budget, rng, ratio):
                 B, W = U[:, rows] * root, V[:, rows] * root
                 gammas = {"gamma1": ratio * _GAMMA2, "gamma2": _GAMMA2, "batches": "population"}
                 where = {"n": truth.n, "d": truth.d, "triples": rows}
-                stay.append((_moved(truth, B, W, **gammas), where))
-                shift.append((SAME, _moved(truth, 1.1 * B, W / 1.1, **gammas), where))
+                stay.append((_moved(truth, (B, W), **gammas), where))
+                shift.append((SAME, _moved(truth, (1.1 * B, W / 1.1), **gammas), where))
     return [
         identity(stay, SAME, name="sums of singular triples stay"),
         at_most(shift, name="unbalanced factors of the same move"),

@@ -317,19 +317,21 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125) -> Evidence:
         for reading, sign in zip(signs, (1.0, -1.0), strict=True):
             gap = np.abs(printed[1][1] - sign * appendix[1][1]).max() / size
             signs[reading].append((gap, case.settings))
-    told = {
+    told: dict[str, float] = {
         "one client, N = d = k": 1, "x, B, w, eta": 1, "y": 0,
         "change of B in (5)": smallest[0], "in A.1": smallest[1],
     }  # fmt: skip
     decided = [
-        identity([(relative(*smallest), told)], EXACT, name="one client, one sample"),
+        identity(
+            [(relative(smallest[0], smallest[1]), told)], EXACT, name="one client, one sample"
+        ),
         *(identity(cases, EXACT, name=name) for name, cases in parts.items()),
     ]
-    sign = readings(signs, EXACT).sentence
+    in_W = readings(signs, EXACT).sentence
     return combine(
         decided,
         f"the data step of (5) is {np.median(factors):.6g} times that of A.1, whose regularizer "
-        f"steps are those of (6) at index t - 1 with gammas 1/4 and 1/8; the sign in W: {sign}. "
+        f"steps are those of (6) at index t - 1 with gammas 1/4 and 1/8; the sign in W: {in_W}. "
         "(4) has 1/M before the losses, (5) sums them; A.1 leaves X_i E_i out of its second lines "
         "for B and w_i, and has W^(t-1) for W^t in one factor",
     )
@@ -342,13 +344,14 @@ def _smallest_case():
     return Case(LowRankRegression(0.0 * one), data, one, one, 1.0)
 
 
-def _random_settings(rng, balanced, strength, share):
+def _random_settings(rng, off, share):
     """Return settings of a round and how far they are from those that (13) needs.
 
     c is the weight of a client's loss: (13) needs 4 gamma_1 eta_r = 8 gamma_2 eta_r = share 2 c
-    eta_l, and eta = 2 c eta_l. `balanced` and `strength` are gamma_1 / (2 gamma_2) and the size of
-    the regularizer, both 1 where it does.
+    eta_l, and eta = 2 c eta_l, all steps in units of eta. `off` are gamma_1 / (2 gamma_2) and the
+    size of the regularizer over what it needs.
     """
+    balanced, strength = off
     eta_r = 10.0 ** rng.uniform(-1.0, 1.0)
     gamma1 = strength * share / (4.0 * eta_r)
     return {
@@ -380,7 +383,7 @@ def eq5_6_corrected(budget, rng, *, share=1.0) -> Evidence:
         where = case.settings
         for kind in range(3):
             away = 1.0 + rng.choice([-1.0, 1.0]) * rng.uniform(margin, 0.5)
-            settings = _random_settings(rng, *((1.0, 1.0), (away, 1.0), (1.0, away))[kind], share)
+            settings = _random_settings(rng, ((1.0, 1.0), (away, 1.0), (1.0, away))[kind], share)
             weight = {"half": 0.5, "full": 1.0}[settings["loss"]]
             weight /= {"sum": 1, "mean": case.truth.n}[settings["aggregate"]]
             found = deviation_from_13(

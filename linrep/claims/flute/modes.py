@@ -124,22 +124,26 @@ def _rest_modes(spectrum, eta, rng):
     left, _, right = np.linalg.svd(Theta[-1, :k])
     modes = np.abs(Theta[:, k:] @ right.T @ left.T) / np.sqrt(spectrum.first)
     whole = np.linalg.norm(modes, axis=(1, 2))
-    small = np.flatnonzero(whole < 1e-4)
+    small = np.flatnonzero(whole < 1e-6)  # from where products of modes do not matter
     for place in np.ndindex(factors.shape):
         mode = modes[:, *place]
-        held = small[mode[small] > 1e-11]  # what is left later is rounding
+        held = small[mode[small] > 1e-15]
         if held.size >= 5 and mode[held[0]] / mode[held[-1]] > 10.0:
             span = record[held[-1]] - record[held[0]]
             yield np.log(mode[held[0]] / mode[held[-1]]) / span, -np.log(factors[place])
 
 
 def _leading_modes(spectrum, eta, rng):
-    """Yield the same of each entry of D, after a push."""
+    """Yield the same of each entry of D, after a push that moves all of them equally."""
     k = spectrum.k
     factors = local_factors(spectrum, eta).leading
     Theta = _fixed_point(spectrum.eigenvalues, range(k), k, rng)
-    push = 1e-6 * np.sqrt(spectrum.first) * rng.standard_normal((k, k))
-    Theta[:k] += push
+    root = np.sqrt(spectrum.eigenvalues[:k])
+    turn = Theta[:k] / root[:, None]
+    signs = np.triu(rng.choice([-1.0, 1.0], (k, k)))
+    signs += np.triu(signs, 1).T
+    # To first order D is 1e-7 times these signs.
+    Theta[:k] += 0.5e-7 * spectrum.first * signs / root @ turn
     steps = int(np.ceil(3.0 / -np.log(factors.min())))
     ends = iterate(Theta, spectrum.eigenvalues, eta, [0, steps]).Theta[:, :k]
     D = np.abs(ends @ ends.swapaxes(1, 2) - np.diag(spectrum.eigenvalues[:k]))
