@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -28,9 +30,9 @@ def _masks(budget, rng):
                 yield mask, own
 
 
-def _size_of_target(m, own):
+def _size_of_target(m, own, count=2.0):
     """Return the Frobenius norm of the right side of (60)."""
-    return np.sqrt(own * (m * m - 2.0 * m + own) / (m - 1.0)) / m
+    return np.sqrt(own * (m * m - count * m + own) / (m - 1.0)) / m
 
 
 def _simplex(m, k, rng):
@@ -92,6 +94,7 @@ def _figure2():
 def nc(budget, rng, *, power=0.5) -> Evidence:
     """Compare Frobenius norms of both sides, and both sides for heads that are simplex frames."""
     local, shared, local_heads, shared_heads, least = [], [], [], [], []
+    sums: dict[int, list] = {0: [], 1: []}
     hot: dict[str, list] = {"1 on all classes of the client": [], "1 on a single class": []}
     for mask, own in _masks(budget, rng):
         m = mask.size
@@ -106,6 +109,9 @@ def nc(budget, rng, *, power=0.5) -> Evidence:
         size = float(np.linalg.norm(_target(mask, m, power)))
         shared.append((abs(size - 1.0), where | {"norm of the right side": size}))
         least.append(1.0 - size)
+        for place, classes in enumerate((own, m)):
+            total = float(np.sum(_target(mask, classes, power)))
+            sums[place].append((abs(total), where | {"sum of all entries": total}))
         H = np.zeros((m + 1, m))
         H[:, mask > 0.0] = _simplex(own, m + 1, rng)
         local_heads.append((relative(_normalized(H), _target(mask, own, power)), where))
@@ -118,13 +124,18 @@ def nc(budget, rng, *, power=0.5) -> Evidence:
         identity(local_heads, EXACT, name="(57): a simplex of the client's classes"),
         _definition(budget, rng),
         _figure2(),
+        identity(sums[0], EXACT, name="(57): heads that sum to 0, as at minima of (54)"),
+        identity(sums[1], EXACT, name="(60): heads that sum to 0, as at minima of (54)"),
     ]
+    norms, sums60, angles, standard = (parts[place].verdict for place in (2, 7, 5, 4))
     return combine(
         parts,
-        f"the right side of (60) has norm sqrt(m'(m^2 - 2m + m')/(m - 1))/m, 1 only for m' = m, so "
-        f"that NC_i of (51) is at least 1 less that, up to {max(least):.3g}; (57): "
-        f"{parts[2].verdict}; (53): {parts[4].verdict}; Figure 2's angles, which do not depend on "
-        f"it: {parts[5].verdict}. 'One-hot' u: {readings(hot, EXACT).sentence}",
+        "the right side of (60) has norm sqrt(m'(m^2 - 2m + m')/(m - 1))/m, which is 1 for m' = m "
+        f"only: NC_i of (51) is at least 1 minus that, up to {max(least):.3g}. Heads of a "
+        f"stationary point of (54) sum to 0 over all classes, so do those of (57) "
+        f"({parts[6].verdict}), not of (60) ({sums60}). Norm of (57): {norms}; (53): {standard}; "
+        f"Figure 2's angles are those of the right sides: {angles}. 'One-hot' u: "
+        f"{readings(hot, EXACT).sentence}",
     )
 
 
@@ -150,50 +161,137 @@ def _least_penalty(T, k, rng, steps):
     return np.sqrt(max(found.fun, 0.0))
 
 
+def _softmax_loss(H, F, b, weights, decay):
+    """Return (54) of one client: H (k, m) its heads, F (k, m) the classes' features, b biases.
+
+    `weights` are the shares of its samples of each class; complex entries allowed.
+    """
+    logits = H.T @ F + b[:, None]
+    top = logits.real.max(axis=0)
+    losses = top + np.log(np.sum(np.exp(logits - top), axis=0)) - np.diag(logits)
+    return weights @ losses + decay[0] * weights @ np.sum(F * F, axis=0) + decay[1] * np.sum(H * H)
+
+
+def _column_sums(budget, rng):
+    """Return how far the derivative of (54) along equal changes of all heads is from 2 l_2 H 1."""
+    cases = []
+    for _ in range(budget(20, 100)):
+        m, k = int(rng.integers(2, 7)), int(rng.integers(1, 7))
+        H, F, b = rng.standard_normal((k, m)), rng.standard_normal((k, m)), rng.standard_normal(m)
+        own = rng.permutation(m)[: int(rng.integers(1, m + 1))]
+        weights = np.zeros(m)
+        weights[own] = rng.dirichlet(np.ones(own.size))
+        decay = 10.0 ** rng.uniform(-3.0, 0.0, 2)
+        slope = [
+            _softmax_loss(H + 1e-100j * np.eye(k)[:, [row]], F, b, weights, decay).imag / 1e-100
+            for row in range(k)
+        ]
+        error = np.abs(slope - 2.0 * decay[1] * H.sum(axis=1)).max()
+        cases.append((error / (np.abs(F).max() + np.abs(H).max()), {"m": m, "k": k}))
+    return identity(cases, EXACT, name="(54): its slope along all heads of a client at once")
+
+
+def _minimize(clients, m, decay, rng):
+    """Return features (k, m) and each client's own heads (M, k, m') that minimize the sum of (54).
+
+    Features are free and shared, as Condition 1 has it. Classes that a client lacks are left out of
+    its losses: the limit of biases at minus infinity, which lowers (54), and of heads at 0.
+    """
+    k, M, own = m, len(clients), len(clients[0])
+    F_size, H_size = k * m, M * k * own
+    at = np.arange(own)
+
+    def function(x):
+        F, H = x[:F_size].reshape(k, m), x[F_size : F_size + H_size].reshape(M, k, own)
+        b = x[F_size + H_size :].reshape(M, own)
+        value, in_F, in_H, in_b = 0.0, np.zeros_like(F), 2.0 * decay * H, np.zeros_like(b)
+        for i, classes in enumerate(clients):
+            logits = H[i].T @ F[:, classes] + b[i][:, None]
+            shares = np.exp(logits - logits.max(axis=0))
+            shares /= shares.sum(axis=0)
+            value -= np.mean(np.log(shares[at, at]))
+            value += decay * (np.mean(np.sum(F[:, classes] ** 2, axis=0)) + np.sum(H[i] ** 2))
+            slope = (shares - np.eye(own)) / own
+            in_H[i] += F[:, classes] @ slope.T
+            in_F[:, classes] += H[i] @ slope + 2.0 * decay * F[:, classes] / own
+            in_b[i] = slope.sum(axis=1)
+        return value, np.concatenate([in_F.ravel(), in_H.ravel(), in_b.ravel()])
+
+    ends = [
+        minimize(
+            function, rng.standard_normal(F_size + H_size + M * own), jac=True, method="L-BFGS-B",
+            options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-10},
+        )
+        for _ in range(3)
+    ]  # fmt: skip
+    x = min(ends, key=lambda end: end.fun).x
+    return x[:F_size].reshape(k, m), x[F_size : F_size + H_size].reshape(M, k, own)
+
+
+def _minima(budget, rng):
+    """Return how far heads at minima of (54) are from (57), and cosines at Figure 2's."""
+    cases, told = [], ""
+    for m, own in ((3, 2), (4, 2), (4, 3), (5, 2), (5, 4))[: budget(3, 5)]:
+        several = [list(chosen) for chosen in combinations(range(m), own)]
+        for clients in ([several[0]], several):
+            F, heads = _minimize(clients, m, 0.005, rng)
+            for classes, H in zip(clients, heads, strict=True):
+                where = {"m": m, "m'": own, "clients": len(clients), "classes": classes}
+                cases.append((relative(_normalized(H), _target(np.ones(own), own)), where))
+        if m == 3:
+            H, f = heads[0], F[:, several[0][0]]
+            fit = f @ H[:, 0] / np.linalg.norm(f) / np.linalg.norm(H[:, 0])
+            other = heads[1][:, several[1].index(several[0][0])]
+            turn = H[:, 0] @ other / np.linalg.norm(H[:, 0]) / np.linalg.norm(other)
+            pair = _cosines(H.T @ H, np.ones(2)).item()
+            told = (
+                f"cosines at the minimum for all clients of Figure 2: {pair:.4f} between a "
+                f"client's heads ((60): -1/2), {turn:.4f} between two clients' heads of one class "
+                f"(1 in the text), {fit:.4f} between a head and its feature (1 in (59))"
+            )
+    return identity(cases, 1e-6, name="(57) at the minimum, for one client and for all"), told
+
+
 @claim(
     "flute.nc.corrected",
-    place="Appendix B, (51), (60)",
+    place="Appendix B, (51), (54), (60)",
     kind="identity",
-    latex=r"\frac{H_i^\top H_i}{\|H_i^\top H_i\|_F} = \frac{m}{\sqrt{m'(m^2 - 2m + m')}}"
-    r"u_iu_i^\top\odot\Big(I - \frac{11^\top}m\Big), \qquad \min\mathcal{NC}_i = 1 -"
-    r"\frac1m\sqrt{\frac{m'(m^2 - 2m + m')}{m - 1}}",
-    plain="Own columns of a simplex of all classes, normalized; the least that NC_i can be",
+    latex=r"\nabla_{H_i}(54) = 0 \Rightarrow H_i1 = 0; \quad (57)\text{ for one client and all};"
+    r" \quad \min\mathcal{NC}_i = 1 - \frac1m\sqrt{\frac{m'(m^2 - 2m + m')}{m - 1}}",
+    plain="Heads obey (57) at the shared minimum as well, and NC_i as printed does not reach 0",
     broken={"count": 2.1},
     corrects="flute.nc",
 )
 def nc_corrected(budget, rng, *, count=2.0) -> Evidence:
-    """Compare both sides for masked simplex frames, and descend on NC_i as printed."""
-    heads, sizes, attained, never = [], [], [], []
+    """Differentiate (54), minimize it with free features, and descend on NC_i as printed."""
+    sizes, attained, never = [], [], []
     for mask, own in _masks(budget, rng):
         m = mask.size
-        where = {"m": m, "m'": own}
-        T = _target(mask, m)
-        root = np.sqrt(own * (m * m - count * m + own))
-        scaled = T * np.sqrt(m - 1.0) * m / root
-        heads.append((relative(_normalized(_simplex(m, m + 1, rng) * mask), scaled), where))
-        sizes.append((abs(float(np.linalg.norm(scaled)) - 1.0), where))
-        least = 1.0 - root / (m * np.sqrt(m - 1.0))
+        where, T = {"m": m, "m'": own}, _target(mask, m)
+        size = _size_of_target(m, own, count)
+        sizes.append((abs(float(np.linalg.norm(T)) / size - 1.0), where))
         values, vectors = np.linalg.eigh(T)
-        root_of_T = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        found = float(np.linalg.norm(_normalized(root_of_T) - T))
-        attained.append((abs(found - least), where))
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        found = float(np.linalg.norm(_normalized(root) - T))
+        attained.append((abs(found - (1.0 - size)), where))
         if own < m and m <= budget(6, 10):
-            never.append((_least_penalty(T, m, rng, 2000) - least, where))
+            never.append((_least_penalty(T, m, rng, 2000) - (1.0 - size), where))
     lowest = min(gap for gap, _ in never)
-    reached = float(np.mean([gap < 1e-6 for gap, _ in never]))
+    minima, told = _minima(budget, rng)
     parts = [
-        identity(heads, EXACT, name="(60) with the factor that makes its norm 1"),
-        identity(sizes, EXACT, name="norm 1"),
-        identity(attained, EXACT, name="least NC_i, attained where H'H is a multiple"),
+        identity(sizes, EXACT, name="norm of the right side of (60)"),
+        identity(attained, EXACT, name="least NC_i, attained where H'H is a multiple of it"),
         shown(
             lowest > -1e-9,
-            f"descents end {lowest:.1e} from it or above, {reached:.0%} within 1e-6",
+            f"descents on NC_i end {lowest:.1e} above its least value or higher",
             measured=lowest, predicted=0.0, n_trials=len(never),
             counterexample=min(never, key=lambda case: case[0])[1] | {"below by": -lowest},
             name="least NC_i, by descent",
         ),
+        _column_sums(budget, rng),
+        minima,
     ]  # fmt: skip
     result = combine(parts)
     if result.verdict != HOLDS:
         return result
-    return combine(parts, f"{result.sentence}; NC_i as printed: {parts[3].sentence}")
+    return combine(parts, f"{told}; {parts[2].sentence}")

@@ -1,6 +1,8 @@
-"""Section 4 and Appendix A.1: what is to be learned, the objective, and the update."""
+"""Section 4.2 and Appendix A.1: the objective and the update."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,172 +19,6 @@ from linrep.claims.flute.lifting import (
     in_units,
 )
 from linrep.problems import ClientData, LowRankRegression
-from linrep.subspace import random_frame
-
-DESCENT = 1e-6
-
-# (3): the target
-
-
-def _descend(Phi, k, starts, rounds, rng):
-    """Return BW' where gradient descent on |BW' - Phi|_F^2 ends, one for each random start."""
-    largest = np.linalg.norm(Phi, 2)
-    B, W = (0.3 * np.sqrt(largest) * rng.standard_normal((starts, side, k)) for side in Phi.shape)
-    for t in range(rounds):
-        if t % 50 == 0:  # the curvature is at most twice the squares of both factors and |residual|
-            size = sum(np.linalg.norm(A, 2, (1, 2)).max() ** 2 for A in (B, W))
-            step = 0.4 / max(size, largest)
-        residual = B @ W.swapaxes(1, 2) - Phi
-        in_B, in_W = 2.0 * residual @ W, 2.0 * residual.swapaxes(1, 2) @ B
-        if max(np.abs(in_B).max(), np.abs(in_W).max()) < 1e-11 * largest**1.5:
-            break
-        B, W = B - step * in_B, W - step * in_W
-    return B @ W.swapaxes(1, 2)
-
-
-def _decomposition_error(X, Phi, k, factor):
-    """Return how far X is from U_k Lambda_k V_k' of some decomposition of Phi, lambda_1 at 1.
-
-    X and Phi - X have to be orthogonal on both sides, and X to have the k largest singular values.
-    """
-    values = np.linalg.svd(Phi, compute_uv=False)
-    size = values[0] ** 2
-    rest = Phi - X / factor
-    crossed = max(np.abs(X.T @ rest).max(), np.abs(X @ rest.T).max())
-    found = np.linalg.svd(X, compute_uv=False)
-    expected = np.where(np.arange(found.size) < k, factor * values, 0.0)
-    return float(max(crossed / size, np.abs(found - expected).max() / values[0]))
-
-
-@claim(
-    "flute.eq3",
-    place="Section 4.1, (3)",
-    kind="identity",
-    latex=r"\arg\min\|BW - \Phi\|_F^2:\quad BW = U_k\Lambda_kV_k^\top\ (k < r), \qquad"
-    r" BW = \Phi\ (k \ge r)",
-    plain="The best model of rank k is the truncated decomposition of the truth",
-    broken={"factor": 0.99},
-)
-def eq3(budget, rng, *, factor=1.0) -> Evidence:
-    """Descend from random starts, with a gap, with rank to spare, and without a gap."""
-    spectra = {
-        "gap": ((1.0, 0.9, 0.7, 0.1), (1.0, 0.9, 0.3, 0.1), (4.0, 3.0, 1.5, 0.2, 0.1)),
-        "k = r": ((1.0, 0.9), (4.0, 3.0, 1.5)),
-        "k > r": ((1.0, 0.9), (4.0, 3.0, 1.5)),
-        "no gap": ((1.0, 1.0, 1.0, 0.1), (2.0, 1.0, 1.0, 0.3), (1.0, 0.5, 0.5, 0.5)),
-    }
-    parts: dict[str, list] = {
-        "gap: Phi_k": [], "gap: sum of the squares left": [], "k = r: Phi": [],
-        "k > r: value 0": [], "no gap: some truncated decomposition": [],
-    }  # fmt: skip
-    spread = []
-    for kind, several in spectra.items():
-        for values in several:
-            for d, n in ((5, 9), (7, 7), (9, 5)):
-                k = {"gap": int(rng.integers(1, 4)), "no gap": 2}.get(kind, len(values))
-                k += kind == "k > r"
-                # Spare columns die like 1/t, and the value 0 is approached like 1/t^2.
-                rounds = 4_000 if kind == "k > r" else 20_000
-                truth = LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng)
-                best, where = truth.best(k).Phi, {"n": n, "d": d, "k": k, "lambda": list(values)}
-                found = _descend(truth.Phi, k, budget(6, 20), rounds, rng)
-                left = np.sum(truth.singular_values[k:] ** 2)
-                for X in found:
-                    if kind == "gap":
-                        parts["gap: Phi_k"].append((relative(X, factor * best), where))
-                        value = np.sum((X - truth.Phi) ** 2)
-                        claimed = left + (1.0 - factor) ** 2 * np.sum(best**2)
-                        parts["gap: sum of the squares left"].append(
-                            (abs(value - claimed) / values[0] ** 2, where)
-                        )
-                    elif kind == "no gap":
-                        error = _decomposition_error(X, truth.Phi, k, factor)
-                        parts["no gap: some truncated decomposition"].append((error, where))
-                    elif kind == "k = r":
-                        parts["k = r: Phi"].append((relative(X, factor * truth.Phi), where))
-                    else:
-                        value = np.sum((X - factor * truth.Phi) ** 2) / values[0] ** 2
-                        parts["k > r: value 0"].append((value, where))
-                if kind == "no gap":
-                    spread.append(np.linalg.norm(found - found[0], axis=(1, 2)).max() / values[0])
-    decided = [identity(cases, DESCENT, name=name) for name, cases in parts.items()]
-    result = combine(decided)
-    if result.verdict != HOLDS:
-        return result
-    return combine(
-        decided,
-        f"{result.sentence}; unique if and only if Delta > 0 (or k >= r): where lambda_k = "
-        f"lambda_(k+1) starts end up to {max(spread):.2g} lambda_1 apart, each at a truncation of "
-        "some decomposition",
-    )
-
-
-# Example 1
-
-
-@claim(
-    "flute.example1",
-    place="Section 4.1, Example 1",
-    kind="identity",
-    latex=r"\Phi = U\,\mathrm{diag}(\lambda),\ k = 1:\quad w_i = \lambda_i \Rightarrow"
-    r" B = \tfrac1M\sum_i u_i, \qquad w_i = \sqrt{\lambda_i/M} \Rightarrow"
-    r" B = \sum_i u_i\sqrt{\lambda_i/M}",
-    plain="Which direction averaged representations favour depends on how heads are scaled",
-    broken={"power": 0.4},
-)
-def example1(budget, rng, *, power=0.5) -> Evidence:
-    """Average representations that fit each client exactly, and measure their angle to u_1."""
-    names = (
-        "w = lambda: B", "w = lambda: cos = 1/sqrt(M)", "w = sqrt(lambda/M): B",
-        "w = sqrt(lambda/M): cos = sqrt(lambda_1/sum)",
-    )  # fmt: skip
-    parts: dict[str, list] = {name: [] for name in names}
-    target: dict[str, list] = {"lambda_1 u_1 in column 1, zeros elsewhere": [], "u_1 lambda_1": []}
-    heavier, columns, equal = [], [], []
-    for M in range(3, 21):
-        for _ in range(budget(3, 20, 100)):
-            d = M + int(rng.integers(1, 6))
-            values = np.sort(10.0 ** rng.uniform(-3.0, 3.0, M))[::-1]
-            U = random_frame(d, M, rng)
-            Phi, where = U * values, {"M": M, "d": d, "lambda": values.tolist()}
-            best = LowRankRegression(Phi).best(1).Phi
-            single = np.outer(values[0] * U[:, 0], np.eye(M)[0])
-            target["lambda_1 u_1 in column 1, zeros elsewhere"].append(
-                (relative(best, single) * (values[0] - values[1]) / values[0], where)
-            )
-            target["u_1 lambda_1"].append((np.inf, where))
-            columns.append((relative(U.T @ U, np.eye(M)), where))
-            plain, weighted, same = (
-                np.mean(Phi / heads, axis=1)
-                for heads in (values, (values / M) ** power, np.ones(M))
-            )
-            cosines = [U[:, 0] @ B / np.linalg.norm(B) for B in (plain, weighted, same)]
-            share = values[0] / values.sum()
-            for name, found, expected in zip(
-                names,
-                (plain, cosines[0], weighted, cosines[1]),
-                (U.mean(axis=1), 1.0 / np.sqrt(M), U @ np.sqrt(values / M), np.sqrt(share)),
-                strict=True,
-            ):
-                parts[name].append((relative(found, expected), where))
-            heavier.append((cosines[0], cosines[1], where))
-            equal.append(cosines[2] > cosines[1])
-    decided = [
-        *(identity(cases, EXACT, name=name) for name, cases in parts.items()),
-        identity(columns, EXACT, name="U'U = I"),
-        readings(target, EXACT, name="B*W* = u_1 lambda_1"),
-        at_most(heavier, name="u_1 weighted more with w = sqrt(lambda/M)"),
-    ]
-    result = combine(decided)
-    if result.verdict != HOLDS:
-        return result
-    return combine(
-        decided,
-        f"{result.sentence}. B*W* is u_1 lambda_1 in column 1 and 0 elsewhere; U has orthonormal "
-        "columns, but is not unitary for M < d. Equal heads weight u_1 still more, cos = "
-        f"lambda_1/|lambda|, in {np.mean(equal):.0%} of the cases",
-    )
-
 
 # (4): the objective
 
@@ -300,7 +136,14 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125) -> Evidence:
     names = ("data, in B", "data, in w_i", "regularizer, in B", "regularizer, in W")
     parts: dict[str, list] = {name: [] for name in names}
     factors = []
-    signs: dict[str, list] = {"+ (first display of W)": [], "- (display of W V)": []}
+    displays: dict[str, dict[str, list]] = {
+        "sign of the regularizer's step in W": {
+            "+ (first display of W)": [], "- (display of W V)": [],
+        },
+        "(6) differentiated": {"at index t - 1": [], "at the server's averages": []},
+        "display of U'B": {"W^t twice": [], "W^(t-1) and W^t": []},
+        "lines for B and w_i": {"with X_i E_i": [], "without it, as the second ones": []},
+    }  # fmt: skip
     one = _smallest_case()
     smallest = [float(step(one, *more)[0][0].item()) for step, *more in (
         (_printed_step, gamma1, gamma2, loss), (_appendix_step,)
@@ -314,9 +157,9 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125) -> Evidence:
             scale = np.abs(expected).max() if name.startswith("data") else size
             parts[name].append((np.abs(found - expected).max() / scale, case.settings))
         factors.append(np.linalg.norm(printed[0][0]) / np.linalg.norm(appendix[0][0]))
-        for reading, sign in zip(signs, (1.0, -1.0), strict=True):
-            gap = np.abs(printed[1][1] - sign * appendix[1][1]).max() / size
-            signs[reading].append((gap, case.settings))
+        for name, found in _displays(case, gamma1, gamma2, loss).items():
+            for reading, error in zip(displays[name], found, strict=True):
+                displays[name][reading].append((error, case.settings))
     told: dict[str, float] = {
         "one client, N = d = k": 1, "x, B, w, eta": 1, "y": 0,
         "change of B in (5)": smallest[0], "in A.1": smallest[1],
@@ -327,14 +170,45 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125) -> Evidence:
         ),
         *(identity(cases, EXACT, name=name) for name, cases in parts.items()),
     ]
-    in_W = readings(signs, EXACT).sentence
+    read = ". ".join(f"{name}: {readings(c, EXACT).sentence}" for name, c in displays.items())
     return combine(
         decided,
         f"the data step of (5) is {np.median(factors):.6g} times that of A.1, whose regularizer "
-        f"steps are those of (6) at index t - 1 with gammas 1/4 and 1/8; the sign in W: {in_W}. "
-        "(4) has 1/M before the losses, (5) sums them; A.1 leaves X_i E_i out of its second lines "
-        "for B and w_i, and has W^(t-1) for W^t in one factor",
+        f"steps are those of (6) with gammas 1/4 and 1/8. {read}. (4) has 1/M before the losses, "
+        "which (5) sums",
     )
+
+
+def _displays(case, gamma1, gamma2, loss):
+    """Return how far both readings of each display are from (5) and (6), relative to the terms."""
+    B, W, eta = case.B, case.W, case.eta
+    data, terms = _printed_step(case, gamma1, gamma2, loss)
+    size = eta * (np.sum(B**2) + np.sum(W**2)) ** 1.5
+    plus = eta / 2.0 * W @ (B.T @ B - W.T @ W)
+    moved = case._replace(B=B + data[0], W=W + data[1])
+    before = case._replace(B=B - data[0] - terms[0], W=W - data[1] - terms[1])
+    mixed = -eta / 2.0 * B @ (B.T @ B - before.W.T @ W)
+    with_noise = _appendix_step(case)[0][0]
+    models = (case.truth.Phi[:, i] for i in range(case.truth.n))
+    labels = [case.data.client(i)[0] @ phi for i, phi in enumerate(models)]
+    clean = case._replace(data=replace(case.data, y=np.concatenate(labels)))
+    without = _appendix_step(clean)[0][0]
+    # The data steps are compared at the weight of the losses that A.1 has.
+    half = data[0] * (0.5 / loss)
+    return {
+        "sign of the regularizer's step in W": [
+            np.abs(terms[1] - sign * plus).max() / size for sign in (1.0, -1.0)
+        ],
+        "(6) differentiated": [
+            np.abs(_appendix_step(at)[1][0] - terms[0]).max() / size for at in (case, moved)
+        ],
+        "display of U'B": [
+            np.abs(found - terms[0]).max() / size for found in (_appendix_step(case)[1][0], mixed)
+        ],
+        "lines for B and w_i": [
+            np.abs(found - half).max() / np.abs(half).max() for found in (with_noise, without)
+        ],
+    }
 
 
 def _smallest_case():
