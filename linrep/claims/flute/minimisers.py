@@ -68,11 +68,12 @@ def remark4_1(budget, rng, *, scale=1e-2, allowed=0.1) -> Evidence:
     """Run FLUTE without sampling noise from random starts, small ones and larger ones."""
     kinds = ("k = 2, lambda_i = 2d/(i + 1)", "k = 6, lambda_i = 2d/(i + 1)", "other spectra")
     trials = budget(110, 300, 2000)
-    parts, largest = [], 0.0
+    parts, largest, reached = [], 0.0, 0
     setting = {"alpha over sqrt(lambda_1)": scale, "eta lambda*_1": 1.0 / 6.0}
     for kind in kinds:
         runs = [_run(kind, scale, rng) for _ in range(trials)]
         missed = sum(error > REACHED for error, _ in runs)
+        reached += trials - missed
         largest = max(largest, *(size for _, size in runs))
         parts.append(
             frequency(missed, trials, allowed, level=LEVEL / len(kinds), name=kind, setting=setting)
@@ -94,10 +95,10 @@ def remark4_1(budget, rng, *, scale=1e-2, allowed=0.1) -> Evidence:
     others = [error for error in ends if error > REACHED]
     return combine(
         parts,
-        f"all {len(parts) * trials} runs reach it, sigma_1(B0 W0) being at most {largest:.2g} "
-        f"lambda_1. Runs that reach it from other starts, alpha over sqrt(lambda_1): "
-        f"{'; '.join(told)}; of the {len(others)} others {int(np.isinf(others).sum())} diverge. (B0 (W0)' is printed, whose "
-        "shapes do not fit)",
+        f"{reached} of {len(parts) * trials} runs reach it, sigma_1(B0 W0) being at most "
+        f"{largest:.2g} lambda_1. Runs that reach it from other starts, alpha over sqrt(lambda_1): "
+        f"{'; '.join(told)}; of the {len(others)} others {int(np.isinf(others).sum())} diverge. "
+        "(B0 (W0)' is printed, whose shapes do not fit)",
     )
 
 
