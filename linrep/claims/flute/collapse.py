@@ -249,15 +249,18 @@ def _minima(budget, rng):
                 f"client's heads ((60): -1/2), {turn:.4f} between two clients' heads of one class "
                 f"(1 in the text), {fit:.4f} between a head and its feature (1 in (59))"
             )
-    return identity(cases, 1e-6, name="(57) at the minimum, for one client and for all"), told
+    return identity(
+        cases, 1e-6, name="(57) at the minimum, for one client and for all sets of classes"
+    ), told
 
 
 @claim(
     "flute.nc.corrected",
     place="Appendix B, (51), (54), (60)",
     kind="identity",
-    latex=r"\nabla_{H_i}(54) = 0 \Rightarrow H_i1 = 0; \quad (57)\text{ for one client and all};"
-    r" \quad \min\mathcal{NC}_i = 1 - \frac1m\sqrt{\frac{m'(m^2 - 2m + m')}{m - 1}}",
+    latex=r"\nabla_{H_i}(54) = 0 \Rightarrow H_i1 = 0; \quad (57)\text{ for one client and all}"
+    r" \tbinom m{m'}\text{ sets of classes}; \quad"
+    r" \min\mathcal{NC}_i = 1 - \frac1m\sqrt{\frac{m'(m^2 - 2m + m')}{m - 1}}",
     plain="Heads obey (57) at the shared minimum as well, and NC_i as printed does not reach 0",
     broken={"count": 2.1},
     corrects="flute.nc",

@@ -148,7 +148,7 @@ def in_units(settings, eta):
     kind="identity",
     latex=r"\Theta^{t+1} = \Theta^t + \tfrac\eta2\tilde\Lambda\Theta^t - \tfrac\eta2"
     r"\Theta^t(\Theta^t)^\top\Theta^t + R^{t+1}",
-    plain="A round of FLUTE, lifted, is a map that squares the factorization, plus sampling noise",
+    plain="A round of FLUTE, lifted, is one cubic map for all shapes, plus sampling noise",
     broken={"cubic": 0.45},
 )
 def eq13(budget, rng, *, linear=0.5, cubic=0.5) -> Evidence:
@@ -298,7 +298,7 @@ def lemmaA18(budget, rng, *, constant=1.0) -> Evidence:
     return combine(
         [searched, at_most(opposite, name="heads of the wrong sign")],
         f"the largest ratio is 1/sqrt(2): {max(used):.6g} for balanced factors with heads of the "
-        f"wrong sign, searched up to {searched.tightness * constant:.6g}"
+        f"wrong sign, where BW is symmetric; searched up to {searched.tightness * constant:.6g}"
         if searched.verdict == HOLDS
         else "",
     )
