@@ -93,48 +93,47 @@ def _figure2():
 )
 def nc(budget, rng, *, power=0.5) -> Evidence:
     """Compare Frobenius norms of both sides, and both sides for heads that are simplex frames."""
-    local, shared, local_heads, shared_heads, least = [], [], [], [], []
-    sums: dict[int, list] = {0: [], 1: []}
+    names = [
+        f"{equation}: {part}"
+        for equation in ("(60)", "(57)")
+        for part in ("both sides of norm 1", "columns of a simplex", "heads that sum to 0")
+    ]
+    cases: dict[str, list] = {name: [] for name in names}
     hot: dict[str, list] = {"1 on all classes of the client": [], "1 on a single class": []}
+    left: dict[str, list] = {"own heads only, as printed": [], "all m, masked afterwards": []}
     for mask, own in _masks(budget, rng):
         m = mask.size
         where = {"m": m, "m'": own, "classes": np.flatnonzero(mask).tolist()}
-        one = np.zeros(m)
-        one[np.flatnonzero(mask)[0]] = 1.0
+        whole, part = _simplex(m, m + 1, rng), np.zeros((m + 1, m))
+        part[:, mask > 0.0] = _simplex(own, m + 1, rng)
+        for equation, classes, H in (("(60)", m, whole * mask), ("(57)", own, part)):
+            T = _target(mask, classes, power)
+            size, total = float(np.linalg.norm(T)), float(np.sum(T))
+            found = (
+                (abs(size - 1.0), {"norm of the right side": size}),
+                (relative(_normalized(H), T), {"norm of the right side": size}),
+                (abs(total), {"sum of its entries": total}),
+            )
+            own_names = (name for name in names if name.startswith(equation))
+            for name, (error, more) in zip(own_names, found, strict=True):
+                cases[name].append((error, where | more))
+        one = (np.arange(m) == np.flatnonzero(mask)[0]).astype(float)
         for reading, u in zip(hot, (mask, one), strict=True):
-            size = float(np.linalg.norm(_target(u, own, power)))
-            hot[reading].append((abs(size - 1.0), where))
-        size = float(np.linalg.norm(_target(mask, own, power)))
-        local.append((abs(size - 1.0), where | {"norm of the right side": size}))
-        size = float(np.linalg.norm(_target(mask, m, power)))
-        shared.append((abs(size - 1.0), where | {"norm of the right side": size}))
-        least.append(1.0 - size)
-        for place, classes in enumerate((own, m)):
-            total = float(np.sum(_target(mask, classes, power)))
-            sums[place].append((abs(total), where | {"sum of all entries": total}))
-        H = np.zeros((m + 1, m))
-        H[:, mask > 0.0] = _simplex(own, m + 1, rng)
-        local_heads.append((relative(_normalized(H), _target(mask, own, power)), where))
-        H = _simplex(m, m + 1, rng) * mask
-        shared_heads.append((relative(_normalized(H), _target(mask, m, power)), where))
-    parts = [
-        identity(shared, EXACT, name="(60): both sides of norm 1"),
-        identity(shared_heads, EXACT, name="(60): own columns of a simplex of all classes"),
-        identity(local, EXACT, name="(57): both sides of norm 1"),
-        identity(local_heads, EXACT, name="(57): a simplex of the client's classes"),
-        _definition(budget, rng),
-        _figure2(),
-        identity(sums[0], EXACT, name="(57): heads that sum to 0, as at minima of (54)"),
-        identity(sums[1], EXACT, name="(60): heads that sum to 0, as at minima of (54)"),
-    ]
-    norms, sums60, angles, standard = (parts[place].verdict for place in (2, 7, 5, 4))
+            hot[reading].append((abs(np.linalg.norm(_target(u, own, power)) - 1.0), where))
+        masked = np.outer(mask, mask) * _normalized(whole)
+        for reading, gram in zip(left, (_normalized(whole * mask), masked), strict=True):
+            left[reading].append((relative(gram, _target(mask, m, power)), where))
+    parts = {name: identity(found, EXACT, name=name) for name, found in cases.items()}
+    parts |= {"standard": _definition(budget, rng), "Figure 2": _figure2()}
+    told = {name: part.verdict for name, part in parts.items()}
     return combine(
-        parts,
+        parts.values(),
         "the right side of (60) has norm sqrt(m'(m^2 - 2m + m')/(m - 1))/m, which is 1 for m' = m "
-        f"only: NC_i of (51) is at least 1 minus that, up to {max(least):.3g}. Heads of a "
-        f"stationary point of (54) sum to 0 over all classes, so do those of (57) "
-        f"({parts[6].verdict}), not of (60) ({sums60}). Norm of (57): {norms}; (53): {standard}; "
-        f"Figure 2's angles are those of the right sides: {angles}. 'One-hot' u: "
+        f"only: NC_i of (51) is at least 1 minus that, up to {parts[names[0]].measured:.3g}. Heads "
+        "at a stationary point of (54) sum to 0 over all classes; that those of (57) do "
+        f"{told[names[5]]}, that those of (60) do {told[names[2]]}. The norm in (57) "
+        f"{told[names[3]]}, (53) {told['standard']}, and of Figure 2 that its angles are those of "
+        f"the right sides {told['Figure 2']}. Left side of (60): {readings(left, EXACT).sentence}. 'One-hot' u: "
         f"{readings(hot, EXACT).sentence}",
     )
 
