@@ -133,8 +133,8 @@ def nc(budget, rng, *, power=0.5) -> Evidence:
         "at a stationary point of (54) sum to 0 over all classes; that those of (57) do "
         f"{told[names[5]]}, that those of (60) do {told[names[2]]}. The norm in (57) "
         f"{told[names[3]]}, (53) {told['standard']}, and of Figure 2 that its angles are those of "
-        f"the right sides {told['Figure 2']}. Left side of (60): {readings(left, EXACT).sentence}. 'One-hot' u: "
-        f"{readings(hot, EXACT).sentence}",
+        f"the right sides {told['Figure 2']}. Left side of (60): {readings(left, EXACT).sentence}. "
+        f"'One-hot' u: {readings(hot, EXACT).sentence}",
     )
 
 
