@@ -15,7 +15,7 @@ CLAIMS = claims()
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_says_what_it_is(name):
     item = CLAIMS[name]
-    assert re.fullmatch(r"[a-z]+(\.[a-zA-Z0-9_]+)+", name)
+    assert re.fullmatch(r"[a-z]+(\.[a-zA-Z0-9_-]+)+", name)
     assert item.kind in KINDS
     for text in (item.place, item.latex, item.plain, item.check.__doc__):
         assert text

@@ -1,0 +1,259 @@
+"""What the proofs take from matrix analysis: (28), (37), Lemmas A.19 and A.20."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from linrep.claims import HOLDS, LEVEL, Evidence, claim, combine, frequency, inequality
+from linrep.claims.fedrep._common import at_most
+from linrep.theory.flute import Spectrum, sizes
+from linrep.theory.flute_lift import product_error
+
+# (28), (29)
+
+
+def _grid(top):
+    """Return exact numbers from 1e-12 to a top, dense at both ends."""
+    small = [top * Fraction(1, 10**power) for power in range(1, 13)]
+    return [*small, *(top * Fraction(part, 60) for part in range(1, 61))]
+
+
+def _links(top, divisor):
+    """Yield each link of (28) and (29), as (left, right, instance) over x up to a top."""
+    half, three = Fraction(1, 2), Fraction(3, 2)
+    first, second, ends, text, widest = [], [], [], [], []
+    for x in _grid(top):
+        where = {"x": str(x)}
+        ratio = (three - x / 8) / (three + x / 8)
+        linear, square = 1 - x / Fraction(divisor), (1 - x / 16) ** 2
+        first.append((ratio, linear, where))
+        second.append((linear, square, where))
+        ends.append((ratio, square, where))
+        text.append((linear, 1 - x / 16, where))
+        for part in range(-10, 11):
+            a = half * Fraction(part, 10)
+            widest.append(((1 - x / 8 + a) / (1 + x / 8 + a), ratio, where | {"a": str(a)}))
+    yield f"(3/2 - x/8)/(3/2 + x/8) <= 1 - x/{divisor}", first
+    yield f"1 - x/{divisor} <= (1 - x/16)^2", second
+    yield "(3/2 - x/8)/(3/2 + x/8) <= (1 - x/16)^2", ends
+    yield f"1 - x/{divisor} <= 1 - x/16, the text's reason", text
+    yield "largest at 1/2 of all brackets within 1/2", widest
+
+
+def _chain(divisor):
+    """Return the evidence of every link, for x up to 1/36 and up to 1."""
+    return [
+        at_most(cases, name=f"{name}, x up to {top}")
+        for top in (Fraction(1, 36), Fraction(1))
+        for name, cases in _links(top, divisor)
+    ]
+
+
+@claim(
+    "flute.eq28",
+    place="Lemma A.10, (28)-(29)",
+    kind="deterministic inequality",
+    latex=r"x = \eta\Delta:\quad \frac{3/2 - x/8}{3/2 + x/8} \le 1 - \frac x6"
+    r" \le \Big(1 - \frac x{16}\Big)^2",
+    plain="Two links from the ratio of the one-step bounds to the square of the rate",
+    broken={"divisor": 5},
+    mended={"divisor": 7},
+)
+def eq28(budget, rng, *, divisor=6) -> Evidence:
+    """Compare both sides of every link in exact fractions."""
+    parts = _chain(divisor)
+    result = combine(parts)
+    if result.verdict == HOLDS:
+        return result
+    ends = [part.verdict for part in parts if part.name.startswith("(3/2 - x/8)/(3/2 + x/8) <= (1")]
+    return combine(
+        parts,
+        f"{result.sentence}: the ratio is 1 - 2x/(12 + x), which is above 1 - x/6 for every x > 0; "
+        f"the first expression against the last: {' and '.join(ends)}. The reason given for the "
+        "second link, 1 - x/6 <= 1 - x/16, lacks the square",
+    )
+
+
+@claim(
+    "flute.eq28.corrected",
+    place="Lemma A.10, (28)-(29)",
+    kind="deterministic inequality",
+    latex=r"0 < x \le 1:\quad \frac{3/2 - x/8}{3/2 + x/8} \le 1 - \frac x7"
+    r" \le \Big(1 - \frac x{16}\Big)^2",
+    plain="The same two links with 7 in place of 6",
+    broken={"divisor": 9},
+    corrects="flute.eq28",
+)
+def eq28_corrected(budget, rng, *, divisor=7) -> Evidence:
+    """Compare both sides of every link in exact fractions."""
+    parts = _chain(divisor)
+    result = combine(parts)
+    if result.verdict != HOLDS:
+        return result
+    return combine(
+        parts,
+        "exactly, for all x tried in (0, 1]: the first link needs a divisor of 6 + x/2 or more, "
+        "the second one of 8 or less",
+    )
+
+
+# (37)
+
+
+def _theta(shape, x):
+    """Return a lifted iterate with sigma_1 at most sqrt(2 lambda*_1), and the spectrum.
+
+    The first entry sets how much of that bound is used.
+    """
+    size, k = shape["size"], shape["k"]
+    values, entries = np.abs(x[1 : 1 + size]), x[1 + size :]
+    spectrum = Spectrum(values, n=size, d=size, k=k)
+    Theta = entries.reshape(2 * size, k)
+    largest = np.linalg.norm(Theta, 2)
+    if spectrum.first <= 0.0 or largest == 0.0:
+        return None
+    allowed = np.sqrt(2.0 * spectrum.first) * min(1.0, abs(x[0]))
+    return Theta * (allowed / largest), spectrum
+
+
+def _both_sides(instance, factor):
+    Theta, spectrum = instance
+    k = spectrum.k
+    D = Theta[:k] @ Theta[:k].T - np.diag(spectrum.eigenvalues[:k])
+    bound = np.sqrt(k) * np.linalg.norm(D, 2)
+    bound += factor * np.sqrt(k * spectrum.first) * sizes(Theta).rest
+    return float(product_error(Theta, spectrum)), float(bound)
+
+
+@claim(
+    "flute.eq37",
+    place="Proposition A.12, (37)",
+    kind="deterministic inequality",
+    latex=r"\sigma_1(\Theta) \le \sqrt{2\lambda^*_1}:\quad \|\Theta\Theta^\top -"
+    r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \sqrt k\,\|D\| + 2\sqrt{k\lambda^*_1}\,"
+    r"\|\Theta_{\mathrm{res}}\|",
+    plain="The error of Theta is bounded by those of its leading block and of the rest",
+    broken={"factor": 1.7},
+)
+def eq37(budget, rng, *, factor=2.0) -> Evidence:
+    """Search over all Theta so small, and try those whose rest is as large as the leading rows."""
+
+    def sides(shape, x):
+        instance = _theta(shape, x)
+        return None if instance is None else _both_sides(instance, factor)
+
+    searched = inequality(
+        sides,
+        [{"size": size, "k": k} for size, k in ((1, 1), (2, 1), (3, 2), (4, 3))],
+        lambda shape: 1 + shape["size"] * (1 + 2 * shape["k"]),
+        budget,
+        rng,
+        name="search",
+    )
+    even, needed = [], []
+    for k in (1, 2, 4):
+        for share in (1e-6, 1e-3, 0.1, 0.5, 0.9, 1.0):
+            spectrum = Spectrum(np.ones(k), n=2 * k, d=2 * k, k=k)
+            # D = 0, all singular values equal: the cross blocks and that of the rest are left.
+            Theta = np.zeros((4 * k, k))
+            Theta[:k] = np.sqrt(spectrum.first) * np.eye(k)
+            Theta[k : 2 * k] = share * Theta[:k]
+            left, right = _both_sides((Theta, spectrum), factor)
+            even.append((left * (1.0 - 1e-12), right, {"k": k, "rest over leading rows": share}))
+            needed.append(factor * left / right)
+    parts = [searched, at_most(even, name="D = 0 and rows of one length")]
+    result = combine(parts)
+    if result.verdict != HOLDS:
+        return result
+    return combine(
+        parts,
+        f"{searched.sentence}; the block of the rest with itself is covered: at D = 0 the factor "
+        f"needed in place of 2 is sqrt(2 + s^2), s the size of the rest over that of the leading "
+        f"rows, up to {max(needed):.5g}",
+    )
+
+
+# Lemmas A.19 and A.20
+
+
+def _extreme_values(N, n, trials, rng):
+    """Return the smallest and largest singular values of normal matrices (N, n)."""
+    values = np.linalg.svd(rng.standard_normal((trials, N, n)), compute_uv=False)
+    return values[:, -1], values[:, 0]
+
+
+@claim(
+    "flute.lemmaA19",
+    place="Lemma A.19",
+    kind="probability bound",
+    latex=r"\Pr\big[\sqrt N - \sqrt n - \epsilon \le \sigma_{\min}(A) \le \sigma_{\max}(A)"
+    r" \le \sqrt N + \sqrt n + \epsilon\big] \ge 1 - 2e^{-\epsilon^2/2}",
+    plain="Singular values of a normal matrix are within epsilon of sqrt(N) -+ sqrt(n)",
+    broken={"edge": 0.5},
+)
+def lemmaA19(budget, rng, *, edge=1.0) -> Evidence:
+    """Count draws outside the bounds, for narrow, wide-spread and square shapes."""
+    shapes = ((40, 5), (100, 20), (30, 30), (40, 1), (1, 1))
+    widths = (2.5, 2.0, 1.5, 1.0)
+    trials = budget(1000, 4000, 40000)
+    parts, shares = [], []
+    for N, n in shapes:
+        smallest, largest = _extreme_values(N, n, trials, rng)
+        for width in widths:
+            outside = largest > np.sqrt(N) + edge * np.sqrt(n) + width
+            outside |= smallest < np.sqrt(N) - edge * np.sqrt(n) - width
+            allowed = min(1.0, 2.0 * np.exp(-0.5 * width**2))
+            part = frequency(
+                int(outside.sum()), trials, allowed, level=LEVEL / (len(shapes) * len(widths)),
+                name=f"{N} x {n}, epsilon = {width:g}", setting={"N": N, "n": n, "epsilon": width},
+            )  # fmt: skip
+            parts.append(part)
+            shares.append(part.measured / allowed)
+    result = combine(parts)
+    if result.verdict != HOLDS:
+        return result
+    return combine(
+        parts,
+        f"at most {max(shares):.2g} of the probability allowed is used over {len(parts)} settings "
+        f"with {trials} draws each; for epsilon below sqrt(2 log 2) = {np.sqrt(2 * np.log(2)):.4g} "
+        "none is excluded",
+    )
+
+
+@claim(
+    "flute.lemmaA20",
+    place="Lemma A.20",
+    kind="deterministic inequality",
+    latex=r"\lambda_{i+d-k}(A) \le \mu_i \le \lambda_i(A), \quad i \in [k]",
+    plain="Eigenvalues of a principal submatrix interlace those of the matrix",
+    broken={"shift": 1},
+)
+def lemmaA20(budget, rng, *, shift=0) -> Evidence:
+    """Search over symmetric matrices for eigenvalues outside their bounds."""
+
+    def sides(shape, x):
+        d, k = shape["d"], shape["k"]
+        A = np.zeros((d, d))
+        A[np.triu_indices(d)] = x
+        A += np.triu(A, 1).T
+        outer = np.linalg.eigvalsh(A)[::-1]
+        inner = np.linalg.eigvalsh(A[:k, :k])[::-1]
+        pairs = [(outer[i + d - k - shift], inner[i]) for i in range(k)]
+        pairs += [(inner[i], outer[i]) for i in range(k)]
+        left, right = max(pairs, key=lambda pair: pair[0] - pair[1])
+        # Compared from below all eigenvalues, so that zeros have a scale.
+        size = 2.0 * np.abs(outer).max()
+        return float(left + size), float(right + size)
+
+    found = inequality(
+        sides,
+        [{"d": d, "k": k} for d, k in ((2, 1), (3, 1), (3, 2), (4, 2), (6, 5), (7, 3))],
+        lambda shape: shape["d"] * (shape["d"] + 1) // 2,
+        budget,
+        rng,
+    )
+    if found.verdict != HOLDS:
+        return found
+    return combine([found], f"{found.sentence} (mu has indices to k, where d is printed)")
