@@ -60,7 +60,7 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
     for rn in budget((2, 50), (2, 500)):
         for k in budget((1, 4), (1, 8)):
             large += cells({"k": k, "rn": rn}, m=huge)
-    repeats = budget(20, 100, 400)
+    repeats = budget(20, 500, 1500)
 
     def sampled(rn, m, k, design):
         smallest, *_ = sampled_sides(design, rn, m, k, 0.5, "equal", rng)
