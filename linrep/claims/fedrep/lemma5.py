@@ -88,7 +88,7 @@ def _lemma5(budget, rng, split, powers, level):
         )
         parts.append(
             bounded_constant(
-                table(settings, sampled, budget(40, 1200, 3000)), ["rn"], level=level, rng=rng,
+                table(settings, sampled, budget(40, 1900, 4000)), ["rn"], level=level, rng=rng,
                 name=f"{design} x, fixed m", label=label,
             )
         )  # fmt: skip
