@@ -106,7 +106,7 @@ def round_table(found, reading):
     """Return medians and quartiles of rounds by n and method, for pictures."""
     rows = []
     for (n, method), column in found.items():
-        low, middle, high = np.quantile(column, [0.25, 0.5, 0.75], method="nearest")
+        low, middle, high = np.quantile(column.dropna(), [0.25, 0.5, 0.75], method="nearest")
         if np.isfinite(middle) and middle > 0:
             rows.append({"x": n, "y": middle, "low": low, "high": high, "series": method})
     return pd.DataFrame(rows).assign(panel=reading, xlabel="n", ylabel="rounds to the goal")

@@ -151,7 +151,7 @@ def head_steps_published(
 )
 def head_steps_common(budget, rng, *, order=("10GD-GD", "GD-GD")) -> Evidence:
     """Compare rounds to distance 0.1, from distance 1/2, with QR and without."""
-    return _pairs(_common(budget, rng, order), [order])
+    return _pairs(_common(budget, rng, order, budget(1, 8)), [order])
 
 
 @claim(
@@ -239,8 +239,8 @@ def _published(budget, rng):
     return {"published": _rounds(rng, budget, (40, 100, 300), "published", 0.03)}
 
 
-def _common(budget, rng, methods=tuple(METHODS)):
-    options: dict[str, Any] = {"start": 0.5, "methods": methods}
+def _common(budget, rng, methods=tuple(METHODS), lone=1):
+    options: dict[str, Any] = {"start": 0.5, "methods": methods, "lone": lone}
     return {
         name: _rounds(rng, budget, (60, 300, 1000), "text", 0.1, orthonormal=orthonormal, **options)
         for name, orthonormal in (("QR", True), ("no QR", False))
@@ -283,16 +283,19 @@ def _pairs(readings, pairs, sizes=tuple(PUBLISHED_STEPS)):
     return replace(combine(decided(parts)), points=pd.concat(tables, ignore_index=True))
 
 
-def _rounds(rng, budget, counts, convention, goal, *, methods=tuple(METHODS), **options):
-    """Return the rounds that methods take to a distance: a row per seed, columns n and method."""
+def _rounds(
+    rng, budget, counts, convention, goal, *, methods=tuple(METHODS), lone=1, **options
+):  # fmt: skip
+    """Return the rounds that methods take to a distance: a row per seed, columns n and method.
+
+    For n = 10, where one client takes part in a round, `lone` times as many seeds.
+    """
     columns = {}
-    count = budget(*counts)
     for n in budget((10, 20, 100), tuple(PUBLISHED_STEPS)):
-        rows = [
-            _race(n, seed, convention, goal, methods, **options) for seed in draw_seeds(rng, count)
-        ]
+        seeds = draw_seeds(rng, budget(*counts) * (lone if n == 10 else 1))
+        rows = [_race(n, seed, convention, goal, methods, **options) for seed in seeds]
         for method in methods:
-            columns[n, method] = [row[method] for row in rows]
+            columns[n, method] = pd.Series([row[method] for row in rows])
     found = pd.DataFrame(columns)
     found.columns.names = ["n", "method"]
     return found

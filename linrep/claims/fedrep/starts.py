@@ -38,9 +38,9 @@ _RUNS = [
     "fedrep.init_insensitive.fedrep",
     latex=r"B^t_{\text{Gaussian start}} \text{ and } B^t_{\text{projected-gradient start}}:"
     r"\ \text{same trajectories}",
-    plain="Figure 3's setting, n = 100, 1000, theorem's step size: FedRep takes as many rounds and "
-    "ends at the same distance from a random start as from projected gradient descent, in both "
-    "conventions.",
+    plain="Figure 3's setting, n = 100, 1000, the theorem's step size or the notebook's: FedRep "
+    "takes as many rounds and ends at the same distance from a random start as from projected "
+    "gradient descent.",
     broken={"same": False},
     mended={"measures": ("end",), "runs": _RUNS[:1]},
     **_STARTS,
