@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims import claims
+from linrep.claims import claims, ledger
 from linrep.problems import SharedRepresentation
 
 PROBLEM = SharedRepresentation.random(n=6, d=8, k=2, rng=0)
@@ -30,3 +30,9 @@ def test_assumption_2_speaks_of_the_participants():
     assert diverse(PROBLEM, 2)
     assert not diverse(PROBLEM, 1)
     assert not diverse(PROBLEM.with_heads(PROBLEM.W[[0, 0, 1, 2, 3, 4]]), 2)
+
+
+def test_the_ledger_names_them():
+    page = ledger.markdown(ASSUMING, ledger.recorded())
+    section = page.split("### `fedrep.lemma4`")[1].split("###")[0]
+    assert all(f"Assumption {number} (" in section for number in (1, 2, 3))
