@@ -24,7 +24,7 @@ def _constant(budget, rng, split, size_power):
         for setting in cells(dict(zip(names, sizes, strict=True)), rn=[100, 550, 3000])
     ]
     return bounded_constant(
-        table(settings, draw, budget(400, 3000, 10_000)), ["rn"], by=names, rng=rng,
+        table(settings, draw, budget(1000, 3000, 10_000)), ["rn"], by=names, rng=rng,
         label="c needed",
     )  # fmt: skip
 

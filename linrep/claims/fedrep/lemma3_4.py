@@ -204,6 +204,7 @@ def _probability(power, factor):
                 f"probability is at most {above[worst]:.4g} by Chernoff's bound, "
                 f"{allowed[worst]:.4g} allowed",
                 measured=float(above[worst]), predicted=float(allowed[worst]),
+                tightness=float(allowed[worst] / above[worst]),
                 n_trials=len(_CONSTANTS) * above.size,
             )  # fmt: skip
         if len(below):
