@@ -78,7 +78,7 @@ def test_a_claim_of_ones_own(own):
     assert "1 claims: 1 holds" in output
     (entry,) = json.loads((own / "out.json").read_text())
     wanted = {"id", "verdict", "measured", "predicted", "tightness", "n_trials", "level", "seed",
-              "counterexample", "corrected_by"}  # fmt: skip
+              "counterexample", "corrected_by", "hypotheses"}  # fmt: skip
     assert wanted <= set(entry)
     assert (entry["id"], entry["verdict"], entry["n_trials"]) == ("mine.square", "holds", 5)
 

@@ -80,20 +80,20 @@ def _bound(point, power):
 
 
 def _skewed_heads(budget):
-    """Return points of growing condition number, with m such that (86) says the same 0.02."""
+    """Return points of growing condition number, with m such that (86) says the same 0.3."""
     for condition in budget((1.0, 2.0, 4.0), (2.0, 4.0, 8.0), (2.0, 4.0, 8.0, 16.0)):
-        m = math.ceil(_bound((1, 10, 3, 2, condition), 1.0) / 0.02)
+        m = math.ceil(_bound((1, 10, 3, 2, condition), 1.0) / 0.3)
         yield m, 10, 3, 2, condition
 
 
-def _measured(points, numbers, budget, power, rng):
+def _measured(points, numbers, most, power, rng):
     """Return a table of distances, and of the constants that a power of (86) needs.
 
     As many runs at each point as take so many random numbers, 20 at least.
     """
     rows = []
     for point in points:
-        runs = int(np.clip(numbers / math.prod(point[:3]), 20, budget(120, 600, 2000)))
+        runs = int(np.clip(numbers / math.prod(point[:3]), 20, most))
         bound = _bound(point, power)
         rows += [(*point, value, value / bound) for value in _distances(point, runs, rng)]
     return pd.DataFrame(rows, columns=[*COLUMNS, "distance", "constant"])
@@ -102,9 +102,10 @@ def _measured(points, numbers, budget, power, rng):
 def _theorem2(budget, rng, power):
     """Compare distances of moments starts with a power of (86)'s right-hand side."""
     share = LEVEL / 6.0
-    table = _measured(_star(budget), budget(1.2e7, 2e8, 3e9), budget, power, rng)
-    numbers = budget(1.2e7, 8e8, 1e10)
-    skewed = _measured(_skewed_heads(budget), numbers, budget, power, rng)
+    runs = budget(120, 600, 2000)
+    table = _measured(_star(budget), budget(1.2e7, 2e8, 3e9), runs, power, rng)
+    runs = budget(400, 2500, 5000)
+    skewed = _measured(_skewed_heads(budget), budget(1.2e7, 1e9, 2e10), runs, power, rng)
     constants = [
         bounded_constant(
             rows, variables, quantile=0.5, level=share, rng=rng, name=name,
@@ -295,7 +296,7 @@ def _remark(budget, rng, designs, farthest):
                 )
                 table.append((design, kind, total, np.median(found), np.median(limits)))
             m = budget(1000, 2000)
-            found, limits = _starts(design, axis, m, d, budget(60, 300), rng)
+            found, limits = _starts(design, axis, m, d, budget(60, 120), rng)
             _, heads = _skewed(d, axis, rng)
             part = frequency(
                 int(np.sum(found > farthest)), len(found), RARE,
@@ -370,7 +371,7 @@ def init_remark_corrected(budget, rng, *, designs=("gaussian", "sphere"), farthe
     sizes = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
     for design in designs:
         samples = [
-            _starts(design, True, total // 10, 20, budget(16, 60), rng)[0] for total in sizes
+            _starts(design, True, total // 10, 20, budget(16, 90), rng)[0] for total in sizes
         ]
         slope = log_slope(sizes, samples, level=LEVEL / 8.0, rng=rng)
         parts.append(

@@ -5,22 +5,22 @@ import pytest
 
 import linrep as lr
 from linrep.claims import UNDECIDED
-from linrep.claims.fedrep import figures
+from linrep.claims.fedrep import _figures, figure3, figure4
 from tests.reference.subspace import distance
 
 
 def test_one_model_of_pooled_samples_is_that_of_all_clients():
-    _, data = figures._problem(100, 20, 2, 5, 0, **figures.CONVENTIONS["text"])
+    _, data = _figures.draw_problem(100, 20, 2, 5, 0, **_figures.CONVENTIONS["text"])
     B, W = lr.random_start(100, 20, 2, 7)
     expected = lr.fedsgd(data, step_size=0.1, rounds=500, start=(B, W)).state
-    found, model = figures._one_model(data, 7)
+    found, model = _figures.one_model(data, 7)
     np.testing.assert_allclose(found, expected["B"], atol=1e-10)
     np.testing.assert_allclose(model, expected["B"] @ expected["w"], atol=1e-10)
 
 
 def test_races_stop_at_the_first_round_within_the_goal():
-    truth, data = figures._problem(20, 10, 2, 5, 3, **figures.CONVENTIONS["text"])
-    found = figures._race(20, 3, "text", 0.2, ("FedRep",), start=0.5)["FedRep"]
+    truth, data = _figures.draw_problem(20, 10, 2, 5, 3, **_figures.CONVENTIONS["text"])
+    found = figure3._race(20, 3, "text", 0.2, ("FedRep",), start=0.5)["FedRep"]
     trace = lr.fedrep(data, rounds=int(found), participation=0.1, start=0.5, rng=3)
     assert trace["distance"][-1] <= 0.2 < trace["distance"][-2]
     assert distance(trace.state["B"], truth.B) == pytest.approx(trace["distance"][-1])
@@ -29,14 +29,14 @@ def test_races_stop_at_the_first_round_within_the_goal():
 def test_pairs_that_neither_finishes_drop_out():
     early = np.array([1.0] * 20 + [np.inf] * 20)
     late = np.array([2.0] * 20 + [np.inf] * 20)
-    found = figures._before(early, late, name="", setting={})(level=0.01)
+    found = _figures.before(early, late, name="", setting={})(level=0.01)
     assert (found.verdict, found.n_trials, found.measured) == ("holds", 20, 0.5)
-    never = figures._before(early[20:], late[20:], name="", setting={})(level=0.01)
+    never = _figures.before(early[20:], late[20:], name="", setting={})(level=0.01)
     assert never.verdict == UNDECIDED
 
 
 def test_errors_of_new_clients_on_the_true_representation():
-    found = figures._new_client_errors(0, (1, 30), ("local",))
+    found = figure4._new_client_errors(0, (1, 30), ("local",))
     # One sample shows a twentieth of the model.
     assert found[1, "local"] == pytest.approx(0.95, abs=0.05)
     assert found[30, "local"] < 0.1
