@@ -158,7 +158,8 @@ def _few_samples(budget, rng, gain):
             broken = bound = 0
             for _ in range(runs):
                 problem = draw_problem(rng, n=50, d=20, k=2, start=start)
-                broken += _breaks(*_worst_round(problem, m, rng), gain)
+                factor, promised = _worst_round(problem, m, rng)
+                broken += _breaks(factor, promised, gain)
                 bound += m / _samples(1e6, problem) * 1e6 / runs
             share = broken / runs
             if share <= _ALLOWED:

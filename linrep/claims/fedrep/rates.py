@@ -90,12 +90,16 @@ def theorem1_rate(budget, rng, *, gain=0.5) -> Evidence:
     off = max(limits, key=lambda part: abs(part.measured - 1.0))
     whole = combine(
         [*kept, *limits],
-        f"the rate is {slow.measured:.2f} [{slow.interval[0]:.2f}, {slow.interval[1]:.2f}] to "
-        f"{fast.measured:.2f} [{fast.interval[0]:.2f}, {fast.interval[1]:.2f}] times the one of "
-        f"(11); with {n} clients it is that of eta (1 - k/m) on infinitely many samples, the "
-        f"farthest {off.measured:.3f} [{off.interval[0]:.3f}, {off.interval[1]:.3f}] times",
+        f"the rate is {_with_interval(slow)} to {_with_interval(fast)} times the one of (11); with "
+        f"{n} clients it is that of eta (1 - k/m) on infinitely many samples, the farthest "
+        f"{_with_interval(off)} times",
     )
     return replace(whole, points=points)
+
+
+def _with_interval(part):
+    low, high = part.interval
+    return f"{part.measured:.3g} [{low:.3g}, {high:.3g}]"
 
 
 def _total(rng, runs, cell):
