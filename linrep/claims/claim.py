@@ -66,6 +66,10 @@ class Hypothesis:
         """Tell whether a problem satisfies it, with so many clients a round (all by default)."""
         return bool(self.test(problem, problem.n if participants is None else participants))
 
+    def __str__(self) -> str:
+        """Return its name and what it says."""
+        return f"{self.name} ({self.statement})"
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -83,7 +87,8 @@ class Claim:
         ``check(budget, rng, **variant) -> Evidence``.
     hypotheses : tuple of Hypothesis
     broken : mapping
-        Keyword arguments of the check under which the statement is false.
+        Keyword arguments of the check under which the statement is false; on top of `mended`, for
+        a statement that fails as printed.
     mended : mapping or None
         For a statement that fails as printed: keyword arguments under which the same check lets it
         hold; by default the corrected claim shows that it can.
@@ -148,11 +153,13 @@ class Claim:
         """Tell whether the check rejects the broken version, and accepts a true one.
 
         The true one is the statement as printed; where that fails it is the mended version, or a
-        corrected claim.
+        corrected claim. A mended statement is broken after it is mended, so that it is not rejected
+        for what is wrong in print.
         """
-        if self.verify(budget, rng, **self.broken).verdict != FAILS:
+        true = self.mended or {}
+        if self.verify(budget, rng, **{**true, **self.broken}).verdict != FAILS:
             return False
-        verdict = self.verify(budget, rng, **(self.mended or {})).verdict
+        verdict = self.verify(budget, rng, **true).verdict
         if verdict == FAILS and self.mended is None:
             corrected = corrections(self.id)
             return any(item.verify(budget, rng).verdict == HOLDS for item in corrected)

@@ -117,6 +117,7 @@ def _section(name, item, entry):
         "",
         f"$${item.latex}$$",
         "",
+        *([f"Under {_cell('; '.join(map(str, item.hypotheses)))}.", ""] if item.hypotheses else ()),
         f"**{entry['verdict'].capitalize()}**: {_cell(entry['sentence'])}.{needed}{by} "
         f"({entry['budget']}, seed {entry['seed']}, {entry['n_trials']} trials, error level "
         f"{entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",

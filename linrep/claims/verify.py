@@ -48,6 +48,7 @@ class Result:
     needed: str
     counterexample: Mapping[str, Any] | None
     corrected_by: str | None
+    hypotheses: tuple[str, ...] = ()
     parts: tuple[Mapping[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -152,7 +153,7 @@ def _result(item, corrected, name, budget, seed, store, source):
     row = open_run(_directory(name, budget, seed, store)).read().iloc[0]
     common: dict[str, Any] = {
         "id": name, "seed": seed, "budget": budget, "seconds": round(float(row["seconds"]), 2),
-        "corrected_by": corrected,
+        "corrected_by": corrected, "hypotheses": tuple(map(str, item.hypotheses)),
     }  # fmt: skip
     if row["status"] != "ok":
         return Result(

@@ -158,20 +158,22 @@ def extreme_subset(W, rn, sign, rng, starts=40):
     latex=r"W^* = \sqrt k\,\mathrm{QR}(N(0, 1)^{n \times k}), \qquad \|w_i^*\|_2 = \sqrt k",
     plain="The heads of the synthetic experiments are those of the assumptions",
     broken={"power": 0.0},
+    mended={"scale": "n", "rows": "mean"},
 )
-def heads_of_appendix(budget, rng, *, power=1.0) -> Evidence:
+def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each") -> Evidence:
     """Compare row norms of A.1's heads with Assumption 3, for n = k and n > k."""
     square: list = []
     tall: list = []
     for n, k in ((1, 1), (3, 3), (6, 6), (2, 1), (5, 4), (10, 2), (100, 2), (1000, 5)):
         for _ in range(budget(3, 20, 200)):
             truth = SharedRepresentation.random(n=n, d=k, k=k, heads="scaled_qr", rng=rng)
-            W = truth.W * np.sqrt(k) ** (power - 1.0)
+            W = truth.W / np.sqrt(k) * np.sqrt({"k": k, "n": n}[scale]) ** power
             norms = np.sum(W**2, axis=1)
+            shown = norms if rows == "each" else norms.mean()
             where = {
                 "n": n, "k": k, "mean squared row norm": float(norms.mean()), "Assumption 3": k
             }  # fmt: skip
-            (square if n == k else tall).append((relative(norms, np.full(n, k)), where))
+            (square if n == k else tall).append((relative(shown, k), where))
     parts = [
         identity(square, 1e-10, name="n = k"),
         identity(tall, 1e-10, name="n > k"),

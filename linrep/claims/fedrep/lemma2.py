@@ -60,7 +60,7 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
     for rn in budget((2, 50), (2, 500)):
         for k in budget((1, 4), (1, 8)):
             large += cells({"k": k, "rn": rn}, m=huge)
-    repeats = budget(20, 100, 400)
+    repeats = budget(20, 500, 1500)
 
     def sampled(rn, m, k, design):
         smallest, *_ = sampled_sides(design, rn, m, k, 0.5, "equal", rng)
@@ -99,14 +99,16 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
     )
 
 
-def _equation31(coefficient):
-    """Yield the three steps of (31) and (32) on a grid, as exponents and in cases for at_most."""
+def _equation31(coefficient, rank_power=0.5, least=0.0):
+    """Return the steps of (31) and (32) where k^2 log(rn) is at least so much, for at_most."""
     steps: dict[str, list] = {"first": [], "second": [], "both": [], "(32)": []}
     for k in (1, 2, 3, 4, 8, 16):
         for rn in (2, 3, 5, 50, 500, 30_000):
             where, root = {"k": k, "rn": rn}, np.sqrt(np.log(rn))
-            exact = (coefficient * k**1.5 * root - np.sqrt(k)) ** 2
-            middle = k * (coefficient * np.sqrt(k) * root - 1.0) ** 2
+            if (k * root) ** 2 < least:
+                continue
+            exact = k * (coefficient * k * root - 1.0) ** 2
+            middle = k * (coefficient * k**rank_power * root - 1.0) ** 2
             last = 121.0 * k**3 * root**2
             steps["first"].append((middle, exact, where))
             steps["second"].append((last, middle, where))
@@ -123,10 +125,11 @@ def _equation31(coefficient):
     r"\ge 121 k^3 \log(rn), \quad rn\,e^{-121 k^3\log(rn)} \le e^{-110 k^3\log(rn)}",
     plain="The exponents in the proof of Lemma 2; a minus sign is missing in print.",
     broken={"coefficient": 11.0},
+    mended={"rank_power": 1.0, "least": 1.0},
 )
-def lemma2_eq31(budget, rng, *, coefficient=12.0) -> Evidence:
+def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power=0.5, least=0.0) -> Evidence:
     """Evaluate both sides of each step, k = 1...16 and rn = 2...30000."""
-    steps = _equation31(coefficient)
+    steps = _equation31(coefficient, rank_power, least)
     parts = [
         at_most(steps[name], name=f"{name} inequality") for name in ("first", "second", "(32)")
     ]
@@ -149,6 +152,5 @@ def lemma2_eq31(budget, rng, *, coefficient=12.0) -> Evidence:
 )
 def lemma2_eq31_corrected(budget, rng, *, coefficient=12.0) -> Evidence:
     """Evaluate both sides wherever k^2 log(rn) is at least 1."""
-    steps = _equation31(coefficient)
-    admitted = [case for case in steps["both"] if case[2]["k"] ** 2 * np.log(case[2]["rn"]) >= 1.0]
-    return combine([at_most(admitted, name="(31)"), at_most(steps["(32)"], name="(32)")])
+    admitted, every = _equation31(coefficient, least=1.0), _equation31(coefficient)
+    return combine([at_most(admitted["both"], name="(31)"), at_most(every["(32)"], name="(32)")])

@@ -1,0 +1,32 @@
+"""Hypotheses accept problems as the checks draw them, and refuse one that violates them."""
+
+import numpy as np
+import pytest
+
+from linrep.claims import claims
+from linrep.problems import SharedRepresentation
+
+PROBLEM = SharedRepresentation.random(n=6, d=8, k=2, rng=0)
+VIOLATIONS = {
+    "Assumption 1": SharedRepresentation(PROBLEM.B, PROBLEM.W, design="student_t"),
+    "Assumption 2": PROBLEM.with_heads(np.tile(PROBLEM.W[:1], (6, 1))),
+    "Assumption 3": PROBLEM.with_heads(PROBLEM.W * np.arange(1.0, 7.0)[:, None]),
+}
+ASSUMING = {
+    name: item for name, item in claims().items() if item.paper == "fedrep" and item.hypotheses
+}
+
+
+@pytest.mark.parametrize("name", ASSUMING)
+def test_hypotheses(name):
+    item = ASSUMING[name]
+    assert item.unmet(PROBLEM) == []
+    for hypothesis in item.hypotheses:
+        assert item.unmet(VIOLATIONS[hypothesis.name]) == [hypothesis.name]
+
+
+def test_assumption_2_speaks_of_the_participants():
+    (diverse,) = (item for item in ASSUMING["fedrep.theorem1"].hypotheses if "2" in item.name)
+    assert diverse(PROBLEM, 2)
+    assert not diverse(PROBLEM, 1)
+    assert not diverse(PROBLEM.with_heads(PROBLEM.W[[0, 0, 1, 2, 3, 4]]), 2)
