@@ -65,9 +65,9 @@ def _along_clients(budget, rng, split, powers, *, centred=False):
             long += cells(base, rn=[100, 1700, 30_000])
         else:
             short += cells(base, rn=[100, 550, 3000])
-    fixed = table(short, one, budget(500, 1200, 5000))
+    fixed = table(short, one, budget(500, 1600, 5000))
     if long:
-        fixed = pd.concat([fixed, table(long, one, budget(0, 500, 2000))])
+        fixed = pd.concat([fixed, table(long, one, budget(0, 600, 2000))])
     path = [
         {"rn": rn, "m": int(np.sqrt(rn)), "d": 4, "k": 1, "distance": 0.5, "angles": "equal"}
         for rn in budget([400, 2500, 10_000], [400, 3600, 32_400])
@@ -98,7 +98,7 @@ def _lemma5(budget, rng, split, powers, level):
     runs = {50: 40, 150: 40, 450: 40}
     if split:  # a constant that does not grow takes more runs to see than one that does
         runs = budget(
-            runs, {100: 9000, 500: 3000, 2500: 2200}, {100: 20_000, 500: 8000, 2500: 6000}
+            runs, {100: 6000, 500: 2000, 2500: 1700}, {100: 20_000, 500: 8000, 2500: 6000}
         )
     else:
         runs = budget(runs, dict.fromkeys((100, 500, 2500), 800))
