@@ -465,6 +465,53 @@ def expectation(
     )
 
 
+def mean_between(
+    samples: ArrayLike,
+    low: float,
+    high: float,
+    *,
+    level: float = LEVEL,
+    name: str = "",
+    setting: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Decide whether the mean of independent samples lies between two numbers.
+
+    Parameters
+    ----------
+    samples : array_like, shape (N,)
+        Independent; their mean should be near to normal.
+    low, high : float
+        One of them may be infinite.
+    level, name, setting
+        As in :func:`frequency`.
+
+    Returns
+    -------
+    Evidence
+        It holds if the interval of the mean is between them, fails if it is beyond one.
+    """
+    samples = np.asarray(samples, dtype=float)
+    mean = float(samples.mean())
+    half = distributions.t.isf(level / 2.0, samples.size - 1) * samples.std(ddof=1)
+    ends = mean - half / math.sqrt(samples.size), mean + half / math.sqrt(samples.size)
+    good, bad = low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high
+    claimed = f"between {low:.4g} and {high:.4g}"
+    if math.isinf(low) or math.isinf(high):
+        claimed = f"at most {high:.4g}" if math.isinf(low) else f"at least {low:.4g}"
+    return Evidence(
+        HOLDS if good else FAILS if bad else UNDECIDED,
+        f"mean {mean:.4g} [{ends[0]:.4g}, {ends[1]:.4g}], claimed {claimed}",
+        measured=mean,
+        predicted=low if math.isinf(high) else high,
+        interval=(float(ends[0]), float(ends[1])),
+        n_trials=samples.size,
+        level=level,
+        counterexample={**(setting or {}), "mean": mean} if bad else None,
+        needed="" if good or bad else f"more than {samples.size} runs",
+        name=name,
+    )
+
+
 def ordering(
     smaller: ArrayLike,
     larger: ArrayLike,

@@ -15,6 +15,7 @@ from linrep.claims import (
     frequency,
     identity,
     log_slope,
+    mean_between,
     ordering,
     threshold_slope,
     trend,
@@ -79,6 +80,15 @@ def test_expectation_tells_near_from_equal():
     assert expectation(samples[:5], 1.0, margin=1e-3).verdict == "undecided"
     assert expectation(np.full(3, 0.5), 0.5).verdict == "holds"
     assert expectation(np.full(3, 0.5), 0.4).verdict == "fails"
+
+
+def test_mean_between_two_numbers():
+    samples = 1.0 + 0.1 * np.sin(np.arange(1000))
+    assert mean_between(samples, 0.9, 1.1).verdict == "holds"
+    assert mean_between(samples, 1.1, 1.2).verdict == "fails"
+    assert mean_between(samples, -np.inf, 1.1).verdict == "holds"
+    assert mean_between(samples, 1.1, np.inf).verdict == "fails"
+    assert mean_between(samples, 1.0, np.inf).verdict == "undecided"
 
 
 def test_ordering_is_seldom_wrong(fresh_rng):

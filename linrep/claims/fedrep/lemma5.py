@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
-from linrep.claims import LEVEL, Evidence, bounded_constant, claim, combine, expectation, inequality
+import linrep as lr
+from linrep.claims import (
+    LEVEL,
+    Evidence,
+    bounded_constant,
+    claim,
+    combine,
+    expectation,
+    inequality,
+    log_slope,
+)
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
 from linrep.claims.fedrep._common import (
     ASSUMPTIONS,
@@ -17,6 +29,7 @@ from linrep.claims.fedrep._common import (
     table,
 )
 from linrep.claims.fedrep._concentration import OTHERS
+from linrep.theory.fedrep import step_size_limit
 from linrep.theory.fedrep_limits import gradient_bias
 
 #: Samples, dimension, rank, with m >= 2k + 4: heads of Gaussian batches have fourth moments.
@@ -52,14 +65,14 @@ def _along_clients(budget, rng, split, powers, *, centred=False):
             long += cells(base, rn=[100, 1700, 30_000])
         else:
             short += cells(base, rn=[100, 550, 3000])
-    fixed = table(short, one, budget(500, 1500, 5000))
+    fixed = table(short, one, budget(500, 1600, 5000))
     if long:
         fixed = pd.concat([fixed, table(long, one, budget(0, 600, 2000))])
     path = [
         {"rn": rn, "m": int(np.sqrt(rn)), "d": 4, "k": 1, "distance": 0.5, "angles": "equal"}
         for rn in budget([400, 2500, 10_000], [400, 3600, 32_400])
     ]
-    return fixed, table(path, one, budget(250, 800, 3000))
+    return fixed, table(path, one, budget(250, 500, 3000))
 
 
 _LINE = ["m", "d", "k", "distance", "angles"]
@@ -82,14 +95,19 @@ def _lemma5(budget, rng, split, powers, level):
         truth, B = instance(rn, d, k, rng, distance=0.5, design=design)
         return _excess(sampled_step(truth, B, m, rng, split=split), m, d, 0.5, powers)
 
-    for design in OTHERS:
-        settings = cells(
-            {"m": 12, "d": 3, "k": 1, "design": design}, rn=budget([50, 150, 450], [100, 500, 2500])
+    runs = {50: 40, 150: 40, 450: 40}
+    if split:  # a constant that does not grow takes more runs to see than one that does
+        runs = budget(
+            runs, {100: 6000, 500: 2000, 2500: 1700}, {100: 20_000, 500: 8000, 2500: 6000}
         )
+    else:
+        runs = budget(runs, dict.fromkeys((100, 500, 2500), 800))
+    for design in OTHERS:
+        base = {"m": 12, "d": 3, "k": 1, "design": design}
+        found = pd.concat(table([base | {"rn": rn}], sampled, count) for rn, count in runs.items())
         parts.append(
             bounded_constant(
-                table(settings, sampled, budget(40, 1900, 4000)), ["rn"], level=level, rng=rng,
-                name=f"{design} x, fixed m", label=label,
+                found, ["rn"], level=level, rng=rng, name=f"{design} x, fixed m", label=label
             )
         )  # fmt: skip
     for k, m in ((1, 16), (2, 20)):
@@ -135,8 +153,61 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     On one batch B'S' = 0, and the mean of (S - Q)'W/(rn) has blocks -v I and (k/m) Phi S C', see
     `linrep.theory.fedrep_limits.gradient_bias`: free of rn.
     """
-    parts = _lemma5(budget, rng, batches == "split", (k_power, d_power, size_power), LEVEL / 9)
-    return combine(parts)
+    split, powers, level = batches == "split", (k_power, d_power, size_power), LEVEL / 10
+    parts = _lemma5(budget, rng, split, powers, level)
+    parts.append(_other_sizes(budget, rng, split, powers, level))
+    return combine(
+        parts,
+        f"{combine(parts).sentence}; {parts[-1].name}: {parts[-1].sentence}; "
+        f"{_first_gains(budget, rng)}",
+    )
+
+
+def _other_sizes(budget, rng, split, powers, level):
+    """Follow the constant along m, d and k at a large rn, where on one batch the mean decides."""
+    rn = budget(3000, 30_000)
+    lines = {"m": (20, 60, 180), "d": (4, 16, 64), "k": (1, 2, 4)}
+
+    def one(m, d, k):
+        W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, 0.5)
+        step = gaussian_step(W, C, Phi, m, d, rng, split=split)
+        return _excess(step, m, d, 0.5, powers)
+
+    base = {"m": 60, "d": 16, "k": 2}
+    found = table(cells(base, **lines), one, budget(20, 60, 200))
+    part = bounded_constant(
+        found, list(lines), level=level, rng=rng, name=f"m, d, k at rn = {rn}",
+        label="c that Lemma 5 needs",
+    )  # fmt: skip
+    told = []
+    for name, sizes in lines.items():
+        others = [other for other in lines if other != name]
+        line = found[np.logical_and.reduce([found[other] == base[other] for other in others])]
+        samples = [line.loc[line[name] == size, "constant"].to_numpy() for size in sizes]
+        slope = log_slope(sizes, samples, level=level, rng=rng)
+        told.append(f"{name}^{slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]")
+    return replace(part, sentence=f"the constant needed goes like {', '.join(told)}")
+
+
+def _first_gains(budget, rng, m=6, k=2, start=0.05):
+    """Tell by how much a first round gains on one batch and on two, with rn = 1000."""
+    told = {}
+    for batches in ("gram", "gram_split"):
+        gains = []
+        for _ in range(budget(10, 40)):
+            truth = lr.SharedRepresentation.random(n=1000, d=20, k=k, rng=rng)
+            distances = lr.fedrep(truth, m=m, rounds=1, start=start, batches=batches, rng=rng)[
+                "distance"
+            ]
+            step = float(step_size_limit(truth.sigma_max())) * truth.sigma_min() ** 2
+            gains.append((1.0 - distances[1] / distances[0]) / step)
+        low, high = np.mean(gains) + np.array([-2.0, 2.0]) * np.std(gains) / np.sqrt(len(gains))
+        told[batches] = f"{np.mean(gains):.3f} [{low:.3f}, {high:.3f}]"
+    one, two = told.values()
+    return (
+        f"(1 - dist_1/dist_0)/(eta sigma_min^2) at rn = 1000, m = {m}, k = {k} is {one} on one "
+        f"batch, where 1 - k/m = {1.0 - k / m:.3f}, and {two} on two"
+    )
 
 
 @claim(

@@ -10,7 +10,11 @@ from linrep.claims.fedrep.collaboration import Curve
 def test_smallest_sufficient_m_is_d_alone_and_k_with_the_representation():
     rng = np.random.default_rng(0)
     for size in (6, 10):
-        alone, new = collaboration._alone(16, size, rng), collaboration._new(size, 24, rng)
+        (alone, clients), (new, _) = (
+            collaboration._alone(16, size, rng),
+            collaboration._new(size, 24, rng),
+        )
+        assert clients == 5 * 16
         assert size - 1 <= alone.x <= size
         assert size - 1 <= new.x <= size
 

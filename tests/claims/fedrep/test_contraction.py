@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linrep.claims.fedrep import contraction
+from linrep.claims.fedrep import contraction, eq85
 from linrep.theory.fedrep_lemmas import triangle_bound
 
 
@@ -20,7 +20,7 @@ def test_needed_inverts_the_bound():
 
 @pytest.mark.parametrize("cross", [1, 2])
 def test_excess_of_the_conclusion(cross):
-    for excess, zero, where in contraction._conclusion(cross, Fraction(1, 5)):
+    for excess, zero, where in eq85._conclusion(cross, Fraction(1, 5)):
         a, share = Fraction(where["a"]), Fraction(where["y/a"])
         assert zero == 0
         if a:
@@ -31,5 +31,5 @@ def test_excess_of_the_conclusion(cross):
 
 def test_largest_share_makes_the_conclusion_an_equality():
     a = 0.25
-    y = contraction._largest_share() * a
+    y = eq85._largest_share() * a
     assert (1 - a + 2 * y) / np.sqrt(1 - 4 * y) == pytest.approx(np.sqrt(1 - a / 2), rel=1e-12)

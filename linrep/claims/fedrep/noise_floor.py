@@ -1,0 +1,112 @@
+"""The distance at which runs on noisy labels settle."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from linrep import algorithms
+from linrep.claims import LEVEL, Evidence, claim, combine, exponent, log_slope
+from linrep.problems import SharedRepresentation
+
+
+def _plateaus(rng, runs, batches, *, s, d, m, n, k=2):
+    """Return the distances that runs with label noise settle at, kappa = 1."""
+    found = []
+    for _ in range(runs):
+        truth = SharedRepresentation.random(
+            n=n, d=d, k=k, condition=1.0, noise=s, store=batches == "fixed", rng=rng
+        )
+        trace = algorithms.fedrep(
+            truth, m=m, rounds=60 if batches == "fixed" else 120, batches=batches,
+            start=min(0.5, 20.0 * s), rng=rng,
+        )  # fmt: skip
+        late = trace["distance"][-1:] if batches == "fixed" else trace["distance"][60:]
+        found.append(float(np.sqrt(np.mean(late**2))))
+    return np.array(found)
+
+
+def _typical_norm(rows, columns, rng):
+    """Return the mean largest singular value of standard normal matrices, about sqrt + sqrt."""
+    return float(np.mean(np.linalg.norm(rng.standard_normal((100, rows, columns)), 2, axis=(1, 2))))
+
+
+@claim(
+    "fedrep.noise_floor",
+    place="Section 5.1 (noise); no statement, derived here",
+    kind="rate or exponent",
+    latex=r"\text{fresh batches: } \mathrm{dist} \approx s\,\frac{\|N\|_2}{\sqrt{nm}}"
+    r"\sqrt{\frac{\eta}{2 - \eta(1 - k/m)}}; \quad\text{fixed data: } "
+    r"\mathrm{dist} \approx s\,\frac{\|N\|_2}{\sqrt{n(m - k)}}, \quad N \in"
+    r" \mathbb R^{(d-k)\times k} \text{ normal, } \|N\|_2 \approx \sqrt{d - k} + \sqrt k",
+    plain="With label noise s the distance settles at the order of s sqrt(d/(nm)).",
+    broken={"noise_power": 2.0},
+)
+def noise_floor(
+    budget, rng, *, noise_power=1.0, dimension_power=0.5, sample_power=-0.5, client_power=-0.5
+) -> Evidence:
+    """Measure plateaus against noise, d, m (m - k on fixed data) and n.
+
+    kappa = 1 and s small. Each coordinate of B outside span(B*) follows b <- (1 - eta') b + e,
+    eta' = eta (1 - k/m), and e of variance eta^2 s^2 (1 - k/m)/(nm): on fresh batches its
+    stationary variance is eta s^2/(nm (2 - eta')). On fixed data e is the same every round, and b
+    settles at e/eta', of variance s^2/(n (m - k)).
+    """
+    share = LEVEL / 8.0
+    parts, floors = [], []
+    for batches in ("gram", "fixed"):
+        fixed = batches == "fixed"
+        if fixed:
+            centre = {"s": 1e-3, "d": 10, "m": 10, "n": 100}
+            lines = {
+                "s": ((1e-6, 1e-4, 1e-2), noise_power, {}),
+                "d": ((10, 40, 160), dimension_power, {"n": 400, "m": 20}),
+                "m": ((4, 10, 34), sample_power, {"n": 200}),
+                "n": ((50, 200, 800), client_power, {}),
+            }
+        else:
+            centre = {"s": 1e-3, "d": 1000, "m": 10000, "n": 20}
+            lines = {
+                "s": ((1e-6, 1e-4, 1e-2), noise_power, {}),
+                "d": ((100, 1000, 10000), dimension_power, {}),
+                "m": ((4, 20, 100), sample_power, {"n": 400, "d": 20}),
+                "n": ((10, 40, 160), client_power, {}),
+            }
+        for name, (values, power, changed) in lines.items():
+            samples, x = [], []
+            for value in values:
+                cell = centre | changed | {name: value}
+                d, m, n = cell["d"], cell["m"], cell["n"]
+                cost = 60 * n * (m * d if fixed else 20)
+                runs = int(np.clip(budget(4e7, 8e8, 8e9) / cost, 4, budget(20, 200, 600)))
+                found = _plateaus(rng, runs, batches, **cell)
+                samples.append(found)
+                spread = _typical_norm(d - 2, 2, rng)
+                formula = cell["s"] * spread / math.sqrt(n * (m - 2))
+                if not fixed:
+                    formula *= math.sqrt((1 - 2 / m) * 0.25 / (2.0 - 0.25 * (1 - 2 / m)))
+                floors.append(np.mean(found) / formula)
+                x.append({"d": spread**2, "m": m - 2.0 * fixed}.get(name, value))
+            label = f"{'fixed data' if fixed else 'fresh batches'}, {name}"
+            slope = log_slope(x, samples, statistic=np.mean, level=share, rng=rng)
+            table = pd.DataFrame(
+                {
+                    "panel": "", "series": "", "x": x, "xlabel": name, "ylabel": "plateau",
+                    "y": [np.mean(sample) for sample in samples],
+                    "predicted": np.mean(samples[-1]) * (np.array(x) / x[-1]) ** power,
+                }
+            )  # fmt: skip
+            parts.append(
+                exponent(
+                    slope, power, level=share, name=label, points=table, setting=centre,
+                    n_trials=sum(map(len, samples)),
+                )
+            )  # fmt: skip
+    return combine(
+        parts,
+        "exponents of the plateau: "
+        + ", ".join(f"{part.name} {part.measured:.3f}" for part in parts)
+        + f"; over the formulas {min(floors):.2f} to {max(floors):.2f}",
+    )
