@@ -5,6 +5,7 @@ from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads, local_only, simulate_heads
 from linrep.algorithms.one_model import fedavg, fedsgd
+from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
 from linrep.algorithms.trace import Trace, run_rounds
 from linrep.algorithms.trials import run_trials
@@ -20,6 +21,7 @@ __all__ = [
     "gaussian_start",
     "local_only",
     "moments_start",
+    "perfedsi",
     "projected_gradient_start",
     "random_start",
     "run_rounds",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 
@@ -29,6 +29,19 @@ LABELS = {
     "floats_up": "floats sent to the server",
     "floats_down": "floats sent to the clients",
 }
+
+
+def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
+    """Return the rounds to record, increasing, from 0 to the last."""
+    if np.ndim(record) == 0:
+        every = check.integer("record", record, minimum=1)
+        return sorted({*range(0, rounds, every), rounds})
+    values = np.asarray(record)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise ValueError("record must be an integer or a list of rounds")
+    if values.size and not (values.min() >= 0 and values.max() <= rounds):
+        raise ValueError(f"record must hold rounds between 0 and {rounds}")
+    return sorted({0, *values.tolist(), rounds})
 
 
 @dataclass(eq=False)

@@ -1,0 +1,369 @@
+"""Completion with side information: client i's preferences are M* z_i, seen entry by entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep._random import stream
+from linrep.subspace import random_frame
+
+Values = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+SIDES = ("gaussian", "unit", "isometric", "one-hot")
+
+
+@dataclass(frozen=True, eq=False)
+class SideInformationCompletion:
+    r"""Ground truth of PerFedSI: a matrix of rank k whose columns side information predicts.
+
+    .. math:: Y = M^\star Z^\top \in R^{d \times n}, \qquad
+        M^\star = U^\star V^{\star\top} \in R^{d \times p}
+
+    Parameters
+    ----------
+    U : array_like, shape (d, k)
+        Items' factor.
+    V : array_like, shape (p, k)
+        Side information's factor.
+    Z : array_like, shape (n, p)
+        Side information; row i is client i's.
+    noise : float, default 0
+        Standard deviation of the noise on every observed entry.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range or not finite, or shapes do not fit.
+
+    Notes
+    -----
+    PerFedSI, Section 3, where k is called r, p is k, n is M, and the factors U* and V*.
+    """
+
+    U: Values
+    V: Values
+    Z: Values
+    noise: float = 0.0
+
+    def __post_init__(self):
+        U = check.array("U", self.U, (None, None)).copy()
+        V = check.array("V", self.V, (None, U.shape[1])).copy()
+        Z = check.array("Z", self.Z, (None, V.shape[0])).copy()
+        noise = check.real("noise", self.noise, minimum=0.0)
+        for name, value in (("U", U), ("V", V), ("Z", Z), ("noise", noise)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        n: int,
+        d: int,
+        p: int,
+        k: int,
+        side: str = "gaussian",
+        singular_values: ArrayLike | None = None,
+        condition: float = 1.0,
+        noise: float = 0.0,
+        rng=None,
+    ) -> SideInformationCompletion:
+        r"""Draw U* and V* uniform over frames, and side information.
+
+        Parameters
+        ----------
+        n, d, p, k : int
+            Clients, items, dimension of the side information, rank; k at most min(d, p).
+        side : {"gaussian", "unit", "isometric", "one-hot"}
+            Independent N(0, 1) entries of Z; the same with rows divided by their norms (PerFedSI,
+            Appendix C.4); :math:`\sqrt n` times a frame, which needs p at most n; the identity,
+            which tells nothing and needs p = n.
+        singular_values : array_like of length k, optional
+            Of M*, positive; by default all 1. Each factor carries their square roots.
+        condition : float, default 1
+            Ratio of the largest and smallest singular value of Z, at least 1, for the isometric
+            one only: geometrically spaced, their squares of mean n.
+        noise : float, default 0
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+
+        Returns
+        -------
+        SideInformationCompletion
+        """
+        n, d, p = (
+            check.integer(name, value, minimum=1) for name, value in (("n", n), ("d", d), ("p", p))
+        )
+        k = check.integer("k", k, minimum=1, maximum=min(d, p))
+        check.choice("side", side, SIDES)
+        condition = check.real("condition", condition, minimum=1.0)
+        if condition != 1.0 and side != "isometric":
+            raise ValueError("condition must be 1 unless side='isometric'")
+        if side == "isometric" and p > n:
+            raise ValueError(f"p must be at most n = {n} for side='isometric', got {p}")
+        if side == "one-hot" and p != n:
+            raise ValueError(f"p must be n = {n} for side='one-hot', got {p}")
+        if singular_values is None:
+            values = np.ones(k)
+        else:
+            values = check.array("singular_values", singular_values, (k,))
+            if values.min() <= 0.0:
+                raise ValueError(f"singular_values must be positive, got {values.min():g}")
+        rng = stream(rng, "truth")
+        roots = np.sqrt(np.sort(values)[::-1])
+        U, V = random_frame(d, k, rng) * roots, random_frame(p, k, rng) * roots
+        return cls(U, V, _side_information(side, n, p, condition, rng), noise)
+
+    @property
+    def n(self) -> int:
+        """Number of clients."""
+        return self.Z.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Number of items."""
+        return self.U.shape[0]
+
+    @property
+    def p(self) -> int:
+        """Dimension of the side information."""
+        return self.V.shape[0]
+
+    @property
+    def k(self) -> int:
+        """Rank."""
+        return self.U.shape[1]
+
+    @property
+    def M(self) -> Values:
+        """The matrix M* = U* V*', shape (d, p)."""
+        return self.U @ self.V.T
+
+    @cached_property
+    def singular_values(self) -> Values:
+        """The k singular values of M*, largest first."""
+        core = np.linalg.qr(self.U)[1] @ np.linalg.qr(self.V)[1].T
+        return np.asarray(np.linalg.svd(core, compute_uv=False), dtype=np.float64)
+
+    def entries(self, items: ArrayLike, clients: ArrayLike) -> Values:
+        """Return the entries of Y at pairs of an item and a client, without noise."""
+        items, clients = (
+            read_places("items", items, self.d),
+            read_places("clients", clients, self.n),
+        )
+        if items.shape != clients.shape:
+            raise ValueError(
+                f"items and clients must have the same length, got {items.size} and {clients.size}"
+            )
+        return np.einsum("ej,ej->e", self.U[items], (self.Z @ self.V)[clients])
+
+    def observe(
+        self, per_client: int | None = None, *, entries: int | None = None, rng=None
+    ) -> Observations:
+        """Draw entries to be seen, without repetition.
+
+        Parameters
+        ----------
+        per_client : int, optional
+            So many items of every client, uniformly, at most d.
+        entries : int, optional
+            So many entries of Y, uniformly, instead.
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+
+        Returns
+        -------
+        Observations
+            With this truth attached; sorted by client, then by item.
+        """
+        rng = stream(rng, "data")
+        if (per_client is None) == (entries is None):
+            raise ValueError("per_client or entries must be given, and not both")
+        if per_client is not None:
+            size = check.integer("per_client", per_client, minimum=1, maximum=self.d)
+            items = np.concatenate([_sample(rng, self.d, size) for _ in range(self.n)])
+            clients = np.repeat(np.arange(self.n), size)
+        else:
+            size = check.integer("entries", entries, minimum=1, maximum=self.n * self.d)
+            clients, items = np.divmod(_sample(rng, self.n * self.d, size), self.d)
+        values = self.entries(items, clients)
+        values += self.noise * rng.standard_normal(values.size)
+        return Observations(items, clients, values, self.Z, d=self.d, truth=self)
+
+    def without_side_information(self) -> SideInformationCompletion:
+        """Return the same matrix Y with Z = I, so that p = n."""
+        return replace(self, V=self.Z @ self.V, Z=np.eye(self.n))
+
+    def __repr__(self):
+        noise = f", noise={self.noise:g}" if self.noise else ""
+        return f"SideInformationCompletion(n={self.n}, d={self.d}, p={self.p}, k={self.k}{noise})"
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    r"""Entries of a matrix that were seen, with what is known of its rows and columns.
+
+    Parameters
+    ----------
+    items, clients : array_like of int, shape (N,)
+        Row and column of each entry; no pair twice.
+    values : array_like, shape (N,)
+        What was seen there.
+    Z : array_like, shape (n, p), optional
+        Side information on the clients; by default none, which is the identity.
+    A : array_like, shape (d, a), optional
+        Side information on the items; by default none.
+    n, d : int, optional
+        Clients and items, where Z or A do not tell; by default one more than the largest seen.
+    truth : SideInformationCompletion, optional
+
+    Raises
+    ------
+    ValueError, TypeError
+        If lengths do not fit, an index is out of range, or an entry is given twice.
+
+    Notes
+    -----
+    The models are A M Z' with M of shape (a, p) and low rank: inductive matrix completion.
+    """
+
+    items: Places
+    clients: Places
+    values: Values
+    Z: Values | None = None
+    A: Values | None = None
+    n: Any = None
+    d: Any = None
+    truth: SideInformationCompletion | None = None
+
+    def __post_init__(self):
+        sizes = {}
+        for name, table, size, places in (
+            ("n", "Z", self.n, self.clients), ("d", "A", self.d, self.items),
+        ):  # fmt: skip
+            rows = getattr(self, table)
+            if rows is not None:
+                rows = check.array(table, rows, (None, None))
+                object.__setattr__(self, table, rows)
+                if size is not None and size != len(rows):
+                    raise ValueError(f"{name} must be the {len(rows)} rows of {table}, got {size}")
+                sizes[name] = len(rows)
+            elif size is not None:
+                sizes[name] = check.integer(name, size, minimum=1)
+            else:
+                sizes[name] = int(np.max(places, initial=0)) + 1
+        items = read_places("items", self.items, sizes["d"])
+        clients = read_places("clients", self.clients, sizes["n"])
+        values = check.array("values", self.values, (None,))
+        if not items.size == clients.size == values.size:
+            raise ValueError(
+                "items, clients and values must have the same length, got "
+                f"{items.size}, {clients.size} and {values.size}"
+            )
+        order = np.lexsort((items, clients))
+        items, clients, values = items[order], clients[order], values[order]
+        twice = (np.diff(items) == 0) & (np.diff(clients) == 0)
+        if twice.any():
+            place = int(np.argmax(twice))
+            raise ValueError(
+                f"the pair of item {items[place]} and client {clients[place]} is given twice"
+            )
+        for name, value in (("items", items), ("clients", clients), ("values", values)):
+            object.__setattr__(self, name, value)
+        for name, size in sizes.items():
+            object.__setattr__(self, name, size)
+
+    def __len__(self):
+        return self.values.size
+
+    @property
+    def per_item(self) -> Places:
+        """How many entries of each item were seen, shape (d,)."""
+        return np.bincount(self.items, minlength=self.d)
+
+    @property
+    def per_client(self) -> Places:
+        """How many entries of each client were seen, shape (n,)."""
+        return np.bincount(self.clients, minlength=self.n)
+
+    @property
+    def offsets(self) -> Places:
+        """Where each client's entries begin and the last one's end, shape (n + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.per_client)])
+
+    def degrees_of_freedom(self, rank: int) -> int:
+        """Return the number of free parameters of a core of this rank, rank (a + p - rank)."""
+        a = self.d if self.A is None else self.A.shape[1]
+        p = self.n if self.Z is None else self.Z.shape[1]
+        rank = check.integer("rank", rank, minimum=1, maximum=min(a, p))
+        return rank * (a + p - rank)
+
+    def without_side_information(self) -> Observations:
+        """Return the same entries with nothing known of clients and items."""
+        return replace(self, Z=None, A=None)
+
+    def split(self, held_out: float, *, rng=None) -> tuple[Observations, Observations]:
+        """Return two disjoint parts, the second of about this share of the entries.
+
+        Parameters
+        ----------
+        held_out : float
+            Between 0 and 1, exclusive.
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+        """
+        share = check.real("held_out", held_out, above=0.0)
+        size = round(share * len(self))
+        if not 0 < size < len(self):
+            raise ValueError(
+                f"held_out must leave entries on both sides, got {held_out} of {len(self)}"
+            )
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[_sample(stream(rng, "split"), len(self), size)] = True
+        return self._where(~chosen), self._where(chosen)
+
+    def _where(self, mask):
+        return replace(
+            self, items=self.items[mask], clients=self.clients[mask], values=self.values[mask]
+        )
+
+    def __repr__(self):
+        sides = "".join(
+            f", {name} with {table.shape[1]} columns"
+            for name, table in (("A", self.A), ("Z", self.Z))
+            if table is not None
+        )
+        return f"Observations({len(self)} of d={self.d} by n={self.n}{sides})"
+
+
+def read_places(name: str, places: ArrayLike, size: int) -> Places:
+    """Return indices between 0 and size - 1, at least one."""
+    found = np.asarray(places)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a list of integers, at least one")
+    if found.min() < 0 or found.max() >= size:
+        wrong = found[(found < 0) | (found >= size)][0]
+        raise ValueError(f"{name} must be between 0 and {size - 1}, got {wrong}")
+    return found.astype(np.int64)
+
+
+def _side_information(side, n, p, condition, rng):
+    """Return Z (n, p)."""
+    if side == "one-hot":
+        return np.eye(n)
+    if side == "isometric":
+        squares = condition ** np.linspace(2.0, 0.0, p) if p > 1 else np.ones(1)
+        return random_frame(n, p, rng) * np.sqrt(n * squares / squares.mean())
+    Z = rng.standard_normal((n, p))
+    return Z / np.linalg.norm(Z, axis=1, keepdims=True) if side == "unit" else Z
+
+
+def _sample(rng, size, count):
+    """Return distinct integers below size, sorted; memory is that of count where it can be."""
+    return np.sort(rng.choice(size, count, replace=False, shuffle=False))

@@ -1,0 +1,283 @@
+r"""PerFedSI's theory for completion with side information: assumptions, regularity, and bounds.
+
+With E = U V' - M*, the loss is :math:`L = \frac1{2n}\|E Z^\top\|_F^2`, equation (10), and that of
+a client :math:`L_i = \frac12\|E z_i\|^2`. The paper's k is p here, its r is k, and its M is n. Its
+constants c, c_0 and mu are never said to be at least 1; functions take them as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep.problems.completion import SideInformationCompletion
+
+Values = NDArray[np.float64]
+_ROUNDING = 1e-28  # of a squared singular value, relative to the largest
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The numbers that the statements are about.
+
+    Parameters
+    ----------
+    d, p, k : int
+        Items, dimension of the side information, rank.
+    largest, smallest : float
+        The largest and the k-th singular value of M*.
+    c, mu, c_z : float
+        Constants of the regularity (Definition 3.1) and of Assumption 3.2, mu the largest of the
+        incoherences of side information, U and errors.
+    """
+
+    d: int
+    p: int
+    k: int
+    largest: float = 1.0
+    smallest: float = 1.0
+    c: float = 1.0
+    mu: float = 1.0
+    c_z: float = 1.0
+
+    def __post_init__(self):
+        for name in ("d", "p", "k"):
+            check.integer(name, getattr(self, name), minimum=1)
+        for name in ("largest", "smallest", "c", "mu", "c_z"):
+            check.real(name, getattr(self, name), above=0.0)
+
+    @classmethod
+    def of(cls, truth: SideInformationCompletion, *, c: float, mu: float) -> Setting:
+        """Return that of a ground truth, with the c_z its side information has."""
+        values = truth.singular_values
+        return cls(
+            truth.d, truth.p, truth.k, float(values[0]), float(values[-1]), c, mu,
+            scaling(truth.Z).c_z,
+        )  # fmt: skip
+
+
+class Scaling(NamedTuple):
+    """The constants of Assumption 3.2 that side information has, the least ones from 1 on."""
+
+    c_z: float
+    mu_z: float
+
+
+def scaling(Z: ArrayLike) -> Scaling:
+    r"""Return the least constants with which side information satisfies Assumption 3.2.
+
+    :math:`\frac{n}{c_z} I \preceq Z^\top Z \preceq c_z n I` and
+    :math:`\max_i \|z_i\|^2 \le \mu_z p`; c_z is infinite where Z has dependent columns.
+    """
+    Z = check.array("Z", Z, (None, None))
+    n, p = Z.shape
+    squares = np.linalg.svd(Z, compute_uv=False) ** 2 / n
+    dependent = n < p or squares[-1] <= _ROUNDING * squares[0]
+    c_z = max(1.0, float(squares[0]), np.inf if dependent else 1.0 / float(squares[-1]))
+    return Scaling(c_z, max(1.0, float(np.max(np.sum(Z**2, axis=1))) / p))
+
+
+def incoherence(A: ArrayLike) -> float:
+    r"""Return the least mu with :math:`\|e_i^\top A\| \le \sqrt{\mu r/d}\,\|A\|_2` for all rows.
+
+    Definition C.3, for A of shape (d, r). Between 1/r and d/r: the largest squared row norm is at
+    least the mean, :math:`\|A\|_F^2/d`, and at most :math:`\|A\|_2^2`.
+    """
+    A = check.array("A", A, (None, None))
+    d, r = A.shape
+    size = np.linalg.norm(A, 2)
+    if size == 0.0:
+        return 0.0
+    return float(np.max(np.sum(A**2, axis=1)) * d / (r * size**2))
+
+
+class Regularity(NamedTuple):
+    """The least constants with which a local iterate satisfies Definition 3.1.
+
+    Attributes
+    ----------
+    norms : float
+        c of max(||U||, ||V||) <= c sqrt(sigma_1).
+    loss : float
+        c of L_i(U_i, V_i) <= c min(L(U, V), c_0 sigma_k^2), the largest over the clients.
+    rows : float
+        mu of ||e_i' U|| <= sqrt(mu k sigma_1/d), reading the printed tau as the rank.
+    errors : float
+        mu of |e_i' E z| <= sqrt(mu/d) ||E z||, the largest over the clients; at most d.
+    """
+
+    norms: float
+    loss: float
+    rows: float
+    errors: float
+
+
+def regularity(
+    truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike, *, loss: float, c_0: float = 1.0
+) -> Regularity:
+    """Return what Definition 3.1 asks of local iterates.
+
+    Parameters
+    ----------
+    truth : SideInformationCompletion
+    U, V : array_like, shape (n, d, k), (n, p, k)
+        Every client's.
+    loss : float
+        L at the round's start.
+    c_0 : float, default 1
+    """
+    n, d, k = truth.n, truth.d, truth.k
+    U = check.array("U", U, (n, d, k))
+    V = check.array("V", V, (n, truth.p, k))
+    values = truth.singular_values
+    heads = np.einsum("np,npk->nk", truth.Z, V)
+    errors = np.einsum("ndk,nk->nd", U, heads) - truth.Z @ truth.V @ truth.U.T
+    squares = np.sum(errors**2, axis=1)
+    largest = np.max(errors**2, axis=1)
+    sizes = max(np.max(np.linalg.norm(A, 2, axis=(1, 2))) for A in (U, V))
+    limit = min(loss, c_0 * values[-1] ** 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        uneven = np.where(squares > 0.0, d * largest / squares, 0.0)
+    return Regularity(
+        norms=float(sizes / np.sqrt(values[0])),
+        loss=float(0.5 * np.max(squares) / limit) if limit > 0.0 else np.inf,
+        rows=float(np.max(np.sum(U**2, axis=2)) * d / (k * values[0])),
+        errors=float(np.max(uneven)),
+    )
+
+
+def loss_and_gradients(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
+    """Return L of (10) and its gradients in U (d, k) and V (p, k)."""
+    U, V = check.array("U", U, (truth.d, None)), check.array("V", V, (truth.p, None))
+    error = U @ V.T - truth.M
+    moment = truth.Z.T @ truth.Z / truth.n
+    loss = 0.5 * float(np.vdot(error @ moment, error))
+    return loss, error @ moment @ V, moment @ error.T @ U
+
+
+def expected_step(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
+    """Return the mean over items and clients of (11)'s and (12)'s gradients, 1/d times L's."""
+    _, in_U, in_V = loss_and_gradients(truth, U, V)
+    return in_U / truth.d, in_V / truth.d
+
+
+# Lemmas. Each returns the right-hand side, or the constant in it.
+
+
+def pl_constant(setting: Setting) -> float:
+    """Return gamma of Lemma C.5, for which ||grad L||^2 >= gamma L is stated."""
+    return setting.smallest / (setting.c * setting.c_z**2)
+
+
+def smoothness(setting: Setting, *, factor: float = 32.0, constant: float = 4.0) -> float:
+    """Return beta of Lemma C.6: beta^2 = c_z^2 (32 c^4 + 4) sigma_1^2."""
+    return setting.c_z * setting.largest * float(np.sqrt(factor * setting.c**4 + constant))
+
+
+def second_moments(
+    setting: Setting, *, step_size: ArrayLike, local_steps: ArrayLike, participants: ArrayLike,
+    loss: ArrayLike,
+) -> tuple[Values, Values]:  # fmt: skip
+    """Return Lemma C.7's bounds on E||U+ - U||^2 and E||V+ - V||^2, with mu for mu_z and mu_U."""
+    s = setting
+    common = (
+        (np.asarray(step_size) * np.asarray(local_steps)) ** 2
+        * s.p * s.mu * s.largest * np.asarray(loss)
+    )  # fmt: skip
+    in_U = common * s.c * (1.0 / (np.asarray(participants) * s.d) + 1.0 / s.d**2)
+    return in_U, common * s.k * (s.c + s.mu) / s.d**2
+
+
+def drift(
+    setting: Setting, *, step_size: ArrayLike, steps: ArrayLike, loss: ArrayLike,
+    factor: float = 6.0, with_p: bool = True,
+) -> Values:  # fmt: skip
+    r"""Return :math:`6\frac{\eta}{d} p^{3/2} s c^3 \mu^{3/2} \sigma_1^{3/2} \sqrt L`.
+
+    Lemma C.9 for s = tau; the increment of Lemma C.8 for s = 1, stated without p and proved with it
+    (``with_p``). Lemma C.10 has 10 and tau^2.
+    """
+    s = setting
+    growth = s.p**1.5 if with_p else 1.0
+    return (
+        factor * np.asarray(step_size) * growth * np.asarray(steps) / s.d
+        * s.c**3 * s.mu**1.5 * s.largest**1.5 * np.sqrt(loss)
+    )  # fmt: skip
+
+
+def gradient_bound(setting: Setting, loss: ArrayLike, *, root: bool = False) -> Values:
+    r"""Return (61)'s bound on the gradient's norm, :math:`c\sqrt{c_z}\sigma_1 L`.
+
+    With ``root`` what its second line gives: :math:`2c\sqrt{c_z \sigma_1 L}`.
+    """
+    s = setting
+    if root:
+        return 2.0 * s.c * np.sqrt(s.c_z * s.largest * np.asarray(loss))
+    return s.c * np.sqrt(s.c_z) * s.largest * np.asarray(loss)
+
+
+# Theorems.
+
+
+def step_size_limit(setting: Setting, local_steps: int) -> float:
+    """Return the largest step size of Theorem C.4."""
+    s = setting
+    steps = check.integer("local_steps", local_steps, minimum=1)
+    return s.smallest / (
+        132.0 * s.p**1.5 * s.k * steps * s.mu**2 * s.largest**2 * s.c**5 * s.c_z**4
+    )
+
+
+def contraction(
+    setting: Setting, *, step_size: float, local_steps: int, with_p: bool = False,
+    c_z_power: int = 3,
+) -> float:  # fmt: skip
+    r"""Return :math:`1 - \frac12\eta\tau\,\sigma_k/(c\,c_z^3\,d)`, by which L falls in a round.
+
+    Lemma C.11; Theorem C.4 has another p in the denominator (``with_p``), and displays differ in
+    the power of c_z.
+    """
+    s = setting
+    slow = s.c * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
+    return 1.0 - 0.5 * step_size * local_steps * s.smallest / slow
+
+
+def rounds(setting: Setting, tolerance: float, *, local_steps: int, with_p: bool = False) -> float:
+    """Return the rounds after which Theorem C.4 at its largest step size has L <= tolerance L_0."""
+    tolerance = check.real("tolerance", tolerance, above=0.0)
+    step_size = step_size_limit(setting, local_steps)
+    rate = 1.0 - contraction(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)
+    return 1.0 + float(np.log(tolerance) / np.log1p(-rate)) if tolerance < 1.0 else 1.0
+
+
+# Appendix B: linear regression with a bias per client, which side information predicts or not.
+
+
+class BiasRisks(NamedTuple):
+    """Expected excess risks, means over the clients, of least squares over all clients together.
+
+    Attributes
+    ----------
+    without : float
+        One bias for all.
+    with_side : float
+        A bias linear in the side information.
+    """
+
+    without: float
+    with_side: float
+
+
+def bias_risks(Z: ArrayLike, biases: ArrayLike) -> BiasRisks:
+    """Return the risks that are left with infinitely many samples per client, Appendix B.
+
+    Half the mean squared distance of the biases to their mean, and to the span of Z's columns.
+    """
+    Z = check.array("Z", Z, (None, None))
+    b = check.array("biases", biases, (len(Z),))
+    left = b - Z @ np.linalg.lstsq(Z, b, rcond=None)[0]
+    return BiasRisks(0.5 * float(np.mean((b - b.mean()) ** 2)), 0.5 * float(np.mean(left**2)))

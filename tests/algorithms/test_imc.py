@@ -1,0 +1,117 @@
+"""The solvers of inductive completion agree with each other and with plain linear algebra."""
+
+import numpy as np
+import pytest
+
+from linrep.algorithms import imc
+from linrep.problems import Observations, SideInformationCompletion
+
+SOLVERS = {
+    "gauss_newton": lambda seen, k: imc.gauss_newton(seen, k),
+    "alternating": lambda seen, k: imc.alternating(seen, k),
+    "balanced_gradient": lambda seen, k: imc.balanced_gradient(seen, k),
+    "nuclear_norm": lambda seen, k: imc.nuclear_norm(seen),
+    "least_squares": lambda seen, k: imc.least_squares(seen),
+}
+
+
+def two_sided(rng, d, n, a, p, k, entries, condition=1.0):
+    """Return entries of a matrix with side information on both sides."""
+    A, Z = rng.standard_normal((d, a)), rng.standard_normal((n, p))
+    U, V = (np.linalg.qr(rng.standard_normal((size, k)))[0] for size in (a, p))
+    left = np.linalg.qr(A)[0] @ U * np.geomspace(condition, 1.0, k)
+    truth = SideInformationCompletion(left, np.linalg.qr(Z)[1].T @ np.eye(p) @ V, Z)
+    # The items' factor must lie in A's columns; the clients' in Z's by construction.
+    seen = truth.observe(entries=entries, rng=rng)
+    return Observations(seen.items, seen.clients, seen.values, Z, A, truth=truth)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("both", [False, True])
+def test_all_find_the_truth_where_it_is_the_only_solution(solver, both, fresh_rng):
+    if both:
+        seen = two_sided(fresh_rng, 40, 50, 6, 5, 2, 300)
+    else:
+        truth = SideInformationCompletion.random(n=60, d=12, p=4, k=2, rng=fresh_rng)
+        seen = truth.observe(entries=400, rng=fresh_rng)
+    trace = SOLVERS[solver](seen, 2)
+    assert trace["error"][-1] < 1e-8
+    # The factors returned are those in the coordinates of A and Z as given.
+    U, V = trace.state["U"], trace.state["V"]
+    whole = (U if seen.A is None else seen.A @ U) @ (seen.Z @ V).T
+    np.testing.assert_allclose(whole[seen.items, seen.clients], seen.values, atol=1e-6)
+
+
+def test_a_gauss_newton_step_is_the_least_squares_solution_of_least_norm(fresh_rng):
+    seen = two_sided(fresh_rng, 15, 20, 5, 4, 2, 60)
+    core = imc.Core(seen, 2)
+    U = np.linalg.qr(fresh_rng.standard_normal((5, 2)))[0]
+    frame = np.linalg.qr(fresh_rng.standard_normal((4, 2)))[0]
+    values = fresh_rng.standard_normal(60)
+    a, z = core.left[seen.items], core.right[seen.clients]
+    J = np.array(
+        [
+            np.concatenate([np.outer(x, frame.T @ y).ravel(), np.outer(y, U.T @ x).ravel()])
+            for x, y in zip(a, z, strict=True)
+        ]
+    )
+    expected = np.linalg.lstsq(J, values, rcond=1e-12)[0]
+    S, dV = core.least_squares_both(U, frame, values)
+    np.testing.assert_allclose(np.concatenate([S.ravel(), dV.ravel()]), expected, atol=1e-7)
+
+
+def test_gradients_are_finite_differences(fresh_rng):
+    seen = two_sided(fresh_rng, 8, 9, 3, 4, 2, 30)
+    core = imc.Core(seen, 2)
+    U, V = fresh_rng.standard_normal((3, 2)), fresh_rng.standard_normal((4, 2))
+
+    def objective(U, V):
+        return np.sum((core.predict(U, V) - seen.values) ** 2) / (2.0 * core.share)
+
+    for place, found in enumerate(core.gradients(U, V)):
+        for index in np.ndindex(found.shape):
+            sides = []
+            for sign in (1.0, -1.0):
+                point = [U.copy(), V.copy()]
+                point[place][index] += sign * 1e-5
+                sides.append(objective(*point))
+            np.testing.assert_allclose((sides[0] - sides[1]) / 2e-5, found[index], rtol=1e-6)
+
+
+def test_the_adjoint_is_one(fresh_rng):
+    seen = two_sided(fresh_rng, 8, 9, 3, 4, 2, 30)
+    core = imc.Core(seen, None)
+    M, values = fresh_rng.standard_normal((3, 4)), fresh_rng.standard_normal(30)
+    np.testing.assert_allclose(
+        np.vdot(core.adjoint(values), M), values @ core.predict_core(M), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", ["gauss_newton", "alternating"])
+def test_noise_free_data_without_side_information(name, fresh_rng):
+    truth = SideInformationCompletion.random(n=30, d=25, p=5, k=1, rng=fresh_rng)
+    seen = truth.observe(entries=500, rng=fresh_rng).without_side_information()
+    assert SOLVERS[name](seen, 1)["error"][-1] < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"Z": np.ones((5, 2))}, "Z must have independent columns"),
+        ({"A": np.ones((4, 3))}, "A must have independent columns"),
+    ],
+)
+def test_dependent_columns_are_refused(change, words):
+    given = {"items": [0, 1], "clients": [0, 4], "values": [1.0, 2.0], "d": 4, "n": 5}
+    with pytest.raises(ValueError, match=words):
+        imc.gauss_newton(Observations(**given | change), 1)
+
+
+def test_bad_arguments_are_refused():
+    seen = Observations([0, 1], [0, 1], [1.0, 2.0])
+    with pytest.raises(ValueError, match="k must be between 1 and 2"):
+        imc.alternating(seen, 3)
+    with pytest.raises(ValueError, match="start must be"):
+        imc.alternating(seen, 1, start="warm")
+    with pytest.raises(TypeError, match="observations must be Observations"):
+        imc.least_squares(np.eye(2))

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+import linrep as lr
+from linrep.algorithms.perfedsi import completion_error
+from tests.reference import perfedsi as naive
+
+
+def problem(**options):
+    setting = {"n": 20, "d": 16, "p": 4, "k": 2, "side": "unit", "rng": 0}
+    return lr.SideInformationCompletion.random(**(setting | options))
+
+
+def test_metrics_are_the_papers():
+    truth = problem()
+    trace = lr.perfedsi(truth, step_size=0.3, rounds=7, record=3, participants=3, rng=1)
+    U, V = trace.state["U"], trace.state["V"]
+    np.testing.assert_array_equal(trace.recorded, [0, 3, 6, 7])
+    risk = naive.loss(U, V, truth.M, truth.Z)
+    np.testing.assert_allclose(trace["population_risk"][-1], risk, rtol=1e-10)
+    whole = truth.M @ truth.Z.T
+    expected = np.linalg.norm(U @ V.T @ truth.Z.T - whole) / np.linalg.norm(whole)
+    np.testing.assert_allclose(trace["error"][-1], expected, rtol=1e-10)
+    np.testing.assert_array_equal(trace["floats_up"], 3 * 2 * (16 + 4) * trace.recorded)
+
+
+def test_the_error_is_found_without_the_matrix_and_down_to_rounding():
+    truth = lr.SideInformationCompletion.random(n=10**5, d=10**5, p=3, k=2, rng=0)
+    size = completion_error(truth, np.zeros((truth.d, 1)), np.zeros((3, 1)), truth.Z)
+    assert completion_error(truth, truth.U, truth.V, truth.Z) < 1e-14 * size
+    moved = truth.U * (1.0 + 1e-9)
+    np.testing.assert_allclose(
+        completion_error(truth, moved, truth.V, truth.Z), 1e-9 * size, rtol=1e-5
+    )
+
+
+def test_fresh_entries_lead_to_the_truth():
+    trace = lr.perfedsi(problem(), step_size=0.3, rounds=6000, participants=4, record=6000, rng=1)
+    assert trace["error"][-1] < 1e-8
+
+
+def test_without_side_information_the_factor_has_a_row_per_client():
+    truth = problem().without_side_information()
+    one_hot = lr.perfedsi(truth, step_size=0.3, rounds=50, participants=4, rng=1)
+    seen = truth.observe(16, rng=0)
+    plain = lr.perfedsi(
+        seen.without_side_information(), step_size=0.3, rounds=50, participants=4, rng=1
+    )
+    explicit = lr.perfedsi(seen, step_size=0.3, rounds=50, participants=4, rng=1)
+    assert one_hot.state["V"].shape == plain.state["V"].shape == (20, 2)
+    np.testing.assert_allclose(plain.state["V"], explicit.state["V"], atol=1e-12)
+
+
+def test_recording_changes_nothing():
+    ends = [
+        lr.perfedsi(problem(), step_size=0.3, rounds=40, record=record, rng=1).state["U"]
+        for record in (1, 40, [7, 13])
+    ]
+    np.testing.assert_array_equal(ends[0], ends[1])
+    np.testing.assert_array_equal(ends[0], ends[2])
+
+
+def test_without_replacement_all_clients_take_part_once():
+    seen = problem().observe(4, rng=0)
+    one = lr.perfedsi(
+        seen, step_size=1e-3, rounds=1, participants=20, replacement=False, local_steps=1, rng=2
+    )
+    assert np.abs(one.state["V"]).min() > 0.0
+    with pytest.raises(ValueError, match="participants must be between 1 and 20"):
+        lr.perfedsi(seen, step_size=0.1, participants=21, replacement=False)
+
+
+def test_the_same_seed_sees_the_same_start_and_entries():
+    first, second = (
+        lr.perfedsi(problem(), step_size=0.3, rounds=5, rng=7).state["U"] for _ in range(2)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_step_size_that_is_too_large_is_noticed():
+    trace = lr.perfedsi(problem(), step_size=50.0, rounds=200, rng=0)
+    assert trace.stop_reason == "diverged"
+    assert np.isfinite(trace["population_risk"]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"step_size": 0.0}, ValueError, "step_size must be greater than 0"),
+        ({"local_steps": 0}, ValueError, "local_steps must be at least 1"),
+        ({"k": 5}, ValueError, "k must be between 1 and 4"),
+        ({"start": "spectral"}, ValueError, "start must be 'random' or a pair"),
+        ({"start": (np.ones((3, 2)), np.ones((4, 2)))}, ValueError, "U must have shape"),
+        ({"privacy": -1.0}, ValueError, "privacy must be at least 0"),
+        ({"record": 0}, ValueError, "record must be at least 1"),
+    ],
+)
+def test_bad_arguments_are_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        lr.perfedsi(problem(), **({"step_size": 0.1} | options))
+
+
+def test_problems_of_another_kind_are_refused():
+    with pytest.raises(TypeError, match="problem must be a SideInformationCompletion"):
+        lr.perfedsi(np.eye(3), step_size=0.1)
+    with pytest.raises(ValueError, match="k must be given"):
+        lr.perfedsi(lr.Observations([0, 1], [0, 1], [1.0, 2.0]), step_size=0.1)

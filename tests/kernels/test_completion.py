@@ -1,0 +1,87 @@
+"""Entrywise rounds against their naive twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linrep.kernels import completion
+from linrep.kernels.rounds import COMPLETED, DIVERGED
+from tests.reference import perfedsi as naive
+from tests.strategies import seeds
+
+NOTHING = np.empty((0, 0))
+
+
+def draw(rng, n, d, p, k):
+    """Return U, V, Z, and a truth's factors."""
+    return tuple(rng.standard_normal(shape) for shape in ((d, k), (p, k), (n, p), (d, k), (p, k)))
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 6), st.integers(1, 4), st.integers(1, 3),
+       st.integers(1, 4), st.booleans(), st.booleans())  # fmt: skip
+def test_rounds_are_the_papers(seed, n, d, p, k, count, fresh, identity):
+    rng = np.random.default_rng(seed)
+    if identity:
+        p = n
+    U, V, Z, starU, starV = draw(rng, n, d, p, k)
+    if identity:
+        Z = np.eye(n)
+    heads = Z @ starV
+    items = np.concatenate([rng.permutation(d)[: max(1, d // 2)] for _ in range(n)])
+    offsets = np.arange(n + 1) * max(1, d // 2)
+    values = rng.standard_normal(items.size)
+    schedule = rng.integers(0, n, (3, 2))
+    stream, copy = np.random.default_rng(seed), np.random.default_rng(seed)
+    expected_U, expected_V, expected = U.copy(), V.copy(), []
+    for clients in schedule:
+        entries = []
+        for client in clients:
+            if fresh:
+                drawn = [int(copy.random() * d) for _ in range(count)]
+                entries.append([(item, starU[item] @ heads[client]) for item in drawn])
+            else:
+                first, last = offsets[client], offsets[client + 1]
+                places = [first + int(copy.random() * (last - first)) for _ in range(count)]
+                entries.append([(items[place], values[place]) for place in places])
+        expected_U, expected_V, mean = naive.round_of(
+            expected_U, expected_V, clients, entries, Z, 0.05
+        )
+        expected.append(mean)
+    loss = np.empty(3)
+    done = completion.run_entrywise(
+        stream, schedule, items, values, offsets, fresh, starU, heads, 0.0, count, 0.05,
+        NOTHING if identity else Z, identity, 0.0, U, V, loss,
+        completion.workspace(k, d, 2, count),
+    )  # fmt: skip
+    assert done == (3, COMPLETED)
+    np.testing.assert_allclose(U, expected_U, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(V, expected_V, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(loss, expected, rtol=1e-9, atol=1e-11)
+
+
+def test_what_diverges_leaves_the_last_finite_factors():
+    rng = np.random.default_rng(0)
+    U, V, Z, starU, starV = draw(rng, 3, 4, 2, 1)
+    loss = np.empty(200)
+    done, status = completion.run_entrywise(
+        rng, np.zeros((200, 1), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0),
+        np.zeros(4, dtype=np.int64), True, starU, Z @ starV, 0.0, 5, 50.0, Z, False, 0.0, U, V,
+        loss, completion.workspace(1, 4, 1, 5),
+    )  # fmt: skip
+    assert status == DIVERGED
+    assert done < 200
+    assert np.isfinite(loss[:done]).all()
+
+
+@pytest.mark.parametrize("participants", [1, 4])
+def test_noise_for_privacy_is_that_of_a_mean(participants):
+    rng = np.random.default_rng(0)
+    V, Z = np.zeros((500, 4)), np.zeros((3, 500))
+    completion.run_entrywise(
+        rng, np.zeros((1, participants), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0),
+        np.zeros(4, dtype=np.int64), True, np.zeros((2, 4)), np.zeros((3, 4)), 0.0, 1, 0.1, Z,
+        False, 0.8, np.zeros((2, 4)), V, np.empty(1), completion.workspace(4, 2, participants, 1),
+    )  # fmt: skip
+    # 2000 numbers: five standard errors of their standard deviation are 8 percent.
+    assert abs(V.std() * np.sqrt(participants) / 0.8 - 1.0) < 0.08

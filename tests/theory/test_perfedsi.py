@@ -1,0 +1,146 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linrep.problems import SideInformationCompletion
+from linrep.theory import perfedsi as theory
+from tests.reference import perfedsi as naive
+from tests.strategies import seeds
+
+
+def problem(rng, n=6, d=5, p=3, k=2):
+    return SideInformationCompletion.random(n=n, d=d, p=p, k=k, rng=rng)
+
+
+@given(seeds, st.integers(1, 6), st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))
+def test_loss_and_gradients_are_those_of_the_definition(seed, n, d, p, k):
+    rng = np.random.default_rng(seed)
+    truth = problem(rng, n, d, p, min(k, d, p))
+    U, V = rng.standard_normal((d, k)), rng.standard_normal((p, k))
+    loss, in_U, in_V = theory.loss_and_gradients(truth, U, V)
+    np.testing.assert_allclose(loss, naive.loss(U, V, truth.M, truth.Z), rtol=1e-10)
+    for gradient, place in ((in_U, 0), (in_V, 1)):
+        for index in np.ndindex(gradient.shape):
+            sides = []
+            for sign in (1.0, -1.0):
+                point = [U.copy(), V.copy()]
+                point[place][index] += sign * 1e-5
+                sides.append(naive.loss(*point, truth.M, truth.Z))
+            scale = max(1.0, np.abs(gradient).max())
+            assert abs((sides[0] - sides[1]) / 2e-5 - gradient[index]) < 1e-6 * scale
+
+
+def test_the_expected_step_is_enumerated(fresh_rng):
+    truth = problem(fresh_rng)
+    U, V = fresh_rng.standard_normal((5, 2)), fresh_rng.standard_normal((3, 2))
+    moves = [
+        naive.local_step(U, V, item, truth.M[item] @ z, z, 1.0)
+        for z in truth.Z
+        for item in range(5)
+    ]
+    expected = theory.expected_step(truth, U, V)
+    np.testing.assert_allclose(np.mean([U - new for new, _ in moves], axis=0), expected[0])
+    np.testing.assert_allclose(np.mean([V - new for _, new in moves], axis=0), expected[1])
+
+
+@given(seeds, st.integers(3, 12), st.integers(1, 3))
+def test_scaling_is_the_least_that_satisfies_the_assumption(seed, n, p):
+    Z = np.random.default_rng(seed).standard_normal((n, p))
+    c_z, mu_z = theory.scaling(Z)
+    values = np.linalg.eigvalsh(Z.T @ Z) / n
+    slack = 1.0 + 1e-9
+    assert values.min() * slack >= 1.0 / c_z
+    assert values.max() <= c_z * slack
+    assert c_z == 1.0 or not (values.min() >= slack / c_z and values.max() * slack <= c_z)
+    rows = np.sum(Z**2, axis=1)
+    assert rows.max() <= mu_z * p * slack
+
+
+def test_scaling_of_known_side_information():
+    assert theory.scaling(np.eye(4)) == (4.0, 1.0)
+    assert theory.scaling(np.ones((4, 2))).c_z == np.inf
+    iso = (
+        problem(0, n=9).Z * 0.0
+        + np.linalg.qr(np.random.default_rng(0).normal(size=(6, 3)))[0][np.arange(9) % 6]
+    )
+    assert theory.scaling(iso).c_z >= 1.0
+
+
+def test_incoherence_lies_between_its_extremes(fresh_rng):
+    d, r = 8, 2
+    assert theory.incoherence(np.eye(d, r)) == pytest.approx(d / r)
+    flat = np.linalg.qr(fresh_rng.standard_normal((d, r)))[0]
+    assert 1.0 - 1e-12 <= theory.incoherence(flat) <= d / r
+    assert theory.incoherence(np.zeros((d, r))) == 0.0
+    thin = np.outer(np.ones(d), [1.0, 0.0])
+    assert theory.incoherence(thin) == pytest.approx(1.0 / r)
+
+
+def test_regularity_is_the_definitions(fresh_rng):
+    truth = problem(fresh_rng)
+    U = truth.U + 0.1 * fresh_rng.standard_normal((6, 5, 2))
+    V = truth.V + 0.1 * fresh_rng.standard_normal((6, 3, 2))
+    found = theory.regularity(truth, U, V, loss=0.7, c_0=0.5)
+    sigma = truth.singular_values
+    norms, losses, rows, errors = [], [], [], []
+    for Ui, Vi, z in zip(U, V, truth.Z, strict=True):
+        e = (Ui @ Vi.T - truth.M) @ z
+        norms += [np.linalg.norm(Ui, 2), np.linalg.norm(Vi, 2)]
+        losses.append(0.5 * e @ e)
+        rows.append(max(row @ row for row in Ui))
+        errors.append(np.abs(e).max() ** 2 / (e @ e))
+    assert found.norms == pytest.approx(max(norms) / np.sqrt(sigma[0]))
+    assert found.loss == pytest.approx(max(losses) / min(0.7, 0.5 * sigma[1] ** 2))
+    assert found.rows == pytest.approx(max(rows) * 5 / (2 * sigma[0]))
+    assert found.errors == pytest.approx(max(errors) * 5)
+
+
+def test_statements_have_the_printed_constants():
+    setting = theory.Setting(d=16, p=4, k=2, largest=3.0, smallest=2.0, c=1.5, mu=2.5, c_z=1.2)
+    limit = theory.step_size_limit(setting, 5)
+    assert limit == pytest.approx(2 / (132 * 8 * 2 * 5 * 2.5**2 * 9 * 1.5**5 * 1.2**4))
+    assert theory.pl_constant(setting) == pytest.approx(2 / (1.5 * 1.44))
+    assert theory.smoothness(setting) ** 2 == pytest.approx(1.44 * (32 * 1.5**4 + 4) * 9)
+    rate = theory.contraction(setting, step_size=0.1, local_steps=5)
+    assert rate == pytest.approx(1 - 0.5 * 0.1 * 5 * 2 / (1.5 * 1.2**3 * 16))
+    slow = theory.contraction(setting, step_size=0.1, local_steps=5, with_p=True, c_z_power=2)
+    assert slow == pytest.approx(1 - 0.5 * 0.1 * 5 * 2 / (1.5 * 1.44 * 16 * 4))
+    in_U, in_V = theory.second_moments(
+        setting, step_size=0.1, local_steps=5, participants=4, loss=0.3
+    )
+    assert in_U == pytest.approx(0.25 * 4 * (1 / 64 + 1 / 256) * 1.5 * 2.5 * 3 * 0.3)
+    assert in_V == pytest.approx(0.25 * 4 * 2 * (1.5 + 2.5) * 2.5 * 3 / 256 * 0.3)
+    assert theory.drift(setting, step_size=0.1, steps=5, loss=0.3) == pytest.approx(
+        6 * 0.1 * 8 * 5 / 16 * 1.5**3 * 2.5**1.5 * 3**1.5 * np.sqrt(0.3)
+    )
+    assert theory.gradient_bound(setting, 0.3) == pytest.approx(1.5 * np.sqrt(1.2) * 3 * 0.3)
+    assert theory.gradient_bound(setting, 0.3, root=True) == pytest.approx(
+        2 * 1.5 * np.sqrt(1.2 * 3 * 0.3)
+    )
+
+
+def test_rounds_reach_the_tolerance():
+    setting = theory.Setting(d=16, p=4, k=2)
+    t = theory.rounds(setting, 1e-3, local_steps=5)
+    rate = theory.contraction(setting, step_size=theory.step_size_limit(setting, 5), local_steps=5)
+    assert rate ** (t - 1.0) == pytest.approx(1e-3)
+    assert theory.rounds(setting, 1.0, local_steps=5) == 1.0
+
+
+def test_bias_risks_are_residuals(fresh_rng):
+    Z, b = fresh_rng.standard_normal((7, 2)), fresh_rng.standard_normal(7)
+    risks = theory.bias_risks(Z, b)
+    assert risks.without == pytest.approx(0.5 * np.var(b))
+    fitted = Z @ np.linalg.solve(Z.T @ Z, Z.T @ b)
+    assert risks.with_side == pytest.approx(0.5 * np.mean((b - fitted) ** 2))
+    assert theory.bias_risks(np.eye(7), b).with_side == pytest.approx(0.0, abs=1e-25)
+
+
+def test_settings_come_from_a_truth(fresh_rng):
+    truth = problem(fresh_rng)
+    setting = theory.Setting.of(truth, c=2.0, mu=3.0)
+    assert (setting.d, setting.p, setting.k) == (5, 3, 2)
+    assert setting.c_z == theory.scaling(truth.Z).c_z
+    with pytest.raises(ValueError, match="c must be greater than 0"):
+        theory.Setting.of(truth, c=0.0, mu=1.0)
