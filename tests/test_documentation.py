@@ -8,12 +8,17 @@ import pytest
 import linrep
 
 DOCS = Path(linrep.__file__).parents[1] / "docs"
+
+
+def blocks(path):
+    """Return a page's blocks of Python."""
+    return re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
+
+
 BLOCKS = [
     pytest.param(block, id=f"{page}-{number}")
     for page in ("findings", "gram")
-    for number, block in enumerate(
-        re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text("utf-8"), re.DOTALL), 1
-    )
+    for number, block in enumerate(blocks(DOCS / f"{page}.md"), 1)
 ]
 
 
@@ -21,3 +26,12 @@ BLOCKS = [
 @pytest.mark.parametrize("block", BLOCKS)
 def test_a_block_of_code_runs(block):
     exec(compile(block, "documentation", "exec"), {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/flute.md", "docs/perfedsi.md"])
+def test_a_page_runs_from_top_to_bottom(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks(DOCS.parent / page):
+        exec(compile(block, page, "exec"), names)
