@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum
 from linrep.theory.flute_lift import lift, lower
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 Shape = Mapping[str, int]
 
 #: Singular values of Phi, by name; "decay" is lambda_i = 2d/(i + 1) for d = 4.
@@ -55,7 +55,7 @@ def spectra(
                 if k < len(values):
                     n, d = (len(values) + extra for extra in SHAPES[shape])
                     setting = {"singular values": list(values), "n": n, "d": d, "k": k}
-                    yield setting, Spectrum(values, n, d, k, noise)
+                    yield setting, Spectrum(np.array(values), n, d, k, noise)
 
 
 # The scale covariance.
@@ -253,7 +253,7 @@ SEARCH_SHAPES: tuple[dict[str, int], ...] = (
 # The map.
 
 
-def step(Theta: Array, spectrum: Spectrum, step_size: float, R: ArrayLike = 0.0) -> Array:
+def step(Theta: Array, spectrum: Spectrum, step_size: float, R: Any = 0.0) -> Array:
     """Return the next iterate by (13), written out; in the precision of Theta."""
     values = spectrum.eigenvalues.astype(Theta.dtype)
     growth = values[:, None] * Theta - Theta @ (Theta.T @ Theta)
