@@ -50,9 +50,7 @@ def rest_allowed(
     leading: float, spectrum: Spectrum, step_size: float, first_power: float
 ) -> tuple[float, str]:
     """Return the largest sigma_1(Theta_res) that Claim A.3 allows a sigma_k, and what limits it."""
-    probe = np.zeros((2 * spectrum.size, spectrum.k))
-    probe[: spectrum.k] = leading * np.eye(spectrum.k)
-    probe[spectrum.k, 0] = 1.0
+    probe = two_sizes(leading, 1.0, spectrum)
     allowed = {
         "balance": float(np.exp(0.5 * balance(probe, spectrum, step_size, first_power))),
         "rest": float(np.sqrt(spectrum.last - 0.5 * spectrum.gap)),
@@ -66,13 +64,32 @@ def log_scale(
     Theta: ArrayLike, spectrum: Spectrum, step_size: float, first_power: float = 0.0
 ) -> Array:
     """Return the logarithm of the largest alpha for which alpha Theta satisfies Claim A.3."""
-    start, size = claim_A3(Theta, spectrum, step_size), sizes(Theta)
-    plain = [
-        0.5 * np.log1p(margin / value**2)
-        for margin, value in zip(start[:3], (size.whole, size.rest, size.leading), strict=True)
-    ]
     margin = balance(Theta, spectrum, step_size, first_power)
-    return np.min([*plain, margin / (1.0 - exponent(spectrum, step_size))], axis=0)
+    last = margin / (1.0 - exponent(spectrum, step_size))
+    return np.minimum(_first_three(Theta, spectrum, step_size), last)
+
+
+def satisfied(
+    Theta: ArrayLike, spectrum: Spectrum, step_size: float, log_alpha: float, excess: float = 0.0
+) -> Array:
+    """Tell whether alpha Theta satisfies Claim A.3, alpha being too small for numbers maybe.
+
+    An excess is added to the exponent of sigma_k in the last condition.
+    """
+    slope = exponent(spectrum, step_size) - 1.0 + excess
+    margin = balance(Theta, spectrum, step_size, 0.0) + excess * np.log(sizes(Theta).leading)
+    early = log_alpha <= _first_three(Theta, spectrum, step_size)
+    return early & (margin + slope * log_alpha >= 0.0)
+
+
+def _first_three(Theta, spectrum, step_size):
+    """Return the logarithm of the largest alpha that the first three conditions allow."""
+    start, size = claim_A3(Theta, spectrum, step_size), sizes(Theta)
+    values = (size.whole, size.rest, size.leading)
+    return np.min(
+        [0.5 * np.log1p(margin / value**2) for margin, value in zip(start[:3], values, strict=True)],
+        axis=0,
+    )
 
 
 # Starts.
@@ -170,6 +187,14 @@ def gaussian_lifts(spectrum: Spectrum, draws: int, rng) -> Array:
             for _ in range(draws)
         ]
     )
+
+
+def two_sizes(leading: float, rest: float, spectrum: Spectrum) -> Array:
+    """Return Theta with Theta_k = leading I, and one entry that is not 0 in Theta_res."""
+    Theta = np.zeros((2 * spectrum.size, spectrum.k))
+    Theta[: spectrum.k] = leading * np.eye(spectrum.k)
+    Theta[spectrum.k, -1] = rest
+    return Theta
 
 
 def diagonal_truth(spectrum: Spectrum) -> LowRankRegression:

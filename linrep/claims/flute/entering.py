@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import FAILS, HOLDS, Evidence, claim, combine, identity, inequality
-from linrep.claims.fedrep._common import at_most, together
+from linrep.claims.fedrep._common import at_most
 from linrep.claims.flute._common import (
     SCALES,
     SEARCH_SHAPES,
@@ -25,8 +25,8 @@ from linrep.claims.flute._entering import (
     gaussian_lifts,
     log_scale,
     read_start,
-    rest_allowed,
     start_length,
+    two_sizes,
 )
 from linrep.theory.flute import (
     balance_needed,
@@ -56,14 +56,6 @@ def _kappa_below_one(budget, rng):
     )  # fmt: skip
 
 
-def _leading_only(leading, rest, spectrum):
-    """Return Theta with these two singular values and nothing else."""
-    Theta = np.zeros((2 * spectrum.size, spectrum.k))
-    Theta[: spectrum.k] = leading * np.eye(spectrum.k)
-    Theta[spectrum.k, -1] = rest
-    return Theta
-
-
 def _on_the_boundary(first_power, budget):
     """Yield (setting, spectrum, eta, Theta) with equality in the last condition, for s = 1."""
     for setting, spectrum in spectra(shapes=budget(("d < n",), ("d < n", "d = n", "d > n"))):
@@ -71,10 +63,10 @@ def _on_the_boundary(first_power, budget):
             eta = step_size_limits(spectrum)[place]
             for share in (0.99, 0.1, 1e-3, 1e-8):
                 leading = np.sqrt(0.25 * share * spectrum.gap)
-                Theta = _leading_only(leading, 1.0, spectrum)
+                Theta = two_sizes(leading, 1.0, spectrum)
                 rest = np.exp(0.5 * float(balance(Theta, spectrum, eta, first_power)))
                 told = {**setting, "step_size": eta, "sigma_k": leading}
-                yield told, spectrum, eta, _leading_only(leading, rest, spectrum)
+                yield told, spectrum, eta, two_sizes(leading, rest, spectrum)
 
 
 def _needed_at_each_scale(first_power, budget):
@@ -86,9 +78,9 @@ def _needed_at_each_scale(first_power, budget):
             other = scaled(spectrum, Theta, eta, s)
             # What is allowed at s, in the unit of s.
             rest = np.exp(0.5 * float(balance(
-                _leading_only(np.sqrt(s) * leading, 1.0, spectrum), *other[::2], first_power,
+                two_sizes(np.sqrt(s) * leading, 1.0, spectrum), *other[::2], first_power,
             )))  # fmt: skip
-            largest = _leading_only(np.sqrt(s) * leading, rest, spectrum)
+            largest = two_sizes(np.sqrt(s) * leading, rest, spectrum)
             over = -float(balance_needed(largest, other.spectrum, other.step_size))
             told = {**setting, "s": float(s), "sigma_res": float(rest)}
             cases.append((float(np.exp(over)), 1.0 + ROUNDING, told))
