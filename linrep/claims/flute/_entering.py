@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +88,10 @@ def _first_three(Theta, spectrum, step_size):
     start, size = claim_A3(Theta, spectrum, step_size), sizes(Theta)
     values = (size.whole, size.rest, size.leading)
     return np.min(
-        [0.5 * np.log1p(margin / value**2) for margin, value in zip(start[:3], values, strict=True)],
+        [
+            0.5 * np.log1p(margin / value**2)
+            for margin, value in zip(start[:3], values, strict=True)
+        ],
         axis=0,
     )
 
@@ -197,6 +201,7 @@ def two_sizes(leading: float, rest: float, spectrum: Spectrum) -> Array:
     return Theta
 
 
+@lru_cache(maxsize=64)
 def diagonal_truth(spectrum: Spectrum) -> LowRankRegression:
     """Return a truth with a spectrum, its singular bases being the axes."""
     Phi = np.zeros((spectrum.d, spectrum.n))

@@ -140,7 +140,7 @@ def _exponents_in_alpha(budget, rng, alpha_power, level):
 
 def _exponent_in_k(budget, rng, k_power, level):
     """Fit the median of sigma_k(Theta_k^0) against k = n = d."""
-    ranks = budget((4, 8, 16, 32), (4, 8, 16, 32, 64))
+    ranks = budget((2, 4, 8, 16, 32), (2, 4, 8, 16, 32, 64))
     samples = []
     for k in ranks:
         draws = gaussian_lifts(Spectrum(np.ones(k), k, k, k), budget(800, 2000), rng)[:, :k]
@@ -274,8 +274,8 @@ def lemmaA4_scale(budget, rng, *, scale=0.1) -> Evidence:
     "flute.lemmaA4.scale.corrected",
     place="Theorem 5.1, Lemma A.4",
     kind="identity",
-    latex=r"\log\alpha_{\max} = \min\Big\{\cdots,\; \frac{\log c_1+(1+\kappa)\log\sigma_k(\Theta_k^1)"
-    r"-2\log\sigma_1(\Theta_{res}^1)}{1-\kappa}\Big\},\quad \Theta^0 = \alpha\Theta^1",
+    latex=r"\log\alpha_{\max} = \min\Big\{\cdots,\; \frac{\log c_1+(1+\kappa)\log\sigma_k("
+    r"\Theta_k^1)-2\log\sigma_1(\Theta_{res}^1)}{1-\kappa}\Big\},\quad \Theta^0 = \alpha\Theta^1",
     plain="A draw satisfies Claim A.3 exactly up to an alpha that is known in closed form.",
     broken={"share": 0.5},
     corrects="flute.lemmaA4.scale",
