@@ -165,7 +165,8 @@ def _samples_that_do(budget, rng):
     place="Proposition A.2",
     kind="probability bound",
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \alpha \text{ sufficiently small},\; N \text{ as"
-    r" (17)} \;\Rightarrow\; \Pr[\exists t \le T_{\mathcal R}: \Theta^t \in \mathcal R] \ge 1-ct\delta",
+    r" (17)} \;\Rightarrow\; \Pr[\exists t \le T_{\mathcal R}: \Theta^t \in \mathcal R] \ge"
+    r" 1-ct\delta",
     plain="From a small random start and with N as (17), the region is entered by T_R.",
     broken={"share": 0.4},
     mended={"first_power": -0.5, "proof": True},

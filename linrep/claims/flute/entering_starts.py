@@ -19,6 +19,7 @@ from linrep.claims import (
     identity,
     log_slope,
 )
+from linrep.claims.fedrep._common import together
 from linrep.claims.flute._common import spectra
 from linrep.claims.flute._entering import gaussian_lifts, log_scale, satisfied, two_sizes
 from linrep.theory import flute as theory
@@ -97,19 +98,24 @@ def lemmaA4(budget, rng, *, excess=0.0) -> Evidence:
     parts, tables, powers = [], [], []
     for setting, spectrum in settings:
         eta = step_size_limits(spectrum)["lemma_A5"]
-        draws = gaussian_lifts(spectrum, budget(400, 1500), rng)
+        draws = gaussian_lifts(spectrum, budget(400, 1000), rng)
         first, *_, last = (f"{value:.2g}" for value in spectrum.singular_values)
         told = f"lambda {first} ... {last}, n = {spectrum.n}, d = {spectrum.d}, k = {spectrum.k}"
         for failure in failures:
             log_alpha = explicit_scale(spectrum, eta, failure)
             parts.append(_at(
                 log_alpha, spectrum, eta, draws, failure, level=level, setting=setting,
-                name=f"{told}, delta = {failure:g}", excess=excess,
+                name=told, excess=excess,
             ))  # fmt: skip
         kappa = theory.exponent(spectrum, eta)
         tables.append(_shares(f"{told}, kappa = {kappa:.3f}", spectrum, eta, draws))
         powers.append(float(np.median(log_scale(draws, spectrum, eta))) / math.log(10.0))
-    found = combine(parts)
+    groups = []
+    for failure in failures:
+        group = [part for part in parts if part.predicted == failure]
+        group.sort(key=lambda part: part.measured, reverse=True)
+        groups.append(together(group, f"delta = {failure:g}, all spectra"))
+    found = combine(groups)
     return replace(
         found,
         sentence=f"{found.sentence}; the largest alpha of the median draw is from "
