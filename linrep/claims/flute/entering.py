@@ -204,7 +204,7 @@ def _search_growth(budget, rng, first_power, loss):
         return None if needed is None else (needed, loss)
 
     return inequality(
-        sides, budget(SEARCH_SHAPES[2:3], SEARCH_SHAPES[:6]), start_length, budget, rng,
+        sides, budget(SEARCH_SHAPES[2:3], SEARCH_SHAPES[1:6:2]), start_length, budget, rng,
         name="search, any s and k",
     )  # fmt: skip
 
