@@ -1,0 +1,328 @@
+r"""What the checks of FLUTE's claims share: spectra, points of the regions, a step written out.
+
+Lengths are in units of lambda*_1 where a search runs: multiplying Phi by s multiplies Theta by
+sqrt(s) and divides the step size by s (:class:`Scaled`), so that nothing is lost.
+
+Searches hand out real numbers x. :func:`share` clips them to [0, 1], ends included, so that
+boundaries are met often; :class:`Point` makes a spectrum, a step size and a lifted iterate of them:
+
+>>> shape = {"n": 3, "d": 2, "k": 1}
+>>> point = read_point(shape, np.zeros(point_length(shape)), limit=lambda s: 0.4 / s.first)
+>>> round(point.step_size, 3), point.Theta.shape
+(0.204, (6, 1))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep.problems import LowRankRegression
+from linrep.theory.flute import Spectrum
+from linrep.theory.flute_lift import lift, lower
+
+Array = NDArray[Any]
+Shape = Mapping[str, int]
+
+#: Singular values of Phi, by name; "decay" is lambda_i = 2d/(i + 1) for d = 4.
+SINGULAR_VALUES: dict[str, tuple[float, ...]] = {
+    "even": (1.0, 0.9, 0.7, 0.1),
+    "gap": (1.0, 0.9, 0.3, 0.1),
+    "flat": (1.0, 0.9, 0.85, 0.8),
+    **{f"third {third:g}": (4.0, 3.0, third, 0.2, 0.1) for third in (0.3, 1.0, 2.0, 2.8)},
+    "decay": (4.0, 8.0 / 3.0, 2.0, 1.6),
+}
+#: n - r and d - r, of shapes with r singular values.
+SHAPES: dict[str, tuple[int, int]] = {"d < n": (2, 0), "d = n": (0, 0), "d > n": (0, 2)}
+SCALES = 10.0 ** np.arange(7.0)  # s = 1 ... 1e6
+
+LEAST_STEP = 0.02  # of the limit
+LEAST_GAP = 0.05  # of lambda*_1
+
+
+def spectra(
+    ranks=(1, 2, 3), shapes=tuple(SHAPES), names=tuple(SINGULAR_VALUES), noise: float = 0.0
+) -> Iterator[tuple[dict[str, object], Spectrum]]:
+    """Yield (setting, spectrum) over spectra, shapes and ranks below the number of values."""
+    for name in names:
+        values = SINGULAR_VALUES[name]
+        for shape in shapes:
+            for k in ranks:
+                if k < len(values):
+                    n, d = (len(values) + extra for extra in SHAPES[shape])
+                    setting = {"singular values": list(values), "n": n, "d": d, "k": k}
+                    yield setting, Spectrum(np.array(values), n, d, k, noise)
+
+
+# The scale covariance.
+
+
+class Scaled(NamedTuple):
+    """The same instance with Phi in another unit."""
+
+    spectrum: Spectrum
+    Theta: Array
+    step_size: float
+
+
+def scaled(spectrum: Spectrum, Theta: Array, step_size: float, s: float) -> Scaled:
+    """Return s Phi and s noise, sqrt(s) Theta, eta/s: the map (13) commutes with this."""
+    return Scaled(scaled_spectrum(spectrum, s), np.sqrt(s) * Theta, step_size / s)
+
+
+def scaled_spectrum(spectrum: Spectrum, s: float) -> Spectrum:
+    """Return the spectrum of s Phi, with s times the noise."""
+    return replace(spectrum, singular_values=s * spectrum.singular_values, noise=s * spectrum.noise)
+
+
+# From real numbers to points of the regions.
+
+
+def share(x):
+    """Map real numbers to [0, 1]: -1 and less to 0, 1 and more to 1."""
+    return np.clip(0.5 * (1.0 + np.asarray(x, dtype=float)), 0.0, 1.0)
+
+
+class Reader:
+    """Hands out the numbers x piece by piece."""
+
+    def __init__(self, x: ArrayLike):
+        self.x = np.asarray(x, dtype=float)
+        self.place = 0
+
+    def numbers(self, *shape: int) -> Array:
+        """Return the next real numbers, in an array."""
+        size = int(np.prod(shape))
+        self.place += size
+        return self.x[self.place - size : self.place].reshape(shape)
+
+    def share(self) -> float:
+        """Return the next number, in [0, 1]."""
+        return float(share(self.numbers(1))[0])
+
+    def between(self, low: float, high: float, logarithmic: bool = False) -> float:
+        """Return a number of [low, high], ends included."""
+        u = self.share()
+        if u in (0.0, 1.0):
+            return high if u else low
+        return low * (high / low) ** u if logarithmic else low + u * (high - low)
+
+    def frame(self, rows: int, k: int) -> Array:
+        """Return orthonormal columns (rows, k), the first axes for x = 0."""
+        return orthonormal(self.numbers(rows, k))
+
+
+def orthonormal(X: Array) -> Array:
+    """Return orthonormal columns that span those of [I; 0] + X, equal to [I; 0] for X = 0."""
+    Q, R = np.linalg.qr(np.eye(*X.shape) + X)
+    return Q * np.where(np.diagonal(R) < 0.0, -1.0, 1.0)
+
+
+def read_spectrum(shape: Shape, reader: Reader, least_gap: float = LEAST_GAP) -> Spectrum:
+    """Return a spectrum with lambda*_1 = 1, Delta >= least_gap and any other eigenvalues.
+
+    Takes min(n, d) - 1 numbers: the shares of the eigenvalue above that the next ones have.
+    """
+    n, d, k = shape["n"], shape["d"], shape["k"]
+    count = min(n, d)
+    values = np.empty(count)
+    values[0] = 0.5
+    for i in range(1, count):
+        top = values[i - 1] - (0.5 * least_gap if i == k else 0.0)
+        bottom = 0.5 * least_gap if i < k else 0.0
+        values[i] = bottom + reader.share() * (top - bottom)
+    return Spectrum(values, n, d, k)
+
+
+def spectrum_length(shape: Shape) -> int:
+    """Return how many numbers :func:`read_spectrum` takes."""
+    return min(shape["n"], shape["d"]) - 1
+
+
+def with_singular_values(
+    leading: ArrayLike, rest: ArrayLike, left: Array, lower_left: Array, right: Array
+) -> Array:
+    """Return Theta with Theta_k = left diag(leading) and Theta_res = lower_left diag(rest) right'.
+
+    All of them up to a rotation of the columns, which nothing depends on.
+
+    Parameters
+    ----------
+    leading, rest : array_like, shape (k,)
+        Singular values.
+    left : ndarray, shape (k, k)
+    lower_left : ndarray, shape (2 max(n, d) - k, k)
+    right : ndarray, shape (k, k)
+        With orthonormal columns.
+    """
+    return np.vstack([left * np.asarray(leading), (lower_left * np.asarray(rest)) @ right.T])
+
+
+def within(Theta: Array, k: int, largest: float) -> Array:
+    """Return Theta with Theta_res shrunk, where need be, so that sigma_1^2(Theta) <= largest.
+
+    Needs sigma_1^2(Theta_k) < largest.
+    """
+    leading, rest = Theta[:k], Theta[k:]
+    room = np.linalg.cholesky(largest * np.eye(k) - leading.T @ leading)
+    used = np.linalg.norm(np.linalg.solve(room, rest.T), 2)
+    return np.vstack([leading, rest / max(1.0, used * (1.0 + 1e-15))])
+
+
+class Point(NamedTuple):
+    """A spectrum, a step size and a lifted iterate."""
+
+    spectrum: Spectrum
+    step_size: float
+    Theta: Array
+
+
+def read_point(
+    shape: Shape,
+    x: ArrayLike,
+    *,
+    limit: Callable[[Spectrum], float],
+    smallest: Callable[[Spectrum], float] | None = None,
+    largest: Callable[[Spectrum], float] | None = None,
+    rest: Callable[[Spectrum], float] | None = None,
+    least_gap: float = LEAST_GAP,
+) -> Point:
+    r"""Return the point of R, boundaries included, that real numbers stand for.
+
+    Parameters
+    ----------
+    shape : mapping
+        n, d and k.
+    x : array_like, shape (point_length(shape),)
+    limit : callable
+        Largest step size for a spectrum; the smallest is `LEAST_STEP` times that.
+    smallest : callable, optional
+        Least :math:`\sigma_k^2(\Theta_k)`, by default Delta/4; shares of it are logarithmic if it
+        is not that.
+    largest : callable, optional
+        Most :math:`\sigma_1^2(\Theta)`, by default 2 lambda*_1.
+    rest : callable, optional
+        Most :math:`\sigma_1^2(\Theta_{res})`, by default lambda*_k - Delta/2.
+    least_gap : float
+        Of lambda*_1.
+
+    Returns
+    -------
+    Point
+        With lambda*_1 = 1.
+    """
+    n, d, k = shape["n"], shape["d"], shape["k"]
+    reader = Reader(x)
+    spectrum = read_spectrum(shape, reader, least_gap)
+    eta = limit(spectrum) * reader.between(LEAST_STEP, 1.0)
+    top = np.sqrt(2.0 * spectrum.first if largest is None else largest(spectrum))
+    beyond = spectrum.last - 0.5 * spectrum.gap if rest is None else rest(spectrum)
+    beyond = min(np.sqrt(beyond), top)
+    low = np.sqrt(0.25 * spectrum.gap if smallest is None else smallest(spectrum))
+    # A little below the top, so that there is room for Theta_res, even if next to none.
+    a = [reader.between(low, top * (1.0 - 1e-9), smallest is not None) for _ in range(k)]
+    b = [reader.between(0.0, beyond) for _ in range(k)]
+    Theta = with_singular_values(
+        a, b, reader.frame(k, k), reader.frame(2 * max(n, d) - k, k), reader.frame(k, k)
+    )
+    return Point(spectrum, float(eta), within(Theta, k, top**2))
+
+
+def point_length(shape: Shape) -> int:
+    """Return how many numbers :func:`read_point` takes."""
+    k, rows = shape["k"], 2 * max(shape["n"], shape["d"])
+    return spectrum_length(shape) + 1 + 2 * k + 2 * k * k + (rows - k) * k
+
+
+#: Sizes to search at, smallest first.
+SEARCH_SHAPES: tuple[dict[str, int], ...] = (
+    {"n": 2, "d": 2, "k": 1},
+    {"n": 3, "d": 2, "k": 1},
+    {"n": 3, "d": 2, "k": 2},
+    {"n": 3, "d": 3, "k": 2},
+    {"n": 3, "d": 4, "k": 2},
+    {"n": 4, "d": 4, "k": 3},
+    {"n": 5, "d": 5, "k": 4},
+)
+
+
+# The map.
+
+
+def step(Theta: Array, spectrum: Spectrum, step_size: float, R: Any = 0.0) -> Array:
+    """Return the next iterate by (13), written out; in the precision of Theta."""
+    values = spectrum.eigenvalues.astype(Theta.dtype)
+    growth = values[:, None] * Theta - Theta @ (Theta.T @ Theta)
+    return Theta + Theta.dtype.type(step_size) / 2 * growth + R
+
+
+class Draw(NamedTuple):
+    """What sampling adds to a step, in (13) and in (11), (12)."""
+
+    R: Array
+    Q: Array
+    Q_heads: Array
+
+
+def draw_noise(truth: LowRankRegression, Theta: Array, m: int, step_size: float, rng) -> Draw:
+    """Draw the noise of a step from Theta on m >= d + 1 fresh normal samples per client.
+
+    By Bartlett's factors of [X, xi]'[X, xi], so that the cost does not grow with m.
+    """
+    d, n = truth.d, truth.n
+    factor = np.tril(rng.standard_normal((n, d + 1, d + 1)), -1)
+    places = np.arange(d + 1)
+    factor[:, places, places] = np.sqrt(rng.chisquare(m - places, size=(n, d + 1)))
+    moments = factor @ factor.transpose(0, 2, 1) / m
+    B, W = lower(truth, Theta)
+    excess = W @ B.T - truth.Phi.T
+    off = excess - np.einsum("nij,nj->ni", moments[:, :d, :d], excess)
+    off += truth.noise * moments[:, :d, d]
+    Q, Q_heads = step_size * off.T @ W, step_size * off @ B
+    return Draw(lift(truth, Q, Q_heads), Q, Q_heads)
+
+
+# Extended precision.
+
+
+def singular_values(A: Array) -> Array:
+    """Return the singular values, largest first; of long doubles by Jacobi rotations."""
+    if A.dtype != np.longdouble:
+        return np.linalg.svd(A, compute_uv=False)
+    A = (A if A.shape[0] >= A.shape[1] else A.T).copy()
+    tiny = np.finfo(np.longdouble).eps
+    for _ in range(60):
+        rotated = False
+        for i in range(A.shape[1]):
+            for j in range(i + 1, A.shape[1]):
+                x, y, z = A[:, i] @ A[:, i], A[:, j] @ A[:, j], A[:, i] @ A[:, j]
+                if abs(z) <= tiny * np.sqrt(x * y):
+                    continue
+                rotated = True
+                half = (y - x) / (2 * z)
+                t = (1 if half >= 0 else -1) / (abs(half) + np.sqrt(1 + half * half))
+                c = 1 / np.sqrt(1 + t * t)
+                A[:, i], A[:, j] = c * A[:, i] - c * t * A[:, j], c * t * A[:, i] + c * A[:, j]
+        if not rotated:
+            break
+    return np.sort(np.sqrt(np.sum(A * A, axis=0)))[::-1]
+
+
+def confirmed(sides):
+    """Make sides of (shape, x, dtype) ones of (shape, x), which repeat violations in long doubles.
+
+    So rounding of the usual numbers is not taken for a violation.
+    """
+
+    def both(shape, x):
+        found = sides(shape, x, np.float64)
+        if found is None or found[0] <= found[1]:
+            return found
+        found = sides(shape, x, np.longdouble)
+        return None if found is None else (float(found[0]), float(found[1]))
+
+    return both
