@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep.claims.search import GUARD
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum
 from linrep.theory.flute_lift import lift, lower
@@ -113,6 +114,11 @@ class Reader:
 
     def frame(self, rows: int, k: int) -> Array:
         """Return orthonormal columns (rows, k), the first axes for x = 0."""
+        if rows == k == 1:
+            return np.ones((1, 1))
+        if rows == k == 2:
+            angle = np.pi * self.numbers(1)[0]
+            return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         return orthonormal(self.numbers(rows, k))
 
 
@@ -196,7 +202,7 @@ def read_point(
     Parameters
     ----------
     shape : mapping
-        n, d and k.
+        n, d and k; with "aligned", Theta_res is along the axes after the k-th, in as few numbers.
     x : array_like, shape (point_length(shape),)
     limit : callable
         Largest step size for a spectrum; the smallest is `LEAST_STEP` times that.
@@ -226,16 +232,19 @@ def read_point(
     # A little below the top, so that there is room for Theta_res, even if next to none.
     a = [reader.between(low, top * (1.0 - 1e-9), smallest is not None) for _ in range(k)]
     b = [reader.between(0.0, beyond) for _ in range(k)]
-    Theta = with_singular_values(
-        a, b, reader.frame(k, k), reader.frame(2 * max(n, d) - k, k), reader.frame(k, k)
-    )
+    rows = 2 * max(n, d) - k
+    left, right = reader.frame(k, k), reader.frame(k, k)
+    lower_left = np.eye(rows, k) if shape.get("aligned") else reader.frame(rows, k)
+    Theta = with_singular_values(a, b, left, lower_left, right)
     return Point(spectrum, float(eta), within(Theta, k, top**2))
 
 
 def point_length(shape: Shape) -> int:
     """Return how many numbers :func:`read_point` takes."""
     k, rows = shape["k"], 2 * max(shape["n"], shape["d"])
-    return spectrum_length(shape) + 1 + 2 * k + 2 * k * k + (rows - k) * k
+    square = {1: 0, 2: 1}.get(k, k * k)
+    rest = 0 if shape.get("aligned") else (rows - k) * k
+    return spectrum_length(shape) + 1 + 2 * k + 2 * square + rest
 
 
 #: Sizes to search at, smallest first.
@@ -320,7 +329,7 @@ def confirmed(sides):
 
     def both(shape, x):
         found = sides(shape, x, np.float64)
-        if found is None or found[0] <= found[1]:
+        if found is None or found[0] - found[1] <= GUARD * (abs(found[0]) + abs(found[1])):
             return found
         found = sides(shape, x, np.longdouble)
         return None if found is None else (float(found[0]), float(found[1]))
