@@ -3,8 +3,8 @@ r"""What the checks of FLUTE's claims share: spectra, points of the regions, a s
 Lengths are in units of lambda*_1 where a search runs: multiplying Phi by s multiplies Theta by
 sqrt(s) and divides the step size by s (:class:`Scaled`), so that nothing is lost.
 
-Searches hand out real numbers x. :func:`share` clips them to [0, 1], ends included, so that
-boundaries are met often; :class:`Point` makes a spectrum, a step size and a lifted iterate of them:
+Searches hand out real numbers x, of which :func:`read_point` makes a spectrum, a step size and a
+lifted iterate. It clips to intervals, ends included, so that boundaries are met often:
 
 >>> shape = {"n": 3, "d": 2, "k": 1}
 >>> point = read_point(shape, np.zeros(point_length(shape)), limit=lambda s: 0.4 / s.first)
@@ -14,6 +14,7 @@ boundaries are met often; :class:`Point` makes a spectrum, a step size and a lif
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -83,11 +84,6 @@ def scaled_spectrum(spectrum: Spectrum, s: float) -> Spectrum:
 # From real numbers to points of the regions.
 
 
-def share(x):
-    """Map real numbers to [0, 1]: -1 and less to 0, 1 and more to 1."""
-    return np.clip(0.5 * (1.0 + np.asarray(x, dtype=float)), 0.0, 1.0)
-
-
 class Reader:
     """Hands out the numbers x piece by piece."""
 
@@ -97,13 +93,14 @@ class Reader:
 
     def numbers(self, *shape: int) -> Array:
         """Return the next real numbers, in an array."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         self.place += size
         return self.x[self.place - size : self.place].reshape(shape)
 
     def share(self) -> float:
-        """Return the next number, in [0, 1]."""
-        return float(share(self.numbers(1))[0])
+        """Return the next number, in [0, 1]: -1 and less give 0, 1 and more give 1."""
+        self.place += 1
+        return min(1.0, max(0.0, 0.5 * (1.0 + float(self.x[self.place - 1]))))
 
     def between(self, low: float, high: float, logarithmic: bool = False) -> float:
         """Return a number of [low, high], ends included."""
