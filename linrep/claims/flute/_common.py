@@ -15,13 +15,14 @@ lifted iterate. It clips to intervals, ends included, so that boundaries are met
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep.claims import Budget, Evidence, inequality
 from linrep.claims.search import GUARD
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum
@@ -318,17 +319,55 @@ def singular_values(A: Array) -> Array:
     return np.sort(np.sqrt(np.sum(A * A, axis=0)))[::-1]
 
 
-def confirmed(sides):
-    """Make sides of (shape, x, dtype) ones of (shape, x), which repeat violations in long doubles.
+def search_region(
+    sides: Callable[[Spectrum, float, Array], tuple[Any, Any] | None],
+    budget: Budget,
+    rng: np.random.Generator,
+    *,
+    limit: Callable[[Spectrum], float],
+    shapes: Sequence[Shape] = SEARCH_SHAPES,
+    name: str = "",
+    **region,
+) -> Evidence:
+    """Look for a violation of left <= right in R, or the region given, see :func:`read_point`.
 
-    So rounding of the usual numbers is not taken for a violation.
+    Parameters
+    ----------
+    sides : callable
+        ``sides(spectrum, step_size, Theta) -> (left, right)``, or None. It is also called with
+        long doubles, which repeat every violation: rounding is not taken for one.
+    budget : Budget
+    rng : numpy.random.Generator
+    limit : callable
+        Of the step size.
+    shapes : sequence of mapping
+    name : str
+        Of the part.
+    **region
+        Other arguments of :func:`read_point`.
+
+    Returns
+    -------
+    Evidence
+        A counterexample has eigenvalues, step size and Theta.
     """
 
     def both(shape, x):
-        found = sides(shape, x, np.float64)
+        spectrum, eta, Theta = read_point(shape, x, limit=limit, **region)
+        found = sides(spectrum, eta, Theta)
         if found is None or found[0] - found[1] <= GUARD * (abs(found[0]) + abs(found[1])):
             return found
-        found = sides(shape, x, np.longdouble)
+        found = sides(spectrum, eta, Theta.astype(np.longdouble))
         return None if found is None else (float(found[0]), float(found[1]))
 
-    return both
+    found = inequality(both, shapes, point_length, budget, rng, name=name)
+    if found.counterexample is None:
+        return found
+    example = dict(found.counterexample)
+    point = read_point(example, example.pop("x"), limit=limit, **region)
+    plain = {
+        "eigenvalues": point.spectrum.eigenvalues.tolist(),
+        "eta": point.step_size,
+        "Theta": point.Theta.tolist(),
+    }
+    return replace(found, counterexample={**example, **plain})

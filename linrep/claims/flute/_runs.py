@@ -89,16 +89,17 @@ def samples_needed(
 ) -> Array:
     """Return the least m of each draw for which one step ends inside, shape (runs,).
 
-    R is a draw for large m, times the square root that m asks for; the largest m outside is sought
-    by bisection, over 1 ... 1e24.
+    R is a draw for large m, times the square root that m asks for, or its mirror image -R, which
+    is as likely: the worse one counts. Bisection, over 1 ... 1e24.
     """
     truth, many = truth_of(spectrum, rng), 1e12
     scale = noise(truth, Theta, draw_moments(truth, many, runs, rng), step_size) * np.sqrt(many)
     following = step(Theta, spectrum, step_size)
     low, high = np.zeros(runs), np.full(runs, 24.0)
-    for _ in range(40):
+    for _ in range(25):
         middle = 0.5 * (low + high)
-        good = inside(following + scale * 10.0 ** (-0.5 * middle)[:, None, None])
+        R = scale * 10.0 ** (-0.5 * middle)[:, None, None]
+        good = inside(following + R) & inside(following - R)
         low, high = np.where(good, low, middle), np.where(good, middle, high)
     return 10.0**high
 
