@@ -84,24 +84,19 @@ def stays(
     return kept
 
 
-def samples_needed(
-    spectrum: Spectrum, Theta: Array, step_size: float, runs: int, rng, *, inside
-) -> Array:
-    """Return the least m of each draw for which one step ends inside, shape (runs,).
+def spread(truth: LowRankRegression, Theta: Array, step_size: float, u: Array, v: Array) -> float:
+    """Return m times the variance of u'Rv, of m normal samples per client, in closed form.
 
-    R is a draw for large m, times the square root that m asks for, or its mirror image -R, which
-    is as likely: the worse one counts. Bisection, over 1 ... 1e24.
+    With e_i = B w_i - phi_i it is eta^2 times the sum over i of (|e_i|^2 + noise^2) |a_i|^2 +
+    (e_i'a_i)^2, where u'Rv = eta sum a_i'(what samples change in client i's gradient).
     """
-    truth, many = truth_of(spectrum, rng), 1e12
-    scale = noise(truth, Theta, draw_moments(truth, many, runs, rng), step_size) * np.sqrt(many)
-    following = step(Theta, spectrum, step_size)
-    low, high = np.zeros(runs), np.full(runs, 24.0)
-    for _ in range(25):
-        middle = 0.5 * (low + high)
-        R = scale * 10.0 ** (-0.5 * middle)[:, None, None]
-        good = inside(following + R) & inside(following - R)
-        low, high = np.where(good, low, middle), np.where(good, middle, high)
-    return 10.0**high
+    both, turned = lifting(truth).T @ Theta, lifting(truth).T @ u
+    B, W = both[: truth.d], both[truth.d :]
+    excess = W @ B.T - truth.Phi.T
+    a = np.outer(W @ v, turned[: truth.d]) + np.outer(turned[truth.d :], B @ v)
+    each = np.sum(excess**2, axis=1) + truth.noise**2
+    total = each @ np.sum(a**2, axis=1) + np.sum(np.sum(excess * a, axis=1) ** 2)
+    return float(step_size**2 * total)
 
 
 def corner(spectrum: Spectrum, *, first=None, last=None, rest=0.0) -> Array:
