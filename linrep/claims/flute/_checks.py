@@ -38,6 +38,11 @@ def anything(spectrum):
     return TINY * spectrum.gap
 
 
+def thin(Theta, spectrum):
+    """Return sigma_k(Theta_k)."""
+    return singular_values(Theta[: spectrum.k])[-1]
+
+
 def shapes(budget):
     """Return the sizes to search at."""
     return budget(SEARCH_SHAPES[1:4], SEARCH_SHAPES)

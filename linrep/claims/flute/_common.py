@@ -177,6 +177,25 @@ def within(Theta: Array, k: int, largest: float) -> Array:
     return np.vstack([leading, rest / max(1.0, used * (1.0 + 1e-15))])
 
 
+def extreme_points(spectrum: Spectrum, count: int, rng) -> Array:
+    """Draw points of R, singular values mostly at their limits, shape (count, rows, k)."""
+    k, rows = spectrum.k, 2 * spectrum.size
+
+    def values(low, high):
+        share = np.clip(rng.uniform(-1.0, 2.0, k), 0.0, 1.0)
+        return low + share * (high - low)
+
+    points = []
+    for _ in range(count):
+        left, right = (orthonormal(rng.standard_normal((k, k))) for _ in range(2))
+        others = orthonormal(rng.choice((0.0, 1.0)) * rng.standard_normal((rows - k, k)))
+        a = values(0.5 * np.sqrt(spectrum.gap), np.sqrt(2.0 * spectrum.first) * (1.0 - 1e-9))
+        b = values(0.0, np.sqrt(spectrum.last - 0.5 * spectrum.gap))
+        Theta = with_singular_values(a, b, left, others, right)
+        points.append(within(Theta, k, 2.0 * spectrum.first))
+    return np.array(points)
+
+
 class Point(NamedTuple):
     """A spectrum, a step size and a lifted iterate."""
 

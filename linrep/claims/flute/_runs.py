@@ -10,7 +10,7 @@ import numpy as np
 
 from linrep.claims.flute._common import Array, step
 from linrep.problems import LowRankRegression
-from linrep.theory.flute import Spectrum
+from linrep.theory.flute import Spectrum, region
 from linrep.theory.flute_lift import lift
 
 
@@ -82,6 +82,30 @@ def stays(
         kept &= inside(state)
         state = np.where(kept[:, None, None], state, 0.0)
     return kept
+
+
+def bound_violations(
+    spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *,
+    measure, bound, steps: int, fresh: bool,
+) -> int:  # fmt: skip
+    """Count the runs that exceed a bound after some step, while in R until then.
+
+    ``measure(states)`` is what is bounded, by ``bound(t)`` after t steps.
+    """
+    truth = truth_of(spectrum, rng)
+    state = np.broadcast_to(Theta, (runs, *Theta.shape))
+    inside, over = np.ones(runs, dtype=bool), np.zeros(runs, dtype=bool)
+    moments = draw_moments(truth, m, runs, rng)
+    for t in range(1, steps + 1):
+        if fresh and t > 1:
+            moments = draw_moments(truth, m, runs, rng)
+        R = noise(truth, state, moments, step_size)
+        state = population_step(state, spectrum, step_size) + R
+        over |= inside & (measure(state) > bound(t))
+        if t % 8 == 0 or t == steps:
+            inside &= region(state, spectrum).full
+            state = np.where(inside[:, None, None], state, 0.0)
+    return int(np.sum(over))
 
 
 def spread(truth: LowRankRegression, Theta: Array, step_size: float, u: Array, v: Array) -> float:
