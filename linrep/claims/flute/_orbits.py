@@ -91,17 +91,20 @@ def along(runs, measure, bound, name, label) -> Evidence:
                 pd.DataFrame(
                     {
                         "panel": f"k = {orbit.spectrum.k}, Delta = {orbit.spectrum.gap:.2g}, "
-                        f"{orbit.share:g} of the limit", "series": series,
+                        f"eta = {orbit.share:g} limit",
+                        "series": series,
                         "x": np.maximum(x, 0.01), "y": np.maximum(y, ENOUGH),
                         "xlabel": r"$t\eta\Delta$", "ylabel": label,
                     }
                 )
             )  # fmt: skip
-    told = ", ".join(f"{share:g} of the limit: {value:.3g}" for share, value in used.items())
+    told = ", ".join(
+        f"{value:.3g} at eta = {share:g} of its limit" for share, value in used.items()
+    )
     found = at_most([(worst[0], 1.0, worst[1])], name=name)
     return replace(
         found,
-        sentence=f"largest share of the bound over {count} runs, by step size, {told}",
+        sentence=f"largest share of the bound over {count} runs: {told}",
         n_trials=count,
         points=pd.concat(rows, ignore_index=True),
     )
