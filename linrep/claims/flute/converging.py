@@ -127,8 +127,9 @@ def lemma_A10(budget, rng, *, rate=1 / 16) -> Evidence:
         found,
         sentence=f"{found.sentence}. The slowest step found has rho^+/rho = 1 - {slow:.3g} eta "
         f"Delta, {slower:.3g} with the worst R of (22), against {2 * rate:.3g}; "
-        f"{runs.sentence}; (23) to (29) are checked in {len(links)} cases, (26) with sigma_k^2; as printed, with sigma_k >= Delta/4, it "
-        f"holds for {printed:.0%} of the spectra and units, those with Delta >= 1",
+        f"{runs.sentence}; (23) to (29) are checked in {len(links)} cases, (26) with sigma_k^2; "
+        f"as printed, with sigma_k >= Delta/4, it holds for {printed:.0%} of the spectra and "
+        f"units, those with Delta >= 1",
     )
 
 
