@@ -3,8 +3,8 @@ r"""What the checks of FLUTE's claims share: spectra, points of the regions, a s
 Lengths are in units of lambda*_1 where a search runs: multiplying Phi by s multiplies Theta by
 sqrt(s) and divides the step size by s (:class:`Scaled`), so that nothing is lost.
 
-Searches hand out real numbers x. :func:`share` clips them to [0, 1], ends included, so that
-boundaries are met often; :class:`Point` makes a spectrum, a step size and a lifted iterate of them:
+Searches hand out real numbers x, of which :func:`read_point` makes a spectrum, a step size and a
+lifted iterate. It clips to intervals, ends included, so that boundaries are met often:
 
 >>> shape = {"n": 3, "d": 2, "k": 1}
 >>> point = read_point(shape, np.zeros(point_length(shape)), limit=lambda s: 0.4 / s.first)
@@ -14,16 +14,17 @@ boundaries are met often; :class:`Point` makes a spectrum, a step size and a lif
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep.problems import LowRankRegression
+from linrep.claims import Budget, Evidence, inequality
+from linrep.claims.search import GUARD
 from linrep.theory.flute import Spectrum
-from linrep.theory.flute_lift import lift, lower
 
 Array = NDArray[Any]
 Shape = Mapping[str, int]
@@ -82,11 +83,6 @@ def scaled_spectrum(spectrum: Spectrum, s: float) -> Spectrum:
 # From real numbers to points of the regions.
 
 
-def share(x):
-    """Map real numbers to [0, 1]: -1 and less to 0, 1 and more to 1."""
-    return np.clip(0.5 * (1.0 + np.asarray(x, dtype=float)), 0.0, 1.0)
-
-
 class Reader:
     """Hands out the numbers x piece by piece."""
 
@@ -96,13 +92,14 @@ class Reader:
 
     def numbers(self, *shape: int) -> Array:
         """Return the next real numbers, in an array."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         self.place += size
         return self.x[self.place - size : self.place].reshape(shape)
 
     def share(self) -> float:
-        """Return the next number, in [0, 1]."""
-        return float(share(self.numbers(1))[0])
+        """Return the next number, in [0, 1]: -1 and less give 0, 1 and more give 1."""
+        self.place += 1
+        return min(1.0, max(0.0, 0.5 * (1.0 + float(self.x[self.place - 1]))))
 
     def between(self, low: float, high: float, logarithmic: bool = False) -> float:
         """Return a number of [low, high], ends included."""
@@ -113,6 +110,11 @@ class Reader:
 
     def frame(self, rows: int, k: int) -> Array:
         """Return orthonormal columns (rows, k), the first axes for x = 0."""
+        if rows == k == 1:
+            return np.ones((1, 1))
+        if rows == k == 2:
+            angle = np.pi * self.numbers(1)[0]
+            return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         return orthonormal(self.numbers(rows, k))
 
 
@@ -173,6 +175,25 @@ def within(Theta: Array, k: int, largest: float) -> Array:
     return np.vstack([leading, rest / max(1.0, used * (1.0 + 1e-15))])
 
 
+def extreme_points(spectrum: Spectrum, count: int, rng) -> Array:
+    """Draw points of R, singular values mostly at their limits, shape (count, rows, k)."""
+    k, rows = spectrum.k, 2 * spectrum.size
+
+    def values(low, high):
+        share = np.clip(rng.uniform(-1.0, 2.0, k), 0.0, 1.0)
+        return low + share * (high - low)
+
+    points = []
+    for _ in range(count):
+        left, right = (orthonormal(rng.standard_normal((k, k))) for _ in range(2))
+        others = orthonormal(rng.choice((0.0, 1.0)) * rng.standard_normal((rows - k, k)))
+        a = values(0.5 * np.sqrt(spectrum.gap), np.sqrt(2.0 * spectrum.first) * (1.0 - 1e-9))
+        b = values(0.0, np.sqrt(spectrum.last - 0.5 * spectrum.gap))
+        Theta = with_singular_values(a, b, left, others, right)
+        points.append(within(Theta, k, 2.0 * spectrum.first))
+    return np.array(points)
+
+
 class Point(NamedTuple):
     """A spectrum, a step size and a lifted iterate."""
 
@@ -196,7 +217,7 @@ def read_point(
     Parameters
     ----------
     shape : mapping
-        n, d and k.
+        n, d and k; with "aligned", Theta_res is along the axes after the k-th, in as few numbers.
     x : array_like, shape (point_length(shape),)
     limit : callable
         Largest step size for a spectrum; the smallest is `LEAST_STEP` times that.
@@ -226,16 +247,19 @@ def read_point(
     # A little below the top, so that there is room for Theta_res, even if next to none.
     a = [reader.between(low, top * (1.0 - 1e-9), smallest is not None) for _ in range(k)]
     b = [reader.between(0.0, beyond) for _ in range(k)]
-    Theta = with_singular_values(
-        a, b, reader.frame(k, k), reader.frame(2 * max(n, d) - k, k), reader.frame(k, k)
-    )
+    rows = 2 * max(n, d) - k
+    left, right = reader.frame(k, k), reader.frame(k, k)
+    lower_left = np.eye(rows, k) if shape.get("aligned") else reader.frame(rows, k)
+    Theta = with_singular_values(a, b, left, lower_left, right)
     return Point(spectrum, float(eta), within(Theta, k, top**2))
 
 
 def point_length(shape: Shape) -> int:
     """Return how many numbers :func:`read_point` takes."""
     k, rows = shape["k"], 2 * max(shape["n"], shape["d"])
-    return spectrum_length(shape) + 1 + 2 * k + 2 * k * k + (rows - k) * k
+    square = {1: 0, 2: 1}.get(k, k * k)
+    rest = 0 if shape.get("aligned") else (rows - k) * k
+    return spectrum_length(shape) + 1 + 2 * k + 2 * square + rest
 
 
 #: Sizes to search at, smallest first.
@@ -258,32 +282,6 @@ def step(Theta: Array, spectrum: Spectrum, step_size: float, R: Any = 0.0) -> Ar
     values = spectrum.eigenvalues.astype(Theta.dtype)
     growth = values[:, None] * Theta - Theta @ (Theta.T @ Theta)
     return Theta + Theta.dtype.type(step_size) / 2 * growth + R
-
-
-class Draw(NamedTuple):
-    """What sampling adds to a step, in (13) and in (11), (12)."""
-
-    R: Array
-    Q: Array
-    Q_heads: Array
-
-
-def draw_noise(truth: LowRankRegression, Theta: Array, m: int, step_size: float, rng) -> Draw:
-    """Draw the noise of a step from Theta on m >= d + 1 fresh normal samples per client.
-
-    By Bartlett's factors of [X, xi]'[X, xi], so that the cost does not grow with m.
-    """
-    d, n = truth.d, truth.n
-    factor = np.tril(rng.standard_normal((n, d + 1, d + 1)), -1)
-    places = np.arange(d + 1)
-    factor[:, places, places] = np.sqrt(rng.chisquare(m - places, size=(n, d + 1)))
-    moments = factor @ factor.transpose(0, 2, 1) / m
-    B, W = lower(truth, Theta)
-    excess = W @ B.T - truth.Phi.T
-    off = excess - np.einsum("nij,nj->ni", moments[:, :d, :d], excess)
-    off += truth.noise * moments[:, :d, d]
-    Q, Q_heads = step_size * off.T @ W, step_size * off @ B
-    return Draw(lift(truth, Q, Q_heads), Q, Q_heads)
 
 
 # Extended precision.
@@ -320,9 +318,59 @@ def confirmed(sides):
 
     def both(shape, x):
         found = sides(shape, x, np.float64)
-        if found is None or found[0] <= found[1]:
+        if found is None or found[0] - found[1] <= GUARD * (abs(found[0]) + abs(found[1])):
             return found
         found = sides(shape, x, np.longdouble)
         return None if found is None else (float(found[0]), float(found[1]))
 
     return both
+
+
+def search_region(
+    sides: Callable[[Spectrum, float, Array], tuple[Any, Any] | None],
+    budget: Budget,
+    rng: np.random.Generator,
+    *,
+    limit: Callable[[Spectrum], float],
+    shapes: Sequence[Shape] = SEARCH_SHAPES,
+    name: str = "",
+    **region,
+) -> Evidence:
+    """Look for a violation of left <= right in R, or the region given, see :func:`read_point`.
+
+    Parameters
+    ----------
+    sides : callable
+        ``sides(spectrum, step_size, Theta) -> (left, right)``, or None. It is also called with
+        long doubles, which repeat every violation: rounding is not taken for one.
+    budget : Budget
+    rng : numpy.random.Generator
+    limit : callable
+        Of the step size.
+    shapes : sequence of mapping
+    name : str
+        Of the part.
+    **region
+        Other arguments of :func:`read_point`.
+
+    Returns
+    -------
+    Evidence
+        A counterexample has eigenvalues, step size and Theta.
+    """
+
+    def typed(shape, x, dtype):
+        spectrum, eta, Theta = read_point(shape, x, limit=limit, **region)
+        return sides(spectrum, eta, Theta.astype(dtype))
+
+    found = inequality(confirmed(typed), shapes, point_length, budget, rng, name=name)
+    if found.counterexample is None:
+        return found
+    example = dict(found.counterexample)
+    point = read_point(example, example.pop("x"), limit=limit, **region)
+    plain = {
+        "eigenvalues": point.spectrum.eigenvalues.tolist(),
+        "eta": point.step_size,
+        "Theta": point.Theta.tolist(),
+    }
+    return replace(found, counterexample={**example, **plain})

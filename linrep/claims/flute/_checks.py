@@ -1,0 +1,157 @@
+"""Checks that several of FLUTE's statements about the region share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from linrep.claims import frequency
+from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, VACUOUS
+from linrep.claims.fedrep._common import at_most, together
+from linrep.claims.flute import _runs
+from linrep.claims.flute._common import (
+    SCALES,
+    SEARCH_SHAPES,
+    scaled_spectrum,
+    singular_values,
+    spectra,
+)
+from linrep.claims.flute._runs import draw_moments, stays, truth_of
+from linrep.theory import flute_samples
+from linrep.theory.flute import Spectrum, step_size_limits
+
+TINY = 1e-10  # of Delta: least sigma_k^2(Theta_k) where it may be anything
+NOISES = (0.0, 0.5, 5.0, 50.0)  # over lambda*_1
+FAILURE = 0.05  # t delta
+
+
+def limit_of(place: str):
+    """Return the step size that a statement allows, as a function of the spectrum."""
+    return lambda spectrum: step_size_limits(spectrum)[place]
+
+
+def anything(spectrum):
+    """Return next to no least sigma_k^2(Theta_k)."""
+    return TINY * spectrum.gap
+
+
+def thin(Theta, spectrum):
+    """Return sigma_k(Theta_k)."""
+    return singular_values(Theta[: spectrum.k])[-1]
+
+
+def shapes(budget):
+    """Return the sizes to search at."""
+    return budget(SEARCH_SHAPES[1:4], SEARCH_SHAPES)
+
+
+def cases_in_units(noises=(0.0,), scales=SCALES):
+    """Yield (setting, spectrum) over spectra, noises relative to lambda*_1, and units."""
+    for setting, spectrum in spectra():
+        for noise in noises:
+            for s in scales:
+                given = scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
+                yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
+
+
+def noise_allowed(samples, allowed, place, noises, name):
+    """Decide whether a number of samples makes Lemmas A.13 and A.14 give a bound on R.
+
+    ``samples(spectrum)`` is that number with c_1 = 1, which cancels, ``allowed(spectrum, eta)`` the
+    bound; left sides are what the lemmas give over it.
+    """
+    found = []
+    for setting, spectrum in cases_in_units(noises):
+        eta = step_size_limits(spectrum)[place]
+        m = max(1.0, float(samples(spectrum)))
+        bound = np.sqrt(2.0) * flute_samples.discrepancy_bound(spectrum, m, step_size=eta)
+        found.append((float(bound / allowed(spectrum, eta)), 1.0 + 1e-9, setting))
+    return at_most(found, name=name)
+
+
+def flat_spectrum(d, k, noise, *, n=None, ratio=0.4):
+    """Return one with lambda*_1 = lambda*_k = 1 and Delta = ratio, all others equal."""
+    n = d if n is None else n
+    values = np.concatenate([np.full(k, 0.5), np.full(min(n, d) - k, 0.5 * (1.0 - ratio))])
+    return Spectrum(values, n, d, k, noise)
+
+
+class Trial(NamedTuple):
+    """How often runs leave a region, from a point of its boundary.
+
+    Attributes
+    ----------
+    samples : callable
+        ``samples(spectrum, failure=, constant=)``: per client, constant being c_1.
+    place : str
+        Whose largest step size is taken.
+    start, inside : callable
+        ``start(spectrum) -> Theta`` and ``inside(spectrum, state) -> which of many``.
+    """
+
+    samples: Callable
+    place: str
+    start: Callable
+    inside: Callable
+
+    def share(self, spectrum, m, runs, rng, *, steps=1, fresh=False):
+        """Return how many of so many runs on m samples leave it."""
+        kept = stays(
+            spectrum, self.start(spectrum), m, self.step_size(spectrum), runs, rng,
+            inside=lambda state: self.inside(spectrum, state), steps=steps, fresh=fresh,
+        )  # fmt: skip
+        return int(np.sum(~kept))
+
+    def step_size(self, spectrum):
+        """Return the largest step size."""
+        return step_size_limits(spectrum)[self.place]
+
+    def size(self, spectrum, constant, steps=1):
+        """Return m for t delta = FAILURE, at least the d + 1 that draws by moments need."""
+        m = self.samples(spectrum, failure=FAILURE / steps, constant=constant)
+        return float(np.floor(max(spectrum.d + 1.0, m)))
+
+    def estimated_constant(self, spectrum, rng, runs=200):
+        """Return the c_1 with which the bound on R is exact, in 95 % of draws from the start."""
+        Theta, eta, m = self.start(spectrum), self.step_size(spectrum), 1e6
+        truth = truth_of(spectrum, rng)
+        R = _runs.noise(truth, Theta, draw_moments(truth, m, runs, rng), eta)
+        size = np.quantile(singular_values(R)[..., 0], 0.95)
+        bound = flute_samples.discrepancy_bound(spectrum, m, step_size=eta, failure=FAILURE)
+        return float(2.0 * (bound / size) ** 2)
+
+    def decide(self, cases, budget, rng, *, steps=1, level, name):
+        """Decide whether runs stay with probability 1 - 2 t delta, t being the steps.
+
+        Each case is a setting, a spectrum and c_1. Samples are reused; for more than one step they
+        are also drawn afresh.
+        """
+        cases, runs, parts = list(cases), budget(160, 400, 2000), []
+        kinds = (False, True) if steps > 1 else (False,)
+        share = level / len(cases) / len(kinds)
+        for setting, spectrum, constant in cases:
+            m = self.size(spectrum, constant, steps)
+            for fresh in kinds:
+                out = self.share(spectrum, m, runs, rng, steps=steps, fresh=fresh)
+                where = {**setting, "c_1": constant, "N": m, "steps": steps, "fresh": fresh}
+                parts.append(frequency(out, runs, 2.0 * FAILURE, level=share, setting=where))
+        return together(parts, name)
+
+    def some_constant(self, cases, budget, rng, *, level, name):
+        """Decide it for the constant c_1 that does best: one that will do is enough.
+
+        `cases` maps each c_1 to pairs (setting, spectrum).
+        """
+        parts = [
+            self.decide(
+                [(*case, constant) for case in given], budget, rng, level=level / len(cases),
+                name="",
+            )
+            for constant, given in cases.items()
+        ]  # fmt: skip
+        order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
+        best = min(parts, key=lambda part: order.index(part.verdict))
+        return replace(best, name=name, n_trials=sum(part.n_trials for part in parts))

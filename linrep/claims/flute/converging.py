@@ -1,0 +1,322 @@
+"""Lemmas A.10 and A.11, Proposition A.12: linear convergence within the region R."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from linrep.claims import Evidence, claim, combine
+from linrep.claims.fedrep._common import at_most
+from linrep.claims.flute._checks import NOISES, cases_in_units, flat_spectrum, limit_of, thin
+from linrep.claims.flute._common import extreme_points, search_region, singular_values, step
+from linrep.claims.flute._orbits import (
+    PLACE,
+    ROUNDS,
+    SHAPES,
+    along,
+    at_rate,
+    bound_on_R,
+    few,
+    on_samples,
+    orbits,
+)
+from linrep.theory import flute, flute_samples
+from linrep.theory.flute import step_size_limits
+from linrep.theory.flute_lift import product_error
+
+# Lemma A.10: the rest.
+
+
+def _links():
+    """Yield (left, right, instance) of the steps from (23) to (29), exactly; lambda*_1 = 1."""
+    grid = [Fraction(i, 10) for i in range(11)]
+    for last in grid[1:]:
+        for gap in (last * share for share in (Fraction(1, 20), Fraction(1, 2), Fraction(1))):
+            eta, below = gap**2 / 36, last - gap
+            x = eta * gap
+            for size in (Fraction(0), last - gap / 2):  # sigma_1^2(Theta_res)
+                for weak in (gap / 4, Fraction(1), Fraction(2)):  # sigma_k^2(Theta_k)
+                    y = below + gap / 8 - size - weak
+                    z = eta * (last - gap / 2 - size - weak)
+                    where = {"lambda*_k": float(last), "Delta": float(gap),
+                             "sigma_1^2(Theta_res)": float(size),
+                             "sigma_k^2(Theta_k)": float(weak)}  # fmt: skip
+                    for place, left, right in (
+                        ("(24), square", y**2, 16),
+                        ("(24)", (1 + eta / 2 * y) ** 2, 1 + eta * y + x / 4),
+                        ("(25)", 1 + eta * y + x / 4, 1 - x / 8 + z),
+                        ("(26)", eta * gap**2 / 128, x / 8 * weak),
+                        ("(27)", 1 + x / 8 + z, 1 + eta * (last - size - weak) - x / 4 - x / 8),
+                        ("(28), range", abs(z), Fraction(1, 2)),
+                        ("(28)", (1 - x / 8 + z) / (1 + x / 8 + z), (12 - x) / (12 + x)),
+                        ("(28) to (29)", (12 - x) / (12 + x), (1 - x / 16) ** 2),
+                    ):
+                        yield left, right, {"place": place, **where}
+
+
+@claim(
+    "flute.lemmaA10",
+    place="Lemma A.10, (22)-(29)",
+    kind="deterministic inequality",
+    latex=r"\eta \le \tfrac{\Delta^2}{36\lambda_1^{*3}},\ \Theta \in \mathcal R,\ R = 0:\ \rho^+"
+    r" \le (1 - \tfrac{\eta\Delta}{16})^2\rho,\ \rho = \tfrac{\sigma_1^2(\Theta_{res})}"
+    r"{\sigma_k^2(\Theta_k)}; \quad \sqrt N \ge c\,\ell\max\Big\{1, \tfrac{\sqrt{\lambda_1^*}S}"
+    r"{\sigma_{ref}^{t+1}\Delta}, \tfrac{\lambda_1^*S}{\Delta^2}\Big\} \Rightarrow"
+    r" \sigma_1(\Theta_{res}^{t+1}) \le \tfrac{2\sqrt2\lambda_1^*}{\sqrt\Delta}"
+    r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
+    plain="Within R the rest of Theta shrinks by 1 - eta Delta/16 a step.",
+    broken={"rate": 0.6},
+)
+def lemma_A10(budget, rng, *, rate=1 / 16) -> Evidence:
+    """Search R for the slowest step, follow runs without noise and on samples.
+
+    (26) is read with sigma_k^2, as R has it. Of (28) and (29) the ends are compared.
+    """
+
+    def slowest(spectrum, eta, Theta, noisy=False):
+        k, x = spectrum.k, eta * spectrum.gap
+        rest, weak = singular_values(Theta[k:])[0], thin(Theta, spectrum)
+        if not rest > 1e-10 * weak:
+            return None
+        after = step(Theta, spectrum, eta)
+        grown = singular_values(after[k:])[0] + noisy * rest * x / 16
+        left = thin(after, spectrum) - noisy * x * spectrum.gap / (512 * np.sqrt(spectrum.first))
+        return rate * (2 - rate * x), (1 - (grown * weak / (left * rest)) ** 2) / x
+
+    def disturbed(spectrum, eta, Theta):
+        return slowest(spectrum, eta, Theta, noisy=True)
+
+    bound = at_rate(flute.rest_bound, rate)
+    one, worst = (
+        search_region(sides, budget, rng, limit=limit_of(PLACE), shapes=few(budget), name=name)
+        for name, sides in (
+            ("one step", slowest),
+            ("one step, worst R that (22) allows", disturbed),
+        )
+    )
+    links = list(_links())
+    found = combine(
+        [
+            one,
+            worst,
+            along(
+                orbits(budget, rng), lambda orbit: flute.sizes(orbit.Theta).rest, bound,
+                "R = 0", r"$\sigma_1(\Theta_{res})$",
+            ),
+            at_most(links, name="(23) to (29)"),
+            bound_on_R(
+                flute_samples.lemma_A10,
+                lambda s, eta, t: np.minimum(
+                    np.sqrt(s.first) * flute.decay(s, eta, t + 1.0) * eta * s.gap / 16.0,
+                    eta * s.gap**2 / (512.0 * np.sqrt(s.first)),
+                ), "(22): 192 and 6144 bound R",
+            ),
+            on_samples(
+                budget, rng, flute_samples.lemma_A10,
+                lambda state, spectrum: flute.sizes(state).rest, bound, "on samples, c_1 = 1",
+            ),
+        ]
+    )  # fmt: skip
+    gaps = np.array([spectrum.gap for _, spectrum in cases_in_units()])
+    printed = np.mean(gaps**2 / 128 <= gaps / 8 * (gaps / 4) ** 2)
+    slow, slower = (2.0 * rate / part.tightness for part in (one, worst))
+    runs = found.parts[2]
+    return replace(
+        found,
+        sentence=f"{found.sentence}. The slowest step found has rho^+/rho = 1 - {slow:.3g} eta "
+        f"Delta, {slower:.3g} with the worst R of (22), against {2 * rate:.3g}; "
+        f"{runs.sentence}; (23) to (29) are checked in {len(links)} cases, (26) with sigma_k^2; "
+        f"as printed, with sigma_k >= Delta/4, it holds for {printed:.0%} of the spectra and "
+        f"units, those with Delta >= 1",
+    )
+
+
+# Lemma A.11: the leading rows.
+
+
+def _excess(Theta, spectrum):
+    """Return sigma_1(D), D = Theta_k Theta_k' - Lambda_k."""
+    leading = Theta[: spectrum.k]
+    learned = spectrum.eigenvalues[: spectrum.k].astype(Theta.dtype)
+    return singular_values(leading @ leading.T - np.diag(learned))[0]
+
+
+def _excesses(Theta, spectrum):
+    """Return sigma_1(D) of many, (...)."""
+    leading = Theta[..., : spectrum.k, :]
+    D = leading @ np.swapaxes(leading, -1, -2) - np.diag(spectrum.eigenvalues[: spectrum.k])
+    return np.linalg.norm(D, 2, axis=(-2, -1))
+
+
+def _coefficients(budget, rng):
+    """Return the largest coefficient of sigma_1^2(Theta_res) needed, over eta lambda*_1.
+
+    A row per share of the step size's limit.
+    """
+    rows = []
+    for share in (0.02, 0.1, 0.3, 1.0):
+        needed, sizes_ = [], []
+        for k, ratio in ((1, 0.9), (2, 0.9), (2, 0.4)):
+            spectrum = flat_spectrum(4, k, 0.0, ratio=ratio)
+            eta = share * step_size_limits(spectrum)[PLACE]
+            optimum = np.sqrt(spectrum.eigenvalues[:k])
+            for Theta in extreme_points(spectrum, budget(50, 400), rng):
+                for leading in (Theta[:k], np.diag(optimum)):
+                    point = np.vstack([leading, Theta[k:]])
+                    rest = singular_values(point[k:])[0] ** 2
+                    if rest > 1e-6:
+                        after = _excess(step(point, spectrum, eta), spectrum)
+                        kept = (1.0 - eta * spectrum.gap / 8.0) * _excess(point, spectrum)
+                        needed.append((after - kept) / rest)
+                        sizes_.append(eta * spectrum.first)
+        place = int(np.argmax(np.array(needed) / np.array(sizes_)))
+        rows.append((sizes_[place], needed[place]))
+    return np.array(rows)
+
+
+def _sums(limit, constant):
+    """Yield the arithmetic of (33): cases over x = eta Delta up to 1/36."""
+    for i in range(1, 37):
+        x = Fraction(i, 36 * 36)
+        series = Fraction(8 * 16) / (1 - x / 16)
+        yield series, limit, {"place": "sum of the geometric series", "x": float(x)}
+        yield 3 + limit, constant, {"place": "3 + 130", "x": float(x)}
+
+
+@claim(
+    "flute.lemmaA11",
+    place="Lemma A.11, (30)-(33)",
+    kind="deterministic inequality",
+    latex=r"D = \Theta_k\Theta_k^\top - \tilde\Lambda_k,\ \eta \le \tfrac{\Delta^2}"
+    r"{36\lambda_1^{*3}},\ \Theta \in \mathcal R,\ R = 0:\ \|D^+\| \le (1 - \tfrac{\eta\Delta}8)"
+    r"\|D\| + \sigma_1^2(\Theta_{res}); \quad \sqrt N \ge \tfrac{1152\lambda_1^*S\ell}"
+    r"{\sigma_D^{t+1}\Delta\sqrt{c_1}} \Rightarrow \|D^{t+1}\| \le \tfrac{200\lambda_1^{*2}}"
+    r"{\eta\Delta^2}\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
+    plain="Within R the leading rows approach the learned eigenvalues linearly.",
+    broken={"contraction": 0.5},
+)
+def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16) -> Evidence:
+    """Search R for the slowest step; check the constants; follow runs, also on samples."""
+
+    def slowest(spectrum, eta, Theta):
+        x, before = eta * spectrum.gap, _excess(Theta, spectrum)
+        rest = singular_values(Theta[spectrum.k :])[0] ** 2
+        after = _excess(step(Theta, spectrum, eta), spectrum)
+        return (after - before) / x, rest / x - contraction * before
+
+    def far(spectrum, eta, Theta):
+        return _excess(Theta, spectrum), 3 * spectrum.first
+
+    def reference(spectrum, eta, t):
+        amplitude = spectrum.first**2 / (eta * spectrum.gap**2)
+        return np.minimum(3 * spectrum.first, amplitude * flute.decay(spectrum, eta, t + 1.0))
+
+    def size(spectrum, eta, t):
+        return reference(spectrum, eta, t) * eta * spectrum.gap / (96 * np.sqrt(spectrum.first))
+
+    bound = at_rate(lambda s, eta, t: constant / 200 * flute.leading_bound(s, eta, t), rate)
+    given = [
+        (where | {"t": t}, spectrum, step_size_limits(spectrum)[PLACE], t)
+        for where, spectrum in cases_in_units() for t in ROUNDS
+    ]  # fmt: skip
+    arithmetic = [(float(a), float(b), where) for a, b, where in _sums(130, constant)]
+    for where, s, eta, t in given:
+        R = size(s, eta, t)
+        whole = 2 * 2 * np.sqrt(s.first) * R + R**2
+        arithmetic += [
+            (eta * s.gap**2 / s.first, 1.0, {"place": "lambda*_1 >= eta Delta^2", **where}),
+            (float(R**2 / (reference(s, eta, t) * eta * s.gap / 48)), 1.0,
+             {"place": "(32)", **where}),
+            (float(whole / (reference(s, eta, t) * eta * s.gap / 16)), 1.0 + 1e-12,
+             {"place": "below (32)", **where}),
+        ]  # fmt: skip
+    found = combine(
+        [
+            search_region(slowest, budget, rng, limit=limit_of(PLACE), shapes=few(budget),
+                          name="one step"),
+            search_region(far, budget, rng, limit=limit_of(PLACE),
+                          shapes=budget(SHAPES[:1], SHAPES), name="D at most 3 lambda*_1"),
+            along(
+                orbits(budget, rng), lambda orbit: _excesses(orbit.Theta, orbit.spectrum), bound,
+                "R = 0", r"$\|D\|$",
+            ),
+            at_most(arithmetic, name="(32), (33)"),
+            bound_on_R(flute_samples.lemma_A11, size, "(31): 1152 bounds R"),
+            on_samples(budget, rng, flute_samples.lemma_A11, _excesses, bound,
+                        "on samples, c_1 = 1"),
+        ]
+    )  # fmt: skip
+    needed = _coefficients(budget, rng)
+    ratio = max(
+        flute_samples.lemma_A10(s, eta, t) / flute_samples.lemma_A11(s, eta, t)
+        for _, s, eta, t in given if t < 1000
+    )  # fmt: skip
+    units = [float(np.max([size(s, eta, t) for where, s, eta, t in given if where["s"] == unit]))
+             for unit in (1.0, 1e6)]  # fmt: skip
+    return replace(
+        found,
+        sentence=f"{found.sentence}. The coefficient of sigma_1^2(Theta_res) is 1; needed are "
+        + ", ".join(f"{b:.2g} at eta lambda*_1 = {a:.2g}" for a, b in needed)
+        + f". {found.parts[2].sentence}. The proof uses Lemma A.10, whose samples, up to "
+        f"{ratio:.3g} times those of (31), it does not ask for; (32) holds, but not since sigma_D "
+        f"eta Delta/(96 sqrt(lambda*_1)) <= 1, which has a unit: up to {units[0]:.2g} for Phi, "
+        f"{units[1]:.2g} for 1e6 Phi",
+    )
+
+
+# Proposition A.12: both.
+
+
+def _implied():
+    """Yield (left, right, where): samples that the proof needs over those of (34), and (37)."""
+    for where, s in cases_in_units(NOISES[:2]):
+        eta = step_size_limits(s)[PLACE]
+        for t in ROUNDS:
+            given = flute_samples.proposition_A12(s, eta, t)
+            if not np.isfinite(given):
+                continue
+            for place, needed in (
+                ("Lemma A.7", flute_samples.lemma_A7(s)),
+                ("Lemma A.6, corrected", flute_samples.lemma_A13(
+                    s, 8.0 * np.sqrt(2.0) * s.first**1.5 / s.gap)),
+                ("Lemma A.8, corrected", flute_samples.lemma_A13_second(s)),
+                ("Lemma A.10", flute_samples.lemma_A10(s, eta, t)),
+                ("(31)", flute_samples.lemma_A11(s, eta, t)),
+            ):  # fmt: skip
+                yield float(needed / given), 1.0 + 1e-9, {"place": place, **where, "t": t}
+        first, second = s.first**1.5 / np.sqrt(s.gap), s.first**2 / (eta * s.gap**2)
+        both = 200.0 * second + 2.0 * np.sqrt(s.first) * np.sqrt(8.0 / s.gap) * s.first
+        yield float(both / (400.0 * max(first, second))), 1.0, {"place": "below (37)", **where}
+        yield float(first / second), 1.0, {"place": "the maximum", **where}
+
+
+@claim(
+    "flute.propositionA12",
+    place="Proposition A.12, (34)-(37)",
+    kind="deterministic inequality",
+    latex=r"\Theta^0 \in \mathcal R,\ \eta \le \tfrac{\Delta^2}{36\lambda_1^{*3}},\ \sqrt N \ge"
+    r" \tfrac{\ell}{\sqrt{c_1}}\max\Big\{1, \tfrac{1152S}{\kappa^t\Delta},"
+    r" \tfrac{6144\lambda_1^*S}{\Delta^2}\Big\} \Rightarrow \|\Theta\Theta^\top -"
+    r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le 400\,\tfrac{\lambda_1^{*2}}{\eta\Delta^2}\sqrt k"
+    r"\,\big(1 - \tfrac{\eta\Delta}{16}\big)^t",
+    plain="From R, Theta Theta' converges linearly to the best of rank k.",
+    broken={"rate": 1.0},
+)
+def proposition_A12(budget, rng, *, constant=400, rate=1 / 16) -> Evidence:
+    """Follow runs without noise and on samples; check what (34) is to imply, in several units."""
+    bound = at_rate(lambda s, eta, t: constant / 400 * flute.product_bound(s, eta, t), rate)
+    return combine(
+        [
+            along(
+                orbits(budget, rng), lambda orbit: product_error(orbit.Theta, orbit.spectrum),
+                bound, "R = 0", r"$\|\Theta\Theta'-\Lambda_k\|_F$",
+            ),
+            at_most(list(_implied()), name="(34) implies (31) and Lemmas A.6 to A.8 and A.10"),
+            on_samples(
+                budget, rng, flute_samples.proposition_A12, product_error, bound,
+                "on samples, c_1 = 1",
+            ),
+        ]
+    )  # fmt: skip
