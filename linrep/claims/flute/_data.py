@@ -8,6 +8,8 @@ import linrep as lr
 from linrep.problems.clients import ClientData
 from linrep.theory.flute import Spectrum
 
+_LONGEST = 40_000  # rounds
+
 
 def compressed(truth, m, rng) -> ClientData:
     """Draw what m Gaussian samples per client tell, as at most d rows per client.
@@ -34,17 +36,17 @@ def step_size(truth) -> float:
     return 0.2 / float(truth.singular_values[0])
 
 
-def settled(data: ClientData, k: int, **settings):
-    """Run FLUTE on fixed data from the population's optimum until nothing moves any more."""
-    best = data.truth.best(k)
-    settings = {"step_size": step_size(data.truth), "rounds": 40_000, "tolerance": 1e-11} | settings
-    rounds = settings["rounds"]
-    return lr.flute(data, k=k, start=(best.B, best.W), record=[rounds], **settings)
-
-
 def floor(truth, k: int, m: int, rng) -> float:
-    """Return the error (7) that FLUTE keeps on m Gaussian samples per client, redrawn each call."""
-    return float(settled(compressed(truth, m, rng), k)["client_error"][-1])
+    """Return the error (7) that FLUTE keeps on m Gaussian samples per client, redrawn each call.
+
+    From the population's optimum until nothing moves any more: where it comes to rest.
+    """
+    best = truth.best(k)
+    trace = lr.flute(
+        compressed(truth, m, rng), k=k, start=(best.B, best.W), step_size=step_size(truth),
+        rounds=_LONGEST, record=[_LONGEST], tolerance=1e-11,
+    )  # fmt: skip
+    return float(trace["client_error"][-1])
 
 
 def truth_of(values, n, d, rng, *, noise=0.0, per_client=False):

@@ -196,9 +196,7 @@ def _arithmetic():
                 else:
                     m = flute_samples.lemma_A13_second(spectrum, failure=FAILURE)
                     target = spectrum.gap**2 / (512.0 * np.sqrt(2.0 * spectrum.first))
-                bound = flute_samples.discrepancy_bound(
-                    spectrum, m, step_size=1.0, failure=FAILURE
-                )
+                bound = flute_samples.discrepancy_bound(spectrum, m, step_size=1.0, failure=FAILURE)
                 yield abs(bound / target - 1.0), {"scale": s, "noise": noise, "m": m}
 
 
@@ -257,7 +255,7 @@ def lemma_A13(budget, rng, *, growth=0.5) -> Evidence:
     kind="probability bound",
     latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow"
     r" \|\tilde Q_\star^{\tau+1} V_\star\| \le " + _BOUND,
-    plain="What samples change in the step of the heads is of order sqrt(max(d, M)/N) all over R_s.",
+    plain="What samples change in the heads' step is of order sqrt(max(d, M)/N) all over R_s.",
     broken={"growth": 0.2},
 )
 def lemma_A14(budget, rng, *, growth=0.5) -> Evidence:
