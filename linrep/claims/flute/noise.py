@@ -225,7 +225,8 @@ def _lemma(heads, budget, rng, growth) -> Evidence:
         f"{tops['independent']:.2g} for (B, W) independent of the samples, {tops['sought']:.2g} "
         f"where they are sought for them, {tops['run']:.2g} along runs that reuse the samples; "
         f"certified for all of R_s, so in all rounds by one event of probability 1 - delta: "
-        f"{whole.tightness:.3g}",
+        f"{whole.tightness:.3g}. (The proof's side condition has 2 where its bound has 6; c_1 being"
+        " a twelfth of its constant, N >= l^2/c_1 covers both)",
     )
 
 

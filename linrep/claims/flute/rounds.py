@@ -47,7 +47,7 @@ def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
 
         trace = lr.flute(
             compressed(truth, m, rng), k=1, step_size=eta, rounds=int(60.0 / unit), start=start,
-            record=int(0.4 / unit), measure=measure,
+            record=int(0.8 / unit), measure=measure,
         )  # fmt: skip
         with np.errstate(divide="ignore"):
             left = np.log([np.linalg.norm(product - products[-1]) for product in products])
@@ -96,7 +96,7 @@ def remark_5_6(budget, rng, *, power=2.0) -> Evidence:
             ),
             exponent(
                 Slope(slopes.mean(), width, 0.0), 1.0, level=level, n_trials=rounds.size,
-                margin=0.15, points=points,
+                margin=0.25, points=points,
                 name=f"rounds until the floor over log N/(eta Delta), {name}",
             ),
         ]  # fmt: skip
