@@ -199,13 +199,13 @@ def remark_5_3(budget, rng, *, power=10.0) -> Evidence:
     "flute.remark5.4",
     place="Remark 5.4",
     kind="sample-size threshold",
-    latex=r"MN \text{ fixed}:\ \tfrac1M\sum_i\|Bw_i - B^*w_i^*\| \text{ is small only for large } N"
-    r"\quad(\propto N^{-1/2})",
+    latex=r"\tfrac1M\sum_i\|Bw_i - B^*w_i^*\| \text{ small} \Rightarrow N \text{ large for every"
+    r" client, not only } MN",
     plain="Every client's own samples must be many, not only all clients' together.",
     broken={"power": 1.0},
 )
 def remark_5_4(budget, rng, *, power=0.5) -> Evidence:
-    """Share a fixed number of samples among more and more clients."""
+    """Share MN samples among more and more clients; power is that of 1/N in the error."""
     level, runs = LEVEL / 2, budget(8, 30)
     values, k, d, total = (1.0, 0.9, 0.3), 2, 6, budget(8000, 32000)
     sizes = np.array([10, 20, 40, 80, 160])

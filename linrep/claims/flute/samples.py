@@ -24,6 +24,7 @@ from linrep.theory.flute import Spectrum
 
 FAILURE = 0.2  # delta
 _VALUES, _RANK = (1.0, 0.9, 0.3, 0.1), 2
+_NARROW = (1.0, 0.9, 0.7, 0.5), 3
 _SCALES = (1e-6, 1e-4, 1e-2, 1.0, 1e3, 1e6)
 _SHAPES = ((10, 10), (40, 5), (5, 40))
 _PROOF = 1600.0  # c' of the proof: 400, and 4 for lambda*_1^2 in place of lambda_1^2
@@ -33,15 +34,15 @@ def _largest_step(spectrum) -> float:
     return flute.step_size_limits(spectrum)["theorem_5_1"]
 
 
-def _population_run(scale, n, d, alpha, rng, longer=1.0):
+def _population_run(scale, n, d, alpha, rng, longer=1.0, values=_VALUES, k=_RANK):
     """Run FLUTE with N = oo for the rounds asked for; return the error, the tolerance, rounds."""
-    truth = truth_of(np.array(_VALUES) * scale, n, d, rng)
-    spectrum = Spectrum.of(truth, _RANK)
+    truth = truth_of(np.array(values) * scale, n, d, rng)
+    spectrum = Spectrum.of(truth, k)
     eta, tolerance = _largest_step(spectrum), min(0.02 * scale, 0.5)
     t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
     rounds = int(np.ceil(longer * t))
     trace = lr.flute(
-        truth, k=_RANK, batches="population", step_size=eta, scale=alpha, rounds=rounds,
+        truth, k=k, batches="population", step_size=eta, scale=alpha, rounds=rounds,
         record=[rounds], rng=rng,
     )  # fmt: skip
     kept = trace.stop_reason != "diverged"
@@ -52,20 +53,26 @@ def _start(budget, rng, unit) -> Evidence:
     """Run the population from the largest start allowed, in several units of Phi."""
     cases: list[dict] = []
     ratios = []
-    for scale in _SCALES:
-        for n, d in budget(_SHAPES[:1], _SHAPES):
-            alpha = np.sqrt(scale) / (10.0 * max(n, d)) if unit else 1.0 / (10.0 * d)
-            for longer in (1.0, 3.0):
-                error, tolerance, rounds = _population_run(scale, n, d, alpha, rng, longer)
-                cases.append(
-                    {
-                        "singular values": [scale * value for value in _VALUES], "k": _RANK,
-                        "n": n, "d": d, "alpha": alpha, "rounds": rounds,
-                        "error": error if np.isfinite(error) else "diverged",
-                        "epsilon": tolerance,
-                    }
-                )  # fmt: skip
-                ratios.append(error / tolerance)
+    settings = [
+        (scale, *shape, _VALUES, _RANK)
+        for scale in _SCALES
+        for shape in budget(_SHAPES[:1], _SHAPES)
+    ]
+    settings += budget([], [(scale, 10, 10, *_NARROW) for scale in (1e-6, 1.0)])
+    for scale, n, d, values, k in settings:
+        alpha = np.sqrt(scale) / (10.0 * max(n, d)) if unit else 1.0 / (10.0 * d)
+        for longer in (1.0, 3.0) if values == _VALUES else (1.0,):
+            error, tolerance, rounds = _population_run(
+                scale, n, d, alpha, rng, longer, values=values, k=k
+            )
+            cases.append(
+                {
+                    "singular values": [scale * value for value in values], "k": k,
+                    "n": n, "d": d, "alpha": alpha, "rounds": rounds,
+                    "error": error if np.isfinite(error) else "diverged", "epsilon": tolerance,
+                }
+            )  # fmt: skip
+            ratios.append(error / tolerance)
     place = int(np.argmax(ratios))
     good = ratios[place] <= 1.0
     bad = sorted(
