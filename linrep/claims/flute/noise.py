@@ -136,7 +136,7 @@ def _certified(heads, budget, rng, growth) -> pd.DataFrame:
     """Return a row per draw: the constant that serves all of R_s."""
     rows = []
     for setting in _settings():
-        for _ in range(budget(40, 800, 2000)):
+        for _ in range(budget(40, 600, 2000)):
             truth, spectrum, m, data = _problem(rng, **setting)
             found = _Sampling(truth, data, heads).certified(spectrum)
             rows.append(setting | {"constant": found / _unit(spectrum, m, growth)})
@@ -203,13 +203,13 @@ def _arithmetic():
 def _tails(heads, budget, rng, growth) -> pd.DataFrame:
     """Return a row per block of 1/delta draws: the constant that its largest norm needs.
 
-    Small d and n, where log(1/delta) matters, and as many samples as the least delta asks for.
+    Small d and n, where log(1/delta) matters; 16 times the samples that the least delta asks for.
     """
     rows = []
-    sizes, blocks = budget((2, 6, 18), (2, 20, 200)), budget(20, 100)
+    sizes, blocks = budget((2, 6, 18), (2, 20, 200)), budget(20, 150)
     truth = truth_of([1.0, 1.0, 0.5], 4, 4, rng, noise=1.0)
     spectrum = Spectrum.of(truth, 2)
-    m = int(np.ceil(4.0 * flute_samples.deviation(spectrum, 1.0 / sizes[-1]) ** 2))
+    m = int(np.ceil(16.0 * flute_samples.deviation(spectrum, 1.0 / sizes[-1]) ** 2))
     for size in sizes:
         unit = _unit(spectrum, m, growth, 1.0 / size)
         for _ in range(blocks):

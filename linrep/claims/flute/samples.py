@@ -109,7 +109,7 @@ def _constants(budget, rng, clients) -> pd.DataFrame:
     for setting in map(dict, sorted(points)):
         k, n, m = int(setting["k"]), int(setting["n"]), int(setting["m"])
         values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
-        for _ in range(budget(10, 50, 200)):
+        for _ in range(budget(10, 150, 400)):
             truth = truth_of(values, n, int(setting["d"]), rng, noise=setting["noise"])
             spectrum = Spectrum.of(truth, k)
             asked = flute_samples.theorem_5_1(
@@ -186,6 +186,7 @@ def _theorem_5_1(budget, rng, clients, unit) -> Evidence:
         _start(budget, rng, unit),
         bounded_constant(
             _constants(budget, rng, clients), _VARIABLES, by=("noise",), level=level, rng=rng,
+            quantile=1.0 - FAILURE,
             name="samples", label=r"N over the bound at c = 1",
         ),
         *(

@@ -210,6 +210,7 @@ def _theorem_5_5(budget, rng, rate, restated) -> Evidence:
     parts.append(
         bounded_constant(
             _floors(budget, rng, restated), _VARIABLES, by=("noise",), level=LEVEL / 2, rng=rng,
+            quantile=1.0 - FAILURE,
             name="error kept at the N asked for, over (8)", label="needed of $c_2$ at $c_1 = 1$",
         )
     )  # fmt: skip
