@@ -223,11 +223,11 @@ def _lemma(heads, budget, rng, growth) -> Evidence:
     """Follow the constant that serves all of R_s; nothing that is found may exceed it."""
     whole = bounded_constant(
         _certified(heads, budget, rng, growth), _VARIABLES, by=("design",), quantile=1.0 - FAILURE,
-        level=LEVEL / 2, rng=rng, name="all of R_s at once", label="constant at unit c_1",
+        level=LEVEL / 2, rng=rng, name="all of R_s", label="constant at unit c_1",
     )  # fmt: skip
     tails = bounded_constant(
         _tails(heads, budget, rng, growth), ("1/delta",), quantile=0.5, level=LEVEL / 2, rng=rng,
-        name="the same in 1/delta", label="constant at unit c_1",
+        name="tails", label="constant at unit c_1",
     )  # fmt: skip
     found = _sought(heads, budget, rng)
     worst = found.loc[found["share"].idxmax()]

@@ -35,17 +35,17 @@ def _drawn(values, k, sizes, shape, runs, rng, **options):
     return samples
 
 
-def _curve(panel, series, x, samples, xlabel, ylabel=r"$N\epsilon^2$"):
+def _curve(x, samples, xlabel, ylabel=r"$N\epsilon^2$", series=""):
     """Return a picture's points: medians over replicates."""
     return pd.DataFrame(
         {
-            "panel": panel, "series": series, "x": np.asarray(x, dtype=float),
+            "panel": "", "series": series, "x": np.asarray(x, dtype=float),
             "y": np.median(samples, axis=1), "xlabel": xlabel, "ylabel": ylabel,
         }
     )  # fmt: skip
 
 
-_CONVENTIONS = (("singular values of Phi fixed", False), ("norms of phi_i fixed", True))
+_CONVENTIONS = (("singular values fixed", False), ("norms fixed", True))
 
 
 def _bound_in_n(per_client, d, sizes):
@@ -84,12 +84,12 @@ def remark_5_2(budget, rng, *, speedup=1.0) -> Evidence:
             exponent(
                 log_slope(few, below, level=level, rng=rng), -speedup, at_most=True, level=level,
                 margin=0.15, n_trials=runs * len(few), name=f"{name}, M < d",
-                points=_curve(f"M < d = {_HIGH}", name, few, below, "M"),
+                points=_curve(few, below, "M", series=f"d = {_HIGH}"),
             ),
             exponent(
                 log_slope(many, above, level=level, rng=rng), 0.0, level=level,
-                n_trials=runs * len(many), name=f"{name}, M > d",
-                points=_curve(f"M > d = {_LOW}", name, many, above, "M"),
+                margin=0.15, n_trials=runs * len(many), name=f"{name}, M > d",
+                points=_curve(many, above, "M", series=f"d = {_LOW}"),
             ),
         ]  # fmt: skip
         first = first or below[0]
@@ -167,8 +167,8 @@ def remark_5_3(budget, rng, *, power=10.0) -> Evidence:
         parts.append(
             exponent(
                 slope, 6.0, at_most=True, level=level, n_trials=runs * len(x),
-                name=f"N epsilon^2 in lambda_1/Delta, noise {noise:g}",
-                points=_curve("gap", f"noise {noise:g}", x, samples, r"$\lambda^*_1/\Delta$"),
+                name=f"samples in 1/Delta, noise {noise:g}",
+                points=_curve(x, samples, r"$\lambda^*_1/\Delta$"),
             )
         )  # fmt: skip
     kappas = np.array([4.0, 16.0, 64.0, 256.0])
@@ -180,8 +180,8 @@ def remark_5_3(budget, rng, *, power=10.0) -> Evidence:
     parts.append(
         exponent(
             slope, 5.0, at_most=True, level=level, n_trials=runs * len(kappas),
-            name="N epsilon^2 in kappa, k = r",
-            points=_curve("kappa", "k = r", kappas, samples, r"$\kappa$"),
+            name="samples in kappa, k = r",
+            points=_curve(kappas, samples, r"$\kappa$"),
         )
     )  # fmt: skip
     return combine(
@@ -226,12 +226,12 @@ def remark_5_4(budget, rng, *, power=0.5) -> Evidence:
         exponent(
             log_slope(sizes, fixed, level=level, rng=rng), -power, level=level, margin=0.15,
             n_trials=runs * len(sizes), name="error in N at fixed MN",
-            points=_curve("MN fixed", "", sizes, fixed, "N", "error (7)"),
+            points=_curve(sizes, fixed, "N", "error (7)"),
         ),
         exponent(
             log_slope(clients, more, level=level, rng=rng), 0.0, level=level,
             n_trials=runs * len(clients), name="error in M at fixed N",
-            points=_curve("N fixed", "", clients, more, "M", "error (7)"),
+            points=_curve(clients, more, "M", "error (7)"),
         ),
     ]  # fmt: skip
     alone = [[_small(values, k, k + 2, d, n, rng)[0] for _ in range(runs)] for n in clients]

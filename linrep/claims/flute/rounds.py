@@ -79,10 +79,10 @@ def remark_5_6(budget, rng, *, power=2.0) -> Evidence:
         slopes = np.polyfit(logs, rounds.T, 1)[0]
         width = stats.t.isf(level, runs - 1) * slopes.std(ddof=1) / np.sqrt(runs)
         multiples.append(slopes.mean())
-        name = f"Delta = {gap:g}, eta = {share:g}/lambda*_1"
+        name = f"Delta {gap:g}, eta {0.5 * share:g}"  # lambda*_1 = 2
         points = pd.DataFrame(
             {
-                "panel": "rounds until the floor", "series": name, "x": _SIZES,
+                "panel": "", "series": "", "x": _SIZES,
                 "y": rounds.mean(axis=0), "predicted": logs - logs[0] + rounds[:, 0].mean(),
                 "xlabel": "N", "ylabel": r"$\eta\Delta$ times rounds",
             }
@@ -92,17 +92,19 @@ def remark_5_6(budget, rng, *, power=2.0) -> Evidence:
             exponent(
                 log_slope(_SIZES, list(floors.T), level=level, rng=rng), -1.0 / power, level=level,
                 n_trials=floors.size, margin=0.15,
-                name=f"kappa_T at which (8) meets the floor, in N, {name}",
+                name=f"floor, {name}",
             ),
             exponent(
                 Slope(slopes.mean(), width, 0.0), 1.0, level=level, n_trials=rounds.size,
                 margin=0.25, points=points,
-                name=f"rounds until the floor over log N/(eta Delta), {name}",
+                name=f"rounds to it, {name}",
             ),
         ]  # fmt: skip
     return combine(
         parts,
-        f"{combine(parts).sentence}. Runs reach the floor after {min(multiples):.2f} to "
+        f"{combine(parts).sentence} (power of N in the floor, and so in the kappa_T at which (8) "
+        "meets it; eta Delta times rounds to the floor over log N). Runs reach the floor after "
+        f"{min(multiples):.2f} to "
         f"{max(multiples):.2f} times log N/(eta Delta) more rounds, N growing like exp(eta Delta "
         "T), as 1 - eta Delta/2 makes them; the slower bound (8) meets the floor after 8 log N/"
         "(eta Delta), which is kappa_T^(-2)",
@@ -156,7 +158,7 @@ def remark_5_7(budget, rng, *, power=1.0, accuracy=0.5) -> Evidence:
                 n_trials=len(_GAPS) * len(rates[0]), name=f"rate in Delta, {name}",
                 points=pd.DataFrame(
                     {
-                        "panel": "rate", "series": name, "x": _GAPS,
+                        "panel": "", "series": "", "x": _GAPS,
                         "y": np.median(rates, axis=1), "xlabel": r"$\Delta$",
                         "ylabel": "decay per round",
                     }

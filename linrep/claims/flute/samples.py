@@ -143,7 +143,7 @@ def _floor_along(variable, sizes, power, exact, noise, budget, rng, level) -> Ev
     slope = log_slope(sizes, samples, level=level, rng=rng)
     points = pd.DataFrame(
         {
-            "panel": f"along {variable}", "series": f"noise {noise:g}", "x": sizes,
+            "panel": "", "series": "", "x": sizes,
             "y": [np.median(sample) for sample in samples], "xlabel": variable,
             "ylabel": "error (7) kept",
         }

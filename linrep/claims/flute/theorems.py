@@ -211,12 +211,13 @@ def _theorem_5_5(budget, rng, rate, restated) -> Evidence:
         bounded_constant(
             _floors(budget, rng, restated), _VARIABLES, by=("noise",), level=LEVEL / 2, rng=rng,
             quantile=1.0 - FAILURE,
-            name="error kept at the N asked for, over (8)", label="needed of $c_2$ at $c_1 = 1$",
+            name="error kept", label="$c_2$ needed at $c_1 = 1$",
         )
     )  # fmt: skip
     return combine(
         parts,
-        f"{combine(parts).sentence}. {parts[0].sentence}; {parts[1].sentence}. N of the proof "
+        f"{combine(parts).sentence} (error kept at the N asked for, over (8) at t = T). "
+        f"{parts[0].sentence}; {parts[1].sentence}. N of the proof "
         "of Lemma A.5, of (39) and of Proposition A.12 over the theorem's just after T_R, all "
         f"with c_1 = 1: {_other_sizes()}",
     )
