@@ -136,7 +136,7 @@ def _certified(heads, budget, rng, growth) -> pd.DataFrame:
     """Return a row per draw: the constant that serves all of R_s."""
     rows = []
     for setting in _settings():
-        for _ in range(budget(40, 600, 2000)):
+        for _ in range(budget(40, 1000, 2000)):
             truth, spectrum, m, data = _problem(rng, **setting)
             found = _Sampling(truth, data, heads).certified(spectrum)
             rows.append(setting | {"constant": found / _unit(spectrum, m, growth)})

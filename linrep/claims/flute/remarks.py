@@ -71,7 +71,7 @@ def _bound_in_n(per_client, d, sizes):
 )
 def remark_5_2(budget, rng, *, speedup=1.0) -> Evidence:
     """Follow N epsilon^2 in M on both sides of d, under each convention on Phi."""
-    values, k, runs = (1.0, 0.9, 0.3), 2, budget(12, 150)
+    values, k, runs = (1.0, 0.9, 0.3), 2, budget(12, 300)
     few, many = (4, 8, 16), (64, 128, 256)
     level = LEVEL / 4
     parts, silent = [], []

@@ -91,7 +91,7 @@ def _start(budget, rng, unit) -> Evidence:
 _VARIABLES = ("m", "n", "d", "k", "relative")
 # Each variable towards its extreme; relative is lambda*_1/Delta.
 _LINES: dict[str, tuple[float, ...]] = {
-    "m": (1e4, 1e5, 1e6), "n": (16, 64, 256), "d": (16, 32, 64), "k": (1, 2, 4),
+    "m": (1e4, 1e6, 1e8), "n": (16, 64, 256), "d": (16, 32, 64), "k": (1, 2, 4),
     "relative": (1.25, 5.0, 20.0),
 }  # fmt: skip
 
@@ -109,7 +109,7 @@ def _constants(budget, rng, clients) -> pd.DataFrame:
     for setting in map(dict, sorted(points)):
         k, n, m = int(setting["k"]), int(setting["n"]), int(setting["m"])
         values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
-        for _ in range(budget(10, 150, 400)):
+        for _ in range(budget(10, 300, 600)):
             truth = truth_of(values, n, int(setting["d"]), rng, noise=setting["noise"])
             spectrum = Spectrum.of(truth, k)
             asked = flute_samples.theorem_5_1(

@@ -165,7 +165,7 @@ def _floors(budget, rng, restated) -> pd.DataFrame:
     for setting in map(dict, sorted(points)):
         k = int(setting["k"])
         values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
-        for _ in range(budget(15, 60, 200)):
+        for _ in range(budget(15, 300, 600)):
             truth = truth_of(
                 values, int(setting["n"]), int(setting["d"]), rng, noise=setting["noise"]
             )
