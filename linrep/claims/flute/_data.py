@@ -1,0 +1,61 @@
+"""Data of any number of samples at a cost free of it, and where FLUTE comes to rest on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linrep as lr
+from linrep.problems.clients import ClientData
+from linrep.theory.flute import Spectrum
+
+_LONGEST = 40_000  # rounds
+
+
+def compressed(truth, m, rng) -> ClientData:
+    """Draw what m Gaussian samples per client tell, as at most d rows per client.
+
+    The triangular factor of X_i and the labels it leaves, scaled so that all second moments are
+    those of m samples: every gradient has the law that it has with the samples themselves.
+    """
+    n, d = truth.n, truth.d
+    rows = min(m, d)
+    factor = np.triu(rng.standard_normal((n, rows, d)), 1)
+    place = np.arange(rows)
+    factor[:, place, place] = np.sqrt(rng.chisquare(m - place, (n, rows)))
+    labels = np.einsum("iab,ib->ia", factor, truth.theta)
+    labels += truth.noise * rng.standard_normal((n, rows))
+    scale = np.sqrt(rows / m)
+    return ClientData(
+        (scale * factor).reshape(-1, d), (scale * labels).ravel(), np.arange(n + 1) * rows,
+        truth=truth,
+    )  # fmt: skip
+
+
+def step_size(truth) -> float:
+    """Return a step size at which FLUTE settles on samples soon: 1/5 of the stable one."""
+    return 0.2 / float(truth.singular_values[0])
+
+
+def floor(truth, k: int, m: int, rng) -> float:
+    """Return the error (7) that FLUTE keeps on m Gaussian samples per client, redrawn each call.
+
+    From the population's optimum until nothing moves any more: where it comes to rest.
+    """
+    best = truth.best(k)
+    trace = lr.flute(
+        compressed(truth, m, rng), k=k, start=(best.B, best.W), step_size=step_size(truth),
+        rounds=_LONGEST, record=[_LONGEST], tolerance=1e-11,
+    )  # fmt: skip
+    return float(trace["client_error"][-1])
+
+
+def truth_of(values, n, d, rng, *, noise=0.0, per_client=False):
+    """Return a truth with these singular values."""
+    return lr.LowRankRegression.random(
+        n=n, d=d, singular_values=values, noise=noise, per_client=per_client, rng=rng
+    )
+
+
+def spectrum_of(values, k, n=None, d=None, noise=0.0) -> Spectrum:
+    """Return the spectrum with these singular values, of the smallest shape by default."""
+    return Spectrum(np.asarray(values, dtype=float), n or len(values), d or len(values), k, noise)

@@ -1,0 +1,242 @@
+"""Theorem 5.1: how many samples per client and rounds FLUTE takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.algorithms.flute import gaussian_start
+from linrep.claims import (
+    FAILS,
+    HOLDS,
+    LEVEL,
+    Evidence,
+    bounded_constant,
+    claim,
+    combine,
+    exponent,
+    log_slope,
+)
+from linrep.claims.flute._data import floor, spectrum_of, truth_of
+from linrep.theory import flute, flute_lift, flute_samples
+from linrep.theory.flute import Spectrum
+
+FAILURE = 0.2  # delta
+_VALUES, _RANK = (1.0, 0.9, 0.3, 0.1), 2
+_NARROW = (1.0, 0.9, 0.7, 0.5), 3
+_SCALES = (1e-6, 1e-4, 1e-2, 1.0, 1e3, 1e6)
+_SHAPES = ((10, 10), (40, 5), (5, 40))
+_PROOF = 1600.0  # c' of the proof: 400, and 4 for lambda*_1^2 in place of lambda_1^2
+
+
+def _largest_step(spectrum) -> float:
+    return flute.step_size_limits(spectrum)["theorem_5_1"]
+
+
+def _population_run(scale, n, d, alpha, rng, longer=1.0, values=_VALUES, k=_RANK):
+    """Run FLUTE with N = oo for the rounds asked for; return the error, the tolerance, rounds."""
+    truth = truth_of(np.array(values) * scale, n, d, rng)
+    spectrum = Spectrum.of(truth, k)
+    eta, tolerance = _largest_step(spectrum), min(0.02 * scale, 0.5)
+    t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
+    rounds = int(np.ceil(longer * t))
+    trace = lr.flute(
+        truth, k=k, batches="population", step_size=eta, scale=alpha, rounds=rounds,
+        record=[rounds], rng=rng,
+    )  # fmt: skip
+    kept = trace.stop_reason != "diverged"
+    return float(trace["client_error"][-1]) if kept else np.inf, tolerance, rounds
+
+
+def _start(budget, rng, unit) -> Evidence:
+    """Run the population from the largest start allowed, in several units of Phi."""
+    cases: list[dict] = []
+    ratios = []
+    settings = [
+        (scale, *shape, _VALUES, _RANK)
+        for scale in _SCALES
+        for shape in budget(_SHAPES[:1], _SHAPES)
+    ]
+    settings += budget([], [(scale, 10, 10, *_NARROW) for scale in (1e-6, 1.0)])
+    for scale, n, d, values, k in settings:
+        alpha = np.sqrt(scale) / (10.0 * max(n, d)) if unit else 1.0 / (10.0 * d)
+        for longer in (1.0, 3.0) if values == _VALUES else (1.0,):
+            error, tolerance, rounds = _population_run(
+                scale, n, d, alpha, rng, longer, values=values, k=k
+            )
+            cases.append(
+                {
+                    "singular values": [scale * value for value in values], "k": k,
+                    "n": n, "d": d, "alpha": alpha, "rounds": rounds,
+                    "error": error if np.isfinite(error) else "diverged", "epsilon": tolerance,
+                }
+            )  # fmt: skip
+            ratios.append(error / tolerance)
+    place = int(np.argmax(ratios))
+    good = ratios[place] <= 1.0
+    bad = sorted(
+        {case["singular values"][0] for case, over in zip(cases, ratios, strict=True) if over > 1.0}
+    )
+    worst = f"at most {ratios[place]:.2g} epsilon" if np.isfinite(ratios[place]) else "infinite"
+    return Evidence(
+        HOLDS if good else FAILS,
+        f"with N = oo the error is {worst} after the rounds asked for, lambda_1 from 1e-6 to 1e6"
+        + ("" if good else f"; more than epsilon at {', '.join(f'{value:g}' for value in bad)}"),
+        measured=ratios[place], predicted=1.0, n_trials=len(cases), name="largest alpha, N = oo",
+        counterexample=None if good else cases[place],
+    )  # fmt: skip
+
+
+_VARIABLES = ("m", "n", "d", "k", "relative")
+# Each variable towards its extreme; relative is lambda*_1/Delta.
+_LINES: dict[str, tuple[float, ...]] = {
+    "m": (1e4, 1e6, 1e8), "n": (16, 64, 256), "d": (16, 32, 64), "k": (1, 2, 4),
+    "relative": (1.25, 5.0, 20.0),
+}  # fmt: skip
+
+
+def _constants(budget, rng, clients) -> pd.DataFrame:
+    """Return a row per draw: N over what the theorem asks for the error kept, at c = 1."""
+    centre = {"m": 1e5, "n": 16, "d": 16, "k": 2, "relative": 1.25}
+    points = {
+        tuple((centre | {"noise": noise, name: value}).items())
+        for noise in (0.0, 1.0)
+        for name, values in _LINES.items()
+        for value in values
+    }
+    rows = []
+    for setting in map(dict, sorted(points)):
+        k, n, m = int(setting["k"]), int(setting["n"]), int(setting["m"])
+        values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
+        for _ in range(budget(10, 300, 600)):
+            truth = truth_of(values, n, int(setting["d"]), rng, noise=setting["noise"])
+            spectrum = Spectrum.of(truth, k)
+            asked = flute_samples.theorem_5_1(
+                spectrum, floor(truth, k, m, rng), step_size=_largest_step(spectrum),
+                failure=FAILURE,
+            )  # fmt: skip
+            rows.append(setting | {"constant": m * (n / 16.0) ** (clients - 1.0) / asked})
+    return pd.DataFrame(rows)
+
+
+# Variable, its values, the power of the error in it that the theorem has, and whether it is exact;
+# relative is 1/Delta, in which N and so the square of the error may go like the tenth power.
+_ALONG: tuple[tuple[str, tuple[float, ...], float, bool], ...] = (
+    ("N", (200, 400, 800, 1600, 3200), -0.5, True),
+    ("M", (10, 20, 40, 80, 160), 0.0, False),
+    ("1/Delta", (0.25, 0.5, 1.0, 2.0, 4.0), 5.0, False),
+)
+
+
+def _floor_along(variable, sizes, power, exact, noise, budget, rng, level) -> Evidence:
+    """Decide the power of a variable in the error that is kept, d = 10 and k = 3."""
+    samples = []
+    for size in sizes:
+        m, n = int(size) if variable == "N" else 3200, int(size) if variable == "M" else 16
+        third = 0.2 + (0.5 / size if variable == "1/Delta" else 1.8)
+        truths = [
+            truth_of((4.0, 3.0, third, 0.2, 0.1), n, 10, rng, noise=noise)
+            for _ in range(budget(15, 60))
+        ]
+        samples.append([floor(truth, 3, m, rng) for truth in truths])
+    slope = log_slope(sizes, samples, level=level, rng=rng)
+    points = pd.DataFrame(
+        {
+            "panel": "", "series": "", "x": sizes,
+            "y": [np.median(sample) for sample in samples], "xlabel": variable,
+            "ylabel": "error (7) kept",
+        }
+    )  # fmt: skip
+    return exponent(
+        slope, power, at_most=not exact, level=level, n_trials=sum(map(len, samples)),
+        points=points, name=f"error kept in {variable}, noise {noise:g}",
+    )  # fmt: skip
+
+
+def _told(rng) -> str:
+    """Tell what else the statement and its derivation ask for."""
+    spectrum = spectrum_of(_VALUES, _RANK)
+    limits = flute.step_size_limits(spectrum)
+    eta = limits["theorem_5_1"]
+    short = ", ".join(
+        f"{name} {value / eta:.2g}" for name, value in limits.items() if value < eta * 0.999
+    )
+    narrow = spectrum_of((1.0, 1.0, 0.9995), 2)
+    step = _largest_step(narrow)
+    T = flute_samples.theorem_5_1_rounds(narrow, 0.01, step_size=step)
+    error, tolerance, _ = _population_run(1.0, 10, 10, 1e-100, rng)
+    truth = truth_of(_VALUES, 10, 10, rng)
+    starts = [flute_lift.lift(truth, *gaussian_start(10, 10, _RANK, 0.01, rng)) for _ in range(200)]
+    small = np.mean(flute.claim_A3(np.array(starts), Spectrum.of(truth, _RANK), eta).holds)
+    return (
+        f"At alpha = 1/(10 d) Claim A.3 holds in {small:.0%} of the starts (lambda_1 = 1, d = 10). "
+        f"Smaller than its step size are the limits of {short} (as shares of it). Derived from "
+        f"Theorem 5.5 it has log T in place of loglog(1/epsilon): {np.log(T):.3g} against "
+        f"{np.log(np.log(100.0)):.2g} at Delta = 0.001 lambda_1, epsilon = 0.01; and the latter "
+        f"has no value for epsilon >= 1. The constant c' depends on alpha: at alpha = 1e-100 the "
+        f"error is {error / tolerance:.2g} epsilon after the rounds that c' = {_PROOF:g} gives"
+    )
+
+
+def _theorem_5_1(budget, rng, clients, unit) -> Evidence:
+    """Check the start and the rounds at N = oo, and the samples by the error that is kept."""
+    level = LEVEL / (1 + 2 * len(_ALONG))
+    parts = [
+        _start(budget, rng, unit),
+        bounded_constant(
+            _constants(budget, rng, clients), _VARIABLES, by=("noise",), level=level, rng=rng,
+            quantile=1.0 - FAILURE,
+            name="samples", label=r"N over the bound at c = 1",
+        ),
+        *(
+            _floor_along(*line, noise, budget, rng, level)
+            for line in _ALONG
+            for noise in (0.0, 1.0)
+        ),
+    ]  # fmt: skip
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. N epsilon^2 is at most {parts[1].tightness:.2g} of the bound "
+        f"at c = 1; powers of the error kept: "
+        + ", ".join(f"{part.measured:.2f} ({part.name})" for part in parts[2:])
+        + f". {_told(rng)}",
+    )
+
+
+_SAMPLES = (
+    r"\eta \le \frac{\Delta^2}{228\lambda_1^3},\ N \ge c\frac{\lambda_1^4 k(\bar d +"
+    r" \log\frac1\delta + \log\log\frac1\varepsilon)(\sqrt{k\lambda_1^2 + E} + \sqrt k\sigma)^2}"
+    r"{M\eta^2\Delta^6\varepsilon^2},\ t \ge \frac{\log(\varepsilon\sqrt M\eta\Delta^2/"
+    r"c'\lambda_1^2\sqrt k)}{\log(1 - \eta\Delta/16)} \Rightarrow"
+    r" \tfrac1M\sum_i\|B^t w_i^t - B^* w_i^*\| \le \varepsilon"
+)
+
+
+@claim(
+    "flute.theorem5.1",
+    place="Theorem 5.1",
+    kind="sample-size threshold",
+    latex=r"0 < \alpha \le \tfrac1{10d},\ " + _SAMPLES,
+    plain="From starts with alpha <= 1/(10 d), N of order max(d, M)/(M epsilon^2) is enough.",
+    broken={"clients": 1.5, "unit": True},
+    mended={"unit": True},
+)
+def theorem_5_1(budget, rng, *, clients=1.0, unit=False) -> Evidence:
+    """Check it in several units of Phi (unit: alpha in them); clients is the power of M."""
+    return _theorem_5_1(budget, rng, clients, unit)
+
+
+@claim(
+    "flute.theorem5.1.corrected",
+    place="Theorem 5.1",
+    kind="sample-size threshold",
+    latex=r"0 < \alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ c' = c'(\alpha/\sqrt{\lambda_1}),\ "
+    + _SAMPLES,
+    plain="The same from starts that are small in the unit of Phi.",
+    broken={"clients": 1.5},
+    corrects="flute.theorem5.1",
+)
+def theorem_5_1_corrected(budget, rng, *, clients=1.0) -> Evidence:
+    """Check it in the same way."""
+    return _theorem_5_1(budget, rng, clients, True)

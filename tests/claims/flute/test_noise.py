@@ -1,0 +1,113 @@
+"""Helpers of the checks of FLUTE's noise and samples, against plain versions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linrep as lr
+from linrep.claims.flute import _data, noise, rounds
+from linrep.theory import flute, flute_lift, flute_samples
+
+
+def _case(rng, *, m=30, spread=0.3):
+    truth = _data.truth_of((1.0, 0.8, 0.4), 7, 5, rng, noise=spread)
+    return truth, flute.Spectrum.of(truth, 2), truth.draw(m, rng=rng)
+
+
+@pytest.mark.parametrize("m", [3, 40])
+def test_compressed_data_have_the_moments_of_samples(m):
+    rng = np.random.default_rng(0)
+    truth = _data.truth_of((1.0, 0.5), 4, 3, rng, noise=0.5)
+
+    def moments(draw):
+        found = []
+        for _ in range(3000):
+            X, y = draw().client(0)
+            S, b = X.T @ X / len(X), X.T @ (y - X @ truth.theta[0]) / len(X)
+            found.append([*S[np.triu_indices(3)], *b, *np.linalg.eigvalsh(S)])
+        return np.array(found)
+
+    plain = moments(lambda: truth.draw(m, rng=rng))
+    small = moments(lambda: _data.compressed(truth, m, rng))
+    scale = np.hypot(plain.std(axis=0), small.std(axis=0)) / np.sqrt(3000)
+    assert np.all(np.abs(plain.mean(axis=0) - small.mean(axis=0)) < 5.0 * scale + 1e-12)
+    np.testing.assert_allclose(plain.std(axis=0), small.std(axis=0), rtol=0.15, atol=1e-12)
+
+
+def test_compression_changes_no_run():
+    rng = np.random.default_rng(1)
+    truth, _, data = _case(rng)
+    rows = []
+    for i in range(data.n):
+        X, y = data.client(i)
+        Q, R = np.linalg.qr(X)
+        rows.append((np.sqrt(5 / len(y)) * R, np.sqrt(5 / len(y)) * Q.T @ y))
+    small = lr.ClientData(
+        np.vstack([X for X, _ in rows]), np.hstack([y for _, y in rows]), np.arange(8) * 5,
+        truth=truth,
+    )  # fmt: skip
+    runs = [lr.flute(each, k=2, step_size=0.1, rounds=50, rng=3) for each in (data, small)]
+    np.testing.assert_allclose(runs[0].state["B"], runs[1].state["B"], rtol=1e-10)
+
+
+def test_the_floor_is_that_of_the_best_model_for_the_samples():
+    rng = np.random.default_rng(2)
+    truth = _data.truth_of((1.0, 0.9, 0.3), 8, 6, rng, noise=0.2)
+    kept = _data.floor(truth, 2, 500, np.random.default_rng(5))
+    data = _data.compressed(truth, 500, np.random.default_rng(5))
+    fit = lr.empirical_risk_minimizer(data, 2, restarts=3, rng=0)
+    error = np.linalg.norm(fit.B @ fit.W.T - truth.best(2).Phi, axis=0).mean()
+    assert kept == pytest.approx(error, rel=1e-6)
+
+
+@pytest.mark.parametrize("heads", [False, True])
+def test_discrepancies_and_their_gradients(heads):
+    rng = np.random.default_rng(3)
+    truth, _, data = _case(rng)
+    sampling = noise._Sampling(truth, data, heads)
+    B, W = rng.standard_normal((5, 2)), rng.standard_normal((7, 2))
+    G = sampling.columns(B, W)
+    np.testing.assert_allclose(
+        (G @ B) if heads else G.T @ W,
+        flute_lift.discrepancy(data, truth.Phi, B, W, 1.0)[int(heads)],
+        atol=1e-12,
+    )
+    slope_B, slope_W, size = sampling.gradient(B, W)
+    assert size == pytest.approx(sampling.size(B, W))
+    for _ in range(4):
+        dB, dW = rng.standard_normal(B.shape), rng.standard_normal(W.shape)
+        h = 1e-6
+        change = sampling.size(B + h * dB, W + h * dW) - sampling.size(B - h * dB, W - h * dW)
+        assert change / (2 * h) == pytest.approx(
+            np.sum(slope_B * dB) + np.sum(slope_W * dW), rel=1e-6
+        )
+
+
+@pytest.mark.parametrize("heads", [False, True])
+@pytest.mark.parametrize("design", ["gaussian", "rademacher"])
+def test_nothing_in_the_region_exceeds_what_is_certified(heads, design):
+    rng = np.random.default_rng(4)
+    truth, spectrum, _ = _case(rng)
+    truth = replace(truth, design=design)
+    sampling = noise._Sampling(truth, truth.draw(6, rng=rng), heads)
+    starts = list(noise._families(truth, spectrum, rng))
+    for B, W in starts:
+        assert flute.region((1.0 - 1e-12) * flute_lift.lift(truth, B, W), spectrum).weak
+    found = sampling.largest(spectrum, starts, 20)
+    assert found >= max(sampling.size(*start) for start in starts)
+    assert found <= sampling.certified(spectrum)
+
+
+def test_the_unit_is_the_bound_over_its_constant():
+    spectrum = _data.spectrum_of((1.0, 0.5), 1, 9, 4, 0.3)
+    bound = flute_samples.discrepancy_bound(spectrum, 50, step_size=1.0, failure=noise.FAILURE)
+    assert noise._unit(spectrum, 50, 0.5) * 6.0 * np.sqrt(2.0) == pytest.approx(bound)
+
+
+def test_late_rates_are_those_of_the_linearized_map():
+    for gap, eta in ((0.2, 0.05), (0.8, 0.1)):
+        expected = -np.log1p(-0.5 * eta * gap)
+        assert rounds._late_rate(gap, eta, np.random.default_rng(0)) == pytest.approx(
+            expected, rel=1e-2
+        )
