@@ -83,7 +83,7 @@ def bench_gram(
             "simulated": _simulated(n, d, m, many),
             "sampled": _sampled(n, d, m),
             "numpy": _numpy(n, d, m),
-            "draws": _draws(n, m, many),
+            "draws": _draws(n, d, m, many),
         }
         times = take_turns(contenders, repetitions)
         times["simulated"] /= many
@@ -185,16 +185,25 @@ def _numpy(n, d, m):
     return call
 
 
-def _draws(n, m, many):
+def _draws(n, d, m, many):
     rng = np.random.default_rng(1)
-    return lambda: _draw(rng, n * many, 2 * K, m - K + 1.0, float(m - K))
+    g, squares, R = np.empty((2 * K, gram.BLOCK)), np.empty((2, gram.BLOCK)), np.empty((K, K))
+    return lambda: _draw(rng, many, n, float(d - 2 * K), m, g, squares, R)
 
 
 @kernel(counted=True)
-def _draw(rng, clients, normals, first, second):
-    total = 0.0
-    for _ in range(clients):
-        for _ in range(normals):
-            total += rng.standard_normal()
-        total += rng.chisquare(first) + rng.chisquare(second)
-    return total
+def _draw(rng, rounds, clients, others, m, g, squares, R):
+    """Draw the numbers of simulated rounds, in their order and to where they go."""
+    k = R.shape[0]
+    for _ in range(rounds):
+        for start in range(0, clients, gram.BLOCK):
+            count = min(gram.BLOCK, clients - start)
+            for i in range(count):
+                for a in range(k):
+                    g[a, i] = rng.standard_normal()
+                squares[0, i] = rng.chisquare(m - k + 1.0)
+            for i in range(count):
+                squares[1, i] = rng.chisquare(float(m - k))
+                for a in range(k, g.shape[0]):
+                    g[a, i] = rng.standard_normal()
+        gram.draw_bartlett(rng, others, R)

@@ -327,11 +327,12 @@ def move(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT):
         return False
     for a in range(k):
         for b in range(k):
-            CT[a, b] = 0.0
-        for index in range(k + p):
-            row = C[index] if index < k else Phi[index - k]
-            for b in range(k):
-                CT[a, b] += QT[a, index] * row[b]
+            total = 0.0
+            for index in range(k):
+                total += QT[a, index] * C[index, b]
+            for index in range(p):
+                total += QT[a, k + index] * Phi[index, b]
+            CT[a, b] = total
     copy_rows(CT, C)
     for b in range(k):
         reject(QT, k, ET[b], np.sqrt(dot(ET[b], ET[b])))
