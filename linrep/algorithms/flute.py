@@ -12,7 +12,7 @@ from linrep import _validation as check
 from linrep._random import stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
 from linrep.algorithms._setup import count_participants
-from linrep.algorithms.trace import Trace
+from linrep.algorithms.trace import Trace, read_record
 from linrep.kernels import linalg
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
@@ -249,19 +249,6 @@ def gaussian_start(n: int, d: int, k: int, scale: float, rng=None):
     """
     rng = stream(rng, "start")
     return scale * rng.standard_normal((d, k)), scale * rng.standard_normal((n, k))
-
-
-def read_record(record, rounds: int) -> list[int]:
-    """Return the rounds to record, increasing, from 0 to the last."""
-    if np.ndim(record) == 0:
-        every = check.integer("record", record, minimum=1)
-        return sorted({*range(0, rounds, every), rounds})
-    values = np.asarray(record)
-    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise ValueError("record must be an integer or a list of rounds")
-    if values.size and not (values.min() >= 0 and values.max() <= rounds):
-        raise ValueError(f"record must hold rounds between 0 and {rounds}")
-    return sorted({0, *values.tolist(), rounds})
 
 
 def _metrics(truth, best, spectrum, batches, measure):
