@@ -24,7 +24,7 @@ WORDS = {
     "normal": "models φ_i of independent N(0, 1) entries",
     "decaying": "singular values of Φ 2d/(i + 1)",
 }
-RECORD = np.unique(np.geomspace(1, EPOCHS, 41).round().astype(int))
+RECORD = np.unique(np.geomspace(1, EPOCHS, 25).round().astype(int))
 HEADS = {"FedRep": None, "10GD-GD": 10, "GD-GD": 1}
 STEPS = {"1/(4L)": {}, "summed": {"step_size": STEP_SIZE, "normalization": "published"}}
 SERIES = ("FLUTE", "FedRep", "FedRep(RI)", "FedRep, summed", "FedRep(RI), summed")

@@ -139,7 +139,7 @@ def info():
 
 
 @main.command()
-@click.argument("what", type=click.Choice(["fedrep", "gram", "sweeps"]), default="fedrep")
+@click.argument("what", type=click.Choice(["fedrep", "flute", "gram", "sweeps"]), default="fedrep")
 @click.option(
     "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
 )
@@ -147,7 +147,8 @@ def bench(what, sizes):
     """Compare kernels with NumPy and JAX, simulated with sampled batches; measure sweeps."""
     if what != "fedrep":
         module = import_module(f"linrep.bench.{what}")
-        module.run_benchmark(click.echo)
+        if module.run_benchmark(click.echo) is False:
+            raise click.exceptions.Exit(1)
         return
     from linrep.bench import fedrep as benchmark
 

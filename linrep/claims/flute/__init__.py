@@ -1,0 +1,1 @@
+"""FLUTE: Liu, Shen and Yang, Federated representation learning, under-parameterized (2024)."""
