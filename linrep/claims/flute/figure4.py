@@ -56,7 +56,7 @@ def _weights(budget, rng, best, weights):
             errors = pd.DataFrame(
                 [
                     {ratio: _weighted(m, noise, weights(ratio), seed) for ratio in RATIOS}
-                    for seed in seeds_of(rng, budget(40, 80, 300))
+                    for seed in seeds_of(rng, budget(40, 200, 600))
                 ]
             )
             shares = (errors.idxmin(axis=1) == 1.0).mean()

@@ -107,8 +107,8 @@ def _eventually(budget, rng, models, step, first):
     tables, counts = [], []
     for n in budget((30,), (15, 30)):
         for k in budget((2,), (2, 4, 6)):
-            seeds = budget(60, 150 if k == 2 else 60, 400)
-            heads = budget(("exact",), HEADS if k == 2 else ("exact",))
+            seeds = budget(60, 120 if k == 2 else 40, 400)
+            heads = budget(("exact",), HEADS if (n, k) == (30, 2) else ("exact",))
             found = race(
                 rng, seeds, models, n, 20, k, starts=("moments",), steps=(step,), heads=heads
             )
@@ -190,12 +190,12 @@ def figure1_random_start(budget, rng, *, sooner="FedRep(RI)") -> Evidence:
     """Compare the first epochs at which FLUTE is ahead; at N = 20 they are told."""
     parts: list[Decision] = []
     tables, told = [], []
-    for n, m in budget([(15, 12)], [(15, 12), (30, 12), (30, 20)]):
+    for n, m in budget([(15, 12)], [(15, 12), (30, 20)]):
         for k in budget((4,), RANKS):
+            seeds = budget(40, 120 if m == 12 else 30, 400)
             found = race(
-                rng, budget(40, 60, 300), "Figure 1", n, m, k, starts=("moments", "random"),
-                steps=("own",),
-            )  # fmt: skip
+                rng, seeds, "Figure 1", n, m, k, starts=("moments", "random"), steps=("own",)
+            )
             steady, random = found.methods
             pair = found.ahead(random), found.ahead(steady)
             middles = ", ".join(f"{np.median(epochs):.0f}" for epochs in pair)
@@ -250,7 +250,7 @@ def _speed(budget, rng, expected):
     tables, told = [], []
     for k, faster in expected.items():
         found = race(
-            rng, budget(40, 80, 300), "Figure 1", 30, 20, k, starts=("random",), steps=("own",)
+            rng, budget(60, 150, 400), "Figure 1", 30, 20, k, starts=("random",), steps=("own",)
         )
         (name,) = found.methods
         pair = found.near("FLUTE"), found.near(name)
