@@ -114,12 +114,12 @@ def _run_options(command):
 @click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
 @_run_options
 def figures(names, list_only, quick, workers, seed, out):
-    """Regenerate figures: all of them, some by id, or a script of your own."""
+    """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script."""
     from linrep import experiment
 
     names = names or experiment.available()
     with bad_input(ValueError, OSError):
-        chosen = [experiment.load(name) for name in dict.fromkeys(names)]
+        chosen = [experiment.load(name) for name in experiment.matching(names)]
     for item in chosen:
         if list_only:
             click.echo(f"{item.id:20} {item.title}")
