@@ -156,6 +156,29 @@ def eventually_3_corrected(budget, rng, *, same=True) -> Evidence:
     return _tied(budget, rng, "Figure 3", same)
 
 
+@claim(
+    "flute.figure1.eventually.same.corrected",
+    place="Section 7.1; Figure 1",
+    kind="comparison",
+    latex=r"\mathrm{error}_{\text{FLUTE}}(T) \approx \mathrm{error}_{\text{FedRep}}(T)",
+    plain="Independent normal models, M = 15, N = 20, k = 2: FLUTE and FedRep (FLUTE's step size) "
+    "end at errors within 0.5 % of each other (median).",
+    corrects="flute.figure1.eventually.same",
+    broken={"same": False},
+)
+def eventually_1_same_corrected(budget, rng, *, same=True) -> Evidence:
+    """Compare errors after 800 epochs."""
+    found = race(
+        rng, budget(200, 200, 600), "Figure 1", 15, 20, 2, starts=("moments",), steps=("same",)
+    )
+    (name,) = found.methods
+    part = partial(
+        ordering, found.last("FLUTE"), found.last(name), tie=TIE, same=same, name=found.name,
+        setting=found.setting(name),
+    )  # fmt: skip
+    return combine(decided([part]))
+
+
 def _tied(budget, rng, models, same):
     parts: list[Decision] = []
     for n in budget((30,), (15, 30)):
