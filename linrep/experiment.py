@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import hashlib
 import json
 import os
@@ -10,7 +11,7 @@ import platform
 import runpy
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -243,6 +244,24 @@ def folder() -> Path:
 def available() -> list[str]:
     """Return the ids of the experiments that come with linrep."""
     return sorted(_id(path) for path in folder().glob("[a-z]*_*.py"))
+
+
+def matching(names: Iterable[str]) -> list[str]:
+    """Return names with patterns, such as ``flute.*``, replaced by the ids that they match.
+
+    Raises
+    ------
+    ValueError
+        If a pattern matches none.
+    """
+    known = available()
+    found: list[str] = []
+    for name in names:
+        chosen = [name] if not set(name) & set("*?[") else fnmatch.filter(known, name)
+        if not chosen:
+            raise ValueError(f"unknown experiment {name!r}; there are {', '.join(known)}")
+        found += chosen
+    return list(dict.fromkeys(found))
 
 
 def load(name: str) -> Experiment:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from linrep import _validation as check
-from linrep.algorithms import Trace, fedavg, fedrep, fedsgd, local_only
-from linrep.problems import SharedRepresentation
+from linrep.algorithms import Trace, fedavg, fedrep, fedsgd, flute, local_only
+from linrep.problems import LowRankRegression, SharedRepresentation
 from linrep.sweeps import Grid, Sweep, label, load
 
 ALGORITHMS: Mapping[str, Callable[..., Any]] = {
@@ -20,6 +20,7 @@ ALGORITHMS: Mapping[str, Callable[..., Any]] = {
     "fedsgd": fedsgd,
     "fedavg": fedavg,
     "local_only": local_only,
+    "flute": flute,
 }
 KEEP = ("final", "rate", "trace")
 #: What every cell must meet, with the reason.
@@ -28,9 +29,19 @@ CONSTRAINTS = {
     "k <= n": "k > n: fewer clients than the rank",
 }
 
-_PROBLEM = tuple(
-    name for name in inspect.signature(SharedRepresentation.random).parameters if name != "rng"
-)
+#: Singular values of models (n, d) that need not share a representation of rank k, by the name
+#: that a cell has for them: independent normal ones, and those of FLUTE's Figure 3.
+MODELS: Mapping[str, Callable[[int, int], Any]] = {
+    "normal": lambda n, d: None,
+    "decaying": lambda n, d: 2.0 * d / (np.arange(1, min(n, d) + 1) + 1),
+}
+
+
+def _parameters(function):
+    return tuple(name for name in inspect.signature(function).parameters if name != "rng")
+
+
+_PROBLEM = (*_parameters(SharedRepresentation.random), "models")
 _KEPT_ROUNDS = 200
 
 
@@ -44,7 +55,9 @@ def simulate(
     cell : mapping
         ``algorithm``, see :func:`find_algorithm`; the parameters of
         :meth:`linrep.SharedRepresentation.random`, which describe the problem; all others are the
-        algorithm's.
+        algorithm's. With ``models``, a key of `MODELS`, the problem is a
+        :class:`linrep.LowRankRegression` instead, and k the rank that is fitted: methods are handed
+        samples of it, unless ``batches`` are other than fixed.
     rng : Generator
         Truth and run have streams of their own, spawned from it: algorithms given equal generators
         meet the same truth, data and participants.
@@ -67,8 +80,14 @@ def simulate(
     problem = {name: cell[name] for name in _PROBLEM if name in cell}
     settings = {name: cell[name] for name in cell if name not in (*_PROBLEM, "algorithm")}
     truth_rng, run_rng = rng.spawn(2)
-    truth = SharedRepresentation.random(**problem, rng=truth_rng)
-    result = find_algorithm(cell["algorithm"])(truth, rng=run_rng, **settings)
+    algorithm = find_algorithm(cell["algorithm"])
+    met: Any
+    if problem.get("models") is None:
+        problem.pop("models", None)
+        met = SharedRepresentation.random(**problem, rng=truth_rng)
+    else:
+        met, settings = _low_rank(problem, settings, algorithm, truth_rng)
+    result = algorithm(met, rng=run_rng, **settings)
     trace = result if isinstance(result, Trace) else _as_trace(result)
     if keep == "trace":
         return [
@@ -222,6 +241,26 @@ def known_parameters(algorithm: Callable[..., Any]) -> tuple[str, ...] | None:
     own = [parameter.name for parameter in signature][1:]
     hidden = ("rng", "local_steps") if algorithm is fedsgd else ("rng",)
     return tuple(dict.fromkeys((*_PROBLEM, *(name for name in own if name not in hidden))))
+
+
+def _low_rank(problem, settings, algorithm, rng):
+    """Return a low-rank regression or samples of it, and the algorithm's settings."""
+    models, k = problem.pop("models"), problem.pop("k")
+    check.choice("models", models, MODELS)
+    for name in problem:
+        if name not in _parameters(LowRankRegression.random):
+            raise ValueError(f"{name} has no meaning with models={models!r}")
+    values = MODELS[models](problem["n"], problem["d"])
+    truth = LowRankRegression.random(**problem, singular_values=values, rng=rng)
+    signature = inspect.signature(algorithm).parameters.values()
+    if any(each.name == "k" or each.kind is each.VAR_KEYWORD for each in signature):
+        settings = {**settings, "k": k}
+    if settings.get("batches", "fixed") != "fixed":
+        return truth, settings
+    if "m" not in settings:
+        raise ValueError("m must be given: the number of samples per client")
+    others = {name: value for name, value in settings.items() if name not in ("m", "batches")}
+    return truth.draw(settings["m"], rng=rng), others
 
 
 def _as_trace(result):

@@ -83,7 +83,7 @@ def test_info_prints_versions(run):
         (("figures", "mine.py", "--out", "mine.py"), "--out"),
         (("figures", "mine.py", "--out", "mine.py/below"), "mine.py"),
         (("figures", "--unknown"), "--unknown"),
-        (("bench", "flute"), "flute"),
+        (("bench", "nothing"), "nothing"),
         (("bench", "fedrep", "--sizes", "S,Q"), "'Q'"),
         (("nothing",), "nothing"),
     ],

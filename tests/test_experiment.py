@@ -10,6 +10,7 @@ import pytest
 from linrep import experiment
 from linrep.experiment import Experiment, make_figure, run_rows
 from linrep.sweeps import Grid, Stopped
+from tests.tools import complaint
 
 
 def replicate(cell, rng):
@@ -155,3 +156,15 @@ def test_load_refuses_a_script_without_an_experiment(tmp_path):
     path.write_text("x = 1\n")
     with pytest.raises(ValueError, match="must define EXPERIMENT"):
         experiment.load(str(path))
+
+
+def test_patterns_stand_for_the_experiments_they_match():
+    assert experiment.matching(["flute.*"]) == [
+        name for name in experiment.available() if name.startswith("flute.")
+    ]
+    assert experiment.matching(["mine.py", "fedrep.figure1", "fedrep.figure[1]"]) == [
+        "mine.py",
+        "fedrep.figure1",
+    ]
+    with complaint(ValueError, "'nothing.*'", "fedrep.figure1"):
+        experiment.matching(["nothing.*"])

@@ -65,6 +65,45 @@ def test_algorithms_meet_the_same_truth_and_data(tmp_path, own):
     assert len(set(own.seen)) == 4
 
 
+def test_flute_and_others_meet_the_same_samples_of_models_that_share_nothing(own):
+    """Rank k is what is fitted; the models have as many directions as there can be."""
+    cell = {**SMALL, "models": "decaying", "noise": 0.1, "rounds": 3}
+    truth_rng, _ = generator(7, 0).spawn(2)
+    values = 2 * 4 / (np.arange(1, 5) + 1)
+    truth = linrep.LowRankRegression.random(
+        n=6, d=4, singular_values=values, noise=0.1, rng=truth_rng
+    )
+    data = truth.draw(8, rng=truth_rng)
+    start = np.eye(4, 2), np.ones((6, 2))
+    settings = {"start": start, "step_size": 0.01}
+    expected = linrep.flute(data, k=2, rounds=3, **settings)["truth_error"][-1]
+    found = simulate({**cell, "algorithm": "flute", **settings}, generator(7, 0))
+    assert found["truth_error"] == expected
+    expected = linrep.fedrep(data, k=2, rounds=3, **settings)["truth_error"][-1]
+    found = simulate({**cell, "algorithm": "fedrep", **settings}, generator(7, 0))
+    assert found["truth_error"] == expected
+    alone = simulate({**SMALL, "models": "decaying", "algorithm": "local_only"}, generator(7, 0))
+    assert alone["loss"] < 1e-12  # without noise, m > d
+
+
+def test_flute_meets_a_shared_representation_and_the_population():
+    cell = {"n": 6, "d": 4, "k": 2, "algorithm": "flute", "step_size": 0.05, "rounds": 3000}
+    found = simulate({**cell, "batches": "population"}, generator(7, 0))
+    assert found["error"] < 1e-8
+    found = simulate({**cell, "batches": "population", "models": "normal"}, generator(7, 0))
+    assert found["truth_error"] > 0.1  # rank 2 is not enough
+
+
+def test_a_problem_of_the_other_kind_is_refused():
+    cell = {**SMALL, "algorithm": "flute", "step_size": 0.05, "models": "normal"}
+    with complaint(ValueError, "condition", "'normal'"):
+        simulate({**cell, "condition": 2.0}, generator(7, 0))
+    with complaint(ValueError, "models", "'nothing'"):
+        simulate({**cell, "models": "nothing"}, generator(7, 0))
+    with complaint(ValueError, "m must be given"):
+        simulate({name: value for name, value in cell.items() if name != "m"}, generator(7, 0))
+
+
 def test_the_package_meets_the_data_that_an_algorithm_of_ones_own_does(own):
     """Fixed batches of fedrep and local_only are the draw from the first of three children."""
     cell = {**SMALL, "algorithm": "own_algorithms:first"}

@@ -6,19 +6,22 @@ import time
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linrep import _validation as check
 from linrep.algorithms._setup import BATCHES, Setup, prepare
 from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
-from linrep.algorithms.trace import Trace
+from linrep.algorithms.trace import Trace, read_record
 from linrep.kernels import designs
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
+from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS, SharedRepresentation
 from linrep.subspace import orthonormalize
 
 NORMALIZATIONS = ("theorem", "published")
+_TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there the other is not
 _STOP_REASONS = {
     kernel.COMPLETED: "rounds",
     kernel.CONVERGED: "converged",
@@ -40,6 +43,7 @@ def fedrep(
     head_step_size: float | None = None,
     normalization: str = "theorem",
     orthonormal: bool = True,
+    record: int | ArrayLike = 1,
     tolerance: float | None = None,
     workers: int = 1,
     rng=None,
@@ -95,6 +99,8 @@ def fedrep(
         notebook does, so that the same :math:`\eta` means a step rn times as long.
     orthonormal : bool, default True
         Take the QR factorization after each step; the published notebook does not.
+    record : int or array_like of int, default 1
+        Record every so many rounds, or these rounds; the start and the last round always.
     tolerance : float, optional
         Stop as ``converged`` once the distance is at most this; needs a truth.
     workers : int, default 1
@@ -109,7 +115,9 @@ def fedrep(
     Trace
         State ``B`` (d, k) and ``W`` (n, k), with simulated batches also ``C`` = B' B* and ``Phi``,
         whose singular values are the sines of the principal angles. The heads are those the clients
-        last fitted, on the representation they were sent.
+        last fitted, on the representation they were sent. On data of a :class:`LowRankRegression`,
+        which has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
+        :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
 
     Raises
     ------
@@ -131,6 +139,7 @@ def fedrep(
     """
     began = time.perf_counter()
     rounds = check.integer("rounds", rounds, minimum=0)
+    recorded = read_record(record, rounds)
     workers = check.integer("workers", workers, minimum=1)
     if batches is None:
         batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
@@ -162,7 +171,7 @@ def fedrep(
     run = (
         partial(run_simulated, workers=workers)
         if simulated
-        else partial(_run, orthonormal=bool(orthonormal))
+        else partial(_run, orthonormal=bool(orthonormal), recorded=recorded)
     )
     state, table, status = run(
         setup,
@@ -174,9 +183,12 @@ def fedrep(
         head_step_size=0.0 if head_step_size is None else head_step_size,
         tolerance=-1.0 if tolerance is None else tolerance,
     )
+    done = len(table) - 1
+    kept = sorted({*(stop for stop in recorded if stop < done), done})
+    metrics = _metrics(table, setup) | setup.floats(done, setup.d * setup.k)
     return Trace(
         algorithm=_name(local_steps),
-        metrics=_metrics(table, setup.truth) | setup.floats(len(table) - 1, setup.d * setup.k),
+        metrics={name: values[kept] for name, values in metrics.items()},
         state=state,
         settings={
             "problem": repr(problem),
@@ -196,6 +208,7 @@ def fedrep(
         },
         stop_reason=_STOP_REASONS[status],
         wall_time=time.perf_counter() - began,
+        recorded=np.array(kept),
     )
 
 
@@ -225,18 +238,32 @@ def _read_step_size(step_size, setup: Setup, normalization):
     return eta / setup.participants if normalization == "published" else eta
 
 
-def _metrics(table, truth):
-    if truth is None:
-        return {"loss": table[:, kernel.LOSS].copy()}
-    return {
-        "distance": table[:, kernel.DISTANCE].copy(),
-        "loss": table[:, kernel.LOSS].copy(),
-        "head_error": table[:, kernel.HEAD_ERROR].copy(),
-        "population_risk": table[:, kernel.POPULATION_RISK].copy(),
-    }
+def _metrics(table, setup: Setup):
+    if setup.truth is not None:
+        return {
+            "distance": table[:, kernel.DISTANCE],
+            "loss": table[:, kernel.LOSS],
+            "head_error": table[:, kernel.HEAD_ERROR],
+            "population_risk": table[:, kernel.POPULATION_RISK],
+        }
+    metrics = {"loss": table[:, kernel.LOSS]}
+    if _models(setup) is not None:
+        metrics["truth_error"] = table[:, _TRUTH_ERROR]
+    return metrics
 
 
-def _run(setup: Setup, *, rounds, split, tolerance, **options):
+def _models(setup: Setup):
+    """Return the true models (n, d) where they are known, but are not of a representation B*."""
+    truth = None if setup.data is None else setup.data.truth
+    return truth.theta if isinstance(truth, LowRankRegression) else None
+
+
+def _truth_error(B, W, theta):
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.mean(np.linalg.norm(W @ B.T - theta, axis=1))
+
+
+def _run(setup: Setup, *, rounds, recorded, split, tolerance, **options):
     """Drive the kernels in calls of bounded length; return as run_simulated does."""
     truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
     if truth is None:
@@ -270,11 +297,16 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
         design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
     per_call = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
     order = np.arange(n)
+    theta = _models(setup)
+    if theta is not None:  # the kernels do not measure it: they are to return where it is recorded
+        table[0, _TRUTH_ERROR] = _truth_error(BT.T, W, theta)
+    stops = iter([rounds] if theta is None else recorded[1:])
+    stop = next(stops, 0)
     done, status = 0, kernel.COMPLETED
     if truth is not None and table[0, kernel.DISTANCE] <= tolerance:
         status = kernel.CONVERGED
     while done < rounds and status == kernel.COMPLETED:
-        schedule = np.empty((min(per_call, rounds - done), setup.participants), dtype=np.int64)
+        schedule = np.empty((min(per_call, stop - done), setup.participants), dtype=np.int64)
         designs.draw_participants(setup.participation_rng, order, schedule)
         rows = table[done : done + len(schedule) + 1]
         if setup.data is None:
@@ -287,4 +319,8 @@ def _run(setup: Setup, *, rounds, split, tolerance, **options):
                 work,
             )  # fmt: skip
         done += completed
+        if theta is not None and (done == stop or status != kernel.COMPLETED):
+            table[done, _TRUTH_ERROR] = _truth_error(BT.T, W, theta)
+        if done == stop:
+            stop = next(stops, done)
     return {"B": BT.T.copy(), "W": W}, table[: done + 1], status

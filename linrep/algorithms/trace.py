@@ -31,19 +31,6 @@ LABELS = {
 }
 
 
-def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
-    """Return the rounds to record, increasing, from 0 to the last."""
-    if np.ndim(record) == 0:
-        every = check.integer("record", record, minimum=1)
-        return sorted({*range(0, rounds, every), rounds})
-    values = np.asarray(record)
-    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise ValueError("record must be an integer or a list of rounds")
-    if values.size and not (values.min() >= 0 and values.max() <= rounds):
-        raise ValueError(f"record must hold rounds between 0 and {rounds}")
-    return sorted({0, *values.tolist(), rounds})
-
-
 @dataclass(eq=False)
 class Trace:
     """Metrics per round, final state and settings of one run.
@@ -185,6 +172,19 @@ class Trace:
             f"<details><summary>settings</summary>"
             f"<table>{table(self.settings.items())}</table></details>"
         )
+
+
+def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
+    """Return the rounds to record, increasing, from 0 to the last."""
+    if np.ndim(record) == 0:
+        every = check.integer("record", record, minimum=1)
+        return sorted({*range(0, rounds, every), rounds})
+    values = np.asarray(record)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise ValueError("record must be an integer or a list of rounds")
+    if values.size and not (values.min() >= 0 and values.max() <= rounds):
+        raise ValueError(f"record must hold rounds between 0 and {rounds}")
+    return sorted({0, *values.tolist(), rounds})
 
 
 def run_rounds(

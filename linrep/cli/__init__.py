@@ -114,12 +114,12 @@ def _run_options(command):
 @click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
 @_run_options
 def figures(names, list_only, quick, workers, seed, out):
-    """Regenerate figures: all of them, some by id, or a script of your own."""
+    """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script."""
     from linrep import experiment
 
     names = names or experiment.available()
     with bad_input(ValueError, OSError):
-        chosen = [experiment.load(name) for name in dict.fromkeys(names)]
+        chosen = [experiment.load(name) for name in experiment.matching(names)]
     for item in chosen:
         if list_only:
             click.echo(f"{item.id:20} {item.title}")
@@ -139,7 +139,7 @@ def info():
 
 
 @main.command()
-@click.argument("what", type=click.Choice(["fedrep", "gram", "sweeps"]), default="fedrep")
+@click.argument("what", type=click.Choice(["fedrep", "flute", "gram", "sweeps"]), default="fedrep")
 @click.option(
     "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
 )
@@ -147,7 +147,8 @@ def bench(what, sizes):
     """Compare kernels with NumPy and JAX, simulated with sampled batches; measure sweeps."""
     if what != "fedrep":
         module = import_module(f"linrep.bench.{what}")
-        module.run_benchmark(click.echo)
+        if module.run_benchmark(click.echo) is False:
+            raise click.exceptions.Exit(1)
         return
     from linrep.bench import fedrep as benchmark
 

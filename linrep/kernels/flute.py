@@ -14,7 +14,7 @@ import numpy as np
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.designs import draw_covariates, draw_labels
-from linrep.kernels.linalg import copy, copy_rows, dot, finite, gram
+from linrep.kernels.linalg import copy, copy_rows, dot, finite
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED, back_project
 
 STORED, GRAM, FRESH = range(3)  # where a client's gradient comes from
@@ -34,6 +34,64 @@ def workspace(k, d, m, participants):
         np.empty((k, d)),  # gradientT
         np.empty((participants, k)),  # previous heads, put back if the round fails
     )
+
+
+@kernel
+def gram(ET, G):
+    """Write the inner products of the rows of ET into the symmetric matrix G, in blocks of 2 x 2.
+
+    Each number read takes part in two products, which is what long rows are limited by.
+    """
+    k, size = ET.shape
+    for a in range(0, k - 1, 2):
+        x0, x1 = ET[a], ET[a + 1]
+        for b in range(0, a, 2):
+            y0, y1 = ET[b], ET[b + 1]
+            s00, s01, s10, s11 = 0.0, 0.0, 0.0, 0.0
+            for column in range(size):
+                s00 += x0[column] * y0[column]
+                s01 += x0[column] * y1[column]
+                s10 += x1[column] * y0[column]
+                s11 += x1[column] * y1[column]
+            G[a, b], G[a, b + 1], G[a + 1, b], G[a + 1, b + 1] = s00, s01, s10, s11
+            G[b, a], G[b + 1, a], G[b, a + 1], G[b + 1, a + 1] = s00, s01, s10, s11
+        s00, s01, s11 = 0.0, 0.0, 0.0
+        for column in range(size):
+            s00 += x0[column] * x0[column]
+            s01 += x0[column] * x1[column]
+            s11 += x1[column] * x1[column]
+        G[a, a], G[a, a + 1], G[a + 1, a], G[a + 1, a + 1] = s00, s01, s01, s11
+    if k % 2:
+        for b in range(k):
+            G[k - 1, b] = dot(ET[k - 1], ET[b])
+            G[b, k - 1] = G[k - 1, b]
+
+
+@kernel
+def subtract_product(F, ET, outT):
+    """Subtract F ET from outT, four rows of ET at a time and two of outT."""
+    k, size = ET.shape
+    whole = k - k % 4
+    for a in range(0, k - 1, 2):
+        z0, z1 = outT[a], outT[a + 1]
+        for b in range(0, whole, 4):
+            x0, x1, x2, x3 = ET[b], ET[b + 1], ET[b + 2], ET[b + 3]
+            f0, f1, f2, f3 = F[a, b], F[a, b + 1], F[a, b + 2], F[a, b + 3]
+            g0, g1, g2, g3 = F[a + 1, b], F[a + 1, b + 1], F[a + 1, b + 2], F[a + 1, b + 3]
+            for column in range(size):
+                e0, e1, e2, e3 = x0[column], x1[column], x2[column], x3[column]
+                z0[column] -= f0 * e0 + f1 * e1 + f2 * e2 + f3 * e3
+                z1[column] -= g0 * e0 + g1 * e1 + g2 * e2 + g3 * e3
+        for b in range(whole, k):
+            f0, g0 = F[a, b], F[a + 1, b]
+            for column in range(size):
+                z0[column] -= f0 * ET[b, column]
+                z1[column] -= g0 * ET[b, column]
+    if k % 2:
+        for b in range(k):
+            factor = F[k - 1, b]
+            for column in range(size):
+                outT[k - 1, column] -= factor * ET[b, column]
 
 
 @kernel
@@ -348,9 +406,8 @@ def _run_theta(ThetaT, eigenvalues, step_size, RT, record, outT, nextT, G):
                 growth = 1.0 + half * eigenvalues[row]
                 nextT[a, row] = growth * ThetaT[a, row] + RT[a, row]
             for b in range(k):
-                factor = half * G[a, b]
-                for row in range(rows):
-                    nextT[a, row] -= factor * ThetaT[b, row]
+                G[a, b] *= half
+        subtract_product(G, ThetaT, nextT)
         total = 0.0
         for a in range(k):
             total += dot(nextT[a], nextT[a])

@@ -622,3 +622,40 @@ def test_bad_arguments_are_named(problem, options, kind, words):
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match="lokal_steps"):
         lr.fedrep(TRUTH, m=3, lokal_steps=2)
+
+
+def test_data_of_a_low_rank_regression_have_the_error_against_its_models():
+    truth = lr.LowRankRegression.random(n=8, d=5, noise=0.1, rng=0)
+    data = truth.draw(7, rng=1)
+    options = {"k": 2, "start": "moments", "participation": 0.5, "step_size": 0.1, "rng": 2}
+    trace = lr.fedrep(data, rounds=7, record=3, **options)
+    np.testing.assert_array_equal(trace.recorded, [0, 3, 6, 7])
+    assert list(trace) == ["loss", "truth_error", "floats_up", "floats_down"]
+    for place, rounds in enumerate(trace.recorded):
+        B, W = state(lr.fedrep(data, rounds=rounds, **options))
+        expected = np.mean([norm(B @ w - phi) for w, phi in zip(W, truth.Phi.T, strict=True)])
+        assert trace["truth_error"][place] == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_is_recorded_changes_nothing_else():
+    truth = lr.SharedRepresentation.random(n=8, d=5, k=2, rng=0)
+    options = {"m": 6, "rounds": 7, "participation": 0.5, "rng": 2}
+    every, some = lr.fedrep(truth, **options), lr.fedrep(truth, record=[2], **options)
+    np.testing.assert_array_equal(some.recorded, [0, 2, 7])
+    for name in METRICS:
+        np.testing.assert_array_equal(some[name], every[name][[0, 2, 7]])
+    np.testing.assert_array_equal(some.state["B"], every.state["B"])
+
+
+def test_a_run_that_diverges_or_converges_ends_its_record_there():
+    data = lr.LowRankRegression.random(n=8, d=5, rng=0).draw(7, rng=1)
+    trace = lr.fedrep(
+        data, k=2, rounds=400, record=100, local_steps=1, head_step_size=1e100, step_size=1.0
+    )
+    assert trace.stop_reason == "diverged"
+    assert trace.rounds < 100
+    assert np.isfinite(trace["truth_error"]).all()
+    truth = lr.SharedRepresentation.random(n=8, d=5, k=2, rng=0)
+    trace = lr.fedrep(truth, m=20, rounds=4000, record=1000, tolerance=0.01, rng=1)
+    assert trace.stop_reason == "converged"
+    assert trace["distance"][-1] <= 0.01

@@ -1,0 +1,160 @@
+"""Runs of FLUTE and FedRep on the same problems, for the claims on FLUTE's synthetic figures.
+
+What the paper leaves open is taken from Figure 3: d = 10, M = 15, 30, N = 12, 20, noise of variance
+0.3, eta = 0.03, alpha = 1/(10 d), 800 epochs; its models have singular values 2 d/(i + 1), those of
+Figure 1 are independent N(0, I). FedRep's step size is not given, and is read in two ways:
+
+- *own*: 1/(4L), L the curvature of its loss in B at the start, and head steps of 1/lambda_max;
+- *same*: eta = 0.03 as FLUTE's, for the sum of the clients' gradients, and for head steps.
+
+Two errors within 0.5 % are a tie, as are two numbers of epochs within 5 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.algorithms.flute import gaussian_start
+
+D, STEP_SIZE, EPOCHS = 10, 0.03, 800
+NOISE = 0.3**0.5
+TIE, EPOCH_TIE = 0.005, 0.05
+#: An error counts as that of the end once it is within this of it.
+NEAR = 1.05
+HEADS = {"exact": None, "10 steps": 10, "1 step": 1}
+#: Epochs recorded: all up to 40 or so, then every 40th part more.
+RECORD = np.unique(np.geomspace(1, EPOCHS, 200).round().astype(int))
+MODELS = {"Figure 1": None, "Figure 3": 2.0 * D / (np.arange(1, D + 1) + 1)}
+
+
+class Races:
+    """Runs of FLUTE and of variants of FedRep on the same problems, one per seed."""
+
+    def __init__(self, name, k, runs):
+        self.name, self.k, self.runs = name, k, runs
+        self.methods = [method for method in runs[0] if method != "FLUTE"]
+
+    def last(self, method, what="truth_error"):
+        """Return the last error (or other metric) of each run."""
+        return np.array([self._last(run[method], what) for run in self.runs])
+
+    def near(self, method):
+        """Return the epochs to 1.05 of each run's own last error, at least 1."""
+        found = []
+        for run in self.runs:
+            errors = run[method]["truth_error"]
+            place = np.flatnonzero(errors <= NEAR * errors[-1])[0]
+            found.append(max(1.0, float(run[method].recorded[place])))
+        return np.array(found)
+
+    def ahead(self, method):
+        """Return the first epoch at which FLUTE's error is below another's by more than a tie."""
+        found = []
+        for run in self.runs:
+            ours, other = run["FLUTE"], run[method]
+            below = ours["truth_error"][1:] < (1.0 - TIE) * other["truth_error"][1:]
+            places = np.flatnonzero(below)
+            found.append(float(ours.recorded[1 + places[0]]) if places.size else np.inf)
+        return np.array(found)
+
+    def counts(self, method):
+        """Return FLUTE's wins, ties and losses at the end."""
+        ratio = self.last("FLUTE") / self.last(method)
+        won, lost = int(np.sum(ratio < 1.0 - TIE)), int(np.sum(ratio > 1.0 + TIE))
+        return f"{won}/{len(ratio) - won - lost}/{lost}"
+
+    def setting(self, method):
+        """Return what a counterexample says."""
+        return {"sizes": self.name, "method": method}
+
+    def curves(self, panel):
+        """Return the medians of the errors over seeds, for pictures."""
+        tables = []
+        for method in ("FLUTE", *self.methods):
+            errors = np.array([run[method]["truth_error"] for run in self.runs])[:, 1::3]
+            x = self.runs[0][method].recorded[1::3]
+            table = {"x": x, "y": np.median(errors, axis=0), "series": method}
+            tables.append(pd.DataFrame(table))
+        words = {"xlabel": "epoch", "ylabel": "mean error"}
+        return pd.concat(tables).assign(panel=f"{panel}, {self.name}", **words)
+
+    @staticmethod
+    def _last(trace, what):
+        if what == "normalized":
+            return trace["truth_error"][-1] / trace["best"][-1]
+        return trace[what][-1]
+
+
+def race(
+    rng, count, models, n, m, k, *, starts, heads=("exact",), steps=("own", "same"), epochs=EPOCHS
+):  # fmt: skip
+    runs = [
+        _run(models, n, m, k, seed, starts, heads, steps, epochs) for seed in seeds_of(rng, count)
+    ]
+    return Races(f"M = {n}, N = {m}, k = {k}", k, runs)
+
+
+def _run(models, n, m, k, seed, starts, heads, steps, epochs):
+    """Return the traces of FLUTE and of FedRep's variants on one problem."""
+    rng = np.random.default_rng([seed, n, m, k])
+    truth = draw_truth(models, n, NOISE, rng)
+    data = truth.draw(m, rng=rng)
+    random = gaussian_start(n, D, k, 1.0 / (10 * D), rng)
+    recorded = RECORD[: np.searchsorted(RECORD, epochs, side="right")]
+    traces = {
+        "FLUTE": lr.flute(
+            data,
+            k=k,
+            step_size=STEP_SIZE,
+            rounds=epochs,
+            start=random,
+            record=recorded,
+        )
+    }
+    if not starts:
+        least = np.mean(np.linalg.norm(truth.best(k).Phi - truth.Phi, axis=0))
+        traces["FLUTE"].metrics["best"] = np.array([least])
+    for start in starts:
+        for head in heads:
+            for step in steps:
+                options = {} if step == "own" else _same_step(head)
+                traces[_named(start, head, step)] = lr.fedrep(
+                    data, k=k, rounds=epochs, start="moments" if start == "moments" else random,
+                    local_steps=HEADS[head], record=recorded, **options,
+                )  # fmt: skip
+    return traces
+
+
+def _same_step(head):
+    options = {"step_size": STEP_SIZE, "normalization": "published"}
+    return options if HEADS[head] is None else {**options, "head_step_size": STEP_SIZE}
+
+
+def _named(start, head, step):
+    return f"FedRep{'(RI)' if start == 'random' else ''}, {head}, {step} step size"
+
+
+def draw_truth(models, n, noise, rng):
+    return lr.LowRankRegression.random(
+        n=n, d=D, singular_values=MODELS[models], noise=noise, rng=rng
+    )
+
+
+def seeds_of(rng, count):
+    return [int(seed) for seed in rng.integers(2**32, size=count)]
+
+
+def medians(rows):
+    """Return medians of y over seeds, for pictures."""
+    keys = ["panel", "series", "x", "xlabel", "ylabel"]
+    return pd.concat(rows).groupby(keys, sort=False)["y"].median().reset_index()
+
+
+def noted(found, note, tables):
+    """Return the evidence with a note at the end of its sentence, and its points."""
+    points = pd.concat(tables, ignore_index=True) if tables else found.points
+    return replace(found, sentence=found.sentence + note, points=points)

@@ -1,0 +1,155 @@
+"""Appendix C.1: the weights of FLUTE's regularizer, Figure 4 and the remark on divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.claims import Evidence, claim, combine, frequency, ordering
+from linrep.claims.fedrep._common import decided
+from linrep.claims.flute._races import NOISE, STEP_SIZE, TIE, draw_truth, noted, seeds_of
+
+Decision = Callable[..., Evidence]
+
+_FIGURE4: dict[str, Any] = {
+    "place": "Appendix C.1; Figure 4",
+    "kind": "comparison",
+    "latex": r"\mathrm{error}(\gamma_1 = \gamma_2) < \mathrm{error}(\gamma_1 = 2\gamma_2),\ "
+    r"\mathrm{error}(\gamma_1 = \tfrac23\gamma_2)",
+    "broken": {"best": 2.0},
+}
+RATIOS = (2.0, 1.0, 2.0 / 3.0)
+
+
+@claim(
+    "flute.figure4.fixed_gamma1",
+    plain="M = 10, k = 6, N = 8, 9, 10, gamma_1 = 1/4, 1200 epochs: gamma_1 = gamma_2 ends at a "
+    "smaller error than gamma_1 = 2 gamma_2 and gamma_1 = (2/3) gamma_2.",
+    **_FIGURE4,
+)
+def figure4_fixed_gamma1(budget, rng, *, best=1.0) -> Evidence:
+    """Compare errors after 1200 epochs, noise of variance and of standard deviation 0.3."""
+    return _weights(budget, rng, best, lambda ratio: (0.25, 0.25 / ratio))
+
+
+@claim(
+    "flute.figure4.fixed_gamma2",
+    plain="M = 10, k = 6, N = 8, 9, 10, gamma_2 = 1/8, 1200 epochs: gamma_1 = gamma_2 ends at a "
+    "smaller error than gamma_1 = 2 gamma_2 and gamma_1 = (2/3) gamma_2.",
+    **_FIGURE4,
+)
+def figure4_fixed_gamma2(budget, rng, *, best=1.0) -> Evidence:
+    """Compare errors after 1200 epochs, noise of variance and of standard deviation 0.3."""
+    return _weights(budget, rng, best, lambda ratio: (0.125 * ratio, 0.125))
+
+
+def _weights(budget, rng, best, weights):
+    parts: list[Decision] = []
+    told = []
+    for noise in budget((NOISE,), (NOISE, 0.3)):
+        for m in budget((8,), (8, 9, 10, 11)):
+            errors = pd.DataFrame(
+                [
+                    {ratio: _weighted(m, noise, weights(ratio), seed) for ratio in RATIOS}
+                    for seed in seeds_of(rng, budget(40, 200, 600))
+                ]
+            )
+            shares = (errors.idxmin(axis=1) == 1.0).mean()
+            told.append(f"{shares:.0%} (N = {m}, noise {noise:.2g})")
+            if m == 11:  # of which nothing is claimed
+                continue
+            parts += [
+                partial(
+                    ordering, errors[best], errors[other], tie=TIE,
+                    name=f"N = {m}, noise {noise:.2g}: {best:.2g} before {other:.2g}",
+                    setting={"m": m, "noise": noise, "ratio": best, "other": other},
+                )
+                for other in RATIOS if other != best
+            ]  # fmt: skip
+    note = "; gamma_1 = gamma_2 is best in " + ", ".join(told)
+    return noted(combine(decided(parts)), note, [])
+
+
+def _weighted(m, noise, weights, seed):
+    """Return FLUTE's error after 1200 epochs with these gammas."""
+    rng = np.random.default_rng([seed, m])
+    data = draw_truth("Figure 3", 10, noise, rng).draw(m, rng=rng)
+    gamma1, gamma2 = weights
+    trace = lr.flute(
+        data, k=6, step_size=STEP_SIZE, rounds=1200, gamma1=gamma1, gamma2=gamma2, record=1200,
+        rng=seed,
+    )  # fmt: skip
+    return trace["truth_error"][-1] if trace.stop_reason != "diverged" else np.inf
+
+
+# Appendix C.1, divergence.
+
+
+@claim(
+    "flute.C1_divergence",
+    place="Appendix C.1",
+    kind="comparison",
+    latex=r"\gamma_1 > 2\gamma_2 \implies \|BW\|_F \to \infty \text{ (usually)}",
+    plain="Figure 4's setting, gamma_2 = 1/8, N = 8 to 11: more than half of the runs diverge "
+    "within 5000 epochs if gamma_1 is 1.05 to 1.5 times 2 gamma_2, at most a quarter if it equals "
+    "it.",
+    broken={"ratios": (1.0,)},
+)
+def divergence(budget, rng, *, ratios=(1.05, 1.2, 1.5)) -> Evidence:
+    """Count runs that leave the finite numbers, or end 100 times Phi_k away from it."""
+    count = budget(60, 100, 400)
+    parts: list[Decision] = []
+    told = []
+    for m in budget((8,), (8, 9, 10, 11)):
+        thresholds, diverged = [], {ratio: 0 for ratio in (1.0, *ratios)}
+        for seed in seeds_of(rng, count):
+            rng_of_seed = np.random.default_rng([seed, m])
+            data = draw_truth("Figure 3", 10, NOISE, rng_of_seed).draw(m, rng=rng_of_seed)
+            thresholds.append(unbounded_from(data))
+            for ratio in diverged:
+                diverged[ratio] += _diverges(data, ratio, seed)
+        for ratio in ratios:
+            parts.append(
+                partial(
+                    frequency, count - diverged[ratio], count, 0.5,
+                    name=f"N = {m}, gamma_1 = {ratio:g} * 2 gamma_2 diverges",
+                    setting={"m": m, "ratio": ratio},
+                )
+            )  # fmt: skip
+        parts.append(
+            partial(
+                frequency, diverged[1.0], count, 0.25, name=f"N = {m}, gamma_1 = 2 gamma_2 does not"
+            )
+        )
+        shares = ", ".join(
+            f"{number / count:.0%} at {ratio:g}" for ratio, number in diverged.items()
+        )
+        told.append(f"N = {m}: {shares}; unbounded from {np.median(thresholds):.4f} on")
+    return noted(combine(decided(parts)), "; of the runs diverge " + "; ".join(told), [])
+
+
+def unbounded_from(data, gamma2=0.125):
+    """Return gamma_1/(2 gamma_2) beyond which FLUTE's objective has no lower bound.
+
+    Balanced factors of a model Theta have the regularizer (2 gamma_2 - gamma_1) ||Theta||^2; the
+    halved losses grow like (1/2) sum theta_i' S_i theta_i, S_i = X_i'X_i/m, slowest along a single
+    client's flattest direction.
+    """
+    flattest = min(
+        np.linalg.eigvalsh(X.T @ X / len(X))[0] for X, _ in map(data.client, range(data.n))
+    )
+    return 1.0 + max(0.0, float(flattest)) / (4.0 * gamma2)
+
+
+def _diverges(data, ratio, seed):
+    """Tell whether FLUTE leaves the finite numbers, or ends 100 times Phi_k away from it."""
+    trace = lr.flute(
+        data, k=6, step_size=STEP_SIZE, rounds=5000, gamma1=0.25 * ratio, gamma2=0.125,
+        record=5000, rng=seed,
+    )  # fmt: skip
+    return trace.stop_reason == "diverged" or bool(trace["error"][-1] > 100.0)
