@@ -91,7 +91,7 @@ def _weighted(m, noise, weights, seed):
 
 
 @claim(
-    "flute.C1_divergence",
+    "flute.C1-divergence",
     place="Appendix C.1",
     kind="comparison",
     latex=r"\gamma_1 > 2\gamma_2 \implies \|BW\|_F \to \infty \text{ (usually)}",
