@@ -26,6 +26,7 @@ PAGE_WIDTH = 7.0
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")
 _FEW_CELLS = 64  # of which each is labelled with its value
+_TITLE = 32  # letters across a small panel
 _FEW_SERIES = 5  # which have a legend
 _FEW_TICKS = 10  # on an axis, at all values of a grid
 _OPEN = 2.0  # factor by which a bar without an end goes past what it belongs to
@@ -342,7 +343,11 @@ def evidence(points: pd.DataFrame) -> Figure:
                     line["x"], line["predicted"], "--", color="0.3",
                     label="predicted" if place == 0 else None,
                 )  # fmt: skip
-        ax.set(title=panel, xlabel=own["xlabel"].iloc[0], ylabel=own["ylabel"].iloc[0])
+        ax.set(
+            title=_wrapped(panel),
+            xlabel=_wrapped(own["xlabel"].iloc[0]),
+            ylabel=_wrapped(own["ylabel"].iloc[0]),
+        )
         for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
             if high < 100.0 * low:
                 plain_log_ticks(axis)
@@ -352,6 +357,11 @@ def evidence(points: pd.DataFrame) -> Figure:
         if ax.get_legend_handles_labels()[0]:
             ax.legend(fontsize=6)
     return figure
+
+
+def _wrapped(text):
+    """Break a long label into lines, except where it has formulas."""
+    return text if "$" in text else textwrap.fill(text, _TITLE)
 
 
 def plain_log_ticks(axis) -> None:
