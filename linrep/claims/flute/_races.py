@@ -1,7 +1,8 @@
 """Runs of FLUTE and FedRep on the same problems, for the claims on FLUTE's synthetic figures.
 
-What the paper leaves open is taken from Figure 3: d = 10, M = 15, 30, N = 12, 20, noise of variance
-0.3, eta = 0.03, alpha = 1/(10 d), 800 epochs; its models have singular values 2 d/(i + 1), those of
+What the paper leaves open is taken from Figure 3: d = 10, M = 15, 30, N = 12, 20, k = 2, 4, 6, 8,
+noise N(0, 0.3), 0.3 the variance or the standard deviation, eta = 0.03,
+alpha = 1/(10 d), 800 epochs; its models have singular values 2 d/(i + 1), those of
 Figure 1 are independent N(0, I). FedRep's step size is not given, and is read in two ways:
 
 - *own*: 1/(4L), L the curvature of its loss in B at the start, and head steps of 1/lambda_max;
@@ -13,15 +14,22 @@ Two errors within 0.5 % are a tie, as are two numbers of epochs within 5 %.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
 from linrep.algorithms.flute import gaussian_start
+from linrep.claims import combine
+from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, VACUOUS
 
 D, STEP_SIZE, EPOCHS = 10, 0.03, 800
 NOISE = 0.3**0.5
+NOISES = (NOISE, 0.3)
+RANKS = (2, 4, 6, 8)
+#: Numbers M of clients and N of samples.
+SIZES = tuple(product((15, 30), (12, 20)))
 TIE, EPOCH_TIE = 0.005, 0.05
 #: An error counts as that of the end once it is within this of it.
 NEAR = 1.05
@@ -90,18 +98,21 @@ class Races:
 
 
 def race(
-    rng, count, models, n, m, k, *, starts, heads=("exact",), steps=("own", "same"), epochs=EPOCHS
+    rng, count, models, n, m, k, *, starts, heads=("exact",), steps=("own", "same"), epochs=EPOCHS,
+    noise=NOISE,
 ):  # fmt: skip
     runs = [
-        _run(models, n, m, k, seed, starts, heads, steps, epochs) for seed in seeds_of(rng, count)
+        _run(models, n, m, k, seed, starts, heads, steps, epochs, noise)
+        for seed in seeds_of(rng, count)
     ]
-    return Races(f"M = {n}, N = {m}, k = {k}", k, runs)
+    name = f"M = {n}, N = {m}, k = {k}"
+    return Races(name if noise == NOISE else f"{name}, noise {noise:g}", k, runs)
 
 
-def _run(models, n, m, k, seed, starts, heads, steps, epochs):
+def _run(models, n, m, k, seed, starts, heads, steps, epochs, noise):
     """Return the traces of FLUTE and of FedRep's variants on one problem."""
     rng = np.random.default_rng([seed, n, m, k])
-    truth = draw_truth(models, n, NOISE, rng)
+    truth = draw_truth(models, n, noise, rng)
     data = truth.draw(m, rng=rng)
     random = gaussian_start(n, D, k, 1.0 / (10 * D), rng)
     recorded = RECORD[: np.searchsorted(RECORD, epochs, side="right")]
@@ -152,6 +163,30 @@ def medians(rows):
     """Return medians of y over seeds, for pictures."""
     keys = ["panel", "series", "x", "xlabel", "ylabel"]
     return pd.concat(rows).groupby(keys, sort=False)["y"].median().reset_index()
+
+
+def best_reading(readings):
+    """Return evidence on a sentence of several readings: it fails only if all of them do."""
+    order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
+    chief = min(readings, key=lambda reading: order.index(reading.verdict))
+    whole = combine(readings)
+    sentence = f"{chief.name}: {chief.sentence}"
+    others = [f"{part.name} {part.verdict}" for part in readings if part is not chief] or ["none"]
+    return replace(
+        whole, verdict=chief.verdict, measured=chief.measured, interval=chief.interval,
+        counterexample=chief.counterexample, needed=chief.needed, tightness=chief.tightness,
+        predicted=chief.predicted, sentence=f"{sentence} (other readings: {', '.join(others)})",
+    )  # fmt: skip
+
+
+def sides(parts, tie=TIE):
+    """Return in how many cells the first of the two is smaller, ties, is larger, is not told."""
+    ends = [part.interval for part in parts]
+    smaller = sum(high < 1.0 - tie for _, high in ends)
+    larger = sum(low > 1.0 + tie for low, _ in ends)
+    ties = sum(low >= 1.0 - tie and high <= 1.0 + tie for low, high in ends)
+    rest = len(ends) - smaller - larger - ties
+    return f"smaller in {smaller} cells, tied in {ties}, larger in {larger}, not told in {rest}"
 
 
 def noted(found, note, tables):

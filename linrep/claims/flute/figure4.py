@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,65 +11,52 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Evidence, claim, combine, frequency, ordering
 from linrep.claims.fedrep._common import decided
-from linrep.claims.flute._races import NOISE, STEP_SIZE, TIE, draw_truth, noted, seeds_of
+from linrep.claims.flute._races import NOISE, NOISES, STEP_SIZE, TIE, draw_truth, noted, seeds_of
 
 Decision = Callable[..., Evidence]
 
-_FIGURE4: dict[str, Any] = {
-    "place": "Appendix C.1; Figure 4",
-    "kind": "comparison",
-    "latex": r"\mathrm{error}(\gamma_1 = \gamma_2) < \mathrm{error}(\gamma_1 = 2\gamma_2),\ "
-    r"\mathrm{error}(\gamma_1 = \tfrac23\gamma_2)",
-    "broken": {"best": 2.0},
-}
 RATIOS = (2.0, 1.0, 2.0 / 3.0)
 
 
 @claim(
-    "flute.figure4.fixed_gamma1",
-    plain="M = 10, k = 6, N = 8, 9, 10, gamma_1 = 1/4, 1200 epochs: gamma_1 = gamma_2 ends at a "
-    "smaller error than gamma_1 = 2 gamma_2 and gamma_1 = (2/3) gamma_2.",
-    **_FIGURE4,
+    "flute.figure4",
+    place="Appendix C.1; Figure 4",
+    kind="comparison",
+    latex=r"\mathrm{error}(\gamma_1 = \gamma_2) < \mathrm{error}(\gamma_1 = 2\gamma_2),\ "
+    r"\mathrm{error}(\gamma_1 = \tfrac23\gamma_2)",
+    plain="M = 10, k = 6, N = 8, 9, 10, 1200 epochs: gamma_1 = gamma_2 ends at a smaller error "
+    "than gamma_1 = 2 gamma_2 and gamma_1 = (2/3) gamma_2, gamma_1 = 1/4 or gamma_2 = 1/8 held.",
+    broken={"best": 2.0},
 )
-def figure4_fixed_gamma1(budget, rng, *, best=1.0) -> Evidence:
-    """Compare errors after 1200 epochs, noise of variance and of standard deviation 0.3."""
-    return _weights(budget, rng, best, lambda ratio: (0.25, 0.25 / ratio))
-
-
-@claim(
-    "flute.figure4.fixed_gamma2",
-    plain="M = 10, k = 6, N = 8, 9, 10, gamma_2 = 1/8, 1200 epochs: gamma_1 = gamma_2 ends at a "
-    "smaller error than gamma_1 = 2 gamma_2 and gamma_1 = (2/3) gamma_2.",
-    **_FIGURE4,
-)
-def figure4_fixed_gamma2(budget, rng, *, best=1.0) -> Evidence:
-    """Compare errors after 1200 epochs, noise of variance and of standard deviation 0.3."""
-    return _weights(budget, rng, best, lambda ratio: (0.125 * ratio, 0.125))
-
-
-def _weights(budget, rng, best, weights):
+def figure4(budget, rng, *, best=1.0) -> Evidence:
+    """Compare errors after 1200 epochs: both readings, noise of variance and deviation 0.3."""
+    held: dict[str, Callable[[float], tuple[float, float]]] = {
+        "gamma_1 = 1/4": lambda ratio: (0.25, 0.25 / ratio),
+        "gamma_2 = 1/8": lambda ratio: (0.125 * ratio, 0.125),
+    }
     parts: list[Decision] = []
     told = []
-    for noise in budget((NOISE,), (NOISE, 0.3)):
-        for m in budget((8,), (8, 9, 10, 11)):
-            errors = pd.DataFrame(
-                [
-                    {ratio: _weighted(m, noise, weights(ratio), seed) for ratio in RATIOS}
-                    for seed in seeds_of(rng, budget(40, 200, 600))
-                ]
-            )
-            shares = (errors.idxmin(axis=1) == 1.0).mean()
-            told.append(f"{shares:.0%} (N = {m}, noise {noise:.2g})")
-            if m == 11:  # of which nothing is claimed
-                continue
-            parts += [
-                partial(
-                    ordering, errors[best], errors[other], tie=TIE,
-                    name=f"N = {m}, noise {noise:.2g}: {best:.2g} before {other:.2g}",
-                    setting={"m": m, "noise": noise, "ratio": best, "other": other},
+    for what, weights in held.items():
+        for noise in budget((NOISE,), NOISES):
+            for m in budget((8,), (8, 9, 10, 11)):
+                errors = pd.DataFrame(
+                    [
+                        {ratio: _weighted(m, noise, weights(ratio), seed) for ratio in RATIOS}
+                        for seed in seeds_of(rng, budget(40, 100, 400))
+                    ]
                 )
-                for other in RATIOS if other != best
-            ]  # fmt: skip
+                shares = (errors.idxmin(axis=1) == 1.0).mean()
+                told.append(f"{shares:.0%} ({what}, N = {m}, noise {noise:.2g})")
+                if m == 11:  # of which nothing is claimed
+                    continue
+                parts += [
+                    partial(
+                        ordering, errors[best], errors[other], tie=TIE,
+                        name=f"{what}, N = {m}, noise {noise:.2g}: {best:.2g} before {other:.2g}",
+                        setting={"m": m, "noise": noise, "ratio": best, "other": other},
+                    )
+                    for other in RATIOS if other != best
+                ]  # fmt: skip
     note = "; gamma_1 = gamma_2 is best in " + ", ".join(told)
     return noted(combine(decided(parts)), note, [])
 
@@ -90,6 +76,10 @@ def _weighted(m, noise, weights, seed):
 # Appendix C.1, divergence.
 
 
+#: Nearer to 1 a run is still moving after 25000 epochs, which tells nothing.
+EXCESSES = (1.05, 1.1, 1.2, 1.3, 1.4, 1.5)
+
+
 @claim(
     "flute.C1-divergence",
     place="Appendix C.1",
@@ -100,7 +90,7 @@ def _weighted(m, noise, weights, seed):
     "it.",
     broken={"ratios": (1.0,)},
 )
-def divergence(budget, rng, *, ratios=(1.05, 1.2, 1.5)) -> Evidence:
+def divergence(budget, rng, *, ratios=EXCESSES) -> Evidence:
     """Count runs that leave the finite numbers, or end 100 times Phi_k away from it."""
     count = budget(60, 100, 400)
     parts: list[Decision] = []
@@ -148,8 +138,9 @@ def unbounded_from(data, gamma2=0.125):
 
 def _diverges(data, ratio, seed):
     """Tell whether FLUTE leaves the finite numbers, or ends 100 times Phi_k away from it."""
+    rounds = 5000
     trace = lr.flute(
-        data, k=6, step_size=STEP_SIZE, rounds=5000, gamma1=0.25 * ratio, gamma2=0.125,
-        record=5000, rng=seed,
+        data, k=6, step_size=STEP_SIZE, rounds=rounds, gamma1=0.25 * ratio, gamma2=0.125,
+        record=rounds, rng=seed,
     )  # fmt: skip
     return trace.stop_reason == "diverged" or bool(trace["error"][-1] > 100.0)
