@@ -160,13 +160,13 @@ def _sought(heads, budget, rng) -> pd.DataFrame:
     """Return a row per draw and way in which (B, W) depends on the samples, to be certified."""
     rows = []
     for setting in _settings():
-        for _ in range(budget(1, 5, 60)):
+        for _ in range(budget(1, 8, 60)):
             truth, spectrum, m, data = _problem(rng, **setting)
             sampling, unit = _Sampling(truth, data, heads), _unit(spectrum, m, 0.5)
             starts = list(_families(truth, spectrum, rng))
             found = {
                 "independent": max(sampling.size(*start) for start in starts),
-                "sought": sampling.largest(spectrum, starts, budget(6, 10, 30)),
+                "sought": sampling.largest(spectrum, starts, budget(6, 8, 30)),
                 "run": _along_run(sampling, spectrum, rng),
             }
             limit = sampling.certified(spectrum)
@@ -238,7 +238,7 @@ def _bounded(found, name, rng) -> Evidence:
         found, _VARIABLES, by=("design",), quantile=0.5, level=LEVEL / 5, rng=rng, name=name,
         label="median constant at unit c_1",
     )  # fmt: skip
-    if found.groupby([*_VARIABLES, "design"]).size().min() >= 5:
+    if found.groupby([*_VARIABLES, "design"]).size().min() >= 8:
         return part
     return replace(
         part, verdict=UNDECIDED, counterexample=None, needed="more than a few draws a point"
