@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from scipy.stats import norm
 
 from linrep.claims import LEVEL, Evidence, bounded_constant, claim, combine
@@ -251,6 +252,11 @@ def proposition_A9(budget, rng, *, power=3.0) -> Evidence:
     ]
     frame = table(settings, draw, truths)
     frame["1/delta"] = 1.0 / frame["delta"]
+    # Along the noise there is one line a start, the long one.
+    base = frame[["delta", "k", "d"]].eq(pd.Series({x: _BASE[x] for x in ("delta", "k", "d")}))
+    frame["sweep"] = np.where(base.all(axis=1), "noise", frame["noise"].astype(str))
+    others = [frame[frame["noise"] == noise].assign(sweep=str(noise)) for noise in _NOISES]
+    frame = pd.concat([frame[frame["sweep"] == "noise"], *others], ignore_index=True)
     needed = [
         _needed("thinnest", _narrow(delta, _BASE["k"], 1.0, _BASE["d"]), 4 * truths, rng)
         for delta in GAPS
@@ -273,7 +279,7 @@ def proposition_A9(budget, rng, *, power=3.0) -> Evidence:
                 name="samples from the thinnest corner, in 1/Delta",
             ),
             lambda level: bounded_constant(
-                frame, ["1/delta", "k", "noise", "d"], by=["start"], level=level, rng=rng,
+                frame, ["1/delta", "k", "noise", "d"], by=["start", "sweep"], level=level, rng=rng,
                 name="constant", label="$c^2$",
             ),
             lambda level: trial.decide(
