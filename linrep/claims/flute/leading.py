@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from scipy.stats import norm
 
 from linrep.claims import LEVEL, Evidence, bounded_constant, claim, combine
@@ -152,8 +153,9 @@ def lemma_A8_corrected(
 # Proposition A.9: the whole region.
 
 GAPS = (0.5, 0.25, 0.1, 0.05)  # Delta/lambda*_1
-# S is a sum, with and without noise: where noise is most of it, the constant can only stay.
+# S is a sum: every line with next to no noise, at a moderate one, and where noise is most of it.
 _BASE = {"start": "thinnest", "delta": 0.1, "k": 2, "noise": 50.0, "d": 8}
+_NOISES = (1e-3, 1.0, 50.0)
 _STARTS = {
     "thinnest": _thinnest,
     "full rest": lambda spectrum: corner(spectrum, rest=spectrum.last - 0.5 * spectrum.gap),
@@ -238,10 +240,23 @@ def proposition_A9(budget, rng, *, power=3.0) -> Evidence:
         spectrum = _narrow(delta, k, noise, d)
         return _needed(start, spectrum, truths, rng) / unit(spectrum, failure=FAILURE)
 
-    sweeps = {"delta": GAPS, "k": (1, 2, 4), "noise": (50.0, 500.0, 5e3, 5e4), "d": (8, 16, 32)}
-    settings = [cell for start in _STARTS for cell in cells({**_BASE, "start": start}, **sweeps)]
+    sweeps = {"delta": GAPS, "k": (1, 2, 4), "d": (8, 16, 32)}
+    noisy = {"noise": (0.5, 5.0, 50.0, 500.0, 5e3, 5e4)}
+    settings = [
+        cell
+        for start in _STARTS
+        for noise in _NOISES
+        for cell in cells(
+            {**_BASE, "start": start, "noise": noise}, **sweeps, **(noisy if noise == 50.0 else {})
+        )
+    ]
     frame = table(settings, draw, truths)
     frame["1/delta"] = 1.0 / frame["delta"]
+    # Along the noise there is one line a start, the long one.
+    base = frame[["delta", "k", "d"]].eq(pd.Series({x: _BASE[x] for x in ("delta", "k", "d")}))
+    frame["sweep"] = np.where(base.all(axis=1), "noise", frame["noise"].astype(str))
+    others = [frame[frame["noise"] == noise].assign(sweep=str(noise)) for noise in _NOISES]
+    frame = pd.concat([frame[frame["sweep"] == "noise"], *others], ignore_index=True)
     needed = [
         _needed("thinnest", _narrow(delta, _BASE["k"], 1.0, _BASE["d"]), 4 * truths, rng)
         for delta in GAPS
@@ -264,7 +279,7 @@ def proposition_A9(budget, rng, *, power=3.0) -> Evidence:
                 name="samples from the thinnest corner, in 1/Delta",
             ),
             lambda level: bounded_constant(
-                frame, ["1/delta", "k", "noise", "d"], by=["start"], level=level, rng=rng,
+                frame, ["1/delta", "k", "noise", "d"], by=["start", "sweep"], level=level, rng=rng,
                 name="constant", label="$c^2$",
             ),
             lambda level: trial.decide(
