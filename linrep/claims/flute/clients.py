@@ -48,8 +48,7 @@ def clients(budget, rng, *, smaller=MANY) -> Evidence:
                         setting={"k": k, "m": m, "measure": what, "noise": noise},
                     )
                 )  # fmt: skip
-            middles = (np.median(found.last("FLUTE", "normalized")) for found in (few, many))
-            middles = "{:.3g} to {:.3g}".format(*middles)
-            told.append(f"{middles} (k = {k}, N = {m}, noise {noise:.2g})")
+            before, after = (np.median(found.last("FLUTE", "normalized")) for found in (few, many))
+            told.append(f"{before:.3g} to {after:.3g} (k = {k}, N = {m}, noise {noise:.2g})")
     note = f"; median error over the least of rank k, from M = {FEW} to {MANY}: "
     return noted(combine(decided(parts)), note + ", ".join(told), [])
