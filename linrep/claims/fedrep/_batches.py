@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linrep.claims.fedrep._common import Array
+from linrep.claims._parts import Array
 
 _TINY = np.finfo(float).tiny
 

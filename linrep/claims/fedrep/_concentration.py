@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import bounded_constant, exponent, log_slope
+from linrep.claims._parts import cells, table
 from linrep.claims.fedrep._batches import covariates, least_squares
-from linrep.claims.fedrep._common import DESIGNS, cells, instance, table
+from linrep.claims.fedrep._common import DESIGNS, instance
 
 #: Designs whose batches are drawn in full; the Gaussian ones are drawn by their law as well.
 OTHERS = DESIGNS[1:]

@@ -17,13 +17,8 @@ from linrep.claims import (
     identity,
     inequality,
 )
-from linrep.claims.fedrep._common import (
-    DIVERSE,
-    NORMALIZED,
-    entries,
-    instance,
-    relative,
-)
+from linrep.claims._parts import relative
+from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, entries, instance
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance
 

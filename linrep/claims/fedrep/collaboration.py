@@ -27,7 +27,8 @@ from linrep.claims import (
     log_slope,
     threshold_slope,
 )
-from linrep.claims.fedrep._common import SUB_GAUSSIAN, decided, instance
+from linrep.claims._parts import decided
+from linrep.claims.fedrep._common import SUB_GAUSSIAN, instance
 from linrep.claims.fedrep._runs import run
 from linrep.stats import TransitionPoint, transition_point
 from linrep.theory.expectations import least_squares_error, new_client_error

@@ -15,8 +15,9 @@ from linrep.claims import (
     identity,
     inequality,
 )
+from linrep.claims._parts import at_most, cells
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, at_most, cells, instance
+from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, instance
 from linrep.subspace import distance
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas

@@ -18,17 +18,8 @@ from linrep.claims import (
     identity,
     inequality,
 )
-from linrep.claims.fedrep._common import (
-    DESIGNS,
-    DIVERSE,
-    NORMALIZED,
-    covariates,
-    entries,
-    instance,
-    readings,
-    relative,
-    shown,
-)
+from linrep.claims._parts import readings, relative, shown
+from linrep.claims.fedrep._common import DESIGNS, DIVERSE, NORMALIZED, covariates, entries, instance
 from linrep.subspace import distance, frame_at_distance, orthonormalize, random_frame
 
 ROOT3 = float(np.sqrt(3.0))

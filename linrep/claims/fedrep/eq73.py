@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Evidence, bounded_constant, claim
+from linrep.claims._parts import cells, table
 from linrep.claims.fedrep._batches import gaussian_step, sphere_heads, tilt
-from linrep.claims.fedrep._common import ASSUMPTIONS, cells, table
+from linrep.claims.fedrep._common import ASSUMPTIONS
 
 
 def _constant(budget, rng, split, size_power):

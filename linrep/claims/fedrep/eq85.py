@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Evidence, claim, combine
-from linrep.claims.fedrep._common import at_most
+from linrep.claims._parts import at_most
 
 _GAINS = [Fraction(1, 4), Fraction(1, 5), Fraction(1, 10), Fraction(1, 1000)]
 _SHARES = [Fraction(step, 200) for step in range(41)]  # y/a from 0 to 1/5

@@ -11,7 +11,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Evidence, claim, combine, expectation, ordering
-from linrep.claims.fedrep._common import decided
+from linrep.claims._parts import decided
 from linrep.claims.fedrep._figures import (
     CONVENTIONS,
     Decision,

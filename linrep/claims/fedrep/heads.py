@@ -17,10 +17,7 @@ from linrep.claims import (
     exponent,
     inequality,
 )
-from linrep.claims.fedrep._common import (
-    DESIGNS,
-    instance,
-)
+from linrep.claims.fedrep._common import DESIGNS, instance
 
 
 @claim(

@@ -7,15 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from linrep.claims import HOLDS, Evidence, claim, combine, identity, inequality
-from linrep.claims.fedrep._common import (
-    DESIGNS,
-    SUB_GAUSSIAN,
-    exact_heads,
-    instance,
-    readings,
-    relative,
-    shown,
-)
+from linrep.claims._parts import readings, relative, shown
+from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, exact_heads, instance
 from linrep.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import LEVEL, Evidence, claim, combine, exponent, log_slope
-from linrep.claims.fedrep._common import ASSUMPTIONS, at_most, cells
+from linrep.claims._parts import at_most, cells
+from linrep.claims.fedrep._common import ASSUMPTIONS
 from linrep.claims.fedrep._concentration import (
     CLIENTS,
     RANKS,

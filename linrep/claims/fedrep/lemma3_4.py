@@ -19,8 +19,9 @@ from linrep.claims import (
     exponent,
     log_slope,
 )
+from linrep.claims._parts import cells
 from linrep.claims.fedrep._batches import gaussian_head_errors, least_squares, sphere_heads, tilt
-from linrep.claims.fedrep._common import ASSUMPTIONS, cells, instance
+from linrep.claims.fedrep._common import ASSUMPTIONS, instance
 from linrep.claims.fedrep._concentration import (
     CLIENTS,
     RANKS,

@@ -18,16 +18,9 @@ from linrep.claims import (
     inequality,
     log_slope,
 )
+from linrep.claims._parts import Array, at_most, cells, table
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.claims.fedrep._common import (
-    ASSUMPTIONS,
-    NORMALIZED,
-    Array,
-    at_most,
-    cells,
-    instance,
-    table,
-)
+from linrep.claims.fedrep._common import ASSUMPTIONS, NORMALIZED, instance
 from linrep.claims.fedrep._concentration import OTHERS
 from linrep.theory.fedrep import step_size_limit
 from linrep.theory.fedrep_limits import gradient_bias

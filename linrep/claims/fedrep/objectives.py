@@ -15,14 +15,8 @@ from linrep.claims import (
     expectation,
     identity,
 )
-from linrep.claims.fedrep._common import (
-    DESIGNS,
-    SUB_GAUSSIAN,
-    covariates,
-    instance,
-    relative,
-    together,
-)
+from linrep.claims._parts import relative, together
+from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance, orthonormalize, random_frame
 from linrep.theory.fedrep import best_single_model

@@ -14,13 +14,8 @@ from linrep.claims import (
     combine,
     identity,
 )
-from linrep.claims.fedrep._common import (
-    DESIGNS,
-    covariates,
-    instance,
-    relative,
-    shown,
-)
+from linrep.claims._parts import relative, shown
+from linrep.claims.fedrep._common import DESIGNS, covariates, instance
 from linrep.subspace import distance, random_frame
 
 

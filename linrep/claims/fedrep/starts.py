@@ -10,7 +10,7 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import HOLDS, Evidence, claim, combine, frequency, ordering
-from linrep.claims.fedrep._common import decided
+from linrep.claims._parts import decided
 from linrep.claims.fedrep._figures import (
     CONVENTIONS,
     METHODS,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.claims import frequency
+from linrep.claims._parts import at_most, together
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, VACUOUS
-from linrep.claims.fedrep._common import at_most, together
 from linrep.claims.flute import _runs
 from linrep.claims.flute._common import (
     SCALES,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import LEVEL, Evidence, frequency
-from linrep.claims.fedrep._common import at_most, together
+from linrep.claims._parts import at_most, together
 from linrep.claims.flute._checks import FAILURE, NOISES, cases_in_units, flat_spectrum
 from linrep.claims.flute._common import SEARCH_SHAPES, Array, extreme_points
 from linrep.claims.flute._runs import bound_violations, corner

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from linrep.claims import Evidence, claim, combine, ordering
-from linrep.claims.fedrep._common import decided
+from linrep.claims._parts import decided
 from linrep.claims.flute._races import NOISE, NOISES, RANKS, TIE, noted, race
 
 Decision = Callable[..., Evidence]

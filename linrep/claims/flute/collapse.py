@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from linrep.claims import HOLDS, Evidence, claim, combine, identity
-from linrep.claims.fedrep._common import readings, relative, shown
+from linrep.claims._parts import readings, relative, shown
 from linrep.subspace import random_frame
 
 EXACT = 1e-12

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Evidence, claim, combine
-from linrep.claims.fedrep._common import at_most
+from linrep.claims._parts import at_most
 from linrep.claims.flute._checks import NOISES, cases_in_units, flat_spectrum, limit_of, thin
 from linrep.claims.flute._common import extreme_points, search_region, singular_values, step
 from linrep.claims.flute._orbits import (

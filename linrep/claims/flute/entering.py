@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import FAILS, HOLDS, Evidence, claim, combine, identity, inequality
-from linrep.claims.fedrep._common import at_most
+from linrep.claims._parts import at_most
 from linrep.claims.flute._common import (
     SCALES,
     SEARCH_SHAPES,

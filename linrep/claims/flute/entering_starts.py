@@ -15,7 +15,7 @@ from linrep.claims import (
     combine,
     frequency,
 )
-from linrep.claims.fedrep._common import together
+from linrep.claims._parts import together
 from linrep.claims.flute._common import spectra
 from linrep.claims.flute._entering import (
     balance,

@@ -8,7 +8,7 @@ import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import HOLDS, LEVEL, Evidence, claim, combine, frequency, identity, inequality
-from linrep.claims.fedrep._common import at_most
+from linrep.claims._parts import at_most
 from linrep.claims.flute._common import (
     SCALES,
     SEARCH_SHAPES,

@@ -11,8 +11,8 @@ import pandas as pd
 
 from linrep.algorithms.flute import flute
 from linrep.claims import FAILS, HOLDS, LEVEL, Evidence, claim, combine, frequency, identity
+from linrep.claims._parts import at_most
 from linrep.claims.decide import log_slope
-from linrep.claims.fedrep._common import at_most
 from linrep.claims.flute._common import SCALES, SINGULAR_VALUES, scaled, scaled_spectrum, spectra
 from linrep.claims.flute._entering import (
     Start,

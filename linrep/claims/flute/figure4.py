@@ -10,7 +10,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Evidence, claim, combine, frequency, ordering
-from linrep.claims.fedrep._common import decided
+from linrep.claims._parts import decided
 from linrep.claims.flute._races import NOISE, NOISES, STEP_SIZE, TIE, draw_truth, noted, seeds_of
 
 Decision = Callable[..., Evidence]

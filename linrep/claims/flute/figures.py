@@ -11,7 +11,7 @@ import pandas as pd
 
 from linrep.claims import Evidence, claim, combine, frequency, ordering
 from linrep.claims import trend as rising
-from linrep.claims.fedrep._common import decided
+from linrep.claims._parts import decided
 from linrep.claims.flute._races import (
     EPOCH_TIE,
     HEADS,

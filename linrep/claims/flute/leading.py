@@ -7,8 +7,8 @@ import pandas as pd
 from scipy.stats import norm
 
 from linrep.claims import LEVEL, Evidence, bounded_constant, claim, combine
+from linrep.claims._parts import cells, decided, table
 from linrep.claims.decide import exponent, log_slope
-from linrep.claims.fedrep._common import cells, decided, table
 from linrep.claims.flute._checks import (
     FAILURE,
     Trial,

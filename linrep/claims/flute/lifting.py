@@ -8,7 +8,7 @@ import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import HOLDS, Evidence, claim, combine, identity, inequality
-from linrep.claims.fedrep._common import Array, at_most, readings, together
+from linrep.claims._parts import Array, at_most, readings, together
 from linrep.problems import ClientData, LowRankRegression
 from linrep.theory import flute_lift as lifting
 from linrep.theory.flute import Spectrum

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import HOLDS, LEVEL, Evidence, claim, combine, frequency, inequality
-from linrep.claims.fedrep._common import at_most
+from linrep.claims._parts import at_most
 from linrep.theory.flute import Spectrum, sizes
 from linrep.theory.flute_lift import product_error
 

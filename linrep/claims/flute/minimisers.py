@@ -14,7 +14,7 @@ from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads
 from linrep.claims import HOLDS, LEVEL, Evidence, claim, combine, frequency, identity
-from linrep.claims.fedrep._common import at_most
+from linrep.claims._parts import at_most
 from linrep.claims.flute.lifting import SHAPES, draw_case
 from linrep.problems import LowRankRegression
 from linrep.subspace import orthonormalize

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from linrep.claims import HOLDS, Evidence, claim, combine, identity
-from linrep.claims.fedrep._common import at_most, readings, relative
+from linrep.claims._parts import at_most, readings, relative
 from linrep.claims.flute.lifting import (
     CONVENTIONS,
     EXACT,

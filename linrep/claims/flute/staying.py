@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import LEVEL, Evidence, claim, combine, identity
+from linrep.claims._parts import at_most
 from linrep.claims.evidence import FAILS
-from linrep.claims.fedrep._common import at_most
 from linrep.claims.flute._checks import (
     NOISES,
     Trial,

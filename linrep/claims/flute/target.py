@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import HOLDS, Evidence, claim, combine, identity
-from linrep.claims.fedrep._common import at_most, readings, relative
+from linrep.claims._parts import at_most, readings, relative
 from linrep.claims.flute.lifting import EXACT
 from linrep.problems import LowRankRegression
 from linrep.subspace import random_frame
