@@ -18,7 +18,7 @@ from linrep.kernels import _jit, designs
 from tests.tools import COMPILED
 
 SOURCES = Path(_jit.__file__).parent
-MODULES = ("designs", "fedrep", "flute", "gram", "linalg", "one_model", "rounds")
+MODULES = ("completion", "designs", "fedrep", "flute", "gram", "linalg", "one_model", "rounds")
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
 
