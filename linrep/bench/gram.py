@@ -187,14 +187,15 @@ def _numpy(n, d, m):
 
 def _draws(n, d, m, many):
     rng = np.random.default_rng(1)
-    g, squares, R = np.empty((2 * K, gram.BLOCK)), np.empty((2, gram.BLOCK)), np.empty((K, K))
+    g, squares = np.empty((2 * K, gram.BLOCK)), np.empty((2, gram.BLOCK))
+    R = np.empty((min(K, d - 2 * K), K))
     return lambda: _draw(rng, many, n, float(d - 2 * K), m, g, squares, R)
 
 
 @kernel(counted=True)
 def _draw(rng, rounds, clients, others, m, g, squares, R):
     """Draw the numbers of simulated rounds, in their order and to where they go."""
-    k = R.shape[0]
+    k = R.shape[1]
     for _ in range(rounds):
         for start in range(0, clients, gram.BLOCK):
             count = min(gram.BLOCK, clients - start)
