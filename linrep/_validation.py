@@ -70,6 +70,17 @@ def array(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArra
     return np.asarray(value, order="C")
 
 
+def places(name: str, value: Any, size: int) -> NDArray[np.int64]:
+    """Return a list of indices between 0 and size - 1, at least one, as int64."""
+    found = np.asarray(value)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a list of integers, at least one")
+    wrong = found[(found < 0) | (found >= size)]
+    if wrong.size:
+        raise ValueError(f"{name} must be between 0 and {size - 1}, got {wrong[0]}")
+    return found.astype(np.int64)
+
+
 def numbers(
     name: str,
     value: Any,

@@ -127,23 +127,27 @@ def perfedsi(
     noise = 0.0 if truth is None else truth.noise
     if data is None:
         entries = np.empty(0, dtype=np.int64), np.empty(0), np.zeros(n + 1, dtype=np.int64)
-        stars = truth.U, truth.Z @ truth.V
+        stars = truth.U, truth.heads
     else:
         entries, stars = (data.items, data.values, data.offsets), (_NOTHING, _NOTHING)
     work = kernel.workspace(k, d, participants, local_steps)
-    rows, recorded, status = [_measure(truth, Z, U, V, np.nan)], [0], COMPLETED
+    first = _measure(truth, Z, U, V, np.nan)
+    if first is None:
+        raise ValueError("start must not be so large that its error overflows")
+    rows, recorded, status = [first], [0], COMPLETED
     for stop in read_record(record, rounds)[1:]:
         span = stop - recorded[-1]
         schedule = _draw_participants(participation_rng, n, span, participants, replacement)
         loss = np.empty(span)
+        before = U.copy(), V.copy()
         completed, status = kernel.run_entrywise(
             data_rng, schedule, *entries, data is None, *stars, noise, local_steps, step_size,
             _NOTHING if Z is None else Z, Z is None, privacy, U, V, loss, work,
         )  # fmt: skip
         if completed:
             row = _measure(truth, Z, U, V, loss[completed - 1])
-            if not np.isfinite(list(row.values())).all():
-                status = DIVERGED
+            if row is None:
+                (U, V), status = before, DIVERGED
                 break
             recorded.append(recorded[-1] + completed)
             rows.append(row)
@@ -167,34 +171,20 @@ def perfedsi(
     )  # fmt: skip
 
 
-def completion_error(truth: SideInformationCompletion, U: Values, V: Values, Z=None) -> float:
-    r"""Return :math:`\|U V^\top Z^\top - M^\star Z^{\star\top}\|_F`, Z* being the truth's.
-
-    Without forming the matrix: O((n + d) k^2), and accurate to rounding of the matrices' size.
-
-    Parameters
-    ----------
-    truth : SideInformationCompletion
-    U, V : ndarray, shape (d, k), (p, k)
-    Z : ndarray, shape (n, p), optional
-        By default the identity.
-    """
-    heads = V if Z is None else Z @ V
-    left = np.linalg.qr(np.hstack([U, truth.U]))[1]
-    right = np.linalg.qr(np.hstack([heads, -(truth.Z @ truth.V)]))[1]
-    return float(np.linalg.norm(left @ right.T))
-
-
 def _measure(truth, Z, U, V, loss):
-    """Return a row of metrics."""
+    """Return a row of metrics, None where factors or errors are not finite."""
+    if not (np.isfinite(U).all() and np.isfinite(V).all()):
+        return None
     if truth is None:
         return {"loss": loss}
     with np.errstate(all="ignore"):  # what overflows is not finite then
-        error = completion_error(truth, U, V, Z)
-    size = completion_error(truth, np.zeros((truth.d, 1)), np.zeros((len(V), 1)), Z)
+        error = truth.deviation(U, V if Z is None else Z @ V)
+        risk = error**2 / (2.0 * truth.n)
+    if not np.isfinite(risk):
+        return None
     return {
-        "error": error / size if size > 0.0 else np.nan,
-        "population_risk": error**2 / (2.0 * truth.n),
+        "error": error / truth.norm if truth.norm > 0.0 else np.nan,
+        "population_risk": risk,
         "loss": loss,
     }
 

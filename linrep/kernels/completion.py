@@ -1,4 +1,4 @@
-"""PerFedSI: rounds of local steps on single entries of a matrix with side information.
+"""PerFedSI: rounds of local steps on single entries of a matrix, and least squares by groups.
 
 All that a client changes of V is z a' for some a: it walks on v = V' z (k numbers), and its step
 on one entry costs O(k) whatever the sizes. docs/perfedsi.md derives it.
@@ -9,6 +9,8 @@ import numpy as np
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import dot, finite
 from linrep.kernels.rounds import COMPLETED, DIVERGED
+
+_DEPENDENT = 1e-12  # share of a vector left over that counts as nothing
 
 
 def workspace(k, d, participants, local_steps):
@@ -173,3 +175,45 @@ def run_entrywise(rng, schedule, items, values, offsets, fresh, starU, starV, no
         rng, schedule, items, values, offsets, fresh, starU, starV, noise, count, step_size, Z,
         identity, privacy, U, V, loss, work,
     )  # fmt: skip
+
+
+@kernel
+def eliminate(offsets, vectors, table, values, overlap):
+    """Reduce each group's rows of table and values to what its vectors do not explain.
+
+    The columns of vectors (N, k) become orthonormal within a group, 0 where they depend on those
+    before; table is (N, p), values (N,), overlap (p,) scratch. Group i is offsets[i] to
+    offsets[i + 1].
+    """
+    k, p = vectors.shape[1], table.shape[1]
+    for group in range(offsets.shape[0] - 1):
+        first, last = offsets[group], offsets[group + 1]
+        for c in range(k):
+            before = 0.0
+            for row in range(first, last):
+                before += vectors[row, c] * vectors[row, c]
+            for _ in range(2):  # twice, which keeps orthogonality at rounding level
+                for other in range(c):
+                    total = 0.0
+                    for row in range(first, last):
+                        total += vectors[row, other] * vectors[row, c]
+                    for row in range(first, last):
+                        vectors[row, c] -= total * vectors[row, other]
+            after = 0.0
+            for row in range(first, last):
+                after += vectors[row, c] * vectors[row, c]
+            kept = after > _DEPENDENT * _DEPENDENT * before
+            factor = 1.0 / np.sqrt(after) if kept else 0.0
+            for row in range(first, last):
+                vectors[row, c] *= factor
+            total = 0.0
+            for column in range(p):
+                overlap[column] = 0.0
+            for row in range(first, last):
+                total += vectors[row, c] * values[row]
+                for column in range(p):
+                    overlap[column] += vectors[row, c] * table[row, column]
+            for row in range(first, last):
+                values[row] -= total * vectors[row, c]
+                for column in range(p):
+                    table[row, column] -= overlap[column] * vectors[row, c]

@@ -223,11 +223,33 @@ def orthonormalize(BT):
 
 @kernel
 def gram(ET, G):
-    """Write the inner products of the rows of ET into the symmetric matrix G."""
-    for row in range(ET.shape[0]):
-        for column in range(row + 1):
-            G[row, column] = dot(ET[row], ET[column])
-            G[column, row] = G[row, column]
+    """Write the inner products of the rows of ET into the symmetric matrix G, in blocks of 2 x 2.
+
+    Each number read takes part in two products, which is what long rows are limited by.
+    """
+    k, size = ET.shape
+    for a in range(0, k - 1, 2):
+        x0, x1 = ET[a], ET[a + 1]
+        for b in range(0, a, 2):
+            y0, y1 = ET[b], ET[b + 1]
+            s00, s01, s10, s11 = 0.0, 0.0, 0.0, 0.0
+            for column in range(size):
+                s00 += x0[column] * y0[column]
+                s01 += x0[column] * y1[column]
+                s10 += x1[column] * y0[column]
+                s11 += x1[column] * y1[column]
+            G[a, b], G[a, b + 1], G[a + 1, b], G[a + 1, b + 1] = s00, s01, s10, s11
+            G[b, a], G[b + 1, a], G[b, a + 1], G[b + 1, a + 1] = s00, s01, s10, s11
+        s00, s01, s11 = 0.0, 0.0, 0.0
+        for column in range(size):
+            s00 += x0[column] * x0[column]
+            s01 += x0[column] * x1[column]
+            s11 += x1[column] * x1[column]
+        G[a, a], G[a, a + 1], G[a + 1, a], G[a + 1, a + 1] = s00, s01, s01, s11
+    if k % 2:
+        for b in range(k):
+            G[k - 1, b] = dot(ET[k - 1], ET[b])
+            G[b, k - 1] = G[k - 1, b]
 
 
 @kernel

@@ -151,17 +151,35 @@ class SideInformationCompletion:
         core = np.linalg.qr(self.U)[1] @ np.linalg.qr(self.V)[1].T
         return np.asarray(np.linalg.svd(core, compute_uv=False), dtype=np.float64)
 
+    @cached_property
+    def heads(self) -> Values:
+        """What side information makes of each client, Z V*, shape (n, k)."""
+        return self.Z @ self.V
+
+    @cached_property
+    def norm(self) -> float:
+        r"""The Frobenius norm of the matrix :math:`M^\star Z^\top`."""
+        return float(np.linalg.norm(np.linalg.qr(self.U)[1] @ np.linalg.qr(self.heads)[1].T))
+
+    def deviation(self, U: ArrayLike, heads: ArrayLike) -> float:
+        r"""Return :math:`\|U H^\top - M^\star Z^\top\|_F` of factors (d, j) and heads H (n, j).
+
+        The matrix is not formed: O((n + d)(k + j)^2), and accurate to rounding of its size.
+        """
+        U, H = check.array("U", U, (self.d, None)), check.array("heads", heads, (self.n, None))
+        left = np.linalg.qr(np.hstack([U, self.U]))[1]
+        right = np.linalg.qr(np.hstack([H, -self.heads]))[1]
+        return float(np.linalg.norm(left @ right.T))
+
     def entries(self, items: ArrayLike, clients: ArrayLike) -> Values:
         """Return the entries of Y at pairs of an item and a client, without noise."""
-        items, clients = (
-            read_places("items", items, self.d),
-            read_places("clients", clients, self.n),
-        )
+        items = check.places("items", items, self.d)
+        clients = check.places("clients", clients, self.n)
         if items.shape != clients.shape:
             raise ValueError(
                 f"items and clients must have the same length, got {items.size} and {clients.size}"
             )
-        return np.einsum("ej,ej->e", self.U[items], (self.Z @ self.V)[clients])
+        return np.einsum("ej,ej->e", self.U[items], self.heads[clients])
 
     def observe(
         self, per_client: int | None = None, *, entries: int | None = None, rng=None
@@ -198,7 +216,7 @@ class SideInformationCompletion:
 
     def without_side_information(self) -> SideInformationCompletion:
         """Return the same matrix Y with Z = I, so that p = n."""
-        return replace(self, V=self.Z @ self.V, Z=np.eye(self.n))
+        return replace(self, V=self.heads, Z=np.eye(self.n))
 
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
@@ -258,8 +276,8 @@ class Observations:
                 sizes[name] = check.integer(name, size, minimum=1)
             else:
                 sizes[name] = int(np.max(places, initial=0)) + 1
-        items = read_places("items", self.items, sizes["d"])
-        clients = read_places("clients", self.clients, sizes["n"])
+        items = check.places("items", self.items, sizes["d"])
+        clients = check.places("clients", self.clients, sizes["n"])
         values = check.array("values", self.values, (None,))
         if not items.size == clients.size == values.size:
             raise ValueError(
@@ -340,17 +358,6 @@ class Observations:
             if table is not None
         )
         return f"Observations({len(self)} of d={self.d} by n={self.n}{sides})"
-
-
-def read_places(name: str, places: ArrayLike, size: int) -> Places:
-    """Return indices between 0 and size - 1, at least one."""
-    found = np.asarray(places)
-    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be a list of integers, at least one")
-    if found.min() < 0 or found.max() >= size:
-        wrong = found[(found < 0) | (found >= size)][0]
-        raise ValueError(f"{name} must be between 0 and {size - 1}, got {wrong}")
-    return found.astype(np.int64)
 
 
 def _side_information(side, n, p, condition, rng):

@@ -12,7 +12,7 @@ from linrep import _validation as check
 from linrep._random import stream
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
-from linrep.problems.samples import DESIGNS, draw_samples, read_clients
+from linrep.problems.samples import DESIGNS, draw_samples
 from linrep.subspace import random_frame
 
 
@@ -198,7 +198,7 @@ class LowRankRegression:
             their kind; see :meth:`representation`.
         """
         if clients is not None:
-            some = replace(self, Phi=self.Phi[:, read_clients(clients, self.n)])
+            some = replace(self, Phi=self.Phi[:, check.places("clients", clients, self.n)])
             return some.draw(m, rng=rng)
         X, y, offsets = draw_samples(
             self.theta,

@@ -14,8 +14,6 @@ from linrep.problems.completion import Observations
 if TYPE_CHECKING:
     import pandas as pd
 
-_OCCUPATION = "occupation"
-
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
@@ -231,7 +229,7 @@ def read_movielens(folder: str | Path, *, side: bool = True) -> Ratings:
         ratings["item"] = ratings["item"].map(items.set_index("item")["title"])
     if not side:
         return Ratings.from_frame(ratings)
-    users = _read(folder / "u.user", "|", ["client", "age", "gender", _OCCUPATION])
+    users = _read(folder / "u.user", "|", ["client", "age", "gender", "occupation"])
     users["age"] = _numbers(users["age"], folder / "u.user")
     return Ratings.from_frame(ratings, users.set_index("client"))
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._random import stream
 from linrep.problems.clients import ClientData
-from linrep.problems.samples import DESIGNS, draw_samples, read_clients
+from linrep.problems.samples import DESIGNS, draw_samples
 from linrep.subspace import orthonormalize, random_frame
 
 HEADS = ("sphere", "scaled_qr", "unit_rows", "qr")
@@ -257,7 +257,8 @@ class SharedRepresentation:
             With this truth attached.
         """
         if clients is not None:
-            return self.with_heads(self.W[read_clients(clients, self.n)]).draw(m, rng=rng)
+            chosen = check.places("clients", clients, self.n)
+            return self.with_heads(self.W[chosen]).draw(m, rng=rng)
         X, y, offsets = draw_samples(
             self.theta,
             m,

@@ -59,13 +59,3 @@ def draw_samples(
         designs.draw_covariates(rng, DESIGNS[design], degrees_of_freedom, X[start:stop])
         designs.draw_labels(rng, X[start:stop], target, noise, y[start:stop])
     return X, y, offsets
-
-
-def read_clients(clients: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Return a list of clients as indices between 0 and n - 1, at least one."""
-    places = np.asarray(clients)
-    if places.ndim != 1 or places.size == 0 or places.dtype.kind not in "iu":
-        raise ValueError("clients must be a list of integers, at least one")
-    if places.min() < 0 or places.max() >= n:
-        raise ValueError(f"clients must be between 0 and {n - 1}, got {places.tolist()}")
-    return places

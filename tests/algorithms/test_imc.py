@@ -1,9 +1,12 @@
 """The solvers of inductive completion agree with each other and with plain linear algebra."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from linrep.algorithms import imc
+from linrep.algorithms._imc_sides import fit_both
 from linrep.problems import Observations, SideInformationCompletion
 
 SOLVERS = {
@@ -42,22 +45,44 @@ def test_all_find_the_truth_where_it_is_the_only_solution(solver, both, fresh_rn
     np.testing.assert_allclose(whole[seen.items, seen.clients], seen.values, atol=1e-6)
 
 
-def test_a_gauss_newton_step_is_the_least_squares_solution_of_least_norm(fresh_rng):
-    seen = two_sided(fresh_rng, 15, 20, 5, 4, 2, 60)
+@pytest.mark.parametrize(
+    ("without", "entries"), [("", 60), ("A", 120), ("Z", 120), ("AZ", 220), ("A", 40)]
+)
+def test_a_gauss_newton_step_is_the_least_squares_solution_of_least_norm(
+    without, entries, fresh_rng
+):
+    seen = two_sided(fresh_rng, 15, 20, 5, 4, 2, entries)
+    seen = replace(seen, **dict.fromkeys(without), d=15, n=20)
     core = imc.Core(seen, 2)
-    U = np.linalg.qr(fresh_rng.standard_normal((5, 2)))[0]
-    frame = np.linalg.qr(fresh_rng.standard_normal((4, 2)))[0]
-    values = fresh_rng.standard_normal(60)
-    a, z = core.left[seen.items], core.right[seen.clients]
+    U = np.linalg.qr(fresh_rng.standard_normal((core.shape[0], 2)))[0]
+    frame = np.linalg.qr(fresh_rng.standard_normal((core.shape[1], 2)))[0]
+    values = fresh_rng.standard_normal(entries)
     J = np.array(
         [
             np.concatenate([np.outer(x, frame.T @ y).ravel(), np.outer(y, U.T @ x).ravel()])
-            for x, y in zip(a, z, strict=True)
+            for x, y in zip(core.left.rows, core.right.rows, strict=True)
         ]
     )
     expected = np.linalg.lstsq(J, values, rcond=1e-12)[0]
-    S, dV = core.least_squares_both(U, frame, values)
-    np.testing.assert_allclose(np.concatenate([S.ravel(), dV.ravel()]), expected, atol=1e-7)
+    S, dV = fit_both(core.left, core.right, U, frame, values)
+    found = np.concatenate([S.ravel(), dV.ravel()])
+    # It fits best, and is orthogonal to the directions that change nothing.
+    np.testing.assert_allclose(J @ found, J @ expected, atol=1e-6)
+    np.testing.assert_allclose(U.T @ S, dV.T @ frame, atol=1e-7)
+    if np.linalg.matrix_rank(J) == J.shape[1] - 4:  # nothing else is free
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("without", ["", "A", "Z", "AZ"])
+def test_least_squares_on_the_core(without, fresh_rng):
+    seen = two_sided(fresh_rng, 15, 12, 3, 4, 2, 100)
+    seen = replace(seen, **dict.fromkeys(without), d=15, n=12)
+    core = imc.Core(seen, None)
+    J = np.array(
+        [np.outer(x, z).ravel() for x, z in zip(core.left.rows, core.right.rows, strict=True)]
+    )
+    expected = np.linalg.lstsq(J, seen.values, rcond=1e-12)[0].reshape(core.shape)
+    np.testing.assert_allclose(core.least_squares(), expected, atol=1e-8)
 
 
 def test_gradients_are_finite_differences(fresh_rng):

@@ -85,3 +85,26 @@ def test_noise_for_privacy_is_that_of_a_mean(participants):
     )  # fmt: skip
     # 2000 numbers: five standard errors of their standard deviation are 8 percent.
     assert abs(V.std() * np.sqrt(participants) / 0.8 - 1.0) < 0.08
+
+
+@given(
+    seeds,
+    st.lists(st.integers(0, 5), min_size=1, max_size=5),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_what_a_groups_vectors_explain_is_removed(seed, sizes, k, p, dependent):
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    vectors, table, values = (
+        rng.standard_normal((offsets[-1], k)),
+        rng.standard_normal((offsets[-1], p)),
+        rng.standard_normal(offsets[-1]),
+    )
+    if dependent:
+        vectors[:, -1] = 3.0 * vectors[:, 0]
+    expected = [naive.left_over(vectors, part, offsets) for part in (table, values)]
+    completion.eliminate(offsets, vectors, table, values, np.empty(p))
+    np.testing.assert_allclose(table, expected[0], atol=1e-10)
+    np.testing.assert_allclose(values, expected[1], atol=1e-10)

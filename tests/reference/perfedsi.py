@@ -37,3 +37,13 @@ def round_of(U, V, clients, entries, Z, step_size):
         Us.append(Ui)
         Vs.append(Vi)
     return np.mean(Us, axis=0), np.mean(Vs, axis=0), np.mean(losses)
+
+
+def left_over(vectors, targets, offsets):
+    """What least squares on each group's rows of vectors leaves of the same rows of targets."""
+    rest = targets.copy()
+    for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+        if last > first:
+            A, b = vectors[first:last], targets[first:last]
+            rest[first:last] = b - A @ np.linalg.lstsq(A, b, rcond=1e-12)[0]
+    return rest

@@ -1,0 +1,212 @@
+"""Items and clients as entries see them, and least squares of entries in one factor or in both."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from linrep.kernels import fedrep as heads
+from linrep.kernels.completion import eliminate
+
+Values = NDArray[np.float64]
+_CHUNK = 1 << 22  # numbers of a Jacobian formed at once
+_RIDGE = 1e-14  # of the largest diagonal entry: entries may leave directions free
+
+
+class Side:
+    """Items or clients, in an orthonormal basis of the columns of their side information.
+
+    Parameters
+    ----------
+    name : str
+        Of the table, for error messages.
+    table : ndarray, shape (count, size), or None
+        Side information; None is the identity, of size count.
+    places : ndarray of int, shape (N,)
+        The item or client of every entry.
+    count : int
+    """
+
+    def __init__(self, name, table, places, count):
+        self.places, self.count = places, count
+        self.basis = self.mixing = None
+        self.size = count
+        if table is not None:
+            self.size = table.shape[1]
+            self.basis, self.mixing = np.linalg.qr(table)
+            scale = np.abs(np.diagonal(self.mixing))
+            if count < self.size or scale.min() <= 1e-12 * scale.max():
+                raise ValueError(f"{name} must have independent columns")
+
+    def whole(self, F: Values) -> Values:
+        """Return the rows of a factor (size, k) for all items or clients."""
+        return F if self.basis is None else self.basis @ F
+
+    def seen(self, F: Values) -> Values:
+        """Return the rows of a factor as the entries see them, shape (N, k)."""
+        return self.whole(F)[self.places]
+
+    def fold(self, S):
+        """Return the adjoint of `whole`, S having a row per item or client."""
+        return S if self.basis is None else self.basis.T @ S
+
+    def given(self, F: Values) -> Values:
+        """Return a factor in the coordinates of the table itself."""
+        return F if self.mixing is None else solve_triangular(self.mixing, F)
+
+    def inner(self, F: Values) -> Values:
+        """Return a factor that is given in the table's coordinates in those of the basis."""
+        return F if self.mixing is None else self.mixing @ F
+
+    @cached_property
+    def rows(self) -> Values:
+        """Every entry's row of the basis, shape (N, size)."""
+        return self._rows(slice(None))
+
+    def _rows(self, part):
+        places = self.places[part]
+        if self.basis is not None:
+            return self.basis[places]
+        found = np.zeros((len(places), self.size))
+        found[np.arange(len(places)), places] = 1.0
+        return found
+
+    def along(self, whole: Values) -> Values:
+        """Return the inner product of each entry's row of an array (N, size) and of the basis."""
+        if self.basis is None:
+            return whole[np.arange(len(whole)), self.places]
+        return np.einsum("es,es->e", whole, self.rows)
+
+    def products(self, vectors: Values, part) -> Values:
+        """Return the Jacobian of entries' inner products of a factor's rows with vectors (N, k)."""
+        rows = self._rows(part)
+        return np.einsum("es,ek->esk", rows, vectors[part]).reshape(len(rows), -1)
+
+    @cached_property
+    def groups(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The entries in the order of their items or clients, and where each one's begin."""
+        sizes = np.bincount(self.places, minlength=self.count)
+        return np.argsort(self.places, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
+
+    def fit(self, vectors: Values, values: Values) -> Values:
+        """Return the factor (size, k) whose rows' products with vectors fit values best."""
+        k = vectors.shape[1]
+        if self.basis is not None:
+            parts = (
+                (self.products(vectors, part), values[part])
+                for part in _parts(len(values), self.size * k)
+            )
+            return _solve(parts, self.size * k).reshape(-1, k)
+        order, offsets = self.groups
+        return _fit_groups(offsets, vectors[order], values[order])
+
+
+def fit_both(left: Side, right: Side, U: Values, frame: Values, values: Values):
+    """Return S (a, k) and dV (p, k) for which S frame' + U dV' fits the entries best.
+
+    U and frame have orthonormal columns. The sum is unchanged along (U K, -frame K') for all K (k,
+    k); the result is orthogonal to these directions, and thereby of least norm where they are all
+    that the entries leave free.
+
+    A side without side information is eliminated: each item's (or client's) rows of the other
+    side's Jacobian are those of its side information, reduced to what its vectors do not explain,
+    times a row of its factor.
+    """
+    if left.basis is None and (right.basis is not None or left.size >= right.size):
+        S, dV = _eliminated(left, right, U, frame, values)
+    elif right.basis is None:
+        dV, S = _eliminated(right, left, frame, U, values)
+    else:
+        S, dV = _together(left, right, U, frame, values)
+    K = 0.5 * (U.T @ S - dV.T @ frame)
+    return S - U @ K, dV + frame @ K.T
+
+
+def _together(left, right, U, frame, values):
+    """See fit_both; normal equations in both factors, to which the free directions are added."""
+    k = U.shape[1]
+    on_left, on_right = right.seen(frame), left.seen(U)
+    width = (left.size + right.size) * k
+    parts = (
+        (np.hstack([left.products(on_left, part), right.products(on_right, part)]), values[part])
+        for part in _parts(len(values), width)
+    )
+    free = np.vstack(
+        [
+            np.einsum("ai,cj->acij", U, np.eye(k)).reshape(-1, k * k),
+            -np.einsum("bj,ci->bcij", frame, np.eye(k)).reshape(-1, k * k),
+        ]
+    )
+    found = _solve(parts, width, free @ free.T)
+    cut = left.size * k
+    return found[:cut].reshape(-1, k), found[cut:].reshape(-1, k)
+
+
+def _eliminated(gone, kept, own, other, values):
+    """See fit_both; own is the factor of the side that goes, other that of the side that stays."""
+    k = own.shape[1]
+    order, offsets = gone.groups
+    vectors, values = kept.seen(other)[order], values[order]
+    frames, left_over = vectors.copy(), values.copy()
+    multipliers = gone.seen(own)[order]
+
+    def parts():
+        for first, last in _group_parts(offsets, max(kept.size * k, 1)):
+            start, stop = offsets[first], offsets[last]
+            rows = kept._rows(order[start:stop])
+            eliminate(
+                offsets[first : last + 1] - start,
+                frames[start:stop],
+                rows,
+                left_over[start:stop],
+                np.empty(rows.shape[1]),
+            )
+            J = np.einsum("es,ek->esk", rows, multipliers[start:stop])
+            yield J.reshape(len(J), -1), left_over[start:stop]
+
+    # Of all solutions the one with other' dK = 0.
+    dK = _solve(parts(), kept.size * k, np.kron(other @ other.T, np.eye(k))).reshape(-1, k)
+    rest = values - np.einsum("ek,ek->e", kept.seen(dK)[order], multipliers)
+    return _fit_groups(offsets, vectors, rest), dK
+
+
+def _fit_groups(offsets, vectors, values):
+    """Return for each group the coefficients of vectors that fit values best, of least norm."""
+    k = vectors.shape[1]
+    found = np.empty((len(offsets) - 1, k))
+    longest = max(1, int(np.diff(offsets).max()))
+    heads.fit_heads(vectors, values, offsets, np.eye(k), found, heads.workspace(k, k, longest, 1))
+    return found
+
+
+def _solve(parts, width, added=None):
+    """Return the solution of the normal equations of pairs (Jacobian, values)."""
+    normal, right = np.zeros((width, width)), np.zeros(width)
+    for J, values in parts:
+        normal += J.T @ J
+        right += J.T @ values
+    scale = max(float(np.max(np.diagonal(normal))), np.finfo(float).tiny)
+    if added is not None:
+        normal += scale * added
+    normal[np.diag_indices_from(normal)] += _RIDGE * scale
+    return cho_solve(cho_factor(normal, lower=True, overwrite_a=True), right)
+
+
+def _parts(size, width):
+    """Yield slices of so many entries that few numbers are formed at once."""
+    step = max(1, _CHUNK // width)
+    for first in range(0, size, step):
+        yield slice(first, first + step)
+
+
+def _group_parts(offsets, width):
+    """Yield ranges of whole groups with few numbers each, one group at least."""
+    step, first = max(1, _CHUNK // width), 0
+    while first < len(offsets) - 1:
+        last = int(np.searchsorted(offsets, offsets[first] + step, side="right")) - 1
+        last = min(max(last, first + 1), len(offsets) - 1)
+        yield first, last
+        first = last
