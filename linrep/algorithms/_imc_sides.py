@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dposv
 
 from linrep.kernels import fedrep as heads
 from linrep.kernels.completion import eliminate
@@ -64,10 +66,14 @@ class Side:
     @cached_property
     def rows(self) -> Values:
         """Every entry's row of the basis, shape (N, size)."""
-        return self._rows(slice(None))
+        return self._gather(self.places)
 
-    def _rows(self, part):
-        places = self.places[part]
+    def rows_of(self, part) -> Values:
+        """Return the same of some entries; all are kept where they are few."""
+        small = len(self.places) * self.size <= _CHUNK
+        return self.rows[part] if small else self._gather(self.places[part])
+
+    def _gather(self, places):
         if self.basis is not None:
             return self.basis[places]
         found = np.zeros((len(places), self.size))
@@ -80,10 +86,15 @@ class Side:
             return whole[np.arange(len(whole)), self.places]
         return np.einsum("es,es->e", whole, self.rows)
 
-    def products(self, vectors: Values, part) -> Values:
+    def products(self, vectors: Values, part=slice(None), out=None) -> Values:
         """Return the Jacobian of entries' inner products of a factor's rows with vectors (N, k)."""
-        rows = self._rows(part)
-        return np.einsum("es,ek->esk", rows, vectors[part]).reshape(len(rows), -1)
+        rows, vectors = self.rows_of(part), vectors[part]
+        if out is None:
+            out = np.empty((len(rows), self.size * vectors.shape[1]))
+        np.multiply(
+            rows[:, :, None], vectors[:, None, :], out=out.reshape(len(rows), self.size, -1)
+        )
+        return out
 
     @cached_property
     def groups(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -99,7 +110,7 @@ class Side:
                 (self.products(vectors, part), values[part])
                 for part in _parts(len(values), self.size * k)
             )
-            return _solve(parts, self.size * k).reshape(-1, k)
+            return _solve(parts).reshape(-1, k)
         order, offsets = self.groups
         return _fit_groups(offsets, vectors[order], values[order])
 
@@ -126,22 +137,19 @@ def fit_both(left: Side, right: Side, U: Values, frame: Values, values: Values):
 
 
 def _together(left, right, U, frame, values):
-    """See fit_both; normal equations in both factors, to which the free directions are added."""
+    """See fit_both; normal equations in both factors."""
     k = U.shape[1]
     on_left, on_right = right.seen(frame), left.seen(U)
-    width = (left.size + right.size) * k
-    parts = (
-        (np.hstack([left.products(on_left, part), right.products(on_right, part)]), values[part])
-        for part in _parts(len(values), width)
-    )
-    free = np.vstack(
-        [
-            np.einsum("ai,cj->acij", U, np.eye(k)).reshape(-1, k * k),
-            -np.einsum("bj,ci->bcij", frame, np.eye(k)).reshape(-1, k * k),
-        ]
-    )
-    found = _solve(parts, width, free @ free.T)
-    cut = left.size * k
+    cut, width = left.size * k, (left.size + right.size) * k
+
+    def parts():
+        for part in _parts(len(values), width):
+            J = np.empty((len(on_left[part]), width))
+            left.products(on_left, part, J[:, :cut])
+            right.products(on_right, part, J[:, cut:])
+            yield J, values[part]
+
+    found = _solve(parts(), cut, _typical(left, right) * frame)
     return found[:cut].reshape(-1, k), found[cut:].reshape(-1, k)
 
 
@@ -156,7 +164,7 @@ def _eliminated(gone, kept, own, other, values):
     def parts():
         for first, last in _group_parts(offsets, max(kept.size * k, 1)):
             start, stop = offsets[first], offsets[last]
-            rows = kept._rows(order[start:stop])
+            rows = kept.rows_of(order[start:stop])
             eliminate(
                 offsets[first : last + 1] - start,
                 frames[start:stop],
@@ -164,13 +172,17 @@ def _eliminated(gone, kept, own, other, values):
                 left_over[start:stop],
                 np.empty(rows.shape[1]),
             )
-            J = np.einsum("es,ek->esk", rows, multipliers[start:stop])
+            J = rows[:, :, None] * multipliers[start:stop, None, :]
             yield J.reshape(len(J), -1), left_over[start:stop]
 
-    # Of all solutions the one with other' dK = 0.
-    dK = _solve(parts(), kept.size * k, np.kron(other @ other.T, np.eye(k))).reshape(-1, k)
+    dK = _solve(parts(), 0, _typical(gone, kept) * other).reshape(-1, k)
     rest = values - np.einsum("ek,ek->e", kept.seen(dK)[order], multipliers)
     return _fit_groups(offsets, vectors, rest), dK
+
+
+def _typical(left, right):
+    """Return the singular value that a Jacobian has for orthonormal factors and uniform entries."""
+    return np.sqrt(len(left.places) / (left.count * right.count))
 
 
 def _fit_groups(offsets, vectors, values):
@@ -182,17 +194,28 @@ def _fit_groups(offsets, vectors, values):
     return found
 
 
-def _solve(parts, width, added=None):
-    """Return the solution of the normal equations of pairs (Jacobian, values)."""
-    normal, right = np.zeros((width, width)), np.zeros(width)
+def _solve(parts, first=0, held=None):
+    """Return the solution of the normal equations of pairs (Jacobian, values).
+
+    Of all solutions, with ``held`` the one whose rows from ``first`` on, in its k columns, are
+    orthogonal to held (size, k).
+    """
+    normal: Any = None
+    right: Any = None
     for J, values in parts:
-        normal += J.T @ J
-        right += J.T @ values
-    scale = max(float(np.max(np.diagonal(normal))), np.finfo(float).tiny)
-    if added is not None:
-        normal += scale * added
-    normal[np.diag_indices_from(normal)] += _RIDGE * scale
-    return cho_solve(cho_factor(normal, lower=True, overwrite_a=True), right)
+        square, product = J.T @ J, values @ J
+        normal, right = (square, product) if normal is None else (normal + square, right + product)
+    if held is not None:
+        square, k = held @ held.T, held.shape[1]
+        for place in range(first, first + k):
+            normal[place::k, place::k] += square
+    diagonal = normal.reshape(-1)[:: len(normal) + 1]
+    diagonal += _RIDGE * max(float(diagonal.max()), np.finfo(float).tiny)
+    # Transposed, it need not be copied into LAPACK's order.
+    _, found, wrong = dposv(normal.T, right, overwrite_a=1, overwrite_b=1)
+    if wrong:
+        raise np.linalg.LinAlgError("the normal equations are singular")
+    return found
 
 
 def _parts(size, width):

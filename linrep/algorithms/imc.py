@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, svds
 
@@ -59,8 +58,8 @@ def gauss_newton(
     -----
     GNIMC of Zilber and Nadler, *Inductive Matrix Completion: No Bad Local Minima and a Fast
     Algorithm*, ICML 2022, its variant alpha = -1 with orthonormalized factors: the step of least
-    norm. It is found from the normal equations, of size k(a + p), by adding the projection on the
-    k^2 directions that change no product.
+    norm. It is found from the normal equations, of size k(a + p), or kp where nothing is known of
+    the items, whose rows are eliminated then.
 
     Examples
     --------
@@ -79,7 +78,7 @@ def gauss_newton(
             frame, mixing = np.linalg.qr(V)
             # U V' changes by dU V' + U dV', which is S frame' + U dV' with S = dU mixing'.
             S, dV = fit_both(core.left, core.right, U, frame, core.values - core.predict(U, V))
-            U, V = U + solve_triangular(mixing, S.T).T, V + dV
+            U, V = U + np.linalg.solve(mixing, S.T).T, V + dV
             yield U, V
 
     return _run("Gauss-Newton", core, steps, iterations, tolerance, start)
@@ -305,7 +304,7 @@ class Core:
             return self.left.fit(self.right.rows, self.values)
         if self.right.basis is None:
             return self.right.fit(self.left.rows, self.values).T
-        J = self.right.products(self.left.rows, slice(None))
+        J = self.right.products(self.left.rows)
         found = np.linalg.lstsq(J, self.values, rcond=None)[0]
         return found.reshape(self.shape[::-1]).T
 

@@ -7,12 +7,10 @@ NumPy and JAX use as many threads as they like, linrep one unless stated.
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -21,18 +19,21 @@ import pandas as pd
 
 from linrep import subspace
 from linrep.bench import distance, startup
-from linrep.bench.timing import take_turns
+from linrep.bench.timing import (
+    BYTES_PER_READ,
+    TOLERANCE,
+    describe_machine,
+    has_jax,
+    largest_difference,
+    sum_up,
+    take_turns,
+)
 from linrep.kernels import designs, rounds
-from linrep.kernels._jit import kernel
 from linrep.kernels.fedrep import run_fixed, run_fixed_trials, workspace
 from linrep.problems import SharedRepresentation
 
-#: Largest difference allowed between the contenders' final B and W, in absolute terms.
-TOLERANCE = 1e-10
-
 # Up to about this many multiplications OpenBLAS skips the packing that tall thin matrices pay for.
 _SMALL_PRODUCT = 1e6
-_BYTES_PER_READ = 1e8
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def run(sizes: Sequence[str], echo: Callable[[str], None]) -> bool:
         If a size is unknown.
     """
     sizes = _check_sizes(sizes)
-    for line in _describe_machine():
+    for line in describe_machine():
         echo(line)
     echo("")
     echo("FedRep: time per round (T: of all trials), median; ratios are medians of paired ratios")
@@ -296,34 +297,25 @@ def _jax(case: _Case):
     return call
 
 
-@kernel
-def _sum(x, times):
-    total = 0.0
-    for _ in range(times):
-        for index in range(x.shape[0]):
-            total += x[index]
-    return total
-
-
 def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
     """Yield the rows of one size: one thread and, for several trials, two."""
     size = SIZES[name]
     case = _draw(size)
-    reads = max(1, round(_BYTES_PER_READ / case.X.nbytes))
+    reads = max(1, round(BYTES_PER_READ / case.X.nbytes))
     covariates = case.X.reshape(-1)
     with ThreadPoolExecutor(2) as pool:
         variants = {1: _linrep(case)}
         if size.trials > 1:
             variants[2] = _linrep(case, pool, 2)
         contenders: dict[Any, Callable[[], Any]] = {**variants, "numpy": _numpy(case)}
-        if _has_jax():
+        if has_jax():
             contenders["jax"] = _jax(case)
         # Compiles what is to be compiled, too.
         results = {
             contender: [np.array(part) for part in call()] for contender, call in contenders.items()
         }
-        difference = _largest_difference(list(results.values()))
-        contenders["read"] = lambda: _sum(covariates, reads)
+        difference = largest_difference(list(results.values()))
+        contenders["read"] = lambda: sum_up(covariates, reads)
         contenders["read"]()
         times = take_turns(contenders, repetitions or size.repetitions)
     per_round = {contender: values / size.rounds for contender, values in times.items()}
@@ -351,25 +343,6 @@ def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
             "difference": difference,
             "agree": difference <= TOLERANCE,
         }
-
-
-def _largest_difference(results) -> float:
-    """Return the largest absolute difference from the first result, NaN if anything is NaN."""
-    first, *others = results
-    differences = [
-        np.abs(part - expected).max()
-        for other in others
-        for part, expected in zip(other, first, strict=True)
-    ]
-    return float(np.max(differences))
-
-
-def _has_jax() -> bool:
-    try:
-        import jax  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def _check_sizes(sizes: Sequence[str]) -> tuple[str, ...]:
@@ -406,21 +379,3 @@ def _line(cells) -> str:
         cell.ljust(-width) if width < 0 else cell.rjust(width)
         for cell, width in zip(cells, widths, strict=True)
     ).rstrip()
-
-
-def _describe_machine() -> list[str]:
-    versions = [f"Python {platform.python_version()}"]
-    versions += [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "numba")]
-    if _has_jax():
-        versions.append(f"jax {metadata.version('jax')}")
-    lines = [f"{platform.machine()}, {os.cpu_count()} processors; {', '.join(versions)}"]
-    try:
-        pools = import_module("threadpoolctl").threadpool_info()
-    except ImportError:
-        pools = []
-    threads = [pool["num_threads"] for pool in pools if pool["user_api"] == "blas"]
-    if threads:
-        lines.append(f"BLAS may use {max(threads)} thread(s)")
-    if not _has_jax():
-        lines.append("JAX was not found and is left out; pip install 'linrep[bench]' brings it")
-    return lines

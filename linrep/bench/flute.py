@@ -9,7 +9,6 @@ speed at which one thread reads what linrep reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -19,13 +18,20 @@ import pandas as pd
 
 from linrep.algorithms._flute_rounds import source
 from linrep.algorithms.flute import gaussian_start
-from linrep.bench.fedrep import TOLERANCE, _describe_machine, _has_jax, _largest_difference, _sum
-from linrep.bench.timing import take_turns
+from linrep.bench.timing import (
+    BYTES_PER_READ,
+    TOLERANCE,
+    describe_machine,
+    has_jax,
+    largest_difference,
+    one_thread,
+    sum_up,
+    take_turns,
+)
 from linrep.kernels import flute as kernel
 from linrep.problems import LowRankRegression
 
 _SQUARE = 768  # side of the matrices whose product is timed
-_BYTES_PER_READ = 1e8
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ MAPS = ((20, 4, 50, 400), (60, 8, 10, 200), (1000, 10, 1, 200), (1000, 50, 1, 20
 
 def run_benchmark(echo: Callable[[str], None]) -> bool:
     """Run the benchmark and print it; return whether all contenders got to the same numbers."""
-    for line in _describe_machine():
+    for line in describe_machine():
         echo(line)
     echo("")
     echo("FLUTE: time per round, median; ratios are medians of paired ratios")
@@ -120,7 +126,7 @@ def compare(name: str, repetitions: int | None = None) -> dict[str, Any]:
     size = SIZES[name]
     case = _draw(size)
     contenders: dict[str, Callable[[], Any]] = {"linrep": _linrep(case), "numpy": _numpy(case)}
-    if _has_jax():
+    if has_jax():
         contenders["jax"] = _jax(case)
     flops = size.n * size.d * (6 * size.k + (2 * size.d if case.moments else 4 * size.m))
     numbers = case.S if case.moments else case.X
@@ -306,16 +312,16 @@ def _numpy_map(Thetas, eigenvalues, steps):
 def _times(contenders, numbers, work, repetitions):
     """Time contenders, a product of matrices and a pass over numbers; per unit of work."""
     results = [[np.array(part) for part in call()] for call in contenders.values()]
-    difference = _largest_difference(results)
+    difference = largest_difference(results)
     square = np.random.default_rng(1).standard_normal((_SQUARE, _SQUARE))
     flat = np.ravel(numbers)
-    reads = max(1, round(_BYTES_PER_READ / flat.nbytes))
+    reads = max(1, round(BYTES_PER_READ / flat.nbytes))
 
     def gemm():
-        with _one_thread():
+        with one_thread():
             return square @ square
 
-    machine = {"gemm": gemm, "read": lambda: _sum(flat, reads)}
+    machine = {"gemm": gemm, "read": lambda: sum_up(flat, reads)}
     machine["read"]()
     times = take_turns({**contenders, **machine}, repetitions)
     gemm_rate = 2.0 * _SQUARE**3 / times.pop("gemm")
@@ -332,14 +338,6 @@ def _times(contenders, numbers, work, repetitions):
         "difference": difference,
         "agree": difference <= TOLERANCE * max(1.0, size),
     }
-
-
-def _one_thread():
-    """Return a context in which BLAS uses one thread, where threadpoolctl can see to that."""
-    try:
-        return import_module("threadpoolctl").threadpool_limits(1)
-    except ImportError:
-        return nullcontext()
 
 
 def _limits(row, flops, read):

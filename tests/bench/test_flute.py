@@ -21,7 +21,7 @@ def _tiny(monkeypatch):
     monkeypatch.setattr(bench, "SIZES", TINY)
     monkeypatch.setattr(bench, "MAPS", MAPS[:1])
     monkeypatch.setattr(bench, "_SQUARE", 16)
-    monkeypatch.setattr(bench, "_BYTES_PER_READ", 1e3)
+    monkeypatch.setattr(bench, "BYTES_PER_READ", 1e3)
     monkeypatch.setattr(timing, "_SETTLE", 0.0)
 
 

@@ -4,6 +4,8 @@ Equation numbers are those of the PerFedSI paper, its k being p here and its r b
 V is (p, k), Z is (n, p), M is (d, p). No function modifies its arguments.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 
@@ -42,7 +44,7 @@ def round_of(U, V, clients, entries, Z, step_size):
 def left_over(vectors, targets, offsets):
     """What least squares on each group's rows of vectors leaves of the same rows of targets."""
     rest = targets.copy()
-    for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+    for first, last in pairwise(offsets):
         if last > first:
             A, b = vectors[first:last], targets[first:last]
             rest[first:last] = b - A @ np.linalg.lstsq(A, b, rcond=1e-12)[0]

@@ -1,0 +1,41 @@
+"""The benchmark of matrix completion, in miniature."""
+
+import numpy as np
+import pytest
+
+from linrep.algorithms import imc
+from linrep.bench import imc as bench
+
+
+def test_every_solver_gets_to_the_goal():
+    table = bench.bench_imc([(1.0, 4.0)], repetitions=1)
+    assert table["reached"].all()
+    assert (table["error"] <= bench.GOAL).all()
+    assert (table["seconds"] > 0.0).all()
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_the_same_steps_by_lsqr(batched):
+    seen = bench.draw(10.0, 4.0, 1)
+    found = bench.gauss_newton_by_lsqr(seen, batched=batched)["error"]
+    assert found[-1] < 1e-12
+    # The spectral start is the same.
+    np.testing.assert_allclose(found[0], imc.gauss_newton(seen, bench.K)["error"][0])
+
+
+def test_rounds_are_timed_with_and_without_the_loop():
+    table = bench.bench_rounds([(16, 20, 4, 2, 5, 4)], repetitions=2, entries=400)
+    assert (table[["seconds", "ratio"]] > 0.0).all(axis=None)
+
+
+def test_the_loop_does_the_same_steps():
+    """On one entry and one client there is nothing to draw: kernel and loop must agree."""
+    from linrep import Observations, perfedsi
+
+    seen = Observations([0], [0], [1.0], Z=np.array([[0.6, 0.8]]))
+    start = np.array([[0.5]]), np.array([[0.3], [0.4]])
+    setting = {"step_size": 0.1, "local_steps": 3, "participants": 1}
+    U, V = bench._loop(seen, start, 4, **setting)
+    state = perfedsi(seen, k=1, start=start, rounds=4, **setting).state
+    np.testing.assert_allclose(U, state["U"], rtol=1e-12)
+    np.testing.assert_allclose(V, state["V"], rtol=1e-12)
