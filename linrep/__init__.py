@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BestModel": "linrep.problems",
+    "BiasedRegression": "linrep.problems",
     "ClientData": "linrep.problems",
     "ImplicitRepresentation": "linrep.problems",
     "LowRankRegression": "linrep.problems",

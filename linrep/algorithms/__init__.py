@@ -1,5 +1,6 @@
 """Methods and starting points: callables of a problem that return a trace."""
 
+from linrep.algorithms import biases as biases
 from linrep.algorithms import imc as imc
 from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.fedrep import fedrep

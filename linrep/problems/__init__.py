@@ -1,5 +1,6 @@
 """What is true, and what clients see of it."""
 
+from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
 from linrep.problems.completion import Observations, SideInformationCompletion
 from linrep.problems.low_rank import BestModel, LowRankRegression
@@ -8,6 +9,7 @@ from linrep.problems.regression import ImplicitRepresentation, SharedRepresentat
 
 __all__ = [
     "BestModel",
+    "BiasedRegression",
     "ClientData",
     "ImplicitRepresentation",
     "LowRankRegression",

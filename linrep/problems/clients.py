@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 
 if TYPE_CHECKING:
+    from linrep.problems.biases import BiasedRegression
     from linrep.problems.low_rank import LowRankRegression
     from linrep.problems.regression import SharedRepresentation
 
@@ -34,7 +35,7 @@ class ClientData:
         Client i owns rows ``offsets[i]:offsets[i + 1]``, at least one.
     names : tuple
         What the caller calls the clients, in the order of their rows; 0 … n - 1 by default.
-    truth : SharedRepresentation, LowRankRegression or None
+    truth : SharedRepresentation, LowRankRegression, BiasedRegression or None
         The ground truth the data were drawn from, where there is one.
     """
 
@@ -42,7 +43,9 @@ class ClientData:
     y: NDArray[np.float64]
     offsets: NDArray[np.int64]
     names: tuple[Hashable, ...] = ()
-    truth: SharedRepresentation | LowRankRegression | None = field(default=None, repr=False)
+    truth: SharedRepresentation | LowRankRegression | BiasedRegression | None = field(
+        default=None, repr=False
+    )
 
     def __post_init__(self):
         X = check.array("X", self.X, (None, None))

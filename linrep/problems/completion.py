@@ -101,14 +101,6 @@ class SideInformationCompletion:
             check.integer(name, value, minimum=1) for name, value in (("n", n), ("d", d), ("p", p))
         )
         k = check.integer("k", k, minimum=1, maximum=min(d, p))
-        check.choice("side", side, SIDES)
-        condition = check.real("condition", condition, minimum=1.0)
-        if condition != 1.0 and side != "isometric":
-            raise ValueError("condition must be 1 unless side='isometric'")
-        if side == "isometric" and p > n:
-            raise ValueError(f"p must be at most n = {n} for side='isometric', got {p}")
-        if side == "one-hot" and p != n:
-            raise ValueError(f"p must be n = {n} for side='one-hot', got {p}")
         if singular_values is None:
             values = np.ones(k)
         else:
@@ -118,7 +110,7 @@ class SideInformationCompletion:
         rng = stream(rng, "truth")
         roots = np.sqrt(np.sort(values)[::-1])
         U, V = random_frame(d, k, rng) * roots, random_frame(p, k, rng) * roots
-        return cls(U, V, _side_information(side, n, p, condition, rng), noise)
+        return cls(U, V, draw_side_information(side, n, p, condition, rng), noise)
 
     @property
     def n(self) -> int:
@@ -360,8 +352,16 @@ class Observations:
         return f"Observations({len(self)} of d={self.d} by n={self.n}{sides})"
 
 
-def _side_information(side, n, p, condition, rng):
-    """Return Z (n, p)."""
+def draw_side_information(side: str, n: int, p: int, condition: float, rng) -> Values:
+    """Return side information Z (n, p); see :meth:`SideInformationCompletion.random`."""
+    check.choice("side", side, SIDES)
+    condition = check.real("condition", condition, minimum=1.0)
+    if condition != 1.0 and side != "isometric":
+        raise ValueError("condition must be 1 unless side='isometric'")
+    if side == "isometric" and p > n:
+        raise ValueError(f"p must be at most n = {n} for side='isometric', got {p}")
+    if side == "one-hot" and p != n:
+        raise ValueError(f"p must be n = {n} for side='one-hot', got {p}")
     if side == "one-hot":
         return np.eye(n)
     if side == "isometric":

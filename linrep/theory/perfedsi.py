@@ -257,27 +257,52 @@ def rounds(setting: Setting, tolerance: float, *, local_steps: int, with_p: bool
 # Appendix B: linear regression with a bias per client, which side information predicts or not.
 
 
-class BiasRisks(NamedTuple):
-    """Expected excess risks, means over the clients, of least squares over all clients together.
+def bias_risk(
+    Z: ArrayLike, biases: ArrayLike, *, d: int = 0, m: float = np.inf, noise: float = 0.0
+) -> float:
+    r"""Return the expected excess risk of least squares over all clients, a mean over them.
 
-    Attributes
+    With :math:`\rho` the mean squared distance of the biases to the span of Z's columns, q the rank
+    of Z and N = nm samples in all, of standard normal covariates,
+
+    .. math::
+        E\|\hat\theta - \theta\|^2 = \Delta
+            = \frac{d\,(N\rho + (N - q)\sigma^2)}{(N - q)(N - q - d - 1)}, \qquad
+        E = \tfrac12\Big(\Delta + \rho + \frac qN(\sigma^2 + \Delta)\Big).
+
+    Appendix B has the limit :math:`\rho/2` for Z = 1, one bias for all, where :math:`\rho` is the
+    biases' variance, and 0 where the side information explains them.
+
+    Parameters
     ----------
-    without : float
-        One bias for all.
-    with_side : float
-        A bias linear in the side information.
-    """
+    Z : array_like, shape (n, p)
+    biases : array_like, shape (n,)
+    d : int, default 0
+        Dimension of the covariates.
+    m : float, default infinity
+        Samples per client.
+    noise : float, default 0
+        Standard deviation of the label noise.
 
-    without: float
-    with_side: float
+    Returns
+    -------
+    float
+        Infinite where N - q <= d + 1.
 
-
-def bias_risks(Z: ArrayLike, biases: ArrayLike) -> BiasRisks:
-    """Return the risks that are left with infinitely many samples per client, Appendix B.
-
-    Half the mean squared distance of the biases to their mean, and to the span of Z's columns.
+    Notes
+    -----
+    Given the part of X outside the span of the stacked Z, the estimate of theta depends on no
+    other part; X restricted to the span is independent of it.
     """
     Z = check.array("Z", Z, (None, None))
     b = check.array("biases", biases, (len(Z),))
-    left = b - Z @ np.linalg.lstsq(Z, b, rcond=None)[0]
-    return BiasRisks(0.5 * float(np.mean((b - b.mean()) ** 2)), 0.5 * float(np.mean(left**2)))
+    if not m > 0:
+        raise ValueError(f"m must be greater than 0, got {m}")
+    rest = float(np.mean((b - Z @ np.linalg.lstsq(Z, b, rcond=None)[0]) ** 2))
+    if not np.isfinite(m):
+        return 0.5 * rest
+    q, N = int(np.linalg.matrix_rank(Z)), len(Z) * float(m)
+    if N - q <= d + 1:
+        return np.inf
+    slope = d * (N * rest + (N - q) * noise**2) / ((N - q) * (N - q - d - 1))
+    return 0.5 * (slope + rest + q / N * (noise**2 + slope))

@@ -4,8 +4,6 @@ Equation numbers are those of the PerFedSI paper, its k being p here and its r b
 V is (p, k), Z is (n, p), M is (d, p). No function modifies its arguments.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
 
@@ -44,7 +42,8 @@ def round_of(U, V, clients, entries, Z, step_size):
 def left_over(vectors, targets, offsets):
     """What least squares on each group's rows of vectors leaves of the same rows of targets."""
     rest = targets.copy()
-    for first, last in pairwise(offsets):
+    for group in range(len(offsets) - 1):
+        first, last = offsets[group], offsets[group + 1]
         if last > first:
             A, b = vectors[first:last], targets[first:last]
             rest[first:last] = b - A @ np.linalg.lstsq(A, b, rcond=1e-12)[0]

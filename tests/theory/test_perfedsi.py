@@ -130,11 +130,11 @@ def test_rounds_reach_the_tolerance():
 
 def test_bias_risks_are_residuals(fresh_rng):
     Z, b = fresh_rng.standard_normal((7, 2)), fresh_rng.standard_normal(7)
-    risks = theory.bias_risks(Z, b)
-    assert risks.without == pytest.approx(0.5 * np.var(b))
+    assert theory.bias_risk(np.ones((7, 1)), b) == pytest.approx(0.5 * np.var(b))
     fitted = Z @ np.linalg.solve(Z.T @ Z, Z.T @ b)
-    assert risks.with_side == pytest.approx(0.5 * np.mean((b - fitted) ** 2))
-    assert theory.bias_risks(np.eye(7), b).with_side == pytest.approx(0.0, abs=1e-25)
+    assert theory.bias_risk(Z, b) == pytest.approx(0.5 * np.mean((b - fitted) ** 2))
+    assert theory.bias_risk(np.eye(7), b) == pytest.approx(0.0, abs=1e-25)
+    assert theory.bias_risk(Z, b, d=5, m=1) == np.inf
 
 
 def test_settings_come_from_a_truth(fresh_rng):
