@@ -11,37 +11,27 @@ from typing import Any
 import numpy as np
 
 from linrep import _validation as check
-from linrep.algorithms import Trace, fedavg, fedrep, fedsgd, flute, local_only
-from linrep.problems import LowRankRegression, SharedRepresentation
+from linrep._kinds import COMPLETION, REGRESSION, Kind, takes
+from linrep.algorithms import Trace, fedavg, fedrep, fedsgd, flute, imc, local_only, perfedsi
 from linrep.sweeps import Grid, Sweep, label, load
 
-ALGORITHMS: Mapping[str, Callable[..., Any]] = {
+_REGRESSION: dict[str, Callable[..., Any]] = {
     "fedrep": fedrep,
     "fedsgd": fedsgd,
     "fedavg": fedavg,
     "local_only": local_only,
     "flute": flute,
 }
+_COMPLETION: dict[str, Callable[..., Any]] = {
+    "perfedsi": perfedsi,
+    "gauss_newton": imc.gauss_newton,
+    "alternating": imc.alternating,
+    "balanced_gradient": imc.balanced_gradient,
+    "nuclear_norm": imc.nuclear_norm,
+    "least_squares": imc.least_squares,
+}
+ALGORITHMS: Mapping[str, Callable[..., Any]] = _REGRESSION | _COMPLETION
 KEEP = ("final", "rate", "trace")
-#: What every cell must meet, with the reason.
-CONSTRAINTS = {
-    "k <= d": "k > d: the representation would have dependent columns",
-    "k <= n": "k > n: fewer clients than the rank",
-}
-
-#: Singular values of models (n, d) that need not share a representation of rank k, by the name
-#: that a cell has for them: independent normal ones, and those of FLUTE's Figure 3.
-MODELS: Mapping[str, Callable[[int, int], Any]] = {
-    "normal": lambda n, d: None,
-    "decaying": lambda n, d: 2.0 * d / (np.arange(1, min(n, d) + 1) + 1),
-}
-
-
-def _parameters(function):
-    return tuple(name for name in inspect.signature(function).parameters if name != "rng")
-
-
-_PROBLEM = (*_parameters(SharedRepresentation.random), "models")
 _KEPT_ROUNDS = 200
 
 
@@ -53,11 +43,16 @@ def simulate(
     Parameters
     ----------
     cell : mapping
-        ``algorithm``, see :func:`find_algorithm`; the parameters of
-        :meth:`linrep.SharedRepresentation.random`, which describe the problem; all others are the
-        algorithm's. With ``models``, a key of `MODELS`, the problem is a
-        :class:`linrep.LowRankRegression` instead, and k the rank that is fitted: methods are handed
-        samples of it, unless ``batches`` are other than fixed.
+        ``algorithm``, see :func:`find_algorithm`; parameters of the problem; all others are the
+        algorithm's. Problems of regression have the parameters of
+        :meth:`linrep.SharedRepresentation.random`; with ``models``, "normal" or "decaying", they
+        are a :class:`linrep.LowRankRegression` instead, and k the rank that is fitted: methods are
+        handed samples of it, unless ``batches`` are other than fixed. Completion, which is what
+        `perfedsi` and the solvers beside it do, and an algorithm of your own where there is a p,
+        has those of :meth:`linrep.SideInformationCompletion.random` (with ``kappa``, the ratio of
+        the matrix's largest and smallest singular value, in the place of these): methods are handed
+        ``per_client`` or ``entries`` of it, or ``oversampling`` times as many as there are degrees
+        of freedom, k(d + p - k), or else fresh ones; ``with_side=False`` hides side information.
     rng : Generator
         Truth and run have streams of their own, spawned from it: algorithms given equal generators
         meet the same truth, data and participants.
@@ -77,17 +72,15 @@ def simulate(
         If a parameter is unknown or out of range.
     """
     check.choice("keep", keep, KEEP)
-    problem = {name: cell[name] for name in _PROBLEM if name in cell}
-    settings = {name: cell[name] for name in cell if name not in (*_PROBLEM, "algorithm")}
+    kind = _kind_of(cell["algorithm"], cell)
+    parameters = {name: cell[name] for name in kind.parameters if name in cell}
+    settings = {name: cell[name] for name in cell if name not in (*kind.parameters, "algorithm")}
     truth_rng, run_rng = rng.spawn(2)
     algorithm = find_algorithm(cell["algorithm"])
-    met: Any
-    if problem.get("models") is None:
-        problem.pop("models", None)
-        met = SharedRepresentation.random(**problem, rng=truth_rng)
-    else:
-        met, settings = _low_rank(problem, settings, algorithm, truth_rng)
-    result = algorithm(met, rng=run_rng, **settings)
+    problem, settings = kind.make(parameters, settings, algorithm, truth_rng)
+    if takes(algorithm, "rng"):
+        settings = {**settings, "rng": run_rng}
+    result = algorithm(problem, **settings)
     trace = result if isinstance(result, Trace) else _as_trace(result)
     if keep == "trace":
         return [
@@ -129,18 +122,20 @@ def sweep(
     algorithms : str or iterable of str
         See :func:`find_algorithm`; several make an axis of their own.
     axes : mapping
-        Values of the parameters; n, d and k must be among these or `derived`.
+        Values of the parameters; the problem's sizes (n, d and k, p for completion) must be among
+        these or `derived`.
     replicates, seed
         As in :class:`linrep.sweeps.Sweep`.
     keep : {"final", "rate", "trace"}
         As in :func:`simulate`.
     zipped, derived, constraints
-        As in :meth:`linrep.sweeps.Grid.product`; k <= min(n, d) is always a constraint.
+        As in :meth:`linrep.sweeps.Grid.product`; k <= min(n, d) is always a constraint, or
+        k <= min(d, p).
 
     Returns
     -------
     Sweep
-        Cells that agree in m and in the parameters of the problem share truth, data and
+        Cells that agree in the parameters of problem and data (m) share truth, data and
         participants within a replicate: algorithms and their settings are compared in pairs. An
         algorithm has only those parameters that it knows.
 
@@ -153,9 +148,16 @@ def sweep(
     check.choice("keep", keep, KEEP)
     derived = derived or {}
     functions = [find_algorithm(name) for name in algorithms]
+    kinds = [_kind_of(name, {**axes, **derived}) for name in algorithms]
+    kind = kinds[0]
+    if any(other is not kind for other in kinds):
+        raise ValueError(f"{' and '.join(algorithms)} are not run on the same problems")
     # Loaded by now, so that the way to their files need not be part of the cells' names.
     algorithms = tuple(map(label, algorithms))
-    known = dict(zip(algorithms, map(known_parameters, functions), strict=True))
+    known = {
+        name: known_parameters(function, kind)
+        for name, function in zip(algorithms, functions, strict=True)
+    }
     for name in (*axes, *derived):
         if not any(own is None or name in own for own in known.values()):
             every = dict.fromkeys(name for own in known.values() for name in own or ())
@@ -163,8 +165,10 @@ def sweep(
                 f"unknown parameter {name!r} of {' and '.join(algorithms)}; "
                 f"there are {', '.join(every)}"
             )
-    for name in ("n", "d", "k", "m"):
-        if name != "m" and name not in axes and name not in derived:
+    for name in (*kind.sizes, *kind.data):
+        if name == "oversampling":
+            continue
+        if name in kind.sizes and name not in axes and name not in derived:
             raise ValueError(f"{name} must be given")
         axis = axes.get(name, ())
         for value in (axis,) if isinstance(axis, str) or not isinstance(axis, Iterable) else axis:
@@ -199,7 +203,7 @@ def sweep(
                 },
                 zipped=[group for group in groups if len(group) > 1],
                 derived={name: rule for name, rule in derived.items() if takes(name)},
-                constraints={**CONSTRAINTS, **constraints},
+                constraints={**kind.constraints, **constraints},
             )
         )
     grid = sum(grids[1:], grids[0])
@@ -209,7 +213,7 @@ def sweep(
         grid,
         replicates,
         seed=seed,
-        paired=[name for name in names if name not in (*_PROBLEM, "m")],
+        paired=[name for name in names if name not in (*kind.parameters, *kind.data)],
         settings={"keep": keep},
     )
 
@@ -233,34 +237,26 @@ def find_algorithm(name: str) -> Callable[..., Any]:
     return load(name)
 
 
-def known_parameters(algorithm: Callable[..., Any]) -> tuple[str, ...] | None:
+def known_parameters(
+    algorithm: Callable[..., Any], kind: Kind = REGRESSION
+) -> tuple[str, ...] | None:
     """Return the parameters that a cell may have with an algorithm, None if any."""
     signature = inspect.signature(fedavg if algorithm is fedsgd else algorithm).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature):
         return None
     own = [parameter.name for parameter in signature][1:]
     hidden = ("rng", "local_steps") if algorithm is fedsgd else ("rng",)
-    return tuple(dict.fromkeys((*_PROBLEM, *(name for name in own if name not in hidden))))
+    # What is drawn of a regression is a setting of the algorithms, what is seen of a matrix is not.
+    seen = () if kind is REGRESSION else kind.data
+    names = (*kind.parameters, *seen, *kind.options, *own)
+    return tuple(dict.fromkeys(name for name in names if name not in hidden))
 
 
-def _low_rank(problem, settings, algorithm, rng):
-    """Return a low-rank regression or samples of it, and the algorithm's settings."""
-    models, k = problem.pop("models"), problem.pop("k")
-    check.choice("models", models, MODELS)
-    for name in problem:
-        if name not in _parameters(LowRankRegression.random):
-            raise ValueError(f"{name} has no meaning with models={models!r}")
-    values = MODELS[models](problem["n"], problem["d"])
-    truth = LowRankRegression.random(**problem, singular_values=values, rng=rng)
-    signature = inspect.signature(algorithm).parameters.values()
-    if any(each.name == "k" or each.kind is each.VAR_KEYWORD for each in signature):
-        settings = {**settings, "k": k}
-    if settings.get("batches", "fixed") != "fixed":
-        return truth, settings
-    if "m" not in settings:
-        raise ValueError("m must be given: the number of samples per client")
-    others = {name: value for name, value in settings.items() if name not in ("m", "batches")}
-    return truth.draw(settings["m"], rng=rng), others
+def _kind_of(name, cell) -> Kind:
+    """Return what an algorithm is run on; only completion has a p."""
+    if name in ALGORITHMS:
+        return COMPLETION if name in _COMPLETION else REGRESSION
+    return COMPLETION if "p" in cell else REGRESSION
 
 
 def _as_trace(result):

@@ -19,6 +19,7 @@ LAYERS = (
     "stats",
     "subspace",
     "problems",
+    "_kinds",
     "algorithms",
     "theory",
     "sweeps",

@@ -316,3 +316,55 @@ def test_a_grid_of_ones_own_can_be_simulated(tmp_path):
     rows = run(sweep, tmp_path / "run").read()
     assert rows["status"].tolist() == ["ok", "ok", "failed", "failed"]
     assert rows["exception"][2].startswith("ValueError: k must be at most")
+
+
+COMPLETION = {"n": 20, "d": 12, "p": 4, "k": 2}
+
+
+def test_completion_is_fresh_or_seen_with_or_without_side_information():
+    cell = {**COMPLETION, "algorithm": "perfedsi", "step_size": 0.1, "rounds": 3, "side": "unit"}
+    rows = [
+        simulate({**cell, **change}, np.random.default_rng(0))
+        for change in ({}, {"per_client": 3}, {"entries": 60}, {"with_side": False})
+    ]
+    assert len({row["error"] for row in rows}) == 4
+    assert all(row["rounds_done"] == 3 for row in rows)
+    # (d + p) k numbers a round; without side information p = n.
+    assert [row["floats_up"] for row in rows] == [96.0, 96.0, 96.0, 192.0]
+
+
+def test_solvers_of_a_cell_meet_the_same_entries(tmp_path):
+    from linrep.sweeps import run
+
+    sweep = simulation.sweep(
+        ["gauss_newton", "alternating", "least_squares"],
+        {**COMPLETION, "oversampling": [1.5, 7.0], "kappa": 10.0},
+        replicates=2,
+    )
+    rows = run(sweep, tmp_path / "run").read()
+    assert (rows.groupby(["oversampling", "replicate"])["stream"].nunique() == 1).all()
+    final = rows[rows["oversampling"] == 7.0]
+    assert (final["error"] < 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "per_client, entries or oversampling must be given"),
+        ({"per_client": 2, "entries": 9}, "only one of per_client, entries"),
+        ({"oversampling": 100.0}, "oversampling must leave at most n d = 240"),
+        ({"entries": 20, "with_side": 1}, "with_side must be true or false"),
+        ({"entries": 20, "kappa": 0.5}, "kappa must be at least 1"),
+    ],
+)
+def test_bad_completion_is_refused(change, words):
+    cell = {**COMPLETION, "algorithm": "gauss_newton", **change}
+    with pytest.raises((ValueError, TypeError), match=words):
+        simulate(cell, np.random.default_rng(0))
+
+
+def test_problems_of_two_kinds_are_not_mixed():
+    with pytest.raises(ValueError, match="not run on the same problems"):
+        simulation.sweep(["fedrep", "perfedsi"], COMPLETION, replicates=1)
+    with pytest.raises(ValueError, match="p must be given"):
+        simulation.sweep("perfedsi", {"n": 5, "d": 5, "k": 1}, replicates=1)
