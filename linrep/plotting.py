@@ -152,6 +152,7 @@ def heat_map(
     boundary: Callable[[np.ndarray], ArrayLike] | ArrayLike | None = None,
     label: str | None = None,
     boundary_label: str = "predicted",
+    details: bool = True,
 ) -> QuadMesh:
     """Draw the mean of a column on the grid of two others, and a predicted boundary.
 
@@ -173,6 +174,9 @@ def heat_map(
         Of the colour bar; by default `value`.
     boundary_label : str
         Of the boundary, in the legend that the caller draws.
+    details : bool, default True
+        Draw a colour bar and, in a map of few cells, their values; without them a small map fits
+        beside others that share one bar.
 
     Returns
     -------
@@ -206,8 +210,9 @@ def heat_map(
     )
     if not np.isfinite(means).all():
         ax.patch.set(hatch="//////", facecolor="white", edgecolor="0.75")
-    ax.figure.colorbar(mesh, ax=ax, label=value if label is None else label)
-    if means.size <= _FEW_CELLS:
+    if details:
+        ax.figure.colorbar(mesh, ax=ax, label=value if label is None else label)
+    if details and means.size <= _FEW_CELLS:
         for i, j in np.argwhere(np.isfinite(means)):
             red, green, blue, _ = mesh.to_rgba(means[i, j])
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5

@@ -220,6 +220,15 @@ def test_a_boundary_is_a_labelled_line_that_leaves_the_limits():
     assert (ax.get_lines()[0].get_ydata() == 2.0).all()
 
 
+def test_a_map_without_details_has_no_bar_and_no_numbers():
+    ax, mesh = drawn(grid((1, 2), (1, 2), lambda x, y, r: x), details=False)
+    assert ax.figure.axes == [ax]
+    assert not ax.texts
+    ax, other = drawn(grid((1, 2), (1, 2), lambda x, y, r: x))
+    assert len(ax.figure.axes) == 2
+    np.testing.assert_array_equal(mesh.get_array(), other.get_array())
+
+
 def test_bad_rows_of_maps_are_named():
     table, ax = grid((1, 2), (1, 2), lambda x, y, r: x), Figure().subplots()
     with complaint(ValueError, "rows", "column 'n'", "m, d, replicate, value"):

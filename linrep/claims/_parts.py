@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from linrep.claims import FAILS, HOLDS, LEVEL, Evidence, combine, identity
+from linrep.claims import (
+    FAILS,
+    HOLDS,
+    LEVEL,
+    UNDECIDED,
+    VACUOUS,
+    Evidence,
+    combine,
+    identity,
+)
 
 Array = NDArray[np.float64]
 Cases = Iterable[tuple[float, Mapping[str, Any]]]
@@ -44,6 +53,20 @@ def readings(cases: Mapping[str, Cases], tolerance: float, *, name: str = "") ->
         for reading, evidence in found.items()
     )
     return replace(best, sentence="; ".join(told), name=name)
+
+
+def best_reading(readings):
+    """Return evidence on a sentence of several readings: it fails only if all of them do."""
+    order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
+    chief = min(readings, key=lambda reading: order.index(reading.verdict))
+    whole = combine(readings)
+    sentence = f"{chief.name}: {chief.sentence}"
+    others = [f"{part.name} {part.verdict}" for part in readings if part is not chief] or ["none"]
+    return replace(
+        whole, verdict=chief.verdict, measured=chief.measured, interval=chief.interval,
+        counterexample=chief.counterexample, needed=chief.needed, tightness=chief.tightness,
+        predicted=chief.predicted, sentence=f"{sentence} (other readings: {', '.join(others)})",
+    )  # fmt: skip
 
 
 def together(parts, name):

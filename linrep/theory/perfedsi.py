@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep.problems.completion import SideInformationCompletion
+from linrep.problems.completion import Observations, SideInformationCompletion
 
 Values = NDArray[np.float64]
 _ROUNDING = 1e-28  # of a squared singular value, relative to the largest
@@ -163,6 +163,31 @@ def expected_step(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
     """Return the mean over items and clients of (11)'s and (12)'s gradients, 1/d times L's."""
     _, in_U, in_V = loss_and_gradients(truth, U, V)
     return in_U / truth.d, in_V / truth.d
+
+
+def determines_truth(observations: Observations) -> bool:
+    r"""Tell whether entries determine the truth among the matrices of its rank near it.
+
+    The differential of (U, V) -> entries of :math:`U V^\top Z^\top` must have the rank of the
+    degrees of freedom, k(d + p - k), at the truth. If it has, the truth is isolated; an item with
+    fewer than k entries rules it out. Without side information it is the local completability of
+    Singer and Cucuringu, *Uniqueness of low-rank matrix completion by rigidity theory*, 2010.
+
+    Parameters
+    ----------
+    observations : Observations
+        Of a known truth, without side information on items; Z is the truth's, or none.
+    """
+    truth, items, clients = observations.truth, observations.items, observations.clients
+    if truth is None or observations.A is not None:
+        raise ValueError("observations must have a truth, and no side information on items (A)")
+    Z = np.eye(truth.n) if observations.Z is None else observations.Z
+    every, N = np.arange(len(items)), len(items)
+    in_U = np.zeros((N, truth.d, truth.k))
+    in_U[every, items] = (truth.Z @ truth.V)[clients]
+    in_V = np.einsum("ep,ek->epk", Z[clients], truth.U[items])
+    rank = np.linalg.matrix_rank(np.hstack([in_U.reshape(N, -1), in_V.reshape(N, -1)]))
+    return bool(rank == observations.degrees_of_freedom(truth.k))
 
 
 # Lemmas. Each returns the right-hand side, or the constant in it.

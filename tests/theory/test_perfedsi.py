@@ -3,10 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import linrep as lr
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from tests.reference import perfedsi as naive
 from tests.strategies import seeds
+from tests.tools import complaint
 
 
 def problem(rng, n=6, d=5, p=3, k=2):
@@ -144,3 +146,37 @@ def test_settings_come_from_a_truth(fresh_rng):
     assert setting.c_z == theory.scaling(truth.Z).c_z
     with pytest.raises(ValueError, match="c must be greater than 0"):
         theory.Setting.of(truth, c=0.0, mu=1.0)
+
+
+@given(seeds, st.booleans())
+def test_entries_determine_the_truth_where_no_direction_keeps_them(seed, side):
+    """Naive: all directions of (U, V), by differences; those that keep every entry are k^2."""
+    rng = np.random.default_rng(seed)
+    truth = problem(rng, n=6, d=5, p=3, k=2)
+    seen = truth.observe(entries=int(rng.integers(8, 28)), rng=rng)
+    known = truth if side else truth.without_side_information()
+    seen = seen if side else seen.without_side_information()
+
+    def entries(point):
+        U, V = point[: truth.d * 2].reshape(-1, 2), point[truth.d * 2 :].reshape(-1, 2)
+        return (U @ V.T @ known.Z.T)[seen.items, seen.clients]
+
+    point = np.concatenate([known.U.ravel(), known.V.ravel()])
+    # Differences of a quadratic map are exact.
+    columns = [entries(point + e) - entries(point - e) for e in np.eye(len(point))]
+    kept = len(point) - np.linalg.matrix_rank(np.array(columns).T, tol=1e-9)
+    assert theory.determines_truth(seen) == (kept == 4)
+
+
+def test_an_item_seen_less_often_than_the_rank_is_not_determined(fresh_rng):
+    truth = problem(fresh_rng, n=20, d=8, p=3, k=2)
+    seen = truth.observe(per_client=6, rng=fresh_rng)
+    assert theory.determines_truth(seen)
+    kept = ~((seen.items == 3) & (np.cumsum(seen.items == 3) > 1))
+    few = lr.Observations(
+        seen.items[kept], seen.clients[kept], seen.values[kept], seen.Z, d=8, truth=truth
+    )
+    assert few.per_item[3] == 1
+    assert not theory.determines_truth(few)
+    with complaint(ValueError, "truth"):
+        theory.determines_truth(lr.Observations([0, 1], [0, 1], [1.0, 2.0]))

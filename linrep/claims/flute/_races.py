@@ -21,8 +21,6 @@ import pandas as pd
 
 import linrep as lr
 from linrep.algorithms.flute import gaussian_start
-from linrep.claims import combine
-from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, VACUOUS
 
 D, STEP_SIZE, EPOCHS = 10, 0.03, 800
 NOISE = 0.3**0.5
@@ -163,20 +161,6 @@ def medians(rows):
     """Return medians of y over seeds, for pictures."""
     keys = ["panel", "series", "x", "xlabel", "ylabel"]
     return pd.concat(rows).groupby(keys, sort=False)["y"].median().reset_index()
-
-
-def best_reading(readings):
-    """Return evidence on a sentence of several readings: it fails only if all of them do."""
-    order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
-    chief = min(readings, key=lambda reading: order.index(reading.verdict))
-    whole = combine(readings)
-    sentence = f"{chief.name}: {chief.sentence}"
-    others = [f"{part.name} {part.verdict}" for part in readings if part is not chief] or ["none"]
-    return replace(
-        whole, verdict=chief.verdict, measured=chief.measured, interval=chief.interval,
-        counterexample=chief.counterexample, needed=chief.needed, tightness=chief.tightness,
-        predicted=chief.predicted, sentence=f"{sentence} (other readings: {', '.join(others)})",
-    )  # fmt: skip
 
 
 def sides(parts, tie=TIE):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from linrep.claims import Evidence, claim, combine, frequency, ordering
 from linrep.claims import trend as rising
-from linrep.claims._parts import decided
+from linrep.claims._parts import best_reading, decided
 from linrep.claims.flute._races import (
     EPOCH_TIE,
     HEADS,
@@ -21,7 +21,6 @@ from linrep.claims.flute._races import (
     RANKS,
     SIZES,
     TIE,
-    best_reading,
     medians,
     noted,
     race,

@@ -5,7 +5,8 @@ import pytest
 
 import linrep as lr
 from linrep.claims import Evidence
-from linrep.claims.flute._races import Races, best_reading, race, sides
+from linrep.claims._parts import best_reading
+from linrep.claims.flute._races import Races, race, sides
 from linrep.claims.flute.figure4 import unbounded_from
 
 
