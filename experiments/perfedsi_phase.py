@@ -1,0 +1,211 @@
+"""PerFedSI's problem: phase diagrams of federated averaging and of the centralized solvers.
+
+How many entries, N, does each method need, in units of the matrix's degrees of freedom, and what
+does side information of p columns spare? The paper tries no sample size but that of Figure 3, and
+no solver but its own. Entries are drawn uniformly; rows of Z have norm 1 as there. One row is
+without side information, p = n = 60: its matrix is one of p = 8, of which Z is kept back.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.patheffects import Normal, Stroke
+from scipy.stats import hypergeom
+
+import linrep as lr
+from linrep import plotting, sweeps
+from linrep.algorithms import imc
+from linrep.cli import run_script
+from linrep.experiment import Experiment
+from linrep.stats import proportion_interval
+from linrep.sweeps import Grid
+from linrep.theory.perfedsi import determines_truth
+
+SIZE, K, HIDDEN = 60, 2, 8  # n = d; rank; columns of the Z that is kept back
+STEP_SIZE, LOCAL_STEPS, PARTICIPANTS, ROUNDS = 1.0, 5, 4, 200_000
+SUCCESS = 1e-3
+DETERMINED, FEDERATED = "entries determine it", "federated averaging"
+GRADIENT, NUCLEAR, CORE = "balanced gradient", "nuclear norm", "least squares"
+METHODS = (
+    DETERMINED, FEDERATED, "Gauss-Newton", "alternating", GRADIENT, NUCLEAR, CORE
+)  # fmt: skip
+SOLVERS = {
+    "Gauss-Newton": (imc.gauss_newton, {"iterations": 50}),
+    "alternating": (imc.alternating, {"iterations": 150, "tolerance": 1e-7}),
+    GRADIENT: (imc.balanced_gradient, {"iterations": 1000, "tolerance": 1e-5}),
+    NUCLEAR: (imc.nuclear_norm, {"iterations": 1000, "levels": 6, "smallest": 1e-5}),
+    CORE: (imc.least_squares, {}),
+}
+SLOW = (GRADIENT, NUCLEAR)  # run only where the entries determine the matrix
+CONDITION_P, CONDITION_RHO, BATCHES = 16, 4.0, 3
+SHORT = ("determined", "federated", "G.-Newton", "alternating", "gradient", "nuclear", "least sq.")
+
+
+def cells(quick):
+    side = {"p": (4, 16, SIZE) if quick else (4, 8, 16, SIZE)}
+    rho = (1.0, 2.0, 4.0) if quick else (0.8, 1.2, 1.6, 2.0, 2.5, 3.2, 4.0)
+    maps = Grid.product({"part": "map", "condition": 1.0, **side, "rho": rho, "batch": 0})
+    conditions = (1.0, 100.0) if quick else (1.0, 10.0, 100.0)
+    # Few cells, which can have several batches of replicates each.
+    return maps + Grid.product(
+        {"part": "condition", "condition": conditions, "p": CONDITION_P, "rho": CONDITION_RHO,
+         "batch": range(1 if quick else BATCHES)}
+    )  # fmt: skip
+
+
+def entries_of(p, rho):
+    """Return the number of entries at an oversampling."""
+    return round(rho * K * (SIZE + p - K))
+
+
+def replicate(cell, rng):
+    p = cell["p"]
+    truth = lr.SideInformationCompletion.random(
+        n=SIZE, d=SIZE, p=HIDDEN if p == SIZE else p, k=K, side="unit",
+        singular_values=[1.0, 1.0 / cell["condition"]], rng=rng,
+    )  # fmt: skip
+    seen = truth.observe(entries=entries_of(p, cell["rho"]), rng=rng)
+    if p == SIZE:
+        seen = seen.without_side_information()
+    errors = {DETERMINED: 0.0 if determines_truth(seen) else 1.0}
+    trace = lr.perfedsi(
+        seen, step_size=STEP_SIZE, rounds=ROUNDS, local_steps=LOCAL_STEPS,
+        participants=PARTICIPANTS, record=ROUNDS, rng=rng,
+    )  # fmt: skip
+    errors[FEDERATED] = np.inf if trace.stop_reason == "diverged" else trace["error"][-1]
+    for name, (solver, settings) in SOLVERS.items():
+        if name in SLOW and errors[DETERMINED]:
+            errors[name] = np.inf
+            continue
+        rank = {} if name in (NUCLEAR, CORE) else {"k": K}
+        with np.errstate(all="ignore"):  # it may diverge
+            trace = solver(seen, **rank, **settings)
+            if name == GRADIENT and trace.stop_reason == "diverged":
+                trace = solver(seen, **rank, **settings, step_size=0.1)
+        errors[name] = trace["error"][-1]
+    return pd.DataFrame({"method": list(errors), "error": list(errors.values())}).assign(
+        least=seen.per_item.min(), entries=len(seen), success=lambda t: t["error"] < SUCCESS
+    )
+
+
+def covered():
+    """Return the number of entries with which half of the draws see every item K times.
+
+    The counts of different items are taken as independent.
+    """
+    N = np.arange(K * SIZE, SIZE**2)
+    share = hypergeom.sf(K - 1, SIZE**2, SIZE, N) ** SIZE
+    return N[np.argmax(share >= 0.5)]
+
+
+#: Number of entries along p, with style and name of its line.
+LINES = (
+    (lambda p: K * (SIZE + p - K), "-", "as many entries as degrees of freedom, ρ = 1"),
+    (lambda p: np.full_like(p, covered()), ":", f"half of the draws see every item {K} times"),
+    (lambda p: SIZE * p, "--", "as many entries as unknowns in the core, d p"),
+)
+
+
+def draw(rows):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 4.2))
+    axes = figure.subplots(2, 4)
+    maps = rows[rows["part"] == "map"]
+    for place, (ax, method) in enumerate(zip(axes.flat, METHODS, strict=False)):
+        own = maps[maps["method"] == method].astype({"success": float})
+        mesh = plotting.heat_map(ax, own, x="rho", y="p", value="success", details=False)
+        x, y = ax.get_xlim(), ax.get_ylim()
+        p = np.geomspace(max(1.0, y[0]), y[1], 200)
+        for entries, dashes, label in LINES if method == CORE else LINES[:2]:
+            rim = [Stroke(linewidth=2.8, foreground="black"), Normal()]
+            ax.plot(
+                entries(p) / (K * (SIZE + p - K)), p, dashes, color="white", label=label,
+                linewidth=1.5, path_effects=rim,
+            )  # fmt: skip
+        ax.set(xlim=x, ylim=y, title=method, xticks=[1, 2, 4], xticklabels=["1", "2", "4"])
+        ticks = sorted(own["p"].unique())
+        ax.set_yticks(ticks, labels=[f"{p}" if p < SIZE else "none" for p in ticks])
+        ax.set_xlabel("oversampling, $\\rho$")
+        if place % 4 == 0:
+            ax.set_ylabel("side information, $p$")
+    draw_conditions(axes.flat[-1], rows)
+    figure.colorbar(mesh, ax=axes[:, -1], label="share of successes", shrink=0.8)
+    handles, labels = axes.flat[METHODS.index(CORE)].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2)
+    return figure
+
+
+def draw_conditions(ax, rows):
+    """Draw the shares of successes against the condition number, a line per method."""
+    own = rows[rows["part"] == "condition"]
+    own = own.assign(place=own["method"].map(METHODS.index), success=own["success"].astype(float))
+    plotting.heat_map(ax, own, x="condition", y="place", value="success", details=False)
+    ax.invert_yaxis()
+    ax.set_yticks(range(len(SHORT)), labels=SHORT, fontsize=6.5)
+    ax.set(
+        xlabel="condition number", title=f"p = {CONDITION_P}, ρ = {CONDITION_RHO:g}",
+    )  # fmt: skip
+
+
+def summary(rows):
+    """Return the oversampling at which half of the runs succeed, and shares by condition."""
+    maps = rows[rows["part"] == "map"]
+    table = sweeps.thresholds(maps, "success", "rho", ["method", "p"])
+    lines = [
+        (
+            line.method,
+            f"rho of half the successes, p = {line.p}",
+            line.estimate,
+            line.low,
+            line.high,
+        )
+        for line in table.itertuples()
+    ]
+    for (method, p), own in maps[maps["rho"] == maps["rho"].max()].groupby(
+        ["method", "p"], sort=False
+    ):
+        share = proportion_interval(own["success"].sum(), len(own))
+        lines.append((method, f"share at the largest rho, p = {p}", *share))
+    for (method, condition), own in rows[rows["part"] == "condition"].groupby(
+        ["method", "condition"], sort=False
+    ):
+        share = proportion_interval(own["success"].sum(), len(own))
+        lines.append((method, f"share, condition = {condition:g}", *share))
+    return pd.DataFrame(lines, columns=["method", "what", "value", "low", "high"])
+
+
+def caption(rows, replicates):
+    count = len(rows[rows["part"] == "condition"].groupby("batch")) * replicates
+    return f"""
+        Share of draws with a relative error below {SUCCESS:g}: d = n = {SIZE}, rank k = {K}, U* and
+        V* by QR, condition number 1, N entries drawn uniformly, oversampling ρ = N/(k(d + p − k)),
+        unit rows of Z with p columns; none: p = n, where Z of p = {HIDDEN} is kept back.
+        {replicates} draws a cell, the same for all methods. "{DETERMINED.capitalize()}": the
+        differential at the truth has full rank. Federated averaging: η = {STEP_SIZE:g},
+        {LOCAL_STEPS} local steps, {PARTICIPANTS} participants a round, {ROUNDS:,} rounds, random
+        start N(0, 0.3²). The others start at the spectral one and take at most (few, for the
+        figure's time) {SOLVERS["Gauss-Newton"][1]["iterations"]} Gauss-Newton,
+        {SOLVERS["alternating"][1]["iterations"]} alternating and
+        {SOLVERS[GRADIENT][1]["iterations"]} balanced gradient steps of relative length 0.5 (0.1
+        where that diverges); nuclear norm: {SOLVERS[NUCLEAR][1]["iterations"]} steps over
+        {SOLVERS[NUCLEAR][1]["levels"]} levels down to 10⁻⁵ of the first; least squares on the core
+        of least norm. Balanced gradient and nuclear norm are run where the entries determine the
+        matrix, and count as failures elsewhere. Bottom right: singular values 1 and 1/κ of M*,
+        {count} draws each.
+    """
+
+
+EXPERIMENT = Experiment(
+    id="perfedsi.phase",
+    title="Phase diagrams of completion with side information",
+    cells=cells,
+    replicate=replicate,
+    draw=draw,
+    caption=caption,
+    summary=summary,
+    replicates=6,
+    quick_replicates=2,
+)
+
+if __name__ == "__main__":
+    run_script(EXPERIMENT)
