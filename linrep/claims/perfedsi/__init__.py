@@ -1,0 +1,1 @@
+"""PerFedSI: federated completion of a matrix with side information on the clients."""
