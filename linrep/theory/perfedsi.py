@@ -261,11 +261,11 @@ def step_size_limit(
     )  # fmt: skip
 
 
-def contraction(
+def decrease(
     setting: Setting, *, step_size: float, local_steps: int, with_p: bool = False,
     c_z_power: int = 3, c_power: float = 1.0, condition_power: float = 0.0,
 ) -> float:  # fmt: skip
-    r"""Return :math:`1 - \frac12\eta\tau\,\sigma_k/(c\,c_z^3\,d)`, by which L falls in a round.
+    r"""Return :math:`\frac12\eta\tau\,\sigma_k/(c\,c_z^3\,d)`, by what share L falls in a round.
 
     Lemma C.11; Theorem C.4 has another p in the denominator (``with_p``), and displays differ in
     the power of c_z. Factors may be as unbalanced as their norms allow, U's smallest singular value
@@ -274,14 +274,19 @@ def contraction(
     s = setting
     slow = s.c**c_power * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
     slow *= (s.largest / s.smallest) ** condition_power
-    return 1.0 - 0.5 * step_size * local_steps * s.smallest / slow
+    return 0.5 * step_size * local_steps * s.smallest / slow
+
+
+def contraction(setting: Setting, **settings) -> float:
+    """Return the factor by which L falls in a round, 1 less what :func:`decrease` is for them."""
+    return 1.0 - decrease(setting, **settings)
 
 
 def rounds(setting: Setting, tolerance: float, *, local_steps: int, with_p: bool = False) -> float:
     """Return the rounds after which Theorem C.4 at its largest step size has L <= tolerance L_0."""
     tolerance = check.real("tolerance", tolerance, above=0.0)
     step_size = step_size_limit(setting, local_steps)
-    rate = 1.0 - contraction(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)
+    rate = decrease(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)
     return 1.0 + float(np.log(tolerance) / np.log1p(-rate)) if tolerance < 1.0 else 1.0
 
 

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from linrep.claims import Evidence, claim, combine, exponent, inequality, log_slope
+from linrep.claims import Evidence, claim, combine, inequality
 from linrep.claims._parts import at_most
-from linrep.claims.perfedsi._enumeration import (
-    OVERFLOW,
-    SHAPES,
-    State,
-    Walks,
-    alike,
-    drawn,
-    from_numbers,
-    items_for,
-    numbers,
-    sequences,
-)
+from linrep.claims.perfedsi._enumeration import OVERFLOW, Walks, items_for, power_of, sequences
+from linrep.claims.perfedsi._states import SHAPES, State, alike, drawn, from_numbers, numbers
 from linrep.theory import perfedsi as theory
 
 _STEP = 1e-4
@@ -99,19 +88,8 @@ def _slope(place, variable, sizes, predicted, state_of) -> Evidence:
         state = state_of(size)
         walks = Walks(state, sequences(state.truth.d, 1), _STEP)
         values.append(walks.moments(walks.limits(), 1)[place] / (_STEP**2 * state.loss))
-    points = pd.DataFrame(
-        {
-            "panel": "", "series": "", "x": sizes, "y": values, "xlabel": variable,
-            "ylabel": rf"$E\|\Delta {'UV'[place]}\|^2/(\eta^2 L)$",
-            "predicted": values[0] * (np.asarray(sizes) / sizes[0]) ** predicted,
-        }
-    )  # fmt: skip
-    # Enumerated, so that replicates have no noise.
-    return exponent(
-        log_slope(sizes, [[value] * 2 for value in values]), predicted,
-        at_most=variable == "c", level=0.0, points=points,
-        name=f"{'UV'[place]} in {variable}",
-    )  # fmt: skip
+    name = f"E|{'UV'[place]}+ - {'UV'[place]}|^2"
+    return power_of(name, variable, sizes, values, predicted, at_most=variable == "c")
 
 
 def _inside(rng, factor, norm_power, loss_power):

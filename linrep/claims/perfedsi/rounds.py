@@ -6,22 +6,18 @@ Steps are tiny there: what a round gains is computed from what it changes.
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from linrep.claims import Evidence, claim, combine, exponent, log_slope
+from linrep.claims import Evidence, claim, combine
 from linrep.claims._parts import at_most
 from linrep.claims.perfedsi._enumeration import (
-    Limits,
-    State,
     Walks,
-    alike,
-    drawn,
-    gain,
     items_for,
+    power_of,
     progress,
     sequences,
-    unbalanced,
+    start_of,
 )
+from linrep.claims.perfedsi._states import Limits, State, alike, drawn, edge, gain, unbalanced
 from linrep.theory import perfedsi as theory
 
 _NORMS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -35,15 +31,15 @@ def _room(limits: Limits) -> Limits:
 
 
 def _start(state: State) -> Limits:
-    return _room(Walks(state, np.zeros((1, 0), dtype=int), 0.0).limits())
+    return _room(start_of(state).limits())
 
 
-def _one_round(state, items, participants, share, powers, told):
-    """Return the promised over the measured progress at a share of the step size; P(G) and so on.
+def _one_round(state, items, participants, share, powers, limits=None):
+    """Return the promised over the measured progress at a share of the step size, and the case.
 
-    The event's constants are the least that the walks keep.
+    The event's constants are the least that the start keeps, unless they are given.
     """
-    limits, steps = _start(state), items.shape[1]
+    limits, steps = limits or _start(state), items.shape[1]
     limit_power = powers["limit_power"]
     rates = {key: value for key, value in powers.items() if key != "limit_power"}
     setting = state.setting(limits)
@@ -51,17 +47,11 @@ def _one_round(state, items, participants, share, powers, told):
         setting, steps, c_power=limit_power, condition_power=powers["condition_power"]
     )
     measured, chance = progress(Walks(state, items, step_size), limits, participants)
-    promised = _promised(setting, step_size, steps, **rates)
-    told = {**told, "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
+    promised = theory.decrease(setting, step_size=step_size, local_steps=steps, **rates)
+    told = {**state.told(), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
             "mu": setting.mu, "c_z": setting.c_z, "P(G)": chance, "1 - E[L+]/L": measured,
             "promised": promised}  # fmt: skip
     return promised / measured if measured > 0.0 else np.inf, 1.0, told
-
-
-def _promised(setting, step_size, steps, **rates) -> float:
-    """Return what the contraction is below 1, which is linear in the step size, and tiny."""
-    factor = theory.contraction(setting, step_size=1e-3, local_steps=steps, **rates)
-    return (1.0 - factor) * step_size / 1e-3
 
 
 def _at_limits(powers, budget) -> Evidence:
@@ -70,9 +60,8 @@ def _at_limits(powers, budget) -> Evidence:
     for c in _NORMS[::-1]:
         for condition in _CONDITIONS:
             state = unbalanced(c, condition)
-            told = {"|V|": c, "sigma_1/sigma_r": condition, **state.told()}
             for steps in budget((1,), (1, 2)):
-                cases.append(_one_round(state, sequences(8, steps), 1, 1.0, powers, told))
+                cases.append(_one_round(state, sequences(8, steps), 1, 1.0, powers))
     return at_most(cases, name="V at its norm limit, U as weak as that allows")
 
 
@@ -96,23 +85,18 @@ def _at_random(budget, rng, powers) -> Evidence:
         if np.isfinite(theory.scaling(state.truth.Z).c_z) and _near(state):
             items = items_for(d, int(rng.integers(1, 4)), 16, rng)
             share = 10.0 ** rng.uniform(-2, 0)
-            cases.append(
-                _one_round(state, items, int(rng.integers(1, 3)), share, powers, state.told())
-            )
+            cases.append(_one_round(state, items, int(rng.integers(1, 3)), share, powers))
     return at_most(cases, name="random states near the truth")
 
 
-def _exactly(name, sizes, values, predicted) -> Evidence:
-    """Decide the exponent of an enumerated rate."""
-    points = pd.DataFrame(
-        {
-            "panel": "", "series": "", "x": sizes, "y": values, "xlabel": name,
-            "ylabel": "1 - E[L+]/L",
-            "predicted": values[0] * (np.asarray(sizes) / sizes[0]) ** predicted,
-        }
-    )  # fmt: skip
-    slope = log_slope(sizes, [[value] * 2 for value in values])
-    return exponent(slope, predicted, level=0.0, points=points, name=f"progress in {name}")
+def _at_the_edge(powers) -> Evidence:
+    """Compare at states from which every other item leads out of the event."""
+    cases = []
+    for c in (1.0, 2.0, 8.0):
+        for d in (2, 8):
+            state, limits = edge(d, c=c)
+            cases.append(_one_round(state, sequences(d, 1), 1, 1.0, powers, limits))
+    return at_most(cases, name="edge of the event")
 
 
 def _measured(state, step_size, steps) -> float:
@@ -128,22 +112,24 @@ def _largest_useful(state) -> float:
     return float(sizes[np.argmin(useful) - 1])
 
 
-_PRINTED = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0}
-_MENDED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
+PRINTED = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0}
+MENDED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
 _C11: dict = {"place": "Lemma C.11, (56)-(62)", "kind": "rate or exponent"}
 
 
 def _lemma_c11(budget, rng, **powers) -> Evidence:
     """Check the unbalanced limit, random states, exponents; tell of saddles and of large steps."""
-    state, steps = alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3)
+    state, steps, taus = alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
+    along_d = [_measured(alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
     parts = [
         _at_limits(powers, budget),
         _at_random(budget, rng, powers),
-        _exactly("d", _DIMENSIONS, [_measured(alike(4, d), 1e-4, 1) for d in _DIMENSIONS], -1.0),
-        _exactly("eta", steps, [_measured(state, size, 1) for size in steps], 1.0),
-        _exactly("tau", (1, 2, 3), [_measured(state, 1e-4, tau) for tau in (1, 2, 3)], 1.0),
+        _at_the_edge(powers),
+        power_of("progress", "d", _DIMENSIONS, along_d, -1.0),
+        power_of("progress", "eta", steps, [_measured(state, size, 1) for size in steps], 1.0),
+        power_of("progress", "tau", taus, [_measured(state, 1e-4, tau) for tau in taus], 1.0),
     ]
-    rate = parts[2].points["y"].iloc[0] * 8 / 1e-4
+    rate = along_d[0] * _DIMENSIONS[0] / 1e-4
     saddle = State(state.truth, 0.0 * state.U, 0.0 * state.V)
     limit = theory.step_size_limit(state.setting(_start(state)), 1)
     squared = _at_random(budget, rng.spawn(1)[0], powers | {"c_z_power": 2})
@@ -164,7 +150,7 @@ def _lemma_c11(budget, rng, **powers) -> Evidence:
     r" \frac{\eta\tau\sigma_r}{2cc_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
     plain="In each round the loss falls, in the mean, by a factor set by sigma_r/c.",
     broken={"c_power": 0.0},
-    mended=_MENDED,
+    mended=MENDED,
     **_C11,
 )
 def lemma_c11(
@@ -240,9 +226,9 @@ def enumerated_rounds(budget, powers) -> Evidence:
                 condition_power=powers["condition_power"],
             )  # fmt: skip
             measured, chance = _after(state, limits, sequences(2, 1), step_size, rounds)
-            promised = (rounds - 1) * _promised(
-                setting, step_size, 1, with_p=True, c_power=powers["c_power"],
-                condition_power=powers["condition_power"],
+            promised = (rounds - 1) * theory.decrease(
+                setting, step_size=step_size, local_steps=1, with_p=powers.get("with_p", True),
+                c_power=powers["c_power"], condition_power=powers["condition_power"],
             )  # fmt: skip
             told = {**state.told(), "step_size": step_size, "c": limits.c, "mu": setting.mu,
                     "T": rounds, "P(G)": chance, "1 - E[L_T]/L_0": measured,
