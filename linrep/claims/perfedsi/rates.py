@@ -114,9 +114,9 @@ def along(
     )  # fmt: skip
 
 
-def measured_limits(state, setting, step_size, rng, segments=30) -> Limits:
+def measured_limits(state, setting, step_size, rng, segments=10) -> Limits:
     """Return the least constants of the event along a run at a step size."""
-    found, U, V = [], state.U, state.V
+    found, U, V, rounds = [], state.U, state.V, 3 * setting["d"]
     for _ in range(segments):
         now = State(state.truth, U, V)
         if now.loss < 1e-26:
@@ -124,8 +124,8 @@ def measured_limits(state, setting, step_size, rng, segments=30) -> Limits:
         items = balanced(setting["d"], setting["tau"], 1, rng)
         found.append(Walks(now, items, step_size).limits())
         trace = lr.perfedsi(
-            state.truth, step_size=step_size, rounds=setting["d"], local_steps=setting["tau"],
-            participants=setting["C"], start=(U, V), record=[setting["d"]], rng=rng,
+            state.truth, step_size=step_size, rounds=rounds, local_steps=setting["tau"],
+            participants=setting["C"], start=(U, V), record=[rounds], rng=rng,
         )  # fmt: skip
         U, V = trace.state["U"], trace.state["V"]
     return Limits(*(max(column) for column in zip(*found, strict=True)))
@@ -159,39 +159,40 @@ def _fixed(state, setting, rng) -> float:
     return decay(state, setting, setting.get("eta tau", 0.1) / setting["tau"], rng)
 
 
+def _slowness(state, setting, rng) -> float:
+    return 1.0 / _fixed(state, setting, rng)
+
+
 def _inverse(state, setting, rng) -> float:
     return 1.0 / largest_step(state, setting, rng)
 
 
 def _runs_of_c4(budget, rng, d_power, level):
-    """Return the parts on runs: rates in d, eta tau and C; largest step sizes in k and tau."""
+    """Return the parts on runs: rates in all variables, largest step sizes in k and tau."""
     many, few = budget(12, 40, 120), budget(8, 24, 60)
     tests = (
         ("rate", "d", "d", (8, 16, 32, 64), -d_power),
-        ("rate at fixed eta tau", "tau", "tau", (5, 20, 100), 0.0),
+        ("rate", "tau", "tau at fixed eta tau", (5, 20, 100), 0.0),
         ("rate", "C", "C", (1, 2, 4, 8), 0.0),
         ("rate", "eta tau", "eta tau", (0.025, 0.05, 0.1, 0.2), 1.0),
+        ("1/rate", "p", "k", (2, 8, 32), 1.0),
+        ("1/rate", "k", "r", (1, 2, 4), 0.0),
         ("1/largest step", "p", "k", budget((2, 8, 32), (2, 4, 8, 16, 32)), 1.5),
         ("1/largest step", "tau", "tau", budget((1, 5, 30), (1, 3, 5, 10, 30)), 1.0),
     )
+    measures = {"rate": _fixed, "1/rate": _slowness, "1/largest step": _inverse}
     parts = []
     for name, key, variable, values, power in tests:
-        stable = name.startswith("1/")
+        stable = measures[name] is _inverse
         side = "gaussian" if stable else "isometric"
         parts.append(
             along(
-                name,
-                values,
-                _inverse if stable else _fixed,
-                power,
-                few if stable else many,
-                rng,
-                level,
-                variable=variable,
-                at_most=stable,
+                name, values, measures[name], power,
+                few if stable else many, rng, level, variable=variable,
+                at_most=name.startswith("1/"),
                 settings=[cell(side=side, **{key: value}) for value in values],
             )
-        )
+        )  # fmt: skip
     return parts
 
 
@@ -216,7 +217,7 @@ _C4: dict = {"place": "Theorem C.4, (15)", "kind": "rate or exponent"}
 
 def _theorem_c4(budget, rng, d_power, **powers) -> Evidence:
     """Enumerate a few rounds from unbalanced states, and follow runs."""
-    parts = [enumerated_rounds(budget, powers), *_runs_of_c4(budget, rng, d_power, LEVEL / 6)]
+    parts = [enumerated_rounds(budget, powers), *_runs_of_c4(budget, rng, d_power, LEVEL / 8)]
     return combine(
         parts,
         f"{combine(parts).sentence}. With L(U_t, V_t) on the left, T fixed, (15) is false at t = 0 "
@@ -289,10 +290,10 @@ def theorem_3_3(
     budget, rng, *, d_power=1.0, p_power=1.5, rank_power=1.0, steps_power=0.0
 ) -> Evidence:
     """Count rounds to 1e-6 at such steps, and at the largest stable ones."""
-    runs, fewer, level = budget(10, 40, 120), budget(5, 20, 60), LEVEL / 8
+    runs, fewer, level = budget(10, 40, 120), budget(6, 100, 200), LEVEL / 8
     taus = budget((1, 5, 25), (1, 3, 10, 30, 100))
     lines = (
-        ("d", "d", (8, 16, 32, 64), d_power, False),
+        ("d", "d", (16, 32, 64, 128), d_power, False),
         ("p", "k", budget((2, 4, 8), (2, 4, 8, 16, 32)), p_power, True),
         ("k", "r", (1, 2, 4), rank_power, True),
         ("tau", "tau", taus, steps_power, False),
