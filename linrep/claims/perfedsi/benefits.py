@@ -191,7 +191,7 @@ def _fewest(truth, order, with_side) -> int:
             items[:count], clients[:count], values[:count], truth.Z if with_side else None,
             n=truth.n, d=truth.d, truth=truth,
         )  # fmt: skip
-        return imc.gauss_newton(seen, truth.k, iterations=25)["error"][-1] < _EXACT
+        return imc.gauss_newton(seen, truth.k, iterations=15)["error"][-1] < _EXACT
 
     low, high = truth.k * truth.d - 1, len(items)
     while high - low > max(1, low // 10):
@@ -227,9 +227,9 @@ def lower_bound(budget, rng, *, k_power=1.5, over_items=False) -> Evidence:
     """Compare counts, and the fewest entries with the bound; over_items: M/d in place of M."""
     level, k, sides = LEVEL / 2, 2, budget((4, 16), (4, 8, 16))
     n, d = 32, 8
-    table = _recovery(budget(12, 20, 60), rng, n, d, k, sides)
+    table = _recovery(budget(8, 20, 60), rng, n, d, k, sides)
     bound = (d + n) * k
-    square = np.median(_recovery(budget(3, 9), rng, 16, 16, k, (4,)), axis=0)
+    square = np.median(_recovery(budget(1, 9), rng, 16, 16, k, (4,)), axis=0)
     medians = np.median(table, axis=0)
     points = pd.DataFrame(
         {

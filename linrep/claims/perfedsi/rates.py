@@ -134,7 +134,8 @@ def measured_limits(state, setting, step_size, rng, segments=10) -> Limits:
 def _implied(budget, rng) -> str:
     """Tell what the printed limit of the step size, and the rounds, are at measured constants."""
     told = []
-    sizes: list[dict] = [{"side": side} for side in ("gaussian", "unit", "isometric")]
+    designs = budget(("gaussian",), ("gaussian", "unit", "isometric"))
+    sizes: list[dict] = [{"side": side} for side in designs]
     sizes += budget([], [{"d": 64}, {"p": 16}, {"k": 4}, {"tau": 20}, {"C": 8}])
     for changes in sizes:
         setting = cell(**changes)
@@ -169,7 +170,7 @@ def _inverse(state, setting, rng) -> float:
 
 def _runs_of_c4(budget, rng, d_power, level):
     """Return the parts on runs: rates in all variables, largest step sizes in k and tau."""
-    many, few = budget(12, 40, 120), budget(8, 24, 60)
+    many, few = budget(24, 40, 120), budget(8, 24, 60)
     tests = (
         ("rate", "d", "d", (8, 16, 32, 64), -d_power),
         ("rate", "tau", "tau at fixed eta tau", (5, 20, 100), 0.0),
@@ -290,7 +291,7 @@ def theorem_3_3(
     budget, rng, *, d_power=1.0, p_power=1.5, rank_power=1.0, steps_power=0.0
 ) -> Evidence:
     """Count rounds to 1e-6 at such steps, and at the largest stable ones."""
-    runs, fewer, level = budget(10, 40, 120), budget(6, 100, 200), LEVEL / 8
+    runs, fewer, level = budget(20, 40, 120), budget(12, 100, 200), LEVEL / 8
     taus = budget((1, 5, 25), (1, 3, 10, 30, 100))
     lines = (
         ("d", "d", (16, 32, 64, 128), d_power, False),
