@@ -9,9 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import hadamard
 
+from linrep.claims import Hypothesis
 from linrep.claims._parts import Array
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
+
+
+ASSUMPTION_3_2 = Hypothesis(
+    "Assumption 3.2",
+    "(n/c_z) I <= Z'Z <= c_z n I: side information has independent columns",
+    lambda problem, participants: bool(np.isfinite(theory.scaling(problem.Z).c_z)),
+)
 
 
 class Limits(NamedTuple):

@@ -17,7 +17,7 @@ from linrep.claims import (
     log_slope,
 )
 from linrep.claims.perfedsi._enumeration import Walks, balanced
-from linrep.claims.perfedsi._states import Limits, State, drawn
+from linrep.claims.perfedsi._states import ASSUMPTION_3_2, Limits, State, drawn
 from linrep.claims.perfedsi.rounds import MENDED, PRINTED, enumerated_rounds
 from linrep.theory import perfedsi as theory
 
@@ -213,7 +213,11 @@ def _told_steps(budget, rng) -> str:
     return "the largest stable step goes from " + ", ".join(told)
 
 
-_C4: dict = {"place": "Theorem C.4, (15)", "kind": "rate or exponent"}
+_C4: dict = {
+    "place": "Theorem C.4, (15)",
+    "kind": "rate or exponent",
+    "hypotheses": [ASSUMPTION_3_2],
+}
 
 
 def _theorem_c4(budget, rng, d_power, **powers) -> Evidence:
@@ -285,6 +289,7 @@ def _rounds_scaled(state, setting, rng) -> float:
     r"1_{\mathcal G_{T-1,\tau}}] \le \Big(1 - \frac{c'\eta\tau}{d}\Big)^{T-1}\mathcal L(U_0, V_0),"
     r"\quad T = O\big(dk^{3/2}r\log\tfrac1\epsilon\big)",
     plain="At steps of order 1/(k^(3/2) r tau), d k^(3/2) r log(1/eps) rounds suffice.",
+    hypotheses=[ASSUMPTION_3_2],
     broken={"d_power": 0.5},
 )
 def theorem_3_3(
@@ -294,7 +299,7 @@ def theorem_3_3(
     runs, fewer, level = budget(20, 40, 120), budget(12, 100, 200), LEVEL / 8
     taus = budget((1, 5, 25), (1, 3, 10, 30, 100))
     lines = (
-        ("d", "d", (16, 32, 64, 128), d_power, False),
+        ("d", "d", budget((16, 32, 64, 128), (16, 32, 64, 128, 256)), d_power, False),
         ("p", "k", budget((2, 4, 8), (2, 4, 8, 16, 32)), p_power, True),
         ("k", "r", (1, 2, 4), rank_power, True),
         ("tau", "tau", taus, steps_power, False),

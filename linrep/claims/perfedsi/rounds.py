@@ -17,7 +17,16 @@ from linrep.claims.perfedsi._enumeration import (
     sequences,
     start_of,
 )
-from linrep.claims.perfedsi._states import Limits, State, alike, drawn, edge, gain, unbalanced
+from linrep.claims.perfedsi._states import (
+    ASSUMPTION_3_2,
+    Limits,
+    State,
+    alike,
+    drawn,
+    edge,
+    gain,
+    unbalanced,
+)
 from linrep.theory import perfedsi as theory
 
 _NORMS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -114,7 +123,11 @@ def _largest_useful(state) -> float:
 
 PRINTED = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0}
 MENDED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
-_C11: dict = {"place": "Lemma C.11, (56)-(62)", "kind": "rate or exponent"}
+_C11: dict = {
+    "place": "Lemma C.11, (56)-(62)",
+    "kind": "rate or exponent",
+    "hypotheses": [ASSUMPTION_3_2],
+}
 
 
 def _lemma_c11(budget, rng, **powers) -> Evidence:
