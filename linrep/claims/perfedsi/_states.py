@@ -14,7 +14,6 @@ from linrep.claims._parts import Array
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
-
 ASSUMPTION_3_2 = Hypothesis(
     "Assumption 3.2",
     "(n/c_z) I <= Z'Z <= c_z n I: side information has independent columns",
