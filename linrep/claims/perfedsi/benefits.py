@@ -130,7 +130,7 @@ def benefit(budget, rng, *, k_power=1.5, clients=False) -> Evidence:
     ]  # fmt: skip
     return combine(
         parts,
-        f"{combine(parts).sentence}. {parts[0].sentence}. Alone d entries are needed, or d log d "
+        f"{combine(parts).sentence}; {parts[0].sentence}. Alone d entries are needed, or d log d "
         "fresh ones. |D_m|/d = k^(3/2) r tau C log(1/eps)/M does not depend on d, so that eps has "
         "to be above exp(-M/(k^(3/2) r tau C)), and k^(3/2) below M/(r tau C log(1/eps)) to beat "
         "training alone; measured, it is "
@@ -250,7 +250,7 @@ def lower_bound(budget, rng, *, k_power=1.5, over_items=False) -> Evidence:
     ]
     found = combine(
         parts,
-        f"{combine(parts).sentence}. {parts[1].sentence}. From d = {d}, M = {n} entries, r = {k}, "
+        f"{combine(parts).sentence}; {parts[1].sentence}. From d = {d}, M = {n} entries, r = {k}, "
         f"Gauss-Newton needs {medians[0]:.0f} with k = 4 and {medians[-1]:.0f} without, the bound "
         f"being {bound}; where d = M = 16 they are {square[0]:.0f} and {square[1]:.0f} against "
         f"{32 * k}",

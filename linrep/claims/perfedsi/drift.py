@@ -40,7 +40,7 @@ def _along_p(budget, factor, p_power):
             needed.append(size / unit_of(state, limits, _STEP, 0.0))
             cases.append((needed[-1] / (factor * p**p_power), 1.0,
                           case_of(state, limits, _STEP)))  # fmt: skip
-        name = f"drift, clients {name},"
+        name = f"drift (clients {name})"
         lines.append(power_of(name, "k", sides, needed, p_power, at_most=True))
     return at_most(cases, name="first step, k from 1 on"), *lines
 

@@ -226,7 +226,7 @@ def _theorem_c4(budget, rng, d_power, **powers) -> Evidence:
     return combine(
         parts,
         f"{combine(parts).sentence}. With L(U_t, V_t) on the left, T fixed, (15) is false at t = 0 "
-        f"wherever the event is sure. At measured constants: {_implied(budget, rng)}. "
+        f"wherever the event is sure. At measured constants: {_implied(budget, rng)}; "
         f"{_told_steps(budget, rng)}",
     )
 
@@ -327,8 +327,18 @@ def theorem_3_3(
         parts,
         f"{combine(parts).sentence}. Exponents of the rounds: "
         + ", ".join(f"{part.measured:.2f} ({part.name})" for part in parts)
-        + f"; in tau {fixed:.2f} at eta = 0.01 and {tuned:.2f} at tuned eta",
+        + f"; in tau {fixed:.2f} at eta = 0.01 and {tuned:.2f} at tuned eta. From U = 0, V = 0, "
+        f"where L is {_saddle(rng):.2g} sigma_r^2 and stays so, there is no progress: c_0 has to "
+        "be smaller",
     )
+
+
+def _saddle(rng) -> float:
+    """Return L after rounds from U = 0, V = 0."""
+    state = state_of(cell(side="isometric"), rng)
+    start = 0.0 * state.U, 0.0 * state.V
+    trace = lr.perfedsi(state.truth, step_size=0.1, rounds=1000, start=start, record=[1000])
+    return float(trace["population_risk"][-1])
 
 
 def _slope_in_tau(taus, runs, rng, measure) -> float:
