@@ -121,7 +121,8 @@ def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0) -> Evidence:
 
 @claim(
     "perfedsi.lemmaC8.corrected",
-    latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta k^{3/2}}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
+    latex=r"\eta \le \frac{\sigma_r}{\sqrt{kr}\mu^{3/2}\sigma_1^2} \Rightarrow"
+    r" a_{t,s+1} \le a_{t,s} + 6\frac{\eta k^{3/2}}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
     plain="A local step makes gradients drift by little, like k^(3/2).",
     broken={"p_power": 1.0},
