@@ -8,7 +8,7 @@ constants c, c_0 and mu are never said to be at least 1; functions take them as 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,10 +110,10 @@ class Regularity(NamedTuple):
         mu of |e_i' E z| <= sqrt(mu/d) ||E z||, the largest over the clients; at most d.
     """
 
-    norms: float
-    loss: float
-    rows: float
-    errors: float
+    norms: Any
+    loss: Any
+    rows: Any
+    errors: Any
 
 
 def regularity(
@@ -133,20 +133,39 @@ def regularity(
     n, d, k = truth.n, truth.d, truth.k
     U = check.array("U", U, (n, d, k))
     V = check.array("V", V, (n, truth.p, k))
-    values = truth.singular_values
-    heads = np.einsum("np,npk->nk", truth.Z, V)
-    errors = np.einsum("ndk,nk->nd", U, heads) - truth.Z @ truth.V @ truth.U.T
-    squares = np.sum(errors**2, axis=1)
-    largest = np.max(errors**2, axis=1)
-    sizes = max(np.max(np.linalg.norm(A, 2, axis=(1, 2))) for A in (U, V))
+    each = local_regularity(truth, U[:, None], V[:, None], loss=loss, c_0=c_0)
+    return Regularity(*(float(np.max(values)) for values in each))
+
+
+def local_regularity(
+    truth: SideInformationCompletion, U: Values, V: Values, *, loss: float, c_0: float = 1.0
+) -> Regularity:
+    """Return the same of every path of every client, as arrays of shape (n, N).
+
+    Parameters
+    ----------
+    truth : SideInformationCompletion
+    U, V : ndarray, shape (n, N, d, k), (n, N, p, k)
+        Where N paths of each client are.
+    loss : float
+        L at the round's start.
+    c_0 : float, default 1
+    """
+    d, k, values = truth.d, truth.k, truth.singular_values
+    heads = np.einsum("np,nepk->nek", truth.Z, V)
+    targets = truth.Z @ truth.V @ truth.U.T
+    errors = np.einsum("nedk,nek->ned", U, heads) - targets[:, None]
+    squares = np.sum(errors**2, axis=2)
+    largest = np.max(errors**2, axis=2)
+    sizes = [np.linalg.eigvalsh(np.swapaxes(A, -1, -2) @ A)[..., -1] for A in (U, V)]
     limit = min(loss, c_0 * values[-1] ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         uneven = np.where(squares > 0.0, d * largest / squares, 0.0)
     return Regularity(
-        norms=float(sizes / np.sqrt(values[0])),
-        loss=float(0.5 * np.max(squares) / limit) if limit > 0.0 else np.inf,
-        rows=float(np.max(np.sum(U**2, axis=2)) * d / (k * values[0])),
-        errors=float(np.max(uneven)),
+        norms=np.sqrt(np.maximum(*sizes) / values[0]),
+        loss=0.5 * squares / limit if limit > 0.0 else np.full(squares.shape, np.inf),
+        rows=np.max(np.sum(U**2, axis=3), axis=2) * d / (k * values[0]),
+        errors=uneven,
     )
 
 
@@ -180,16 +199,22 @@ def smoothness(setting: Setting, *, factor: float = 32.0, constant: float = 4.0)
 
 def second_moments(
     setting: Setting, *, step_size: ArrayLike, local_steps: ArrayLike, participants: ArrayLike,
-    loss: ArrayLike,
+    loss: ArrayLike, mu_z: float | None = None, mu_U: float | None = None, factor: float = 1.0,
+    norm_power: float = 1.0, loss_power: float = 0.0,
 ) -> tuple[Values, Values]:  # fmt: skip
-    """Return Lemma C.7's bounds on E||U+ - U||^2 and E||V+ - V||^2, with mu for mu_z and mu_U."""
+    """Return Lemma C.7's bounds on E||U+ - U||^2 and E||V+ - V||^2.
+
+    mu stands for mu_z and mu_U unless they are given. What its proof gives has factor 2, as
+    ||E z||^2 is twice a client's loss, c^2 from the norms and another c from the losses.
+    """
     s = setting
     common = (
-        (np.asarray(step_size) * np.asarray(local_steps)) ** 2
-        * s.p * s.mu * s.largest * np.asarray(loss)
+        (np.asarray(step_size) * np.asarray(local_steps)) ** 2 * factor * s.c**loss_power
+        * s.p * (s.mu if mu_z is None else mu_z) * s.largest * np.asarray(loss)
     )  # fmt: skip
-    in_U = common * s.c * (1.0 / (np.asarray(participants) * s.d) + 1.0 / s.d**2)
-    return in_U, common * s.k * (s.c + s.mu) / s.d**2
+    norms = s.c**norm_power
+    in_U = common * norms * (1.0 / (np.asarray(participants) * s.d) + 1.0 / s.d**2)
+    return in_U, common * s.k * (norms + (s.mu if mu_U is None else mu_U)) / s.d**2
 
 
 def drift(
@@ -223,34 +248,45 @@ def gradient_bound(setting: Setting, loss: ArrayLike, *, root: bool = False) -> 
 # Theorems.
 
 
-def step_size_limit(setting: Setting, local_steps: int) -> float:
-    """Return the largest step size of Theorem C.4."""
+def step_size_limit(
+    setting: Setting, local_steps: int, *, c_power: float = 5.0, condition_power: float = 0.0
+) -> float:
+    """Return the largest step size of Theorem C.4; corrected, with c^7 and sigma_1/sigma_k."""
     s = setting
     steps = check.integer("local_steps", local_steps, minimum=1)
+    condition = (s.largest / s.smallest) ** condition_power
     return s.smallest / (
-        132.0 * s.p**1.5 * s.k * steps * s.mu**2 * s.largest**2 * s.c**5 * s.c_z**4
-    )
+        132.0 * s.p**1.5 * s.k * steps * s.mu**2 * s.largest**2 * s.c**c_power * s.c_z**4
+        * condition
+    )  # fmt: skip
 
 
-def contraction(
+def decrease(
     setting: Setting, *, step_size: float, local_steps: int, with_p: bool = False,
-    c_z_power: int = 3,
+    c_z_power: int = 3, c_power: float = 1.0, condition_power: float = 0.0,
 ) -> float:  # fmt: skip
-    r"""Return :math:`1 - \frac12\eta\tau\,\sigma_k/(c\,c_z^3\,d)`, by which L falls in a round.
+    r"""Return :math:`\frac12\eta\tau\,\sigma_k/(c\,c_z^3\,d)`, by what share L falls in a round.
 
     Lemma C.11; Theorem C.4 has another p in the denominator (``with_p``), and displays differ in
-    the power of c_z.
+    the power of c_z. Factors may be as unbalanced as their norms allow, U's smallest singular value
+    down to sigma_k over V's norm: that takes c^2 and sigma_1/sigma_k in the denominator.
     """
     s = setting
-    slow = s.c * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
-    return 1.0 - 0.5 * step_size * local_steps * s.smallest / slow
+    slow = s.c**c_power * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
+    slow *= (s.largest / s.smallest) ** condition_power
+    return 0.5 * step_size * local_steps * s.smallest / slow
+
+
+def contraction(setting: Setting, **settings) -> float:
+    """Return the factor by which L falls in a round, 1 less what :func:`decrease` is for them."""
+    return 1.0 - decrease(setting, **settings)
 
 
 def rounds(setting: Setting, tolerance: float, *, local_steps: int, with_p: bool = False) -> float:
     """Return the rounds after which Theorem C.4 at its largest step size has L <= tolerance L_0."""
     tolerance = check.real("tolerance", tolerance, above=0.0)
     step_size = step_size_limit(setting, local_steps)
-    rate = 1.0 - contraction(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)
+    rate = decrease(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)
     return 1.0 + float(np.log(tolerance) / np.log1p(-rate)) if tolerance < 1.0 else 1.0
 
 

@@ -120,6 +120,20 @@ def test_statements_have_the_printed_constants():
     )
 
 
+def test_corrected_statements_have_their_constants():
+    setting = theory.Setting(d=16, p=4, k=2, largest=3.0, smallest=2.0, c=1.5, mu=2.5, c_z=1.2)
+    limit = theory.step_size_limit(setting, 5, c_power=7.0, condition_power=1.0)
+    assert limit == pytest.approx(4 / (132 * 8 * 2 * 5 * 2.5**2 * 27 * 1.5**7 * 1.2**4))
+    share = theory.decrease(setting, step_size=0.1, local_steps=5, c_power=2.0, condition_power=1.0)
+    assert share == pytest.approx(0.5 * 0.1 * 5 * 4 / (1.5**2 * 3 * 1.2**3 * 16))
+    in_U, in_V = theory.second_moments(
+        setting, step_size=0.1, local_steps=5, participants=4, loss=0.3, mu_z=1.5, mu_U=3.5,
+        factor=2.0, norm_power=2.0, loss_power=1.0,
+    )  # fmt: skip
+    assert in_U == pytest.approx(2 * 0.25 * 4 * (1 / 64 + 1 / 256) * 1.5**3 * 1.5 * 3 * 0.3)
+    assert in_V == pytest.approx(2 * 0.25 * 4 * 2 * 1.5 * (1.5**2 + 3.5) * 1.5 * 3 / 256 * 0.3)
+
+
 def test_rounds_reach_the_tolerance():
     setting = theory.Setting(d=16, p=4, k=2)
     t = theory.rounds(setting, 1e-3, local_steps=5)
