@@ -8,7 +8,7 @@ constants c, c_0 and mu are never said to be at least 1; functions take them as 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,7 +96,7 @@ def incoherence(A: ArrayLike) -> float:
 
 
 class Regularity(NamedTuple):
-    """The least constants with which a local iterate satisfies Definition 3.1.
+    """The least constants with which a local iterate satisfies Definition 3.1; arrays for many.
 
     Attributes
     ----------
@@ -110,10 +110,10 @@ class Regularity(NamedTuple):
         mu of |e_i' E z| <= sqrt(mu/d) ||E z||, the largest over the clients; at most d.
     """
 
-    norms: float
-    loss: float
-    rows: float
-    errors: float
+    norms: Any
+    loss: Any
+    rows: Any
+    errors: Any
 
 
 def regularity(
@@ -133,21 +133,55 @@ def regularity(
     n, d, k = truth.n, truth.d, truth.k
     U = check.array("U", U, (n, d, k))
     V = check.array("V", V, (n, truth.p, k))
-    values = truth.singular_values
-    heads = np.einsum("np,npk->nk", truth.Z, V)
-    errors = np.einsum("ndk,nk->nd", U, heads) - truth.Z @ truth.V @ truth.U.T
-    squares = np.sum(errors**2, axis=1)
-    largest = np.max(errors**2, axis=1)
-    sizes = max(np.max(np.linalg.norm(A, 2, axis=(1, 2))) for A in (U, V))
-    limit = min(loss, c_0 * values[-1] ** 2)
+    found = regularities(truth.U, truth.V, truth.Z, truth.singular_values, U, V, loss=loss, c_0=c_0)
+    return Regularity(*(float(value) for value in found))
+
+
+def regularities(
+    star_U: Values, star_V: Values, Z: Values, values: Values, U: Values, V: Values, *,
+    loss: ArrayLike, c_0: float = 1.0,
+) -> Regularity:  # fmt: skip
+    """Return `regularity` of many truths at once: all arrays may have further axes in front.
+
+    Parameters
+    ----------
+    star_U, star_V, Z, values : ndarray, shape (..., d, k), (..., p, k), (..., n, p), (..., k)
+        Of the truths: U*, V*, the side information, the singular values of M*.
+    U, V : ndarray, shape (..., n, d, k), (..., n, p, k)
+    loss : array_like, shape (...)
+    c_0 : float, default 1
+    """
+    d, k = star_U.shape[-2:]
+    heads = np.einsum("...np,...npk->...nk", Z, V)
+    errors = (U @ heads[..., None])[..., 0] - Z @ star_V @ np.swapaxes(star_U, -1, -2)
+    squares = np.sum(errors**2, axis=-1)
+    largest = np.max(errors**2, axis=-1)
+    sizes = np.maximum(*(np.max(_largest_singular_value(A), axis=-1) for A in (U, V)))
+    limit = np.minimum(loss, c_0 * values[..., -1] ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         uneven = np.where(squares > 0.0, d * largest / squares, 0.0)
+        over = np.where(limit > 0.0, 0.5 * np.max(squares, axis=-1) / limit, np.inf)
     return Regularity(
-        norms=float(sizes / np.sqrt(values[0])),
-        loss=float(0.5 * np.max(squares) / limit) if limit > 0.0 else np.inf,
-        rows=float(np.max(np.sum(U**2, axis=2)) * d / (k * values[0])),
-        errors=float(np.max(uneven)),
+        norms=sizes / np.sqrt(values[..., 0]),
+        loss=over,
+        rows=np.max(np.sum(U**2, axis=-1), axis=(-1, -2)) * d / (k * values[..., 0]),
+        errors=np.max(uneven, axis=-1),
     )
+
+
+def _largest_singular_value(A):
+    """Return ||A||_2 of tall matrices (..., d, k), from k by k ones."""
+    return np.sqrt(np.linalg.eigvalsh(np.swapaxes(A, -1, -2) @ A)[..., -1].clip(min=0.0))
+
+
+def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
+    r"""Return the least norm that Definition 3.1 leaves to U and to V, over sqrt(sigma_1).
+
+    :math:`(1 - \sqrt{s})/c` where :math:`s = 2 c_z c c_0 < 1`: as all L_i are at most
+    :math:`c c_0 \sigma_k^2`, so is L, hence :math:`\|UV^\top - M^\star\| \le \sqrt{2 c_z L}
+    \le \sqrt s \sigma_k`, while :math:`\|UV^\top\| \le \|U\| c\sqrt{\sigma_1}`. Derived here.
+    """
+    return (1.0 - np.sqrt(share)) / np.asarray(c, dtype=float)
 
 
 def loss_and_gradients(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
@@ -171,6 +205,52 @@ def expected_step(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
 def pl_constant(setting: Setting) -> float:
     """Return gamma of Lemma C.5, for which ||grad L||^2 >= gamma L is stated."""
     return setting.smallest / (setting.c * setting.c_z**2)
+
+
+def pl_constant_near(setting: Setting, *, power: float = 2.0) -> float:
+    r"""Return a constant g for which ||grad L||^2 >= g L near M*.
+
+    :math:`g = \frac{9}{10}\sigma_k^2/(c_z c^2 \sigma_1)` where ||U||, ||V|| <= c sqrt(sigma_1) and
+    :math:`L \le \sigma_k^2/(32 c_z)`; derived in docs/perfedsi.md. ``power`` is that of c.
+    """
+    s = setting
+    return 0.9 * s.smallest**2 / (s.c_z * s.c**power * s.largest)
+
+
+class Alignment(NamedTuple):
+    """What (20) bounds the gradient by: squares of smallest singular values."""
+
+    heads: float
+    side: float
+    items: float
+
+
+def alignment(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike) -> Alignment:
+    r"""Return (20)'s smallest squared singular values of Y*'ZV, of Z, and of U*'U.
+
+    Y* and U* are orthonormal here: the right singular vectors of M* Z', the left ones of M*.
+    """
+    U, V = check.array("U", U, (truth.d, None)), check.array("V", V, (truth.p, None))
+    Y, _ = np.linalg.qr(truth.Z @ truth.V)
+    left, _ = np.linalg.qr(truth.U)
+    return Alignment(
+        *(
+            float(np.linalg.svd(A, compute_uv=False)[-1]) ** 2
+            for A in (Y.T @ truth.Z @ V, truth.Z, left.T @ U)
+        )
+    )
+
+
+def smoothness_sharp(setting: Setting) -> float:
+    r"""Return :math:`c_z\sigma_1(3c^2 + 1)`, the least Lipschitz constant of the gradient.
+
+    Over ||U||, ||V|| <= c sqrt(sigma_1), a convex set, and all M* and Z of these sigma_1 and c_z.
+    With S = Z'Z/n the derivative along (A, B) is :math:`A V^\top S V + U B^\top S V + E S B` and
+    its mirror image, so that it is bounded by the norm of the matrix with c^2 on the diagonal and
+    2 c^2 + 1 off it; u = v = c, M* = -1 attains it. Derived here; Lemma C.6 has beta/sqrt(2).
+    """
+    s = setting
+    return s.c_z * s.largest * (3.0 * s.c**2 + 1.0)
 
 
 def smoothness(setting: Setting, *, factor: float = 32.0, constant: float = 4.0) -> float:
@@ -241,16 +321,21 @@ def contraction(
     Lemma C.11; Theorem C.4 has another p in the denominator (``with_p``), and displays differ in
     the power of c_z.
     """
+    return 1.0 - _decrease(setting, step_size, local_steps, with_p, c_z_power)
+
+
+def _decrease(setting, step_size, local_steps, with_p, c_z_power=3):
+    """Return what `contraction` is below 1, which may be less than rounding."""
     s = setting
     slow = s.c * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
-    return 1.0 - 0.5 * step_size * local_steps * s.smallest / slow
+    return 0.5 * step_size * local_steps * s.smallest / slow
 
 
 def rounds(setting: Setting, tolerance: float, *, local_steps: int, with_p: bool = False) -> float:
     """Return the rounds after which Theorem C.4 at its largest step size has L <= tolerance L_0."""
     tolerance = check.real("tolerance", tolerance, above=0.0)
     step_size = step_size_limit(setting, local_steps)
-    rate = 1.0 - contraction(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)
+    rate = _decrease(setting, step_size, local_steps, with_p)
     return 1.0 + float(np.log(tolerance) / np.log1p(-rate)) if tolerance < 1.0 else 1.0
 
 
