@@ -40,7 +40,7 @@ def _constants(side, budget, rng, power) -> pd.DataFrame:
         for ratio in ((1.0,) if side == "one-hot" else (_FEW, _MANY))
         for p in _SIZES
     ]
-    draws = budget(30, 1000 if side == "gaussian" else 100)
+    draws = budget(20, 1000 if side == "gaussian" else 100)
     return pd.DataFrame(
         [
             setting

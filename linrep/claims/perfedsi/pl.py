@@ -69,7 +69,7 @@ def _region(budget, rng):
                     for side in "UV":
                         for size in ERRORS:
                             U, V = _moved(truth, split(truth, gamma / scale, side), size, rng)
-                            if _edge(truth, U, V, scale == 1.0) < gamma * (1.0 - 1e-9):
+                            if min(_edges(truth, U, V, name[0] == "o")) < gamma * (1.0 - 1e-9):
                                 continue
                             loss, slope = sizes(truth, U, V)
                             instance = {
@@ -80,34 +80,34 @@ def _region(budget, rng):
     return found
 
 
-def _edge(truth, U, V, orthonormal):
-    """Return the least singular value of U*'U and V*'V; scaled ones have the roots of Sigma."""
+def _edges(truth, U, V, orthonormal):
+    """Return the least singular values of U*'U and V*'V; scaled ones have the roots of Sigma."""
     left, values, right = np.linalg.svd(truth.M, full_matrices=False)
     roots = 1.0 if orthonormal else np.sqrt(values[: truth.k])
     stars = left[:, : truth.k] * roots, right[: truth.k].T * roots
-    return min(
+    return [
         float(np.linalg.svd(star.T @ A, compute_uv=False)[-1])
         for star, A in zip(stars, (U, V), strict=True)
-    )
+    ]
 
 
 def _searched(budget, rng, orthonormal, name):
-    """Search the region for c >= 1, gamma being what the instance has."""
+    """Search the region, V being scaled to its edge and U the other way; c is 1 or more."""
 
     def sides(shape, x):
-        instance = unpack(shape, x)
-        if instance is None:
+        instance = unpack(shape, x[1:])
+        if instance is None or relative_loss(*instance) < 1e-12:
             return None
         truth, U, V = instance
-        gamma = _edge(truth, U, V, orthonormal)
-        if gamma == 0.0 or gamma > theory.pl_constant(setting_of(truth, 1.0)):
+        gamma = theory.pl_constant(setting_of(truth, 1.0 + min(abs(float(x[0])), 99.0)))
+        in_U, in_V = _edges(truth, U, V, orthonormal)
+        if min(in_U, in_V) == 0.0 or in_U * in_V < gamma**2:
             return None
-        if relative_loss(truth, U, V) < 1e-12:
-            return None
-        loss, slope = sizes(truth, U, V)
+        scale = gamma / in_V
+        loss, slope = sizes(truth, U / scale, V * scale)
         return gamma * loss, slope**2
 
-    return inequality(sides, SHAPES[:2], length, budget, rng, name=name)
+    return inequality(sides, SHAPES[:2], lambda shape: length(shape) + 1, budget, rng, name=name)
 
 
 def _with_norms(budget, rng, bound, name):
@@ -263,7 +263,8 @@ def lemmaC5(budget, rng, *, power=1.0) -> Evidence:
     kind="deterministic inequality",
     latex=r"\|U\|, \|V\| \le c\sqrt{\sigma_1},\ \mathcal L \le \frac{\sigma_r^2}{32 c_z}"
     r" \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge"
-    r" \frac{9\sigma_r^2}{10 c_z c^2\sigma_1}\mathcal L; \quad \|\nabla\mathcal L\|_F^2 \ge \tfrac2M\min\{\sigma_{\min}^2(\hat Y_*^\top ZV),"
+    r" \frac{9\sigma_r^2}{10 c_z c^2\sigma_1}\mathcal L; \quad \|\nabla\mathcal L\|_F^2 \ge"
+    r" \tfrac2M\min\{\sigma_{\min}^2(\hat Y_*^\top ZV),"
     r" \sigma_{\min}^2(Z)\sigma_{\min}^2(\hat U_*^\top U)\}\mathcal L",
     plain="Near the truth a PL inequality follows from bounded norms; (20) holds with 2/M, no c_z.",
     broken={"power": 1.0},

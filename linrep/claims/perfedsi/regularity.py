@@ -149,8 +149,8 @@ def _played(budget, rng):
 def _flown(budget, rng):
     """Return the same in the limit of small step sizes, which Theorem C.4 asks for."""
     rows = []
-    for side, d, n in product(("unit", "gaussian"), (16, 64), (20, 100)):
-        truths, runs = _drawn(side, d, n, "near", budget(24, 100, 400), rng)
+    for side, d, n in product(("unit", "gaussian"), budget((16,), (16, 64)), (20, 100)):
+        truths, runs = _drawn(side, d, n, "near", budget(60, 100, 400), rng)
         first, c, mu = runs.losses(), np.zeros(len(truths)), np.zeros(len(truths))
         for step, now in enumerate(flow(runs, 0.5 if side == "unit" else 0.1, 5000)):
             if step % 5:

@@ -47,8 +47,8 @@ def _scalars(budget):
         for step in (0.5, 1e-1, 1e-3):
             for c_z, unit in ((1.0, 1.0), (4.0, 1e4)):
                 root = np.sqrt(unit)
-                factors = (np.array([[x]]) for x in (root, -root, np.sqrt(c_z)))
-                truth = SideInformationCompletion(*factors)
+                U, V, Z = (np.array([[entry]]) for entry in (root, -root, np.sqrt(c_z)))
+                truth = SideInformationCompletion(U, V, Z)
                 yield truth, float(c), step, float(root)
 
 
