@@ -48,7 +48,7 @@ def _constants(side, budget, rng, power) -> pd.DataFrame:
             for setting in settings
             for _ in range(2 if side == "one-hot" else draws)
         ]
-    )
+    ).round(9)
 
 
 def _trace_argument(budget, rng, power):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from linrep.claims import (
     LEVEL,
@@ -90,6 +91,12 @@ def _growth(budget, rng, predicted, level):
     return exponent(
         log_slope(np.median(losses, axis=0), samples, level=level, rng=rng), predicted,
         level=level, n_trials=len(losses) * len(ERRORS), name="power of L in |grad L|",
+        points=pd.DataFrame(
+            {
+                "panel": "", "series": "", "x": np.median(losses, axis=0),
+                "y": [np.median(slopes) for slopes in samples], "xlabel": "L", "ylabel": "|grad L|",
+            }
+        ),
     )  # fmt: skip
 
 

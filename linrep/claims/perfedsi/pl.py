@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from linrep.claims import (
     HOLDS,
@@ -207,6 +208,13 @@ def _slopes(budget, rng, claimed):
             exponent(
                 log_slope(values, samples, level=level, rng=rng), power, at_most=True, level=level,
                 n_trials=len(values) * len(samples[0]), name=f"L/|grad L|^2 in {name}",
+                points=pd.DataFrame(
+                    {
+                        "panel": "", "series": "", "x": values,
+                        "y": [np.median(column) for column in samples], "xlabel": name,
+                        "ylabel": "largest L/|grad L|^2",
+                    }
+                ),
             )
         )  # fmt: skip
     return parts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from linrep.claims import Evidence, claim, combine, identity, inequality
 from linrep.claims._parts import at_most
@@ -93,6 +95,19 @@ def _first_term(budget, across, constant, power):
         yield left / right, 1.0, {"c": c, "step": step, "|Z|^2": z**2, "sigma_1": unit}
 
 
+def _picture(cases):
+    """Return the largest ratio over c along the scalars, a series per step."""
+    return (
+        pd.DataFrame([{"x": at["c"], "step": at["step"], "y": ratio} for ratio, _, at in cases])
+        .groupby(["step", "x"], as_index=False)["y"]
+        .max()
+        .assign(
+            panel="(22), scalars", xlabel="c", ylabel="left over right",
+            series=lambda found: [f"step {step:g}" for step in found["step"]],
+        )
+    )  # fmt: skip
+
+
 def _failing(cases):
     """Tell for which c the left side was larger."""
     failing = sorted({instance["c"] for ratio, _, instance in cases if ratio > 1.0})
@@ -125,7 +140,7 @@ def lemmaC6(budget, rng, *, across=4.0, constant=2.0) -> Evidence:
     own = at_most(
         _smooth_cases(budget, partial(theory.smoothness, factor=40.0, constant=4.0))
     ).verdict
-    return combine(
+    found = combine(
         parts,
         f"{combine(parts).sentence}. (22) breaks at {_failing(cases)} along scalars, up to "
         f"{max(ratio for ratio, _, _ in cases):.4g} of the bound, {above:.4g} for c >= 1;"
@@ -133,6 +148,7 @@ def lemmaC6(budget, rng, *, across=4.0, constant=2.0) -> Evidence:
         " lines give 8 c^4 on dU where 4 c^4 is printed, so 20 c^4 + 2 for 16 c^4 + 2: this "
         f"{own}. The sharp constant is (3 c^2 + 1)^2",
     )
+    return replace(found, points=_picture(cases))
 
 
 @claim(
