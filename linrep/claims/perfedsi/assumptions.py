@@ -203,7 +203,7 @@ def _entailed(budget, rng, power):
         return theory.incoherence(E), c_z**power * needed(*instance)[0].errors
 
     return [
-        inequality(sides, budget(SHAPES[:2], SHAPES), length, budget, rng, name=name)
+        inequality(sides, budget(SHAPES[:2], SHAPES[1:]), length, budget, rng, name=name)
         for name, sides in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E))
     ]
 

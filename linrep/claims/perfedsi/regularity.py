@@ -22,6 +22,7 @@ from linrep.claims._parts import readings, together
 from linrep.claims.perfedsi._instances import SHAPES, length, needed, unpack
 from linrep.claims.perfedsi._rounds import Needs, Runs, flow, play, start
 from linrep.problems import SideInformationCompletion
+from linrep.stats import proportion_interval
 from linrep.theory import perfedsi as theory
 
 #: Constants that the event is looked at with; for mu also the largest that can be needed.
@@ -48,7 +49,7 @@ def _balanced(budget, rng, power) -> Evidence:
         return max(U, V) / min(U, V), bound
 
     return inequality(
-        sides, budget(SHAPES[:2], SHAPES), length, budget, rng,
+        sides, budget(SHAPES[:2], SHAPES[1:]), length, budget, rng,
         name="norms are balanced if 2 c_z c c_0 < 1",
     )  # fmt: skip
 
@@ -121,6 +122,7 @@ def _cells(budget):
         yield from ((side, kind, d, 20, 5, rounds) for d in (16, 64))
     yield from (("isometric", kind, 16, 100, 5, rounds) for kind in ("near", "random"))
     yield "one-hot", "near", 16, 20, 5, rounds
+    yield from (("unit", "near", 64, 20, 5, 300), ("gaussian", "near", 16, 20, 5, 300))
 
 
 def _played(budget, rng):
@@ -199,19 +201,20 @@ def _likely(row, most_mu, level) -> Evidence:
 def _picture(rows):
     """Return P(G) over c at the largest mu of the grid: a panel per design, a series per cell."""
     groups = [row["group"] for row in rows]
-    found = pd.DataFrame(
-        [
-            {
-                "panel": row["group"], "series": row["cell"].removesuffix(" rounds"), "x": c,
-                "y": _share((row["c"], row["mu"]), c, INCOHERENCES[-1]), "xlabel": "c",
-                "ylabel": f"P(G), mu = {INCOHERENCES[-1]:g}",
-            }
-            for row in rows
-            for c in CONSTANTS
-            if groups.count(row["group"]) > 1
-        ]
-    )  # fmt: skip
-    return found[found["y"] > 0.0]
+    found = []
+    for row in rows:
+        for c in CONSTANTS:
+            regular = (row["c"] <= c) & (row["mu"] <= INCOHERENCES[-1])
+            share, low, high = proportion_interval(int(regular.sum()), len(regular))
+            if share > 0.0 and groups.count(row["group"]) > 1:
+                found.append(
+                    {
+                        "panel": row["group"], "series": row["cell"].removesuffix(" rounds"),
+                        "x": c, "y": share, "low": low, "high": high, "xlabel": "c",
+                        "ylabel": f"P(G), mu = {INCOHERENCES[-1]:g}",
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(found)
 
 
 def _limits(rows):
@@ -277,14 +280,13 @@ def definition3_1(budget, rng, *, power=2.0) -> Evidence:
     # The one-hot design, whose c_z is M, is a control.
     decisive = [row for row in rows if not row["group"].startswith("one-hot")]
     level = LEVEL / (2 * len(decisive))
-    likely = [
-        together(
-            [_likely(row, most, level) for row in decisive],
-            f"P(G) > {RARE:g} at c = {CONSTANTS[-1]:g}, "
-            + ("any mu" if np.isinf(most) else f"mu = {most:g}"),
-        )
-        for most in (np.inf, INCOHERENCES[-1])
-    ]
+    likely = []
+    for most in (np.inf, INCOHERENCES[-1]):
+        cells = [_likely(row, most, level) for row in decisive]
+        mu = "any mu" if np.isinf(most) else f"mu = {most:g}"
+        found = together(cells, f"P(G) > {RARE:g} at c = {CONSTANTS[-1]:g}, {mu}")
+        least = max(cells, key=lambda cell: cell.measured)
+        likely.append(replace(found, sentence=f"least in {least.name}: {least.sentence}"))
     parts = [
         _balanced(budget, rng, power),
         _units(rng),
