@@ -96,7 +96,7 @@ def incoherence(A: ArrayLike) -> float:
 
 
 class Regularity(NamedTuple):
-    """The least constants with which a local iterate satisfies Definition 3.1.
+    """The least constants with which a local iterate satisfies Definition 3.1; arrays for many.
 
     Attributes
     ----------
@@ -114,6 +114,10 @@ class Regularity(NamedTuple):
     loss: Any
     rows: Any
     errors: Any
+
+    def worst(self) -> Regularity:
+        """Return the largest over the clients, the last axis."""
+        return Regularity(*(np.max(values, axis=-1) for values in self))
 
 
 def regularity(
@@ -133,40 +137,57 @@ def regularity(
     n, d, k = truth.n, truth.d, truth.k
     U = check.array("U", U, (n, d, k))
     V = check.array("V", V, (n, truth.p, k))
-    each = local_regularity(truth, U[:, None], V[:, None], loss=loss, c_0=c_0)
-    return Regularity(*(float(np.max(values)) for values in each))
+    of_truth = truth.U, truth.V, truth.Z, truth.singular_values
+    found = local_regularity(*of_truth, U, V, loss=loss, c_0=c_0).worst()
+    return Regularity(*(float(value) for value in found))
 
 
 def local_regularity(
-    truth: SideInformationCompletion, U: Values, V: Values, *, loss: float, c_0: float = 1.0
-) -> Regularity:
-    """Return the same of every path of every client, as arrays of shape (n, N).
+    star_U: Values, star_V: Values, Z: Values, values: Values, U: Values, V: Values, *,
+    loss: ArrayLike, c_0: float = 1.0,
+) -> Regularity:  # fmt: skip
+    """Return `regularity` of every client, shape (..., n); arrays may have further axes in front.
 
     Parameters
     ----------
-    truth : SideInformationCompletion
-    U, V : ndarray, shape (n, N, d, k), (n, N, p, k)
-        Where N paths of each client are.
-    loss : float
-        L at the round's start.
+    star_U, star_V, Z, values : ndarray, shape (..., d, k), (..., p, k), (..., n, p), (..., k)
+        Of the truths: U*, V*, the side information, the singular values of M*.
+    U, V : ndarray, shape (..., n, d, k), (..., n, p, k)
+    loss : array_like, shape (...)
     c_0 : float, default 1
     """
-    d, k, values = truth.d, truth.k, truth.singular_values
-    heads = np.einsum("np,nepk->nek", truth.Z, V)
-    targets = truth.Z @ truth.V @ truth.U.T
-    errors = np.einsum("nedk,nek->ned", U, heads) - targets[:, None]
-    squares = np.sum(errors**2, axis=2)
-    largest = np.max(errors**2, axis=2)
-    sizes = [np.linalg.eigvalsh(np.swapaxes(A, -1, -2) @ A)[..., -1] for A in (U, V)]
-    limit = min(loss, c_0 * values[-1] ** 2)
+    d, k = star_U.shape[-2:]
+    heads = np.einsum("...np,...npk->...nk", Z, V)
+    errors = (U @ heads[..., None])[..., 0] - Z @ star_V @ np.swapaxes(star_U, -1, -2)
+    squares = np.sum(errors**2, axis=-1)
+    largest = np.max(errors**2, axis=-1)
+    sizes = np.maximum(*(_largest_singular_value(A) for A in (U, V)))
+    limit = np.minimum(loss, c_0 * values[..., -1] ** 2)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         uneven = np.where(squares > 0.0, d * largest / squares, 0.0)
+        over = np.where(limit > 0.0, 0.5 * squares / limit, np.inf)
+    top = values[..., :1]
     return Regularity(
-        norms=np.sqrt(np.maximum(*sizes) / values[0]),
-        loss=0.5 * squares / limit if limit > 0.0 else np.full(squares.shape, np.inf),
-        rows=np.max(np.sum(U**2, axis=3), axis=2) * d / (k * values[0]),
+        norms=sizes / np.sqrt(top),
+        loss=over,
+        rows=np.max(np.sum(U**2, axis=-1), axis=-1) * d / (k * top),
         errors=uneven,
     )
+
+
+def _largest_singular_value(A):
+    """Return ||A||_2 of tall matrices (..., d, k), from k by k ones."""
+    return np.sqrt(np.linalg.eigvalsh(np.swapaxes(A, -1, -2) @ A)[..., -1].clip(min=0.0))
+
+
+def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
+    r"""Return the least norm that Definition 3.1 leaves to U and to V, over sqrt(sigma_1).
+
+    :math:`(1 - \sqrt{s})/c` where :math:`s = 2 c_z c c_0 < 1`: as all L_i are at most
+    :math:`c c_0 \sigma_k^2`, so is L, hence :math:`\|UV^\top - M^\star\| \le \sqrt{2 c_z L}
+    \le \sqrt s \sigma_k`, while :math:`\|UV^\top\| \le \|U\| c\sqrt{\sigma_1}`. Derived here.
+    """
+    return (1.0 - np.sqrt(share)) / np.asarray(c, dtype=float)
 
 
 def loss_and_gradients(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
@@ -190,6 +211,52 @@ def expected_step(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
 def pl_constant(setting: Setting) -> float:
     """Return gamma of Lemma C.5, for which ||grad L||^2 >= gamma L is stated."""
     return setting.smallest / (setting.c * setting.c_z**2)
+
+
+def pl_constant_near(setting: Setting, *, power: float = 2.0) -> float:
+    r"""Return a constant g for which ||grad L||^2 >= g L near M*.
+
+    :math:`g = \frac{9}{10}\sigma_k^2/(c_z c^2 \sigma_1)` where ||U||, ||V|| <= c sqrt(sigma_1) and
+    :math:`L \le \sigma_k^2/(32 c_z)`; derived in docs/perfedsi.md. ``power`` is that of c.
+    """
+    s = setting
+    return 0.9 * s.smallest**2 / (s.c_z * s.c**power * s.largest)
+
+
+class Alignment(NamedTuple):
+    """What (20) bounds the gradient by: squares of smallest singular values."""
+
+    heads: float
+    side: float
+    items: float
+
+
+def alignment(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike) -> Alignment:
+    r"""Return (20)'s smallest squared singular values of Y*'ZV, of Z, and of U*'U.
+
+    Y* and U* are orthonormal here: the right singular vectors of M* Z', the left ones of M*.
+    """
+    U, V = check.array("U", U, (truth.d, None)), check.array("V", V, (truth.p, None))
+    Y, _ = np.linalg.qr(truth.Z @ truth.V)
+    left, _ = np.linalg.qr(truth.U)
+    return Alignment(
+        *(
+            float(np.linalg.svd(A, compute_uv=False)[-1]) ** 2
+            for A in (Y.T @ truth.Z @ V, truth.Z, left.T @ U)
+        )
+    )
+
+
+def smoothness_sharp(setting: Setting) -> float:
+    r"""Return :math:`c_z\sigma_1(3c^2 + 1)`, the least Lipschitz constant of the gradient.
+
+    Over ||U||, ||V|| <= c sqrt(sigma_1), a convex set, and all M* and Z of these sigma_1 and c_z.
+    With S = Z'Z/n the derivative along (A, B) is :math:`A V^\top S V + U B^\top S V + E S B` and
+    its mirror image, so that it is bounded by the norm of the matrix with c^2 on the diagonal and
+    2 c^2 + 1 off it; u = v = c, M* = -1 attains it. Derived here; Lemma C.6 has beta/sqrt(2).
+    """
+    s = setting
+    return s.c_z * s.largest * (3.0 * s.c**2 + 1.0)
 
 
 def smoothness(setting: Setting, *, factor: float = 32.0, constant: float = 4.0) -> float:

@@ -85,10 +85,16 @@ class Walks:
         self.U = [state.U + part for part, _ in self.shifts]
         self.V = [state.V + part for _, part in self.shifts]
         self.loss = state.loss - float(gain(state, *starts)) if shift is not None else state.loss
-        self.regularity = [
-            theory.local_regularity(truth, U, V, loss=self.loss, c_0=np.inf)
-            for U, V in zip(self.U, self.V, strict=True)
-        ]
+        self.regularity = [self._regularity(U, V) for U, V in zip(self.U, self.V, strict=True)]
+
+    def _regularity(self, U, V):
+        """Return what every client and walk asks of the constants, arrays of shape (n, N)."""
+        truth = self.state.truth
+        found = theory.local_regularity(
+            truth.U, truth.V, truth.Z, truth.singular_values, np.swapaxes(U, 0, 1),
+            np.swapaxes(V, 0, 1), loss=self.loss, c_0=np.inf,
+        )  # fmt: skip
+        return theory.Regularity(*(values.T for values in found))
 
     def _heads(self, V):
         """Return V' z of every client and walk, shape (n, N, k)."""
