@@ -442,8 +442,8 @@ def expectation(
     Evidence
     """
     samples = np.asarray(samples, dtype=float)
-    mean, spread = samples.mean(), samples.std(ddof=1)
-    half = distributions.t.isf(level / 2.0, samples.size - 1) * spread / math.sqrt(samples.size)
+    mean, half = _mean_interval(samples, level)
+    spread = samples.std(ddof=1)
     # A constant sample differs from its formula by rounding.
     half += 1e-12 * (abs(mean) + abs(predicted))
     off = abs(mean - predicted) > half
@@ -452,12 +452,12 @@ def expectation(
     return Evidence(
         FAILS if off else HOLDS if sharp else UNDECIDED,
         f"mean {mean:.4g} [{mean - half:.4g}, {mean + half:.4g}], claimed {predicted:.4g}",
-        measured=float(mean),
+        measured=mean,
         predicted=float(predicted),
-        interval=(float(mean - half), float(mean + half)),
+        interval=(mean - half, mean + half),
         n_trials=samples.size,
         level=level,
-        counterexample={**(setting or {}), "mean": float(mean)} if off else None,
+        counterexample={**(setting or {}), "mean": mean} if off else None,
         needed=""
         if off or sharp
         else f"{math.ceil((half / (margin * scale)) ** 2)} times the runs",
@@ -491,9 +491,8 @@ def mean_between(
         It holds if the interval of the mean is between them, fails if it is beyond one.
     """
     samples = np.asarray(samples, dtype=float)
-    mean = float(samples.mean())
-    half = distributions.t.isf(level / 2.0, samples.size - 1) * samples.std(ddof=1)
-    ends = mean - half / math.sqrt(samples.size), mean + half / math.sqrt(samples.size)
+    mean, half = _mean_interval(samples, level)
+    ends = mean - half, mean + half
     good, bad = low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high
     claimed = f"between {low:.4g} and {high:.4g}"
     if math.isinf(low) or math.isinf(high):
@@ -503,13 +502,19 @@ def mean_between(
         f"mean {mean:.4g} [{ends[0]:.4g}, {ends[1]:.4g}], claimed {claimed}",
         measured=mean,
         predicted=low if math.isinf(high) else high,
-        interval=(float(ends[0]), float(ends[1])),
+        interval=ends,
         n_trials=samples.size,
         level=level,
         counterexample={**(setting or {}), "mean": mean} if bad else None,
         needed="" if good or bad else f"more than {samples.size} runs",
         name=name,
     )
+
+
+def _mean_interval(samples, level):
+    """Return the mean of independent samples and the half-width of Student's interval for it."""
+    quantile = distributions.t.isf(level / 2.0, samples.size - 1)
+    return float(samples.mean()), float(quantile * samples.std(ddof=1) / math.sqrt(samples.size))
 
 
 def ordering(

@@ -10,6 +10,7 @@ __all__ = [
     "flute",
     "flute_lift",
     "flute_samples",
+    "perfedsi",
 ]
 
 

@@ -8,7 +8,7 @@ constants c, c_0 and mu are never said to be at least 1; functions take them as 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,7 +96,7 @@ def incoherence(A: ArrayLike) -> float:
 
 
 class Regularity(NamedTuple):
-    """The least constants with which a local iterate satisfies Definition 3.1.
+    """The least constants with which a local iterate satisfies Definition 3.1; arrays for many.
 
     Attributes
     ----------
@@ -110,10 +110,14 @@ class Regularity(NamedTuple):
         mu of |e_i' E z| <= sqrt(mu/d) ||E z||, the largest over the clients; at most d.
     """
 
-    norms: float
-    loss: float
-    rows: float
-    errors: float
+    norms: Any
+    loss: Any
+    rows: Any
+    errors: Any
+
+    def worst(self) -> Regularity:
+        """Return the largest over the clients, the last axis."""
+        return Regularity(*(np.max(values, axis=-1) for values in self))
 
 
 def regularity(
@@ -133,21 +137,57 @@ def regularity(
     n, d, k = truth.n, truth.d, truth.k
     U = check.array("U", U, (n, d, k))
     V = check.array("V", V, (n, truth.p, k))
-    values = truth.singular_values
-    heads = np.einsum("np,npk->nk", truth.Z, V)
-    errors = np.einsum("ndk,nk->nd", U, heads) - truth.Z @ truth.V @ truth.U.T
-    squares = np.sum(errors**2, axis=1)
-    largest = np.max(errors**2, axis=1)
-    sizes = max(np.max(np.linalg.norm(A, 2, axis=(1, 2))) for A in (U, V))
-    limit = min(loss, c_0 * values[-1] ** 2)
+    of_truth = truth.U, truth.V, truth.Z, truth.singular_values
+    found = local_regularity(*of_truth, U, V, loss=loss, c_0=c_0).worst()
+    return Regularity(*(float(value) for value in found))
+
+
+def local_regularity(
+    star_U: Values, star_V: Values, Z: Values, values: Values, U: Values, V: Values, *,
+    loss: ArrayLike, c_0: float = 1.0,
+) -> Regularity:  # fmt: skip
+    """Return `regularity` of every client, shape (..., n); arrays may have further axes in front.
+
+    Parameters
+    ----------
+    star_U, star_V, Z, values : ndarray, shape (..., d, k), (..., p, k), (..., n, p), (..., k)
+        Of the truths: U*, V*, the side information, the singular values of M*.
+    U, V : ndarray, shape (..., n, d, k), (..., n, p, k)
+    loss : array_like, shape (...)
+    c_0 : float, default 1
+    """
+    d, k = star_U.shape[-2:]
+    heads = np.einsum("...np,...npk->...nk", Z, V)
+    errors = (U @ heads[..., None])[..., 0] - Z @ star_V @ np.swapaxes(star_U, -1, -2)
+    squares = np.sum(errors**2, axis=-1)
+    largest = np.max(errors**2, axis=-1)
+    sizes = np.maximum(*(_largest_singular_value(A) for A in (U, V)))
+    limit = np.minimum(loss, c_0 * values[..., -1] ** 2)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         uneven = np.where(squares > 0.0, d * largest / squares, 0.0)
+        over = np.where(limit > 0.0, 0.5 * squares / limit, np.inf)
+    top = values[..., :1]
     return Regularity(
-        norms=float(sizes / np.sqrt(values[0])),
-        loss=float(0.5 * np.max(squares) / limit) if limit > 0.0 else np.inf,
-        rows=float(np.max(np.sum(U**2, axis=2)) * d / (k * values[0])),
-        errors=float(np.max(uneven)),
+        norms=sizes / np.sqrt(top),
+        loss=over,
+        rows=np.max(np.sum(U**2, axis=-1), axis=-1) * d / (k * top),
+        errors=uneven,
     )
+
+
+def _largest_singular_value(A):
+    """Return ||A||_2 of tall matrices (..., d, k), from k by k ones."""
+    return np.sqrt(np.linalg.eigvalsh(np.swapaxes(A, -1, -2) @ A)[..., -1].clip(min=0.0))
+
+
+def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
+    r"""Return the least norm that Definition 3.1 leaves to U and to V, over sqrt(sigma_1).
+
+    :math:`(1 - \sqrt{s})/c` where :math:`s = 2 c_z c c_0 < 1`: as all L_i are at most
+    :math:`c c_0 \sigma_k^2`, so is L, hence :math:`\|UV^\top - M^\star\| \le \sqrt{2 c_z L}
+    \le \sqrt s \sigma_k`, while :math:`\|UV^\top\| \le \|U\| c\sqrt{\sigma_1}`. Derived here.
+    """
+    return (1.0 - np.sqrt(share)) / np.asarray(c, dtype=float)
 
 
 def loss_and_gradients(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
@@ -198,6 +238,52 @@ def pl_constant(setting: Setting) -> float:
     return setting.smallest / (setting.c * setting.c_z**2)
 
 
+def pl_constant_near(setting: Setting, *, power: float = 2.0) -> float:
+    r"""Return a constant g for which ||grad L||^2 >= g L near M*.
+
+    :math:`g = \frac{9}{10}\sigma_k^2/(c_z c^2 \sigma_1)` where ||U||, ||V|| <= c sqrt(sigma_1) and
+    :math:`L \le \sigma_k^2/(32 c_z)`; derived in docs/perfedsi.md. ``power`` is that of c.
+    """
+    s = setting
+    return 0.9 * s.smallest**2 / (s.c_z * s.c**power * s.largest)
+
+
+class Alignment(NamedTuple):
+    """What (20) bounds the gradient by: squares of smallest singular values."""
+
+    heads: float
+    side: float
+    items: float
+
+
+def alignment(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike) -> Alignment:
+    r"""Return (20)'s smallest squared singular values of Y*'ZV, of Z, and of U*'U.
+
+    Y* and U* are orthonormal here: the right singular vectors of M* Z', the left ones of M*.
+    """
+    U, V = check.array("U", U, (truth.d, None)), check.array("V", V, (truth.p, None))
+    Y, _ = np.linalg.qr(truth.Z @ truth.V)
+    left, _ = np.linalg.qr(truth.U)
+    return Alignment(
+        *(
+            float(np.linalg.svd(A, compute_uv=False)[-1]) ** 2
+            for A in (Y.T @ truth.Z @ V, truth.Z, left.T @ U)
+        )
+    )
+
+
+def smoothness_sharp(setting: Setting) -> float:
+    r"""Return :math:`c_z\sigma_1(3c^2 + 1)`, the least Lipschitz constant of the gradient.
+
+    Over ||U||, ||V|| <= c sqrt(sigma_1), a convex set, and all M* and Z of these sigma_1 and c_z.
+    With S = Z'Z/n the derivative along (A, B) is :math:`A V^\top S V + U B^\top S V + E S B` and
+    its mirror image, so that it is bounded by the norm of the matrix with c^2 on the diagonal and
+    2 c^2 + 1 off it; u = v = c, M* = -1 attains it. Derived here; Lemma C.6 has beta/sqrt(2).
+    """
+    s = setting
+    return s.c_z * s.largest * (3.0 * s.c**2 + 1.0)
+
+
 def smoothness(setting: Setting, *, factor: float = 32.0, constant: float = 4.0) -> float:
     """Return beta of Lemma C.6: beta^2 = c_z^2 (32 c^4 + 4) sigma_1^2."""
     return setting.c_z * setting.largest * float(np.sqrt(factor * setting.c**4 + constant))
@@ -205,16 +291,22 @@ def smoothness(setting: Setting, *, factor: float = 32.0, constant: float = 4.0)
 
 def second_moments(
     setting: Setting, *, step_size: ArrayLike, local_steps: ArrayLike, participants: ArrayLike,
-    loss: ArrayLike,
+    loss: ArrayLike, mu_z: float | None = None, mu_U: float | None = None, factor: float = 1.0,
+    norm_power: float = 1.0, loss_power: float = 0.0,
 ) -> tuple[Values, Values]:  # fmt: skip
-    """Return Lemma C.7's bounds on E||U+ - U||^2 and E||V+ - V||^2, with mu for mu_z and mu_U."""
+    """Return Lemma C.7's bounds on E||U+ - U||^2 and E||V+ - V||^2.
+
+    mu stands for mu_z and mu_U unless they are given. What its proof gives has factor 2, as
+    ||E z||^2 is twice a client's loss, c^2 from the norms and another c from the losses.
+    """
     s = setting
     common = (
-        (np.asarray(step_size) * np.asarray(local_steps)) ** 2
-        * s.p * s.mu * s.largest * np.asarray(loss)
+        (np.asarray(step_size) * np.asarray(local_steps)) ** 2 * factor * s.c**loss_power
+        * s.p * (s.mu if mu_z is None else mu_z) * s.largest * np.asarray(loss)
     )  # fmt: skip
-    in_U = common * s.c * (1.0 / (np.asarray(participants) * s.d) + 1.0 / s.d**2)
-    return in_U, common * s.k * (s.c + s.mu) / s.d**2
+    norms = s.c**norm_power
+    in_U = common * norms * (1.0 / (np.asarray(participants) * s.d) + 1.0 / s.d**2)
+    return in_U, common * s.k * (norms + (s.mu if mu_U is None else mu_U)) / s.d**2
 
 
 def drift(
@@ -248,34 +340,45 @@ def gradient_bound(setting: Setting, loss: ArrayLike, *, root: bool = False) -> 
 # Theorems.
 
 
-def step_size_limit(setting: Setting, local_steps: int) -> float:
-    """Return the largest step size of Theorem C.4."""
+def step_size_limit(
+    setting: Setting, local_steps: int, *, c_power: float = 5.0, condition_power: float = 0.0
+) -> float:
+    """Return the largest step size of Theorem C.4; corrected, with c^7 and sigma_1/sigma_k."""
     s = setting
     steps = check.integer("local_steps", local_steps, minimum=1)
+    condition = (s.largest / s.smallest) ** condition_power
     return s.smallest / (
-        132.0 * s.p**1.5 * s.k * steps * s.mu**2 * s.largest**2 * s.c**5 * s.c_z**4
-    )
+        132.0 * s.p**1.5 * s.k * steps * s.mu**2 * s.largest**2 * s.c**c_power * s.c_z**4
+        * condition
+    )  # fmt: skip
 
 
-def contraction(
+def decrease(
     setting: Setting, *, step_size: float, local_steps: int, with_p: bool = False,
-    c_z_power: int = 3,
+    c_z_power: int = 3, c_power: float = 1.0, condition_power: float = 0.0,
 ) -> float:  # fmt: skip
-    r"""Return :math:`1 - \frac12\eta\tau\,\sigma_k/(c\,c_z^3\,d)`, by which L falls in a round.
+    r"""Return :math:`\frac12\eta\tau\,\sigma_k/(c\,c_z^3\,d)`, by what share L falls in a round.
 
     Lemma C.11; Theorem C.4 has another p in the denominator (``with_p``), and displays differ in
-    the power of c_z.
+    the power of c_z. Factors may be as unbalanced as their norms allow, U's smallest singular value
+    down to sigma_k over V's norm: that takes c^2 and sigma_1/sigma_k in the denominator.
     """
     s = setting
-    slow = s.c * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
-    return 1.0 - 0.5 * step_size * local_steps * s.smallest / slow
+    slow = s.c**c_power * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
+    slow *= (s.largest / s.smallest) ** condition_power
+    return 0.5 * step_size * local_steps * s.smallest / slow
+
+
+def contraction(setting: Setting, **settings) -> float:
+    """Return the factor by which L falls in a round, 1 less what :func:`decrease` is for them."""
+    return 1.0 - decrease(setting, **settings)
 
 
 def rounds(setting: Setting, tolerance: float, *, local_steps: int, with_p: bool = False) -> float:
     """Return the rounds after which Theorem C.4 at its largest step size has L <= tolerance L_0."""
     tolerance = check.real("tolerance", tolerance, above=0.0)
     step_size = step_size_limit(setting, local_steps)
-    rate = 1.0 - contraction(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)
+    rate = decrease(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)
     return 1.0 + float(np.log(tolerance) / np.log1p(-rate)) if tolerance < 1.0 else 1.0
 
 

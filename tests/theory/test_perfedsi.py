@@ -122,6 +122,20 @@ def test_statements_have_the_printed_constants():
     )
 
 
+def test_corrected_statements_have_their_constants():
+    setting = theory.Setting(d=16, p=4, k=2, largest=3.0, smallest=2.0, c=1.5, mu=2.5, c_z=1.2)
+    limit = theory.step_size_limit(setting, 5, c_power=7.0, condition_power=1.0)
+    assert limit == pytest.approx(4 / (132 * 8 * 2 * 5 * 2.5**2 * 27 * 1.5**7 * 1.2**4))
+    share = theory.decrease(setting, step_size=0.1, local_steps=5, c_power=2.0, condition_power=1.0)
+    assert share == pytest.approx(0.5 * 0.1 * 5 * 4 / (1.5**2 * 3 * 1.2**3 * 16))
+    in_U, in_V = theory.second_moments(
+        setting, step_size=0.1, local_steps=5, participants=4, loss=0.3, mu_z=1.5, mu_U=3.5,
+        factor=2.0, norm_power=2.0, loss_power=1.0,
+    )  # fmt: skip
+    assert in_U == pytest.approx(2 * 0.25 * 4 * (1 / 64 + 1 / 256) * 1.5**3 * 1.5 * 3 * 0.3)
+    assert in_V == pytest.approx(2 * 0.25 * 4 * 2 * 1.5 * (1.5**2 + 3.5) * 1.5 * 3 / 256 * 0.3)
+
+
 def test_rounds_reach_the_tolerance():
     setting = theory.Setting(d=16, p=4, k=2)
     t = theory.rounds(setting, 1e-3, local_steps=5)
@@ -180,3 +194,52 @@ def test_an_item_seen_less_often_than_the_rank_is_not_determined(fresh_rng):
     assert not theory.determines_truth(few)
     with complaint(ValueError, "truth"):
         theory.determines_truth(lr.Observations([0, 1], [0, 1], [1.0, 2.0]))
+
+
+def test_local_regularity_is_that_of_each_truth(fresh_rng):
+    truths = [problem(fresh_rng) for _ in range(3)]
+    U, V = fresh_rng.standard_normal((3, 6, 5, 2)), fresh_rng.standard_normal((3, 6, 3, 2))
+    levels = np.array([0.3, 0.7, 5.0])
+    found = theory.local_regularity(
+        *(np.stack([getattr(truth, name) for truth in truths]) for name in ("U", "V", "Z")),
+        np.stack([truth.singular_values for truth in truths]), U, V, loss=levels, c_0=0.8,
+    ).worst()  # fmt: skip
+    for place, truth in enumerate(truths):
+        alone = theory.regularity(truth, U[place], V[place], loss=levels[place], c_0=0.8)
+        for value, expected in zip(found, alone, strict=True):
+            assert value[place] == pytest.approx(expected, rel=1e-10)
+
+
+def test_alignment_is_that_of_singular_vectors(fresh_rng):
+    truth = problem(fresh_rng)
+    U, V = fresh_rng.standard_normal((5, 2)), fresh_rng.standard_normal((3, 2))
+    X, _, Y = np.linalg.svd(truth.M @ truth.Z.T)
+    found = theory.alignment(truth, U, V)
+    expected = [
+        np.linalg.svd(A, compute_uv=False)[-1] ** 2
+        for A in (Y[:2] @ truth.Z @ V, truth.Z, X[:, :2].T @ U)
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+def test_norms_have_the_floor_that_small_errors_leave(fresh_rng):
+    truth = problem(fresh_rng)
+    c = 3.0
+    assert np.linalg.norm(truth.V / c, 2) == pytest.approx(theory.norm_floor(c, 0.0))
+    assert theory.norm_floor(c, 0.25) == pytest.approx(0.5 / c)
+
+
+def test_smoothness_is_attained_by_scalars():
+    c, h = 0.6, 1e-6
+    truth = SideInformationCompletion([[1.0]], [[-1.0]], [[1.0]])
+    setting = theory.Setting.of(truth, c=c, mu=1.0)
+    one, other = (theory.loss_and_gradients(truth, [[size]], [[size]])[1:] for size in (c, c - h))
+    change = np.hypot(*(float(a[0, 0] - b[0, 0]) for a, b in zip(one, other, strict=True)))
+    assert change / (np.sqrt(2.0) * h) == pytest.approx(theory.smoothness_sharp(setting), rel=1e-5)
+    assert theory.pl_constant_near(setting) == pytest.approx(0.9 / 0.36)
+    assert theory.pl_constant_near(setting, power=1.0) == pytest.approx(0.9 / 0.6)
+
+
+def test_rounds_are_told_where_the_rate_is_below_rounding():
+    setting = theory.Setting(d=16, p=4, k=2, c=6.0, mu=16.0, c_z=8.0)
+    assert 1e17 < theory.rounds(setting, 1e-6, local_steps=5) < 1e22

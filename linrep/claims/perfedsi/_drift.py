@@ -1,0 +1,55 @@
+"""What the checks of Lemmas C.8 to C.10 share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep.claims.perfedsi._enumeration import OVERFLOW, Walks, items_for
+from linrep.claims.perfedsi._states import drawn
+from linrep.theory import perfedsi as theory
+
+
+def unit_of(state, limits, step_size, p_power=1.5) -> float:
+    """Return (eta/d) p^p_power c^3 mu^{3/2} sigma_1^{3/2} sqrt(L)."""
+    setting = state.setting(limits)
+    bare = theory.drift(
+        setting, step_size=step_size, steps=1, loss=state.loss, factor=1.0, with_p=False
+    )
+    return float(bare) * state.truth.p**p_power
+
+
+def sizes_of(walks, limits, s) -> np.ndarray:
+    """Return a_s and b_s."""
+    in_U, in_V, _ = walks.drift(limits, s)
+    return np.array([np.linalg.norm(in_U), np.linalg.norm(in_V)])
+
+
+def case_of(state, limits, step_size, **further) -> dict:
+    """Return plain values of a case."""
+    return {**state.told(), "step_size": step_size, "c": limits.c,
+            "mu": state.setting(limits).mu, **further}  # fmt: skip
+
+
+def largest_step(state, limits) -> float:
+    """Return that which the proof of Lemma C.8 asks for, in the unit of M*, with constant 1."""
+    s = state.setting(limits)
+    return s.smallest / (np.sqrt(s.p * s.k) * s.mu**1.5 * s.largest**2)
+
+
+def random_walks(budget, rng, most_steps):
+    """Yield walks from random states with limits that are kept by all, or by some of them."""
+    for _ in range(budget(50, 800, 4000)):
+        p = int(rng.integers(1, 5))
+        d = int(rng.choice([2, 4, 8]))
+        state = drawn(
+            rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
+            error=10.0 ** rng.uniform(-3, 0), tilt=2.0 ** rng.uniform(-2, 2),
+            condition=10.0 ** rng.uniform(0, 1),
+        )  # fmt: skip
+        items = items_for(d, int(rng.integers(1, most_steps + 1)), 300, rng)
+        step_size = largest_step(state, Walks(state, items[:1], 0.0).limits())
+        walks = Walks(state, items, step_size * 10.0 ** rng.uniform(-3, 0))
+        for quantile in (1.0, 0.9, 0.7):
+            limits = walks.limits(quantile)
+            if limits.c < OVERFLOW and walks.kept(limits, 0).min() > 0.0:
+                yield walks, limits

@@ -1,0 +1,159 @@
+"""Rounds of many runs at once, with the local iterates of every client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep.claims._parts import Array
+from linrep.problems import SideInformationCompletion
+from linrep.theory import perfedsi as theory
+
+Places = NDArray[np.int64]
+
+STARTS = ("near", "unbalanced", "random")
+NEAR = 0.3  # size of the error in each factor, relative to the truth's
+
+
+class Runs(NamedTuple):
+    """What several runs are about, one after another along the first axis.
+
+    Attributes
+    ----------
+    star_U, star_V, Z, values : ndarray, shape (R, d, k), (R, p, k), (R, n, p), (R, k)
+        Truths: factors, side information, singular values of M*.
+    U, V : ndarray, shape (R, d, k), (R, p, k)
+        The server's iterates.
+    """
+
+    star_U: Array
+    star_V: Array
+    Z: Array
+    values: Array
+    U: Array
+    V: Array
+
+    @classmethod
+    def of(cls, truths: list[SideInformationCompletion], starts: list[tuple[Array, Array]]) -> Runs:
+        """Put truths and their starts together."""
+        U, V = zip(*starts, strict=True)
+        parts = zip(*((t.U, t.V, t.Z, t.singular_values) for t in truths), strict=True)
+        return cls(*map(np.stack, (*parts, U, V)))
+
+    def losses(self) -> Array:
+        """Return L of every run, shape (R,)."""
+        return 0.5 * np.sum(self.errors() ** 2, axis=(1, 2)) / self.Z.shape[1]
+
+    def errors(self) -> Array:
+        """Return the vectors E z of every client, shape (R, n, d)."""
+        both = np.concatenate([self.Z @ self.V, -(self.Z @ self.star_V)], axis=-1)
+        return both @ np.concatenate([self.U, self.star_U], axis=-1).swapaxes(1, 2)
+
+
+def draw(
+    rng: np.random.Generator, runs: Runs, participants: int, local_steps: int
+) -> tuple[Places, Places]:
+    """Draw a round: who walks, shape (R, n + C), and on which items, shape (R, n + C, tau).
+
+    The first n walkers are the clients in turn, the others the participants, drawn independently
+    (Assumption C.1). A participant walks as the client does; one that was drawn before walks anew.
+    """
+    count, n, _ = runs.Z.shape
+    chosen = rng.integers(n, size=(count, participants))
+    items = rng.integers(runs.U.shape[1], size=(count, n + participants, local_steps))
+    own = np.take_along_axis(items[:, :n], chosen[:, :, None], axis=1)
+    twice = np.zeros_like(chosen, dtype=bool)
+    for j in range(1, participants):
+        twice[:, j] = np.any(chosen[:, :j] == chosen[:, j : j + 1], axis=1)
+    items[:, n:] = np.where(twice[:, :, None], items[:, n:], own)
+    everyone = np.broadcast_to(np.arange(n), (count, n))
+    return np.concatenate([everyone, chosen], axis=1), items
+
+
+def walk(runs: Runs, who: Places, items: Places, step_size: float) -> Iterator[tuple[Array, Array]]:
+    """Yield the walkers' U (R, q, d, k) and V (R, q, p, k) before and after every local step.
+
+    Equations (11) and (12), the residual of (12) transposed. The arrays change in place.
+
+    Parameters
+    ----------
+    runs : Runs
+    who : ndarray of int, shape (R, q)
+        Clients.
+    items : ndarray of int, shape (R, q, tau)
+    step_size : float
+    """
+    q = who.shape[1]
+    U, V = (np.repeat(A[:, None], q, axis=1) for A in (runs.U, runs.V))
+    Z = np.take_along_axis(runs.Z, who[:, :, None], axis=1)
+    stars = Z @ runs.star_V
+    run, walker = np.ogrid[: len(who), :q]
+    yield U, V
+    for item in np.moveaxis(items, -1, 0):
+        u, v = U[run, walker, item], (Z[:, :, None] @ V)[:, :, 0]
+        residual = np.sum(u * v, -1) - np.sum(runs.star_U[run, item] * stars, -1)
+        along = step_size * residual[:, :, None]
+        U[run, walker, item] = u - along * v
+        V -= Z[..., None] * (along * u)[:, :, None]
+        yield U, V
+
+
+def start(kind: str, truth: SideInformationCompletion, rng: np.random.Generator):
+    """Return U and V: random ones of scale 0.3, or ones near the truth, balanced or not."""
+    shapes = (truth.d, truth.k), (truth.p, truth.k)
+    if kind == "random":
+        U, V = (0.3 * rng.standard_normal(shape) for shape in shapes)
+        return U, V
+    U, V = (
+        star + NEAR * rng.standard_normal(shape) / np.sqrt(shape[0])
+        for star, shape in zip((truth.U, truth.V), shapes, strict=True)
+    )
+    return (2.0 * U, V / 2.0) if kind == "unbalanced" else (U, V)
+
+
+class Needs(NamedTuple):
+    """The least constants of Definition 3.1, and L at the round's start.
+
+    All of shape (rounds, tau + 1, R): at every local iterate, the largest over the clients.
+    """
+
+    norms: Array
+    loss: Array
+    rows: Array
+    errors: Array
+    level: Array
+
+
+def play(
+    runs: Runs, rng: np.random.Generator, *, rounds: int, step_size: float, participants: int,
+    local_steps: int,
+) -> tuple[Runs, Needs]:  # fmt: skip
+    """Run so many rounds; return where they end, and what all local iterates need, c_0 infinite."""
+    n, needs = runs.Z.shape[1], []
+    for _ in range(rounds):
+        level = runs.losses()
+        who, items = draw(rng, runs, participants, local_steps)
+        Z = np.take_along_axis(runs.Z, who[:, :, None], axis=1)
+        found = []
+        for U, V in walk(runs, who, items, step_size):
+            about = runs.star_U, runs.star_V, Z, runs.values, U, V
+            found.append((*theory.local_regularity(*about, loss=level, c_0=np.inf).worst(), level))
+        needs.append(found)
+        runs = runs._replace(U=U[:, n:].mean(axis=1), V=V[:, n:].mean(axis=1))
+    return runs, Needs(*np.moveaxis(np.array(needs), 2, 0))
+
+
+def flow(runs: Runs, step_size: float, steps: int) -> Iterator[Runs]:
+    """Yield the iterates of gradient descent on L: rounds in the limit of small step sizes."""
+    moments = runs.Z.swapaxes(1, 2) @ runs.Z / runs.Z.shape[1]
+    M = runs.star_U @ runs.star_V.swapaxes(1, 2)
+    for _ in range(steps + 1):
+        yield runs
+        left = (runs.U @ runs.V.swapaxes(1, 2) - M) @ moments
+        runs = runs._replace(
+            U=runs.U - step_size * left @ runs.V,
+            V=runs.V - step_size * left.swapaxes(1, 2) @ runs.U,
+        )

@@ -1,0 +1,180 @@
+"""(61), the size of the gradient, and what (62) makes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import (
+    LEVEL,
+    Evidence,
+    claim,
+    combine,
+    exponent,
+    identity,
+    inequality,
+    log_slope,
+)
+from linrep.claims._parts import at_most
+from linrep.claims.perfedsi._instances import (
+    ERRORS,
+    SHAPES,
+    length,
+    needed,
+    random_truth,
+    relative_loss,
+    setting_of,
+    sizes,
+    split,
+    unpack,
+)
+from linrep.problems import SideInformationCompletion
+from linrep.theory import perfedsi as theory
+
+
+def _at_the_limit(c, error, unit, c_z):
+    """Return a truth of rank 2, U = diag(c, 1/c) and V = diag(1/c, c) but for an error e_1 e_2'.
+
+    Both gradients see the error through the largest singular value of a factor.
+    """
+    root = np.sqrt(unit)
+    Z = np.eye(2) * np.sqrt(2.0 * c_z)
+    truth = SideInformationCompletion(root * np.eye(2), root * np.eye(2), Z)
+    U, V = root * np.diag([c, 1.0 / c]), root * np.diag([1.0 / c, c])
+    V[1, 0] += error * root / c
+    return truth, U, V
+
+
+def _limits(bound):
+    """Yield (61)'s left over its right as the error shrinks, norms being at their limit."""
+    for c in (1.0, 2.0, 4.0, 10.0):
+        for error in ERRORS:
+            for unit in (1e-2, 1.0, 1e2, 1e6):
+                for c_z in (1.0, 4.0):
+                    truth, U, V = _at_the_limit(c, error, unit, c_z)
+                    loss, slope = sizes(truth, U, V)
+                    found = needed(truth, U, V)[0].norms
+                    right = float(bound(setting_of(truth, found), loss))
+                    yield slope * (1.0 - 1e-12) / right, 1.0, {
+                        "c": found, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss,
+                    }  # fmt: skip
+
+
+def _searched_61(budget, rng, bound, name):
+    """Search an inequality for the gradient's norm: bound(truth, setting, loss) at the least c."""
+
+    def sides(shape, x):
+        instance = unpack(shape, x)
+        if instance is None or relative_loss(*instance) < 1e-12:
+            return None
+        truth = instance[0]
+        loss, slope = sizes(*instance)
+        return slope, float(bound(truth, setting_of(truth, needed(*instance)[0].norms), loss))
+
+    return inequality(sides, SHAPES, length, budget, rng, name=name)
+
+
+def _growth(budget, rng, predicted, level):
+    """Decide the power of L in the gradient's norm, along errors that shrink towards M*."""
+    losses = []
+    samples: list[list[float]] = [[] for _ in ERRORS]
+    for _ in range(budget(10, 40)):
+        truth = random_truth((2.0, 1.0), 2.0, rng)
+        U, V = split(truth, 2.0, "U")
+        in_U, in_V = rng.standard_normal(U.shape), rng.standard_normal(V.shape)
+        column = []
+        for place, error in enumerate(ERRORS):
+            loss, slope = sizes(truth, U + 0.1 * error * in_U, V + 0.1 * error * in_V)
+            column.append(loss)
+            samples[place].append(slope)
+        losses.append(column)
+    return exponent(
+        log_slope(np.median(losses, axis=0), samples, level=level, rng=rng), predicted,
+        level=level, n_trials=len(losses) * len(ERRORS), name="power of L in |grad L|",
+        points=pd.DataFrame(
+            {
+                "panel": "", "series": "", "x": np.median(losses, axis=0),
+                "y": [np.median(slopes) for slopes in samples], "xlabel": "L", "ylabel": "|grad L|",
+            }
+        ),
+    )  # fmt: skip
+
+
+def _units(bound):
+    """Yield how the bound changes against the gradient where the unit of M* does."""
+    ratios = []
+    for unit in (1.0, 1e-4, 1e4):
+        truth, U, V = _at_the_limit(2.0, 1e-2, unit, 1.0)
+        loss, slope = sizes(truth, U, V)
+        ratios.append(float(bound(setting_of(truth, 2.0), loss)) / slope)
+        yield abs(ratios[-1] / ratios[0] - 1.0), {"sigma_1": unit}
+
+
+def _plugged(drift, lowest=1.0):
+    """Yield the steps of (62), with drift for 10, over c from `lowest` on and c_z, mu >= 1."""
+    for c in lowest * np.geomspace(1.0, 1e3, 7):
+        for c_z in (1.0, 2.0, 1e3):
+            for mu in (1.0, 10.0, 1e3):
+                for p, k in ((1, 1), (2, 1), (4, 2), (50, 50)):
+                    for d in (1, 4, 1000):
+                        s = theory.Setting(d=d, p=p, k=k, c=float(c), mu=mu, c_z=c_z)
+                        at = {"c": float(c), "c_z": c_z, "mu": mu, "k": p, "r": k, "d": d}
+                        beta = s.c_z * (6.0 * s.c**2 + 2.0)
+                        terms = (
+                            drift * p**1.5 / d**2 * s.c**4 * np.sqrt(s.c_z) * mu**1.5
+                            + p * k / d * s.c * beta * mu**2
+                        )
+                        joint = 66.0 * p**1.5 * k / d * s.c**4 * s.c_z * mu**2
+                        eta = theory.step_size_limit(s, 1)
+                        half = 0.5 / (s.c * s.c_z**2 * d)
+                        yield theory.smoothness(s) / beta, 1.0, at | {"step": "beta"}
+                        yield terms / joint, 1.0, at | {"step": "66"}
+                        yield eta * joint / half * (1.0 - 1e-12), 1.0, at | {"step": "132"}
+
+
+@claim(
+    "perfedsi.eq61",
+    place="Lemma C.11, (60)-(62)",
+    kind="deterministic inequality",
+    latex=r"\|\nabla\mathcal L\|_F 1_{\mathcal G} \le \sqrt2 c\frac{\sqrt{\sigma_1}}M\|Z\|_2"
+    r"\|EZ^\top\|_F \le c\sqrt{c_z}\,\sigma_1\mathcal L",
+    plain="The gradient's norm is at most c sqrt(c_z) sigma_1 times the loss.",
+    broken={"factor": 0.9},
+    mended={"root": True},
+)
+def eq61(budget, rng, *, root=False, factor=1.0) -> Evidence:
+    """Try both inequalities, and the arithmetic of (62); root has 2 c sqrt(c_z sigma_1 L)."""
+
+    def bound(setting, loss):
+        return factor * theory.gradient_bound(setting, loss, root=root)
+
+    def first(truth, setting, loss):
+        size = np.linalg.norm(truth.Z, 2) * np.sqrt(2.0 * loss / truth.n)
+        return np.sqrt(2.0 * setting.largest) * setting.c * size
+
+    def second(truth, setting, loss):
+        return bound(setting, loss)
+
+    cases = list(_limits(bound))
+    parts = [
+        _searched_61(budget, rng, first, "first inequality, searched"),
+        at_most(cases, name="second, norms at their limit"),
+        _searched_61(budget, rng, second, "second, searched"),
+        _growth(budget, rng, 0.5 if root else 1.0, LEVEL),
+        identity(_units(bound), 1e-9, name="the same in every unit of M*"),
+        at_most(_plugged(10.0), name="(62) for c, c_z, mu >= 1"),
+    ]
+    ratios = {
+        error: max(ratio for ratio, _, at in cases if at["error"] == error) for error in ERRORS
+    }
+    doubled, small = at_most(_plugged(20.0)), at_most(_plugged(10.0, lowest=0.01))
+    beta = theory.smoothness(theory.Setting(d=4, p=1, k=1, largest=1e-3, smallest=1e-3))
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. Largest ratios of the second as the error shrinks: "
+        + ", ".join(f"{ratio:.3g} ({error:g})" for error, ratio in ratios.items())
+        + f"; power of L {parts[3].measured:.3f}. ||EZ'||_F is sqrt(2 M L), so the first gives "
+        "2 c sqrt(c_z sigma_1 L). (60) uses half of that, its 10 should be 20; (62) then has "
+        f"{doubled.sentence}, with 10 and c from 0.01 {small.sentence}. (58)'s beta^2/2 is below "
+        f"beta/2 where beta < 1 (beta = {beta:.2g} at c = 1, sigma_1 = 0.001)",
+    )

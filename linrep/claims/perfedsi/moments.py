@@ -1,0 +1,183 @@
+"""Lemma C.7: how far a round moves the server's factors, in the mean square."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep.claims import Evidence, claim, combine, inequality
+from linrep.claims._parts import at_most
+from linrep.claims.perfedsi._enumeration import OVERFLOW, Walks, items_for, power_of, sequences
+from linrep.claims.perfedsi._states import SHAPES, State, alike, drawn, from_numbers, numbers
+from linrep.theory import perfedsi as theory
+
+_STEP = 1e-4
+_DIMENSIONS = (4, 8, 16, 32, 64)
+_SIZES = (1.0, 1.5, 2.0, 3.0, 4.0)
+_CLIENTS = (1, 2, 4, 8)
+
+
+def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers):
+    """Return left over right sides for U and V, and the setting.
+
+    None if the start is not regular, or walks diverge beyond all numbers.
+    """
+    walks = Walks(state, items, step_size)
+    limits = walks.limits(quantile)
+    if not limits.c < OVERFLOW or walks.kept(limits, 0).min() == 0.0:
+        return None
+    *found, chance = walks.moments(limits, participants)
+    bounds = theory.second_moments(
+        state.setting(limits), step_size=step_size, local_steps=items.shape[1],
+        participants=participants, loss=state.loss, mu_z=theory.scaling(state.truth.Z).mu_z,
+        mu_U=limits.rows, **powers,
+    )  # fmt: skip
+    told = {**state.told(), "step_size": step_size, "C": participants, "c": limits.c,
+            "mu_U": limits.rows, "P(G)": chance, "tau": items.shape[1]}  # fmt: skip
+    return [float(left / right) for left, right in zip(found, bounds, strict=True)], told
+
+
+def _at_limits(place, powers) -> Evidence:
+    """Compare both sides with one factor at its norm limit, k = r = 1."""
+    cases = []
+    for d in _DIMENSIONS:
+        for size in _SIZES:
+            for participants in _CLIENTS:
+                for on_side in (True, False):
+                    state = alike(1, d, size=size, error=1e-3, on_side=on_side)
+                    ratio, told = _ratios(state, sequences(d, 1), _STEP, participants, **powers)
+                    cases.append((ratio[place], 1.0, told))
+    return at_most(cases, name=f"{'UV'[place]}, factors at their limits")
+
+
+def _at_random(budget, rng, powers) -> Evidence:
+    """Compare both sides at random states, for one to five steps, the event not always sure."""
+    cases = []
+    for _ in range(budget(60, 1000, 5000)):
+        n, d, p = int(rng.integers(1, 5)), int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        state = drawn(
+            rng, n=max(n, p), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
+            error=10.0 ** rng.uniform(-3, 0.5), tilt=2.0 ** rng.uniform(-3, 3),
+        )  # fmt: skip
+        items = items_for(d, int(rng.integers(1, 6)), 300, rng)
+        found = _ratios(
+            state, items, 10.0 ** rng.uniform(-4, 0), int(rng.integers(1, 9)),
+            rng.choice([1.0, 0.9, 0.7]), **powers,
+        )  # fmt: skip
+        if found is not None:
+            cases.append((max(found[0]), 1.0, found[1]))
+    return at_most(cases, name="random states, tau from 1 to 5")
+
+
+def _searched(budget, rng, powers) -> Evidence:
+    """Search all states of small shapes, tau = 1."""
+
+    def sides(shape, x):
+        state = from_numbers(shape, x)
+        if state is None:
+            return None
+        found = _ratios(state, sequences(shape["d"], 1), _STEP, 2, **powers)
+        return None if found is None else (max(found[0]), 1.0)
+
+    return inequality(sides, SHAPES[: budget(2, 3)], numbers, budget, rng, name="search")
+
+
+def _slope(place, variable, sizes, predicted, state_of) -> Evidence:
+    """Decide the exponent of the left side over L and k mu_z, C = 1."""
+    values = []
+    for size in sizes:
+        state = state_of(size)
+        walks = Walks(state, sequences(state.truth.d, 1), _STEP)
+        values.append(walks.moments(walks.limits(), 1)[place] / (_STEP**2 * state.loss))
+    name = f"E|{'UV'[place]}+ - {'UV'[place]}|^2"
+    return power_of(name, variable, sizes, values, predicted, at_most=variable == "c")
+
+
+def _inside(rng, factor, norm_power, loss_power):
+    """Yield the three steps of the proof that turn the event into the bound."""
+    state = alike(1, 8, size=3.0)
+    limits = Walks(state, sequences(8, 1), _STEP).limits()
+    square = float(np.linalg.norm(state.V, 2) ** 2)
+    told = {"c": limits.c, "|V|^2": square, "sigma_1": 1.0}
+    yield at_most([(square, limits.c**norm_power, told)], name=f"|V|^2 <= c^{norm_power:g} sigma_1")
+    mixed = drawn(rng, n=4, d=4, p=2, k=1)
+    walks = Walks(mixed, sequences(4, 1), _STEP)
+    losses, c = walks.regularity[0].loss[:, 0] * mixed.loss, walks.limits().c
+    errors = mixed.truth.Z @ (mixed.U @ mixed.V.T - mixed.truth.M).T
+    squares = np.sum(errors**2, axis=1)
+    yield at_most(
+        [
+            (square, factor * loss * (1.0 + 1e-9), {"|E z|^2": square, "L_m": loss})
+            for square, loss in zip(squares, losses, strict=True)
+        ],
+        name=f"|E z_m|^2 <= {factor:g} L_m",
+    )
+    yield at_most(
+        [(loss, c**loss_power * mixed.loss, {"L_m": loss, "L": mixed.loss}) for loss in losses],
+        name=f"L_m <= c^{loss_power:g} L",
+    )
+
+
+_POWERS = {"factor": 2.0, "norm_power": 2.0, "loss_power": 1.0}
+
+
+def _lemma_c7(budget, rng, **powers) -> Evidence:
+    """Check limits, random states, a search, exponents and the proof's own steps."""
+    norm_power = powers["norm_power"]
+    parts = [
+        _at_limits(0, powers),
+        _at_limits(1, powers),
+        _at_random(budget, rng, powers),
+        _searched(budget, rng, powers),
+        _slope(0, "d", _DIMENSIONS, -1.0, lambda d: alike(1, d)),
+        _slope(1, "d", _DIMENSIONS, -2.0, lambda d: alike(1, d)),
+        _slope(0, "c", _SIZES, norm_power, lambda c: alike(1, 8, size=c)),
+        *_inside(rng, **powers),
+    ]
+    worst = [max(_needed(on_side)[place] for on_side in (True, False)) for place in (0, 1)]
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. At the norms' limits E|U+ - U|^2 is {parts[0].measured:.3g} "
+        f"times its bound and E|V+ - V|^2 {parts[1].measured:.3g} times, going like "
+        f"c^{parts[6].measured:.2f}, d^{parts[4].measured:.2f} and d^{parts[5].measured:.2f}; "
+        f"there {worst[0]:.3g} c^2 in place of c suffices for U, and for V {worst[1]:.3g} (c^2 + "
+        "mu_U) in place of c + mu_U (tau = 1)",
+    )
+
+
+def _needed(on_side) -> tuple[float, float]:
+    """Return the factor of c^2 (1/(Cd) + 1/d^2) that U needs, of r (c^2 + mu_U)/d^2 that V does."""
+    state = alike(1, 64, size=4.0, error=1e-3, on_side=on_side)
+    ratio, _ = _ratios(state, sequences(64, 1), _STEP, 1, norm_power=2.0)
+    return ratio[0], ratio[1]
+
+
+@claim(
+    "perfedsi.lemmaC7",
+    place="Lemma C.7, (25)-(38)",
+    kind="deterministic inequality",
+    latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G} \le \eta^2\tau^2 k\Big(\frac1{Cd} +"
+    r" \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
+    r" \le \frac{\eta^2\tau^2 kr}{d^2}(c + \mu_U)\mu_z\sigma_1 \mathcal L",
+    plain="A round moves U and V by little in the mean square, at most like c.",
+    broken={"norm_power": 0.0},
+    mended=_POWERS,
+)
+def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0) -> Evidence:
+    """Enumerate a round; powers are those of c, factor is |E z|^2 over a client's loss."""
+    return _lemma_c7(budget, rng, factor=factor, norm_power=norm_power, loss_power=loss_power)
+
+
+@claim(
+    "perfedsi.lemmaC7.corrected",
+    place="Lemma C.7, (25)-(38)",
+    kind="deterministic inequality",
+    latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G} \le 2\eta^2\tau^2 k\Big(\frac1{Cd} +"
+    r" \frac1{d^2}\Big) c^3\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
+    r" \le \frac{2\eta^2\tau^2 kr}{d^2} c(c^2 + \mu_U)\mu_z\sigma_1 \mathcal L",
+    plain="The same with twice c cubed, as the event's norms and losses have it.",
+    broken={"norm_power": 0.0},
+    corrects="perfedsi.lemmaC7",
+)
+def lemma_c7_corrected(budget, rng, *, factor=2.0, norm_power=2.0, loss_power=1.0) -> Evidence:
+    """Check it in the same way."""
+    return _lemma_c7(budget, rng, factor=factor, norm_power=norm_power, loss_power=loss_power)

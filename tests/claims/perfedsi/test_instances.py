@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from linrep.claims.perfedsi import _instances as instances
+from linrep.claims.perfedsi.pl import _flattest
+from linrep.theory import perfedsi as theory
+
+
+@pytest.mark.parametrize("shape", instances.SHAPES)
+def test_numbers_make_factors_near_the_truth(shape, fresh_rng):
+    x = fresh_rng.standard_normal(instances.length(shape))
+    x[0] = 8.0
+    truth, U, V = instances.unpack(shape, x)
+    assert U.shape == (shape["d"], shape["k"])
+    np.testing.assert_allclose(U @ V.T, truth.M, atol=1e-4)
+    assert instances.unpack(shape, np.zeros_like(x)) is None
+
+
+def test_needs_are_those_of_all_clients(fresh_rng):
+    truth = instances.random_truth((2.0, 1.0), 4.0, fresh_rng)
+    U, V = fresh_rng.standard_normal((6, 2)), fresh_rng.standard_normal((4, 2))
+    found, share = instances.needed(truth, U, V)
+    largest = max(0.5 * np.sum(((U @ V.T - truth.M) @ z) ** 2) for z in truth.Z)
+    assert found.norms == pytest.approx(
+        max(np.linalg.norm(U, 2), np.linalg.norm(V, 2)) / np.sqrt(2.0)
+    )
+    assert share == pytest.approx(2.0 * 4.0 * largest)
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_truths_have_the_scaling_asked_for(aligned, fresh_rng):
+    truth = instances.random_truth((3.0, 1.0), 5.0, fresh_rng, aligned=aligned)
+    np.testing.assert_allclose(truth.singular_values, [3.0, 1.0])
+    assert theory.scaling(truth.Z).c_z == pytest.approx(5.0)
+    if aligned:
+        weakest = truth.V[:, 1]
+        assert weakest @ truth.Z.T @ truth.Z @ weakest / truth.n == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("side", ["U", "V"])
+def test_splits_are_factorizations(side, fresh_rng):
+    truth = instances.random_truth((3.0, 1.0), 5.0, fresh_rng)
+    U, V = instances.split(truth, 0.5, side)
+    np.testing.assert_allclose(U @ V.T, truth.M, atol=1e-12)
+    small = {"U": U, "V": V}[side]
+    np.testing.assert_allclose(np.linalg.svd(small, compute_uv=False), 0.5)
+
+
+def test_no_small_error_is_flatter_than_the_flattest(fresh_rng):
+    truth = instances.random_truth((2.0, 1.0), 3.0, fresh_rng)
+    U, V = instances.split(truth, 0.7, "V")
+    ratios = []
+    for _ in range(200):
+        moves = (1e-6 * fresh_rng.standard_normal(A.shape) for A in (U, V))
+        loss, slope = instances.sizes(truth, *(A + m for A, m in zip((U, V), moves, strict=True)))
+        ratios.append(slope**2 / loss)
+    assert min(ratios) > _flattest(truth, U, V) * (1.0 - 1e-3)
