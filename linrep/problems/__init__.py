@@ -1,9 +1,17 @@
 """What is true, and what clients see of it."""
 
+from linrep.problems import personal as personal
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
 from linrep.problems.completion import Observations, SideInformationCompletion
+from linrep.problems.losses import (
+    LeastSquaresObjectives,
+    LogisticObjectives,
+    SampleObjectives,
+    SoftmaxObjectives,
+)
 from linrep.problems.low_rank import BestModel, LowRankRegression
+from linrep.problems.objectives import CustomObjectives, Objectives, QuadraticObjectives
 from linrep.problems.ratings import Ratings, read_movielens
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 
@@ -11,11 +19,18 @@ __all__ = [
     "BestModel",
     "BiasedRegression",
     "ClientData",
+    "CustomObjectives",
     "ImplicitRepresentation",
+    "LeastSquaresObjectives",
+    "LogisticObjectives",
     "LowRankRegression",
+    "Objectives",
     "Observations",
+    "QuadraticObjectives",
     "Ratings",
+    "SampleObjectives",
     "SharedRepresentation",
     "SideInformationCompletion",
+    "SoftmaxObjectives",
     "read_movielens",
 ]

@@ -1,0 +1,208 @@
+"""Clients' losses on samples of their own: least squares, logistic, softmax."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logsumexp, softmax
+
+from linrep import _validation as check
+from linrep.problems.clients import ClientData
+from linrep.problems.objectives import Objectives
+
+Values = NDArray[np.float64]
+
+
+class SampleObjectives(Objectives):
+    r"""Mean losses of linear models on clients' samples, ragged or not, with a ridge.
+
+    .. math:: f_i(\theta) = \frac1{m_i} \sum_j \ell(\langle x_{ij}, \theta\rangle, y_{ij})
+        + \frac\rho2 \|\theta\|^2
+
+    Parameters
+    ----------
+    data : ClientData
+    ridge : float, default 0
+        rho.
+    truth, clusters : optional
+        See :class:`Objectives`; the models of the data's truth by default.
+    """
+
+    #: The largest second derivative of the loss in its first argument.
+    curvature = 1.0
+
+    def __init__(
+        self,
+        data: ClientData,
+        *,
+        ridge: float = 0.0,
+        truth: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+    ):
+        if not isinstance(data, ClientData):
+            raise TypeError(f"data must be ClientData, got {type(data).__name__}")
+        self.data, self.n, self.d = data, data.n, self._dimension(data)
+        self.ridge = check.real("ridge", ridge, minimum=0.0)
+        self._client = np.repeat(np.arange(self.n), data.m)
+        if truth is None and data.truth is not None and self.d == data.d:
+            truth = data.truth.theta
+        self._know(truth, clusters)
+
+    def values(self, theta: Values) -> Values:
+        """Return f_i at each client's model, shape (n,)."""
+        losses = self._losses(self._scores(theta), self.data.y)
+        mean = np.add.reduceat(losses, self.data.offsets[:-1]) / self.data.m
+        return mean + 0.5 * self.ridge * np.einsum("ij,ij->i", theta, theta)
+
+    def gradients(self, theta: Values) -> Values:
+        """Return the gradient of f_i at each client's model, shape (n, d)."""
+        slopes = self._slopes(self._scores(theta), self.data.y) / self.data.m[self._client, None]
+        rows = slopes[:, :, None] * self.data.X[:, None, :]
+        sums = np.add.reduceat(rows.reshape(len(rows), -1), self.data.offsets[:-1], axis=0)
+        return sums + self.ridge * theta
+
+    def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
+        """Return the value and the gradient of one client's function."""
+        X, y = self.data.client(i)
+        scores = X @ model.reshape(-1, self.data.d).T
+        value = np.mean(self._losses(scores, y)) + 0.5 * self.ridge * model @ model
+        gradient = (self._slopes(scores, y).T @ X / len(y)).ravel() + self.ridge * model
+        return float(value), gradient
+
+    @cached_property
+    def smoothness(self) -> Values:
+        """The loss's curvature times the largest eigenvalue of X_i'X_i/m_i, plus the ridge."""
+        blocks = (self.data.client(i)[0] for i in range(self.n))
+        return np.array(
+            [self.curvature * np.linalg.norm(X, 2) ** 2 / len(X) + self.ridge for X in blocks]
+        )
+
+    def resample(self, size: int, rng: np.random.Generator) -> SampleObjectives:
+        """Return the same losses on so many samples of every client, drawn with replacement.
+
+        Their gradients are unbiased for those here: mini-batches.
+        """
+        m = self.data.m[:, None]
+        rows = (self.data.offsets[:-1, None] + (rng.random((self.n, size)) * m).astype(int)).ravel()
+        offsets = np.arange(self.n + 1) * size
+        return self._like(ClientData(self.data.X[rows], self.data.y[rows], offsets))
+
+    def _like(self, data):
+        return type(self)(data, ridge=self.ridge)
+
+    def _dimension(self, data):
+        return data.d
+
+    def _scores(self, theta):
+        """Return every sample's scores (N, d // data.d)."""
+        models = theta.reshape(self.n, -1, self.data.d)[self._client]
+        return np.einsum("scj,sj->sc", models, self.data.X)
+
+    def _losses(self, scores: Values, y: Values) -> Any:
+        """Return every sample's loss (N,)."""
+        raise NotImplementedError
+
+    def _slopes(self, scores: Values, y: Values) -> Any:
+        """Return its derivative in the scores, shape of scores."""
+        raise NotImplementedError
+
+    def __repr__(self):
+        m = self.data.m
+        samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
+        ridge = f", ridge={self.ridge:g}" if self.ridge else ""
+        return f"{type(self).__name__}(n={self.n}, d={self.d}, {samples}{ridge})"
+
+
+class LeastSquaresObjectives(SampleObjectives):
+    r"""Half mean squared errors, :math:`\frac1{2m_i} \|X_i \theta - y_i\|^2`, with a ridge.
+
+    Parameters
+    ----------
+    data, ridge, truth, clusters
+        See :class:`SampleObjectives`.
+    """
+
+    @cached_property
+    def minimizers(self) -> Values:
+        """The least-squares models, of minimum norm where not unique, shape (n, d)."""
+        found = np.empty((self.n, self.d))
+        for i in range(self.n):
+            X, y = self.data.client(i)
+            if self.ridge > 0.0:
+                system = X.T @ X / len(y) + self.ridge * np.eye(self.d)
+                found[i] = np.linalg.solve(system, X.T @ y / len(y))
+            else:
+                found[i] = np.linalg.lstsq(X, y, rcond=None)[0]
+        return found
+
+    def _losses(self, scores, y):
+        return 0.5 * (scores[:, 0] - y) ** 2
+
+    def _slopes(self, scores, y):
+        return scores - y[:, None]
+
+
+class LogisticObjectives(SampleObjectives):
+    r"""Logistic losses :math:`\log(1 + e^{-y \langle x, \theta\rangle})` of labels -1 and 1.
+
+    Parameters
+    ----------
+    data, ridge, truth, clusters
+        See :class:`SampleObjectives`. An intercept is a column of ones.
+
+    Notes
+    -----
+    Without a ridge a client whose samples a hyperplane separates has no minimizer.
+    """
+
+    curvature = 0.25
+
+    def __init__(self, data: ClientData, **known):
+        super().__init__(data, **known)
+        if not np.isin(data.y, (-1.0, 1.0)).all():
+            raise ValueError("labels must be -1 or 1")
+
+    def _losses(self, scores, y):
+        return np.logaddexp(0.0, -y * scores[:, 0])
+
+    def _slopes(self, scores, y):
+        return (-y * expit(-y * scores[:, 0]))[:, None]
+
+
+class SoftmaxObjectives(SampleObjectives):
+    """Cross-entropies of several classes; a model holds a row per class, one after the other.
+
+    Parameters
+    ----------
+    data : ClientData
+        Labels are 0 … classes - 1.
+    classes : int
+        At least 2; models have dimension classes times that of the covariates.
+    ridge, truth, clusters
+        See :class:`SampleObjectives`.
+    """
+
+    curvature = 0.5
+
+    def __init__(self, data: ClientData, classes: int, **known):
+        self.classes = check.integer("classes", classes, minimum=2)
+        super().__init__(data, **known)
+        if not np.isin(data.y, np.arange(classes)).all():
+            raise ValueError(f"labels must be whole numbers from 0 to {classes - 1}")
+
+    def _dimension(self, data):
+        return self.classes * data.d
+
+    def _like(self, data):
+        return type(self)(data, self.classes, ridge=self.ridge)
+
+    def _losses(self, scores, y):
+        return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y.astype(int)]
+
+    def _slopes(self, scores, y):
+        slopes = softmax(scores, axis=1)
+        slopes[np.arange(len(y)), y.astype(int)] -= 1.0
+        return slopes
