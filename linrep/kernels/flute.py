@@ -14,7 +14,7 @@ import numpy as np
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.designs import draw_covariates, draw_labels
-from linrep.kernels.linalg import copy, copy_rows, dot, finite, gram
+from linrep.kernels.linalg import copy, copy_rows, dot, finite, gram, subtract_product
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED, back_project
 
 STORED, GRAM, FRESH = range(3)  # where a client's gradient comes from
@@ -34,33 +34,6 @@ def workspace(k, d, m, participants):
         np.empty((k, d)),  # gradientT
         np.empty((participants, k)),  # previous heads, put back if the round fails
     )
-
-
-@kernel
-def subtract_product(F, ET, outT):
-    """Subtract F ET from outT, four rows of ET at a time and two of outT."""
-    k, size = ET.shape
-    whole = k - k % 4
-    for a in range(0, k - 1, 2):
-        z0, z1 = outT[a], outT[a + 1]
-        for b in range(0, whole, 4):
-            x0, x1, x2, x3 = ET[b], ET[b + 1], ET[b + 2], ET[b + 3]
-            f0, f1, f2, f3 = F[a, b], F[a, b + 1], F[a, b + 2], F[a, b + 3]
-            g0, g1, g2, g3 = F[a + 1, b], F[a + 1, b + 1], F[a + 1, b + 2], F[a + 1, b + 3]
-            for column in range(size):
-                e0, e1, e2, e3 = x0[column], x1[column], x2[column], x3[column]
-                z0[column] -= f0 * e0 + f1 * e1 + f2 * e2 + f3 * e3
-                z1[column] -= g0 * e0 + g1 * e1 + g2 * e2 + g3 * e3
-        for b in range(whole, k):
-            f0, g0 = F[a, b], F[a + 1, b]
-            for column in range(size):
-                z0[column] -= f0 * ET[b, column]
-                z1[column] -= g0 * ET[b, column]
-    if k % 2:
-        for b in range(k):
-            factor = F[k - 1, b]
-            for column in range(size):
-                outT[k - 1, column] -= factor * ET[b, column]
 
 
 @kernel

@@ -253,6 +253,40 @@ def gram(ET, G):
 
 
 @kernel
+def four_of(F, row, first, last):
+    """Return four entries of a row of F from first on, zeros in place of those after the last."""
+    return (
+        F[row, first],
+        F[row, first + 1] if first < last else 0.0,
+        F[row, first + 2] if first + 1 < last else 0.0,
+        F[row, first + 3] if first + 2 < last else 0.0,
+    )
+
+
+@kernel
+def subtract_product(F, ET, outT):
+    """Subtract the product F ET from outT, four rows of ET at a time and two of outT."""
+    rows, size = outT.shape
+    last = ET.shape[0] - 1
+    for a in range(0, rows, 2):
+        z0, z1 = outT[a], outT[min(a + 1, rows - 1)]
+        for b in range(0, last + 1, 4):
+            x0, x1 = ET[b], ET[min(b + 1, last)]  # where there are no four, the last one times zero
+            x2, x3 = ET[min(b + 2, last)], ET[min(b + 3, last)]
+            f0, f1, f2, f3 = four_of(F, a, b, last)
+            if a + 1 == rows:
+                for column in range(size):
+                    e0, e1, e2, e3 = x0[column], x1[column], x2[column], x3[column]
+                    z0[column] -= f0 * e0 + f1 * e1 + f2 * e2 + f3 * e3
+                continue
+            g0, g1, g2, g3 = four_of(F, a + 1, b, last)
+            for column in range(size):
+                e0, e1, e2, e3 = x0[column], x1[column], x2[column], x3[column]
+                z0[column] -= f0 * e0 + f1 * e1 + f2 * e2 + f3 * e3
+                z1[column] -= g0 * e0 + g1 * e1 + g2 * e2 + g3 * e3
+
+
+@kernel
 def remove_span(QT, ET):
     """Subtract from the rows of ET their projections on the orthonormal rows of QT."""
     for row in range(ET.shape[0]):

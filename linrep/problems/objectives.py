@@ -195,7 +195,7 @@ class QuadraticObjectives(Objectives):
     def _extremes(self):
         """The least and the largest eigenvalue of every H_i, rounding taken as zero."""
         if self.weights is not None:
-            values = np.sort(self.weights, axis=1)
+            values: Any = np.sort(self.weights, axis=1)
         else:
             values = np.linalg.eigvalsh(np.eye(self.d) if self.H is None else self.H)
         values = np.broadcast_to(values, (self.n, self.d))
