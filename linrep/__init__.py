@@ -35,6 +35,7 @@ _HOME = {
     "local_only": "linrep.algorithms",
     "moments_start": "linrep.algorithms",
     "perfedsi": "linrep.algorithms",
+    "pflmf": "linrep.algorithms",
     "projected_gradient_start": "linrep.algorithms",
     "read_movielens": "linrep.problems",
     "random_start": "linrep.algorithms",

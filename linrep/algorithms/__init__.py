@@ -8,6 +8,7 @@ from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads, local_only, simulate_heads
 from linrep.algorithms.one_model import fedavg, fedsgd
 from linrep.algorithms.perfedsi import perfedsi
+from linrep.algorithms.pflmf import pflmf
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
 from linrep.algorithms.trace import Trace, run_rounds
 from linrep.algorithms.trials import run_trials
@@ -24,6 +25,7 @@ __all__ = [
     "local_only",
     "moments_start",
     "perfedsi",
+    "pflmf",
     "projected_gradient_start",
     "random_start",
     "run_rounds",

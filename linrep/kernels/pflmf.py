@@ -189,7 +189,7 @@ def quadratic_chunk(
         if measured:
             spread[step + 1] += add_distances(heads, clients, start_V)
         if step + 1 < local_steps:
-            if kind == IDENTITY or kind == SHARED:
+            if kind <= SHARED:
                 subtract_product(G, move, Z)
             elif long:
                 long_descents(kind, A, H, weights, clients, heads, UT, HUT, R[:count], rows, row, Z)

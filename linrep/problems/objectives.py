@@ -216,12 +216,14 @@ class QuadraticObjectives(Objectives):
         return self.A
 
     def best(self, k: int) -> Optimum | None:
-        """Return the optimum of rank at most k, where the clients share H; else None.
+        """Return the optimum of rank at most k, where the clients share H and there is one.
 
         The singular value decomposition of A H^(1/2) cut off at rank k, back from there.
         """
         k = check.integer("k", k, minimum=1)
         shared = self.weights is None and (self.H is None or self.H.ndim == 2)
+        if self._extremes[0].min() < 0.0:
+            return None
         if k >= min(self.n, self.d) or not shared:
             return super().best(k)
         root, back = np.eye(self.d), np.eye(self.d)

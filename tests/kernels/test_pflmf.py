@@ -65,7 +65,8 @@ def run(function, functions, masks, U, V, m, *, everyone=False, measured=True, s
 
 
 @given(
-    seed=seeds, kind=st.sampled_from(KINDS), n=st.integers(1, 140), d=st.sampled_from([1, 2, 3, 5, 7, 33, 40]),
+    seed=seeds, kind=st.sampled_from(KINDS), n=st.integers(1, 140),
+    d=st.sampled_from([1, 2, 3, 5, 7, 33, 40]),
     k=st.integers(1, 6), local_steps=st.integers(1, 4), share=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     everyone=st.booleans(), measured=st.booleans(), noisy=st.booleans(),
     ridge=st.sampled_from([0.0, 0.4]),
@@ -120,7 +121,7 @@ def test_what_diverges_leaves_the_last_finite_factors(kind):
     function, functions, _, m = draw(kind, rng, 5, 3, 0.0)
     U, V = rng.standard_normal((3, 2)), rng.standard_normal((5, 2))
     masks = np.ones((60, 5), dtype=bool)
-    U, V, totals, (done, status) = run(function, functions, masks, U, V, m, steps=(1e3, 1e3))
+    U, V, _, (done, status) = run(function, functions, masks, U, V, m, steps=(1e3, 1e3))
     assert status == DIVERGED
     assert done < 60
     assert np.isfinite(U).all()

@@ -123,8 +123,10 @@ def test_a_singular_matrix_leaves_the_rest_at_zero():
 def test_no_closed_form_is_none_and_no_minimizer_an_error():
     rng = np.random.default_rng(5)
     assert draw("own", rng).best(1) is None
+    unbounded = lr.QuadraticObjectives(np.ones((2, 2)), np.diag([1.0, -1.0]))
+    assert unbounded.best(1) is None
     with complaint(ValueError, "no negative eigenvalue"):
-        lr.QuadraticObjectives(np.ones((2, 2)), np.diag([1.0, -1.0])).best(1)
+        unbounded.minimizers  # noqa: B018
 
 
 def test_functions_compiled_by_numba_and_one_per_client():

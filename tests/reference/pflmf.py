@@ -1,8 +1,7 @@
 """pFL^MF, one plain step per line (float64).
 
-Algorithm 1 and Appendix A.1 of the pFL^MF paper; its r is k here, its p the share of participants.
-U is (d, k), V is (n, k); `gradients` is a list of n functions, the gradients of the f_i. No function
-modifies its arguments.
+Algorithm 1 and Appendix A.1 of the pFL^MF paper, whose r is k here. U is (d, k), V is (n, k);
+`gradients` is a list of n functions, the gradients of the f_i. No function modifies its arguments.
 """
 
 import numpy as np

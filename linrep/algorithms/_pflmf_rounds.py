@@ -1,0 +1,117 @@
+"""What moves pFL^MF's factors on: compiled rounds, or rounds on any clients' functions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep.kernels import pflmf as kernel
+from linrep.kernels.rounds import COMPLETED, DIVERGED
+from linrep.problems.losses import LeastSquaresObjectives, LogisticObjectives, SampleObjectives
+from linrep.problems.objectives import Objectives, QuadraticObjectives
+
+_NO_MATRICES, _NO_WEIGHTS = np.empty((0, 0, 0)), np.empty((0, 0))
+
+
+def is_compiled(problem: Objectives) -> bool:
+    """Tell whether there is a kernel for a problem."""
+    return type(problem) in (QuadraticObjectives, LeastSquaresObjectives, LogisticObjectives)
+
+
+class Compiled:
+    """Rounds in a kernel; run() moves `state` and `totals` on."""
+
+    def __init__(self, problem, U, V, *, steps, local_steps, everyone, measured):
+        self._functions, self._run, m = _functions(problem)
+        self._settings = everyone, measured, *steps
+        self._UT, self._V = U.T.copy(), V.copy()
+        self._start = U.T.copy(), V.copy()
+        n, k = V.shape
+        self._work = kernel.workspace(n, k, len(U), m, local_steps)
+        self._silence = np.empty((1, k, len(U))), np.empty((1, local_steps, n, k))
+        self.totals = np.zeros(4)
+
+    @property
+    def state(self):
+        return self._UT.T.copy(), self._V.copy()
+
+    def run(self, masks, scales, noise):
+        """Run a round per mask; return how many were completed, and how they ended."""
+        return self._run(
+            *self._functions, masks, scales, *self._settings, noise is not None,
+            *(noise or self._silence), *self._start, self._UT, self._V, self.totals, self._work,
+        )  # fmt: skip
+
+
+class General:
+    """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
+
+    def __init__(self, problem, U, V, *, steps, local_steps, everyone, measured,
+                 alternating=False, batch=None, batch_rng=None):  # fmt: skip
+        self._problem, self._steps, self._local_steps = problem, steps, local_steps
+        self._everyone, self._measured, self._alternating = everyone, measured, alternating
+        self._batch, self._batch_rng = batch, batch_rng
+        self._U, self._V = U.copy(), V.copy()
+        self._start = U.copy(), V.copy()
+        self.totals = np.zeros(4)
+
+    @property
+    def state(self):
+        return self._U.copy(), self._V.copy()
+
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is not finite then
+    def run(self, masks, scales, noise):
+        """Run a round per mask; return how many were completed, and how they ended."""
+        for t, (mask, scale) in enumerate(zip(masks, scales, strict=True)):
+            in_U, in_V = (0.0, np.zeros(self._local_steps)) if noise is None else (
+                noise[0][t].T, noise[1][t])  # fmt: skip
+            U, path = self._round(mask, scale, in_U, in_V)
+            if not (np.isfinite(U).all() and np.isfinite(path[-1]).all()):
+                return t, DIVERGED
+            if self._measured:
+                self._add(U, path)
+            self._U, self._V = U, path[-1]
+        return len(masks), COMPLETED
+
+    def _round(self, mask, scale, noise_U, noise_V):
+        """Return the new U, and V before and after every local step."""
+        U, n = self._U, self._problem.n
+        step_size, head_step_size = self._steps
+        path = [self._V]
+        for noise in noise_V:
+            step = self._gradients(path[-1]) @ U / n + noise
+            path.append(path[-1] - head_step_size * mask[:, None] * step)
+        V = path[-1] if self._alternating else path[0]
+        weights = scale * (np.ones(n) if self._everyone else mask)
+        return U - step_size * (self._gradients(V).T @ (weights[:, None] * V) + noise_U), path
+
+    def _gradients(self, V):
+        problem = self._problem
+        if self._batch is not None:
+            problem = problem.resample(self._batch, self._batch_rng)
+        return problem.gradients(V @ self._U.T)
+
+    def _add(self, U, path):
+        squares = [self._problem.factor_gradients(self._U, V) for V in path[:-1]]
+        self.totals[kernel.SUM_U] += np.sum(squares[0].in_U ** 2)
+        self.totals[kernel.SUM_V] += np.mean([np.sum(each.in_V**2) for each in squares])
+        first_U, first_V = self._start
+        reach = [np.linalg.norm(U - first_U), max(np.linalg.norm(V - first_V) for V in path)]
+        self.totals[kernel.REACH_U :] = np.maximum(self.totals[kernel.REACH_U :], reach)
+
+
+def _functions(problem):
+    """Return the kernel's arguments that say what the functions are, the kernel, and a batch."""
+    if isinstance(problem, SampleObjectives):
+        logistic = isinstance(problem, LogisticObjectives)
+        data = problem.data
+        loss = kernel.LOGISTIC if logistic else kernel.LEAST_SQUARES
+        stored = data.X, data.y, data.offsets, problem.ridge
+        return (loss, *stored), kernel.run_samples, int(data.m.max())
+    A, H, weights = problem.A, problem.H, problem.weights
+    if weights is not None:
+        return (kernel.DIAGONAL, A, _NO_MATRICES, weights), kernel.run_quadratic, 0
+    if H is None:
+        return (kernel.IDENTITY, A, _NO_MATRICES, _NO_WEIGHTS), kernel.run_quadratic, 0
+    if H.ndim == 2:
+        return (kernel.SHARED, A, H[None], _NO_WEIGHTS), kernel.run_quadratic, 0
+    return (kernel.OWN, A, H, _NO_WEIGHTS), kernel.run_quadratic, 0

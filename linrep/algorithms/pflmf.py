@@ -1,0 +1,379 @@
+"""pFL^MF: personalized models as one low-rank matrix, by gradient steps on its factors."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep._random import streams
+from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
+from linrep.algorithms._setup import count_participants
+from linrep.algorithms.trace import Trace, read_record
+from linrep.kernels import designs
+from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
+from linrep.kernels.rounds import COMPLETED, DIVERGED
+from linrep.problems.clients import ClientData
+from linrep.problems.losses import LeastSquaresObjectives, SampleObjectives
+from linrep.problems.low_rank import LowRankRegression
+from linrep.problems.objectives import Objectives
+from linrep.problems.regression import SharedRepresentation
+from linrep.subspace import random_frame
+
+Values = NDArray[np.float64]
+AGGREGATES = ("participants", "full", "unbiased")
+SAMPLINGS = ("bernoulli", "fixed")
+ORDERS = ("simultaneous", "alternating")
+STARTS = ("random", "balanced", "zero", "spectral")
+_NUMBERS_PER_CALL = 1 << 20
+
+
+def pflmf(
+    problem,
+    *,
+    step_size: float,
+    k: int | None = None,
+    m=None,
+    rounds: int = 1000,
+    local_steps: int = 1,
+    head_step_size: float | str | None = None,
+    participation: float = 1.0,
+    sampling: str = "bernoulli",
+    aggregate: str = "participants",
+    order: str = "simultaneous",
+    noise: float = 0.0,
+    batch: int | None = None,
+    start="random",
+    scale: float = 0.1,
+    stationarity: bool = True,
+    record: int | ArrayLike = 1,
+    tolerance: float | None = None,
+    rng=None,
+) -> Trace:
+    r"""Minimize :math:`F(UV^\top) = \frac1n \sum_i f_i(U v_i)` by block-coordinate gradient steps.
+
+    Each round, participants take local steps on their heads v_i with U fixed, and the server a step
+    on U with a mean of gradients at the old heads:
+
+    .. math::
+        v_i \leftarrow v_i - \eta_v \frac1n U^\top \nabla f_i(U v_i), \qquad
+        U \leftarrow U - \eta \frac1{|S|} \sum_{i \in S} \nabla f_i(U v_i) v_i^\top
+
+    Parameters
+    ----------
+    problem : Objectives, ClientData, SharedRepresentation or LowRankRegression
+        Clients' functions; samples, whose least squares they are; or a truth to draw m samples a
+        client from.
+    step_size : float
+        :math:`\eta`, the paper's eta_u.
+    k : int, optional
+        Rank, at most min(n, d); by default that of a SharedRepresentation.
+    m : int or array_like of int, shape (n,), optional
+        Samples per client, with a truth only.
+    rounds : int, default 1000
+    local_steps : int, default 1
+        K steps on a head per round.
+    head_step_size : float or "theorem", optional
+        :math:`\eta_v`; by default `step_size`, the one step size of Algorithm 1. ``"theorem"`` is
+        participation times step_size over local_steps, as Theorem 1 has it.
+    participation : float, default 1
+        p, the probability or the fraction of clients.
+    sampling : {"bernoulli", "fixed"}
+        Every client takes part with probability p by itself (Appendix A.1); or a uniform subset of
+        the whole number nearest to p n does.
+    aggregate : {"participants", "full", "unbiased"}
+        U moves with the participants' mean gradient (Algorithm 1); with all clients' (equation (9)
+        and Appendix A.1); or with the participants' sum over p n, which has that as its mean. The
+        first leaves U where it is in a round without participants.
+    order : {"simultaneous", "alternating"}
+        U moves with gradients at the heads of the round's start (Algorithm 1, Appendix A.1), or at
+        the new ones.
+    noise : float, default 0
+        sigma: every stochastic gradient in U or V is the exact one plus independent normal entries
+        that have expected squares sigma^2 in all, equality in Assumption 2.
+    batch : int, optional
+        Samples a client draws, with replacement, for each stochastic gradient instead of all.
+    start : {"random", "balanced", "zero", "spectral"} or pair (U, V)
+        Independent N(0, scale^2) entries; `scale` times random frames, so that U'U = V'V; a random
+        frame U, and V = 0; balanced factors of the best approximation of rank k of the matrix of
+        the clients' own minimizers; or what they are, U (d, k) and V (n, k).
+    scale : float, default 0.1
+    stationarity : bool, default True
+        Measure what Theorem 1 bounds, in every round; this asks all clients for their gradients.
+    record : int or array_like of int, default 1
+        Record every so many rounds, or these rounds; the start and the last round always.
+    tolerance : float, optional
+        Stop as ``converged`` at a recorded round where the gradient's norm is at most this.
+    rng : optional
+        Anything `numpy.random.default_rng` takes. Data, participation, start and gradients' noise
+        have streams of their own.
+
+    Returns
+    -------
+    Trace
+        State ``U`` (d, k) and ``V`` (n, k); client i's model is U v_i. Metrics:
+
+        - ``objective``: F;
+        - ``gradient_U``, ``gradient_V``: squared Frobenius norms of its gradients in U and V;
+        - ``average_U``, ``average_V``: the two parts of the left side of Theorem 1 with T = the
+          rounds so far: means over the rounds of the squared gradient in U, and in V of the mean
+          over local steps; NaN for the start;
+        - ``reach_U``, ``reach_V``: the largest distances of U, and of V after any local step, from
+          the start so far: where smoothness is needed;
+        - ``gap``, ``error``: F less its optimum of rank k, and the distance of the models from that
+          optimum relative to it, where its form is closed;
+        - ``truth_error``: mean distance per client of its model from the truth, where known;
+        - ``floats_up``, ``floats_down``: numbers sent so far, d k each way and client asked.
+
+        Averages and reaches are there with ``stationarity=True``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or does not fit the others.
+
+    Notes
+    -----
+    pFL^MF, Algorithm 1, equations (6) to (9), and Appendix A.1; the documentation on pFL^MF has
+    where these differ. Quadratic functions, least squares and logistic losses run compiled, unless
+    with mini-batches or in alternating order; all others in NumPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linrep as lr
+    >>> A = np.random.default_rng(0).standard_normal((30, 5))
+    >>> problem = lr.QuadraticObjectives(A)
+    >>> trace = lr.pflmf(problem, k=2, step_size=0.5, head_step_size=5, rounds=2000, rng=1)
+    >>> bool(trace["error"][-1] < 1e-6)
+    True
+    """
+    began = time.perf_counter()
+    for name, value, allowed in (
+        ("sampling", sampling, SAMPLINGS), ("aggregate", aggregate, AGGREGATES),
+        ("order", order, ORDERS),
+    ):  # fmt: skip
+        check.choice(name, value, allowed)
+    data_rng, participation_rng, start_rng, noise_rng = streams(
+        rng, "data", "participation", "start", "noise"
+    )
+    described = repr(problem)
+    problem, k = _read_problem(problem, k, m, data_rng)
+    n, d = problem.n, problem.d
+    step_size = check.real("step_size", step_size, above=0.0)
+    rounds = check.integer("rounds", rounds, minimum=0)
+    local_steps = check.integer("local_steps", local_steps, minimum=1)
+    noise = check.real("noise", noise, minimum=0.0)
+    participants = count_participants(n, participation) if sampling == "fixed" else None
+    participation = _read_share(participation, n, participants)
+    head_step_size = _read_head_step_size(head_step_size, step_size, participation, local_steps)
+    U, V, sent = _read_start(start, problem, k, scale, start_rng)
+    everyone = aggregate == "full"
+    shared = {
+        "steps": (step_size, head_step_size), "local_steps": local_steps, "everyone": everyone,
+        "measured": bool(stationarity),
+    }  # fmt: skip
+    steps: Compiled | General
+    if batch is None and order == "simultaneous" and is_compiled(problem):
+        steps = Compiled(problem, U, V, **shared)
+    else:
+        if batch is not None:
+            batch = check.integer("batch", batch, minimum=1)
+            if not isinstance(problem, SampleObjectives):
+                raise ValueError("batch needs losses of samples")
+        steps = General(problem, U, V, **shared, alternating=order == "alternating",
+                        batch=batch, batch_rng=noise_rng)  # fmt: skip
+    draw = _Rounds(n, d, k, local_steps, participation, participants, aggregate, noise,
+                   participation_rng, noise_rng)  # fmt: skip
+    measure = _Metrics(problem, k, stationarity)
+    limit = -1.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0) ** 2
+    rows, recorded, reason = [measure(U, V, steps.totals, 0)], [0], "rounds"
+    asked = [0]
+    for stop in read_record(record, rounds)[1:]:
+        if rows[-1]["gradient_U"] + rows[-1]["gradient_V"] <= limit:
+            reason = "converged"
+            break
+        completed, status, clients = draw.run(steps, stop - recorded[-1])
+        if completed:
+            U, V = steps.state
+            row = measure(U, V, steps.totals, recorded[-1] + completed)
+            if not np.isfinite([row["objective"], row["gradient_U"], row["gradient_V"]]).all():
+                reason = "diverged"
+                break
+            recorded.append(recorded[-1] + completed)
+            asked.append(asked[-1] + clients)
+            rows.append(row)
+        if status != COMPLETED:
+            assert status == DIVERGED
+            reason = "diverged"
+            break
+    U, V = steps.state
+    floats = {name: base + d * k * np.array(asked, dtype=float) for name, base in sent.items()}
+    return Trace(
+        algorithm="pFL^MF",
+        metrics={name: np.array([row[name] for row in rows]) for name in rows[0]} | floats,
+        state={"U": U, "V": V},
+        settings={
+            "problem": described, "k": k, "m": m, "rounds": rounds, "local_steps": local_steps,
+            "step_size": step_size, "head_step_size": head_step_size,
+            "participation": participation, "sampling": sampling, "aggregate": aggregate,
+            "order": order, "noise": noise, "batch": batch,
+            "start": start if isinstance(start, str) else "given", "scale": scale,
+        },
+        stop_reason=reason,
+        wall_time=time.perf_counter() - began,
+        recorded=np.array(recorded),
+    )  # fmt: skip
+
+
+class _Rounds:
+    """Participants and noise of rounds to come, drawn in spans that fit into little memory."""
+
+    def __init__(self, n, d, k, local_steps, participation, participants, aggregate, noise,
+                 participation_rng, noise_rng):  # fmt: skip
+        self._n, self._share, self._participants = n, participation, participants
+        self._aggregate, self._noise = aggregate, noise
+        self._rng, self._noise_rng = participation_rng, noise_rng
+        self._shapes = (k, d), (local_steps, n, k)
+        numbers = n + (k * (d + local_steps * n) if noise else 0)
+        self._most = max(1, _NUMBERS_PER_CALL // numbers)
+        self._order = np.arange(n)
+
+    def run(self, steps, rounds):
+        """Run rounds; return how many were completed, their status, and how many clients sent."""
+        done, asked, status = 0, 0, COMPLETED
+        while done < rounds and status == COMPLETED:
+            masks = self._masks(min(rounds - done, self._most))
+            counts = masks.sum(axis=1)
+            completed, status = steps.run(masks, self._scales(counts), self._draw(counts))
+            done += completed
+            everyone = self._aggregate == "full"
+            asked += completed * self._n if everyone else int(counts[:completed].sum())
+        return done, status, asked
+
+    def _masks(self, rounds):
+        if self._participants is None:
+            return self._rng.random((rounds, self._n)) < self._share
+        schedule = np.empty((rounds, self._participants), dtype=np.int64)
+        designs.draw_participants(self._rng, self._order, schedule)
+        masks = np.zeros((rounds, self._n), dtype=bool)
+        np.put_along_axis(masks, schedule, True, axis=1)
+        return masks
+
+    def _scales(self, counts):
+        if self._aggregate == "participants":
+            return 1.0 / np.maximum(counts, 1)
+        whole = self._n * (self._share if self._aggregate == "unbiased" else 1.0)
+        return np.full(len(counts), 1.0 / whole)
+
+    def _draw(self, counts):
+        """Return noise in U and V, None where there is none."""
+        if not self._noise:
+            return None
+        noises = [
+            self._noise / np.sqrt(shape[-1] * shape[-2])
+            * self._noise_rng.standard_normal((len(counts), *shape))
+            for shape in self._shapes
+        ]  # fmt: skip
+        if self._aggregate == "participants":
+            noises[0][counts == 0] = 0.0
+        return noises
+
+
+class _Metrics:
+    """A row of metrics at a state."""
+
+    def __init__(self, problem, k, stationarity):
+        # Otherwise the minimizers take many iterations, and are none where there is no minimum.
+        closed = type(problem).minimizers is not Objectives.minimizers
+        self._problem, self._best = problem, problem.best(k) if closed else None
+        self._stationarity = stationarity
+
+    def __call__(self, U, V, totals, rounds):
+        with np.errstate(all="ignore"):  # what overflows is not finite then
+            value, in_U, in_V = self._problem.factor_gradients(U, V)
+            row = {
+                "objective": value,
+                "gradient_U": np.sum(in_U**2),
+                "gradient_V": np.sum(in_V**2),
+            }
+            if self._stationarity:
+                row["average_U"] = totals[SUM_U] / rounds if rounds else np.nan
+                row["average_V"] = totals[SUM_V] / rounds if rounds else np.nan
+                row["reach_U"], row["reach_V"] = totals[REACH_U], totals[REACH_V]
+            return row | distances(self._problem, self._best, V @ U.T, value)
+
+
+def distances(problem: Objectives, best, theta: Values, value: float) -> dict[str, float]:
+    """Return ``gap`` and ``error`` against an optimum, and ``truth_error``, where known."""
+    row = {}
+    if best is not None:
+        size = np.linalg.norm(best.theta)
+        row["gap"] = value - best.value
+        row["error"] = np.linalg.norm(theta - best.theta) / size if size > 0.0 else np.nan
+    if problem.truth is not None:
+        row["truth_error"] = np.mean(np.linalg.norm(theta - problem.truth, axis=1))
+    return row
+
+
+def _read_problem(problem, k, m, rng):
+    """Return clients' functions and the rank."""
+    if isinstance(problem, SharedRepresentation) and k is None:
+        k = problem.k
+    if isinstance(problem, SharedRepresentation | LowRankRegression):
+        if m is None:
+            raise ValueError("m must be given: the number of samples per client")
+        problem = problem.draw(m, rng=rng)
+    elif m is not None:
+        raise ValueError("m must be given with a truth only")
+    if isinstance(problem, ClientData):
+        problem = LeastSquaresObjectives(problem)
+    if not isinstance(problem, Objectives):
+        raise TypeError(
+            "problem must be Objectives, ClientData, a SharedRepresentation or a "
+            f"LowRankRegression, got {type(problem).__name__}"
+        )
+    if k is None:
+        raise ValueError("k must be given: the rank of the matrix of models")
+    return problem, check.integer("k", k, minimum=1, maximum=min(problem.n, problem.d))
+
+
+def _read_share(participation, n, participants):
+    share = check.real("participation", participation, above=0.0)
+    if share > 1.0:
+        raise ValueError(f"participation must be in (0, 1], got {share:g}")
+    return share if participants is None else participants / n
+
+
+def _read_head_step_size(value, step_size, participation, local_steps):
+    if value is None:
+        return step_size
+    if isinstance(value, str):
+        check.choice("head_step_size", value, ("theorem",))
+        return participation * step_size / local_steps
+    return check.real("head_step_size", value, minimum=0.0)
+
+
+def _read_start(start, problem, k, scale, rng):
+    """Return U, V, and the floats sent up and down to find them."""
+    n, d = problem.n, problem.d
+    sent = {"floats_up": 0.0, "floats_down": 0.0}
+    if not isinstance(start, str):
+        if not isinstance(start, tuple | list) or len(start) != 2:
+            raise ValueError("start must be a name or a pair (U, V)")
+        U, V = check.array("U", start[0], (d, k)), check.array("V", start[1], (n, k))
+        return U.copy(), V.copy(), sent
+    check.choice("start", start, STARTS)
+    scale = check.real("scale", scale, above=0.0)
+    if start == "random":
+        U = scale * rng.standard_normal((d, k))
+        return U, scale * rng.standard_normal((n, k)), sent
+    if start == "balanced":
+        return scale * random_frame(d, k, rng), scale * random_frame(n, k, rng), sent
+    if start == "zero":
+        return random_frame(d, k, rng), np.zeros((n, k)), sent
+    left, s, right = np.linalg.svd(problem.minimizers, full_matrices=False)
+    roots = np.sqrt(s[:k])
+    return right[:k].T * roots, left[:, :k] * roots, {"floats_up": n * d, "floats_down": n * k}
