@@ -2,6 +2,7 @@
 
 from linrep.algorithms import biases as biases
 from linrep.algorithms import imc as imc
+from linrep.algorithms import personalized as personalized
 from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start

@@ -15,8 +15,7 @@ from linrep.algorithms.trace import Trace, read_record
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
 from linrep.kernels.rounds import COMPLETED, DIVERGED
-from linrep.problems.clients import ClientData
-from linrep.problems.losses import LeastSquaresObjectives, SampleObjectives
+from linrep.problems.losses import SampleObjectives, as_objectives
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.objectives import Objectives
 from linrep.problems.regression import SharedRepresentation
@@ -328,13 +327,7 @@ def _read_problem(problem, k, m, rng):
         problem = problem.draw(m, rng=rng)
     elif m is not None:
         raise ValueError("m must be given with a truth only")
-    if isinstance(problem, ClientData):
-        problem = LeastSquaresObjectives(problem)
-    if not isinstance(problem, Objectives):
-        raise TypeError(
-            "problem must be Objectives, ClientData, a SharedRepresentation or a "
-            f"LowRankRegression, got {type(problem).__name__}"
-        )
+    problem = as_objectives(problem)
     if k is None:
         raise ValueError("k must be given: the rank of the matrix of models")
     return problem, check.integer("k", k, minimum=1, maximum=min(problem.n, problem.d))

@@ -145,6 +145,15 @@ class LeastSquaresObjectives(SampleObjectives):
         return scores - y[:, None]
 
 
+def as_objectives(problem) -> Objectives:
+    """Return clients' functions: those given, or the least squares of ClientData."""
+    if isinstance(problem, ClientData):
+        return LeastSquaresObjectives(problem)
+    if not isinstance(problem, Objectives):
+        raise TypeError(f"problem must be Objectives or ClientData, got {type(problem).__name__}")
+    return problem
+
+
 class LogisticObjectives(SampleObjectives):
     r"""Logistic losses :math:`\log(1 + e^{-y \langle x, \theta\rangle})` of labels -1 and 1.
 

@@ -1,0 +1,306 @@
+"""What pFL^MF stands beside: other ways to relate the clients' models, on the same functions.
+
+All keep the matrix of models theta (n, d) itself. Each round every client takes gradient steps on
+its own function from its own model, and the server replaces the matrix by its projection on what is
+allowed, or by the proximal point of a penalty: with one local step, proximal gradient descent.
+
+Every function takes the following, next to what is its own.
+
+problem : Objectives or ClientData
+    Clients' functions, or samples, whose least squares they are.
+step_size : float, optional
+    Of a step on f_i; by default 1 over the largest smoothness of any f_i.
+rounds : int, default 1000
+    At most so many.
+tolerance : float, default 1e-10
+    Stop as ``converged`` after a round with no larger ``change``.
+start : array_like, shape (n, d), optional
+    By default zeros.
+
+It returns a Trace with the state ``theta`` (n, d) and the metrics ``objective``, F without any
+penalty; ``change``, the root mean square over clients of the models' change in the last round, over
+the step size (NaN for the start); ``gap``, ``error`` and ``truth_error`` as in :func:`pflmf`, where
+there is a rank or a truth; and ``floats_up`` and ``floats_down``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep.algorithms.pflmf import distances
+from linrep.algorithms.trace import Trace, run_rounds
+from linrep.problems.losses import as_objectives
+
+Values = NDArray[np.float64]
+Server = Callable[[Values, float], Values]
+CENTERS = ("mean", "global")
+_ADMM_STEPS = 20_000
+_ADMM_ROUNDING = 1e-12
+
+
+def local(problem, *, local_steps: int = 1, **settings) -> Trace:
+    """Let every client minimize its own function.
+
+    Parameters
+    ----------
+    problem, **settings
+        See the module.
+    local_steps : int, default 1
+        Gradient steps per round.
+    """
+    return _run("local", problem, lambda X, _: X, local_steps=local_steps, sent=0, **settings)
+
+
+def average(problem, *, local_steps: int = 1, **settings) -> Trace:
+    """Run FedAvg: one model for all, the mean of the clients' after their local steps.
+
+    Parameters
+    ----------
+    problem, **settings
+        See the module.
+    local_steps : int, default 1
+        With one, gradient descent on the mean of all functions.
+    """
+    return _run("FedAvg", problem, _mean_of(None), local_steps=local_steps, **settings)
+
+
+def oracle_clusters(problem, *, clusters: ArrayLike | None = None, local_steps: int = 1,
+                    **settings) -> Trace:  # fmt: skip
+    """Run FedAvg within every cluster.
+
+    Parameters
+    ----------
+    problem, **settings
+        See the module.
+    clusters : array_like of int, shape (n,), optional
+        Which clients share a model; by default as the problem knows.
+    local_steps : int, default 1
+    """
+    found = as_objectives(problem)
+    clusters = found.clusters if clusters is None else np.asarray(clusters)
+    if clusters is None or clusters.shape != (found.n,) or clusters.dtype.kind not in "iu":
+        raise ValueError(f"clusters must be {found.n} integers, one per client")
+    return _run("oracle clusters", found, _mean_of(clusters), local_steps=local_steps, **settings)
+
+
+def distance_regularized(problem, *, penalty: float, center: str = "mean", **settings) -> Trace:
+    r"""Pull every model towards a common one.
+
+    .. math:: \frac1n \sum_i \Big(f_i(\theta_i) + \frac\lambda2 \|\theta_i - c\|^2\Big)
+
+    Parameters
+    ----------
+    problem, **settings
+        See the module.
+    penalty : float
+        lambda, not negative.
+    center : {"mean", "global"}
+        c is the mean of the models, and all are minimized over (Hanzely and Richtárik, 2020); or
+        the model of FedAvg, found on the way (Ditto of Li et al., 2021).
+    """
+    penalty = check.real("penalty", penalty, minimum=0.0)
+    check.choice("center", center, CENTERS)
+    problem = as_objectives(problem)
+    shared = np.zeros(problem.d)
+
+    def server(X, step):
+        nonlocal shared
+        if center == "global":
+            models = np.tile(shared, (problem.n, 1))
+            shared = shared - step * problem.gradients(models).mean(axis=0)
+            c = shared
+        else:
+            c = X.mean(axis=0)
+        return (X + step * penalty * c) / (1.0 + step * penalty)
+
+    sent = problem.d * (2 if center == "global" else 1)
+    return _run("distance-regularized", problem, server, sent=sent,
+                noted={"penalty": penalty, "center": center}, **settings)  # fmt: skip
+
+
+def constrained(problem, *, delta: float, **settings) -> Trace:
+    r"""Keep any two models within a distance: :math:`\|\theta_i - \theta_j\| \le \delta`.
+
+    Parameters
+    ----------
+    problem, **settings
+        See the module.
+    delta : float
+        Not negative; 0 is one model for all.
+
+    Notes
+    -----
+    pFL^MF, Figure 1. The server's projection costs O(n^2 d) a step of the alternating direction
+    method of multipliers.
+    """
+    delta = check.real("delta", delta, minimum=0.0)
+    project = DiameterProjection(delta)
+    return _run("distance-constrained", problem, lambda X, _: project(X), accelerate=True,
+                noted={"delta": delta}, **settings)  # fmt: skip
+
+
+def hard_thresholding(problem, *, k: int, **settings) -> Trace:
+    """Cut the matrix of models off at rank k after every step: projected gradient descent.
+
+    Parameters
+    ----------
+    problem, **settings
+        See the module.
+    k : int
+        Rank, at most min(n, d).
+
+    Notes
+    -----
+    Jain, Meka and Dhillon, *Guaranteed rank minimization via singular value projection*, 2010. The
+    server decomposes a matrix (n, d) in every round.
+    """
+    problem = as_objectives(problem)
+    k = check.integer("k", k, minimum=1, maximum=min(problem.n, problem.d))
+
+    def server(X, _):
+        left, s, right = np.linalg.svd(X, full_matrices=False)
+        return (left[:, :k] * s[:k]) @ right[:k]
+
+    return _run("hard thresholding", problem, server, k=k, noted={"k": k}, **settings)
+
+
+def nuclear_norm(problem, *, penalty: float, **settings) -> Trace:
+    r"""Minimize :math:`F(\theta) + \lambda \|\theta\|_*` by accelerated proximal steps.
+
+    Parameters
+    ----------
+    problem, **settings
+        See the module.
+    penalty : float
+        lambda, not negative.
+
+    Notes
+    -----
+    The server decomposes a matrix (n, d) in every round.
+    """
+    penalty = check.real("penalty", penalty, minimum=0.0)
+    problem = as_objectives(problem)
+
+    def server(X, step):  # a step on every f_i is one of n times that size on F
+        left, s, right = np.linalg.svd(X, full_matrices=False)
+        return (left * np.maximum(s - problem.n * step * penalty, 0.0)) @ right
+
+    return _run("nuclear norm", problem, server, accelerate=True, noted={"penalty": penalty},
+                **settings)  # fmt: skip
+
+
+class DiameterProjection:
+    """Projection of models on those of which no two are further apart than delta.
+
+    Keeps its multipliers, so that a next call for models near by is quick.
+    """
+
+    def __init__(self, delta: float):
+        self._delta = delta
+        self._multipliers: Values | None = None
+
+    def __call__(self, X: Values) -> Values:
+        """Return the projection of models (n, d)."""
+        n, mean = len(X), X.mean(axis=0)
+        if self._delta == 0.0:
+            return np.tile(mean, (n, 1))
+        if _diameter(X) <= self._delta:
+            return X
+        Y = np.zeros((n, n, X.shape[1])) if self._multipliers is None else self._multipliers
+        # Over differences D with multipliers Y; the penalty 1/(2n) makes the system 2 theta = ....
+        D = _clip(X[:, None] - X[None], self._delta)
+        scale = np.abs(X - mean).max()
+        for _ in range(_ADMM_STEPS):
+            theta = 0.5 * (X + mean + (D - Y).mean(axis=1))
+            differences = theta[:, None] - theta[None]
+            previous, D = D, _clip(differences + Y, self._delta)
+            Y = Y + differences - D
+            left = max(np.abs(differences - D).max(), np.abs(D - previous).max())
+            if left <= _ADMM_ROUNDING * scale:
+                break
+        self._multipliers = Y
+        return mean + (theta - mean) * min(1.0, self._delta / _diameter(theta))
+
+
+def _diameter(X):
+    """Return the largest distance of two rows."""
+    return np.sqrt(np.max(np.sum((X[:, None] - X[None]) ** 2, axis=2)))
+
+
+def _clip(D, delta):
+    """Shorten vectors along the last axis to at most delta."""
+    length = np.sqrt(np.sum(D**2, axis=-1, keepdims=True))
+    return D * (delta / np.maximum(length, delta))
+
+
+def _mean_of(clusters):
+    """Return a server that replaces models by their mean, in every cluster."""
+
+    def server(X, _):
+        if clusters is None:
+            return np.tile(X.mean(axis=0), (len(X), 1))
+        _, member, counts = np.unique(clusters, return_inverse=True, return_counts=True)
+        sums = np.zeros((len(counts), X.shape[1]))
+        np.add.at(sums, member, X)
+        return (sums / counts[:, None])[member]
+
+    return server
+
+
+def _run(
+    name, problem, server: Server, *, step_size=None, rounds=1000, tolerance=1e-10, start=None,
+    local_steps=1, accelerate=False, k=None, sent=None, noted=None,
+) -> Trace:  # fmt: skip
+    """Run rounds of local steps and a server; see the module."""
+    problem = as_objectives(problem)
+    n, d = problem.n, problem.d
+    local_steps = check.integer("local_steps", local_steps, minimum=1)
+    tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    if step_size is None:
+        largest = float(problem.smoothness.max())
+        if not 0.0 < largest < np.inf:
+            raise ValueError("step_size must be given where the functions' smoothness is unknown")
+        step_size = 1.0 / largest
+    step_size = check.real("step_size", step_size, above=0.0)
+    theta = np.zeros((n, d)) if start is None else check.array("start", start, (n, d))
+    best = None if k is None else problem.best(k)
+
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is not finite then
+    def step(state, _):
+        theta, ahead, weight = state["theta"], state["ahead"], state["weight"]
+        X = ahead
+        for _ in range(local_steps):
+            X = X - step_size * problem.gradients(X)
+        following = server(X, step_size) if np.isfinite(X).all() else X
+        change = np.sqrt(np.sum((following - ahead) ** 2) / n) / step_size
+        ahead, move = following, following - theta
+        if accelerate:  # restarted where momentum points uphill (O'Donoghue and Candès, 2015)
+            weight = 1.0 if np.vdot(state["ahead"] - following, move) > 0.0 else weight
+            heavier = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight**2))
+            ahead, weight = following + (weight - 1.0) / heavier * move, heavier
+        return {"theta": following, "ahead": ahead, "weight": weight, "change": change}
+
+    def measure(state):
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = problem.value(state["theta"])
+            row: dict[str, Any] = {"objective": value, "change": state["change"]}
+            return row | distances(problem, best, state["theta"], value)
+
+    first = {"theta": theta, "ahead": theta, "weight": 1.0, "change": np.nan}
+    trace = run_rounds(
+        step, first, rounds=rounds, measure=measure, algorithm=name,
+        stop=lambda row: row["change"] <= tolerance,
+        final=lambda state: {"theta": state["theta"]},
+        settings={
+            "problem": repr(problem), "step_size": step_size, "rounds": rounds,
+            "local_steps": local_steps, "tolerance": tolerance, **(noted or {}),
+        },
+    )  # fmt: skip
+    floats = n * (d if sent is None else sent) * np.arange(trace.rounds + 1, dtype=float)
+    trace.metrics |= {"floats_up": floats, "floats_down": floats.copy()}
+    return trace
