@@ -11,6 +11,8 @@ __all__ = [
     "flute_lift",
     "flute_samples",
     "perfedsi",
+    "pflmf",
+    "pflmf_rounds",
 ]
 
 

@@ -1,0 +1,366 @@
+r"""pFL^MF's theory: smoothness in the factors, Theorem 1, the inequalities of its proof, its lemmas.
+
+The objective is :math:`\psi(U, V) = F(UV^\top)`; the paper's eta_u = eta is ``step_size`` here, its
+eta_v ``head_step_size``, its K ``local_steps``, its p ``participation`` and its r is k. All norms
+are Frobenius norms, which the paper leaves open in Assumption 2. Exact expectations of the
+quantities in the inequalities are in :mod:`linrep.theory.pflmf_rounds`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep.problems.objectives import Objectives
+from linrep.theory._numbers import ratio
+
+if TYPE_CHECKING:
+    from linrep.theory.pflmf_rounds import Round
+
+Values = NDArray[np.float64]
+
+
+# Smoothness.
+
+
+class Smoothness(NamedTuple):
+    """L_U and L_V of Assumption 1, and where they come from.
+
+    Attributes
+    ----------
+    in_U, in_V : float
+        L_U and L_V: the larger of the own block and the cross one.
+    own_U, own_V, cross : float
+        Bounds on the norms of the blocks of the Hessian.
+    """
+
+    in_U: float
+    in_V: float
+    own_U: float
+    own_V: float
+    cross: float
+
+    @property
+    def largest(self) -> float:
+        """L of Theorem 1."""
+        return max(self.in_U, self.in_V)
+
+
+def local_smoothness(
+    problem: Objectives, U: ArrayLike, V: ArrayLike, radius_U: float, radius_V: float
+) -> Smoothness:
+    r"""Return constants with which Assumption 1 holds on a ball around (U, V).
+
+    For all factors with :math:`\|U' - U\|_F` and :math:`\|V' - V\|_F` at most the radii. With
+    l_i the smoothness of f_i, the blocks of the Hessian are at most
+
+    .. math::
+        \frac1n \Big\|\sum_i l_i v_i v_i^\top\Big\|_2, \qquad \frac{\max_i l_i}{n} \|U\|_2^2, \qquad
+        \frac1n \big(\max_i l_i \|U\|_2 \|V\|_2 + \|G\|_2\big),
+
+    rows of G being the clients' gradients; on the ball, norms grow by at most the radii.
+
+    Parameters
+    ----------
+    problem : Objectives
+        With known smoothness.
+    U, V : array_like, shape (d, k), (n, k)
+    radius_U, radius_V : float
+
+    Returns
+    -------
+    Smoothness
+
+    Notes
+    -----
+    Not in the paper, which assumes constants that hold everywhere. Docs: pFL^MF, smoothness.
+    """
+    U, V = check.array("U", U, (problem.d, None)), check.array("V", V, (problem.n, None))
+    radius_U = check.real("radius_U", radius_U, minimum=0.0)
+    radius_V = check.real("radius_V", radius_V, minimum=0.0)
+    n, curvature = problem.n, problem.smoothness
+    if not np.isfinite(curvature).all():
+        raise ValueError("the functions' smoothness must be known")
+    largest = float(curvature.max())
+    size_U = float(np.linalg.norm(U, 2)) + radius_U
+    size_V = float(np.linalg.norm(V, 2)) + radius_V
+    weighted = float(np.linalg.norm(np.sqrt(curvature)[:, None] * V, 2))
+    moved = (
+        radius_U * float(np.linalg.norm(V, 2)) + float(np.linalg.norm(U, 2)) * radius_V
+        + radius_U * radius_V
+    )  # fmt: skip
+    gradients = float(np.linalg.norm(problem.gradients(V @ U.T), 2)) + largest * moved
+    own_U = (weighted + np.sqrt(largest) * radius_V) ** 2 / n
+    own_V = largest * size_U**2 / n
+    cross = (largest * size_U * size_V + gradients) / n
+    return Smoothness(max(own_U, cross), max(own_V, cross), own_U, own_V, cross)
+
+
+# Theorem 1.
+
+
+def step_size_limit(smoothness: float) -> float:
+    """Return 1/(2L), below which Theorem 1 asks eta to be."""
+    return 0.5 / check.real("smoothness", smoothness, above=0.0)
+
+
+def head_step_size(step_size: float, participation: float, local_steps: int) -> float:
+    """Return eta_v = p eta / K of Theorem 1."""
+    return participation * step_size / local_steps
+
+
+class Bound(NamedTuple):
+    """The right side of Theorem 1 in its parts: the start's, and the noise's; arrays broadcast."""
+
+    start: Any
+    noise: Any
+
+    @property
+    def total(self) -> Any:
+        """Their sum."""
+        return self.start + self.noise
+
+
+def theorem1(
+    gap: ArrayLike, *, smoothness: ArrayLike, step_size: ArrayLike, rounds: ArrayLike,
+    noise: ArrayLike = 0.0,
+) -> Bound:  # fmt: skip
+    r"""Return the bound on :math:`\frac1T \sum_t (\Delta_U + \Delta_V)`.
+
+    .. math:: \frac{2 (F^0 - F^\star)}{\eta T (1 - 2\eta L)} + \frac{2\eta L \sigma^2}{1 - 2\eta L}
+
+    Parameters
+    ----------
+    gap : array_like
+        F at the start less its infimum.
+    smoothness, step_size, rounds, noise : array_like
+        L, eta, T and sigma; infinite where eta is not below 1/(2L).
+
+    Notes
+    -----
+    Theorem 1. Neither p nor K is in it. A trace's ``average_U + average_V`` is the left side, for
+    one run, with T = its rounds.
+    """
+    gap, L, eta, T, sigma = (
+        np.asarray(x, dtype=np.float64) for x in (gap, smoothness, step_size, rounds, noise)
+    )
+    slack = 1.0 - 2.0 * eta * L
+    return Bound(ratio(2.0 * gap, eta * T * slack), ratio(2.0 * eta * L * sigma**2, slack))
+
+
+def corollary2_step_size(smoothness: ArrayLike, rounds: ArrayLike | None = None) -> Any:
+    r"""Return :math:`\frac1{2L\sqrt T}` of Corollary 2, or, without rounds, 1/(4L) for sigma = 0.
+
+    The first is not below 1/(2L), as Theorem 1 asks, at T = 1.
+    """
+    L = np.asarray(smoothness, dtype=np.float64)
+    return 0.25 / L if rounds is None else 0.5 / (L * np.sqrt(rounds))
+
+
+def corollary2(
+    gap: ArrayLike, *, smoothness: ArrayLike, rounds: ArrayLike, noise: ArrayLike | None = None
+) -> Bound:
+    r"""Return Theorem 1's bound at the step sizes of Corollary 2.
+
+    .. math::
+        \frac{4 L (F^0 - F^\star) + \sigma^2}{\sqrt T - 1} \quad\text{or, without noise,}\quad
+        \frac{16 L (F^0 - F^\star)}{T}
+    """
+    gap, L, T = (np.asarray(x, dtype=np.float64) for x in (gap, smoothness, rounds))
+    if noise is None:
+        return Bound(16.0 * L * gap / T, 0.0)
+    slack = np.sqrt(T) - 1.0
+    return Bound(ratio(4.0 * L * gap, slack), ratio(np.asarray(noise) ** 2, slack))
+
+
+# The proof's inequalities. Each function returns both sides at a round's exact expectations.
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The numbers of a round that the proof is about.
+
+    Parameters
+    ----------
+    participation : float
+        p.
+    local_steps : int
+        K.
+    step_size : float
+        eta_u = eta.
+    in_U, in_V : float
+        L_U and L_V, on a set that the round does not leave.
+    noise : float, default 0
+        sigma.
+    head_step_size : float, optional
+        eta_v, by default p eta / K.
+    """
+
+    participation: float
+    local_steps: int
+    step_size: float
+    in_U: float
+    in_V: float
+    noise: float = 0.0
+    head_step_size: Any = None
+
+    def __post_init__(self):
+        check.integer("local_steps", self.local_steps, minimum=1)
+        for name in ("participation", "step_size", "in_U", "in_V"):
+            check.real(name, getattr(self, name), above=0.0)
+        check.real("noise", self.noise, minimum=0.0)
+        if self.head_step_size is None:
+            tied = head_step_size(self.step_size, self.participation, self.local_steps)
+            object.__setattr__(self, "head_step_size", tied)
+
+    @property
+    def largest(self) -> float:
+        """L, the larger of L_U and L_V."""
+        return max(self.in_U, self.in_V)
+
+
+class Sides(NamedTuple):
+    """An inequality left <= right."""
+
+    left: float
+    right: float
+
+    @property
+    def ratio(self) -> float:
+        """Left over right; above 1 where the inequality fails and the right side is positive."""
+        return float(ratio(self.left, self.right)) if self.left > 0.0 else 0.0
+
+
+def step_A(s: Setting, r: Round, *, p_power: int = 1, noise_factor: float = 0.5) -> Sides:
+    r"""Return (12): :math:`\eta_v p (1 - \eta_v L_V/2) \Delta_V \le \dots`, with powers of p."""
+    left = s.head_step_size * s.participation**p_power * (1.0 - 0.5 * s.head_step_size * s.in_V)
+    noise = noise_factor * s.head_step_size**2 * s.in_V * s.noise**2
+    return Sides(left * r.delta_V, (r.value - r.after_V) / s.local_steps + noise)
+
+
+def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
+    r"""Return (14): :math:`\eta_u (1 - \eta_u L_U) \Delta_U \le F(U, V) - E F(U^+, V) + \dots`."""
+    left = s.step_size * (1.0 - s.step_size * s.in_U) * r.delta_U
+    noise = noise_factor * s.step_size**2 * s.in_U * s.noise**2
+    return Sides(left, r.value - r.after_U + noise)
+
+
+def step_B_last(s: Setting, r: Round, *, masked: bool = False, head_noise: bool = False) -> Sides:
+    """Return case k = K after (14): what F(U+, V+) may exceed F(U, V+) by.
+
+    The displacement of V is printed as the whole sum of gradients; ``masked`` counts participants
+    only, and ``head_noise`` adds that of the local steps.
+    """
+    moved = r.masked_sum_V if masked else r.sum_V
+    if head_noise:
+        moved += s.local_steps * s.participation * s.noise**2
+    allowed = s.step_size**2 * (r.delta_U + s.noise**2) + s.head_step_size**2 * moved
+    return Sides(r.after_both - r.after_V, 0.5 * s.in_U * allowed)
+
+
+def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
+    """Return step (C), summed over the local steps."""
+    K, p, eta_v = s.local_steps, s.participation, s.head_step_size
+    left = eta_v * p * (1.0 - 0.5 * eta_v * (K + 1) * s.in_V) * K * r.delta_V
+    left -= 0.5 * s.step_size**2 * p * s.in_V * r.delta_U
+    noise = noise_factor * eta_v**2 * K * s.in_V * s.noise**2
+    return Sides(left, r.after_U - r.after_both + noise)
+
+
+def equation16(s: Setting, r: Round, *, p_power: int = 1) -> tuple[float, float, float, float]:
+    r"""Return the four members of the chain (16), each to be at most the next.
+
+    :math:`\eta(1-2\eta L)(\Delta_U+\Delta_V)`, then with :math:`\eta p (1 - \eta pL/2K)` at Delta_V
+    (``p_power=2`` is what the inequalities that are summed have), then twice the decrease with
+    noise :math:`\eta^2 (1 + 1/K) L \sigma^2`, then with :math:`2\eta^2 L\sigma^2`.
+    """
+    eta, p, L, K = s.step_size, s.participation, s.largest, s.local_steps
+    first = eta * (1.0 - 2.0 * eta * L)
+    second = eta * p**p_power * (1.0 - 0.5 * eta * p * L / K)
+    decrease, noise = 2.0 * (r.value - r.after_both), eta**2 * L * s.noise**2
+    return (
+        first * (r.delta_U + r.delta_V),
+        first * r.delta_U + second * r.delta_V,
+        decrease + (1.0 + 1.0 / K) * noise,
+        decrease + 2.0 * noise,
+    )
+
+
+def auxiliary(step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike):
+    r"""Return :math:`\frac{\eta L}2 \frac{(1 + p)K + 1}K`, which is used as at most 1."""
+    eta_L, p, K = (np.asarray(x) for x in (step_size_times_L, participation, local_steps))
+    return 0.5 * eta_L * ((1.0 + p) * K + 1.0) / K
+
+
+# The same, summed anew with every p and every noise term.
+
+
+class Resummed(NamedTuple):
+    r"""Weights for which :math:`w_U \Delta_U + w_V \Delta_V \le (F - E F^+)/\eta + noise`."""
+
+    weight_U: float
+    weight_V: float
+    noise: float
+
+
+def resummed(s: Setting) -> Resummed:
+    r"""Return what one round gives, with every p and all noise kept.
+
+    With q = p eta L and :math:`C = p + (1 - p)(1 + q/\sqrt2)^2`,
+
+    .. math::
+        w_U = \frac{1 - \eta L}2, \qquad
+        w_V = \frac{p^2}C \Big(1 - \frac q{2K} - \frac{q \eta L}2\Big), \qquad
+        \frac{\eta L \sigma^2}2 \Big(1 + \frac{p^3}K + p^3 \eta L\Big)
+        + w_V (1 - p) \Big(\frac{q^2}2 + \frac q{\sqrt2}\Big) \sigma^2.
+
+    Averaged over rounds it bounds the weighted averages by (F^0 - F*)/(eta T) plus the noise: of
+    the gradient in V what is bounded is p^2 times its square.
+
+    Notes
+    -----
+    Not in the paper; the documentation on pFL^MF derives it, for eta_v = p eta / K and eta <= 1/L.
+    """
+    eta_L, p, K = s.step_size * s.largest, s.participation, s.local_steps
+    q = p * eta_L
+    spread = p + (1.0 - p) * (1.0 + q / np.sqrt(2.0)) ** 2
+    weight = p**2 / spread * (1.0 - 0.5 * q / K - 0.5 * q * eta_L)
+    noise = 0.5 * eta_L * (1.0 + p**3 / K + p**3 * eta_L)
+    noise += weight * (1.0 - p) * (0.5 * q**2 + q / np.sqrt(2.0))
+    return Resummed(0.5 * (1.0 - eta_L), float(weight), float(noise * s.noise**2))
+
+
+# Lemmas of Appendix A.3. Each returns the right side.
+
+
+def lemma3(A: ArrayLike, B: ArrayLike) -> float:
+    """Return ||A||_2 ||B||_F, which ||A B||_F is at most."""
+    return float(np.linalg.norm(A, 2) * np.linalg.norm(B))
+
+
+def lemma4(X: ArrayLike, Y: ArrayLike, alpha: float) -> float:
+    """Return (17), (alpha/2)||X||^2 + ||Y||^2/(2 alpha), which <X, Y> is at most."""
+    alpha = check.real("alpha", alpha, above=0.0)
+    X, Y = np.asarray(X), np.asarray(Y)
+    return float(0.5 * alpha * np.sum(X**2) + 0.5 * np.sum(Y**2) / alpha)
+
+
+def lemma5(X: ArrayLike) -> float:
+    """Return (18), K times the sum of ||X_i||_F^2, for X of shape (K, ...)."""
+    X = np.asarray(X)
+    return float(len(X) * np.sum(X**2))
+
+
+def lemma6(A: ArrayLike, participation: float) -> float:
+    """Return p ||A||_F^2, stated as E||D A||_F^2."""
+    return float(participation * np.sum(np.asarray(A) ** 2))
+
+
+def lemma7(n: ArrayLike, participation: ArrayLike) -> Any:
+    """Return 1 - (1 - p)^n, stated as E||D||_2, and its square's expectation, too."""
+    with np.errstate(divide="ignore"):  # p = 1
+        return -np.expm1(np.asarray(n) * np.log1p(-np.asarray(participation, dtype=np.float64)))

@@ -1,0 +1,183 @@
+r"""Exact expectations over one round of pFL^MF with the whole gradient in U (Appendix A.1).
+
+Given U, clients do not meet: a quantity that is a sum over clients has as expectation, over all 2^n
+patterns of independent participation, the sum of p times what a participant has and 1 - p times
+what it has that does not move. With normal noise expectations are exact for quadratic functions,
+whose gradients are linear.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+from linrep.problems.objectives import Objectives, QuadraticObjectives
+from linrep.theory.pflmf import Setting
+
+Values = NDArray[np.float64]
+
+
+class Round(NamedTuple):
+    """Expectations over one round from (U, V); E is over participation and noise.
+
+    Attributes
+    ----------
+    value, after_V, after_U, after_both : float
+        F(U, V), E F(U, V+), E F(U+, V), E F(U+, V+).
+    delta_U, delta_V : float
+        (15): the squared gradient in U, and the mean over local steps of E of that in V.
+    steps_V : ndarray, shape (K,)
+        E||grad_V(U, V_k)||^2, of which delta_V is the mean.
+    masked_V : ndarray, shape (K,)
+        E||D grad_V(U, V_k)||^2.
+    sum_V, masked_sum_V : float
+        E of the squared sum over local steps of grad_V(U, V_k), and of D times that.
+    """
+
+    value: float
+    after_V: float
+    after_U: float
+    after_both: float
+    delta_U: float
+    delta_V: float
+    steps_V: Values
+    masked_V: Values
+    sum_V: float
+    masked_sum_V: float
+
+
+class Heads(NamedTuple):
+    """A participant's heads over the local steps: means and covariances, and those of their sum.
+
+    Shapes (K + 1, n, k) and (K + 1, n, k, k); ``sums`` and ``sum_spread`` are of the sum of the
+    first K gradients in V, (n, k) and (n, k, k). Covariances are None without noise.
+    """
+
+    means: Values
+    spreads: Values | None
+    sums: Values
+    sum_spread: Values | None
+
+
+def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> Round:
+    """Return exact expectations over one round.
+
+    Parameters
+    ----------
+    s : Setting
+        Its participation, steps, step sizes and noise; its smoothness is not read.
+    problem : Objectives
+        With noise, a QuadraticObjectives.
+    U, V : array_like, shape (d, k), (n, k)
+
+    Returns
+    -------
+    Round
+
+    Raises
+    ------
+    ValueError
+        If there is noise and the functions are not quadratic.
+
+    Notes
+    -----
+    Noise is normal, with expected squares sigma^2 in all, as that of :func:`linrep.pflmf`.
+    """
+    U = check.array("U", U, (problem.d, None))
+    V = check.array("V", V, (problem.n, U.shape[1]))
+    p, n = s.participation, problem.n
+    value, in_U, _ = problem.factor_gradients(U, V)
+    new_U = U - s.step_size * in_U
+    path = local_path(s, problem, U, V)
+    matrices = _matrices(problem) if s.noise > 0.0 else None
+    moving = np.array([np.sum(_squares(problem, U, each)) for each in path.means[:-1]])
+    still = float(np.sum(_squares(problem, U, V)))
+    total = float(np.sum(path.sums**2))
+    if matrices is not None:
+        G = np.einsum("da,nde,eb->nab", U, matrices, U) / n
+        assert path.spreads is not None and path.sum_spread is not None
+        moving += np.einsum("nab,tnbc,nca->t", G, path.spreads[:-1], G)
+        total += float(np.einsum("naa->", path.sum_spread))
+    steps_V = p * moving + (1.0 - p) * still
+    K = s.local_steps
+
+    def expected(at, spread_U):
+        """Return E F at a U, normal around `at`: heads of participants moved or not."""
+        moved = _mean_value(problem, matrices, at, path.means[-1], _last(path), spread_U)
+        return p * moved + (1.0 - p) * _mean_value(problem, matrices, at, V, None, spread_U)
+
+    spread_U = (s.step_size * s.noise) ** 2 / U.size
+    return Round(
+        value=value,
+        after_V=expected(U, 0.0),
+        after_U=_mean_value(problem, matrices, new_U, V, None, spread_U),
+        after_both=expected(new_U, spread_U),
+        delta_U=float(np.sum(in_U**2)),
+        delta_V=float(steps_V.mean()),
+        steps_V=steps_V,
+        masked_V=p * moving,
+        sum_V=p * total + (1.0 - p) * K**2 * still,
+        masked_sum_V=p * total,
+    )
+
+
+def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> Heads:
+    """Return the heads that every client would have if it took part."""
+    U, V = np.asarray(U, dtype=np.float64), np.asarray(V, dtype=np.float64)
+    n, k = V.shape
+    eta, means, gradients = s.head_step_size, [V], []
+    for _ in range(s.local_steps):
+        gradients.append(problem.gradients(means[-1] @ U.T) @ U / n)
+        means.append(means[-1] - eta * gradients[-1])
+    sums = np.sum(gradients, axis=0)
+    if s.noise == 0.0:
+        return Heads(np.array(means), None, sums, None)
+    # v moves by -eta (G v - c + noise), and the sum of gradients by G v - c: linear in (v, sum).
+    G = np.einsum("da,nde,eb->nab", U, _matrices(problem), U) / n
+    move = np.zeros((n, 2 * k, 2 * k))
+    move[:, :k, :k], move[:, k:, k:] = np.eye(k) - eta * G, np.eye(k)
+    move[:, k:, :k] = G
+    fresh = np.zeros((2 * k, 2 * k))
+    fresh[:k, :k] = (eta * s.noise) ** 2 / V.size * np.eye(k)
+    joint = [np.zeros((n, 2 * k, 2 * k))]
+    for _ in range(s.local_steps):
+        joint.append(move @ joint[-1] @ move.swapaxes(1, 2) + fresh)
+    spreads = np.array([each[:, :k, :k] for each in joint])
+    return Heads(np.array(means), spreads, sums, joint[-1][:, k:, k:])
+
+
+def _last(path):
+    return None if path.spreads is None else path.spreads[-1]
+
+
+def _squares(problem, U, V):
+    """Return the squared gradients in V, client by client."""
+    return np.sum((problem.gradients(V @ U.T) @ U / problem.n) ** 2, axis=1)
+
+
+def _mean_value(problem, matrices, U, V, spread_V, spread_U):
+    """Return E F of independent normal factors: means, covariances of V, variance of U's entries.
+
+    tr(H_i) spread_U E||v_i||^2 and tr(U'H_i U cov(v_i)) are what noise adds to twice f_i.
+    """
+    value = problem.value(V @ U.T)
+    if matrices is None:
+        return value
+    lengths = np.sum(V**2, axis=1)
+    if spread_V is not None:
+        lengths = lengths + np.einsum("naa->n", spread_V)
+        value += 0.5 * np.mean(np.einsum("da,nde,eb,nba->n", U, matrices, U, spread_V))
+    return value + 0.5 * spread_U * np.mean(np.einsum("ndd->n", matrices) * lengths)
+
+
+def _matrices(problem):
+    """Return the H_i of quadratic functions, shape (n, d, d)."""
+    if not isinstance(problem, QuadraticObjectives):
+        raise ValueError("expectations with noise are exact for quadratic functions only")
+    n, d = problem.n, problem.d
+    if problem.weights is not None:
+        return np.einsum("nd,de->nde", problem.weights, np.eye(d))
+    return np.broadcast_to(np.eye(d) if problem.H is None else problem.H, (n, d, d))
