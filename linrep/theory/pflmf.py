@@ -1,4 +1,4 @@
-r"""pFL^MF's theory: smoothness in the factors, Theorem 1, the inequalities of its proof, its lemmas.
+r"""pFL^MF's theory: smoothness in the factors, Theorem 1, its proof's inequalities, its lemmas.
 
 The objective is :math:`\psi(U, V) = F(UV^\top)`; the paper's eta_u = eta is ``step_size`` here, its
 eta_v ``head_step_size``, its K ``local_steps``, its p ``participation`` and its r is k. All norms
@@ -94,7 +94,7 @@ def local_smoothness(
         + radius_U * radius_V
     )  # fmt: skip
     gradients = float(np.linalg.norm(problem.gradients(V @ U.T), 2)) + largest * moved
-    own_U = (weighted + np.sqrt(largest) * radius_V) ** 2 / n
+    own_U = (weighted + float(np.sqrt(largest)) * radius_V) ** 2 / n
     own_V = largest * size_U**2 / n
     cross = (largest * size_U * size_V + gradients) / n
     return Smoothness(max(own_U, cross), max(own_V, cross), own_U, own_V, cross)

@@ -98,7 +98,8 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     total = float(np.sum(path.sums**2))
     if matrices is not None:
         G = np.einsum("da,nde,eb->nab", U, matrices, U) / n
-        assert path.spreads is not None and path.sum_spread is not None
+        assert path.spreads is not None
+        assert path.sum_spread is not None
         moving += np.einsum("nab,tnbc,nca->t", G, path.spreads[:-1], G)
         total += float(np.einsum("naa->", path.sum_spread))
     steps_V = p * moving + (1.0 - p) * still

@@ -256,7 +256,7 @@ def test_lemmas(seed, n, p):
 def test_a_trace_has_the_left_side():
     A = 0.05 * np.random.default_rng(0).standard_normal((40, 3))
     problem, begin = lr.QuadraticObjectives(A), (np.eye(3), np.zeros((40, 3)))
-    L = theory.local_smoothness(problem, *begin, 0.3, 0.3).largest
+    L = theory.local_smoothness(problem, *begin, 0.6, 0.6).largest
     trace = lr.pflmf(
         problem, k=3, step_size=0.25 / L, head_step_size="theorem", local_steps=5, rounds=200,
         aggregate="full", start=begin, rng=0,
@@ -265,4 +265,4 @@ def test_a_trace_has_the_left_side():
         trace["objective"][0], smoothness=L, step_size=0.25 / L, rounds=trace.recorded[1:]
     )
     assert ((trace["average_U"] + trace["average_V"])[1:] <= bound.total).all()
-    assert max(trace["reach_U"][-1], trace["reach_V"][-1]) < 0.3
+    assert max(trace["reach_U"][-1], trace["reach_V"][-1]) < 0.6
