@@ -12,7 +12,17 @@ import numpy as np
 
 from linrep import _validation as check
 from linrep._kinds import COMPLETION, REGRESSION, Kind, takes
-from linrep.algorithms import Trace, fedavg, fedrep, fedsgd, flute, imc, local_only, perfedsi
+from linrep.algorithms import (
+    Trace,
+    fedavg,
+    fedrep,
+    fedsgd,
+    flute,
+    imc,
+    local_only,
+    perfedsi,
+    pflmf,
+)
 from linrep.sweeps import Grid, Sweep, label, load
 
 _REGRESSION: dict[str, Callable[..., Any]] = {
@@ -21,6 +31,7 @@ _REGRESSION: dict[str, Callable[..., Any]] = {
     "fedavg": fedavg,
     "local_only": local_only,
     "flute": flute,
+    "pflmf": pflmf,
 }
 _COMPLETION: dict[str, Callable[..., Any]] = {
     "perfedsi": perfedsi,

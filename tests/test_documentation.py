@@ -29,7 +29,9 @@ def test_a_block_of_code_runs(block):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["README.md", "docs/flute.md", "docs/perfedsi.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/flute.md", "docs/perfedsi.md", "docs/pflmf.md"]
+)
 def test_a_page_runs_from_top_to_bottom(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -94,6 +94,17 @@ def test_flute_meets_a_shared_representation_and_the_population():
     assert found["truth_error"] > 0.1  # rank 2 is not enough
 
 
+def test_pflmf_meets_least_squares_of_a_shared_representation_and_of_others():
+    cell = {**SMALL, "algorithm": "pflmf", "step_size": 0.2, "head_step_size": 1.0, "rounds": 30}
+    found = simulate(cell, generator(7, 0))
+    truth_rng, run_rng = generator(7, 0).spawn(2)
+    truth = linrep.SharedRepresentation.random(n=6, d=4, k=2, rng=truth_rng)
+    settings = {"step_size": 0.2, "head_step_size": 1.0, "rounds": 30}
+    expected = linrep.pflmf(truth, m=SMALL["m"], rng=run_rng, **settings)
+    assert found["truth_error"] == expected["truth_error"][-1]
+    assert "truth_error" in simulate({**cell, "models": "normal"}, generator(7, 0))
+
+
 def test_a_problem_of_the_other_kind_is_refused():
     cell = {**SMALL, "algorithm": "flute", "step_size": 0.05, "models": "normal"}
     with complaint(ValueError, "condition", "'normal'"):

@@ -42,7 +42,7 @@ def pflmf(
     sampling: str = "bernoulli",
     aggregate: str = "participants",
     order: str = "simultaneous",
-    noise: float = 0.0,
+    gradient_noise: float = 0.0,
     batch: int | None = None,
     start="random",
     scale: float = 0.1,
@@ -89,7 +89,7 @@ def pflmf(
     order : {"simultaneous", "alternating"}
         U moves with gradients at the heads of the round's start (Algorithm 1, Appendix A.1), or at
         the new ones.
-    noise : float, default 0
+    gradient_noise : float, default 0
         sigma: every stochastic gradient in U or V is the exact one plus independent normal entries
         that have expected squares sigma^2 in all, equality in Assumption 2.
     batch : int, optional
@@ -164,7 +164,7 @@ def pflmf(
     step_size = check.real("step_size", step_size, above=0.0)
     rounds = check.integer("rounds", rounds, minimum=0)
     local_steps = check.integer("local_steps", local_steps, minimum=1)
-    noise = check.real("noise", noise, minimum=0.0)
+    gradient_noise = check.real("gradient_noise", gradient_noise, minimum=0.0)
     participants = count_participants(n, participation) if sampling == "fixed" else None
     participation = _read_share(participation, n, participants)
     head_step_size = _read_head_step_size(head_step_size, step_size, participation, local_steps)
@@ -184,8 +184,8 @@ def pflmf(
                 raise ValueError("batch needs losses of samples")
         steps = General(problem, U, V, **shared, alternating=order == "alternating",
                         batch=batch, batch_rng=noise_rng)  # fmt: skip
-    draw = _Rounds(n, d, k, local_steps, participation, participants, aggregate, noise,
-                   participation_rng, noise_rng)  # fmt: skip
+    draw = _Rounds(n, d, k, local_steps, participation, participants, aggregate,
+                   gradient_noise, participation_rng, noise_rng)  # fmt: skip
     measure = _Metrics(problem, k, stationarity)
     limit = -1.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0) ** 2
     rows, recorded, reason = [measure(U, V, steps.totals, 0)], [0], "rounds"
@@ -218,7 +218,7 @@ def pflmf(
             "problem": described, "k": k, "m": m, "rounds": rounds, "local_steps": local_steps,
             "step_size": step_size, "head_step_size": head_step_size,
             "participation": participation, "sampling": sampling, "aggregate": aggregate,
-            "order": order, "noise": noise, "batch": batch,
+            "order": order, "gradient_noise": gradient_noise, "batch": batch,
             "start": start if isinstance(start, str) else "given", "scale": scale,
         },
         stop_reason=reason,

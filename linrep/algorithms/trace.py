@@ -26,6 +26,12 @@ LABELS = {
     "error": "relative error of B W' against its target",
     "client_error": "mean error per client against the target",
     "truth_error": "mean error per client against the truth",
+    "objective": "objective",
+    "gap": "objective above its optimum",
+    "gradient_U": "squared gradient in U",
+    "gradient_V": "squared gradient in V",
+    "average_U": "mean squared gradient in U so far",
+    "average_V": "mean squared gradient in V so far",
     "floats_up": "floats sent to the server",
     "floats_down": "floats sent to the clients",
 }

@@ -140,7 +140,9 @@ def info():
 
 @main.command()
 @click.argument(
-    "what", type=click.Choice(["fedrep", "flute", "gram", "imc", "pflmf", "sweeps"]), default="fedrep"
+    "what",
+    type=click.Choice(["fedrep", "flute", "gram", "imc", "pflmf", "sweeps"]),
+    default="fedrep",
 )
 @click.option(
     "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."

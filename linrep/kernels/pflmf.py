@@ -23,23 +23,22 @@ SUM_U, SUM_V, REACH_U, REACH_V = range(4)  # totals
 # Clients whose descents stay in cache: as rows where they are long, as columns where they are not,
 # so that the innermost loop has something to run through.
 _LONG = 32
-_CHUNK_OF_LONG, _CHUNK_OF_SHORT = 32, 128
+_NUMBERS_IN_CACHE = 4096
 
 
 def workspace(n, k, d, m, local_steps):
     """Return the scratch arrays of `run_quadratic` and `run_samples`; m is the largest batch."""
-    chunk = _CHUNK_OF_LONG if d > _LONG else _CHUNK_OF_SHORT
-    chunk = min(chunk, n)
-    size = max(chunk, m)
+    chunk = min(n, max(4, _NUMBERS_IN_CACHE // max(d, _LONG)))
+    size = max(m, 1)
     return (
         np.empty(n + 1, dtype=np.int64),  # participants, then the others
         np.empty((2, k, d)),  # descents in U, of participants and of others
         np.empty((3, k, d)),  # U as it was, HU, and its negative
-        np.empty((k, n)),  # participants' heads as they were, transposed
+        np.empty((4, k, n)),  # heads as they were, heads, their descents and moves, transposed
         np.empty((k, k)),  # U'HU
         np.empty((chunk, d) if d > _LONG else (d, chunk)),  # descents of a chunk of clients
         np.empty((chunk, k)),  # their heads
-        np.empty((3, k, size)),  # heads, their descents and their moves, transposed
+        np.empty((k, size)),  # projected samples
         np.empty(size + d),  # a client's residual, and d numbers
         np.empty(2),  # squares of heads' descents, and of heads
         np.empty(local_steps + 1),  # squared distance of V from the start, per local step
@@ -132,8 +131,38 @@ def short_descents(kind, A, H, weights, clients, heads, UT, minus, R, row, Z):
 
 
 @kernel
-def add_distances(heads, clients, start_V):
-    """Return the sum of squared distances of a chunk's heads from the start."""
+def quadratic_descents(
+    kind, A, H, weights, clients, heads, UT, HUT, minus, R, rows, row, Z, summed, sumT, scratch
+):
+    """Write the clients' heads' descents into Z; if summed, add their own, times heads, to sumT.
+
+    heads, Z and scratch are (k, clients).
+    """
+    k, d = UT.shape
+    chunk = rows.shape[0]
+    for first in range(0, clients.shape[0], chunk):
+        last = min(first + chunk, clients.shape[0])
+        size, some = last - first, clients[first:last]
+        these, Zs = heads[:, first:last], Z[:, first:last]
+        if d > _LONG:
+            long_descents(kind, A, H, weights, some, these, UT, HUT, R[:size], rows[:size], row, Zs)
+            if summed:
+                negative = scratch[:, first:last]
+                for a in range(k):
+                    for j in range(size):
+                        negative[a, j] = -these[a, j]
+                subtract_product(negative, R[:size], sumT)
+        else:
+            short_descents(kind, A, H, weights, some, these, UT, minus, R[:, :size], row, Zs)
+            if summed:
+                for a in range(k):
+                    for column in range(d):
+                        sumT[a, column] += dot(these[a], R[column, :size])
+
+
+@kernel
+def distances_from(heads, clients, start_V):
+    """Return the sum of squared distances of clients' heads (k, clients) from the start."""
     total = 0.0
     for a in range(heads.shape[0]):
         for j in range(clients.shape[0]):
@@ -143,62 +172,33 @@ def add_distances(heads, clients, start_V):
 
 
 @kernel
-def quadratic_chunk(
-    kind, A, H, weights, clients, moving, measured, head_step, head_step_size, noisy, noise,
-    start_V, UT, HUT, minus, G, V, sumT, R, rows, heads, Z, move, row, old, sums, spread,
+def move_quadratic_heads(
+    kind, A, H, weights, clients, measured, head_step, head_step_size, noisy, noise, start_V, UT,
+    HUT, minus, G, heads, Z, move, R, rows, row, sumT, sums, spread,
 ):  # fmt: skip
-    """Add a chunk of clients' descents to sumT and move their heads, if moving.
-
-    Into sums go the squares of the heads' descents, over all local steps, and of the heads at last.
-    heads, Z, move and old, which keeps the heads, are (k, clients).
-    """
-    count, k, d = clients.shape[0], UT.shape[0], UT.shape[1]
+    """Take participants' local steps, from the descents Z of their heads."""
     local_steps = spread.shape[0] - 1
-    long = d > _LONG
-    for a in range(k):
-        for j in range(count):
-            heads[a, j] = V[clients[j], a]
-    if long:
-        long_descents(kind, A, H, weights, clients, heads, UT, HUT, R[:count], rows, row, Z)
-        for a in range(k):
-            for j in range(count):
-                move[a, j] = -heads[a, j]
-        subtract_product(move, R[:count], sumT)
-    else:
-        short_descents(kind, A, H, weights, clients, heads, UT, minus, R[:, :count], row, Z)
-        for a in range(k):
-            for column in range(d):
-                sumT[a, column] += dot(heads[a], R[column, :count])
-    if measured:
-        spread[0] += add_distances(heads, clients, start_V)
-    if not moving:
-        if measured:
-            sums[0] += local_steps * square_of(Z)
-        return
-    copy_rows(heads, old)
     for step in range(local_steps):
         if measured:
             sums[0] += square_of(Z)
-        for a in range(k):
-            for j in range(count):
+        for a in range(heads.shape[0]):
+            for j in range(clients.shape[0]):
                 along = head_step * Z[a, j]
                 if noisy:
                     along -= head_step_size * noise[step, clients[j], a]
                 move[a, j] = along
                 heads[a, j] += along
         if measured:
-            spread[step + 1] += add_distances(heads, clients, start_V)
+            spread[step + 1] += distances_from(heads, clients, start_V)
         if step + 1 < local_steps:
             if kind <= SHARED:
                 subtract_product(G, move, Z)
-            elif long:
-                long_descents(kind, A, H, weights, clients, heads, UT, HUT, R[:count], rows, row, Z)
             else:
-                short_descents(kind, A, H, weights, clients, heads, UT, minus, R[:, :count], row, Z)
+                quadratic_descents(
+                    kind, A, H, weights, clients, heads, UT, HUT, minus, R, rows, row, Z, False,
+                    sumT, move,
+                )  # fmt: skip
     sums[1] += square_of(heads)
-    for a in range(k):
-        for j in range(count):
-            V[clients[j], a] = heads[a, j]
 
 
 @kernel
@@ -313,13 +313,14 @@ def _run_quadratic(
     noise_U, noise_V, start_UT, start_V, UT, V, totals, work,
 ):  # fmt: skip
     """See run_quadratic."""
-    order, descents, copies, old_heads, G, R, rows, both, row, sums, spread = work
+    order, descents, copies, wide, G, R, rows, _, row, sums, spread = work
     old_UT, HUT, minus = copies[0], copies[1], copies[2]
+    row = row[: A.shape[1]]
     n, d = A.shape
-    k = UT.shape[0]
-    chunk, local_steps = rows.shape[0], spread.shape[0] - 1
+    k, local_steps = UT.shape[0], spread.shape[0] - 1
     for t in range(masks.shape[0]):
         count = order_clients(masks[t], order)
+        stop = n if everyone or measured else count
         copy_rows(UT, old_UT)
         descents[:] = 0.0
         sums[:] = 0.0
@@ -330,22 +331,28 @@ def _run_quadratic(
                 minus[a, column] = -HUT[a, column]
             for b in range(k if local_steps > 1 else 0):
                 G[a, b] = dot(HUT[a], UT[b])
-        moving, first = 0.0, 0
-        stop = n if everyone or measured else count
-        while first < stop:
-            part = 0 if first < count else 1
-            if part == 1 and first == count:
-                moving = spread[0]
-            last = min(first + chunk, count if part == 0 else stop)
-            size = last - first
-            quadratic_chunk(
-                kind, A, H, weights, order[first:last], part == 0, measured, head_step_size / n,
-                head_step_size, noisy, noise_V[t if noisy else 0], start_V, UT, HUT, minus, G, V,
-                descents[part], R, rows[:size], both[0][:, :size], both[1][:, :size],
-                both[2][:, :size], row[:d], old_heads[:, first:last], sums, spread,
+            for j in range(stop):
+                wide[1, a, j] = V[order[j], a]
+                wide[0, a, j] = wide[1, a, j]
+        for part in range(2):
+            own = slice(0, count) if part == 0 else slice(count, stop)
+            quadratic_descents(
+                kind, A, H, weights, order[own], wide[1][:, own], UT, HUT, minus, R, rows, row,
+                wide[2][:, own], True, descents[part], wide[3][:, own],
             )  # fmt: skip
-            first = last
-        rest = spread[0] - moving if count < stop else 0.0
+        own, rest = slice(0, count), 0.0
+        if measured:
+            rest = distances_from(wide[1][:, count:stop], order[count:stop], start_V)
+            spread[0] = rest + distances_from(wide[1][:, own], order[own], start_V)
+            sums[0] += local_steps * square_of(wide[2][:, count:stop])
+        move_quadratic_heads(
+            kind, A, H, weights, order[own], measured, head_step_size / n, head_step_size, noisy,
+            noise_V[t if noisy else 0], start_V, UT, HUT, minus, G, wide[1][:, own],
+            wide[2][:, own], wide[3][:, own], R, rows, row, descents[0], sums, spread,
+        )  # fmt: skip
+        for a in range(k):
+            for j in range(count):
+                V[order[j], a] = wide[1, a, j]
         if kind == SHARED:
             for part in range(2):
                 for a in range(k):
@@ -355,7 +362,7 @@ def _run_quadratic(
                         descents[part, a, column] = row[column]
         if not finish_round(
             n, scales[t], everyone, measured, step_size, noisy, noise_U[t if noisy else 0],
-            order[:count], start_UT, UT, V, descents, old_UT, old_heads, totals, sums, spread, rest,
+            order[:count], start_UT, UT, V, descents, old_UT, wide[0], totals, sums, spread, rest,
         ):  # fmt: skip
             return t, DIVERGED
     return masks.shape[0], COMPLETED
@@ -403,7 +410,7 @@ def _run_samples(
     noise_U, noise_V, start_UT, start_V, UT, V, totals, work,
 ):  # fmt: skip
     """See run_samples."""
-    order, descents, copies, old_heads, C, _, rows, both, row, sums, spread = work
+    order, descents, copies, wide, C, _, rows, Z, row, sums, spread = work
     n, d = V.shape[0], UT.shape[1]
     largest = row.shape[0] - d
     for t in range(masks.shape[0]):
@@ -423,14 +430,14 @@ def _run_samples(
             sample_client(
                 loss, X[own], y[own], ridge, i, part == 0, measured, head_step_size / n,
                 head_step_size, noisy, noise_V[t if noisy else 0], start_V, UT, C, V[i],
-                descents[part], both[0], rows[0], row[:largest], row[largest:],
-                old_heads[:, place], sums, spread,
+                descents[part], Z, rows[0], row[:largest], row[largest:],
+                wide[0][:, place], sums, spread,
             )  # fmt: skip
             if part == 1:
                 rest += spread[0] - before
         if not finish_round(
             n, scales[t], everyone, measured, step_size, noisy, noise_U[t if noisy else 0],
-            order[:count], start_UT, UT, V, descents, copies[0], old_heads, totals, sums, spread,
+            order[:count], start_UT, UT, V, descents, copies[0], wide[0], totals, sums, spread,
             rest,
         ):  # fmt: skip
             return t, DIVERGED

@@ -145,7 +145,13 @@ def test_heads_first_is_another_order():
 def test_noise_has_the_expected_square():
     problem = quadratic(n=30, d=20)
     start = np.zeros((20, 3)), np.zeros((30, 3))
-    settings = {"k": 3, "step_size": 1.0, "start": start, "aggregate": "full", "noise": 0.7}
+    settings = {
+        "k": 3,
+        "step_size": 1.0,
+        "start": start,
+        "aggregate": "full",
+        "gradient_noise": 0.7,
+    }
     squares = np.array([
         [np.sum(factor**2) for factor in lr.pflmf(problem, rounds=1, rng=seed, **settings)
          .state.values()]
@@ -158,7 +164,7 @@ def test_noise_has_the_expected_square():
 
 def test_a_round_without_participants_changes_nothing_unless_all_are_asked():
     problem = quadratic()
-    settings = {"k": 2, "step_size": 0.5, "participation": 1e-12, "noise": 0.1, "rng": 0}
+    settings = {"k": 2, "step_size": 0.5, "participation": 1e-12, "gradient_noise": 0.1, "rng": 0}
     before = lr.pflmf(problem, rounds=0, **settings).state
     after = lr.pflmf(problem, rounds=4, **settings).state
     asked = lr.pflmf(problem, rounds=4, aggregate="full", **settings).state
@@ -261,7 +267,7 @@ def test_rank_k_of_quadratic_functions_of_ones_own_matrices_is_a_local_optimum()
         ({"start": "moments"}, "start must be one of"),
         ({"start": np.eye(4)}, "start must be a name or a pair"),
         ({"start": (np.eye(4), np.eye(4))}, "U must have shape"),
-        ({"noise": -1.0}, "noise must be at least 0"),
+        ({"gradient_noise": -1.0}, "gradient_noise must be at least 0"),
     ],
 )
 def test_bad_arguments_are_refused(options, words):
