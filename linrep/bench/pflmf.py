@@ -55,6 +55,7 @@ SIZES = {
     "logistic": Size(40, 3, 3, True, 500, m=20),
     "logistic, large": Size(1000, 500, 10, True, 2, m=10, repetitions=7),
 }
+_COLUMNS = {"n": 4, "d": 4, "k": 3, "m": 3, "local_steps": 2}
 
 
 def run_benchmark(echo: Callable[[str], None]) -> bool:
@@ -70,7 +71,8 @@ def run_benchmark(echo: Callable[[str], None]) -> bool:
     for name in SIZES:
         row = compare(name)
         agree = agree and row["agree"]
-        echo(f"{name:15} {row['n']:4} {row['d']:4} {row['k']:3} {row['m']:3} {row['local_steps']:2} "
+        sizes = " ".join(f"{row[key]:{width}}" for key, width in _COLUMNS.items())
+        echo(f"{name:15} {sizes} "
              f"{1e6 * row['linrep']:10.2f} {1e6 * row['numpy']:10.1f} {1e6 * row['jax']:10.1f} "
              f"{row['numpy_ratio']:12.1f}x {row['jax_ratio']:10.1f}x"
         )  # fmt: skip

@@ -171,7 +171,7 @@ def _mean_value(problem, matrices, U, V, spread_V, spread_U):
     if spread_V is not None:
         lengths = lengths + np.einsum("naa->n", spread_V)
         value += 0.5 * np.mean(np.einsum("da,nde,eb,nba->n", U, matrices, U, spread_V))
-    return value + 0.5 * spread_U * np.mean(np.einsum("ndd->n", matrices) * lengths)
+    return float(value + 0.5 * spread_U * np.mean(np.einsum("ndd->n", matrices) * lengths))
 
 
 def _matrices(problem):

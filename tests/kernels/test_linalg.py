@@ -146,6 +146,16 @@ def test_gram_is_the_matrix_of_inner_products(seed, k, d):
     close(G, ET @ ET.T, 2 * d * EPS * norm(ET) ** 2)
 
 
+@given(seeds, st.integers(1, 7), st.integers(1, 9), st.integers(1, 20))
+def test_subtract_product_subtracts_a_product_of_any_shape(seed, rows, k, size):
+    rng = np.random.default_rng(seed)
+    F, ET = rng.standard_normal((rows, k)), rng.standard_normal((k, size))
+    outT = rng.standard_normal((rows, size))
+    expected = outT - F @ ET
+    linalg.subtract_product(F, ET, outT)
+    np.testing.assert_allclose(outT, expected, atol=1e-13)
+
+
 @given(seeds, st.integers(1, 10), st.data())
 def test_remove_span_subtracts_the_projection(seed, d, data):
     k, rows = data.draw(st.integers(1, d)), data.draw(st.integers(1, 5))

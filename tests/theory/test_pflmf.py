@@ -177,7 +177,8 @@ def rigorous(rng, kind, p, K, eta_L, noise=0.0):
 
 @given(
     seeds, st.sampled_from(["identity", "shared", "own", "logistic"]),
-    st.sampled_from([0.02, 0.3, 1.0]), st.sampled_from([1, 2, 7]), st.sampled_from([0.01, 0.2, 0.5]),
+    st.sampled_from([0.02, 0.3, 1.0]), st.sampled_from([1, 2, 7]),
+    st.sampled_from([0.01, 0.2, 0.5]),
 )  # fmt: skip
 def test_what_is_summed_anew_holds_in_every_round(seed, kind, p, K, eta_L):
     problem, U, V, s = rigorous(np.random.default_rng(seed), kind, p, K, eta_L)
