@@ -63,6 +63,10 @@ class Objectives:
         """Return the gradient of f_i at each client's model, shape (n, d)."""
         raise NotImplementedError
 
+    def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
+        """Return both."""
+        return self.values(theta), self.gradients(theta)
+
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
         """Return the value and the gradient of one client's function."""
         theta = np.zeros((self.n, self.d))
@@ -84,9 +88,9 @@ class Objectives:
         -----
         pFL^MF, equation (7).
         """
-        theta = V @ U.T
-        g = self.gradients(theta) / self.n
-        return FactorGradients(self.value(theta), g.T @ V, g @ U)
+        values, gradients = self.values_and_gradients(V @ U.T)
+        g = gradients / self.n
+        return FactorGradients(float(np.mean(values)), g.T @ V, g @ U)
 
     @property
     def smoothness(self) -> Values:
@@ -289,11 +293,18 @@ class CustomObjectives(Objectives):
 
     def values(self, theta: Values) -> Values:
         """Return f_i at each client's model, shape (n,)."""
-        return np.array([self.evaluate(i, theta[i])[0] for i in range(self.n)])
+        return self.values_and_gradients(theta)[0]
 
     def gradients(self, theta: Values) -> Values:
         """Return the gradient of f_i at each client's model, shape (n, d)."""
-        return np.array([self.evaluate(i, theta[i])[1] for i in range(self.n)])
+        return self.values_and_gradients(theta)[1]
+
+    def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
+        """Return both, each client's function called once."""
+        values, gradients = np.empty(self.n), np.empty((self.n, self.d))
+        for i in range(self.n):
+            values[i], gradients[i] = self.evaluate(i, theta[i])
+        return values, gradients
 
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
         """Return the value and the gradient of one client's function."""
