@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.kernels import pflmf as kernel
+from linrep.kernels import pflmf_samples
 from linrep.kernels.rounds import COMPLETED, DIVERGED
 from linrep.problems.losses import LeastSquaresObjectives, LogisticObjectives, SampleObjectives
 from linrep.problems.objectives import Objectives, QuadraticObjectives
@@ -104,9 +105,9 @@ def _functions(problem):
     if isinstance(problem, SampleObjectives):
         logistic = isinstance(problem, LogisticObjectives)
         data = problem.data
-        loss = kernel.LOGISTIC if logistic else kernel.LEAST_SQUARES
+        loss = pflmf_samples.LOGISTIC if logistic else pflmf_samples.LEAST_SQUARES
         stored = data.X, data.y, data.offsets, problem.ridge
-        return (loss, *stored), kernel.run_samples, int(data.m.max())
+        return (loss, *stored), pflmf_samples.run_samples, int(data.m.max())
     A, H, weights = problem.A, problem.H, problem.weights
     if weights is not None:
         return (kernel.DIAGONAL, A, _NO_MATRICES, weights), kernel.run_quadratic, 0

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
+from numba.extending import is_jitted
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
@@ -248,7 +250,8 @@ class CustomObjectives(Objectives):
     ----------
     value_and_grad : callable, or sequence of callables
         ``value_and_grad(i, model) -> (value, gradient)`` for client i, or one such callable of the
-        model alone per client. They may be compiled by Numba.
+        model alone per client. The former may be compiled by Numba, and is then called from
+        compiled code.
     n, d : int
         Clients, and the dimension of a model; n is the length of a sequence.
     smoothness : array_like, shape (n,), optional
@@ -302,6 +305,9 @@ class CustomObjectives(Objectives):
     def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
         """Return both, each client's function called once."""
         values, gradients = np.empty(self.n), np.empty((self.n, self.d))
+        if is_jitted(self._function):
+            _evaluate_all(self._function, theta, values, gradients)
+            return values, gradients
         for i in range(self.n):
             values[i], gradients[i] = self.evaluate(i, theta[i])
         return values, gradients
@@ -318,3 +324,13 @@ class CustomObjectives(Objectives):
     def smoothness(self) -> Values:
         """Lipschitz constants of the clients' gradients, as they were given."""
         return super().smoothness if self._smoothness is None else self._smoothness
+
+
+def _loop(function, theta, values, gradients):
+    """Write the value and the gradient of function(i, theta[i]) into row i, for all i."""
+    for i in range(theta.shape[0]):
+        values[i], gradients[i] = function(i, theta[i])
+
+
+# Not in the cache on disk, which would keep an entry for every function that ever was.
+_evaluate_all = numba.njit(nogil=True)(_loop)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from linrep.kernels import pflmf as kernel
+from linrep.kernels import pflmf_samples as samples
 from linrep.kernels.rounds import COMPLETED, DIVERGED
 from tests.reference import pflmf as naive
 from tests.strategies import seeds
@@ -42,9 +43,9 @@ def draw(kind, rng, n, d, ridge):
         )  # fmt: skip
         return X[rows].T @ slopes / sizes[i] + ridge * x
 
-    functions = (kernel.LEAST_SQUARES if kind == "least_squares" else kernel.LOGISTIC,
+    functions = (samples.LEAST_SQUARES if kind == "least_squares" else samples.LOGISTIC,
                  X, y, offsets, ridge)  # fmt: skip
-    return kernel.run_samples, functions, [lambda x, i=i: gradient(x, i) for i in range(n)], 8
+    return samples.run_samples, functions, [lambda x, i=i: gradient(x, i) for i in range(n)], 8
 
 
 def run(function, functions, masks, U, V, m, *, everyone=False, measured=True, steps=(0.3, 0.7),
