@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from linrep import _validation as check
-from linrep.problems import LowRankRegression, SharedRepresentation, SideInformationCompletion
+from linrep.problems import (
+    LowRankRegression,
+    SharedRepresentation,
+    SideInformationCompletion,
+    personal,
+)
 
 
 @dataclass(frozen=True)
@@ -137,4 +142,19 @@ COMPLETION = Kind(
         "k <= p": "k > p: side information of fewer dimensions than the rank",
     },
     make=_completion,
+)
+
+
+def _clustered(parameters, settings, algorithm, rng):
+    """Return clients' functions of which each belongs to a cluster."""
+    others = {name: value for name, value in settings.items() if name != "m"}
+    return personal.clustered(**parameters, m=settings.get("m"), rng=rng), others
+
+
+CLUSTERED = Kind(
+    parameters=tuple(name for name in _parameters(personal.clustered) if name != "m"),
+    data=("m",),
+    sizes=("n", "d", "clusters"),
+    constraints={"clusters <= n": "clusters > n: a cluster without clients"},
+    make=_clustered,
 )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linrep import _validation as check
-from linrep._kinds import COMPLETION, REGRESSION, Kind, takes
+from linrep._kinds import CLUSTERED, COMPLETION, REGRESSION, Kind, takes
 from linrep.algorithms import (
     Trace,
     fedavg,
@@ -64,6 +64,9 @@ def simulate(
         the matrix's largest and smallest singular value, in the place of these): methods are handed
         ``per_client`` or ``entries`` of it, or ``oversampling`` times as many as there are degrees
         of freedom, k(d + p - k), or else fresh ones; ``with_side=False`` hides side information.
+        With ``clusters``, problems have the parameters of
+        :func:`linrep.problems.personal.clustered`; they are for `pflmf`, and methods of your own or
+        of :mod:`linrep.algorithms.personalized`, named as module:function.
     rng : Generator
         Truth and run have streams of their own, spawned from it: algorithms given equal generators
         meet the same truth, data and participants.
@@ -264,7 +267,9 @@ def known_parameters(
 
 
 def _kind_of(name, cell) -> Kind:
-    """Return what an algorithm is run on; only completion has a p."""
+    """Return what an algorithm is run on; only completion has a p, and only clusters `clusters`."""
+    if "clusters" in cell and name not in _COMPLETION:
+        return CLUSTERED
     if name in ALGORITHMS:
         return COMPLETION if name in _COMPLETION else REGRESSION
     return COMPLETION if "p" in cell else REGRESSION

@@ -105,6 +105,26 @@ def test_pflmf_meets_least_squares_of_a_shared_representation_and_of_others():
     assert "truth_error" in simulate({**cell, "models": "normal"}, generator(7, 0))
 
 
+def test_pflmf_and_what_it_stands_beside_meet_the_same_clusters():
+    cell = {"n": 9, "d": 3, "clusters": 2, "m": 4, "loss": "logistic", "ridge": 0.1, "rounds": 5}
+    problem = linrep.problems.personal.clustered(
+        n=9, d=3, clusters=2, m=4, loss="logistic", ridge=0.1, rng=generator(7, 0).spawn(2)[0]
+    )
+    own = {"k": 2, "step_size": 0.5}
+    found = simulate({**cell, "algorithm": "pflmf", **own}, generator(7, 0))
+    run_rng = generator(7, 0).spawn(2)[1]
+    expected = linrep.pflmf(problem, rounds=5, **own, rng=run_rng)
+    assert found["objective"] == expected["objective"][-1]
+    told = "linrep.algorithms.personalized:oracle_clusters"
+    found = simulate({**cell, "algorithm": told}, generator(7, 0))
+    expected = linrep.algorithms.personalized.oracle_clusters(problem, rounds=5)
+    assert found["objective"] == expected["objective"][-1]
+    several = simulation.sweep("pflmf", {**cell, "k": 1, "step_size": [0.1, 0.2]}, replicates=1)
+    assert len(several.grid) == 2
+    with complaint(ValueError, "unknown parameter", "'clusters'"):
+        simulation.sweep("perfedsi", {**cell, "p": 2, "k": 1, "step_size": 0.1}, replicates=1)
+
+
 def test_a_problem_of_the_other_kind_is_refused():
     cell = {**SMALL, "algorithm": "flute", "step_size": 0.05, "models": "normal"}
     with complaint(ValueError, "condition", "'normal'"):

@@ -43,39 +43,65 @@ _ADMM_STEPS = 20_000
 _ADMM_ROUNDING = 1e-12
 
 
-def local(problem, *, local_steps: int = 1, **settings) -> Trace:
+def local(
+    problem,
+    *,
+    local_steps: int = 1,
+    step_size: float | None = None,
+    rounds: int = 1000,
+    tolerance: float = 1e-10,
+    start: ArrayLike | None = None,
+) -> Trace:
     """Let every client minimize its own function.
 
     Parameters
     ----------
-    problem, **settings
+    problem, step_size, rounds, tolerance, start
         See the module.
     local_steps : int, default 1
         Gradient steps per round.
     """
-    return _run("local", problem, lambda X, _: X, local_steps=local_steps, sent=0, **settings)
+    how = step_size, rounds, tolerance, start
+    return _run("local", problem, lambda X, _: X, how, local_steps=local_steps, sent=0)
 
 
-def average(problem, *, local_steps: int = 1, **settings) -> Trace:
+def average(
+    problem,
+    *,
+    local_steps: int = 1,
+    step_size: float | None = None,
+    rounds: int = 1000,
+    tolerance: float = 1e-10,
+    start: ArrayLike | None = None,
+) -> Trace:
     """Run FedAvg: one model for all, the mean of the clients' after their local steps.
 
     Parameters
     ----------
-    problem, **settings
+    problem, step_size, rounds, tolerance, start
         See the module.
     local_steps : int, default 1
         With one, gradient descent on the mean of all functions.
     """
-    return _run("FedAvg", problem, _mean_of(None), local_steps=local_steps, **settings)
+    how = step_size, rounds, tolerance, start
+    return _run("FedAvg", problem, _mean_of(None), how, local_steps=local_steps)
 
 
-def oracle_clusters(problem, *, clusters: ArrayLike | None = None, local_steps: int = 1,
-                    **settings) -> Trace:  # fmt: skip
+def oracle_clusters(
+    problem,
+    *,
+    clusters: ArrayLike | None = None,
+    local_steps: int = 1,
+    step_size: float | None = None,
+    rounds: int = 1000,
+    tolerance: float = 1e-10,
+    start: ArrayLike | None = None,
+) -> Trace:
     """Run FedAvg within every cluster.
 
     Parameters
     ----------
-    problem, **settings
+    problem, step_size, rounds, tolerance, start
         See the module.
     clusters : array_like of int, shape (n,), optional
         Which clients share a model; by default as the problem knows.
@@ -85,17 +111,27 @@ def oracle_clusters(problem, *, clusters: ArrayLike | None = None, local_steps: 
     clusters = found.clusters if clusters is None else np.asarray(clusters)
     if clusters is None or clusters.shape != (found.n,) or clusters.dtype.kind not in "iu":
         raise ValueError(f"clusters must be {found.n} integers, one per client")
-    return _run("oracle clusters", found, _mean_of(clusters), local_steps=local_steps, **settings)
+    how = step_size, rounds, tolerance, start
+    return _run("oracle clusters", found, _mean_of(clusters), how, local_steps=local_steps)
 
 
-def distance_regularized(problem, *, penalty: float, center: str = "mean", **settings) -> Trace:
+def distance_regularized(
+    problem,
+    *,
+    penalty: float,
+    center: str = "mean",
+    step_size: float | None = None,
+    rounds: int = 1000,
+    tolerance: float = 1e-10,
+    start: ArrayLike | None = None,
+) -> Trace:
     r"""Pull every model towards a common one.
 
     .. math:: \frac1n \sum_i \Big(f_i(\theta_i) + \frac\lambda2 \|\theta_i - c\|^2\Big)
 
     Parameters
     ----------
-    problem, **settings
+    problem, step_size, rounds, tolerance, start
         See the module.
     penalty : float
         lambda, not negative.
@@ -119,16 +155,31 @@ def distance_regularized(problem, *, penalty: float, center: str = "mean", **set
         return (X + step * penalty * c) / (1.0 + step * penalty)
 
     sent = problem.d * (2 if center == "global" else 1)
-    return _run("distance-regularized", problem, server, sent=sent,
-                noted={"penalty": penalty, "center": center}, **settings)  # fmt: skip
+    how = step_size, rounds, tolerance, start
+    return _run(
+        "distance-regularized",
+        problem,
+        server,
+        how,
+        sent=sent,
+        noted={"penalty": penalty, "center": center},
+    )
 
 
-def constrained(problem, *, delta: float, **settings) -> Trace:
+def constrained(
+    problem,
+    *,
+    delta: float,
+    step_size: float | None = None,
+    rounds: int = 1000,
+    tolerance: float = 1e-10,
+    start: ArrayLike | None = None,
+) -> Trace:
     r"""Keep any two models within a distance: :math:`\|\theta_i - \theta_j\| \le \delta`.
 
     Parameters
     ----------
-    problem, **settings
+    problem, step_size, rounds, tolerance, start
         See the module.
     delta : float
         Not negative; 0 is one model for all.
@@ -140,16 +191,31 @@ def constrained(problem, *, delta: float, **settings) -> Trace:
     """
     delta = check.real("delta", delta, minimum=0.0)
     project = DiameterProjection(delta)
-    return _run("distance-constrained", problem, lambda X, _: project(X), accelerate=True,
-                noted={"delta": delta}, **settings)  # fmt: skip
+    how = step_size, rounds, tolerance, start
+    return _run(
+        "distance-constrained",
+        problem,
+        lambda X, _: project(X),
+        how,
+        accelerate=True,
+        noted={"delta": delta},
+    )
 
 
-def hard_thresholding(problem, *, k: int, **settings) -> Trace:
+def hard_thresholding(
+    problem,
+    *,
+    k: int,
+    step_size: float | None = None,
+    rounds: int = 1000,
+    tolerance: float = 1e-10,
+    start: ArrayLike | None = None,
+) -> Trace:
     """Cut the matrix of models off at rank k after every step: projected gradient descent.
 
     Parameters
     ----------
-    problem, **settings
+    problem, step_size, rounds, tolerance, start
         See the module.
     k : int
         Rank, at most min(n, d).
@@ -166,15 +232,24 @@ def hard_thresholding(problem, *, k: int, **settings) -> Trace:
         left, s, right = np.linalg.svd(X, full_matrices=False)
         return (left[:, :k] * s[:k]) @ right[:k]
 
-    return _run("hard thresholding", problem, server, k=k, noted={"k": k}, **settings)
+    how = step_size, rounds, tolerance, start
+    return _run("hard thresholding", problem, server, how, k=k, noted={"k": k})
 
 
-def nuclear_norm(problem, *, penalty: float, **settings) -> Trace:
+def nuclear_norm(
+    problem,
+    *,
+    penalty: float,
+    step_size: float | None = None,
+    rounds: int = 1000,
+    tolerance: float = 1e-10,
+    start: ArrayLike | None = None,
+) -> Trace:
     r"""Minimize :math:`F(\theta) + \lambda \|\theta\|_*` by accelerated proximal steps.
 
     Parameters
     ----------
-    problem, **settings
+    problem, step_size, rounds, tolerance, start
         See the module.
     penalty : float
         lambda, not negative.
@@ -190,8 +265,8 @@ def nuclear_norm(problem, *, penalty: float, **settings) -> Trace:
         left, s, right = np.linalg.svd(X, full_matrices=False)
         return (left * np.maximum(s - problem.n * step * penalty, 0.0)) @ right
 
-    return _run("nuclear norm", problem, server, accelerate=True, noted={"penalty": penalty},
-                **settings)  # fmt: skip
+    how = step_size, rounds, tolerance, start
+    return _run("nuclear norm", problem, server, how, accelerate=True, noted={"penalty": penalty})
 
 
 class DiameterProjection:
@@ -253,10 +328,19 @@ def _mean_of(clusters):
 
 
 def _run(
-    name, problem, server: Server, *, step_size=None, rounds=1000, tolerance=1e-10, start=None,
-    local_steps=1, accelerate=False, k=None, sent=None, noted=None,
-) -> Trace:  # fmt: skip
-    """Run rounds of local steps and a server; see the module."""
+    name,
+    problem,
+    server: Server,
+    how,
+    *,
+    local_steps=1,
+    accelerate=False,
+    k=None,
+    sent=None,
+    noted=None,
+) -> Trace:
+    """Run rounds of local steps and a server; how is step_size, rounds, tolerance and start."""
+    step_size, rounds, tolerance, start = how
     problem = as_objectives(problem)
     n, d = problem.n, problem.d
     local_steps = check.integer("local_steps", local_steps, minimum=1)
