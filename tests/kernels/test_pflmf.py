@@ -70,15 +70,18 @@ def run(function, functions, masks, U, V, m, *, everyone=False, measured=True, s
     d=st.sampled_from([1, 2, 3, 5, 7, 33, 40]),
     k=st.integers(1, 6), local_steps=st.integers(1, 4), share=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     everyone=st.booleans(), measured=st.booleans(), noisy=st.booleans(),
+    alone=st.booleans(),
     ridge=st.sampled_from([0.0, 0.4]),
 )  # fmt: skip
 def test_rounds_are_the_papers(
-    seed, kind, n, d, k, local_steps, share, everyone, measured, noisy, ridge
+    seed, kind, n, d, k, local_steps, share, everyone, measured, noisy, alone, ridge
 ):
     rng = np.random.default_rng(seed)
     function, functions, gradients, m = draw(kind, rng, n, d, ridge)
     U, V = rng.standard_normal((d, k)), rng.standard_normal((n, k))
     masks = rng.random((3, n)) < share
+    if alone:
+        masks = np.arange(n) == rng.integers(n, size=(3, 1))
     noise = None
     if noisy:
         noise = rng.standard_normal((3, k, d)), rng.standard_normal((3, local_steps, n, k))
