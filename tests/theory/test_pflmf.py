@@ -267,3 +267,22 @@ def test_a_trace_has_the_left_side():
     )
     assert ((trace["average_U"] + trace["average_V"])[1:] <= bound.total).all()
     assert max(trace["reach_U"][-1], trace["reach_V"][-1]) < 0.6
+
+
+@pytest.mark.parametrize("p", [1.0, 0.3, 0.1])
+def test_what_is_summed_anew_is_nearly_reached(p):
+    """On functions that are flat but in V, all of the decrease is the heads'."""
+    A = 5e-4 * np.random.default_rng(0).standard_normal((40, 3))
+    problem, begin = lr.QuadraticObjectives(A), (np.eye(3), np.zeros((40, 3)))
+    L = theory.local_smoothness(problem, *begin, 0.3, 0.1).largest
+    T = round((2000 if COMPILED else 400) / p)
+    trace = lr.pflmf(
+        problem, k=3, step_size=0.25 / L, head_step_size="theorem", participation=p, rounds=T,
+        aggregate="full", start=begin, record=T, rng=0,
+    )  # fmt: skip
+    w = theory.resummed(theory.Setting(p, 1, 0.25 / L, L, L))
+    left = w.weight_U * trace["average_U"][-1] + w.weight_V * trace["average_V"][-1]
+    right = trace["objective"][0] / (0.25 / L * T)
+    assert (0.8 if COMPILED else 0.4) < left / right <= 1.0
+    assert trace["reach_U"][-1] < 0.3
+    assert trace["reach_V"][-1] < 0.1
