@@ -190,25 +190,23 @@ def pflmf(
     limit = -1.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0) ** 2
     rows, recorded, reason = [measure(U, V, steps.totals, 0)], [0], "rounds"
     asked = [0]
-    for stop in read_record(record, rounds)[1:]:
+    for stop in read_record(record, rounds):
+        if stop:
+            completed, status, clients = draw.run(steps, stop - recorded[-1])
+            new_U, new_V = steps.state
+            row = measure(new_U, new_V, steps.totals, recorded[-1] + completed)
+            finite = np.isfinite([row["objective"], row["gradient_U"], row["gradient_V"]]).all()
+            if completed and finite:
+                U, V = new_U, new_V
+                rows.append(row)
+                recorded.append(recorded[-1] + completed)
+                asked.append(asked[-1] + clients)
+            if status == DIVERGED or not finite:
+                reason = "diverged"
+                break
         if rows[-1]["gradient_U"] + rows[-1]["gradient_V"] <= limit:
             reason = "converged"
             break
-        completed, status, clients = draw.run(steps, stop - recorded[-1])
-        if completed:
-            U, V = steps.state
-            row = measure(U, V, steps.totals, recorded[-1] + completed)
-            if not np.isfinite([row["objective"], row["gradient_U"], row["gradient_V"]]).all():
-                reason = "diverged"
-                break
-            recorded.append(recorded[-1] + completed)
-            asked.append(asked[-1] + clients)
-            rows.append(row)
-        if status != COMPLETED:
-            assert status == DIVERGED
-            reason = "diverged"
-            break
-    U, V = steps.state
     floats = {name: base + d * k * np.array(asked, dtype=float) for name, base in sent.items()}
     return Trace(
         algorithm="pFL^MF",

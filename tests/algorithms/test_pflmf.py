@@ -232,10 +232,15 @@ def test_runs_end_when_converged_or_diverged():
                     rounds=LONG)  # fmt: skip
     assert done.stop_reason == "converged"
     assert done["gradient_U"][-1] + done["gradient_V"][-1] <= 1e-6
+    again = lr.pflmf(quadratic(), k=4, step_size=0.5, start=tuple(done.state.values()),
+                     tolerance=1e-3)  # fmt: skip
+    assert (again.stop_reason, again.rounds) == ("converged", 0)
     for options in ({}, {"order": "alternating"}):
         lost = lr.pflmf(quadratic(), k=2, step_size=1e4, rounds=100, rng=0, **options)
         assert lost.stop_reason == "diverged"
         assert np.isfinite(lost["objective"]).all()
+        value = quadratic().value(lost.state["V"] @ lost.state["U"].T)
+        assert value == lost["objective"][-1]
 
 
 def test_rank_k_of_quadratic_functions_of_ones_own_matrices_is_a_local_optimum():
