@@ -105,7 +105,7 @@ def fedavg(
     Notes
     -----
     PerFedSI, Section 2, on the model of Appendix B. A client moves theta_2 along its z only, so
-    that it steps on its bias <theta_2, z> instead, |z|^2 times as fast.
+    that it steps on its bias <theta_2, z> instead, :math:`\|z\|^2` times as fast.
     """
     data, Z = _read(data, side)
     step_size = check.real("step_size", step_size, above=0.0)
