@@ -13,9 +13,15 @@ from tests.strategies import seeds
 NOTHING = np.empty((0, 0))
 
 
+STEP = 0.02  # with factors of this size nothing grows beyond bounds
+
+
 def draw(rng, n, d, p, k):
-    """Return U, V, Z, and a truth's factors."""
-    return tuple(rng.standard_normal(shape) for shape in ((d, k), (p, k), (n, p), (d, k), (p, k)))
+    """Return U, V, Z of unit rows, and a truth's factors."""
+    U, V, Z, starU, starV = (
+        rng.standard_normal(shape) for shape in ((d, k), (p, k), (n, p), (d, k), (p, k))
+    )
+    return U, V, Z / np.linalg.norm(Z, axis=1, keepdims=True), starU, starV
 
 
 @given(seeds, st.integers(1, 5), st.integers(1, 6), st.integers(1, 4), st.integers(1, 3),
@@ -45,12 +51,12 @@ def test_rounds_are_the_papers(seed, n, d, p, k, count, fresh, identity):
                 places = [first + int(copy.random() * (last - first)) for _ in range(count)]
                 entries.append([(items[place], values[place]) for place in places])
         expected_U, expected_V, mean = naive.round_of(
-            expected_U, expected_V, clients, entries, Z, 0.05
+            expected_U, expected_V, clients, entries, Z, STEP
         )
         expected.append(mean)
     loss = np.empty(3)
     done = completion.run_entrywise(
-        stream, schedule, items, values, offsets, fresh, starU, heads, 0.0, count, 0.05,
+        stream, schedule, items, values, offsets, fresh, starU, heads, 0.0, count, STEP,
         NOTHING if identity else Z, identity, 0.0, U, V, loss,
         completion.workspace(k, d, 2, count),
     )  # fmt: skip
