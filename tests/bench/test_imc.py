@@ -7,8 +7,9 @@ from linrep.algorithms import imc
 from linrep.bench import imc as bench
 
 
-def test_every_solver_gets_to_the_goal():
-    table = bench.bench_imc([(1.0, 4.0)], repetitions=1)
+@pytest.mark.parametrize("setting", bench.SETTINGS)
+def test_every_solver_gets_to_the_goal(setting):
+    table = bench.bench_imc([setting], repetitions=1)
     assert table["reached"].all()
     assert (table["error"] <= bench.GOAL).all()
     assert (table["seconds"] > 0.0).all()
