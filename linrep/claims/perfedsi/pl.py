@@ -42,7 +42,7 @@ def _flattest(truth, U, V):
     """
     root = np.linalg.cholesky(truth.Z.T @ truth.Z / truth.n)
     in_U = np.kron(np.eye(truth.d), root.T @ V)
-    in_V = np.einsum("ic,qp->ipqc", U, root.T).reshape(truth.d * truth.p, -1)
+    in_V = np.einsum("ic,qp->ipqc", U, root).reshape(truth.d * truth.p, -1)
     values = np.linalg.svd(np.hstack([in_U, in_V]), compute_uv=False)
     rank = truth.k * (truth.d + truth.p - truth.k)
     return 2.0 * float(values[rank - 1]) ** 2

@@ -55,3 +55,18 @@ def test_no_small_error_is_flatter_than_the_flattest(fresh_rng):
         loss, slope = instances.sizes(truth, *(A + m for A, m in zip((U, V), moves, strict=True)))
         ratios.append(slope**2 / loss)
     assert min(ratios) > _flattest(truth, U, V) * (1.0 - 1e-3)
+
+
+def test_the_flattest_is_that_of_the_jacobian(fresh_rng):
+    truth = instances.random_truth((2.0, 1.0), 4.0, fresh_rng)
+    U, V = instances.split(truth, 0.7, "U")
+    values, directions = np.linalg.eigh(truth.Z.T @ truth.Z / truth.n)
+    root = directions * np.sqrt(values) @ directions.T  # symmetric, unlike Cholesky's
+    columns = []
+    for A, moved in ((U, lambda D: D @ V.T @ root), (V, lambda D: U @ D.T @ root)):
+        for index in np.ndindex(A.shape):
+            D = np.zeros_like(A)
+            D[index] = 1.0
+            columns.append(moved(D).ravel())
+    found = np.linalg.svd(np.array(columns).T, compute_uv=False)
+    assert _flattest(truth, U, V) == pytest.approx(2.0 * found[found > 1e-9][-1] ** 2)
