@@ -233,9 +233,12 @@ def determines_truth(observations: Observations) -> bool:
 # Lemmas. Each returns the right-hand side, or the constant in it.
 
 
-def pl_constant(setting: Setting) -> float:
-    """Return gamma of Lemma C.5, for which ||grad L||^2 >= gamma L is stated."""
-    return setting.smallest / (setting.c * setting.c_z**2)
+def pl_constant(setting: Setting, *, c_z_power: float = 2.0) -> float:
+    """Return gamma of Lemma C.5, for which ||grad L||^2 >= gamma L is stated.
+
+    Lemma C.11 and Theorem C.4 have c_z to the third power.
+    """
+    return setting.smallest / (setting.c * setting.c_z**c_z_power)
 
 
 def pl_constant_near(setting: Setting, *, power: float = 2.0) -> float:
