@@ -185,7 +185,9 @@ def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
 
     :math:`(1 - \sqrt{s})/c` where :math:`s = 2 c_z c c_0 < 1`: as all L_i are at most
     :math:`c c_0 \sigma_k^2`, so is L, hence :math:`\|UV^\top - M^\star\| \le \sqrt{2 c_z L}
-    \le \sqrt s \sigma_k`, while :math:`\|UV^\top\| \le \|U\| c\sqrt{\sigma_1}`. Derived here.
+    \le \sqrt s \sigma_k`, while :math:`\|UV^\top\| \le \|U\| c\sqrt{\sigma_1}`. For iterates that
+    all clients share, the server's: L_i of a client's own iterate says nothing about others' z.
+    Derived here.
     """
     return (1.0 - np.sqrt(share)) / np.asarray(c, dtype=float)
 
