@@ -58,9 +58,9 @@ def _cells(budget):
         yield from ((side, kind, d, 20, 5, 60, runs, 1) for d in (16, 64))
     yield from (("isometric", kind, 16, 100, 5, 60, runs, 1) for kind in ("near", "random"))
     yield "one-hot", "near", 16, 20, 5, 60, runs, 1
-    yield from ((side, "near", 16, 20, 5, 0, runs, 2) for side in ("unit", "gaussian"))
-    yield "gaussian", "near", 64, 20, 5, 0, runs, 10
-    yield "unit", "near", 64, 20, 5, 0, 10 * runs, 40
+    for side in ("unit", "gaussian"):
+        yield side, "near", 16, 20, 5, 0, runs, 4
+        yield side, "near", 64, 20, 5, 0, runs, 20
 
 
 def _followed(runs, rng, *, rounds, every, **settings):

@@ -32,9 +32,8 @@ def _scaled(side, n, p, power, rng):
     return Z * float(p) ** power if side == "unit" else Z
 
 
-def _constants(side, settings, budget, rng, power) -> pd.DataFrame:
+def _constants(side, settings, draws, rng, power) -> pd.DataFrame:
     """Return a row per draw: its setting, c_z and mu_z."""
-    draws = budget(20, 1000 if side == "gaussian" else 100)
     return pd.DataFrame(
         [
             setting
@@ -52,9 +51,13 @@ def _with_ratio():
     ]
 
 
-def _with_clients(sizes):
-    """Return settings of growing k at M = 100."""
-    return [{"M": 100, "k": p} for p in sizes]
+def _with_clients():
+    """Return settings of growing k at M = 100, in two ranges: c_z bends up where k is near M."""
+    return [
+        {"M": 100, "k": p, "range": name}
+        for name, sizes in (("to 32", (4, 8, 16, 32)), ("from 32", (32, 64, 96)))
+        for p in sizes
+    ]
 
 
 def _trace_argument(budget, rng, power):
@@ -115,11 +118,13 @@ def assumption3_2(budget, rng, *, power=0.0) -> Evidence:
         )
 
     for side in ("gaussian", "unit", "isometric"):
-        found = _constants(side, _with_ratio(), budget, rng, power)
-        few = _constants(side, _with_clients((4, 8, 16, 32, 64, 96)), budget, rng, power)
+        draws = budget(20, 1000 if side == "gaussian" else 100)
+        found = _constants(side, _with_ratio(), draws, rng, power)
+        few = _constants(side, _with_clients(), min(draws, 100), rng, power)
         fixed = [
-            bounded(found, "k", "c_z", "M/k fixed", ("ratio",)), bounded(few, "k", "c_z", "M = 100")
-        ]  # fmt: skip
+            bounded(found, "k", "c_z", "M/k fixed", ("ratio",)),
+            bounded(few, "k", "c_z", "M = 100", ("range",)),
+        ]
         parts.append(replace(best_reading(fixed), name=f"{side}, c_z in k"))
         parts.append(bounded(found, "k", "mu_z", f"{side}, mu_z in k", ("ratio",)))
         told.append(f"{side}: {_quantiles(found)}")
