@@ -280,8 +280,8 @@ def eq11_13(budget, rng, *, power=1.0, first=0.0) -> Evidence:
         f"(12)'s residual: {parts[0].sentence}. E ghat is {parts[1].sentence}. d times its mean "
         f"over clients is the gradient of L ({parts[2].measured:.0e}). (13) holds with and without "
         f"replacement ({parts[3].measured:.0e}), and for rounds as they are drawn "
-        f"({parts[4].sentence}; {parts[5].sentence}); its middle expression, a sum over the random B_t, "
-        "is a constant only in expectation",
+        f"({parts[4].sentence}; {parts[5].sentence}); its middle expression, a sum over the random "
+        "B_t, is a constant only in expectation",
     )
 
 
@@ -324,7 +324,8 @@ def remark2_2(budget, rng, *, constant=False, without=0) -> Evidence:
     With a constant, side information has a column of ones, but for so many clients without. The
     general W of Section 2 may have one; W = 0 needs theta = 0 only.
     """
-    cases, told = [], {}
+    cases = []
+    told: dict[str, list[float]] = {}
     for Z, instance in _designs(budget, rng):
         if constant:
             column = np.ones(len(Z))

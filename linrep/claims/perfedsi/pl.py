@@ -81,7 +81,7 @@ def _region(budget, rng, reading):
         gamma = theory.pl_constant(setting_of(truth, c), c_z_power=c_z_power)
         edge = 1.001 * gamma**power  # so that errors leave the other norm below c too
         factors = split(truth, edge / (1.0 if orthonormal else np.sqrt(unit)), side)
-        if min(_edges(truth, *factors, orthonormal)) < gamma**power:
+        if min(_edges(truth, factors[0], factors[1], orthonormal)) < gamma**power:
             continue
         for size in ERRORS:  # orthogonal to U*: they leave U*'U as it is
             U, V = _moved(truth, factors, size, rng)
