@@ -137,6 +137,11 @@ def _point(regular, **columns):
     return {**columns, "y": share, "low": low, "high": high}
 
 
+def _design(row):
+    """Tell a cell that is followed to the end by its side information, start and d."""
+    return f"{row['group'].partition(', to')[0]}, d = {row['truths'][0].d}"
+
+
 def _picture(rows):
     """Return P(G) on the whole grid of c and mu, a panel per cell; and over rounds."""
     found = []
@@ -156,7 +161,8 @@ def _picture(rows):
                 found.append(
                     _point(
                         regular, panel=f"c = {CONSTANTS[-1]:g}, mu = {INCOHERENCES[-1]:g}",
-                        series=panel, x=float(place * every + 1), xlabel="rounds", ylabel="P(G)",
+                        series=_design(row), x=float(place * every + 1), xlabel="rounds",
+                        ylabel="P(G)",
                     )
                 )  # fmt: skip
     return pd.DataFrame(found)
@@ -172,7 +178,7 @@ def _over_rounds(rows):
         regular = np.mean((c <= CONSTANTS[-1]) & (mu <= INCOHERENCES[-1]), axis=1)
         places = sorted({min(len(c) - 1, at // every) for at in (60, 300, 1000)} | {len(c) - 1})
         told.append(
-            f"{row['group'].partition(', to')[0]}, d = {row['truths'][0].d}: "
+            f"{_design(row)}: "
             + ", ".join(f"{regular[at]:.2f} ({at * every + 1})" for at in places)
         )
     return "; ".join(told)
