@@ -29,6 +29,7 @@ def inequality(
     rng: np.random.Generator,
     *,
     name: str = "",
+    known: Sequence[tuple[Mapping[str, int], NDArray[np.float64]]] = (),
 ) -> Evidence:
     """Look for a violation of left <= right.
 
@@ -45,6 +46,8 @@ def inequality(
     rng : numpy.random.Generator
     name : str
         Of the part.
+    known : sequence of (mapping, ndarray), optional
+        Instances to start from besides random ones, each with its shape.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def inequality(
 
     for shape in shapes:
         size = length(shape)
-        starts = []
+        starts = [(excess(shape, x), x) for at, x in known if at == shape]
         for _ in range(budget(60, 400, 4000)):
             x = rng.standard_normal(size) * 10.0 ** rng.uniform(-3.0, 2.0)
             if rng.random() < 0.3:  # sparse instances are where equality often is

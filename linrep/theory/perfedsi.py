@@ -185,7 +185,9 @@ def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
 
     :math:`(1 - \sqrt{s})/c` where :math:`s = 2 c_z c c_0 < 1`: as all L_i are at most
     :math:`c c_0 \sigma_k^2`, so is L, hence :math:`\|UV^\top - M^\star\| \le \sqrt{2 c_z L}
-    \le \sqrt s \sigma_k`, while :math:`\|UV^\top\| \le \|U\| c\sqrt{\sigma_1}`. Derived here.
+    \le \sqrt s \sigma_k`, while :math:`\|UV^\top\| \le \|U\| c\sqrt{\sigma_1}`. For iterates that
+    all clients share, the server's: L_i of a client's own iterate says nothing about others' z.
+    Derived here.
     """
     return (1.0 - np.sqrt(share)) / np.asarray(c, dtype=float)
 
@@ -233,9 +235,12 @@ def determines_truth(observations: Observations) -> bool:
 # Lemmas. Each returns the right-hand side, or the constant in it.
 
 
-def pl_constant(setting: Setting) -> float:
-    """Return gamma of Lemma C.5, for which ||grad L||^2 >= gamma L is stated."""
-    return setting.smallest / (setting.c * setting.c_z**2)
+def pl_constant(setting: Setting, *, c_z_power: float = 2.0) -> float:
+    """Return gamma of Lemma C.5, for which ||grad L||^2 >= gamma L is stated.
+
+    Lemma C.11 and Theorem C.4 have c_z to the third power.
+    """
+    return setting.smallest / (setting.c * setting.c_z**c_z_power)
 
 
 def pl_constant_near(setting: Setting, *, power: float = 2.0) -> float:

@@ -61,3 +61,13 @@ def test_hypotheses_are_respected(fresh_rng):
 
     with complaint(ValueError, "no instance"):
         inequality(sides, SHAPES, length, Budget("quick"), fresh_rng)
+
+
+def test_known_instances_are_looked_at(fresh_rng):
+    def needle(shape, x):
+        return (1.0 if np.array_equal(x, [3.0, 1.0]) else 0.0), 0.5
+
+    given = [({"n": 1}, np.array([3.0, 1.0]))]
+    found = inequality(needle, SHAPES, length, Budget("quick"), fresh_rng, known=given)
+    assert found.verdict == "fails"
+    assert found.counterexample["x"] == [3.0, 1.0]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep.claims._parts import Array
+from linrep.claims.perfedsi._rounds import Runs, play
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -54,7 +55,8 @@ def unpack(
 def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory.Regularity, float]:
     """Return what Definition 3.1 needs at an iterate of the server, and 2 c_z c c_0 there.
 
-    c c_0 is the least one that max L_m <= c c_0 sigma_k^2 allows.
+    c c_0 is the least one that max L_m <= c c_0 sigma_k^2 allows. All clients share the iterate: a
+    client's own iterates later in a round are bounded on its own z_m only.
     """
     everyone = (np.broadcast_to(A, (truth.n, *A.shape)) for A in (U, V))
     found = theory.regularity(truth, *everyone, loss=np.inf, c_0=1.0)
@@ -104,3 +106,44 @@ def split(truth, gamma, side):
     return (left * values / gamma, right * gamma) if side == "V" else (
         left * gamma, right * values / gamma,
     )  # fmt: skip
+
+
+#: Constants of the event that iterates below satisfy.
+C, MU = 1.01, 1.1
+
+
+def vanishing(c_0, d, size):
+    """Return a truth and a start: V = V*, U as small as the event with C, MU and c_0 allows.
+
+    Both clients have the same loss, (1 - a)^2/2 at U = a U*; U has size/sqrt(d) more along e_1.
+    """
+    Z = np.array([[1.0, 1.0], [1.0, -1.0]])
+    truth = SideInformationCompletion(np.full((d, 1), d**-0.5), np.eye(2, 1), Z)
+    U = max(0.0, 1.0 - np.sqrt(2.0 * c_0)) * truth.U
+    U[0] += size / np.sqrt(d)
+    return truth, U, truth.V.copy()
+
+
+def vanishing_runs(c_0):
+    """Yield d, size, U and V after each of three rounds from there, where all stay in the event.
+
+    All local iterates of all clients are looked at. Steps are so much shorter than Theorem C.4 asks
+    for that U stays as small.
+    """
+    for d in (4, 16, 64):
+        for size in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+            truth, U, V = vanishing(c_0, d, size)
+            setting = theory.Setting.of(truth, c=C, mu=MU)
+            runs, iterates = Runs.of([truth], [(U, V)]), [(U, V)]
+            for rounds in range(3):
+                runs, needs = play(
+                    runs, np.random.default_rng(rounds), rounds=1, participants=2, local_steps=2,
+                    step_size=size * theory.step_size_limit(setting, 2) / d,
+                )  # fmt: skip
+                loss = needs.loss * np.maximum(1.0, needs.level / c_0)
+                within = max(needs.norms.max(), loss.max()) <= C
+                if not within or max(needs.rows.max(), needs.errors.max()) > MU:
+                    break
+                iterates.append((runs.U[0], runs.V[0]))
+            else:
+                yield d, size, iterates

@@ -129,13 +129,20 @@ class Needs(NamedTuple):
 
 def play(
     runs: Runs, rng: np.random.Generator, *, rounds: int, step_size: float, participants: int,
-    local_steps: int,
+    local_steps: int, every: int = 1,
 ) -> tuple[Runs, Needs]:  # fmt: skip
-    """Run so many rounds; return where they end, and what all local iterates need, c_0 infinite."""
+    """Run so many rounds; return where they end, and what all local iterates need, c_0 infinite.
+
+    Needs are those of every so many rounds; in the others only participants walk.
+    """
     n, needs = runs.Z.shape[1], []
-    for _ in range(rounds):
-        level = runs.losses()
+    for place in range(rounds):
         who, items = draw(rng, runs, participants, local_steps)
+        if place % every:
+            *_, (U, V) = walk(runs, who[:, n:], items[:, n:], step_size)
+            runs = runs._replace(U=U.mean(axis=1), V=V.mean(axis=1))
+            continue
+        level = runs.losses()
         Z = np.take_along_axis(runs.Z, who[:, :, None], axis=1)
         found = []
         for U, V in walk(runs, who, items, step_size):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
@@ -15,7 +18,7 @@ from linrep.claims import (
     inequality,
     log_slope,
 )
-from linrep.claims._parts import at_most
+from linrep.claims._parts import at_most, best_reading
 from linrep.claims.perfedsi._instances import (
     ERRORS,
     SHAPES,
@@ -35,10 +38,11 @@ from linrep.theory import perfedsi as theory
 def _at_the_limit(c, error, unit, c_z):
     """Return a truth of rank 2, U = diag(c, 1/c) and V = diag(1/c, c) but for an error e_1 e_2'.
 
-    Both gradients see the error through the largest singular value of a factor.
+    Both gradients see the error through the largest singular value of a factor, and both clients
+    have the same loss.
     """
     root = np.sqrt(unit)
-    Z = np.eye(2) * np.sqrt(2.0 * c_z)
+    Z = np.sqrt(c_z) * np.array([[1.0, 1.0], [1.0, -1.0]])
     truth = SideInformationCompletion(root * np.eye(2), root * np.eye(2), Z)
     U, V = root * np.diag([c, 1.0 / c]), root * np.diag([1.0 / c, c])
     V[1, 0] += error * root / c
@@ -53,10 +57,12 @@ def _limits(bound):
                 for c_z in (1.0, 4.0):
                     truth, U, V = _at_the_limit(c, error, unit, c_z)
                     loss, slope = sizes(truth, U, V)
-                    found = needed(truth, U, V)[0].norms
+                    needs = needed(truth, U, V)[0]
+                    found = needs.norms
                     right = float(bound(setting_of(truth, found), loss))
                     yield slope * (1.0 - 1e-12) / right, 1.0, {
                         "c": found, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss,
+                        "max L_m/L": needs.loss * unit**2 / loss,
                     }  # fmt: skip
 
 
@@ -132,6 +138,19 @@ def _plugged(drift, lowest=1.0):
                         yield eta * joint / half * (1.0 - 1e-12), 1.0, at | {"step": "132"}
 
 
+def _second_moments(lowest):
+    """Yield (beta/2) times Lemma C.7's bounds over the last term of (60), from d = lowest on."""
+    for d, k, c, mu, C in product(
+        range(lowest, lowest + 8), (1, 4), (1.0, 3.0, 100.0), (1.0, 3.0, 100.0), (1, 4, 100)
+    ):
+        s = theory.Setting(d=d, p=max(2, k), k=k, c=c, mu=mu)
+        both = theory.second_moments(s, step_size=1.0, local_steps=1, participants=C, loss=1.0)
+        right = s.p * s.k / s.d * s.c * s.mu**2
+        yield 0.5 * float(sum(both)) * (1.0 - 1e-12), right, {
+            "d": d, "r": k, "c": c, "mu": mu, "C": C, "ratio": 0.5 * float(sum(both)) / right,
+        }  # fmt: skip
+
+
 @claim(
     "perfedsi.eq61",
     place="Lemma C.11, (60)-(62)",
@@ -140,10 +159,14 @@ def _plugged(drift, lowest=1.0):
     r"\|EZ^\top\|_F \le c\sqrt{c_z}\,\sigma_1\mathcal L",
     plain="The gradient's norm is at most c sqrt(c_z) sigma_1 times the loss.",
     broken={"factor": 0.9},
-    mended={"root": True},
+    mended={"root": True, "items": 3},
 )
-def eq61(budget, rng, *, root=False, factor=1.0) -> Evidence:
-    """Try both inequalities, and the arithmetic of (62); root has 2 c sqrt(c_z sigma_1 L)."""
+def eq61(budget, rng, *, root=False, items=1, factor=1.0) -> Evidence:
+    """Try both inequalities, and the steps into (60) and (62).
+
+    With root the second has 2 c sqrt(c_z sigma_1 L). The step into (60) is tried from so many items
+    on. Both are meant to hold for c, c_z, mu, C of 1 or more.
+    """
 
     def bound(setting, loss):
         return factor * theory.gradient_bound(setting, loss, root=root)
@@ -155,15 +178,27 @@ def eq61(budget, rng, *, root=False, factor=1.0) -> Evidence:
     def second(truth, setting, loss):
         return bound(setting, loss)
 
+    def used(setting, loss):  # in (60)
+        return 0.5 * factor * theory.gradient_bound(setting, loss, root=True)
+
     cases = list(_limits(bound))
+    limits = [at_most(cases, name="2 c sqrt(c_z sigma_1 L)" if root else "as printed")]
+    half = list(_limits(used))
+    if not root:
+        limits.append(at_most(half, name="c sqrt(c_z sigma_1 L) as (60) uses it"))
+    into_60 = list(_second_moments(items))
     parts = [
         _searched_61(budget, rng, first, "first inequality, searched"),
-        at_most(cases, name="second, norms at their limit"),
+        replace(best_reading(limits), name="second, norms at their limit"),
         _searched_61(budget, rng, second, "second, searched"),
         _growth(budget, rng, 0.5 if root else 1.0, LEVEL),
         identity(_units(bound), 1e-9, name="the same in every unit of M*"),
+        at_most(into_60, name=f"Lemma C.7 gives (60)'s last term, d >= {items}"),
         at_most(_plugged(10.0), name="(62) for c, c_z, mu >= 1"),
     ]
+    worst = {
+        d: max(at["ratio"] for _, _, at in _second_moments(1) if at["d"] == d) for d in range(1, 6)
+    }
     ratios = {
         error: max(ratio for ratio, _, at in cases if at["error"] == error) for error in ERRORS
     }
@@ -174,7 +209,10 @@ def eq61(budget, rng, *, root=False, factor=1.0) -> Evidence:
         f"{combine(parts).sentence}. Largest ratios of the second as the error shrinks: "
         + ", ".join(f"{ratio:.3g} ({error:g})" for error, ratio in ratios.items())
         + f"; power of L {parts[3].measured:.3f}. ||EZ'||_F is sqrt(2 M L), so the first gives "
-        "2 c sqrt(c_z sigma_1 L). (60) uses half of that, its 10 should be 20; (62) then has "
+        f"2 c sqrt(c_z sigma_1 L). (60) uses half of that (largest ratio to it "
+        f"{max(ratio for ratio, _, _ in half):.4g}), its 10 should be 20; (62) then has "
         f"{doubled.sentence}, with 10 and c from 0.01 {small.sentence}. (58)'s beta^2/2 is below "
-        f"beta/2 where beta < 1 (beta = {beta:.2g} at c = 1, sigma_1 = 0.001)",
+        f"beta/2 where beta < 1 (beta = {beta:.2g} at c = 1, sigma_1 = 0.001). "
+        "Lemma C.7's bounds over (60)'s last term: "
+        + ", ".join(f"{ratio:.3g} (d = {d})" for d, ratio in worst.items()),
     )

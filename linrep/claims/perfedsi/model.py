@@ -6,7 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Evidence, claim, combine, identity
+import linrep as lr
+from linrep.claims import LEVEL, Evidence, claim, combine, expectation, identity
 from linrep.claims._parts import readings, relative
 from linrep.claims.perfedsi._rounds import Runs, walk
 from linrep.problems import SideInformationCompletion
@@ -225,6 +226,32 @@ def _server(budget, rng):
             }  # fmt: skip
 
 
+def _sampled(budget, rng, replacement, first=0.0):
+    """Decide whether `perfedsi` moves the server as far as (13) says, on average over rounds.
+
+    Moves are looked at along that mean. With probability `first` a round is taken by client 0
+    alone: a biased sampler, which has to be noticed.
+    """
+    truth = SideInformationCompletion(
+        np.eye(2, 1), np.eye(2, 1), np.array([[2.0, 0], [0, 1], [1, 1]])
+    )
+    U, V = np.array([[1.0], [0.5]]), np.array([[0.5], [1.0]])
+    _, clients = _all_rounds(truth, U, V, 1, 2, True, 0.1)
+    mean = np.concatenate(clients) - np.concatenate([U.ravel(), V.ravel()])
+    alone = SideInformationCompletion(truth.U, truth.V, truth.Z[:1])
+    moves = []
+    for seed in rng.integers(2**63, size=budget(1500, 6000)):
+        biased = rng.random() < first
+        trace = lr.perfedsi(
+            alone if biased else truth, step_size=0.1, rounds=1, local_steps=2,
+            participants=1 if biased else 2, replacement=replacement, start=(U, V), rng=seed,
+        )  # fmt: skip
+        moved = np.concatenate([trace.state[name].ravel() for name in "UV"])
+        moves.append((moved - np.concatenate([U.ravel(), V.ravel()])) @ mean / (mean @ mean))
+    name = f"rounds drawn with{'' if replacement else 'out'} replacement"
+    return expectation(moves, 1.0, level=LEVEL / 2, name=name)
+
+
 @claim(
     "perfedsi.eq11_13",
     place="Appendix C.1, (11)-(13)",
@@ -235,21 +262,26 @@ def _server(budget, rng):
     plain="Local steps follow the gradient up to a factor, the server the mean over all clients.",
     broken={"power": 2.0},
 )
-def eq11_13(budget, rng, *, power=1.0) -> Evidence:
-    """Enumerate items, paths of items, and participants; the factor is d to a power, inverted."""
+def eq11_13(budget, rng, *, power=1.0, first=0.0) -> Evidence:
+    """Enumerate items, paths of items, and participants; the factor is d to a power, inverted.
+
+    Rounds are drawn as well; `first` is the share of them that client 0 takes alone.
+    """
     local, overall = _unbiased(budget, rng, power)
     parts = [
         readings(_residuals(budget, rng), 1e-12, name="(12)'s residual"),
         readings(local, 1e-12, name="E ghat is"),
         identity(overall, 1e-12, name="d E ghat, averaged over clients, is the gradient of L"),
         identity(_server(budget, rng), 1e-12, name="(13)"),
+        *(_sampled(budget, rng, replacement, first) for replacement in (True, False)),
     ]
     return combine(
         parts,
         f"(12)'s residual: {parts[0].sentence}. E ghat is {parts[1].sentence}. d times its mean "
         f"over clients is the gradient of L ({parts[2].measured:.0e}). (13) holds with and without "
-        f"replacement ({parts[3].measured:.0e}); its middle expression, a sum over the random B_t, "
-        "is a constant only in expectation",
+        f"replacement ({parts[3].measured:.0e}), and for rounds as they are drawn "
+        f"({parts[4].sentence}; {parts[5].sentence}); its middle expression, a sum over the random "
+        "B_t, is a constant only in expectation",
     )
 
 
@@ -280,32 +312,36 @@ def _designs(budget, rng):
     place="Remark 2.2",
     kind="specification",
     latex=r"\exists\,\theta_2: W_{\theta_2}(z_m) = 0\ \forall m \ (\text{Model 1}), \quad"
-    r" \exists\,\theta_2: W_{\theta_2}(z_m) = \mathbf 1\ \forall m \ (\text{Model 2})",
-    plain="Models 1 and 2 can ignore the side information: W can be 0, and 1, at all clients.",
-    broken={"intercept": 0.0},
+    r" \exists\,\theta_2: W_{\theta_2}(z_m) = \mathbf 1\ \forall m \ (\text{Model 2}), \quad"
+    r" W(z) = V^\top z",
+    plain="With W(z) = V'z Model 2 can ignore the side information: W can be 1 at all clients.",
+    broken={"without": 1},
+    mended={"constant": True},
 )
-def remark2_2(budget, rng, *, intercept=1.0) -> Evidence:
-    """Solve for W(z) = 1 among V'z, and among V'(z, 1); intercept scales the added column."""
-    zero = []
-    cases: dict[str, list] = {"W(z) = V'z + v": [], "W(z) = V'z (Section 3)": []}
+def remark2_2(budget, rng, *, constant=False, without=0) -> Evidence:
+    """Solve for W(z) = 1 among V'z, the model of Section 3.
+
+    With a constant, side information has a column of ones, but for so many clients without. The
+    general W of Section 2 may have one; W = 0 needs theta = 0 only.
+    """
+    cases = []
     told: dict[str, list[float]] = {}
     for Z, instance in _designs(budget, rng):
-        with_column = np.column_stack([Z, np.full(len(Z), intercept)])
-        plain = _residual(Z)
-        zero.append((float(np.abs(Z @ np.zeros(Z.shape[1])).max()), instance))
-        cases["W(z) = V'z + v"].append((_residual(with_column), instance))
-        cases["W(z) = V'z (Section 3)"].append((plain, instance))
-        if len(Z) > Z.shape[1]:
-            told.setdefault(instance["Z"], []).append(plain)
-    told["one-hot"] = [plain for plain, at in cases["W(z) = V'z (Section 3)"] if at["Z"][0] == "o"]
-    parts = [
-        identity(zero, 0.0, name="Model 1, W = 0"),
-        readings(cases, 1e-10, name="Model 2, W = 1"),
-    ]
-    spread = ", ".join(f"{name} {max(found):.2g}" for name, found in told.items())
+        if constant:
+            column = np.ones(len(Z))
+            column[:without] = 0.0
+            Z = np.column_stack([Z, column])
+        left = _residual(Z)
+        cases.append((left, instance))
+        if instance["M"] > instance["k"] or instance["Z"] == "one-hot":
+            told.setdefault(instance["Z"], []).append(left)
+    found = identity(cases, 1e-10, name="1 is in the columns of Z")
+    spread = ", ".join(
+        f"{name} {min(lefts):.2g} to {max(lefts):.2g}" for name, lefts in told.items()
+    )
     return combine(
-        parts,
-        f"Model 1: W = 0 at theta = 0. Model 2: {parts[1].sentence}. Without a constant, W = 1 "
-        "needs the vector of ones in the columns of Z; largest root mean squares left where M > k, "
-        f"and for one-hot: {spread}",
+        [found],
+        "W = V'z can be 1 at all clients only if the vector of ones is in the columns of Z; root "
+        f"mean squares left where M > k, and for one-hot: {spread}. The general W of Section 2 can "
+        "have a constant, and be 1; W = 0 (Model 1) is theta = 0",
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from linrep.claims import (
-    HOLDS,
     LEVEL,
     Evidence,
     claim,
@@ -18,7 +18,7 @@ from linrep.claims import (
     inequality,
     log_slope,
 )
-from linrep.claims._parts import at_most
+from linrep.claims._parts import at_most, best_reading
 from linrep.claims.perfedsi._instances import (
     ERRORS,
     SHAPES,
@@ -42,7 +42,7 @@ def _flattest(truth, U, V):
     """
     root = np.linalg.cholesky(truth.Z.T @ truth.Z / truth.n)
     in_U = np.kron(np.eye(truth.d), root.T @ V)
-    in_V = np.einsum("ic,qp->ipqc", U, root.T).reshape(truth.d * truth.p, -1)
+    in_V = np.einsum("ic,qp->ipqc", U, root).reshape(truth.d * truth.p, -1)
     values = np.linalg.svd(np.hstack([in_U, in_V]), compute_uv=False)
     rank = truth.k * (truth.d + truth.p - truth.k)
     return 2.0 * float(values[rank - 1]) ** 2
@@ -57,28 +57,49 @@ def _moved(truth, factors, size, rng):
     return U + other * (size * truth.singular_values[-1] / np.linalg.norm(other @ V.T)), V
 
 
-def _region(budget, rng):
-    """Yield gamma L over ||grad L||^2 in the lemma's region, for both readings of U* and V*."""
-    found: dict[str, list] = {"orthonormal U*, V*": [], "scaled U*, V*": []}
-    for c in budget((1.0, 3.0, 100.0), (1.0, 2.0, 3.0, 10.0, 30.0, 100.0)):
-        for c_z in (1.0, 4.0):
-            for unit in (1e-2, 1.0, 1e2):
-                truth = random_truth((2.0 * unit, unit), c_z, rng)
-                gamma = theory.pl_constant(setting_of(truth, c))
-                for name, scale in zip(found, (1.0, np.sqrt(unit)), strict=True):
-                    # One factor is on the region's edge: gamma/scale times its frame.
-                    for side in "UV":
-                        for size in ERRORS:
-                            U, V = _moved(truth, split(truth, gamma / scale, side), size, rng)
-                            if min(_edges(truth, U, V, name[0] == "o")) < gamma * (1.0 - 1e-9):
-                                continue
-                            loss, slope = sizes(truth, U, V)
-                            instance = {
-                                "c": c, "c_z": c_z, "sigma_r": unit, "error": size, "small": side,
-                                "gamma": gamma,
-                            }  # fmt: skip
-                            found[name].append((gamma * loss / slope**2, 1.0, instance))
-    return found
+#: Readings of the region: whether U* and V* are orthonormal, the power of gamma that bounds it, as
+#: (21) has sigma_min^2 >= sigma_r/c, and the power of c_z in gamma.
+_REGIONS = {
+    "orthonormal U*, V*": (True, 1.0, 2.0),
+    "scaled U*, V*": (False, 1.0, 2.0),
+    "gamma with c_z^3": (True, 1.0, 3.0),
+    "root of gamma": (True, 0.5, 2.0),
+    "root of gamma with c_z^3": (True, 0.5, 3.0),
+    "root of gamma with c_z^4": (True, 0.5, 4.0),
+}
+_SEARCHED = ("orthonormal U*, V*", "scaled U*, V*", "root of gamma")
+
+
+def _region(budget, rng, reading):
+    """Yield gamma L over ||grad L||^2 in the lemma's region, one factor on its edge."""
+    orthonormal, power, c_z_power = _REGIONS[reading]
+    constants = budget((10.0, 1.0, 100.0), (10.0, 1.0, 2.0, 3.0, 30.0, 100.0))
+    for kappa, unit, c, c_z, side in product(
+        (1.0, 2.0), (1.0, 1e-2, 1e2), constants, (1.0, 4.0, 16.0), "UV"
+    ):
+        truth = random_truth((kappa * unit, unit), c_z, rng, aligned=True)
+        gamma = theory.pl_constant(setting_of(truth, c), c_z_power=c_z_power)
+        edge = 1.001 * gamma**power  # so that errors leave the other norm below c too
+        factors = split(truth, edge / (1.0 if orthonormal else np.sqrt(unit)), side)
+        if min(_edges(truth, factors[0], factors[1], orthonormal)) < gamma**power:
+            continue
+        for size in ERRORS:  # orthogonal to U*: they leave U*'U as it is
+            U, V = _moved(truth, factors, size, rng)
+            loss, slope = sizes(truth, U, V)
+            clients = 0.5 * np.sum((truth.Z @ (U @ V.T - truth.M).T) ** 2, axis=1)
+            yield gamma * loss / slope**2, 1.0, {
+                "c": c, "c_z": c_z, "sigma_1": kappa * unit, "sigma_r": unit, "error": size,
+                "small": side, "gamma": gamma, "norms": needed(truth, U, V)[0].norms,
+                "max L_m/L": float(clients.max() / loss),
+            }  # fmt: skip
+
+
+def _by_scaling(cases):
+    """Tell the least ||grad L||^2 over gamma L for every c_z."""
+    least: dict[float, float] = {}
+    for ratio, _, at in cases:
+        least[at["c_z"]] = min(least.get(at["c_z"], np.inf), 1.0 / ratio)
+    return ", ".join(f"{value:.2g} at c_z = {c_z:g}" for c_z, value in sorted(least.items()))
 
 
 def _edges(truth, U, V, orthonormal):
@@ -92,23 +113,39 @@ def _edges(truth, U, V, orthonormal):
     ]
 
 
-def _searched(budget, rng, orthonormal, name):
+def _flat(c, c_z):
+    """Return numbers for `unpack` at d = p = 2: U of norm c, V* where Z is weakest."""
+    Z = np.diag(np.sqrt([2.0 / c_z, 2.0 * c_z]))
+    e_1, e_2 = np.eye(2)
+    return np.concatenate([[3.0], Z.ravel(), e_1, e_1, e_2, np.zeros(2), [c]])
+
+
+#: Where errors are flattest, for searches to start from.
+_FLATTEST = [(SHAPES[1], _flat(c, c_z)) for c, c_z in ((10.0, 1.0), (100.0, 1.0), (100.0, 16.0))]
+
+
+def _searched(budget, rng, reading):
     """Search the region, V being scaled to its edge and U the other way; c is 1 or more."""
+    orthonormal, power, c_z_power = _REGIONS[reading]
 
     def sides(shape, x):
         instance = unpack(shape, x[1:])
         if instance is None or relative_loss(*instance) < 1e-12:
             return None
         truth, U, V = instance
-        gamma = theory.pl_constant(setting_of(truth, 1.0 + min(abs(float(x[0])), 99.0)))
+        setting = setting_of(truth, 1.0 + min(abs(float(x[0])), 99.0))
+        gamma = theory.pl_constant(setting, c_z_power=c_z_power)
         in_U, in_V = _edges(truth, U, V, orthonormal)
-        if min(in_U, in_V) == 0.0 or in_U * in_V < gamma**2:
+        if min(in_U, in_V) == 0.0 or in_U * in_V < gamma ** (2.0 * power):
             return None
-        scale = gamma / in_V
+        scale = gamma**power / in_V
         loss, slope = sizes(truth, U / scale, V * scale)
         return gamma * loss, slope**2
 
-    return inequality(sides, SHAPES[:2], lambda shape: length(shape) + 1, budget, rng, name=name)
+    return inequality(
+        sides, SHAPES[:2], lambda shape: length(shape) + 1, budget, rng, name=reading,
+        known=[(shape, np.concatenate([[9.0], x])) for shape, x in _FLATTEST],
+    )  # fmt: skip
 
 
 def _with_norms(budget, rng, bound, name):
@@ -125,7 +162,7 @@ def _with_norms(budget, rng, bound, name):
             return None
         return bound(setting) * loss, slope**2
 
-    return inequality(sides, SHAPES, length, budget, rng, name=name)
+    return inequality(sides, SHAPES, length, budget, rng, name=name, known=_FLATTEST)
 
 
 def _at_the_limit(bound, rng):
@@ -160,15 +197,32 @@ def _twentieth(budget, rng, factor, power, name):
     return inequality(sides, SHAPES, length, budget, rng, name=name)
 
 
-def _last_line():
-    """Yield gamma against (1/M) sigma_min^2(Y*'ZV) at (21)'s value of it, sqrt(sigma_r/c)."""
-    for n in (1, 4, 20, 100):
-        for c in (1.0, 10.0):
-            for c_z in (1.0, 4.0):
-                setting = theory.Setting(d=6, p=1, k=1, c=c, c_z=c_z)
-                yield theory.pl_constant(setting), setting.smallest / c / n, {
-                    "M": n, "c": c, "c_z": c_z,
-                }  # fmt: skip
+def _last_line(root, power):
+    """Yield gamma against (20)'s factor of L where both alignments are as (21) says.
+
+    The squares of sigma_min(Y*'ZV) are sigma_r/c, M times that with the root; those of
+    sigma_min(U*'U) sigma_r/c, about which the text says nothing; sigma_min^2(Z) is M/c_z.
+    """
+    for n, c, c_z in product((1, 4, 20, 100), (1.0, 10.0), (1.0, 4.0, 100.0)):
+        setting = theory.Setting(d=6, p=1, k=1, c=c, c_z=c_z)
+        square = setting.smallest / c
+        factor = min(square * (n if root else 1), n / c_z * square / c_z**2) / n
+        gamma = theory.pl_constant(setting, c_z_power=power)
+        yield gamma * (1.0 - 1e-12), factor, {"M": n, "c": c, "c_z": c_z}
+
+
+def _last_lines() -> Evidence:
+    """Return evidence of the step from (20) to the last line, for what (21) may mean."""
+    return replace(
+        best_reading(
+            [
+                at_most(_last_line(root, power), name=f"{name}, c_z^{power}")
+                for root, name in ((False, "(21) as printed"), (True, "sqrt(M sigma_r/c)"))
+                for power in (2, 3)
+            ]
+        ),
+        name="(20) gives the last line by (21)",
+    )
 
 
 def _heads_in_clients(rng):
@@ -190,8 +244,8 @@ _LINES = {
 }
 
 
-def _slopes(budget, rng, claimed):
-    """Return how fast L/||grad L||^2 of the flattest small error grows, at most as claimed."""
+def _slopes(budget, rng, claimed, *, tight):
+    """Return how fast L/||grad L||^2 of the flattest small error grows; if tight, not slower."""
     parts = []
     for (name, values), power in zip(_LINES.items(), claimed, strict=True):
         samples = []
@@ -206,8 +260,8 @@ def _slopes(budget, rng, claimed):
         level = LEVEL / len(_LINES)
         parts.append(
             exponent(
-                log_slope(values, samples, level=level, rng=rng), power, at_most=True, level=level,
-                n_trials=len(values) * len(samples[0]), name=f"L/|grad L|^2 in {name}",
+                log_slope(values, samples, level=level, rng=rng), power, at_most=not tight,
+                level=level, n_trials=len(values) * len(samples[0]), name=f"L/|grad L|^2 in {name}",
                 points=pd.DataFrame(
                     {
                         "panel": "", "series": "", "x": values,
@@ -231,34 +285,33 @@ def _slopes(budget, rng, claimed):
 )
 def lemmaC5(budget, rng, *, power=1.0) -> Evidence:
     """Search the region, the event's conditions and (20); the power is gamma's in the slopes."""
-    region = {name: at_most(cases) for name, cases in _region(budget, rng).items()}
-    searched = [
-        _searched(budget, rng, name.startswith("o"), f"region, searched, {name}") for name in region
-    ]
-    best_region, best_searched = (
-        min(parts, key=lambda part: part.verdict != HOLDS) for parts in (region.values(), searched)
-    )
+    region = {name: list(_region(budget, rng, name)) for name in _REGIONS}
     twenty = _twentieth(budget, rng, 1.0, -2.0, "(20)")
-    last = at_most(_last_line(), name="(20) gives the last line by (21)")
-    slopes = _slopes(budget, rng, (power, 1.0, 0.0, 2.0))
+    last = _last_lines()
+    slopes = _slopes(budget, rng, (power, 1.0, 0.0, 2.0), tight=False)
+    families = [at_most(cases, name=name) for name, cases in region.items()]
     parts = [
-        replace(best_region, name="region, families"),
-        best_searched,
+        replace(best_reading(families), name="region, families"),
+        replace(
+            best_reading([_searched(budget, rng, name) for name in _SEARCHED]),
+            name="region, searched",
+        ),
         at_most(_at_the_limit(theory.pl_constant, rng), name="norms at their limit"),
         _with_norms(budget, rng, theory.pl_constant, "norms bounded, L small, searched"),
         twenty,
         last,
         *slopes,
     ]
-    told = "; ".join(f"{name}: {part.sentence}" for name, part in region.items())
+    told = "; ".join(f"{name}: {_by_scaling(cases)}" for name, cases in region.items())
     return combine(
         parts,
-        f"gamma L over the gradient's square, in the region: {told}; where only norms are bounded: "
-        f"{parts[2].sentence}. Both gradients are products with U or V, so that their squares go "
-        "with squares of singular values, gamma^2 where gamma is claimed. (20) holds, up to "
+        f"Least |grad L|^2 over gamma L in the region, c from 1 to 100: {told}; where only norms "
+        f"are bounded: {parts[2].sentence}. Both gradients are products with U or V, so that their "
+        "squares go with squares of singular values, gamma^2 where gamma is claimed; a region "
+        "bounded by gamma's root, as in (21), has 2 gamma/c_z. (20) holds, up to "
         f"{twenty.tightness:.3g} of it used where 1/M stands; sigma_min(Y*'ZV) grows like M^"
-        f"{_heads_in_clients(rng):.2f}, and (21), which has no M, does not give the last line "
-        f"({last.sentence}). Powers in L/|grad L|^2 of the flattest small errors: "
+        f"{_heads_in_clients(rng):.2f}, and (20)'s second entry has c_z^3: the last line by (21) "
+        f"with {last.sentence}. Powers in L/|grad L|^2 of the flattest small errors: "
         + ", ".join(
             f"{part.name[16:]} {part.measured:.2f} (claimed {part.predicted:g})" for part in slopes
         ),
@@ -279,14 +332,14 @@ def lemmaC5(budget, rng, *, power=1.0) -> Evidence:
     corrects="perfedsi.lemmaC5",
 )
 def lemmaC5_corrected(budget, rng, *, power=2.0) -> Evidence:
-    """Search both; the power is that of c. The slopes show that no power is smaller."""
+    """Search both; the power is that of c. The slopes decide whether each power is the least."""
     near = partial(theory.pl_constant_near, power=power)
     families = list(_at_the_limit(near, rng))
     parts = [
         at_most(families, name="norms at their limit"),
         _with_norms(budget, rng, near, "norms bounded, L small, searched"),
         _twentieth(budget, rng, 2.0, 0.0, "(20) with 2/M"),
-        *_slopes(budget, rng, (2.0, power, 1.0, 1.0)),
+        *_slopes(budget, rng, (2.0, power, 1.0, 1.0), tight=True),
     ]
     return combine(
         parts,

@@ -55,3 +55,31 @@ def test_no_small_error_is_flatter_than_the_flattest(fresh_rng):
         loss, slope = instances.sizes(truth, *(A + m for A, m in zip((U, V), moves, strict=True)))
         ratios.append(slope**2 / loss)
     assert min(ratios) > _flattest(truth, U, V) * (1.0 - 1e-3)
+
+
+def test_the_flattest_is_that_of_the_jacobian(fresh_rng):
+    truth = instances.random_truth((2.0, 1.0), 4.0, fresh_rng)
+    U, V = instances.split(truth, 0.7, "U")
+    values, directions = np.linalg.eigh(truth.Z.T @ truth.Z / truth.n)
+    root = directions * np.sqrt(values) @ directions.T  # symmetric, unlike Cholesky's
+    columns = []
+    for A, moved in ((U, lambda D: D @ V.T @ root), (V, lambda D: U @ D.T @ root)):
+        for index in np.ndindex(A.shape):
+            D = np.zeros_like(A)
+            D[index] = 1.0
+            columns.append(moved(D).ravel())
+    found = np.linalg.svd(np.array(columns).T, compute_uv=False)
+    assert _flattest(truth, U, V) == pytest.approx(2.0 * found[found > 1e-9][-1] ** 2)
+
+
+@pytest.mark.parametrize(("c_0", "least"), [(0.5, 0.0), (0.32, 0.2)])
+def test_vanishing_factors_stay_in_one_event(c_0, least):
+    runs = list(instances.vanishing_runs(c_0))
+    assert len(runs) == 15
+    for d, size, iterates in runs:
+        assert len(iterates) == 4
+        norms = [np.linalg.norm(U) for U, _ in iterates]
+        np.testing.assert_allclose(norms, least, atol=2.0 * size)
+        U, V = iterates[0]
+        found = 0.5 * np.sum((U @ V.T - np.full((d, 1), d**-0.5) @ np.eye(1, 2)) ** 2)
+        assert found <= c_0

@@ -72,3 +72,14 @@ def test_losses_and_the_flow_are_those_of_the_objective(fresh_rng):
         assert first.losses()[run] == pytest.approx(loss)
         np.testing.assert_allclose(second.U[run], runs.U[run] - 0.1 * in_U, atol=1e-12)
         np.testing.assert_allclose(second.V[run], runs.V[run] - 0.1 * in_V, atol=1e-12)
+
+
+def test_rounds_that_are_not_looked_at_are_the_same(fresh_rng):
+    _, runs = some_runs(fresh_rng)
+    settings = {"rounds": 7, "step_size": 0.1, "participants": 3, "local_steps": 2}
+    end, needs = rounds.play(runs, np.random.default_rng(3), **settings)
+    other, some = rounds.play(runs, np.random.default_rng(3), every=3, **settings)
+    for found, expected in zip(
+        (*other, *some), (*end, *(part[::3] for part in needs)), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
