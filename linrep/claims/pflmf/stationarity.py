@@ -1,0 +1,225 @@
+"""Corollary 2, local steps, and what the abstract says: how near to stationary points runs come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.claims import LEVEL, Evidence, claim, combine, exponent, frequency, identity, log_slope
+from linrep.claims._parts import at_most, relative, together
+from linrep.claims.decide import ordering
+from linrep.claims.pflmf._runs import Statement, averages, exact_ratios, reference
+from linrep.claims.pflmf.noise import (
+    corollary_slope,
+    exact_left,
+    noisy_reference,
+    onset,
+    slope_of,
+)
+from linrep.theory import pflmf
+
+_SHARES = (1.0, 0.3, 0.1, 0.02)
+
+
+# Corollary 2.
+
+
+def _substituted(power):
+    """Yield how far Theorem 1's right side, at eta = 1/(2 L T^power), is from what it should be."""
+    for L, gap, square, T in product((0.25, 1.0, 8.0), (0.5, 2.0), (0.0, 1.0), (4, 9, 100, 10**8)):
+        eta = 0.5 / (L * T**power)
+        bound = pflmf.theorem1(gap, smoothness=L, step_size=eta, rounds=T, noise=np.sqrt(square))
+        # In whole numbers: 2 gap/(eta T (1 - 2 eta L)) with eta = 1/(2 L s), s = sqrt(T).
+        s = Fraction(round(np.sqrt(T)))
+        eta_s = 1 / (2 * Fraction(L) * s)
+        slack = 1 - 2 * eta_s * Fraction(L)
+        right = 2 * Fraction(gap) / (eta_s * T * slack)
+        right += 2 * eta_s * Fraction(L) * Fraction(square) / slack
+        simple = (4 * Fraction(L) * Fraction(gap) + Fraction(square)) / (s - 1)
+        assert right == simple
+        at = {"L": L, "gap": gap, "sigma^2": square, "T": T}
+        yield relative(bound.total, float(simple)), at
+        without = pflmf.theorem1(gap, smoothness=L, step_size=0.25 / L, rounds=T)
+        yield relative(without.total, 16.0 * L * gap / T), {**at, "eta": "1/(4L)"}
+
+
+def _admissible() -> str:
+    """Tell for which T the step size is below 1/(2L)."""
+    T = np.arange(1, 1001)
+    steps = pflmf.corollary2_step_size(1.0, T)
+    bad = T[steps >= pflmf.step_size_limit(1.0)]
+    times = (1.0 / (np.sqrt(T[1:]) - 1.0) * np.sqrt(T[1:])).max()
+    return (
+        f"eta is below 1/(2L) but for T = {', '.join(map(str, bad))}; the bound is (4L(F0 - F*) + "
+        f"sigma^2)/(sqrt T - 1), at most {times:.2f} times that over sqrt T, and 16L(F0 - F*)/T"
+    )
+
+
+def _run_slopes(budget, rng, T_power, level) -> list[Evidence]:
+    """Decide the power of T in runs without noise at eta = 1/(4L), T from 10/p^2 on."""
+    instance, parts = reference(rng), []
+    for p in budget((1.0, 0.3), (1.0, 0.3, 0.1)):
+        T = [int(each) for each in 10.0 / p**2 * np.array([3, 6, 12, 24, 48])]
+        rows = [averages(instance, rng, p=p, T=T) for _ in range(budget(6, 12))]
+        if not all(row.inside.all() for row in rows):
+            continue
+        samples = [np.array(column) for column in zip(*(r.in_U + r.in_V for r in rows), strict=True)]
+        middle = np.array([np.mean(sample) for sample in samples])
+        points = pd.DataFrame(
+            {
+                "panel": "", "series": "", "x": T, "y": middle,
+                "predicted": middle[0] * T[0] / np.array(T), "xlabel": "T",
+                "ylabel": "mean squared gradients",
+            }
+        )  # fmt: skip
+        parts.append(
+            exponent(
+                log_slope(T, samples, statistic=np.mean, level=level, rng=rng), -T_power,
+                level=level, n_trials=len(rows), points=points, name=f"runs, p = {p:g}, sigma = 0",
+            )
+        )  # fmt: skip
+    return parts
+
+
+def _constants_in_p(noise) -> float:
+    """Return the power of p in the exact constant before 1/T, or before 1/sqrt T."""
+    shares = np.array([0.3, 0.1, 0.03, 0.01])
+    constants = []
+    for p in shares:
+        T = 1e8 / p ** (4 if noise else 2)
+        eta_L = float(pflmf.corollary2_step_size(1.0, T if noise else None))
+        constants.append(exact_left(p, T, eta_L, noise) * (np.sqrt(T) if noise else T))
+    return slope_of(shares, constants).value
+
+
+@claim(
+    "pflmf.corollary2",
+    place="Corollary 2",
+    kind="rate or exponent",
+    latex=r"\eta = \frac1{2L\sqrt T}: O(1/\sqrt T); \qquad \sigma = 0,\ \eta = \frac1{4L}: O(1/T)",
+    plain="At Corollary 2's step sizes the rates in T are 1/sqrt T with noise and 1/T without.",
+    broken={"T_power": 1.25},
+)
+def corollary2(budget, rng, *, T_power=1.0, power=0.5) -> Evidence:
+    """Substitute, and decide the powers of T for every p, where T is large for it.
+
+    T_power is that without noise, half of which is that with noise; power is that in eta.
+    """
+    level = LEVEL / 3
+    late = [
+        replace(
+            together(
+                [
+                    exponent(
+                        corollary_slope(p, noise), -T_power * (0.5 if noise else 1.0), level=0.0,
+                        setting={"p": p, "sigma^2": noise},
+                    )
+                    for p in (*_SHARES, 0.001)
+                ],
+                f"large T, exact, {'with' if noise else 'no'} noise",
+            )
+        )
+        for noise in (0.0, 0.1, 10.0)
+    ]  # fmt: skip
+    began = {
+        noise: [onset(p, noise, -0.5 if noise else -1.0) for p in (0.3, 0.1, 0.02)]
+        for noise in (0.0, 0.1)
+    }
+    parts = [
+        identity(_substituted(power), 1e-12, name="substituted"),
+        *_run_slopes(budget, rng, T_power, level),
+        *late,
+    ]
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. {_admissible()}. For a fixed p, that is: the constant goes "
+        f"like p^{_constants_in_p(0.0):.2f} without noise, and the rate begins at T = "
+        + ", ".join(f"{T:.2g}" for T in began[0.0])
+        + " for p = 0.3, 0.1, 0.02; with noise it goes like "
+        f"p^{_constants_in_p(0.01):.2f} where the start's part leads, from T = "
+        + ", ".join(f"{T:.2g}" for T in began[0.1]),
+    )
+
+
+@claim(
+    "pflmf.corollary2.constants",
+    place="Corollary 2",
+    kind="rate or exponent",
+    latex=r"\frac1T \sum_{t<T} (\Delta_U + \Delta_V) \le \frac{4L(F^0 - F^\star) + \sigma^2}"
+    r"{\sqrt T - 1} \ \text{ and }\ \frac{16L(F^0 - F^\star)}T",
+    plain="The constants of Corollary 2's rates are those that Theorem 1 gives, without p.",
+    broken={"p_power": 1.0},
+    mended={"p_power": 2.0},
+)
+def corollary2_constants(budget, rng, *, p_power=0.0, start=2.0, noise=2.0) -> Evidence:
+    """Compare both sides exactly with U fixed; and on runs, from T = 2 on."""
+    statement, cases = Statement(p_power, start, noise), []
+    for p, K, T in product(
+        (*_SHARES, 0.001), budget((1, 20), (1, 5, 20)), (2, 10, 100, 6400, 10**6, 10**9, 10**12)
+    ):
+        for square in (0.0, 1e-3, 0.1, 10.0):
+            eta_L = float(pflmf.corollary2_step_size(1.0, T if square else None))
+            cases += exact_ratios(statement, [(p, K, eta_L, T, square)])
+    worst = max(cases, key=lambda case: case[0])
+    found = at_most(cases, name="U fixed, exact")
+    return replace(
+        found,
+        sentence=f"{found.sentence}: {worst[0]:.3g} times the bound at p = {worst[2]['p']:g}, T = "
+        f"{worst[2]['T']:.0g}",
+    )
+
+
+# Local steps.
+
+_LOCAL = (2, 5, 20)
+
+
+def _exact_K(p, eta_L, K, K_power=1.0, T=10**9) -> float:
+    """Return the V-part at K over that at K = 1, U fixed, eta_v = p eta / K^K_power."""
+    values = []
+    for steps in (K, 1):
+        s = pflmf.Setting(
+            p, steps, eta_L, 1.0, 1.0, head_step_size=p * eta_L / float(steps) ** K_power
+        )
+        values.append(float(pflmf_rounds.fixed_U_average(s, 1.0, 2.0, T)))
+    return values[0] / values[1]
+
+
+def _paired(budget, rng, K_power, p, eta_L, noisy=False):
+    """Return U- and V-parts by K, rows of one seed sharing participants."""
+    instance = noisy_reference(rng) if noisy else reference(rng)
+    T = (budget(400, 4000),)
+    found: dict[int, list] = {K: [] for K in (1, *_LOCAL)}
+    for seed in map(int, rng.integers(2**63, size=budget(24, 40))):
+        rows = {
+            K: averages(instance, seed, p=p, K=K, T=T, eta_L=eta_L, K_power=K_power) for K in found
+        }
+        if all(row.inside.all() for row in rows.values()):
+            for K, row in rows.items():
+                found[K].append((row.in_U[0], row.in_V[0]))
+    return {K: np.array(rows) for K, rows in found.items()}
+
+
+def _K_runs(budget, rng, K_power, level, band):
+    """Return a part per p, K and factor: are averages those of K = 1, up to band(p, K)?"""
+    parts = []
+    settings = list(product((1.0, 0.1), (0.25,)))
+    for (p, eta_L), noisy in product(settings, budget((False,), (False, True))):
+        found = _paired(budget, rng, K_power, p, eta_L, noisy)
+        for K, place in product(_LOCAL, (0, 1)):
+            name = (
+                f"{'UV'[place]}-part, K = {K}, p = {p:g}, A of {'.05' if noisy else '5e-4'}"
+            )
+            parts.append(
+                ordering(
+                    found[K][:, place] / band(p, eta_L, K, place), found[1][:, place], tie=0.095,
+                    same=True, level=level / (4 * len(settings) * len(_LOCAL)), name=name,
+                    setting={"p": p, "K": K, "eta L": eta_L},
+                )
+            )  # fmt: skip
+    return parts
