@@ -12,7 +12,6 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import LEVEL, Evidence, claim, combine, exponent, frequency, identity, log_slope
 from linrep.claims._parts import at_most, relative, together
-from linrep.claims.decide import ordering
 from linrep.claims.pflmf._runs import Statement, averages, exact_ratios, reference
 from linrep.claims.pflmf.noise import (
     corollary_slope,
@@ -174,52 +173,116 @@ def corollary2_constants(budget, rng, *, p_power=0.0, start=2.0, noise=2.0) -> E
     )
 
 
-# Local steps.
-
-_LOCAL = (2, 5, 20)
+# The abstract.
 
 
-def _exact_K(p, eta_L, K, K_power=1.0, T=10**9) -> float:
-    """Return the V-part at K over that at K = 1, U fixed, eta_v = p eta / K^K_power."""
-    values = []
-    for steps in (K, 1):
-        s = pflmf.Setting(
-            p, steps, eta_L, 1.0, 1.0, head_step_size=p * eta_L / float(steps) ** K_power
-        )
-        values.append(float(pflmf_rounds.fixed_U_average(s, 1.0, 2.0, T)))
-    return values[0] / values[1]
+def _stuck(weighted):
+    """Return a problem with convex f_i whose factors have another local minimum, if weighted.
+
+    Entries off the diagonal count little. Models with the wrong sign there are a minimum as well.
+    """
+    A = np.array([[1.0, 0.5], [0.5, 1.0]])
+    weights = np.array([[1.0, 0.1], [0.1, 1.0]])
+    return lr.QuadraticObjectives(A, weights=weights if weighted else None)
 
 
-def _paired(budget, rng, K_power, p, eta_L, noisy=False):
-    """Return U- and V-parts by K, rows of one seed sharing participants."""
-    instance = noisy_reference(rng) if noisy else reference(rng)
-    T = (budget(400, 4000),)
-    found: dict[int, list] = {K: [] for K in (1, *_LOCAL)}
-    for seed in map(int, rng.integers(2**63, size=budget(24, 40))):
-        rows = {
-            K: averages(instance, seed, p=p, K=K, T=T, eta_L=eta_L, K_power=K_power) for K in found
-        }
-        if all(row.inside.all() for row in rows.values()):
-            for K, row in rows.items():
-                found[K].append((row.in_U[0], row.in_V[0]))
-    return {K: np.array(rows) for K, rows in found.items()}
+def _ends(problem, k, runs, rng, scale, rounds=2000, step=0.1):
+    """Return F, and the gradient's norm, at the ends of runs from random starts."""
+    found = []
+    for seed in map(int, rng.integers(2**63, size=runs)):
+        trace = lr.pflmf(
+            problem, k=k, step_size=step, head_step_size=step * problem.n, rounds=rounds,
+            record=[rounds], stationarity=False, scale=scale, aggregate="full", rng=seed,
+        )  # fmt: skip
+        row = [trace[name][-1] for name in ("objective", "gradient_U", "gradient_V")]
+        found.append((row[0], np.sqrt(row[1] + row[2])))
+    return np.array(found)
 
 
-def _K_runs(budget, rng, K_power, level, band):
-    """Return a part per p, K and factor: are averages those of K = 1, up to band(p, K)?"""
-    parts = []
-    settings = list(product((1.0, 0.1), (0.25,)))
-    for (p, eta_L), noisy in product(settings, budget((False,), (False, True))):
-        found = _paired(budget, rng, K_power, p, eta_L, noisy)
-        for K, place in product(_LOCAL, (0, 1)):
-            name = (
-                f"{'UV'[place]}-part, K = {K}, p = {p:g}, A of {'.05' if noisy else '5e-4'}"
-            )
-            parts.append(
-                ordering(
-                    found[K][:, place] / band(p, eta_L, K, place), found[1][:, place], tie=0.095,
-                    same=True, level=level / (4 * len(settings) * len(_LOCAL)), name=name,
-                    setting={"p": p, "K": K, "eta L": eta_L},
+def _another_minimum(problem, step=1e-4):
+    """Return F and the least eigenvalues of the Hessian at the minimum of the wrong signs."""
+    x = np.array([1.0, -1.0, 1.0, -1.0])
+
+    def gradient(x):
+        found = problem.factor_gradients(x[:2, None], x[2:, None])
+        return np.concatenate([found.in_U.ravel(), found.in_V.ravel()])
+
+    for _ in range(20_000):
+        x = x - 0.2 * gradient(x)
+    H = np.array([gradient(x + e) - gradient(x - e) for e in step * np.eye(4)]) / (2.0 * step)
+    value = problem.value(x[2:, None] @ x[:2, None].T)
+    return value, float(np.linalg.norm(gradient(x))), np.linalg.eigvalsh(0.5 * (H + H.T))
+
+
+def _global(budget, rng, weighted, level) -> tuple[list[Evidence], str]:
+    """Decide whether runs from random starts end elsewhere than in the global minimum."""
+    problem, runs = _stuck(weighted), budget(400, 1000)
+    ends = _ends(problem, 1, runs, rng, 0.5)
+    best = problem.best(1)
+    least = float(ends[:, 0].min()) if best is None else best.value
+    at_best = ends[:, 0] <= least + 1e-6
+    reached = int(at_best.sum())
+    value, slope, eigenvalues = _another_minimum(problem)
+    # One direction is flat: (U, V) and (c U, V/c) are the same models.
+    strict = slope < 1e-8 and value > least + 1e-3 and eigenvalues[1] > 1e-3
+    strict = strict and abs(eigenvalues[0]) < 1e-6
+    parts = [
+        replace(
+            identity([(0.0 if strict else 1.0, {"F": float(value)})], 0.5),
+            sentence=f"F = {value:.4g} against {least:.4g}, gradient {slope:.1g}, eigenvalues "
+            + ", ".join(f"{each:.2g}" for each in eigenvalues),
+            name="another local minimum",
+        ),
+        frequency(
+            reached, runs, 0.95, level=level, name="random starts that end in the global minimum",
+            setting={"weights off the diagonal": 0.1 if weighted else 1.0},
+        ),
+    ]  # fmt: skip
+    told = []
+    for n, d, k, scale in ((20, 5, 2, 0.01), (20, 5, 2, 0.5), (10, 8, 4, 0.5)):
+        plain = lr.QuadraticObjectives(rng.standard_normal((n, d)))
+        plain_best = plain.best(k)
+        assert plain_best is not None
+        gaps = _ends(plain, k, budget(10, 60), rng, scale)[:, 0] / plain_best.value - 1.0
+        told.append(f"{np.mean(gaps < 1e-6):.0%} (n = {n}, d = {d}, k = {k}, scale {scale:g})")
+    return parts, (
+        f"quadratic functions of one matrix have no other minimum: {', '.join(told)} of random "
+        "starts reach the truncated SVD; U = V = 0 is stationary for all"
+    )
+
+
+@claim(
+    "pflmf.abstract-claims",
+    place="abstract, Sections 1 and 4",
+    kind="rate or exponent",
+    latex=r"\sigma = 0: O(1/T), \quad \sigma > 0: O(1/\sqrt T); \quad f_i \text{ convex: no global"
+    r" convergence can be proved}",
+    plain="Rates to a stationary point are 1/T and 1/sqrt T; the global minimum may be missed.",
+    broken={"weighted": False},
+)
+def abstract_claims(budget, rng, *, T_power=1.0, noisy_power=0.5, weighted=True) -> Evidence:
+    """Decide the powers of T for every p, and where runs from random starts end."""
+    level = LEVEL / (2 if budget.name == "quick" else 4)
+    late = [
+        together(
+            [
+                exponent(
+                    corollary_slope(p, noise), -(noisy_power if noise else T_power), level=0.0,
+                    setting={"p": p, "sigma^2": noise},
                 )
-            )  # fmt: skip
-    return parts
+                for p, noise in product((*_SHARES, 0.001), noises)
+            ],
+            f"large T, exact, {name}",
+        )
+        for name, noises in (("no noise", (0.0,)), ("noise", (1e-3, 0.1, 10.0)))
+    ]
+    parts, told = _global(budget, rng, weighted, level)
+    runs = [] if budget.name == "quick" else _run_slopes(budget, rng, T_power, level)
+    return combine(
+        [*late, *runs, *parts],
+        f"{combine([*late, *runs, *parts]).sentence}. Constants go like "
+        f"p^{_constants_in_p(0.0):.2f} without noise, and p^{_constants_in_p(0.01):.2f} with little"
+        " of it, which O(.) hides. With weights of the clients' own, convex f_i have a local "
+        f"minimum that is not global ({'; '.join(part.sentence for part in parts)}), so there is "
+        f"no theorem for all of them; {told}",
+    )
