@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -79,7 +79,7 @@ def averages(
         nothing = np.full(len(T), np.nan)
         return Averages(nothing, nothing, np.zeros(len(T), dtype=bool))
     inside = (trace["reach_U"] <= instance.radii[0]) & (trace["reach_V"] <= instance.radii[1])
-    return Averages(*(trace[name][1:] for name in ("average_U", "average_V")), inside[1:])
+    return Averages(trace["average_U"][1:], trace["average_V"][1:], inside[1:])
 
 
 class Statement(NamedTuple):
@@ -188,9 +188,3 @@ def exact_ratios(statement: Statement, settings) -> list:
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
     return cases
-
-
-def local_exponents(x, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return the slopes of log measure between neighbours of x."""
-    x = np.asarray(x, dtype=float)
-    return np.diff(np.log(measure(x))) / np.diff(np.log(x))

@@ -67,7 +67,9 @@ def runs(budget, rng, statement, aggregate, level) -> list[Evidence]:
         if first:
             table = cells.table
             last = table[(table["T"] == max(many)) & (table["K"] == 1)]
-            parts.append(_growth(last, shares if budget.name != "quick" else shares[:4], rng, level))
+            parts.append(
+                _growth(last, shares if budget.name != "quick" else shares[:4], rng, level)
+            )
             told = _told(last)
     parts[0] = replace(parts[0], sentence=f"{parts[0].sentence}; {told}")
     return parts
@@ -200,7 +202,9 @@ def theorem1_corrected(budget, rng, *, p_power=2.0, start=2.0, noise=2.0, T_powe
     return combine(
         [
             _follows(),
-            exact(budget, statement, noises=(0.0, 1e-3, 1.0, 1e3), name="U fixed, exact, any noise"),
+            exact(
+                budget, statement, noises=(0.0, 1e-3, 1.0, 1e3), name="U fixed, exact, any noise"
+            ),
             *runs(budget, rng, statement, "full", level),
             _noise_constant(budget, rng, statement, level),
         ]
