@@ -196,5 +196,5 @@ def theorem1_noise(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=0.
     ]
     return combine(
         parts,
-        f"{combine(parts).sentence}. {'; '.join(part.sentence for part in parts[1:])}",
+        f"{combine(parts).sentence}. {'; '.join(f'{part.name}: {part.sentence}' for part in parts[1:])}",
     )

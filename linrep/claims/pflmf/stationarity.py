@@ -182,7 +182,7 @@ def corollary2(budget, rng, *, T_power=1.0, power=0.5) -> Evidence:
     mended={"p_power": 2.0},
 )
 def corollary2_constants(budget, rng, *, p_power=0.0, start=2.0, noise=2.0) -> Evidence:
-    """Compare both sides exactly with U fixed; and on runs, from T = 2 on."""
+    """Compare both sides exactly with U fixed, from T = 2 on; theorem1.noise has runs."""
     statement, cases = Statement(p_power, start, noise), []
     for p, K, T in product(
         (*_SHARES, 0.001), budget((1, 20), (1, 5, 20)), (2, 10, 100, 6400, 10**6, 10**9, 10**12)
