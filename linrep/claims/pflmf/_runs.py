@@ -49,6 +49,13 @@ def reference(rng, scale=5e-4, radii=(0.3, 0.1), n=40, d=3, k=3, own=False) -> I
     return Instance(problem, np.eye(d, k), np.zeros((n, k)), radii, best.value)
 
 
+def mirrored(rng, scale=5e-4, n=40, k=3) -> Instance:
+    """Return an instance that starts from U = 0 and heads N(0, 1) that fit the centres."""
+    V = rng.standard_normal((n, k))
+    A = scale * V @ rng.standard_normal((k, k))
+    return Instance(lr.QuadraticObjectives(A), np.zeros((k, k)), V, (0.02, 0.1))
+
+
 def at_minimum(a=1.0, n=1, radius=0.05) -> Instance:
     """Return n times (u v_i - a)^2/2 at its balanced minimum."""
     root = np.sqrt(a) * n**0.25
@@ -162,13 +169,15 @@ class Cells:
             f" {void} are void"
         )
         points = table.groupby(["p", "T"], as_index=False)["ratio"].mean()
-        frame = pd.DataFrame(
+        frame: pd.DataFrame | None = pd.DataFrame(
             {
                 "panel": "left over right side", "series": [f"T = {T}" for T in points["T"]],
                 "x": points["p"], "y": points["ratio"], "predicted": 1.0, "xlabel": "p",
                 "ylabel": "left over right side",
             }
         )  # fmt: skip
+        if table["p"].nunique() == 1:
+            frame = None
         return replace(combine(parts), parts=(), sentence=sentence, name=name, points=frame)
 
 

@@ -189,12 +189,10 @@ def theorem1_noise(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=0.
     """Compare both sides exactly and on runs; the power of T is -T_power once T is large for p."""
     statement, level = Statement(p_power, start, noise), LEVEL / 4
     parts = [
-        _exact(budget, statement),
         *_runs(budget, rng, statement, level),
+        _exact(budget, statement),
         *_late(budget, T_power),
         *_floor(budget, rng, statement, level),
     ]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. {'; '.join(f'{part.name}: {part.sentence}' for part in parts[1:])}",
-    )
+    told = "; ".join(f"{part.name}: {part.sentence}" for part in parts[1:])
+    return combine(parts, f"{combine(parts).sentence}. {told}")
