@@ -334,6 +334,42 @@ def resummed(s: Setting) -> Resummed:
     return Resummed(0.5 * (1.0 - eta_L), float(weight), float(noise * s.noise**2))
 
 
+def resummed_steps(s: Setting, r: Round) -> tuple[Sides, Sides, Sides]:
+    r"""Return steps 1, 2 and 4 of the sum: F in V, F in U after that, and others' gradients.
+
+    With Y the sum over local steps of :math:`E\|D \nabla_V\|^2`,
+
+    .. math::
+        \eta_v \Big(1 - \frac{\eta_v L}2\Big) Y \le F - E F(U, V^+)
+        + \frac{\eta_v^2 L K p \sigma^2}2, \quad
+        \frac\eta2 (1 - \eta L) \Delta_U \le E F(U, V^+) - E F(U^+, V^+)
+        + \frac{\eta L^2 \eta_v^2 K}2 (Y + K p \sigma^2) + \frac{\eta^2 L \sigma^2}2,
+
+    and :math:`K \Delta_V \le C Y / p + (1 - p)(q^2/2 + q/\sqrt2) K \sigma^2`.
+
+    Notes
+    -----
+    Not in the paper; the documentation on pFL^MF derives them.
+    """
+    eta, eta_v, L = s.step_size, s.head_step_size, s.largest
+    p, K, variance = s.participation, s.local_steps, s.noise**2
+    q, Y = p * eta * L, float(np.sum(r.masked_V))
+    spread = p + (1.0 - p) * (1.0 + q / np.sqrt(2.0)) ** 2
+    moved = 0.5 * eta * (L * eta_v) ** 2 * K * (Y + K * p * variance)
+    others = (1.0 - p) * (0.5 * q**2 + q / np.sqrt(2.0)) * K * variance
+    return (
+        Sides(
+            eta_v * (1.0 - 0.5 * eta_v * L) * Y,
+            r.value - r.after_V + 0.5 * eta_v**2 * L * K * p * variance,
+        ),
+        Sides(
+            0.5 * eta * (1.0 - eta * L) * r.delta_U,
+            r.after_V - r.after_both + moved + 0.5 * eta**2 * L * variance,
+        ),
+        Sides(K * r.delta_V, float(spread * Y / p + others)),
+    )
+
+
 # Lemmas of Appendix A.3. Each returns the right side.
 
 

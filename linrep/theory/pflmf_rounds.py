@@ -125,6 +125,44 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     )
 
 
+def fixed_U_average(
+    s: Setting, curvature: float, square: float, rounds: ArrayLike
+) -> NDArray[np.float64]:
+    r"""Return the mean over rounds of Delta_V, where U does not move.
+
+    The objective is :math:`\frac h2 \|V - C\|_F^2` plus a constant, h the curvature. A round takes
+    a participant's E||g||^2 to :math:`r^K E\|g\|^2 + (1 - r^K) x`, :math:`r = (1 - \eta_v h)^2`,
+    where :math:`x = (\eta_v h \sigma)^2/(1 - r)` is what the noise keeps up; a mean over rounds is
+    a geometric sum.
+
+    Parameters
+    ----------
+    s : Setting
+        Its participation, local steps, step size of the heads and noise are read.
+    curvature : float
+        h, with eta_v h below 2 and not 1.
+    square : float
+        ||g||^2 at the start, 2h times what F is above its least value.
+    rounds : array_like
+        T.
+
+    Notes
+    -----
+    Not in the paper. It is what runs from U = I (d = k), V = 0 tend to, relative to the squares of
+    the centres and of sigma, as these go to zero: U moves by these squares only.
+    """
+    p, K, step = s.participation, s.local_steps, s.head_step_size * curvature
+    T = np.asarray(rounds, dtype=np.float64)
+    log_r = 2.0 * np.log(abs(1.0 - step)) if step > 0.5 else 2.0 * np.log1p(-step)
+    kept = -np.expm1(K * log_r)  # 1 - r^K
+    first = kept / (-K * np.expm1(log_r))  # the mean of r^k over local steps
+    floor = (step * s.noise) ** 2 / -np.expm1(log_r)
+    decay = p * kept
+    rate = np.log1p(-decay) if decay < 1.0 else -np.inf
+    mean = floor + (square - floor) * -np.expm1(T * rate) / (T * decay)
+    return np.asarray(mean * (p * first + 1.0 - p) + p * floor * (1.0 - first))
+
+
 def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> Heads:
     """Return the heads that every client would have if it took part."""
     U, V = np.asarray(U, dtype=np.float64), np.asarray(V, dtype=np.float64)

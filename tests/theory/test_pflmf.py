@@ -286,3 +286,37 @@ def test_what_is_summed_anew_is_nearly_reached(p):
     assert (0.8 if COMPILED else 0.4) < left / right <= 1.0
     assert trace["reach_U"][-1] < 0.3
     assert trace["reach_V"][-1] < 0.1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+@pytest.mark.parametrize(("p", "K"), [(1.0, 1), (0.3, 1), (0.3, 4), (1.0, 3)])
+def test_the_average_with_U_fixed_is_that_of_its_recursion(noise, p, K):
+    h, square, step = 0.8, 3.0, 0.5
+    s = setting(p=p, K=K, step_size=step, noise=noise)
+    factor = 1.0 - p * step / K * h
+    x, total, rounds = square, 0.0, [1, 2, 7, 30]
+    means = []
+    for t in range(30):
+        moving, path = x, []
+        for _ in range(K):
+            path.append(moving)
+            moving = factor**2 * moving + (p * step / K * h * noise) ** 2
+        total += p * np.mean(path) + (1 - p) * x
+        x = p * moving + (1 - p) * x
+        means.append(total / (t + 1))
+    found = pflmf_rounds.fixed_U_average(s, h, square, rounds)
+    np.testing.assert_allclose(found, [means[T - 1] for T in rounds], rtol=1e-12)
+
+
+def test_the_steps_make_up_the_weights_of_the_sum():
+    rng = np.random.default_rng(2)
+    problem = draw("identity", rng, n=3)
+    s = setting(p=0.4, K=3, step_size=0.2, in_U=2.0, in_V=1.5)
+    r = pflmf_rounds.expected_round(s, problem, *start(rng, problem))
+    in_V, in_U, others = theory.resummed_steps(s, r)
+    w, eta = theory.resummed(s), s.step_size
+    assert in_U.left == pytest.approx(w.weight_U * r.delta_U * eta)
+    # What steps 1 and 2 leave of Y, of which step 4 makes Delta_V.
+    moved = 0.5 * eta * (2.0 * s.head_step_size) ** 2 * 3 * np.sum(r.masked_V)
+    assert in_U.right == pytest.approx(r.after_V - r.after_both + moved)
+    assert (in_V.left - moved) / (others.right / 3) == pytest.approx(w.weight_V * eta)

@@ -1,0 +1,198 @@
+"""Theorem 1 with stochastic gradients, and its step sizes in Corollary 2."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import LEVEL, Evidence, Slope, claim, combine, exponent, log_slope
+from linrep.claims._parts import at_most, together
+from linrep.claims.pflmf._runs import (
+    Cells,
+    Instance,
+    Statement,
+    at_minimum,
+    exact_ratios,
+    reference,
+)
+from linrep.theory import pflmf
+from linrep.theory.pflmf_rounds import fixed_U_average
+
+_SHARES = (1.0, 0.3, 0.1, 0.02)
+_BALL = (0.5, 1.2)
+_SIGMA = 0.02
+_UNITS = (0.0, 1e-3, 0.1, 10.0)  # sigma^2 over L(F^0 - F*)
+
+
+def noisy_reference(rng) -> Instance:
+    """Return the reference instance with A of .05, and a ball that noisy runs stay in."""
+    return reference(rng, 0.05, _BALL)
+
+
+def exact_left(p, T, eta_L, noise, K=1) -> float:
+    """Return the left side with U fixed, h = L = 1, F^0 - F* = 1, noise = sigma^2."""
+    s = pflmf.Setting(p, K, eta_L, 1.0, 1.0, noise=float(np.sqrt(noise)))
+    return float(fixed_U_average(s, 1.0, 2.0, float(T)))
+
+
+def corollary_slope(p, noise) -> Slope:
+    """Return the exact power of T at Corollary 2's step sizes, where T is large for p.
+
+    With noise from T = 1e3/p^4 on, without from 1e3/p^2; the bend is that of the upper half.
+    """
+    base = 1e3 / p ** (4 if noise else 2)
+    T = base * np.logspace(0.0, 4.0, 9)
+    left = [exact_left(p, each, _corollary_step(each, noise), noise) for each in T]
+    return slope_of(T, left)
+
+
+def _corollary_step(T, noise) -> float:
+    """Return eta L of Corollary 2."""
+    return float(pflmf.corollary2_step_size(1.0, T if noise else None))
+
+
+def slope_of(x, y) -> Slope:
+    """Return the slope of exact numbers; its bend is that of the upper half."""
+    x, y = np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float))
+    upper = slice(len(x) // 2, None)
+    whole, late = np.polyfit(x, y, 1)[0], np.polyfit(x[upper], y[upper], 1)[0]
+    return Slope(float(whole), 0.0, float(abs(late - whole)))
+
+
+def onset(p, noise, predicted) -> float:
+    """Return the first T from which on the exact local slope is within 0.1 of the prediction."""
+    T = np.logspace(0.5, 16.0, 400)
+    left = np.array([exact_left(p, each, _corollary_step(each, noise), noise) for each in T])
+    slopes = np.diff(np.log(left)) / np.diff(np.log(T))
+    late = np.flatnonzero(slopes > predicted + 0.1)
+    return float(T[late[-1] + 1]) if late.size else float(T[0])
+
+
+def _exact(budget, statement) -> Evidence:
+    """Compare both sides at Corollary 2's step sizes and at fixed ones, U being fixed."""
+    cases = []
+    for p, K, T, noise in product(
+        (1.0, 0.3, 0.1, 0.02, 0.001), budget((1, 20), (1, 5, 20)),
+        (2, 10, 100, 800, 6400, 10**6, 10**9, 10**14), _UNITS[1:],
+    ):  # fmt: skip
+        for eta_L in (_corollary_step(T, noise), 0.01, 0.25, 0.49):
+            cases += exact_ratios(statement, [(p, K, eta_L, T, noise)])
+    return at_most(cases, name="U fixed, exact")
+
+
+def _runs(budget, rng, statement, level) -> list[Evidence]:
+    """Decide from runs of the reference instance: the ratio, and the slope in T at p = 1."""
+    T = budget((100, 400, 1600), (100, 200, 400, 800, 1600, 3200, 6400))
+    instance, cells = noisy_reference(rng), Cells()
+    for p, rounds, _ in product(_SHARES, T, range(budget(8, 24, 60))):
+        cells.add(
+            instance, statement, rng, p=p, T=(rounds,), eta_L=0.5 / np.sqrt(rounds), noise=_SIGMA
+        )
+    return [cells.at_most_one(level, f"runs, sigma = {_SIGMA:g}"), _slope(cells, T, rng, level)]
+
+
+def _slope(cells, T, rng, level) -> Evidence:
+    """Decide the power of T at p = 1, and tell it for the others."""
+    table = cells.table
+    slopes, frames = {}, []
+    for p in _SHARES:
+        rows = table[table["p"] == p]
+        sizes = [each for each in T if (rows["T"] == each).any()]
+        if len(sizes) < 3:
+            continue
+        samples = [rows[rows["T"] == each]["left"].to_numpy() for each in sizes]
+        slopes[p] = log_slope(sizes, samples, statistic=np.mean, level=level, rng=rng)
+        means = [sample.mean() for sample in samples]
+        frames.append(
+            pd.DataFrame(
+                {
+                    "panel": "", "series": f"p = {p:g}", "x": sizes, "y": means,
+                    "predicted": means[0] * np.sqrt(sizes[0] / np.array(sizes)),
+                    "xlabel": "T", "ylabel": "mean squared gradients",
+                }
+            )
+        )  # fmt: skip
+    told = ", ".join(f"{slope.value:.2f} at p = {p:g}" for p, slope in slopes.items())
+    found = exponent(
+        slopes[1.0], -0.5, at_most=True, level=level, n_trials=len(table), name="runs in T, p = 1",
+        points=pd.concat(frames, ignore_index=True),
+    )  # fmt: skip
+    return replace(found, sentence=f"{found.sentence}; powers of T up to {max(T)}: {told}")
+
+
+def _late(budget, T_power) -> list[Evidence]:
+    """Decide the power of T once T is large for p, and that of 1/p in the T that is."""
+    slopes = [
+        exponent(corollary_slope(p, noise), -T_power, level=0.0, setting={"p": p, "sigma^2": noise})
+        for p, noise in product((1.0, 0.3, 0.1, 0.02), _UNITS[1:])
+    ]
+    shares = np.array([0.3, 0.1, 0.03, 0.02])
+    began = [onset(p, 0.1, -0.5) for p in shares]
+    told = ", ".join(f"{T:.2g} at p = {p:g}" for p, T in zip(shares, began, strict=True))
+    late = together(slopes, "large T, U fixed, exact")
+    return [replace(late, sentence=f"{late.sentence}; within 0.1 from T = {told} on, which grows "
+                    f"like p^{slope_of(shares, began).value:.2f}")]  # fmt: skip
+
+
+def _floor(budget, rng, statement, level) -> list[Evidence]:
+    """Decide the floor at p = 1 from a minimum: the noise's constant, and the power of eta L.
+
+    The power from step sizes up to 0.1/L, where 1 - 2 eta L is no matter.
+    """
+    cells, instance = Cells(), at_minimum()
+    steps = budget((0.01, 0.03, 0.1, 0.3), (0.005, 0.01, 0.03, 0.1, 0.3, 0.45))
+    for eta_L, _ in product(steps, range(budget(10, 24))):
+        T = (int(budget(2000, 5000) / eta_L),)
+        cells.add(instance, statement, rng, p=1.0, T=T, eta_L=eta_L, noise=1e-4)
+    table = cells.table
+    floors = {each: table[table["eta L"] == each]["left"].to_numpy() for each in steps}
+    small = [each for each in steps if each <= 0.1]
+    slope = log_slope(
+        small, [floors[each] for each in small], statistic=np.mean, level=level, rng=rng
+    )
+    needed = ", ".join(
+        f"{(1.0 - 2.0 * x) * floor.mean() / (x * 1e-8):.3g} at eta L = {x:g}"
+        for x, floor in floors.items()
+    )
+    constant = cells.at_most_one(level, "floor, p = 1")
+    points = pd.DataFrame(
+        {
+            "panel": "", "series": "", "x": steps, "y": [each.mean() for each in floors.values()],
+            "predicted": [2e-8 * x / (1.0 - 2.0 * x) for x in steps],
+            "xlabel": r"$\eta L$", "ylabel": "floor",
+        }
+    )  # fmt: skip
+    return [
+        replace(constant, sentence=f"{constant.sentence}; in place of the constant 2 {needed}"),
+        exponent(
+            slope, 1.0, level=level, n_trials=len(table), name="floor in eta L, p = 1",
+            points=points,
+        ),
+    ]  # fmt: skip
+
+
+@claim(
+    "pflmf.theorem1.noise",
+    place="Theorem 1, Corollary 2",
+    kind="rate or exponent",
+    latex=r"\sigma > 0,\ \eta = \frac1{2L\sqrt T}:\ \frac1T \sum_{t<T} (\Delta_U + \Delta_V) \le"
+    r" \frac{2(F^0 - F^\star)}{\eta T(1 - 2\eta L)} + \frac{2\eta L\sigma^2}{1 - 2\eta L}"
+    r" = O(1/\sqrt T)",
+    plain="With noise the mean squared gradients stay below Theorem 1's bound, O(1/sqrt T).",
+    broken={"p_power": 1.0},
+    mended={"p_power": 2.0},
+)
+def theorem1_noise(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=0.5) -> Evidence:
+    """Compare both sides exactly and on runs; the power of T is -T_power once T is large for p."""
+    statement, level = Statement(p_power, start, noise), LEVEL / 4
+    parts = [
+        *_runs(budget, rng, statement, level),
+        _exact(budget, statement),
+        *_late(budget, T_power),
+        *_floor(budget, rng, statement, level),
+    ]
+    told = "; ".join(f"{part.name}: {part.sentence}" for part in parts[1:])
+    return combine(parts, f"{combine(parts).sentence}. {told}")

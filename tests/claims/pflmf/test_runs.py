@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from linrep.claims import FAILS, claims
+from linrep.claims.pflmf import _runs, number_of_steps
+from linrep.claims.pflmf.resummed import one_round
+from linrep.problems import QuadraticObjectives
+from linrep.theory import pflmf
+
+CLAIMS = claims()
+
+
+def test_the_left_side_and_the_reach_are_those_of_a_run_by_hand():
+    instance = _runs.reference(np.random.default_rng(0), scale=0.1, radii=(1.0, 1.0), n=5)
+    eta, U, V = 0.25 / instance.smoothness, instance.U, instance.V
+    sums = np.zeros(2)
+    for _ in range(7):
+        R = V @ U.T - instance.problem.A
+        in_U = R.T @ V / 5
+        sums[0] += np.sum(in_U**2)
+        for _ in range(3):
+            in_V = (V @ U.T - instance.problem.A) @ U / 5
+            sums[1] += np.sum(in_V**2) / 3
+            V = V - eta / 3 * in_V
+        U = U - eta * in_U
+    found = _runs.averages(instance, 0, p=1.0, K=3, T=(3, 7))
+    assert (found.in_U[1], found.in_V[1]) == pytest.approx(tuple(sums / 7))
+    assert found.inside.all()
+    narrow = instance._replace(radii=(1.0, 1e-3))
+    assert not _runs.averages(narrow, 0, p=1.0, K=3, T=(3, 7)).inside.any()
+
+
+def test_runs_from_small_centres_tend_to_the_exact_average():
+    instance = _runs.reference(np.random.default_rng(1), scale=1e-5, n=400, radii=(1e-3, 1e-2))
+    p, K, T = 0.4, 2, 50
+    L, h = instance.smoothness, 1.0 / 400
+    s = pflmf.Setting(p, K, 0.25 / L, L, L)
+    square = np.sum((instance.problem.A / 400) ** 2)
+    exact = _runs.fixed_U_average(s, h, square, T)
+    found = [_runs.averages(instance, seed, p=p, K=K, T=(T,)).in_V[0] for seed in range(20)]
+    assert np.mean(found) == pytest.approx(float(exact), rel=0.02)
+
+
+def test_a_statement_has_the_constants_that_are_given():
+    printed = _runs.Statement()
+    bound = pflmf.theorem1(2.0, smoothness=1.0, step_size=0.1, rounds=30, noise=0.5)
+    assert printed.right(2.0, 1.0, 0.1, 30, 0.5) == pytest.approx(bound.total)
+    assert printed.left(1.0, 2.0, 0.1) == 3.0
+    other = _runs.Statement(p_power=2.0, start=1.0, noise=3.0, T_power=2.0)
+    assert other.right(2.0, 1.0, 0.1, 30, 0.5) == pytest.approx(
+        0.5 * bound.start / 30 + 1.5 * bound.noise
+    )
+    assert other.left(1.0, 2.0, 0.1) == pytest.approx(1.02)
+
+
+def test_settings_of_which_a_run_left_the_ball_are_void():
+    cells = _runs.Cells()
+    narrow = _runs.reference(np.random.default_rng(0), radii=(0.3, 2e-3))
+    for _ in range(3):
+        cells.add(narrow, _runs.Statement(), np.random.default_rng(1), p=1.0, T=(1, 100))
+    assert set(cells.table["T"]) == {1}
+    assert cells.at_most_one(1e-3, "").n_trials == 3
+
+
+def test_the_smoothness_of_a_round_holds_where_it_goes():
+    rng = np.random.default_rng(0)
+    problem = QuadraticObjectives(rng.normal(size=(3, 2)))
+    U, V = rng.normal(size=(2, 1)), rng.normal(size=(3, 1))
+    s, _ = one_round(problem, U, V, 0.5, 4, 0.8, 0.0)
+    _, in_U, _ = problem.factor_gradients(U, V)
+    farthest, at = 0.0, V
+    for _ in range(4):
+        at = at - s.head_step_size * problem.factor_gradients(U, at).in_V
+        farthest = max(farthest, np.linalg.norm(at - V))
+    radii = s.step_size * np.linalg.norm(in_U), farthest
+    assert s.largest >= pflmf.local_smoothness(problem, U, V, *radii).largest
+    assert s.step_size * s.largest == pytest.approx(0.8)
+
+
+def test_many_local_steps_of_all_clients_save_half_a_step():
+    # Sums over rounds: 1/(2x - x^2) with one step, 1/(2x) with infinitely many.
+    assert number_of_steps.exact_ratio(1.0, 0.3, 10**6, 1e9) == pytest.approx(1 - 0.15, rel=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.teeth
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("pflmf.theorem1.corrected", {"p_power": 1.8}),
+        ("pflmf.theorem1.corrected", {"start": 0.9}),
+        ("pflmf.theorem1.corrected", {"noise": 0.5}),
+        ("pflmf.theorem1.corrected", {"T_power": 1.1}),
+        ("pflmf.theorem1.noise", {"p_power": 2.0, "start": 0.9}),
+        ("pflmf.theorem1.noise", {"p_power": 2.0, "noise": 0.5}),
+        ("pflmf.theorem1.noise", {"p_power": 2.0, "T_power": 0.7}),
+        ("pflmf.corollary2", {"power": 0.6}),
+        ("pflmf.corollary2", {"T_power": 1.25}),
+        ("pflmf.corollary2.constants", {"p_power": 2.0, "start": 0.9}),
+        ("pflmf.corollary2.constants", {"p_power": 2.0, "noise": 0.01}),
+        ("pflmf.resummed", {"weight_U": 2.2}),
+        ("pflmf.resummed", {"weight_V": 1.1}),
+        ("pflmf.resummed", {"p_power": 1.9}),
+        ("pflmf.resummed", {"noise": 0.9}),
+        ("pflmf.abstract-claims", {"T_power": 1.25}),
+        ("pflmf.abstract-claims", {"noisy_power": 0.7}),
+    ],
+)
+def test_every_constant_can_be_refuted(name, change):
+    assert CLAIMS[name].verify("quick", np.random.default_rng(3), **change).verdict == FAILS
