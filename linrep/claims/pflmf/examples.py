@@ -391,7 +391,7 @@ def example3(budget, rng, *, swapped=False) -> Evidence:
         if oversampling(share, k + around) >= ENOUGH
     ]
     level = LEVEL / len(cells)
-    seeds = [int(seed) for seed in rng.integers(2**32, size=budget(24, 80, 400))]
+    seeds = [int(seed) for seed in rng.integers(2**32, size=budget(28, 80, 400))]
     parts = []
     for kind, factors, k, share in cells:
         setting: Mapping[str, Any] = {"ratings": kind, "k": k, "share": share}
