@@ -1,0 +1,179 @@
+"""pFL^MF, Figure 1: personalized models in the plane, four ways to relate them.
+
+The paper does not say how its points were drawn, how many there are, or which delta is shown; here
+they are normal around a mean that is the origin or is not. Beside the picture: the objective of
+each solution over many draws, for rank 1 as pFL^MF finds it from random factors.
+"""
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep import plotting
+from linrep.algorithms import personalized
+from linrep.cli import run_script
+from linrep.experiment import Experiment
+from linrep.problems import personal
+from linrep.sweeps import Grid
+
+N, ROUNDS = 12, 20_000
+SHIFTS = (0.0, 2.0)
+OWN, AVERAGE, NEAR, LINE = "own optima", "FedAvg", "constrained", "rank 1"
+LABELS = {
+    OWN: "own optima $a_i$",
+    AVERAGE: "FedAvg",
+    NEAR: r"$\|\theta_i - \theta_j\| \leq \delta$",
+    LINE: "rank 1, by pFL$^{MF}$",
+}
+COLORS = dict(zip((OWN, AVERAGE, NEAR, LINE), ("C3", "C1", "C2", "C0"), strict=True))
+PLACES = (1.25, 1.5)  # of rank 1 beside delta, by mean
+SHOWN = 0.5  # share of the diameter at which constrained models are marked
+
+
+def cells(quick):
+    return Grid.product({"shift": SHIFTS, "deltas": 6 if quick else 11})
+
+
+def replicate(cell, rng):
+    picture = personal.planar(N, shift=cell["shift"], rng=rng)
+    A, problem = picture.local, picture.problem
+    diameter = np.linalg.norm(A[:, None] - A, axis=2).max()
+    s = np.linalg.norm(A, 2)
+    # Both blocks of the Hessian have norm 2 s/n at the balanced optimum.
+    factors = lr.pflmf(
+        problem, k=1, step_size=0.2 * N / s, scale=0.3 * np.sqrt(s), rounds=ROUNDS,
+        record=ROUNDS // 100, tolerance=1e-9 * s**1.5 / N, stationarity=False, rng=rng,
+    ).state  # fmt: skip
+    models = [(OWN, np.nan, A), (AVERAGE, np.nan, picture.average)]
+    models.append((LINE, np.nan, factors["V"] @ factors["U"].T))
+    for share in np.linspace(0.0, 1.0, cell["deltas"]):
+        # A step of 1/L leads to the points themselves, so that one projection solves it.
+        trace = personalized.constrained(problem, delta=share * diameter, rounds=1)
+        models.append((NEAR, share, trace.state["theta"]))
+    scale, off = problem.value(picture.average), np.abs(models[2][2] - picture.line).max()
+    frames = []
+    for solution, share, theta in models:
+        points = pd.DataFrame({"client": range(N), "x": theta[:, 0], "y": theta[:, 1]})
+        frames.append(
+            points.assign(solution=solution, share=share, objective=problem.value(theta) / scale)
+        )
+    return pd.concat(frames, ignore_index=True).assign(off=off, diameter=diameter)
+
+
+def draw(rows):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.9))
+    axes = figure.subplots(1, 3)
+    for ax, shift in zip(axes, SHIFTS, strict=False):
+        draw_plane(ax, rows[(rows["shift"] == shift) & (rows["replicate"] == 0)])
+        ax.set_title(f"mean ({shift:g}, {shift:g})")
+    draw_objectives(axes[2], rows)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    return figure
+
+
+def draw_plane(ax, rows):
+    """Draw all solutions for one draw."""
+    at = {name: own.sort_values("client") for name, own in rows.groupby("solution")}
+    ax.axhline(0.0, color="0.75", linewidth=0.7, zorder=0)
+    ax.axvline(0.0, color="0.75", linewidth=0.7, zorder=0)
+    line = at[LINE]
+    size = np.linalg.norm(line[["x", "y"]].to_numpy(), axis=1).argmax()
+    ax.axline((0.0, 0.0), tuple(line[["x", "y"]].iloc[size]), color=COLORS[LINE], linewidth=0.6)
+    for own, blue in zip(at[OWN].itertuples(), line.itertuples(), strict=True):
+        ax.plot([own.x, blue.x], [own.y, blue.y], ":", color=COLORS[LINE], linewidth=0.7)
+    for _, path in at[NEAR].sort_values("share").groupby("client"):
+        ax.plot(path["x"], path["y"], color=COLORS[NEAR], linewidth=0.7)
+    shares = at[NEAR]["share"]
+    nearest = shares.iloc[np.abs(shares - SHOWN).argmin()]
+    at[NEAR] = at[NEAR][shares == nearest]
+    at[AVERAGE] = at[AVERAGE].iloc[:1]
+    for name, marker, width in ((OWN, "o", 4), (NEAR, "^", 4), (LINE, "s", 3.6), (AVERAGE, "D", 6)):
+        ax.plot(
+            at[name]["x"], at[name]["y"], marker, color=COLORS[name], markersize=width,
+            markeredgecolor="white", markeredgewidth=0.4, label=LABELS[name],
+        )  # fmt: skip
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    ax.set_aspect("equal", adjustable="datalim")
+
+
+def draw_objectives(ax, rows):
+    """Draw objectives over FedAvg's against delta, and that of rank 1, by shift."""
+    once = rows[rows["client"] == 0]
+    for shift, style, place in zip(SHIFTS, ("-", "--"), PLACES, strict=True):
+        own = once[once["shift"] == shift]
+        table = own[own["solution"] == NEAR].pivot(
+            index="share", columns="replicate", values="objective"
+        )
+        low, middle, high = np.quantile(table, [0.1, 0.5, 0.9], axis=1)
+        ax.plot(table.index, middle, style, color=COLORS[NEAR])
+        ax.fill_between(table.index, low, high, color=COLORS[NEAR], alpha=0.18, linewidth=0)
+        low, middle, high = np.quantile(
+            own.loc[own["solution"] == LINE, "objective"], [0.1, 0.5, 0.9]
+        )
+        ax.errorbar(
+            [place], [middle], [[middle - low], [high - middle]], fmt="s", color=COLORS[LINE],
+            capsize=2, markersize=3.6,
+        )  # fmt: skip
+    ax.set(
+        xlabel=r"$\delta$ / diameter", ylabel="objective / FedAvg's", title="over all draws",
+        ylim=(-0.03, 1.03), xlim=(-0.06, 1.65), xticks=[0.0, 0.5, 1.0, *PLACES],
+        xticklabels=["0", "0.5", "1", *(f"{shift:g}" for shift in SHIFTS)],
+    )  # fmt: skip
+    ax.axvline(1.1, color="0.5", linewidth=0.6)
+    ax.text(1.37, 0.97, "rank 1,\nby mean", color=COLORS[LINE], ha="center", va="top", fontsize=7)
+    ax.text(0.3, 0.75, "constrained", color=COLORS[NEAR], fontsize=7)
+
+
+def summary(rows):
+    """Return objectives over FedAvg's, how much delta matches rank 1, and what pFL^MF misses."""
+    once = rows[rows["client"] == 0]
+    lines = []
+    for shift, own in once.groupby("shift"):
+        path = own[own["solution"] == NEAR].pivot(
+            index="replicate", columns="share", values="objective"
+        )
+        rank_one = own[own["solution"] == LINE].set_index("replicate")["objective"]
+        worst = own["off"].max()
+        matched = [
+            np.interp(-value, -path.loc[seed], path.columns) for seed, value in rank_one.items()
+        ]
+        for what, values in (
+            ("objective of rank 1", rank_one),
+            ("objective at half the diameter", path[path.columns[len(path.columns) // 2]]),
+            ("delta over the diameter with the objective of rank 1", pd.Series(matched)),
+        ):
+            low, middle, high = values.quantile([0.1, 0.5, 0.9])
+            lines.append((shift, what, len(values), middle, low, high))
+        lines.append((shift, "largest distance from the closed form", len(path), worst, None, None))
+    return pd.DataFrame(lines, columns=["shift", "what", "replicates", "value", "low", "high"])
+
+
+def caption(rows, replicates):
+    return f"""
+        Minimizers of (1/n) Σ ‖θ_i − a_i‖², n = {N}, coordinates of a_i independent N(mean, 1); how
+        many points there are and how they lie is not given in the paper. Left and middle, one draw
+        each: the clients' own optima; FedAvg, their mean; models with all distances at most δ,
+        the lines for δ from 0 to the points' diameter, the triangles at {SHOWN:g} of it; the
+        optimum of rank 1 by pFL^MF from random factors (N(0, 0.09 σ₁), η = η_v = 0.2 n/σ₁, at most
+        {ROUNDS} rounds), dotted to its points. Its line goes through the origin, not through the
+        mean. Right: objective over FedAvg's, median and middle 80 % of {replicates} draws, against
+        δ (solid: mean 0, dashed: mean {SHIFTS[1]:g}), and of rank 1.
+    """
+
+
+EXPERIMENT = Experiment(
+    id="pflmf.figure1",
+    title="Personalized models in the plane: own optima, FedAvg, close together, on a line",
+    cells=cells,
+    replicate=replicate,
+    draw=draw,
+    caption=caption,
+    summary=summary,
+    replicates=20,
+    quick_replicates=3,
+)
+
+if __name__ == "__main__":
+    run_script(EXPERIMENT)
