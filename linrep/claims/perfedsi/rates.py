@@ -26,6 +26,8 @@ CENTRE = {"n": 200, "d": 16, "p": 4, "k": 2, "side": "gaussian", "tau": 5, "C": 
 _FOLDS = 12.0  # e-foldings of L that a rate is measured over
 _TARGET = 1e-6
 _PREDICTED_RATE = 2.0  # of L, times eta tau/d: both factors balanced, c_z = 1
+_SEEDS = 8  # runs that decide on a step size
+_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7)  # of the largest step size
 
 
 def cell(**changes) -> dict:
@@ -59,19 +61,38 @@ def decay(state, setting, step_size, rng) -> float:
 
 
 def largest_step(state, setting, rng) -> float:
-    """Return the largest step size, up to 5 %, at which a run shrinks the loss."""
-    seed = int(rng.integers(2**32))
-    rounds = 40 * setting["d"]
+    """Return the step size, up to 5 %, below which log L falls in the mean of some runs.
+
+    It rises from 0.02 in factors of 1.3 to the first at which log L does not fall, then the last
+    factor is halved. Runs start 1e-5 from the truth and last so many rounds as would let L fall by
+    `_FOLDS` e-foldings at the rate of small steps: they grow, or fall, where all is linear.
+    """
+    U, V = (
+        star + 1e-5 * rng.standard_normal(star.shape) / np.sqrt(len(star))
+        for star in (state.truth.U, state.truth.V)
+    )
+    seeds = rng.integers(2**32, size=_SEEDS)
 
     def shrinks(step_size):
-        trace = lr.perfedsi(
-            state.truth, step_size=step_size, rounds=rounds, local_steps=setting["tau"],
-            participants=setting["C"], start=(state.U, state.V), record=[rounds], rng=seed,
-        )  # fmt: skip
-        risk = trace["population_risk"]
-        return trace.stop_reason != "diverged" and risk[-1] < risk[0]
+        unit = _PREDICTED_RATE * step_size * setting["tau"] / setting["d"]
+        rounds = max(10, int(_FOLDS / unit))
+        growth = []
+        for seed in seeds:
+            trace = lr.perfedsi(
+                state.truth, step_size=step_size, rounds=rounds, local_steps=setting["tau"],
+                participants=setting["C"], start=(U, V), record=[rounds], rng=seed,
+            )  # fmt: skip
+            if trace.stop_reason == "diverged":
+                return False
+            first, last = trace["population_risk"]
+            growth.append(np.log(max(last, 1e-300) / first))
+        return bool(np.mean(growth) < 0.0)
 
-    low, high = 1e-3, 16.0
+    low, high = 0.0, 0.02
+    while shrinks(high):
+        low, high = high, 1.3 * high
+    if low == 0.0:
+        return 0.0
     while high > 1.05 * low:
         middle = np.sqrt(low * high)
         low, high = (middle, high) if shrinks(middle) else (low, middle)
@@ -81,8 +102,8 @@ def largest_step(state, setting, rng) -> float:
 def tuned_rounds(state, setting, rng) -> float:
     """Return the rounds to 1e-6 of the loss at the best of some shares of the largest step."""
     largest = largest_step(state, setting, rng)
-    rates = [decay(state, setting, share * largest, rng) for share in (0.2, 0.35, 0.5, 0.7)]
-    return float(np.log(1.0 / _TARGET) / max(max(rates), 1e-12))
+    best = max(decay(state, setting, share * largest, rng) for share in _SHARES)
+    return float(np.log(1.0 / _TARGET) / best) if best > 0.0 else np.inf
 
 
 def along(
