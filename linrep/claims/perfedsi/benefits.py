@@ -11,7 +11,7 @@ import pandas as pd
 from linrep.algorithms import imc
 from linrep.claims import LEVEL, Evidence, claim, combine, mean_between, trend
 from linrep.claims._parts import at_most, shown
-from linrep.claims.perfedsi.rates import along, cell, state_of, tuned_rounds
+from linrep.claims.perfedsi._runs import along, cell, state_of, tuned_rounds
 from linrep.problems import Observations, SideInformationCompletion
 
 #: What "much smaller than" is read as.

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from linrep.claims import HOLDS, Evidence, claim, combine
-from linrep.claims._parts import at_most, best_reading
+from linrep.claims._parts import best_reading
 from linrep.claims.perfedsi._enumeration import (
     Walks,
     judged,
