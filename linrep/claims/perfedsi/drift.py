@@ -42,7 +42,9 @@ def _along_p(budget, factor, p_power):
 
     In both readings: d before one term of a_{t,s}, or before both.
     """
-    first, both, lines, sides = [], [], [], _SIDES[: budget(4, 5)]
+    first: list = []
+    both: list = []
+    lines, sides = [], _SIDES[: budget(4, 5)]
     for name, family in (("all alike", alike), ("along the truth", aligned)):
         needed = []
         for p in sides:
@@ -143,8 +145,8 @@ def _lemma_c8(budget, rng, factor, p_power) -> Evidence:
         "Z'Z, and lacks its 1/M. Sampled, "
         f"{_sampled(budget, rng, factor, p_power)}. What holds does so as searched (at most "
         f"{parts[3].tightness:.3g} of the bound at s = 0): the proof lets smaller events make "
-        "norms of means smaller, which is false (lemmaC8.indicators), and (52) counts three of the four "
-        "terms with one gradient before (44), which with |E z_m| = sqrt(2 L_m) make 4 sqrt(2) = "
+        "norms of means smaller, which is false (lemmaC8.indicators), and (52) counts three of "
+        "the four terms with one gradient before (44), which with |E z_m| = sqrt(2 L_m) make 4 sqrt(2) = "
         "5.66 of the 6",
     )
 
