@@ -146,8 +146,8 @@ def _lemma_c8(budget, rng, factor, p_power) -> Evidence:
         f"{_sampled(budget, rng, factor, p_power)}. What holds does so as searched (at most "
         f"{parts[3].tightness:.3g} of the bound at s = 0): the proof lets smaller events make "
         "norms of means smaller, which is false (lemmaC8.indicators), and (52) counts three of "
-        "the four terms with one gradient before (44), which with |E z_m| = sqrt(2 L_m) make 4 sqrt(2) = "
-        "5.66 of the 6",
+        "the four terms with one gradient before (44), which with |E z_m| = sqrt(2 L_m) make "
+        "4 sqrt(2) = 5.66 of the 6",
     )
 
 

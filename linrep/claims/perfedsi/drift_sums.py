@@ -127,7 +127,7 @@ def _lemma_c10(budget, rng, tau_power, future) -> Evidence:
     for walks, limits, exact in random_walks(budget, rng, 5):
         cases.append((*_sum_cases(walks, limits, tau_power, future), exact))
         gradient = np.hypot(*map(np.linalg.norm, walks.state.measured[1:]))
-        first = max(first, float(np.hypot(*sizes_of(walks, limits, 0)) / gradient))
+        first = max(first, float(np.linalg.norm(sizes_of(walks, limits, 0)) / gradient))
     values, long = {}, []
     for tau in (1, 2, 5, 10, 20, 40, 80):
         walks = Walks(alike(4, 8), balanced(8, tau, budget(4, 32), rng), 1e-5)

@@ -151,7 +151,8 @@ def _lemma_c7(budget, rng, **powers) -> Evidence:
         f"times its bound and E|V+ - V|^2 {parts[1].measured:.3g} times, going like "
         f"c^{parts[6].measured:.2f} and c^{parts[7].measured:.2f}, d^{parts[4].measured:.2f} and "
         f"d^{parts[5].measured:.2f}; there U needs {worst[0]:.3g} c^2 in place of c, and "
-        f"V {worst[1]:.3g} (c^2 + mu_U) in place of c + mu_U (tau = 1, one client). The event gives 2 c^3 and 2 c (c^2 + mu_U)",
+        f"V {worst[1]:.3g} (c^2 + mu_U) in place of c + mu_U (tau = 1, one "
+        "client). The event gives 2 c^3 and 2 c (c^2 + mu_U)",
     )
 
 
