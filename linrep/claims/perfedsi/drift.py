@@ -86,7 +86,8 @@ def _searched(budget, rng, factor, p_power) -> Evidence:
 
 def _step_by_step(budget, rng, factor, p_power) -> Evidence:
     """Compare a_{s+1} - a_s with the bound along random walks, d before one term or both."""
-    first, both = [], []
+    first: list = []
+    both: list = []
     for walks, limits, exact in random_walks(budget, rng, 5):
         right = factor * unit_of(walks.state, limits, walks.step_size, p_power)
         for weight, cases in ((1.0, first), (walks.state.truth.d, both)):

@@ -22,7 +22,8 @@ _C9_LATEX = (
 
 def _starts(budget, rng):
     """Yield the deviations of a_0 and b_0 from 0 relative to the gradients, for both readings."""
-    first, both = [], []
+    first: list = []
+    both: list = []
     for walks, limits, _ in random_walks(budget, rng, 1):
         size = max(np.linalg.norm(part) for part in walks.state.measured[1:])
         # Rounding of U V' - M*, which the gradients do not see.
@@ -126,7 +127,7 @@ def _lemma_c10(budget, rng, tau_power, future) -> Evidence:
     cases, first = [], 0.0
     for walks, limits, exact in random_walks(budget, rng, 5):
         cases.append((*_sum_cases(walks, limits, tau_power, future), exact))
-        gradient = np.hypot(*map(np.linalg.norm, walks.state.measured[1:]))
+        gradient = np.linalg.norm([np.linalg.norm(part) for part in walks.state.measured[1:]])
         first = max(first, float(np.linalg.norm(sizes_of(walks, limits, 0)) / gradient))
     values, long = {}, []
     for tau in (1, 2, 5, 10, 20, 40, 80):

@@ -212,7 +212,8 @@ def theorem_3_3(
         ("C", "C", (1, 2, 4, 8), 0.0),
     )
 
-    def scaled(key, name, values, power, at_most=False):
+    def scaled(line, at_most=False):
+        key, name, values, power = line
         return along(
             "rounds, eta like 1/(k^{3/2} r tau)", values, _rounds_scaled, power, runs, rng, level,
             variable=name, at_most=at_most,
@@ -220,7 +221,7 @@ def theorem_3_3(
         )  # fmt: skip
 
     start = enumerated_rounds(budget, MENDED | {"with_p": False})
-    parts = [start, *(scaled(*lines[place]) for place in (0, 3, 4))]
+    parts = [start, *(scaled(lines[place]) for place in (0, 3, 4))]
     parts += [
         along(
             "rounds, tuned eta", values, tuned_rounds, power, fewer, rng, level, variable=name,
@@ -228,7 +229,7 @@ def theorem_3_3(
         )
         for key, name, values, power in lines[:3]
     ]  # fmt: skip
-    given = [scaled(*line, at_most=True) for line in lines[1:3]]
+    given = [scaled(line, at_most=True) for line in lines[1:3]]
     fixed = _slope_in_tau(taus, fewer, rng, lambda *given: np.log(1.0 / TARGET)
                           / decay(given[0], given[1], 0.01, given[2]))  # fmt: skip
     tuned = _slope_in_tau(taus, fewer, rng, tuned_rounds)

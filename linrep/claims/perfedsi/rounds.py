@@ -161,8 +161,13 @@ def _double_sum(state, tau) -> float:
     """Return (58)'s sum over s of |E[d grad L_s] - tau grad L|, over tau |grad L|, as printed."""
     walks = Walks(state, sequences(state.truth.d, tau), 1e-6)
     limits = walks.limits()
-    total = sum(np.hypot(*map(np.linalg.norm, walks.drift(limits, s, tau)[:2])) for s in range(tau))
-    return float(total / (tau * np.hypot(*map(np.linalg.norm, state.measured[1:]))))
+    total = sum(
+        np.linalg.norm([np.linalg.norm(part) for part in walks.drift(limits, s, tau)[:2]])
+        for s in range(tau)
+    )
+    return float(
+        total / (tau * np.linalg.norm([np.linalg.norm(part) for part in state.measured[1:]]))
+    )
 
 
 PRINTED = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0}
@@ -311,6 +316,9 @@ def _some_rounds(state, steps, rounds, powers):
 
 def enumerated_rounds(budget, powers) -> Evidence:
     """Compare (15), with T, after a few rounds from states near the truth, and from the saddle."""
-    near = [_some_rounds(*case, powers) for case in _starts_of_runs(budget)]
+    near = [
+        _some_rounds(state, steps, rounds, powers)
+        for state, steps, rounds in _starts_of_runs(budget)
+    ]
     far = [_some_rounds(saddle(k), 1, 2, powers) for k in (1, 2)]
     return replace(start_readings(judged(near), judged(far)), name="rounds enumerated")
