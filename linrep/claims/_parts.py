@@ -83,7 +83,7 @@ def decided(parts) -> list:
 def at_most(cases, *, name: str = "") -> Evidence:
     """Decide left <= right for every case (left, right, instance), as exactly as they are given."""
     cases = list(cases)
-    left, right, _ = max(cases, key=lambda case: case[0] - case[1])
+    left, right, worst = max(cases, key=lambda case: case[0] - case[1])
     bad = [case for case in cases if case[0] > case[1]]
     counts = f"left side larger in {len(bad)} of {len(cases)} cases"
     return Evidence(
@@ -92,9 +92,7 @@ def at_most(cases, *, name: str = "") -> Evidence:
         measured=float(left),
         predicted=float(right),
         n_trials=len(cases),
-        counterexample={**bad[0][2], "left": float(bad[0][0]), "right": float(bad[0][1])}
-        if bad
-        else None,
+        counterexample={**worst, "left": float(left), "right": float(right)} if bad else None,
         name=name,
     )
 

@@ -18,9 +18,9 @@ def unit_of(state, limits, step_size, p_power=1.5) -> float:
     return float(bare) * state.truth.p**p_power
 
 
-def sizes_of(walks, limits, s) -> np.ndarray:
-    """Return a_s and b_s."""
-    in_U, in_V, _ = walks.drift(limits, s)
+def sizes_of(walks, limits, s, weight=1.0) -> np.ndarray:
+    """Return a_s and b_s; weight is that of the server's gradient."""
+    in_U, in_V, _ = walks.drift(limits, s, weight)
     return np.array([np.linalg.norm(in_U), np.linalg.norm(in_V)])
 
 
@@ -36,8 +36,11 @@ def largest_step(state, limits) -> float:
     return s.smallest / (np.sqrt(s.p * s.k) * s.mu**1.5 * s.largest**2)
 
 
-def random_walks(budget, rng, most_steps):
-    """Yield walks from random states with limits that are kept by all, or by some of them."""
+def random_walks(budget, rng, most_steps, beyond=0.0):
+    """Yield walks from random states, limits that all or some keep, and if means are exact.
+
+    Steps are up to 10^beyond times the largest one; means over balanced sequences are not exact.
+    """
     for _ in range(budget(50, 800, 4000)):
         p = int(rng.integers(1, 5))
         d = int(rng.choice([2, 4, 8]))
@@ -46,10 +49,11 @@ def random_walks(budget, rng, most_steps):
             error=10.0 ** rng.uniform(-3, 0), tilt=2.0 ** rng.uniform(-2, 2),
             condition=10.0 ** rng.uniform(0, 1),
         )  # fmt: skip
-        items = items_for(d, int(rng.integers(1, most_steps + 1)), 300, rng)
+        items = items_for(d, int(rng.integers(1, most_steps + 1)), budget(300, 520), rng)
         step_size = largest_step(state, Walks(state, items[:1], 0.0).limits())
-        walks = Walks(state, items, step_size * 10.0 ** rng.uniform(-3, 0))
-        for quantile in (1.0, 0.9, 0.7):
-            limits = walks.limits(quantile)
+        with np.errstate(over="ignore", invalid="ignore"):  # walks that diverge are left out
+            walks = Walks(state, items, step_size * 10.0 ** rng.uniform(-3, beyond))
+            found = [walks.limits(quantile) for quantile in (1.0, 0.9, 0.7)]
+        for limits in found:
             if limits.c < OVERFLOW and walks.kept(limits, 0).min() > 0.0:
-                yield walks, limits
+                yield walks, limits, len(items) == d ** items.shape[1]

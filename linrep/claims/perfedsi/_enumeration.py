@@ -6,12 +6,14 @@ Clients walk independently, so that means over all of them need each client's ow
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from linrep.claims import Evidence, exponent, log_slope
-from linrep.claims._parts import Array
+from linrep.claims._parts import Array, at_most
 from linrep.claims.perfedsi._states import Limits, State, gain
 from linrep.theory import perfedsi as theory
 
@@ -137,15 +139,16 @@ class Walks:
         weights = kept * others[:, None] / kept.size
         return np.einsum("ne,ne...->...", weights, values)
 
-    def drift(self, limits: Limits, s: int) -> tuple[Array, Array, float]:
+    def drift(self, limits: Limits, s: int, weight: float = 1.0) -> tuple[Array, Array, float]:
         """Return the matrices whose norms are a_s and b_s of Lemma C.8, and P(G_s).
 
-        An item's gradient is 1/d of the client's in the mean, whatever came before.
+        An item's gradient is 1/d of the client's in the mean, whatever came before. `weight` is
+        that of the second term, the server's gradient: d where the printed d multiplies both.
         """
         kept = self.kept(limits, s)
         chance = float(np.prod(kept.mean(axis=1)))
         found = [
-            self.mean(values, kept) - chance * gradient
+            self.mean(values, kept) - weight * chance * gradient
             for values, gradient in zip(self.gradients(s), self.state.measured[1:], strict=True)
         ]
         return found[0], found[1], chance
@@ -173,7 +176,7 @@ class Walks:
         """Return E||U+ - U||^2 1_G and the same for V, and E 1_G.
 
         Participants are drawn with replacement and walk independently; G asks that their walks are
-        regular.
+        regular, which is that of all clients where it is sure.
         """
         kept = self.kept(limits, self.steps)
         share = float(kept.mean())
@@ -192,7 +195,8 @@ class Walks:
 def progress(walks: Walks, limits: Limits, participants: int = 1) -> tuple[float, float]:
     """Return 1 - E[L+ 1_G]/L after one round, and E 1_G, with one or two participants.
 
-    Drawn with replacement; G asks that their walks are regular.
+    Drawn with replacement; G asks that their walks are regular, which is the event of all clients
+    where it is sure, or where there is one client and one participant.
     """
     state = walks.state
     kept: Array = walks.kept(limits, walks.steps).ravel()
@@ -202,6 +206,25 @@ def progress(walks: Walks, limits: Limits, participants: int = 1) -> tuple[float
         kept = np.outer(kept, kept)
     gained = float(np.mean(gain(state, in_U, in_V) * kept)) / state.loss
     return float(np.mean(1.0 - kept)) + gained, float(kept.mean())
+
+
+def judged(cases, *, name: str = "") -> Evidence:
+    """Decide cases (left, right, told, exact) by those that are exact, and tell of the others.
+
+    The others are means over balanced sequences in place of all, or under events that ask less
+    than all clients' walks.
+    """
+    cases = list(cases)
+    found = at_most([case[:3] for case in cases if case[3]], name=name)
+    others = [left / right for left, right, _, exact in cases if not exact]
+    if not others:
+        return found
+    more = sum(ratio > 1.0 for ratio in others)
+    return replace(
+        found,
+        sentence=f"{found.sentence}; in {len(others)} cases that are not exact, only told, left "
+        f"over right is at most {max(others):.3g}" + (f", above 1 in {more}" if more else ""),
+    )
 
 
 def power_of(name, variable, sizes, values, predicted, *, at_most=False) -> Evidence:

@@ -83,22 +83,33 @@ def alike(p: int, d: int, *, size: float = 1.0, error: float = 0.01, on_side: bo
     return State(truth, other * u, size * v) if on_side else State(truth, size * u, other * v)
 
 
-def unbalanced(c: float, condition: float, *, d: int = 8, k: int = 2, p: int = 4) -> State:
+def unbalanced(
+    c: float, condition: float, *, d: int = 8, k: int = 2, p: int = 4, c_z: float = 1.0,
+    error: float = 1e-3,
+) -> State:  # fmt: skip
     """Return a state with M*'s smallest direction as weak in U as V's norm c allows.
 
     The error is in V, outside of its range, and moves along that direction of U only: gradients
     are as small as they can be. Rows, errors and losses are all of one size (Hadamard matrices).
+    Side information is weakest, 1/c_z, along the error, whose size in V is error/c.
     """
     frame = hadamard(d)[:, :k] / np.sqrt(d)
     values = np.ones(k)
     values[-1] = 1.0 / condition
     Z, V = hadamard(p).astype(float), np.eye(p, k)
+    Z[:, k] /= np.sqrt(c_z)
     truth = SideInformationCompletion(frame * values, V, Z)
     U, V = frame * np.sqrt(values), V * np.sqrt(values)
     U[:, -1] *= np.sqrt(values[-1]) / c
     V[:, -1] *= c / np.sqrt(values[-1])
-    V[k, -1] = 1e-3 / c  # of M*'s size 1e-3/c^2: too small for gradients in U
+    V[k, -1] = error / c  # of M*'s size error/c^2: too small for gradients in U
     return State(truth, U, V)
+
+
+def saddle(k: int) -> State:
+    """Return U = 0 and V = 0, where nothing moves: L is k sigma_k^2/2, sigma_1 = sigma_k = 1."""
+    state = unbalanced(1.0, 1.0, k=k)
+    return State(state.truth, 0.0 * state.U, 0.0 * state.V)
 
 
 def drawn(rng, *, n=4, d=4, p=2, k=1, side="gaussian", error=0.1, tilt=1.0, condition=1.0) -> State:

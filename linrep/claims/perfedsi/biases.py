@@ -82,6 +82,17 @@ def _solutions(rng, count) -> Evidence:
     )
 
 
+def _dependent(rng) -> float:
+    """Return theta's error where label noise is the covariate itself: of mean zero, d = 1."""
+    truth = BiasedRegression.random(n=8, d=1, p=SIDE, noise=NOISE, explained=1.0, rng=rng)
+    corners = np.array([[1.0], [-1.0]])
+    labels = corners @ truth.theta + truth.biases[:, None] + corners[:, 0]
+    data = ClientData(
+        np.tile(corners, (truth.n, 1)), labels.ravel(), 2 * np.arange(truth.n + 1), truth=truth
+    )
+    return float(methods.least_squares(data, side="given").state["theta"][0] - truth.theta[0])
+
+
 def _risks(rng, replicates, samples, *, n=CLIENTS, sides=tuple(_SIDES)):
     """Return excess risks (replicates, sides) of the same draws, and what they should be."""
     truth = _drawn(rng, n=n)
@@ -170,4 +181,9 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0) -> Evidence:
             points=_points("clients", "clients", np.array(clients, dtype=float), over),
         )
     )
-    return combine(parts)
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. Noise has to be uncorrelated with the covariates, which (7) "
+        "does not say: where it is x itself, of mean zero (d = 1), the solution is theta* + "
+        f"{_dependent(rng):.3g}",
+    )

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from linrep.claims import Evidence, claim, combine, inequality
-from linrep.claims._parts import at_most, readings
+from linrep.claims._parts import at_most, best_reading
 from linrep.claims.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
-from linrep.claims.perfedsi._enumeration import OVERFLOW, Walks, power_of, sequences, start_of
+from linrep.claims.perfedsi._enumeration import (
+    OVERFLOW,
+    Walks,
+    judged,
+    power_of,
+    sequences,
+    start_of,
+)
 from linrep.claims.perfedsi._states import SHAPES, aligned, alike, edge, from_numbers, numbers
 
 _STEP = 1e-3
@@ -29,20 +38,27 @@ def _first_size(state, step_size) -> float:
 
 
 def _along_p(budget, factor, p_power):
-    """Return what the first step needs as side information grows, against the bound."""
-    cases, lines, sides = [], [], _SIDES[: budget(4, 5)]
+    """Return what the first step needs as side information grows, against the bound.
+
+    In both readings: d before one term of a_{t,s}, or before both.
+    """
+    first: list = []
+    both: list = []
+    lines, sides = [], _SIDES[: budget(4, 5)]
     for name, family in (("all alike", alike), ("along the truth", aligned)):
         needed = []
         for p in sides:
             state = family(p, 8)
             walks, limits = _first(state)
-            size = sizes_of(walks, limits, 1).max()
-            needed.append(size / unit_of(state, limits, _STEP, 0.0))
-            cases.append((needed[-1] / (factor * p**p_power), 1.0,
-                          case_of(state, limits, _STEP)))  # fmt: skip
+            unit, told = unit_of(state, limits, _STEP, 0.0), case_of(state, limits, _STEP)
+            needed.append(sizes_of(walks, limits, 1).max() / unit)
+            grown = sizes_of(walks, limits, 1, 8.0) - sizes_of(walks, limits, 0, 8.0)
+            first.append((needed[-1] / (factor * p**p_power), 1.0, told))
+            both.append((grown.max() / unit / (factor * p**p_power), 1.0, told))
         name = f"drift (clients {name})"
         lines.append(power_of(name, "k", sides, needed, p_power, at_most=True))
-    return at_most(cases, name="first step, k from 1 on"), *lines
+    found = [at_most(first, name="d with the first term"), at_most(both, name="d with both")]
+    return replace(best_reading(found), name="first step, k from 1 on"), *lines
 
 
 def _searched(budget, rng, factor, p_power) -> Evidence:
@@ -69,17 +85,43 @@ def _searched(budget, rng, factor, p_power) -> Evidence:
 
 
 def _step_by_step(budget, rng, factor, p_power) -> Evidence:
-    """Compare a_{s+1} - a_s with the bound along random walks."""
-    cases = []
-    for walks, limits in random_walks(budget, rng, 5):
+    """Compare a_{s+1} - a_s with the bound along random walks, d before one term or both."""
+    first: list = []
+    both: list = []
+    for walks, limits, exact in random_walks(budget, rng, 5):
         right = factor * unit_of(walks.state, limits, walks.step_size, p_power)
-        sizes = np.array([sizes_of(walks, limits, s) for s in range(walks.steps + 1)])
-        growth = np.diff(sizes, axis=0).max(axis=1)
-        cases += [
-            (value / right, 1.0, case_of(walks.state, limits, walks.step_size, s=s))
-            for s, value in enumerate(growth.tolist())
-        ]
-    return at_most(cases, name="random states, up to five steps")
+        for weight, cases in ((1.0, first), (walks.state.truth.d, both)):
+            sizes = np.array([sizes_of(walks, limits, s, weight) for s in range(walks.steps + 1)])
+            growth = np.diff(sizes, axis=0).max(axis=1)
+            cases += [
+                (value / right, 1.0, case_of(walks.state, limits, walks.step_size, s=s), exact)
+                for s, value in enumerate(growth.tolist())
+            ]
+    found = [judged(first, name="d with the first term"), judged(both, name="d with both")]
+    return replace(best_reading(found), name="random states, up to five steps")
+
+
+def _sampled(budget, rng, factor, p_power) -> str:
+    """Tell a_s and b_s, s up to 5, as means over random sequences, against s times the bound."""
+    count, chunk, ratios, last = budget(1000, 20_000), budget(1000, 2000), [], []
+    for d in _DIMENSIONS:
+        state, sums, c = alike(1, d), [[0.0, 0.0] for _ in range(5)], 0.0
+        for _ in range(count // chunk):
+            walks = Walks(state, rng.integers(d, size=(chunk, 5)), _STEP)
+            limits = walks.limits()
+            c = max(c, limits.c)
+            for s in range(5):
+                for place, part in enumerate(walks.drift(limits, s + 1)[:2]):
+                    sums[s][place] = sums[s][place] + part * (chunk / count)
+        sizes = [max(map(np.linalg.norm, parts)) for parts in sums]
+        unit = factor * unit_of(state, limits._replace(c=c), _STEP, p_power)
+        ratios += [size / (s * unit) for s, size in enumerate(sizes, start=1)]
+        last.append(sizes[-1])
+    slope = np.polyfit(np.log(_DIMENSIONS), np.log(last), 1)[0]
+    return (
+        f"over {count} random sequences the drift after s <= 5 steps is at most {max(ratios):.2g} "
+        f"s times its bound and goes like d^{slope:.2f}"
+    )
 
 
 _C8: dict = {"place": "Lemma C.8, (39)-(52)", "kind": "deterministic inequality"}
@@ -101,7 +143,12 @@ def _lemma_c8(budget, rng, factor, p_power) -> Evidence:
         f"{combine(parts).sentence}. What the first step needs grows like k^"
         f"{parts[1].measured:.2f} where c_z = mu_z = 1 and like k^{parts[2].measured:.2f} where "
         "most side information is along the truth (c_z about k); (43) has ZZ', of shape M x M, for "
-        "Z'Z, and lacks its 1/M",
+        "Z'Z, and lacks its 1/M. Sampled, "
+        f"{_sampled(budget, rng, factor, p_power)}. What holds does so as searched (at most "
+        f"{parts[3].tightness:.3g} of the bound at s = 0): the proof lets smaller events make "
+        "norms of means smaller, which is false (lemmaC8.indicators), and (52) counts three of "
+        "the four terms with one gradient before (44), which with |E z_m| = sqrt(2 L_m) make "
+        "4 sqrt(2) = 5.66 of the 6",
     )
 
 
@@ -180,11 +227,11 @@ def indicators(budget, rng, *, norms=False, larger=False) -> Evidence:
             pair = (mean_after, mean_before) if norms else (after, before)
             told = case_of(state, limits, _STEP)
             cases.append((*map(float, pair[::-1] if larger else pair), told))
-    parts = [
-        at_most(cases, name="E|X|" if norms else "|E X|"),
-        readings(
-            {"G of the steps before e": _products(0), "G that knows e": _products(1)},
-            1e-12, name="E[ee' 1_G]",
-        ),
-    ]  # fmt: skip
-    return combine(parts, f"{combine(parts).sentence}. E[ee' 1_G]: {parts[1].sentence}")
+    parts = [at_most(cases, name="E|X|" if norms else "|E X|")]
+    before, after = (max(deviation for deviation, _ in _products(future)) for future in (0, 1))
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. d E[ee' 1_G] deviates from E[1_G] I by {before:.1g} of it for "
+        "G of the steps before e, which does not depend on e, and by up to "
+        f"{after:.2g} for G that knows e",
+    )

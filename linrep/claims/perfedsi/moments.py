@@ -6,7 +6,14 @@ import numpy as np
 
 from linrep.claims import Evidence, claim, combine, inequality
 from linrep.claims._parts import at_most
-from linrep.claims.perfedsi._enumeration import OVERFLOW, Walks, items_for, power_of, sequences
+from linrep.claims.perfedsi._enumeration import (
+    OVERFLOW,
+    Walks,
+    items_for,
+    judged,
+    power_of,
+    sequences,
+)
 from linrep.claims.perfedsi._states import SHAPES, State, alike, drawn, from_numbers, numbers
 from linrep.theory import perfedsi as theory
 
@@ -59,13 +66,16 @@ def _at_random(budget, rng, powers) -> Evidence:
             error=10.0 ** rng.uniform(-3, 0.5), tilt=2.0 ** rng.uniform(-3, 3),
         )  # fmt: skip
         items = items_for(d, int(rng.integers(1, 6)), 300, rng)
+        participants = int(rng.integers(1, 9))
         found = _ratios(
-            state, items, 10.0 ** rng.uniform(-4, 0), int(rng.integers(1, 9)),
+            state, items, 10.0 ** rng.uniform(-4, 0), participants,
             rng.choice([1.0, 0.9, 0.7]), **powers,
         )  # fmt: skip
         if found is not None:
-            cases.append((max(found[0]), 1.0, found[1]))
-    return at_most(cases, name="random states, tau from 1 to 5")
+            alone = state.truth.n == participants == 1
+            exact = len(items) == d ** items.shape[1] and (alone or found[1]["P(G)"] == 1.0)
+            cases.append((max(found[0]), 1.0, found[1], exact))
+    return judged(cases, name="random states, tau from 1 to 5")
 
 
 def _searched(budget, rng, powers) -> Evidence:
@@ -131,6 +141,7 @@ def _lemma_c7(budget, rng, **powers) -> Evidence:
         _slope(0, "d", _DIMENSIONS, -1.0, lambda d: alike(1, d)),
         _slope(1, "d", _DIMENSIONS, -2.0, lambda d: alike(1, d)),
         _slope(0, "c", _SIZES, norm_power, lambda c: alike(1, 8, size=c)),
+        _slope(1, "c", _SIZES, norm_power, lambda c: alike(1, 8, size=c, on_side=False)),
         *_inside(rng, **powers),
     ]
     worst = [max(_needed(on_side)[place] for on_side in (True, False)) for place in (0, 1)]
@@ -138,9 +149,10 @@ def _lemma_c7(budget, rng, **powers) -> Evidence:
         parts,
         f"{combine(parts).sentence}. At the norms' limits E|U+ - U|^2 is {parts[0].measured:.3g} "
         f"times its bound and E|V+ - V|^2 {parts[1].measured:.3g} times, going like "
-        f"c^{parts[6].measured:.2f}, d^{parts[4].measured:.2f} and d^{parts[5].measured:.2f}; "
-        f"there {worst[0]:.3g} c^2 in place of c suffices for U, and for V {worst[1]:.3g} (c^2 + "
-        "mu_U) in place of c + mu_U (tau = 1)",
+        f"c^{parts[6].measured:.2f} and c^{parts[7].measured:.2f}, d^{parts[4].measured:.2f} and "
+        f"d^{parts[5].measured:.2f}; there U needs {worst[0]:.3g} c^2 in place of c, and "
+        f"V {worst[1]:.3g} (c^2 + mu_U) in place of c + mu_U (tau = 1, one "
+        "client). The event gives 2 c^3 and 2 c (c^2 + mu_U)",
     )
 
 

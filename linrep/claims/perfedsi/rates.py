@@ -2,157 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import pandas as pd
 
-import linrep as lr
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    claim,
-    combine,
-    exponent,
-    log_slope,
+from linrep.claims import LEVEL, Evidence, claim, combine, log_slope
+from linrep.claims.perfedsi._runs import (
+    TARGET,
+    along,
+    cell,
+    decay,
+    largest_step,
+    measured_limits,
+    state_of,
+    tuned_rounds,
 )
-from linrep.claims.perfedsi._enumeration import Walks, balanced
-from linrep.claims.perfedsi._states import ASSUMPTION_3_2, Limits, State, drawn
+from linrep.claims.perfedsi._states import ASSUMPTION_3_2
 from linrep.claims.perfedsi.rounds import MENDED, PRINTED, enumerated_rounds
 from linrep.theory import perfedsi as theory
 
-#: What is held while one variable is swept.
-CENTRE = {"n": 200, "d": 16, "p": 4, "k": 2, "side": "gaussian", "tau": 5, "C": 1}
-_FOLDS = 12.0  # e-foldings of L that a rate is measured over
-_TARGET = 1e-6
-_PREDICTED_RATE = 2.0  # of L, times eta tau/d: both factors balanced, c_z = 1
 
-
-def cell(**changes) -> dict:
-    """Return the centre with changes."""
-    return {**CENTRE, **changes}
-
-
-def state_of(setting, rng) -> State:
-    """Draw a state near the truth."""
-    sizes = {name: setting[name] for name in ("n", "d", "p", "k", "side")}
-    return drawn(rng, **sizes, error=0.01)
-
-
-def decay(state, setting, step_size, rng) -> float:
-    """Return the decay of log L per round; -infinity for a run that diverges.
-
-    After the first rounds, which meet errors that decay faster.
-    """
-    unit = _PREDICTED_RATE * step_size * setting["tau"] / setting["d"]
-    stops = [max(1, int(0.5 * _FOLDS / unit)), max(2, int(1.5 * _FOLDS / unit))]
-    trace = lr.perfedsi(
-        state.truth, step_size=step_size, rounds=stops[1], local_steps=setting["tau"],
-        participants=setting["C"], start=(state.U, state.V), record=stops, rng=rng,
-    )  # fmt: skip
-    if trace.stop_reason == "diverged":
-        return -np.inf
-    first, last = trace["population_risk"][1:]
-    if last <= 1e-28 * trace["population_risk"][0]:  # rounding: it came down faster than that
-        return float(np.log(trace["population_risk"][0] / max(first, 1e-300)) / stops[0])
-    return float(np.log(first / last) / (stops[1] - stops[0]))
-
-
-def largest_step(state, setting, rng) -> float:
-    """Return the largest step size, up to 5 %, at which a run shrinks the loss."""
-    seed = int(rng.integers(2**32))
-    rounds = 40 * setting["d"]
-
-    def shrinks(step_size):
-        trace = lr.perfedsi(
-            state.truth, step_size=step_size, rounds=rounds, local_steps=setting["tau"],
-            participants=setting["C"], start=(state.U, state.V), record=[rounds], rng=seed,
-        )  # fmt: skip
-        risk = trace["population_risk"]
-        return trace.stop_reason != "diverged" and risk[-1] < risk[0]
-
-    low, high = 1e-3, 16.0
-    while high > 1.05 * low:
-        middle = np.sqrt(low * high)
-        low, high = (middle, high) if shrinks(middle) else (low, middle)
-    return float(low)
-
-
-def tuned_rounds(state, setting, rng) -> float:
-    """Return the rounds to 1e-6 of the loss at the best of some shares of the largest step."""
-    largest = largest_step(state, setting, rng)
-    rates = [decay(state, setting, share * largest, rng) for share in (0.2, 0.35, 0.5, 0.7)]
-    return float(np.log(1.0 / _TARGET) / max(max(rates), 1e-12))
-
-
-def along(
-    name: str, values, measure: Callable[..., float], predicted, runs, rng, level, *,
-    variable: str, at_most=False, label="", settings=None,
-) -> Evidence:  # fmt: skip
-    """Decide the exponent of what is measured along a variable, on fresh problems.
-
-    ``measure(state, setting, rng)``; settings are the centre's with the variable changed.
-    """
-    settings = settings or [cell(**{variable: value}) for value in values]
-    samples = [
-        [measure(state_of(setting, rng), setting, rng) for _ in range(runs)] for setting in settings
-    ]
-    middle = np.array([np.median(sample) for sample in samples])
-    points = pd.DataFrame(
-        {
-            "panel": "", "series": "", "x": values, "y": middle,
-            "low": [np.quantile(sample, 0.1) for sample in samples],
-            "high": [np.quantile(sample, 0.9) for sample in samples],
-            "predicted": middle[0] * (np.asarray(values, dtype=float) / values[0]) ** predicted,
-            "xlabel": variable, "ylabel": label or name,
-        }
-    )  # fmt: skip
-    return exponent(
-        log_slope(values, samples, level=level, rng=rng), predicted, at_most=at_most, level=level,
-        n_trials=runs * len(values), points=points, name=f"{name} in {variable}",
-        setting={"values": list(values), "measured": middle.tolist()},
-    )  # fmt: skip
-
-
-def measured_limits(state, setting, step_size, rng, segments=10) -> Limits:
-    """Return the least constants of the event along a run at a step size."""
-    found, U, V, rounds = [], state.U, state.V, 3 * setting["d"]
-    for _ in range(segments):
-        now = State(state.truth, U, V)
-        if now.loss < 1e-26:
-            break
-        items = balanced(setting["d"], setting["tau"], 1, rng)
-        found.append(Walks(now, items, step_size).limits())
-        trace = lr.perfedsi(
-            state.truth, step_size=step_size, rounds=rounds, local_steps=setting["tau"],
-            participants=setting["C"], start=(U, V), record=[rounds], rng=rng,
-        )  # fmt: skip
-        U, V = trace.state["U"], trace.state["V"]
-    return Limits(*(max(column) for column in zip(*found, strict=True)))
-
-
-def _implied(budget, rng) -> str:
-    """Tell what the printed limit of the step size, and the rounds, are at measured constants."""
+def _implied(budget, rng, powers) -> str:
+    """Tell what the limit of the step size, and the rounds, are at constants of small steps."""
+    sides = budget(("gaussian",), ("gaussian", "unit", "isometric"))
+    sizes: list[dict] = [{"side": side} for side in sides]
+    for key, _, values in budget((), _LINES + _STEP_LINES):
+        sizes += [{key: value} for value in values if {key: value} not in sizes]
+    rates = {key: value for key, value in powers.items() if key != "limit_power"}
     told = []
-    designs = budget(("gaussian",), ("gaussian", "unit", "isometric"))
-    sizes: list[dict] = [{"side": side} for side in designs]
-    sizes += budget([], [{"d": 64}, {"p": 16}, {"k": 4}, {"tau": 20}, {"C": 8}])
     for changes in sizes:
         setting = cell(**changes)
         state = state_of(setting, rng)
         largest = largest_step(state, setting, rng)
-        limits = measured_limits(state, setting, 0.2 * largest, rng)
+        limits = measured_limits(state, setting, 0.01 * largest, rng)
         numbers = state.setting(limits)
-        limit = theory.step_size_limit(numbers, setting["tau"])
-        rounds = theory.rounds(numbers, _TARGET, local_steps=setting["tau"], with_p=True)
+        limit = theory.step_size_limit(
+            numbers, setting["tau"], c_power=powers["limit_power"],
+            condition_power=powers["condition_power"],
+        )  # fmt: skip
+        fall = theory.decrease(numbers, step_size=limit, local_steps=setting["tau"], **rates)
         observed = tuned_rounds(state, setting, rng)
-        name = ", ".join(f"{key} {value}" for key, value in changes.items())
+        name = ", ".join(f"{_LETTERS.get(key, key)} {value}" for key, value in changes.items())
         told.append(
-            f"{name}: c {limits.c:.2g}, mu {numbers.mu:.2g}, c_z {numbers.c_z:.2g}, eta at most "
-            f"{limit:.1g} where {largest:.2g} is stable, {rounds:.1g} rounds to {_TARGET:g} where "
-            f"{observed:.0f} do"
+            f"{name}: {limits.c:.2g}, {numbers.mu:.2g}, {numbers.c_z:.2g}, {limit:.0e}, "
+            f"{largest:.2g}, {np.log(1.0 / TARGET) / fall:.0e}, {observed:.0f}"
         )
-    return "; ".join(told)
+    return (
+        "c, mu and c_z of small steps, the eta allowed and the largest stable one, the rounds to "
+        f"{TARGET:g} that the bound implies and those at tuned steps are: {'; '.join(told)}"
+    )
 
 
 def _fixed(state, setting, rng) -> float:
@@ -168,49 +64,53 @@ def _inverse(state, setting, rng) -> float:
     return 1.0 / largest_step(state, setting, rng)
 
 
-def _runs_of_c4(budget, rng, d_power, level):
-    """Return the parts on runs: rates in all variables, largest step sizes in k and tau."""
-    many, few = budget(24, 40, 120), budget(8, 24, 60)
-    tests = (
-        ("rate", "d", "d", (8, 16, 32, 64), -d_power),
-        ("rate", "tau", "tau at fixed eta tau", (5, 20, 100), 0.0),
-        ("rate", "C", "C", (1, 2, 4, 8), 0.0),
+_LETTERS = {"n": "M", "p": "k", "k": "r"}  # the paper's
+_LINES = (
+    ("d", "d", (8, 16, 32, 64)),
+    ("tau", "tau at fixed eta tau", (5, 20, 100)),
+    ("C", "C", (1, 2, 4, 8)),
+    ("p", "k", (2, 8, 32)),
+    ("k", "r", (1, 2, 4)),
+)
+_STEP_LINES = (
+    ("p", "k", (2, 4, 8, 16, 32)),
+    ("tau", "tau", (1, 3, 5, 10, 30)),
+    ("C", "C", (1, 2, 4, 8)),
+    ("k", "r", (1, 2, 3, 4)),
+    ("d", "d", (8, 16, 32, 64)),
+)
+
+
+def _runs_of_c4(budget, rng, d_power):
+    """Return the parts on runs: rates, and largest step sizes, in all variables."""
+    many, few, level = budget(24, 120, 240), budget(4, 32, 60), LEVEL / 11
+    rates = [
+        ("rate", *_LINES[0], -d_power),
+        ("rate", *_LINES[1], 0.0),
+        ("rate", *_LINES[2], 0.0),
         ("rate", "eta tau", "eta tau", (0.025, 0.05, 0.1, 0.2), 1.0),
-        ("1/rate", "p", "k", (2, 8, 32), 1.0),
-        ("1/rate", "k", "r", (1, 2, 4), 0.0),
-        ("1/largest step", "p", "k", budget((2, 8, 32), (2, 4, 8, 16, 32)), 1.5),
-        ("1/largest step", "tau", "tau", budget((1, 5, 30), (1, 3, 5, 10, 30)), 1.0),
-    )
+        ("1/rate", *_LINES[3], 1.0),
+        ("1/rate", *_LINES[4], 0.0),
+    ]
+    powers = (1.5, 1.0, 0.0, 1.0, 0.0)
+    steps = [
+        ("1/largest step", key, variable,
+         budget((values[0], values[len(values) // 2], values[-1]), values), power)
+        for (key, variable, values), power in zip(_STEP_LINES, powers, strict=True)
+    ]  # fmt: skip
     measures = {"rate": _fixed, "1/rate": _slowness, "1/largest step": _inverse}
     parts = []
-    for name, key, variable, values, power in tests:
+    for name, key, variable, values, power in rates + steps:
         stable = measures[name] is _inverse
         side = "gaussian" if stable else "isometric"
         parts.append(
             along(
-                name, values, measures[name], power,
-                few if stable else many, rng, level, variable=variable,
-                at_most=name.startswith("1/"),
+                name, values, measures[name], power, few if stable else many, rng, level,
+                variable=variable, at_most=name.startswith("1/"),
                 settings=[cell(side=side, **{key: value}) for value in values],
             )
         )  # fmt: skip
     return parts
-
-
-def _told_steps(budget, rng) -> str:
-    """Tell how the largest step size depends on C, r and d."""
-    told = []
-    for variable, name, values in (("C", "C", (1, 8)), ("k", "r", (1, 4)), ("d", "d", (8, 64))):
-        found = [
-            np.median([
-                largest_step(state_of(cell(**{variable: value}), rng), cell(**{variable: value}),
-                             rng)
-                for _ in range(budget(3, 9))
-            ])
-            for value in values
-        ]  # fmt: skip
-        told.append(f"{found[0]:.2g} to {found[1]:.2g} for {name} from {values[0]} to {values[1]}")
-    return "the largest stable step goes from " + ", ".join(told)
 
 
 _C4: dict = {
@@ -222,12 +122,13 @@ _C4: dict = {
 
 def _theorem_c4(budget, rng, d_power, **powers) -> Evidence:
     """Enumerate a few rounds from unbalanced states, and follow runs."""
-    parts = [enumerated_rounds(budget, powers), *_runs_of_c4(budget, rng, d_power, LEVEL / 8)]
+    parts = [enumerated_rounds(budget, powers), *_runs_of_c4(budget, rng, d_power)]
+    steps = ", ".join(f"{part.measured:.2f} ({part.name})" for part in parts if "step" in part.name)
     return combine(
         parts,
         f"{combine(parts).sentence}. With L(U_t, V_t) on the left, T fixed, (15) is false at t = 0 "
-        f"wherever the event is sure. At measured constants: {_implied(budget, rng)}; "
-        f"{_told_steps(budget, rng)}",
+        f"wherever the event is sure. Exponents of 1/(largest stable step): {steps}. As to the "
+        f"step size allowed, {_implied(budget, rng, powers)}",
     )
 
 
@@ -248,17 +149,17 @@ def theorem_c4(
     """Check it from unbalanced states by enumeration, and its exponents by runs."""
     return _theorem_c4(
         budget, rng, d_power, c_power=c_power, condition_power=condition_power,
-        limit_power=limit_power,
+        limit_power=limit_power, with_p=True,
     )  # fmt: skip
 
 
 @claim(
     "perfedsi.theoremC4.corrected",
     latex=r"\eta \le \frac{\sigma_r^2}{132k^{3/2}r\tau\mu^2\sigma_1^3c^7c_z^4},\ "
-    r"c_0 \le \frac1{32c_z^2} \Rightarrow E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}]"
+    r"c_0 \le \frac1{32cc_z^2} \Rightarrow E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}]"
     r" \le \Big(1 - \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)^{T-1}\mathcal L(U_0, V_0)",
     plain="PerFedSI converges linearly near the truth, at a rate like sigma_r^2/(c^2 sigma_1).",
-    broken={"d_power": 2.0},
+    broken={"c_power": 1.0, "condition_power": 0.0},
     corrects="perfedsi.theoremC4",
     **_C4,
 )
@@ -278,7 +179,7 @@ def _scaled(setting) -> float:
 
 
 def _rounds_scaled(state, setting, rng) -> float:
-    return float(np.log(1.0 / _TARGET) / decay(state, setting, _scaled(setting), rng))
+    return float(np.log(1.0 / TARGET) / decay(state, setting, _scaled(setting), rng))
 
 
 @claim(
@@ -288,57 +189,59 @@ def _rounds_scaled(state, setting, rng) -> float:
     latex=r"\eta = O\Big(\frac1{k^{3/2}r\tau}\Big) \Rightarrow E[\mathcal L(U_T, V_T)"
     r"1_{\mathcal G_{T-1,\tau}}] \le \Big(1 - \frac{c'\eta\tau}{d}\Big)^{T-1}\mathcal L(U_0, V_0),"
     r"\quad T = O\big(dk^{3/2}r\log\tfrac1\epsilon\big)",
-    plain="At steps of order 1/(k^(3/2) r tau), d k^(3/2) r log(1/eps) rounds suffice.",
+    plain="At steps of order 1/(k^(3/2) r tau), d k^(3/2) r log(1/eps) rounds suffice, from starts "
+    "near the truth (c_0 small).",
     hypotheses=[ASSUMPTION_3_2],
     broken={"d_power": 0.5},
 )
 def theorem_3_3(
     budget, rng, *, d_power=1.0, p_power=1.5, rank_power=1.0, steps_power=0.0
 ) -> Evidence:
-    """Count rounds to 1e-6 at such steps, and at the largest stable ones."""
-    runs, fewer, level = budget(20, 40, 120), budget(12, 100, 200), LEVEL / 8
+    """Enumerate (6) from both kinds of starts; count rounds to 1e-6 at such steps, and at tuned.
+
+    c' is that of the corrected Theorem C.4. At steps like 1/(k^(3/2) r tau) the exponents in k and
+    r are those of the step, as long as it is stable: only tuned steps decide on them.
+    """
+    runs, fewer, level = budget(20, 40, 120), budget(5, 70, 200), LEVEL / 6
     taus = budget((1, 5, 25), (1, 3, 10, 30, 100))
     lines = (
-        ("d", "d", budget((16, 32, 64, 128), (16, 32, 64, 128, 256)), d_power, False),
-        ("p", "k", budget((2, 4, 8), (2, 4, 8, 16, 32)), p_power, True),
-        ("k", "r", (1, 2, 4), rank_power, True),
-        ("tau", "tau", taus, steps_power, False),
-        ("C", "C", (1, 2, 4, 8), 0.0, False),
+        ("d", "d", budget((16, 32, 64, 128), (16, 32, 64, 128, 256)), d_power),
+        ("p", "k", budget((2, 4, 8), (2, 4, 8, 16, 32)), p_power),
+        ("k", "r", (1, 2, 4), rank_power),
+        ("tau", "tau", taus, steps_power),
+        ("C", "C", (1, 2, 4, 8), 0.0),
     )
-    parts = [
-        along(
+
+    def scaled(line, at_most=False):
+        key, name, values, power = line
+        return along(
             "rounds, eta like 1/(k^{3/2} r tau)", values, _rounds_scaled, power, runs, rng, level,
-            variable=name, at_most=bound,
-            settings=[cell(side="isometric", **{variable: value}) for value in values],
-        )
-        for variable, name, values, power, bound in lines
-    ]  # fmt: skip
+            variable=name, at_most=at_most,
+            settings=[cell(side="isometric", **{key: value}) for value in values],
+        )  # fmt: skip
+
+    start = enumerated_rounds(budget, MENDED | {"with_p": False})
+    parts = [start, *(scaled(lines[place]) for place in (0, 3, 4))]
     parts += [
         along(
             "rounds, tuned eta", values, tuned_rounds, power, fewer, rng, level, variable=name,
-            at_most=True, settings=[cell(**{variable: value}) for value in values],
+            at_most=True, settings=[cell(**{key: value}) for value in values],
         )
-        for variable, name, values, power, _ in lines[:3]
+        for key, name, values, power in lines[:3]
     ]  # fmt: skip
-    fixed = _slope_in_tau(taus, fewer, rng, lambda *given: np.log(1.0 / _TARGET)
+    given = [scaled(line, at_most=True) for line in lines[1:3]]
+    fixed = _slope_in_tau(taus, fewer, rng, lambda *given: np.log(1.0 / TARGET)
                           / decay(given[0], given[1], 0.01, given[2]))  # fmt: skip
     tuned = _slope_in_tau(taus, fewer, rng, tuned_rounds)
     return combine(
         parts,
-        f"{combine(parts).sentence}. Exponents of the rounds: "
-        + ", ".join(f"{part.measured:.2f} ({part.name})" for part in parts)
-        + f"; in tau {fixed:.2f} at eta = 0.01 and {tuned:.2f} at tuned eta. From U = 0, V = 0, "
-        f"where L is {_saddle(rng):.2g} sigma_r^2 and stays so, there is no progress: c_0 has to "
-        "be smaller",
+        f"{combine(parts).sentence}. With c_0 small enough; with any c_0 no c' > 0 will do, as "
+        "nothing moves from U = 0, V = 0, inside the event with c_0 = r/2, c = mu = 1. Exponents "
+        "of the rounds: "
+        + ", ".join(f"{part.measured:.2f} ({part.name})" for part in [*parts[1:], *given])
+        + f"; the last two are the step's own; in tau {fixed:.2f} at eta = 0.01 and {tuned:.2f} at "
+        "tuned eta",
     )
-
-
-def _saddle(rng) -> float:
-    """Return L after rounds from U = 0, V = 0."""
-    state = state_of(cell(side="isometric"), rng)
-    start = 0.0 * state.U, 0.0 * state.V
-    trace = lr.perfedsi(state.truth, step_size=0.1, rounds=1000, start=start, record=[1000])
-    return float(trace["population_risk"][-1])
 
 
 def _slope_in_tau(taus, runs, rng, measure) -> float:

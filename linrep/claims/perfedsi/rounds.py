@@ -5,13 +5,15 @@ Steps are tiny there: what a round gains is computed from what it changes.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from linrep.claims import Evidence, claim, combine
-from linrep.claims._parts import at_most
+from linrep.claims import HOLDS, Evidence, claim, combine
+from linrep.claims._parts import best_reading
 from linrep.claims.perfedsi._enumeration import (
     Walks,
-    items_for,
+    judged,
     power_of,
     progress,
     sequences,
@@ -25,6 +27,7 @@ from linrep.claims.perfedsi._states import (
     drawn,
     edge,
     gain,
+    saddle,
     unbalanced,
 )
 from linrep.theory import perfedsi as theory
@@ -32,6 +35,7 @@ from linrep.theory import perfedsi as theory
 _NORMS = (1.0, 2.0, 4.0, 8.0, 16.0)
 _CONDITIONS = (1.0, 2.0, 4.0, 8.0)
 _DIMENSIONS = (8, 16, 32, 64)
+_SCALES = (1.0, 4.0, 16.0, 64.0)  # c_z
 
 
 def _room(limits: Limits) -> Limits:
@@ -44,7 +48,7 @@ def _start(state: State) -> Limits:
 
 
 def _one_round(state, items, participants, share, powers, limits=None):
-    """Return the promised over the measured progress at a share of the step size, and the case.
+    """Return a case for `judged`: promised over measured progress at a share of the step size.
 
     The event's constants are the least that the start keeps, unless they are given.
     """
@@ -60,18 +64,40 @@ def _one_round(state, items, participants, share, powers, limits=None):
     told = {**state.told(), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
             "mu": setting.mu, "c_z": setting.c_z, "P(G)": chance, "1 - E[L+]/L": measured,
             "promised": promised}  # fmt: skip
-    return promised / measured if measured > 0.0 else np.inf, 1.0, told
+    exact = chance == 1.0 or participants == state.truth.n == 1
+    return promised / measured if measured > 0.0 else np.inf, 1.0, told, exact
 
 
 def _at_limits(powers, budget) -> Evidence:
-    """Compare at factors as unbalanced as their norms allow."""
+    """Compare at factors as unbalanced as their norms allow, and the weakest side information."""
     cases = []
     for c in _NORMS[::-1]:
         for condition in _CONDITIONS:
-            state = unbalanced(c, condition)
-            for steps in budget((1,), (1, 2)):
-                cases.append(_one_round(state, sequences(8, steps), 1, 1.0, powers))
-    return at_most(cases, name="V at its norm limit, U as weak as that allows")
+            for c_z in _SCALES:
+                state = unbalanced(c, condition, c_z=c_z)
+                for steps in budget((1,), (1, 2)):
+                    cases.append(_one_round(state, sequences(8, steps), 1, 1.0, powers))
+    return judged(cases, name="V at its norm limit, U and Z as weak as possible")
+
+
+def _at_the_saddle(powers) -> Evidence:
+    """Compare one round from U = 0, V = 0: inside the event with c = mu = 1 and c_0 = r/2."""
+    cases = []
+    for k in (1, 2):
+        state = saddle(k)
+        case = _one_round(state, sequences(8, 1), 1, 1.0, powers, limits=_start(state))
+        case[2]["c_0"] = state.loss
+        cases.append(case)
+    return judged(cases)
+
+
+def start_readings(small: Evidence, any_start: Evidence) -> Evidence:
+    """Put the two readings of "for some constants c_0, c" together."""
+    small = replace(small, name="c_0 small enough")
+    return replace(
+        best_reading([small, replace(any_start, name="any c_0 (c_0 = r/2 allows U = 0, V = 0)")]),
+        name="c_0",
+    )
 
 
 def _near(state: State) -> bool:
@@ -92,10 +118,10 @@ def _at_random(budget, rng, powers) -> Evidence:
             tilt=2.0 ** rng.uniform(-4, 4), condition=10.0 ** rng.uniform(0, 1.5),
         )  # fmt: skip
         if np.isfinite(theory.scaling(state.truth.Z).c_z) and _near(state):
-            items = items_for(d, int(rng.integers(1, 4)), 16, rng)
+            items = sequences(d, int(rng.integers(1, 4)))
             share = 10.0 ** rng.uniform(-2, 0)
             cases.append(_one_round(state, items, int(rng.integers(1, 3)), share, powers))
-    return at_most(cases, name="random states near the truth")
+    return judged(cases, name="random states near the truth")
 
 
 def _at_the_edge(powers) -> Evidence:
@@ -105,7 +131,7 @@ def _at_the_edge(powers) -> Evidence:
         for d in (2, 8):
             state, limits = edge(d, c=c)
             cases.append(_one_round(state, sequences(d, 1), 1, 1.0, powers, limits))
-    return at_most(cases, name="edge of the event")
+    return judged(cases, name="edge of the event")
 
 
 def _measured(state, step_size, steps) -> float:
@@ -115,10 +141,33 @@ def _measured(state, step_size, steps) -> float:
 
 
 def _largest_useful(state) -> float:
-    """Return the step size up to which a round makes progress, tau = 1."""
-    sizes = np.geomspace(1e-3, 1e2, 200)
-    useful = [_measured(state, size, 1) > 0.0 for size in sizes]
-    return float(sizes[np.argmin(useful) - 1])
+    """Return the step size up to which a round makes progress, tau = 1; 0 if none does."""
+    useful = 0.0
+    for size in np.geomspace(1e-3, 1e2, 200):
+        if _measured(state, size, 1) <= 0.0:
+            break
+        useful = float(size)
+    return useful
+
+
+def _along_scales(power) -> Evidence:
+    """Decide how the slowest progress falls with c_z: at most like the claimed power."""
+    states = [unbalanced(4.0, 1.0, c_z=c_z) for c_z in _SCALES]
+    slow = [1.0 / _measured(state, 1e-6, 1) for state in states]
+    return power_of("1/progress", "c_z", _SCALES, slow, power, at_most=True)
+
+
+def _double_sum(state, tau) -> float:
+    """Return (58)'s sum over s of |E[d grad L_s] - tau grad L|, over tau |grad L|, as printed."""
+    walks = Walks(state, sequences(state.truth.d, tau), 1e-6)
+    limits = walks.limits()
+    total = sum(
+        np.linalg.norm([np.linalg.norm(part) for part in walks.drift(limits, s, tau)[:2]])
+        for s in range(tau)
+    )
+    return float(
+        total / (tau * np.linalg.norm([np.linalg.norm(part) for part in state.measured[1:]]))
+    )
 
 
 PRINTED = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0}
@@ -131,28 +180,33 @@ _C11: dict = {
 
 
 def _lemma_c11(budget, rng, **powers) -> Evidence:
-    """Check the unbalanced limit, random states, exponents; tell of saddles and of large steps."""
+    """Check the unbalanced limit, random states, the saddle, exponents; tell of large steps."""
     state, steps, taus = alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
     along_d = [_measured(alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
     parts = [
-        _at_limits(powers, budget),
+        start_readings(_at_limits(powers, budget), _at_the_saddle(powers)),
         _at_random(budget, rng, powers),
         _at_the_edge(powers),
+        _along_scales(powers["c_z_power"]),
         power_of("progress", "d", _DIMENSIONS, along_d, -1.0),
         power_of("progress", "eta", steps, [_measured(state, size, 1) for size in steps], 1.0),
         power_of("progress", "tau", taus, [_measured(state, 1e-4, tau) for tau in taus], 1.0),
     ]
     rate = along_d[0] * _DIMENSIONS[0] / 1e-4
-    saddle = State(state.truth, 0.0 * state.U, 0.0 * state.V)
     limit = theory.step_size_limit(state.setting(_start(state)), 1)
-    squared = _at_random(budget, rng.spawn(1)[0], powers | {"c_z_power": 2})
+    suffices = [
+        power for power in (0, 1, 2, 3)
+        if _at_limits(powers | {"c_z_power": power}, lambda *sizes: sizes[0]).verdict == HOLDS
+    ]  # fmt: skip
     return combine(
         parts,
         f"{combine(parts).sentence}. Balanced, L falls by {rate:.3g} eta tau/d a round; progress "
-        f"ends at {_largest_useful(state) / limit:.2g} times the largest step size stated. With "
-        f"c_z^2 for c_z^3: {squared.sentence}. At U = 0, V = 0 the loss, "
-        f"{saddle.loss:.2g} sigma_r^2, falls by {_measured(saddle, 1e-3, 1):.2g}: c_0 has to be "
-        "smaller than that",
+        f"ends at {_largest_useful(state) / limit:.2g} times the largest step size stated. The "
+        f"slowest progress goes like c_z^{-parts[3].measured:.2f}; powers of c_z that suffice "
+        f"there: {', '.join(map(str, suffices)) or 'none'}. Inside the event with c = mu = 1 and "
+        "c_0 = r/2 nothing moves from U = 0, V = 0: c_0 has to be smaller. (58)'s sum over s with "
+        f"tau grad L inside is {_double_sum(state, 3):.2g} tau |grad L| at tau = 3, not small: the "
+        "sum or tau is too much",
     )
 
 
@@ -187,17 +241,18 @@ _NEAR = r"\mathcal L(U_t, V_t) \le \frac{\sigma_r^2}{32c_z^2}"
     r" \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
     plain="In each round near the truth the loss falls, in the mean, by a factor set by "
     "sigma_r^2/(c^2 sigma_1).",
-    broken={"c_power": 0.0},
+    broken={"c_z_power": 0},
     corrects="perfedsi.lemmaC11",
     **_C11,
 )
 def lemma_c11_corrected(
-    budget, rng, *, c_power=2.0, condition_power=1.0, limit_power=7.0
+    budget, rng, *, c_power=2.0, condition_power=1.0, limit_power=7.0, c_z_power=3
 ) -> Evidence:
     """Check it in the same way."""
     return _lemma_c11(
-        budget, rng, c_power=c_power, condition_power=condition_power, limit_power=limit_power
-    )
+        budget, rng, c_power=c_power, condition_power=condition_power, limit_power=limit_power,
+        c_z_power=c_z_power,
+    )  # fmt: skip
 
 
 def _after(state, limits, items, step_size, rounds) -> tuple[float, float]:
@@ -225,26 +280,45 @@ def _after(state, limits, items, step_size, rounds) -> tuple[float, float]:
     return max(0.0, 1.0 - chance) + float(gain(state, in_U, in_V) @ weights) / state.loss, chance
 
 
-def enumerated_rounds(budget, powers) -> Evidence:
-    """Compare (15) after a few rounds, from states as unbalanced as the norms allow, with T."""
-    cases = []
-    rounds = budget(4, 5)
+def _starts_of_runs(budget):
+    """Yield states, and numbers of steps and rounds: c, condition, rank, c_z, d, tau, and c_0."""
     for c in (32.0, 16.0, 4.0, 1.0):
-        for p in (2, 1):
-            state = unbalanced(c, 1.0, d=2, k=1, p=2) if p == 2 else alike(1, 2, size=c)
-            limits = _start(state)
-            setting = state.setting(limits)
-            step_size = theory.step_size_limit(
-                setting, 1, c_power=powers["limit_power"],
-                condition_power=powers["condition_power"],
-            )  # fmt: skip
-            measured, chance = _after(state, limits, sequences(2, 1), step_size, rounds)
-            promised = (rounds - 1) * theory.decrease(
-                setting, step_size=step_size, local_steps=1, with_p=powers.get("with_p", True),
-                c_power=powers["c_power"], condition_power=powers["condition_power"],
-            )  # fmt: skip
-            told = {**state.told(), "step_size": step_size, "c": limits.c, "mu": setting.mu,
-                    "T": rounds, "P(G)": chance, "1 - E[L_T]/L_0": measured,
-                    "promised": promised}  # fmt: skip
-            cases.append((promised / measured if measured > 0.0 else np.inf, 1.0, told))
-    return at_most(cases, name=f"{rounds} rounds enumerated")
+        yield unbalanced(c, 1.0, d=2, k=1, p=2), 1, budget(4, 5)
+        yield alike(1, 2, size=c), 1, budget(4, 5)
+    for c in (16.0, 4.0, 1.0):
+        for condition, c_z in ((1.0, 1.0), (16.0, 1.0), (1.0, 16.0), (4.0, 4.0)):
+            yield unbalanced(c, condition, d=2, p=4, c_z=c_z), 1, budget(3, 4)
+            yield unbalanced(c, condition, d=4, k=1, p=2, c_z=c_z), 1, budget(2, 4)
+            yield unbalanced(c, condition, d=4, p=4, c_z=c_z), budget(1, 2), 2
+            # L near c_0 sigma_r^2, c_0 = 1/(32 c c_z^2), c at least 1
+            error = c**2 / np.sqrt(16.0 * c * c_z)
+            yield unbalanced(c, condition, d=2, p=4, c_z=c_z, error=0.9 * error), 1, 3
+        yield alike(1, 2, size=c, error=0.9 / np.sqrt(16.0 * c)), 1, 4
+
+
+def _some_rounds(state, steps, rounds, powers):
+    """Return a case for `judged` on (15): promised over measured progress of so many rounds."""
+    limits = _start(state)
+    setting = state.setting(limits)
+    rates = {key: value for key, value in powers.items() if key != "limit_power"}
+    step_size = theory.step_size_limit(
+        setting, steps, c_power=powers["limit_power"], condition_power=powers["condition_power"]
+    )
+    measured, chance = _after(state, limits, sequences(state.truth.d, steps), step_size, rounds)
+    promised = (rounds - 1) * theory.decrease(
+        setting, step_size=step_size, local_steps=steps, **rates
+    )
+    told = {**state.told(), "step_size": step_size, "tau": steps, "c": limits.c, "mu": setting.mu,
+            "c_z": setting.c_z, "L_0/sigma_r^2": state.loss / setting.smallest**2, "T": rounds,
+            "P(G)": chance, "1 - E[L_T]/L_0": measured, "promised": promised}  # fmt: skip
+    return promised / measured if measured > 0.0 else np.inf, 1.0, told, True
+
+
+def enumerated_rounds(budget, powers) -> Evidence:
+    """Compare (15), with T, after a few rounds from states near the truth, and from the saddle."""
+    near = [
+        _some_rounds(state, steps, rounds, powers)
+        for state, steps, rounds in _starts_of_runs(budget)
+    ]
+    far = [_some_rounds(saddle(k), 1, 2, powers) for k in (1, 2)]
+    return replace(start_readings(judged(near), judged(far)), name="rounds enumerated")
