@@ -1,0 +1,1 @@
+"""pFL^MF: claims of the paper on personalized models as one low-rank matrix."""
