@@ -154,7 +154,8 @@ def lemma5(budget, rng, *, power=1.0) -> Evidence:
         [
             _exact(drawn, "random matrices, from nearly equal to unrelated"),
             inequality(
-                sides, ({"K": 1}, {"K": 2}, {"K": 5}), lambda s: 2 * s["K"], budget, rng, name="search",
+                sides, ({"K": 1}, {"K": 2}, {"K": 5}), lambda s: 2 * s["K"], budget, rng,
+                name="search",
             ),
             _equal(equal, "equality where all are the same"),
         ]
@@ -274,6 +275,6 @@ def lemma7(budget, rng, *, offset=0) -> Evidence:
     ]  # fmt: skip
     return combine(
         parts,
-        f"{combine(parts).sentence}. The participants' share of noise is E|D xi|^2 = p E|xi|^2, for "
-        f"which (11) has E|D|^2 E|xi|^2: {min(excess):.3g} to {max(excess):.3g} times as much",
+        f"{combine(parts).sentence}. The participants' share of noise is p E|xi|^2, for which "
+        f"(11) has E|D|^2 E|xi|^2: {min(excess):.3g} to {max(excess):.3g} times as much",
     )
