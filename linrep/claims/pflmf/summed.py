@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-import linrep as lr
 from linrep.claims import Evidence, claim, combine
 from linrep.claims._parts import at_most
 from linrep.claims.pflmf import _cases
-from linrep.claims.pflmf._cases import Case
 from linrep.theory import pflmf as theory
 
 
@@ -99,7 +97,7 @@ def _sum(budget, rng, *, p_power, factor, noise_factor, links, masked, drift) ->
             _cases.bilinear(p, K, x) for p in _cases.CHANCES for K in (1, 5) for x in _cases.SIZES
         ],
         **_cases.rounds(budget, rng),
-        "noise alone": [_steep(x, K) for x in _cases.SIZES for K in (1, 5)],
+        "noise alone": [_cases.steep(x, K) for x in _cases.SIZES for K in (1, 5)],
     }
     parts = [_auxiliary(budget(20, 60), 1.0)]
     for position in links:
@@ -118,14 +116,6 @@ def _sum(budget, rng, *, p_power, factor, noise_factor, links, masked, drift) ->
     told, table = _weights()
     parts[0] = replace(parts[0], points=table)
     return combine(parts, f"{combine(parts).sentence}. {told}")
-
-
-def _steep(eta_L, K) -> Case:
-    """Return a round at U = 0, V = 1 in which noise is a thousand times the gradients."""
-    problem = lr.QuadraticObjectives(np.full((1, 1), 1e-9))
-    case = _cases.valid(problem, [[0.0]], [[1.0]], 1.0, K, eta_L, 1e3, "steep")
-    assert case is not None
-    return case
 
 
 @claim(
