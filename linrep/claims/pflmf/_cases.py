@@ -149,10 +149,10 @@ def flat_grid(n=1, noise=0.0, chances=CHANCES, steps=STEPS, sizes=SIZES) -> Iter
                 yield flat(p, K, eta_L, noise, n)
 
 
-def steep(eta_L, K=1, noise=1e3) -> Case:
+def steep(eta_L, K=1, noise=1e3, p=1.0) -> Case:
     """Return a round of (u v - 1e-9)^2/2 at u = 0, v = 1: nearly u^2/2, L being 1."""
     problem = lr.QuadraticObjectives(np.full((1, 1), 1e-9))
-    case = valid(problem, [[0.0]], [[1.0]], 1.0, K, eta_L, noise, "steep")
+    case = valid(problem, [[0.0]], [[1.0]], p, K, eta_L, noise, "steep")
     assert case is not None
     return case
 
