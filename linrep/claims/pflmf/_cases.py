@@ -227,7 +227,7 @@ def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
             "steps": (1, 5, 200),
             "sizes": (0.01, 0.1, 0.499),
         }
-    count = budget(60, 3000, 10_000)
+    count = budget(60, 1000, 10_000)
     return {
         "|v|^2/2": list(flat_grid(**grid)),
         "|v|^2/2, three clients, noise": list(flat_grid(**grid, n=3, noise=noise)),

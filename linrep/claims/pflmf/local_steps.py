@@ -32,8 +32,9 @@ def _state(rng, kind):
     )  # fmt: skip
 
 
-def _apart(problem, U, V, p, K, eta_L) -> float:
+def _apart(state, p, K, eta_L) -> float:
     """Return L ||V_K - (V_0 - p eta grad)||/||grad||."""
+    problem, U, V = state
     path, step, L = _walk(problem, U, V, p, K, eta_L)
     gradient = problem.factor_gradients(U, V).in_V
     one = path[-1] - (V - K * step * gradient)
@@ -45,7 +46,7 @@ def _order(rng, kind, p, K, order, seeds, level) -> Evidence:
     samples = []
     for _ in range(seeds):
         state = _state(rng, kind)
-        line = np.array([_apart(*state, p, K, size) for size in _SIZES])
+        line = np.array([_apart(state, p, K, size) for size in _SIZES])
         samples.append(line / line[0])
     slope = log_slope(_SIZES, list(np.array(samples).T), level=level, rng=rng)
     return exponent(
@@ -68,11 +69,11 @@ def _distances(rng, count, factor) -> Evidence:
         bound = _grown(p * size, K, K) - 1.0 - p * size
         told = {"kind": kind, "p": p, "K": K, "eta L": size}
         state = _state(rng, kind)
-        cases.append((_apart(*state, p, K, size), factor * bound * (1.0 + 1e-9) + 1e-13, told))
+        cases.append((_apart(state, p, K, size), factor * bound * (1.0 + 1e-9) + 1e-13, told))
     concave = lr.QuadraticObjectives(np.zeros((1, 1)), -np.eye(1))
     for K in (2, 20):
         bound = _grown(0.499, K, K) - 1.0 - 0.499
-        found = _apart(concave, np.ones((1, 1)), np.ones((1, 1)), 1.0, K, 0.499)
+        found = _apart((concave, np.ones((1, 1)), np.ones((1, 1))), 1.0, K, 0.499)
         cases.append((found, factor * bound * (1.0 + 1e-9), {"kind": "-v^2/2", "K": K}))
     return at_most(cases, name="distance from one step")
 

@@ -84,7 +84,7 @@ def _growing(chances) -> list[Case]:
 
 def _rounds(budget, rng) -> dict[str, list[Case]]:
     """Return rounds: random ones, |v|^2/2 with noise from little to nearly alone, and cosines."""
-    count = budget(60, 1500, 5000)
+    count = budget(30, 1000, 5000)
     chances = (0.02, 0.25, 1.0) if budget.name == "quick" else _cases.CHANCES
     noisy = [
         _cases.flat(p, K, size, noise, n)
@@ -92,7 +92,7 @@ def _rounds(budget, rng) -> dict[str, list[Case]]:
         for K in (2, 20)
         for size in (0.1, 0.499)
         for noise in (0.1, 1e3)
-        for n in (1, 3, 8)
+        for n in budget((1, 3), (1, 3, 8))
     ]
     return {
         "|v|^2/2 with noise": noisy,
