@@ -50,9 +50,18 @@ class Case(NamedTuple):
         return told
 
     def rounding(self) -> float:
-        """Return what rounding may do to differences of the objective."""
+        """Return what rounding may do to differences of the objective.
+
+        For quadratic functions it is that of U v_i - a_i, which may cancel.
+        """
         r = self.round
-        return 1e-13 * (abs(r.value) + abs(r.after_V) + abs(r.after_U) + abs(r.after_both))
+        room = abs(r.value) + abs(r.after_V) + abs(r.after_U) + abs(r.after_both)
+        if isinstance(self.problem, lr.QuadraticObjectives):
+            theta, curvature = self.V @ self.U.T, self.problem.smoothness
+            lengths = np.linalg.norm(theta, axis=1) + np.linalg.norm(self.problem.A, axis=1)
+            errors = np.linalg.norm(theta - self.problem.A, axis=1)
+            room += float(np.mean(curvature * lengths * (errors + 1e-13 * lengths)))
+        return 1e-13 * room
 
     def allowed(self, left: float, right: float) -> float:
         """Return the right side with room for rounding."""
