@@ -212,7 +212,7 @@ def _step_B(budget, rng, noise_factor, displacement, head_noise) -> Evidence:
             "(14) is nearly equal for noise alone",
         )
     )  # fmt: skip
-    count = budget(40, 1000, 10_000)
+    count = budget(40, 700, 10_000)
     exact = list(_paths(rng, _cases.at_random(rng, count), False))
     noisy = list(_paths(rng, _cases.at_random(rng, count, QUADRATIC, noisy=True), True))
     parts.append(
