@@ -1,0 +1,260 @@
+"""Rounds of pFL^MF on which the proof's inequalities are tried, with constants that hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import linrep as lr
+from linrep.claims import Evidence, inequality
+from linrep.claims._parts import Array, at_most
+from linrep.problems import Objectives
+from linrep.theory import pflmf as theory
+from linrep.theory import pflmf_rounds
+
+CHANCES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
+STEPS = (1, 2, 5, 20, 200)
+#: eta L; Theorem 1 asks that it be below 1/2.
+SIZES = (0.001, 0.01, 0.1, 0.3, 0.499)
+KINDS = ("identity", "own", "indefinite", "logistic", "cosine", "affine")
+QUADRATIC = ("identity", "own", "indefinite")
+FLAT = 1e-4
+_ROUNDING = 1e-9
+_TAIL = 9.0  # standard deviations of noise that the ball has room for
+
+
+class Case(NamedTuple):
+    """A round: what it starts from, its setting with constants valid on its way, expectations."""
+
+    problem: Objectives
+    U: Array
+    V: Array
+    setting: theory.Setting
+    round: pflmf_rounds.Round
+    kind: str
+
+    def told(self) -> dict[str, Any]:
+        """Return what makes the round again: plain numbers."""
+        s = self.setting
+        told = {
+            "kind": self.kind, "p": s.participation, "K": s.local_steps, "eta": s.step_size,
+            "eta L": s.step_size * s.largest, "L_U": s.in_U, "L_V": s.in_V, "sigma": s.noise,
+            "U": self.U.tolist(), "V": self.V.tolist(),
+        }  # fmt: skip
+        if isinstance(self.problem, lr.QuadraticObjectives):
+            told["A"] = self.problem.A.tolist()
+            if self.problem.H is not None:
+                told["H"] = self.problem.H.tolist()
+        return told
+
+    def rounding(self) -> float:
+        """Return what rounding may do to differences of the objective.
+
+        For quadratic functions it is that of U v_i - a_i, which may cancel.
+        """
+        r = self.round
+        room = abs(r.value) + abs(r.after_V) + abs(r.after_U) + abs(r.after_both)
+        if isinstance(self.problem, lr.QuadraticObjectives):
+            theta, curvature = self.V @ self.U.T, self.problem.smoothness
+            lengths = np.linalg.norm(theta, axis=1) + np.linalg.norm(self.problem.A, axis=1)
+            errors = np.linalg.norm(theta - self.problem.A, axis=1)
+            room += float(np.mean(curvature * lengths * (errors + 1e-13 * lengths)))
+        return 1e-13 * room
+
+    def allowed(self, left: float, right: float) -> float:
+        """Return the right side with room for rounding."""
+        return right + _ROUNDING * (abs(left) + abs(right)) + self.rounding()
+
+
+def drawn(rng, kind, n, d) -> Objectives:
+    """Return functions of a kind; cosines and logistic losses are not quadratic."""
+    A = rng.standard_normal((n, d))
+    if kind == "affine":
+        return lr.CustomObjectives(
+            lambda i, x: (float(A[i] @ x), A[i]), n=n, d=d, smoothness=np.zeros(n)
+        )
+    if kind == "cosine":  # bounded, and not convex: gradients grow along the first steps
+        return lr.CustomObjectives(
+            lambda i, x: (float(np.sum(np.cos(x - A[i]))), -np.sin(x - A[i])), n=n, d=d,
+            smoothness=np.ones(n),
+        )  # fmt: skip
+    if kind == "logistic":
+        X, y = rng.standard_normal((3 * n, d)), rng.choice([-1.0, 1.0], 3 * n)
+        return lr.LogisticObjectives(lr.ClientData(X, y, 3 * np.arange(n + 1)))
+    if kind == "identity":
+        return lr.QuadraticObjectives(A)
+    roots = rng.standard_normal((n, d, d))
+    H = roots + roots.swapaxes(1, 2) if kind == "indefinite" else roots @ roots.swapaxes(1, 2)
+    return lr.QuadraticObjectives(A, H)
+
+
+def valid(problem, U, V, p, K, eta_L, noise=0.0, kind="", head=None) -> Case | None:
+    """Return the round with eta = eta_L/L, L valid on a ball that it stays in; None without one.
+
+    The ball is that of the round itself: its radii are what U and V move by if everyone takes
+    part, and nine standard deviations of noise. `noise` is relative to the gradients' norm.
+    """
+    U, V = np.asarray(U, dtype=float), np.asarray(V, dtype=float)
+    _, in_U, in_V = problem.factor_gradients(U, V)
+    sigma = noise * float(np.sqrt(np.sum(in_U**2) + np.sum(in_V**2)))
+    radii = np.zeros(2)
+    for _ in range(60):
+        found = theory.local_smoothness(problem, U, V, *radii)
+        if not (min(found.in_U, found.in_V) > 0.0 and found.largest < 1e100):
+            return None
+        step = eta_L / found.largest
+        own = None if head is None else head * step
+        s = theory.Setting(p, K, step, found.in_U, found.in_V, sigma, own)
+        path = pflmf_rounds.local_path(s, problem, U, V)
+        needed = np.array([
+            step * np.linalg.norm(in_U), max(np.linalg.norm(each - V) for each in path.means)
+        ])  # fmt: skip
+        if path.spreads is not None:
+            widest = np.einsum("tnaa->t", path.spreads).max()
+            needed += _TAIL * np.array([step * sigma, np.sqrt(widest)])
+        if (needed <= radii).all():
+            return Case(problem, U, V, s, pflmf_rounds.expected_round(s, problem, U, V), kind)
+        radii = np.maximum(radii, needed) * (1.0 + 1e-6)
+    return None
+
+
+def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
+    """Yield rounds of random problems and states, over the whole range of p, K and eta L."""
+    made = 0
+    while made < count:
+        kind = str(rng.choice(kinds))
+        n, d = int(rng.integers(1, 9)), int(rng.integers(1, 4))
+        k = int(rng.integers(1, min(n, d) + 1))
+        problem = drawn(rng, kind, n, d)
+        sizes = 10.0 ** rng.uniform(-2.0, 0.7, 2)
+        U, V = (size * rng.standard_normal((m, k)) for size, m in zip(sizes, (d, n), strict=True))
+        if rng.random() < 0.2:
+            V = 0.0 * V  # the start of the experiments: U does not move
+        noise = 10.0 ** rng.uniform(-2.0, 1.0) if noisy and rng.random() < 0.7 else 0.0
+        case = valid(
+            problem, U, V, float(rng.choice(CHANCES)), int(rng.choice(STEPS)),
+            float(rng.choice(SIZES)), noise if kind in QUADRATIC else 0.0, kind,
+        )  # fmt: skip
+        if case is not None:
+            made += 1
+            yield case
+
+
+def flat(p, K, eta_L, noise=0.0, n=1) -> Case:
+    """Return a round of |u v_i|^2/2 at u = 1 and small v: nearly |v|^2/2, L being 1/n."""
+    problem = lr.QuadraticObjectives(np.zeros((n, 1)))
+    case = valid(problem, [[1.0]], np.full((n, 1), FLAT), p, K, eta_L, noise, "flat")
+    assert case is not None
+    return case
+
+
+def flat_grid(n=1, noise=0.0, chances=CHANCES, steps=STEPS, sizes=SIZES) -> Iterator[Case]:
+    """Yield such rounds over the grid of p, K and eta L."""
+    for p in chances:
+        for K in steps:
+            for eta_L in sizes:
+                yield flat(p, K, eta_L, noise, n)
+
+
+def steep(eta_L, K=1, noise=1e3, p=1.0) -> Case:
+    """Return a round of (u v - 1e-9)^2/2 at u = 0, v = 1: nearly u^2/2, L being 1."""
+    problem = lr.QuadraticObjectives(np.full((1, 1), 1e-9))
+    case = valid(problem, [[0.0]], [[1.0]], p, K, eta_L, noise, "steep")
+    assert case is not None
+    return case
+
+
+def bilinear(p, K, eta_L, n=2) -> Case:
+    """Return a round of affine functions, for which L holds everywhere; U's gradient is zero."""
+    C = np.array([1.0, -1.0] * (n // 2))[:, None]
+    problem = lr.CustomObjectives(
+        lambda i, x: (float(C[i] @ x), C[i]), n=n, d=1, smoothness=np.zeros(n)
+    )
+    case = valid(problem, [[1.0]], np.ones((n, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
+    assert case is not None
+    return case
+
+
+def length(shape) -> int:
+    """Return how many numbers a round with one column takes: p, K, eta L, u, and per client."""
+    return 4 + 3 * shape["n"]
+
+
+def from_numbers(shape, x) -> Case | None:
+    """Return the round that numbers stand for: quadratic functions h_i (u v_i - a_i)^2/2."""
+    p, eta_L = 1.0 / (1.0 + np.exp(-x[0])), 0.5 / (1.0 + np.exp(-x[2]))
+    K = 1 + int(min(4.0 * abs(x[1]), 63.0))
+    V, A, H = np.split(x[4:], 3)
+    if p < 0.01 or eta_L < 1e-4 or np.abs(x[3:]).max() > 1e3:
+        return None
+    problem = lr.QuadraticObjectives(A[:, None], H[:, None, None])
+    return valid(problem, x[3:4, None], V[:, None], p, K, eta_L, kind="h (u v - a)^2/2")
+
+
+def tried(cases: Iterable[Case], sides: Callable[[Case], tuple], name: str) -> Evidence:
+    """Decide left <= right for every round; sides are relative to the sum of their sizes."""
+    found = []
+    for case in cases:
+        left, right = sides(case)
+        scale = max(abs(left) + abs(right), 1e-300)
+        found.append((left / scale, case.allowed(left, right) / scale, case.told()))
+    return at_most(found, name=name)
+
+
+def searched(sides: Callable[[Case], tuple], budget, rng, name: str = "search") -> Evidence:
+    """Search rounds of one and two clients for left > right."""
+
+    def of_numbers(shape, x):
+        case = from_numbers(shape, x)
+        if case is None:
+            return None
+        left, right = sides(case)
+        return left, case.allowed(left, right)
+
+    shapes = ({"n": 1}, {"n": 2})
+    return inequality(of_numbers, shapes, length, budget, rng, name=name)
+
+
+def reached(cases: Iterable[Case], sides: Callable[[Case], tuple], share: float, name: str):
+    """Decide whether left comes to so large a share of right in every round."""
+    found = []
+    for case in cases:
+        left, right = sides(case)
+        scale = max(abs(left) + abs(right), 1e-300)
+        found.append((share * right / scale, case.allowed(right, left) / scale, case.told()))
+    return at_most(found, name=name)
+
+
+def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
+    """Return rounds: |u v_i|^2/2 with small v over p, K and eta L, and random ones, all twice."""
+    grid: dict[str, Any] = {}
+    if budget.name == "quick":
+        grid = {
+            "chances": (0.02, 0.25, 0.5, 1.0),
+            "steps": (1, 5, 200),
+            "sizes": (0.01, 0.1, 0.499),
+        }
+    count = budget(60, 1000, 10_000)
+    return {
+        "|v|^2/2": list(flat_grid(**grid)),
+        "|v|^2/2, three clients, noise": list(flat_grid(**grid, n=3, noise=noise)),
+        "random rounds, exact gradients": list(at_random(rng, count)),
+        "random rounds, noise": list(at_random(rng, count, QUADRATIC, noisy=True)),
+    }
+
+
+def everywhere(lists, sides, budget, rng, prefix="") -> list[Evidence]:
+    """Try an inequality on all these rounds, and in a search."""
+    found = [tried(cases, sides, prefix + name) for name, cases in lists.items()]
+    return [*found, searched(sides, budget, rng, f"{prefix}search")]
+
+
+def counted(case: Case, masked: bool):
+    """Return the round, with E||D grad||^2/p for E||grad||^2 at the local steps if `masked`."""
+    if not masked:
+        return case.round
+    return case.round._replace(
+        delta_V=float(case.round.masked_V.mean()) / case.setting.participation
+    )

@@ -1,0 +1,355 @@
+"""Assumptions 1 and 2 and (10): which functions and estimators have the constants they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import linrep as lr
+from linrep.claims import (
+    HOLDS,
+    LEVEL,
+    UNDECIDED,
+    VACUOUS,
+    Evidence,
+    claim,
+    combine,
+    expectation,
+    exponent,
+    identity,
+    log_slope,
+)
+from linrep.claims._parts import Array, at_most, best_reading, relative
+from linrep.problems import Objectives, SoftmaxObjectives
+from linrep.theory import pflmf as theory
+
+KINDS = ("affine", "quadratic", "logistic", "softmax", "Huber")
+_RADII = (1.0, 10.0, 100.0, 1000.0)
+_N, _D, _M = 2, 2, 3
+
+
+def functions(kind, rng) -> Objectives:
+    """Return the functions of two clients, curved at zero but for the affine ones."""
+    A = rng.standard_normal((_N, _D))
+    if kind == "affine":
+        return lr.CustomObjectives(
+            lambda i, x: (float(A[i] @ x), A[i]), n=_N, d=_D, smoothness=np.zeros(_N)
+        )
+    if kind == "Huber":
+        A = 0.1 * A
+
+        def huber(i, x):
+            r = x - A[i]
+            small = np.abs(r) <= 1.0
+            return float(np.sum(np.where(small, 0.5 * r**2, np.abs(r) - 0.5))), np.clip(r, -1, 1)
+
+        return lr.CustomObjectives(huber, n=_N, d=_D, smoothness=np.ones(_N))
+    if kind == "quadratic":
+        roots = rng.standard_normal((_N, _D, _D))
+        return lr.QuadraticObjectives(A, roots @ roots.swapaxes(1, 2))
+    X, offsets = rng.standard_normal((_N * _M, _D)), _M * np.arange(_N + 1)
+    if kind == "softmax":
+        labels = rng.integers(0, 3, _N * _M).astype(float)
+        return SoftmaxObjectives(lr.ClientData(X, labels, offsets), 3)
+    return lr.LogisticObjectives(lr.ClientData(X, rng.choice([-1.0, 1.0], _N * _M), offsets))
+
+
+def quotients(problem, one, other) -> tuple[float, float]:
+    """Return the two quotients of Assumption 1 between two pairs (U, V)."""
+    moved = sum(np.linalg.norm(a - b) for a, b in zip(one, other, strict=True))
+    first, second = problem.factor_gradients(*one), problem.factor_gradients(*other)
+    return (
+        float(np.linalg.norm(first.in_U - second.in_U) / moved),
+        float(np.linalg.norm(first.in_V - second.in_V) / moved),
+    )
+
+
+def _nearby(rng, U, V):
+    """Yield pairs near to one: moved in U, in V and in both, so that models move by little."""
+    for in_U, in_V in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
+        moves = rng.standard_normal(U.shape), rng.standard_normal(V.shape)
+        size = 1e-4 / max(1.0, float(np.linalg.norm(U)), float(np.linalg.norm(V)))
+        yield U + in_U * size * moves[0], V + in_V * size * moves[1]
+
+
+def _largest(problem, radius, rng, tries) -> float:
+    """Return the largest quotient found on a ball, with models that stay and in all directions."""
+    found = 0.0
+    for attempt in range(tries):
+        U, V = rng.standard_normal((problem.d, 1)), rng.standard_normal((_N, 1))
+        U, V = U / np.linalg.norm(U), V / np.linalg.norm(V)
+        # Models of size one at most, one factor being as large as the ball allows; or both.
+        sizes = ((radius, 1.0 / radius), (1.0 / radius, radius), (radius, radius))[attempt % 3]
+        point = sizes[0] * U, sizes[1] * V
+        for other in _nearby(rng, *point):
+            found = max(found, *quotients(problem, point, other))
+        far = radius * rng.standard_normal(U.shape), radius * rng.standard_normal(V.shape)
+        found = max(found, *quotients(problem, point, far))
+    return found
+
+
+def _growth(kind, budget, rng, power, level) -> Evidence:
+    """Decide how the constants grow with the ball."""
+    samples = np.array(
+        [
+            [_largest(problem, radius, rng, budget(6, 30)) for radius in _RADII]
+            for problem in (functions(kind, rng) for _ in range(budget(6, 20)))
+        ]
+    )
+    # Over each problem's own at the smallest radius.
+    slope = log_slope(_RADII, list((samples / samples[:, :1]).T), level=level, rng=rng)
+    return exponent(
+        slope, power, level=level, n_trials=samples.size, name=kind, setting={"kind": kind}
+    )
+
+
+def _bounded(kind, rng) -> bool:
+    """Tell whether the objective stops falling, over models of sizes up to a million."""
+    problem = functions(kind, rng)
+    directions = rng.standard_normal((200, _N, problem.d))
+    least = [min(problem.value(size * theta) for theta in directions) for size in (1.0, 1e3, 1e6)]
+    return bool(least[2] >= 100.0 * min(least[1], 0.0))
+
+
+def _local(budget, rng, factor) -> Evidence:
+    """Compare quotients on balls with the constants that hold there, and reach one."""
+    cases = []
+    for kind in KINDS:
+        for _ in range(budget(20, 300)):
+            problem = functions(kind, rng)
+            U, V = rng.standard_normal((problem.d, 1)), rng.standard_normal((_N, 1))
+            radii = 10.0 ** rng.uniform(-2.0, 2.0, 2)
+            known = theory.local_smoothness(problem, U, V, *radii)
+            ends = []
+            for _ in range(2):
+                moves = [rng.standard_normal(part.shape) for part in (U, V)]
+                ends.append(
+                    tuple(
+                        part + radius * rng.random() * move / np.linalg.norm(move)
+                        for part, radius, move in zip((U, V), radii, moves, strict=True)
+                    )
+                )
+            told = {"kind": kind, "U": U.tolist(), "V": V.tolist(), "radii": radii.tolist()}
+            for found, L in zip(quotients(problem, *ends), known[:2], strict=True):
+                cases.append((found, factor * L * (1.0 + 1e-9), told))
+    one = lr.QuadraticObjectives(np.zeros((1, 1)))  # (uv)^2/2, whose mixed derivative is 2 u v
+    point = np.full((1, 1), 2.0), np.full((1, 1), 3.0)
+    known = theory.local_smoothness(one, *point, 0.0, 1e-6)
+    found = quotients(one, point, (point[0], point[1] + 1e-6))[0]
+    cases.append((found, factor * known.in_U * (1.0 + 1e-9), {"u": 2.0, "v": 3.0}))
+    return at_most(cases, name="constants on a ball")
+
+
+@claim(
+    "pflmf.assumption1",
+    place="Assumption 1",
+    kind="specification",
+    latex=r"\|\nabla_U(U_1,V_1)-\nabla_U(U_2,V_2)\|_F\le L_U(\|U_1-U_2\|_F+\|V_1-V_2\|_F)"
+    r"\ \forall U_1,U_2,V_1,V_2,\ \text{and likewise }\nabla_V,L_V",
+    plain="The gradients in U and V are Lipschitz, with constants that hold everywhere.",
+    broken={"factor": 0.5},
+)
+def assumption1(budget, rng, *, power=0.0, factor=1.0) -> Evidence:
+    """Measure constants on balls, and ask who has finite ones together with a lower bound.
+
+    `power` is that of the radius by which constants may grow; `factor` is of the local constants.
+    """
+    level = LEVEL / len(KINDS)
+    found = {kind: _growth(kind, budget, rng, power, level) for kind in KINDS}
+    finite = [kind for kind, part in found.items() if part.verdict == HOLDS]
+    open_ones = [kind for kind, part in found.items() if part.verdict == UNDECIDED]
+    bounded = {kind: _bounded(kind, rng) for kind in KINDS}
+    both = [kind for kind in finite if bounded[kind]]
+    powers = ", ".join(f"{kind} {part.measured:.2f}" for kind, part in found.items())
+    sentence = (
+        f"the constants grow with the ball's radius like its power: {powers}. Finite everywhere: "
+        f"{', '.join(finite) or 'none'}; of these bounded from below: {', '.join(both) or 'none'}. "
+        "With Uv = x kept and |v| growing the own block is |v|^2 f''(x)/n, so that f'' = 0"
+    )
+    verdict = HOLDS if both else UNDECIDED if open_ones else VACUOUS
+    everywhere = Evidence(
+        verdict, sentence, measured=float(len(both)), predicted=float(len(KINDS)),
+        n_trials=sum(part.n_trials for part in found.values()), level=LEVEL,
+        parts=tuple(found.values()),
+        needed=f"more replicates for {', '.join(open_ones)}" if verdict == UNDECIDED else "",
+        name="constants everywhere",
+    )  # fmt: skip
+    return combine([_local(budget, rng, factor), everywhere])
+
+
+def _samples(rng, logistic, m=_M):
+    """Return losses of samples, and every client's loss on its j-th sample alone."""
+    X = rng.standard_normal((_N * m, _D))
+    y = rng.choice([-1.0, 1.0], _N * m) if logistic else rng.standard_normal(_N * m)
+    make = lr.LogisticObjectives if logistic else lr.LeastSquaresObjectives
+    rows = m * np.arange(_N)
+    singles = [make(lr.ClientData(X[rows + j], y[rows + j], np.arange(_N + 1))) for j in range(m)]
+    return make(lr.ClientData(X, y, m * np.arange(_N + 1))), singles
+
+
+def _single_gradients(singles, U, V) -> Array:
+    """Return each client's gradient on each of its samples, shape (m, n, d)."""
+    return np.array([single.gradients(V @ U.T) for single in singles])
+
+
+def batch_variance(singles, U, V, size=1) -> tuple[float, float]:
+    """Return E||. - mean||_F^2 of mini-batch gradients in U and in V; clients are independent."""
+    G = _single_gradients(singles, U, V)
+    G = (G - G.mean(axis=0)) / len(V)
+    in_U = np.mean(np.sum(G**2, axis=2) * np.sum(V**2, axis=1), axis=0).sum() / size
+    in_V = np.mean(np.sum((G @ U) ** 2, axis=2), axis=0).sum() / size
+    return float(in_U), float(in_V)
+
+
+def _state(rng, k=1, d=_D, n=_N):
+    return rng.standard_normal((d, k)), rng.standard_normal((n, k))
+
+
+def _on_ball(radius, rng):
+    """Return random factors of this norm."""
+    U, V = _state(rng)
+    return radius * U / np.linalg.norm(U), radius * V / np.linalg.norm(V)
+
+
+def _noisy(problem, U, V, sigma, runs, rng):
+    """Return stochastic gradients of `linrep.pflmf`'s noise, out of single rounds."""
+    in_U, in_V = [], []
+    for stream in rng.spawn(runs):
+        trace = lr.pflmf(
+            problem, k=U.shape[1], step_size=1.0, rounds=1, start=(U, V), aggregate="full",
+            gradient_noise=sigma, stationarity=False, rng=stream,
+        )  # fmt: skip
+        in_U.append(U - trace.state["U"])
+        in_V.append(V - trace.state["V"])
+    return np.array(in_U), np.array(in_V)
+
+
+def _batches(problem, U, V, runs, rng):
+    """Return stochastic gradients of mini-batches of one sample."""
+    drawn = [problem.resample(1, rng).factor_gradients(U, V) for _ in range(runs)]
+    return np.array([each.in_U for each in drawn]), np.array([each.in_V for each in drawn])
+
+
+def _biases(name, problem, U, V, drawn, rng, level) -> list[Evidence]:
+    """Decide whether stochastic gradients have the right mean, in a random direction."""
+    exact = problem.factor_gradients(U, V)
+    parts = []
+    for where, found, gradient in zip("UV", drawn, exact[1:], strict=True):
+        direction = rng.standard_normal(gradient.shape)
+        values = np.sum((found - gradient) * direction, axis=(1, 2))
+        parts.append(
+            expectation(values, 0.0, margin=0.6, level=level, name=f"{name}, mean in {where}")
+        )
+    return parts
+
+
+def _variance_growth(name, variance, budget, rng, power, level) -> Evidence:
+    """Decide how the larger variance grows with the ball: variance(R) is a random state's."""
+    samples = [[variance(radius) for _ in range(budget(8, 30))] for radius in _RADII]
+    slope = log_slope(_RADII, samples, level=level, rng=rng)
+    return exponent(
+        slope, power, at_most=True, level=level, n_trials=4 * len(samples[0]),
+        name=f"{name}, variance over growing balls", setting={"estimator": name},
+    )  # fmt: skip
+
+
+@claim(
+    "pflmf.assumption2",
+    place="Assumption 2",
+    kind="specification",
+    latex=r"\mathbb E\tilde\nabla=\nabla,\quad\mathbb E\|\tilde\nabla_U-\nabla_U\|^2\le\sigma^2,"
+    r"\quad\mathbb E\|\tilde\nabla_V-\nabla_V\|^2\le\sigma^2\quad\text{for all }U,V",
+    plain="Stochastic gradients are unbiased, and of a variance that is bounded everywhere.",
+    mended={"power": 6.0},
+    broken={"power": 1.0},
+)
+def assumption2(budget, rng, *, power=0.0) -> Evidence:
+    """Test additive noise and mini-batches; variances may grow like this power of the ball."""
+    level, runs = LEVEL / 9, budget(120, 2000)
+    U, V = _state(rng)
+    parts = []
+    for name, logistic in (("least squares", False), ("logistic", True)):
+        problem, singles = _samples(rng, logistic)
+        drawn = _batches(problem, U, V, runs, rng)
+        parts += _biases(f"mini-batches, {name}", problem, U, V, drawn, rng, level)
+
+        def variance(radius, singles=singles):
+            return max(
+                value
+                for _ in range(10)
+                for value in batch_variance(singles, *_on_ball(radius, rng))
+            )
+
+        parts.append(_variance_growth(f"mini-batches, {name}", variance, budget, rng, power, level))
+    problem = lr.QuadraticObjectives(rng.standard_normal((_N, _D)))
+    parts += _biases("noise", problem, U, V, _noisy(problem, U, V, 1.0, runs, rng), rng, level)
+
+    def spread(radius):
+        U, V = _on_ball(radius, rng)
+        drawn = _noisy(problem, U, V, 1.0, 40, rng)
+        exact = problem.factor_gradients(U, V)[1:]
+        return max(
+            float(np.mean(np.sum((each - gradient) ** 2, axis=(1, 2))))
+            for each, gradient in zip(drawn, exact, strict=True)
+        )
+
+    parts.append(_variance_growth("noise", spread, budget, rng, power, level))
+    told = ", ".join(f"{part.name} {part.verdict}" for part in parts if "growing" in part.name)
+    powers = ", ".join(f"{part.measured:.2f}" for part in parts if "growing" in part.name)
+    return combine(parts, f"{combine(parts).sentence}. {told} (powers of the radius {powers})")
+
+
+def _enumerated(rng, noise_factor, count):
+    """Yield deviations of E||.||^2 over all mini-batches of one sample from |grad|^2 + variance."""
+    for _ in range(count):
+        problem, singles = _samples(rng, bool(rng.integers(2)))
+        U, V = (10.0 ** rng.uniform(-2.0, 2.0) * part for part in _state(rng))
+        G = _single_gradients(singles, U, V) / _N
+        pairs = G[:, None, 0, :, None] * V[0] + G[None, :, 1, :, None] * V[1]
+        found = float(np.mean(np.sum(pairs**2, axis=(2, 3))))
+        exact = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
+        stated = exact + noise_factor * batch_variance(singles, U, V)[0]
+        told = {"U": U.tolist(), "V": V.tolist(), "E|.|^2": found, "stated": stated}
+        yield found, stated, told
+
+
+@claim(
+    "pflmf.eq10",
+    place="(10)",
+    kind="deterministic inequality",
+    latex=r"\mathbb E_t\|\tilde\nabla_U\|_F^2\le\|\nabla_U\|_F^2+\sigma^2",
+    plain="The second moment of a stochastic gradient is at most the gradient's plus the variance.",
+    broken={"noise_factor": 0.5},
+)
+def eq10(budget, rng, *, noise_factor=1.0) -> Evidence:
+    """Compare both for noise and for all mini-batches; sigma is the least that Assumption 2 has."""
+    cases = list(_enumerated(rng, noise_factor, budget(50, 2000)))
+    U, V = _state(rng, k=5, d=5, n=6)
+    problem = lr.QuadraticObjectives(rng.standard_normal((6, 5)))
+    gradient = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
+    sigma = 2.0 * float(np.sqrt(gradient))
+    drawn, _ = _noisy(problem, U, V, sigma, budget(300, 4000), rng)
+    squares = np.sum(drawn**2, axis=(1, 2))
+    deviations = drawn - problem.factor_gradients(U, V).in_U
+    spectral = float(np.mean(np.linalg.norm(deviations, 2, axis=(1, 2)) ** 2))
+    frobenius = expectation(
+        squares, gradient + noise_factor * sigma**2, margin=0.25, level=LEVEL / 2,
+        name="sigma in the Frobenius norm", setting={"|grad|^2": gradient, "sigma": sigma},
+    )  # fmt: skip
+    other = expectation(
+        squares, gradient + noise_factor * spectral, margin=0.25, level=LEVEL / 2,
+        name="sigma in the spectral norm", setting={"|grad|^2": gradient, "sigma^2": spectral},
+    )  # fmt: skip
+    return combine(
+        [
+            at_most(
+                ((a, b * (1.0 + 1e-9), told) for a, b, told in cases), name="all mini-batches"
+            ),
+            identity(
+                ((relative(a, b), told) for a, b, told in cases), 1e-9,
+                name="equality at the estimator's own variance",
+            ),
+            replace(best_reading([frobenius, other]), name="normal noise"),
+        ],
+    )  # fmt: skip

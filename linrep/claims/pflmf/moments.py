@@ -1,0 +1,221 @@
+"""(11): the second moment of the participants' stochastic gradients in V, along the local steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+import linrep as lr
+from linrep.claims import Evidence, claim, combine, identity
+from linrep.claims._parts import Array, at_most, best_reading, relative
+from linrep.claims.pflmf import _cases
+from linrep.claims.pflmf._cases import QUADRATIC, Case
+from linrep.theory import pflmf_rounds
+
+
+class Moments(NamedTuple):
+    """Of every pattern of participation (2^n,): at one local step, given D.
+
+    Attributes
+    ----------
+    weights : ndarray
+        Probabilities.
+    left : ndarray
+        E||D (grad_V(U, V_k) + noise)||^2.
+    masked, whole : ndarray
+        E||D grad_V(U, V_k)||^2 and E||grad_V(U, V_k)||^2.
+    norms : ndarray
+        ||D||_2^2.
+    """
+
+    weights: Array
+    left: Array
+    masked: Array
+    whole: Array
+    norms: Array
+
+    def mean(self, values: Array) -> float:
+        """Return the expectation over participation."""
+        return float(self.weights @ values)
+
+
+def _squares(case: Case, heads: pflmf_rounds.Heads, k: int) -> Array:
+    """Return E of every client's squared gradient in V at local step k, if it takes part."""
+    squares = np.sum(case.problem.factor_gradients(case.U, heads.means[k]).in_V ** 2, axis=1)
+    if heads.spreads is not None:
+        problem, n = case.problem, case.problem.n
+        assert isinstance(problem, lr.QuadraticObjectives)
+        H = np.eye(problem.d) if problem.H is None else problem.H
+        G = case.U.T @ np.broadcast_to(H, (n, problem.d, problem.d)) @ case.U / n
+        squares = squares + np.trace(G @ heads.spreads[k] @ G, axis1=1, axis2=2)
+    return squares
+
+
+def moments(case: Case, k: int) -> Moments:
+    """Enumerate the patterns of participation; every client's noise has variance sigma^2/n."""
+    n, p = case.problem.n, case.setting.participation
+    heads = pflmf_rounds.local_path(case.setting, case.problem, case.U, case.V)
+    still, moving = _squares(case, heads, 0), _squares(case, heads, k)
+    D = np.array(list(product((0.0, 1.0), repeat=n)))
+    count = D.sum(axis=1)
+    masked = D @ moving
+    return Moments(
+        p**count * (1.0 - p) ** (n - count), masked + case.setting.noise**2 * count / n, masked,
+        masked + (1.0 - D) @ still, (count > 0.0).astype(float),
+    )  # fmt: skip
+
+
+def _growing(chances) -> list[Case]:
+    """Return rounds of cos(u v) at u = 1, v = 0.3, bounded functions whose gradient grows."""
+    problem = lr.CustomObjectives(
+        lambda i, x: (float(np.cos(x[0])), -np.sin(x)), n=1, d=1, smoothness=[1.0]
+    )
+    found = [
+        _cases.valid(problem, [[1.0]], [[0.3]], p, K, size, kind="cos(u v)")
+        for p in chances
+        for K in (2, 20)
+        for size in _cases.SIZES
+    ]
+    return [case for case in found if case is not None]
+
+
+def _rounds(budget, rng) -> dict[str, list[Case]]:
+    """Return rounds: random ones, |v|^2/2 with noise from little to nearly alone, and cosines."""
+    count = budget(30, 1000, 5000)
+    chances = (0.02, 0.25, 1.0) if budget.name == "quick" else _cases.CHANCES
+    noisy = [
+        _cases.flat(p, K, size, noise, n)
+        for p in chances
+        for K in (2, 20)
+        for size in (0.1, 0.499)
+        for noise in (0.1, 1e3)
+        for n in budget((1, 3), (1, 3, 8))
+    ]
+    return {
+        "|v|^2/2 with noise": noisy,
+        "cos(u v)": _growing(chances),
+        "random rounds, exact gradients": list(_cases.at_random(rng, count)),
+        "random rounds, noise": list(_cases.at_random(rng, count, QUADRATIC, noisy=True)),
+    }
+
+
+def _chosen(case: Case, first: bool) -> list[int]:
+    """Return the local steps that are looked at: none but the first, or some of the others."""
+    K = case.setting.local_steps
+    return [0] if first else sorted({1, K // 2, K - 1} - {0}) if K > 1 else []
+
+
+def _eleven(rounds, first, at_start, noise_power, name) -> Evidence:
+    """Decide (11) at the first or at later local steps, with V^t or V_k on the right."""
+    found = []
+    for cases in rounds.values():
+        for case in cases:
+            p, noise = case.setting.participation, case.setting.noise**2
+            for k in _chosen(case, first):
+                m = moments(case, k)
+                gradient = m.mean(moments(case, 0).whole if at_start else m.whole)
+                left, right = m.mean(m.left), p * gradient + p**noise_power * noise
+                if left > 0.0:
+                    told = {**case.told(), "k": k, "left": left, "right": right}
+                    found.append((left / (left + right), right / (left + right) + 1e-12, told))
+    return at_most(found, name=name)
+
+
+def _display(rounds) -> tuple[list, list]:
+    """Return the display before (11), pattern by pattern, as an equation and as an inequality."""
+    equal, less = [], []
+    for cases in rounds.values():
+        for case in cases:
+            noise = case.setting.noise**2
+            if noise == 0.0:
+                continue
+            for k in (0, case.setting.local_steps - 1):
+                m = moments(case, k)
+                right = m.masked + m.norms * noise
+                equal.append((relative(m.left, right), {**case.told(), "k": k}))
+                worst = int(np.argmax(m.left - right))
+                less.append((m.left[worst], right[worst] * (1.0 + 1e-9), {**case.told(), "k": k}))
+    return equal, less
+
+
+def _exact(rounds, noise_power) -> Evidence:
+    """Compare E||D tilde-grad(V_k)||^2 with E||D grad(V_k)||^2 of the theory and p sigma^2."""
+    cases = []
+    for group in rounds.values():
+        for case in group:
+            p, noise = case.setting.participation, case.setting.noise**2
+            for k in (*_chosen(case, True), *_chosen(case, False)):
+                m = moments(case, k)
+                stated = float(case.round.masked_V[k]) + p**noise_power * noise
+                cases.append((relative(m.mean(m.left), stated, 1e-300), {**case.told(), "k": k}))
+    return identity(cases, 1e-10, name="second moment at every local step")
+
+
+@claim(
+    "pflmf.eq11",
+    place="(11) and the display before it",
+    kind="deterministic inequality",
+    latex=r"\mathbb E_{t,k}\|D\tilde\nabla_V\|^2=\|D\nabla_V\|^2+\|D\|_2^2\sigma^2;\quad"
+    r"\mathbb E_{S_t}\mathbb E_{t,k}\|D_t\tilde\nabla_V(U,V_k)\|_F^2\le"
+    r" p\|\nabla_V(U,V^t)\|_F^2+\sigma^2",
+    plain="The participants' stochastic gradients have p times the gradient's square, and sigma^2.",
+    mended={"exact": True},
+    broken={"noise_power": 1.2},
+)
+def eq11(budget, rng, *, exact=False, noise_power=None) -> Evidence:
+    """Enumerate patterns; with `exact` the gradient's term is E||D grad(V_k)||^2, and an equation.
+
+    `noise_power` is that of p with sigma^2: 0 as printed, 1 in the equation.
+    """
+    return _eq11(budget, rng, exact, noise_power)
+
+
+@claim(
+    "pflmf.eq11.corrected",
+    place="(11) and the display before it",
+    kind="identity",
+    latex=r"\mathbb E\|D\tilde\nabla_V(U,V_k)\|_F^2=\mathbb E\|D\nabla_V(U,V_k)\|_F^2+p\sigma^2,"
+    r"\quad\text{noise independent of }D,\ \mathbb E\|\text{noise}\|^2=\sigma^2",
+    plain="Exact for every local step: participants' gradients at V_k, and p times the variance.",
+    broken={"noise_power": 0.9},
+    corrects="pflmf.eq11",
+)
+def eq11_corrected(budget, rng, *, noise_power=1.0) -> Evidence:
+    """Compare it with an enumeration."""
+    return _eq11(budget, rng, True, noise_power)
+
+
+def _eq11(budget, rng, exact, noise_power) -> Evidence:
+    """Try the display and (11), or what is exact."""
+    rounds = _rounds(budget, rng)
+    if exact:
+        return combine([_exact(rounds, 1.0 if noise_power is None else noise_power)])
+    equal, less = _display(rounds)
+    display = identity(equal, 1e-10, name="display, equation")
+    power = 0.0 if noise_power is None else noise_power
+    later = [
+        _eleven(rounds, False, start, power, f"k > 0, {where} on the right")
+        for start, where in ((True, "V^t"), (False, "V_k"))
+    ]
+    parts = [
+        _eleven(rounds, True, True, power, "k = 0"),
+        replace(best_reading(later), name="k > 0"),
+        at_most(less, name="display, at most"),
+        display,
+    ]
+    needed = {p: _share(p) for p in (0.5, 0.1, 0.02)}
+    told = ", ".join(f"{share:.3g} (p = {p:g})" for p, share in needed.items())
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. Of sigma^2 this share is needed at k = 0: {told}",
+    )
+
+
+def _share(p) -> float:
+    """Return how much of sigma^2 (11) needs at k = 0."""
+    case = _cases.flat(p, 1, 0.1, 1.0, 8)
+    m = moments(case, 0)
+    return (m.mean(m.left) - p * m.mean(m.whole)) / case.setting.noise**2

@@ -1,0 +1,264 @@
+"""Step (B) of the proof of Theorem 1: the server's step on U, before and after the heads'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import linrep as lr
+from linrep.claims import Evidence, claim, combine
+from linrep.claims._parts import Array, at_most, best_reading
+from linrep.claims.pflmf import _cases
+from linrep.claims.pflmf._cases import QUADRATIC, Case
+from linrep.theory import pflmf as theory
+
+
+class Path(NamedTuple):
+    """A round with given participants and noise of the heads, U's gradient being exact.
+
+    Attributes
+    ----------
+    gain : float
+        F(U+, V_k) - F(U, V_k).
+    start, end : float
+        Squared gradients in U at (U, V) and (U, V_k).
+    whole, masked, moved : float
+        Squared sums of the local steps' gradients in V, all of them and the participants', times
+        eta_v^2, and ||V_k - V||^2.
+    """
+
+    gain: float
+    start: float
+    end: float
+    whole: float
+    masked: float
+    moved: float
+
+
+def follow(case: Case, taking: Array, noise: Array) -> Path:
+    """Return what a round comes to for a pattern (n, 1) and noise (K, n, k) of the heads."""
+    problem, U, V, s = case.problem, case.U, case.V, case.setting
+    in_U = problem.factor_gradients(U, V).in_U
+    W, total = V, np.zeros_like(V)
+    for each in noise:
+        gradient = problem.factor_gradients(U, W).in_V
+        total = total + gradient
+        W = W - s.head_step_size * taking * (gradient + each)
+    value, at_end, _ = problem.factor_gradients(U, W)
+    after = problem.value(W @ (U - s.step_size * in_U).T)
+    squared = s.head_step_size**2
+    return Path(
+        after - value, float(np.sum(in_U**2)), float(np.sum(at_end**2)),
+        squared * float(np.sum(total**2)), squared * float(np.sum((taking * total) ** 2)),
+        float(np.sum((W - V) ** 2)),
+    )  # fmt: skip
+
+
+def _paths(rng, cases, noisy) -> Iterator[tuple[Case, Path, dict[str, Any]]]:
+    """Yield rounds with random participants, noise of the heads up to six standard deviations."""
+    for case in cases:
+        s, shape = case.setting, case.V.shape
+        taking = (rng.random((shape[0], 1)) < max(s.participation, 0.5)).astype(float)
+        noise = np.zeros((s.local_steps, *shape))
+        if noisy:
+            direction = rng.standard_normal(shape)
+            size = rng.uniform(0.0, 6.0) * s.noise / np.sqrt(s.local_steps)
+            noise += size * direction / np.linalg.norm(direction)
+        told = {**case.told(), "D": taking[:, 0].tolist(), "noise of V": noise[0].tolist()}
+        yield case, follow(case, taking, noise), told
+
+
+def _turning() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
+    """Yield rounds in which noise turns the sign of v, and with it that of U's gradient.
+
+    (u v - 1)^2/2 at u = 0: the gradient in V is zero, that in U is -v.
+    """
+    problem = lr.QuadraticObjectives(np.ones((1, 1)))
+    for v in (0.03, 0.1, 0.2):
+        for relative in (0.3, 1.0, 3.0):
+            case = _cases.valid(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
+            assert case is not None
+            for deviations in (1.0, 2.0, 3.0, 6.0):
+                noise = np.full((1, 1, 1), deviations * case.setting.noise)
+                told = {**case.told(), "noise of V": float(noise[0, 0, 0])}
+                yield case, follow(case, np.ones((1, 1)), noise), told
+
+
+def _leaving() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
+    """Yield rounds of (u v - 1)^2/2 at u = 0.1, v = 0: U stays, while its gradient grows with v."""
+    problem = lr.QuadraticObjectives(np.ones((1, 1)))
+    for K in (1, 5, 20):
+        for size in _cases.SIZES:
+            case = _cases.valid(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
+            assert case is not None
+            yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.told()
+
+
+def _thirteen(case, path, displacement, at_end) -> tuple[float, float]:
+    """Return (13): `displacement` is the coefficient of L_U ||V - V_k||^2/2 on the right."""
+    s = case.setting
+    L, eta = s.in_U, s.step_size
+    last = path.end if at_end else path.start
+    right = -eta * (1.0 - 0.5 * eta * L) * path.end + 0.5 * eta**2 * L * (last + s.noise**2)
+    return path.gain, right + 0.5 * displacement * L * path.moved
+
+
+def _last(case, path, masked, head_noise) -> tuple[float, float]:
+    """Return case k = K; with `head_noise` the whole of ||V^+ - V||^2 is on the right."""
+    s = case.setting
+    moved = path.moved if head_noise else path.masked if masked else path.whole
+    right = s.step_size**2 * (path.start + s.noise**2) + moved
+    return path.gain, 0.5 * s.in_U * right
+
+
+def _judged(rounds, sides, name) -> Evidence:
+    """Decide left <= right for given participants and noise."""
+    found = []
+    for case, path, told in rounds:
+        left, right = sides(case, path)
+        scale = max(abs(left) + abs(right), 1e-300)
+        found.append((left / scale, case.allowed(left, right) / scale, told))
+    return at_most(found, name=name)
+
+
+def _fourteen(noise_factor):
+    """Return the function of a round's two sides of (14)."""
+    return lambda case: theory.step_B(case.setting, case.round, noise_factor=noise_factor)
+
+
+def _displays(masked, head_noise):
+    """Return the function of a round's sides of case k = K, in the mean."""
+    return lambda case: theory.step_B_last(
+        case.setting, case.round, masked=masked, head_noise=head_noise
+    )
+
+
+def _needed(cases) -> float:
+    """Return the largest c in F(U+, V) <= F - eta (1 - c eta L) ||grad||^2 that is needed."""
+    found = []
+    for case in cases:
+        s, r = case.setting, case.round
+        share = (r.value - r.after_U) / (s.step_size * r.delta_U)
+        found.append((1.0 - share) / (s.step_size * s.in_U))
+    return max(found)
+
+
+def _noise_needed(cases) -> dict[tuple[float, int], float]:
+    """Return the multiple of eta^2 L sigma^2/2 that case K needs, by p and K."""
+    found: dict[tuple[float, int], float] = {}
+    for case in cases:
+        s, r = case.setting, case.round
+        if s.noise > 0.0:
+            unit = 0.5 * s.in_U * s.step_size**2 * s.noise**2
+            left, right = theory.step_B_last(s, r)
+            key = s.participation, s.local_steps
+            found[key] = max(found.get(key, 0.0), (left - (right - unit)) / unit)
+    return found
+
+
+@claim(
+    "pflmf.step-B",
+    place="Step (B), (13), (14) and the cases k = 0 and k = K",
+    kind="deterministic inequality",
+    latex=r"(13)\ \mathbb E_t F(U^+,V_k)\le F(U,V_k)-\eta_u\Big(1-\frac{\eta_uL_U}2\Big)"
+    r"\|\nabla_U(U,V_k)\|^2+\frac{\eta_u^2L_U}2(\|\nabla_U(U,V_k)\|^2+\sigma^2);\ (14)\ \mathbb E"
+    r" F(U^+,V)\le F(U,V)-\eta_u(1-\eta_uL_U)\|\nabla_U\|^2+\frac{\eta_u^2L_U\sigma^2}2;"
+    r"\ \mathbb E_t F(U^+,V^+)\le F(U,V^+)+\frac{\eta_u^2L_U}2(\|\nabla_U\|^2+\sigma^2)"
+    r"+\frac{\eta_v^2L_U}2\Big\|\sum_k\nabla_V(U,V_k)\Big\|^2",
+    plain="The server's step decreases the objective, at the old heads and nearly at the new ones.",
+    mended={"displacement": 1.0, "head_noise": True},
+    broken={"noise_factor": 0.45},
+)
+def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False) -> Evidence:
+    """Try all of them; `displacement` is the coefficient of L_U ||V - V_k||^2/2 in (13)."""
+    return _step_B(budget, rng, noise_factor, displacement, head_noise)
+
+
+@claim(
+    "pflmf.step-B.corrected",
+    place="Step (B), (13), (14) and the cases k = 0 and k = K",
+    kind="deterministic inequality",
+    latex=r"\mathbb E_t F(U^+,V_k)\le F(U,V_k)-\eta_u\Big(1-\frac{\eta_uL_U}2\Big)"
+    r"\|\nabla_U(U,V_k)\|^2+\frac{\eta_u^2L_U}2(\|\nabla_U(U,V)\|^2+\sigma^2)"
+    r"+\frac{L_U}2\|V_k-V\|^2",
+    plain="With all of what the heads have moved by, noise included, on the right side.",
+    broken={"displacement": 0.4},
+    corrects="pflmf.step-B",
+)
+def step_b_corrected(
+    budget, rng, *, noise_factor=0.5, displacement=1.0, head_noise=True
+) -> Evidence:
+    """Try it, and its cases k = 0 and k = K, in the same way."""
+    return _step_B(budget, rng, noise_factor, displacement, head_noise)
+
+
+def _step_B(budget, rng, noise_factor, displacement, head_noise) -> Evidence:
+    """Try (14) and the case K in the mean, (13) and the case K given participants and V's noise.
+
+    With `head_noise` the case K given V's noise has the whole of ||V^+ - V||^2, noise included.
+    """
+    rounds = _cases.rounds(budget, rng)
+    rounds["u^2/2"] = [_cases.steep(x, K, 0.0) for x in _cases.SIZES for K in (1, 5)]
+    rounds["noise alone"] = [
+        _cases.steep(x, K, p=p) for x in _cases.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
+    ]
+    parts = _cases.everywhere(rounds, _fourteen(noise_factor), budget, rng, "(14), ")
+    parts.append(
+        _cases.reached(
+            [_cases.steep(x) for x in (0.001, 0.01)], _fourteen(noise_factor), 0.9,
+            "(14) is nearly equal for noise alone",
+        )
+    )  # fmt: skip
+    count = budget(40, 700, 10_000)
+    exact = list(_paths(rng, _cases.at_random(rng, count), False))
+    noisy = list(_paths(rng, _cases.at_random(rng, count, QUADRATIC, noisy=True), True))
+    parts.append(
+        best_reading(
+            [
+                _judged(
+                    [*_leaving(), *exact, *noisy],
+                    lambda case, path, end=end: _thirteen(case, path, displacement, end),
+                    f"(13), last gradient at {where}",
+                )
+                for end, where in ((True, "V_k"), (False, "V^t"))
+            ]
+        )
+    )
+    parts[-1] = replace(parts[-1], name="(13)")
+    for masked in (False, True):
+        for with_noise in (False, True):
+            name = f"case K in the mean{', D' if masked else ''}{', noise' if with_noise else ''}, "
+            parts += [
+                _cases.tried(cases, _displays(masked, with_noise), name + kind)
+                for kind, cases in rounds.items()
+            ]
+    parts.append(_cases.searched(_displays(True, False), budget, rng, "case K, search"))
+    parts.append(
+        _judged(exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise")
+    )
+    for name, given in (("random rounds", noisy), ("v turned", _turning())):
+        parts.append(
+            _judged(
+                given, lambda c, path: _last(c, path, False, head_noise),
+                f"case K given V's noise, {name}",
+            )
+        )  # fmt: skip
+    return combine(parts, f"{combine(parts).sentence}. {_constants(rounds)}")
+
+
+def _constants(rounds) -> str:
+    """Tell the least constants."""
+    cases = [case for each in rounds.values() for case in each if case.setting.noise == 0.0]
+    large = [case for case in cases if case.round.delta_U > 1e-9 * abs(case.round.value)]
+    large = [case for case in large if case.setting.step_size * case.setting.in_U > 1e-3]
+    needed = _noise_needed(case for each in rounds.values() for case in each)
+    told = ", ".join(
+        f"{needed[p, K]:.2f} (p = {p:g}, K = {K})" for p in (0.02, 1.0) for K in (1, 5)
+    )
+    return (
+        f"(14) holds with 1 - c eta L, c = {_needed(large):.3f}; in the mean the case K needs its "
+        f"noise term {told} times"
+    )

@@ -1,0 +1,232 @@
+"""Steps (A) and (C) of the proof of Theorem 1: the heads' local steps, round by round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.claims import (
+    LEVEL,
+    Evidence,
+    claim,
+    combine,
+    expectation,
+    identity,
+)
+from linrep.claims._parts import relative
+from linrep.claims.pflmf import _cases
+from linrep.theory import pflmf as theory
+
+
+def _side_A(masked, noise_power, factor, curvature):
+    """Return the function of a round's two sides of (12)."""
+
+    def sides(case):
+        s = case.setting
+        left, right = theory.step_A(
+            s, _cases.counted(case, masked), noise_factor=0.5 * s.participation**noise_power
+        )
+        size = s.head_step_size * s.in_V
+        return factor * left * (1.0 - curvature * size) / (1.0 - 0.5 * size), right
+
+    return sides
+
+
+def _ratios(cases, sides, ylabel) -> pd.DataFrame:
+    """Return what a picture of left/right against eta p L is drawn from."""
+    rows = []
+    for case in cases:
+        s = case.setting
+        left, right = sides(case)
+        rows.append(
+            {"panel": f"K = {s.local_steps}", "series": f"p = {s.participation:g}",
+             "x": s.step_size * s.participation * s.largest, "y": left / right,
+             "predicted": 1.0, "xlabel": r"$\eta p L$", "ylabel": ylabel}
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _line(cases, first: int, last: int | None, name) -> Evidence:
+    """Compare E<grad_V, D grad_V> with p E||grad_V||^2 at some local steps."""
+    deviations = []
+    for case in cases:
+        r, p = case.round, case.setting.participation
+        masked, steps = r.masked_V[first:last], r.steps_V[first:last]
+        if masked.size and steps.max() > 0.0:
+            worst = relative(masked, p * steps)
+            deviations.append((worst, {**case.told(), "deviation of p E|grad|^2": worst}))
+    return identity(deviations, 1e-10, name=name)
+
+
+def _step_A(budget, rng, *, masked, noise_power, factor, curvature) -> Evidence:
+    """Try (12), and the line it rests on; equality is reached on |v|^2/2 if every p is counted."""
+    sides = _side_A(masked, noise_power, factor, curvature)
+    rounds = _cases.rounds(budget, rng)
+    flat, several = list(rounds.values())[:2]
+    parts = _cases.everywhere(rounds, sides, budget, rng)
+    parts[0] = replace(parts[0], points=_ratios(flat, sides, "left over right side of (12)"))
+    if masked:
+        parts += [
+            _cases.reached(flat, sides, 1.0 - 1e-6, "equality for |v|^2/2"),
+            _cases.reached(several, sides, 0.97, "97 % for |v|^2/2 with noise"),
+        ]
+        return combine(parts)
+    cases = [*flat, *rounds["random rounds, exact gradients"]]
+    parts += [
+        _line(cases, 0, 1, "E<grad, D grad> = p |grad|^2, k = 0"),
+        _line(cases, 1, None, "E<grad, D grad> = p |grad|^2, k > 0"),
+    ]
+    ratios = {
+        p: max(
+            left / right
+            for left, right in (sides(case) for case in flat if case.setting.participation == p)
+        )
+        for p in sorted({case.setting.participation for case in flat})
+    }
+    told = ", ".join(f"{1.0 / ratio:.3f} (p = {p:g})" for p, ratio in ratios.items())
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. The left side may have this factor on |v|^2/2: {told}; it is "
+        "1/(p + (1 - p) q (2 - q/K)/(1 - (1 - q/K)^(2K))), q = eta p L",
+    )
+
+
+_MENDED_A = {"masked": True, "noise_power": 1.0}
+
+
+@claim(
+    "pflmf.eq12",
+    place="Step (A), (12)",
+    kind="deterministic inequality",
+    latex=r"\eta_v p\Big(1-\frac{\eta_v L_V}2\Big)\frac1K\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2 \le"
+    r" \frac1K\big(F(U,V)-\mathbb E F(U,V^+)\big)+\frac{\eta_v^2 L_V\sigma^2}2",
+    plain="The heads' local steps decrease the objective by p times the squared gradients.",
+    mended=_MENDED_A,
+    broken={"factor": 1.05},
+)
+def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5) -> Evidence:
+    """Try it with exact expectations; `masked` counts the participants' gradients only."""
+    return _step_A(
+        budget, rng, masked=masked, noise_power=noise_power, factor=factor, curvature=curvature
+    )
+
+
+@claim(
+    "pflmf.eq12.corrected",
+    place="Step (A), (12)",
+    kind="deterministic inequality",
+    latex=r"\eta_v\Big(1-\frac{\eta_v L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2 \le"
+    r" F(U,V)-\mathbb E F(U,V^+)+\frac{\eta_v^2 K L_V p\sigma^2}2,\ \text{equal for }|v|^2/2",
+    plain="The decrease is in the participants' gradients; noise comes with the factor p.",
+    broken={"noise_power": 1.1},
+    corrects="pflmf.eq12",
+)
+def eq12_corrected(
+    budget, rng, *, masked=True, noise_power=1.0, factor=1.0, curvature=0.5
+) -> Evidence:
+    """Try it in the same way."""
+    return _step_A(
+        budget, rng, masked=masked, noise_power=noise_power, factor=factor, curvature=curvature
+    )
+
+
+def _side_C(masked, noise_power, drift, factor, reach):
+    """Return the function of a round's two sides of step (C)."""
+
+    def sides(case):
+        s = case.setting
+        r = _cases.counted(case, masked)
+        left, right = theory.step_C(s, r, noise_factor=0.5 * s.participation**noise_power)
+        h = s.head_step_size
+        gradients = h * s.participation * s.local_steps * r.delta_V
+        printed = 1.0 - 0.5 * h * (s.local_steps + 1) * s.in_V
+        left += gradients * (
+            factor * (1.0 - 0.5 * h * (reach * s.local_steps + 1) * s.in_V) - printed
+        )
+        moved = 0.5 * s.step_size**2 * s.participation * s.in_V * s.noise**2
+        return left, right + drift * moved
+
+    return sides
+
+
+def _moves(rng, runs, drift, *, level) -> Evidence:
+    """Compare E||U+ - U||^2 of noisy rounds with eta^2 (||grad||^2 + drift sigma^2)."""
+    problem = lr.QuadraticObjectives(rng.standard_normal((5, 3)))
+    U, V = rng.standard_normal((3, 2)), rng.standard_normal((5, 2))
+    gradient = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
+    noise = float(np.sqrt(gradient))
+    squares = []
+    for stream in rng.spawn(runs):
+        trace = lr.pflmf(
+            problem, k=2, step_size=0.1, head_step_size="theorem", aggregate="full", rounds=1,
+            start=(U, V), gradient_noise=noise, stationarity=False, rng=stream,
+        )  # fmt: skip
+        squares.append(float(np.sum((trace.state["U"] - U) ** 2)))
+    return expectation(
+        squares, 0.01 * (gradient + drift * noise**2), margin=0.3, level=level,
+        name="E|U+ - U|^2", setting={"eta": 0.1, "|grad_U|^2": gradient, "sigma^2": noise**2},
+    )  # fmt: skip
+
+
+@claim(
+    "pflmf.step-C",
+    place="Step (C)",
+    kind="deterministic inequality",
+    latex=r"\eta_v p\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2"
+    r" - \frac{\eta_u^2 pL_V}2\|\nabla_U\|^2 \le F(U^+,V)-\mathbb E F(U^+,V^+)"
+    r"+\frac{\eta_v^2 KL_V\sigma^2}2,\quad \|U^+-U\|^2=\eta_u^2\|\nabla_U\|^2",
+    plain="The heads' steps decrease the objective at the new U as well.",
+    mended={"masked": True, "noise_power": 1.0, "drift": 1.0},
+    broken={"factor": 1.3},
+)
+def step_c(
+    budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0
+) -> Evidence:
+    """Try it with exact expectations; `drift` is the coefficient of eta_u^2 p L_V sigma^2/2."""
+    return _step_C(
+        budget, rng, masked=masked, noise_power=noise_power, drift=drift, factor=factor, reach=reach
+    )
+
+
+@claim(
+    "pflmf.step-C.corrected",
+    place="Step (C)",
+    kind="deterministic inequality",
+    latex=r"\eta_v\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2"
+    r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
+    r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
+    r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
+    plain="The participants' gradients count, and U moves by noise as well.",
+    broken={"drift": 0.5},
+    corrects="pflmf.step-C",
+)
+def step_c_corrected(
+    budget, rng, *, masked=True, noise_power=1.0, drift=1.0, factor=1.0, reach=1.0
+) -> Evidence:
+    """Try it in the same way."""
+    return _step_C(
+        budget, rng, masked=masked, noise_power=noise_power, drift=drift, factor=factor, reach=reach
+    )
+
+
+def _step_C(budget, rng, **constants) -> Evidence:
+    """Try step (C) on random rounds, |v|^2/2 and in a search, and measure how far U moves."""
+    sides = _side_C(**constants)
+    rounds = _cases.rounds(budget, rng)
+    flat = rounds["|v|^2/2"]
+    parts = _cases.everywhere(rounds, sides, budget, rng)
+    parts[0] = replace(parts[0], points=_ratios(flat, sides, "left over right side of step (C)"))
+    parts.append(_moves(rng, budget(150, 2000), constants["drift"], level=LEVEL))
+    best = max(flat, key=lambda case: sides(case)[0] / sides(case)[1])
+    left, right = sides(best)
+    s = best.setting
+    return combine(
+        parts,
+        f"{combine(parts).sentence}. On |v|^2/2 left/right is up to {left / right:.4f}, at p = "
+        f"{s.participation:g}, K = {s.local_steps}, eta L = {s.step_size * s.largest:.3g}; near "
+        "1 + q(1/2 - p) for large K and small q = eta p L, as gradients along V_k are those of "
+        "participants and not of all clients",
+    )
