@@ -157,22 +157,20 @@ def local_regularity(
     c_0 : float, default 1
     """
     d, k = star_U.shape[-2:]
-    heads = np.einsum("...np,...npk->...nk", Z, V)
-    errors = (U @ heads[..., None])[..., 0] - Z @ star_V @ np.swapaxes(star_U, -1, -2)
-    squares = np.sum(errors**2, axis=-1)
-    largest = np.max(errors**2, axis=-1)
-    sizes = np.maximum(*(_largest_singular_value(A) for A in (U, V)))
-    limit = np.minimum(loss, c_0 * values[..., -1] ** 2)[..., None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        uneven = np.where(squares > 0.0, d * largest / squares, 0.0)
-        over = np.where(limit > 0.0, 0.5 * squares / limit, np.inf)
     top = values[..., :1]
-    return Regularity(
-        norms=sizes / np.sqrt(top),
-        loss=over,
-        rows=np.max(np.sum(U**2, axis=-1), axis=-1) * d / (k * top),
-        errors=uneven,
-    )
+    with np.errstate(all="ignore"):  # iterates that run away ask for infinite constants
+        heads = np.einsum("...np,...npk->...nk", Z, V)
+        errors = (U @ heads[..., None])[..., 0] - Z @ star_V @ np.swapaxes(star_U, -1, -2)
+        squares = np.sum(errors**2, axis=-1)
+        largest = np.max(errors**2, axis=-1)
+        sizes = np.maximum(*(_largest_singular_value(A) for A in (U, V)))
+        limit = np.minimum(loss, c_0 * values[..., -1] ** 2)[..., None]
+        return Regularity(
+            norms=sizes / np.sqrt(top),
+            loss=np.where(limit > 0.0, 0.5 * squares / limit, np.inf),
+            rows=np.max(np.sum(U**2, axis=-1), axis=-1) * d / (k * top),
+            errors=np.where(squares > 0.0, d * largest / squares, 0.0),
+        )
 
 
 def _largest_singular_value(A):
