@@ -44,7 +44,7 @@ format: .venv/.installed ## format the code
 # A cache of its own: another numba version would throw out what the other environment compiled.
 floors: export NUMBA_CACHE_DIR := $(or $(NUMBA_CACHE_DIR),$(CURDIR)/.venv-floors)/numba-floors
 floors: .venv-floors/.installed ## run the tests with the lowest declared versions
-	.venv-floors/bin/python -m pytest -m "not teeth" $(PYTEST_ARGS)
+	.venv-floors/bin/python -m pytest -m "not teeth and not slow" $(PYTEST_ARGS)
 
 bench: .venv/.installed-bench ## run the benchmarks
 	.venv/bin/linrep bench fedrep
