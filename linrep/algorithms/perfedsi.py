@@ -11,6 +11,7 @@ from linrep import _validation as check
 from linrep._random import streams
 from linrep.algorithms.trace import Trace, read_record
 from linrep.kernels import completion as kernel
+from linrep.kernels.designs import draw_participants
 from linrep.kernels.rounds import COMPLETED, DIVERGED
 from linrep.problems.completion import Observations, SideInformationCompletion
 
@@ -193,7 +194,9 @@ def _draw_participants(rng, n, rounds, participants, replacement):
     """Return the clients of every round, shape (rounds, participants)."""
     if replacement:
         return rng.integers(0, n, (rounds, participants))
-    return np.stack([rng.choice(n, participants, replace=False) for _ in range(rounds)])
+    schedule = np.empty((rounds, participants), dtype=np.int64)
+    draw_participants(rng, np.arange(n), schedule)
+    return schedule
 
 
 def _read_problem(problem):

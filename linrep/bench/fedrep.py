@@ -25,6 +25,7 @@ from linrep.bench.timing import (
     describe_machine,
     has_jax,
     largest_difference,
+    per_unit,
     sum_up,
     take_turns,
 )
@@ -318,13 +319,9 @@ def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
         contenders["read"] = lambda: sum_up(covariates, reads)
         contenders["read"]()
         times = take_turns(contenders, repetitions or size.repetitions)
-    per_round = {contender: values / size.rounds for contender, values in times.items()}
     bandwidth = reads * case.X.nbytes / times["read"]
     participating = size.trials * size.participants * size.m * size.d * case.X.itemsize
-    nothing = np.full_like(per_round["numpy"], np.nan)
     for threads in variants:
-        linrep = per_round[threads]
-        others = {other: per_round.get(other, nothing) for other in ("numpy", "jax")}
         yield {
             "size": name,
             "trials": size.trials,
@@ -335,11 +332,11 @@ def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
             "k": size.k,
             "rounds": size.rounds,
             "threads": threads,
-            "linrep": float(np.median(linrep)),
-            **{other: float(np.median(values)) for other, values in others.items()},
-            **{f"{other}_ratio": float(np.median(v / linrep)) for other, v in others.items()},
+            **per_unit(times, size.rounds, threads),
             "read_bandwidth": float(np.median(bandwidth)),
-            "read_share": float(np.median(participating / linrep / bandwidth)),
+            "read_share": float(
+                np.median(size.rounds * participating / times[threads] / bandwidth)
+            ),
             "difference": difference,
             "agree": difference <= TOLERANCE,
         }

@@ -25,6 +25,7 @@ from linrep.bench.timing import (
     has_jax,
     largest_difference,
     one_thread,
+    per_unit,
     sum_up,
     take_turns,
 )
@@ -326,13 +327,9 @@ def _times(contenders, numbers, work, repetitions):
     times = take_turns({**contenders, **machine}, repetitions)
     gemm_rate = 2.0 * _SQUARE**3 / times.pop("gemm")
     bandwidth = reads * flat.nbytes / times.pop("read")
-    nothing = np.full(repetitions, np.nan)
-    others = {name: times.get(name, nothing) for name in ("numpy", "jax")}
     size = max(float(np.abs(part).max()) for part in results[0])
     return {
-        "linrep": float(np.median(times["linrep"])) / work,
-        **{name: float(np.median(values)) / work for name, values in others.items()},
-        **{f"{name}_ratio": float(np.median(v / times["linrep"])) for name, v in others.items()},
+        **per_unit(times, work),
         "gemm_rate": float(np.median(gemm_rate)),
         "read_bandwidth": float(np.median(bandwidth)),
         "difference": difference,

@@ -23,6 +23,7 @@ from linrep.bench.timing import (
     describe_machine,
     has_jax,
     largest_difference,
+    per_unit,
     take_turns,
 )
 from linrep.problems import ClientData, LogisticObjectives, Objectives, QuadraticObjectives
@@ -118,16 +119,11 @@ def compare(name: str, repetitions: int | None = None) -> dict[str, Any]:
         contenders["jax"] = _jax(case)
     results = [[np.array(part) for part in call()] for call in contenders.values()]
     difference = largest_difference(results)
-    repetitions = repetitions or size.repetitions
-    times = take_turns(contenders, repetitions)
-    nothing = np.full(repetitions, np.nan)
-    others = {other: times.get(other, nothing) for other in ("numpy", "jax")}
+    times = take_turns(contenders, repetitions or size.repetitions)
     return {
         "size": name,
         **{key: getattr(size, key) for key in ("n", "d", "k", "m", "local_steps", "everyone")},
-        "linrep": float(np.median(times["linrep"])) / size.rounds,
-        **{other: float(np.median(took)) / size.rounds for other, took in others.items()},
-        **{f"{other}_ratio": float(np.median(v / times["linrep"])) for other, v in others.items()},
+        **per_unit(times, size.rounds),
         "difference": difference,
         "agree": difference <= TOLERANCE,
     }

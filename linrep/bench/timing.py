@@ -41,6 +41,23 @@ def take_turns(
     return times
 
 
+def per_unit(
+    times: Mapping[Any, np.ndarray], work: float, reference: Any = "linrep"
+) -> dict[str, float]:
+    """Return the median times of linrep, NumPy and JAX per unit of work, and paired ratios.
+
+    ``linrep`` is the contender `reference`; ``numpy``, ``jax``, ``numpy_ratio`` and ``jax_ratio``
+    are NaN for one that did not take part.
+    """
+    own = times[reference]
+    found = {"linrep": float(np.median(own)) / work}
+    for other in ("numpy", "jax"):
+        took = times.get(other, np.full_like(own, np.nan))
+        found[other] = float(np.median(took)) / work
+        found[f"{other}_ratio"] = float(np.median(took / own))
+    return found
+
+
 def largest_difference(results) -> float:
     """Return the largest absolute difference from the first result, NaN if anything is NaN."""
     first, *others = results

@@ -107,13 +107,13 @@ def _risks(rng, replicates, samples, *, n=CLIENTS, sides=tuple(_SIDES)):
     return found, np.array(expected)
 
 
-def _points(panel, xlabel, x, samples, expected=None) -> pd.DataFrame:
+def _points(panel, xlabel, x, samples) -> pd.DataFrame:
     """Return what a picture of risks is drawn from."""
     quantiles = np.quantile(samples, [0.05, 0.95], axis=1)
     return pd.DataFrame(
         {"panel": panel, "series": "excess risk", "x": x, "y": np.mean(samples, axis=1),
          "low": quantiles[0], "high": quantiles[1],
-         "predicted": np.nan if expected is None else expected,
+         "predicted": np.nan,
          "xlabel": xlabel, "ylabel": "excess risk"}
     )  # fmt: skip
 
