@@ -24,7 +24,7 @@ _HOME = {
     "SharedRepresentation": "linrep.problems",
     "SideInformationCompletion": "linrep.problems",
     "SoftmaxObjectives": "linrep.problems",
-    "Trace": "linrep.algorithms",
+    "Trace": "linrep.trace",
     "empirical_risk_minimizer": "linrep.algorithms",
     "fedavg": "linrep.algorithms",
     "fedrep": "linrep.algorithms",
@@ -39,12 +39,12 @@ _HOME = {
     "projected_gradient_start": "linrep.algorithms",
     "read_movielens": "linrep.problems",
     "random_start": "linrep.algorithms",
-    "run_rounds": "linrep.algorithms",
+    "run_rounds": "linrep.trace",
     "run_trials": "linrep.algorithms",
     "simulate_heads": "linrep.algorithms",
 }
 _MODULES = (
-    "algorithms", "claims", "experiment", "kernels", "plotting", "problems", "simulation", "stats",
+    "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "simulation", "stats",
     "subspace", "sweeps", "theory",
 )  # fmt: skip
 

@@ -17,6 +17,8 @@ LAYERS = (
     "_random",
     "kernels",
     "stats",
+    "trace",
+    "deep",
     "subspace",
     "problems",
     "_kinds",
@@ -37,6 +39,12 @@ STRICT = {
     "_random": (set(), {"numpy"}),
     "kernels": (set(), {"numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
+    "trace": ({"_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
+    # The adapter needs no compiled kernels.
+    "deep": (
+        {"_validation", "_random", "stats", "trace"},
+        {"matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
+    ),
     # What the papers predict depends on no algorithm.
     "theory": (
         {"_validation", "_random", "kernels", "stats", "subspace", "problems"},

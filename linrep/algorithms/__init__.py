@@ -11,11 +11,10 @@ from linrep.algorithms.one_model import fedavg, fedsgd
 from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.pflmf import pflmf
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
-from linrep.algorithms.trace import Trace, run_rounds
+from linrep.trace import Trace, run_rounds
 from linrep.algorithms.trials import run_trials
 
 __all__ = [
-    "Trace",
     "empirical_risk_minimizer",
     "fedavg",
     "fedrep",
@@ -29,7 +28,6 @@ __all__ = [
     "pflmf",
     "projected_gradient_start",
     "random_start",
-    "run_rounds",
     "run_trials",
     "simulate_heads",
 ]

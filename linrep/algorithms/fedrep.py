@@ -12,7 +12,7 @@ from linrep import _validation as check
 from linrep.algorithms._setup import BATCHES, Setup, prepare
 from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
-from linrep.algorithms.trace import Trace, read_record
+from linrep.trace import Trace, read_record
 from linrep.kernels import designs
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace

@@ -12,7 +12,7 @@ from linrep import _validation as check
 from linrep._random import stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
 from linrep.algorithms._setup import count_participants
-from linrep.algorithms.trace import Trace, read_record
+from linrep.trace import Trace, read_record
 from linrep.kernels import linalg
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from linrep import _validation as check
 from linrep.algorithms._imc_sides import Side, fit_both
-from linrep.algorithms.trace import Trace
+from linrep.trace import Trace
 from linrep.problems.completion import Observations
 
 Values = NDArray[np.float64]

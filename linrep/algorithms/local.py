@@ -11,7 +11,7 @@ from linrep import _validation as check
 from linrep._random import stream, streams
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
-from linrep.algorithms.trace import Trace
+from linrep.trace import Trace
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.fedrep import workspace
 from linrep.problems.clients import ClientData

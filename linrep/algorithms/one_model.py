@@ -7,7 +7,7 @@ import numpy as np
 from linrep import _validation as check
 from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
-from linrep.algorithms.trace import Trace, run_rounds
+from linrep.trace import Trace, run_rounds
 from linrep.kernels import designs
 from linrep.kernels.linalg import orthonormalize
 from linrep.kernels.one_model import one_model_round

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._random import streams
-from linrep.algorithms.trace import Trace, read_record
+from linrep.trace import Trace, read_record
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
 from linrep.kernels.rounds import COMPLETED, DIVERGED

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep.algorithms.pflmf import distances
-from linrep.algorithms.trace import Trace, run_rounds
+from linrep.trace import Trace, run_rounds
 from linrep.problems.losses import as_objectives
 
 Values = NDArray[np.float64]

@@ -11,7 +11,7 @@ from linrep import _validation as check
 from linrep._random import streams
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
 from linrep.algorithms._setup import count_participants
-from linrep.algorithms.trace import Trace, read_record
+from linrep.trace import Trace, read_record
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
 from linrep.kernels.rounds import COMPLETED, DIVERGED

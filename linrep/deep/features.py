@@ -1,0 +1,82 @@
+"""Features computed once while the representation is frozen, and heads trained on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from linrep.deep import layers
+from linrep.deep.training import Batch, Parameters, belongs, check_blocks
+
+_SAMPLES_AT_ONCE = 2048
+
+
+def why_not_exact(model: nn.Module, trained: Sequence[str]) -> str | None:
+    """Return why features computed once would not be those of every step; None if they would.
+
+    Parameters
+    ----------
+    model : Module
+        In training mode.
+    trained : sequence of str
+        Names of the parameters that move.
+    """
+    if not (hasattr(model, "representation") and hasattr(model, "head")):
+        return "the model has no representation and head"
+    if getattr(model, "side_information", False):
+        return "side information enters with the features"
+    if not all(belongs(name, ("head",)) for name in trained):
+        return "the representation moves"
+    if layers.changes_between_passes(model.representation):
+        return "the representation holds dropout or batch statistics"
+    return None
+
+
+def in_pieces(module: nn.Module, params: Parameters, x: Sequence[Tensor] | Tensor) -> Tensor:
+    """Return a module's outputs for many samples, a limited number of them at a time."""
+    with torch.no_grad():
+        pieces = [
+            torch.func.functional_call(module, params, (piece,))
+            for piece in torch.split(x, _SAMPLES_AT_ONCE)
+        ]
+    return torch.cat(pieces)
+
+
+def linear_head(model: nn.Module) -> bool:
+    """Tell whether the head is one linear layer, whose gradient has a closed form."""
+    return type(getattr(model, "head", None)) is nn.Linear
+
+
+def head_gradient(params: Parameters, batch: Batch) -> Parameters:
+    """Return the gradient of the mean loss in linear heads, all workers at once.
+
+    Of features (K, b, k), weights (K, c, k) and biases (K, c): with R the softmax of the outputs
+    less the labels, or the residuals of real labels, both over the number of samples, the
+    gradients are R'x and the sum of R.
+    """
+    outputs = torch.matmul(batch.x, params["head.weight"].mT)
+    if "head.bias" in params:
+        outputs = outputs + params["head.bias"].unsqueeze(-2)
+    if batch.y.is_floating_point():
+        residual = outputs - batch.y.reshape(outputs.shape)
+    else:
+        residual = torch.softmax(outputs, dim=-1)
+        residual = residual - torch.nn.functional.one_hot(batch.y, outputs.shape[-1])
+    count = batch.weight.sum(-1, keepdim=True).clamp(min=1.0)
+    residual = residual * (batch.weight / count).unsqueeze(-1)
+    found = {"head.weight": torch.matmul(residual.mT, batch.x)}
+    if "head.bias" in params:
+        found["head.bias"] = residual.sum(-2)
+    return found
+
+
+def block(params: Parameters, name: str) -> Parameters:
+    """Return the parameters of one child of the model, under the names they have in it."""
+    check_blocks((name,), tuple(params))
+    return {
+        key.removeprefix(f"{name}."): value
+        for key, value in params.items()
+        if belongs(key, (name,))
+    }

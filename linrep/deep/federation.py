@@ -1,0 +1,523 @@
+"""Clients, a network and local SGD on a device: what methods are written with.
+
+Several runs with seeds of their own, S of them, are trained at once: tensors of shared parameters
+have a first axis of length S, those of n clients first axes (S, n), and a *part* is an integer
+array (S, c) of clients.
+"""
+
+from __future__ import annotations
+
+import copy
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from linrep import _validation as check
+from linrep.deep import features, layers
+from linrep.deep.data import FederatedData
+from linrep.deep.training import (
+    ENGINES,
+    SGD,
+    Objective,
+    Parameters,
+    Phase,
+    Work,
+    belongs,
+    check_blocks,
+    loss,
+    sample_loss,
+    schedule,
+)
+
+Clients = NDArray[np.int64]
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+#: On a processor, networks of more parameters are trained one by one: see `choose_engine`.
+LARGEST_TOGETHER = 50_000
+
+
+@dataclass
+class State:
+    """Where S runs stand.
+
+    Attributes
+    ----------
+    shared : dict of str to Tensor, shapes (S, ...)
+        Parameters and running statistics that the server has.
+    personal : dict of str to Tensor, shapes (S, n, ...)
+        Those that stay with the clients.
+    extra : dict of str to Tensor, shapes (S, ...)
+        What else a method keeps.
+    round : int
+        Rounds completed.
+    """
+
+    shared: Parameters
+    personal: Parameters
+    extra: Parameters = field(default_factory=dict)
+    round: int = 0
+
+    def own(self, part: Clients) -> Parameters:
+        """Return the personal parameters of a part's clients, (S, c, ...)."""
+        return gather(self.personal, part)
+
+    def models(self, part: Clients) -> Parameters:
+        """Return all parameters of a part's clients, (S, c, ...); shared ones are views."""
+        return expand(self.shared, part) | self.own(part)
+
+
+def gather(values: Parameters, part: Clients) -> Parameters:
+    """Return the clients' rows of tensors (S, n, ...)."""
+    return {name: value[_rows(part), torch.as_tensor(part)] for name, value in values.items()}
+
+
+def scatter(values: Parameters, part: Clients, new: Mapping[str, Tensor]) -> None:
+    """Write the clients' rows of tensors (S, n, ...)."""
+    for name, value in values.items():
+        value[_rows(part), torch.as_tensor(part)] = new[name]
+
+
+def expand(shared: Parameters, part: Clients) -> Parameters:
+    """Return shared tensors (S, ...) as views (S, c, ...)."""
+    return {
+        name: value.unsqueeze(1).expand(-1, part.shape[1], *value.shape[1:])
+        for name, value in shared.items()
+    }
+
+
+def _rows(part):
+    return torch.arange(part.shape[0]).unsqueeze(1)
+
+
+def keyed(seed: SeedSequence, purpose: str, *key: int) -> np.random.Generator:
+    """Return the stream of a purpose, round, client and so on, whatever was drawn before."""
+    spawn_key = (*seed.spawn_key, zlib.crc32(purpose.encode()), *key)
+    return np.random.default_rng(SeedSequence(seed.entropy, spawn_key=spawn_key))
+
+
+def choose_engine(device: torch.device, model: nn.Module) -> str:
+    """Return the engine that is faster for a network on a device; `linrep bench deep` measures it.
+
+    Stepping together saves the cost of launching operations, which is most of the time on an
+    accelerator and, on a processor, for networks without convolutions of up to
+    `LARGEST_TOGETHER` parameters. The choice never depends on a timing, so that the same run has
+    the same digits everywhere.
+    """
+    if device.type != "cpu":
+        return "vmap"
+    convolves = any(isinstance(module, nn.modules.conv._ConvNd) for module in model.modules())
+    size = sum(value.numel() for value in model.parameters())
+    return "loop" if convolves or size > LARGEST_TOGETHER else "vmap"
+
+
+class Federation:
+    """Clients' data, a network and settings of local SGD on a device.
+
+    Parameters
+    ----------
+    data : FederatedData, or a sequence of them
+        One for all seeds, or one for each.
+    model : callable or Module
+        ``model() -> Module`` makes the network with new weights for each seed; a Module is copied,
+        weights included.
+    sgd : SGD
+        Of all local training that does not say otherwise.
+    seeds : sequence of int or SeedSequence
+        One for each run.
+    device : str
+        "auto" takes a CUDA device if there is one.
+    dtype : {"float32", "float64"}
+    engine : {"auto", "loop", "vmap"}
+        How clients are trained: one by one, or together, see :func:`choose_engine`.
+    chunk : int
+        Most clients trained or held at once.
+    cache : bool or "auto"
+        Compute features once where only heads move: "auto" where this is exact, True raises where
+        it is not.
+    mixed_precision : bool
+        Run networks in bfloat16 where torch deems it safe.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range, or the data of several seeds do not fit together.
+    """
+
+    def __init__(
+        self,
+        data: FederatedData | Sequence[FederatedData],
+        model: Callable[[], nn.Module] | nn.Module,
+        *,
+        sgd: SGD | None = None,
+        seeds: Sequence[int | SeedSequence] = (0,),
+        device: str = "auto",
+        dtype: str = "float32",
+        engine: str = "auto",
+        chunk: int = 64,
+        cache: bool | str = "auto",
+        mixed_precision: bool = False,
+    ):
+        self.sgd = SGD() if sgd is None else sgd
+        self.seeds = [s if isinstance(s, SeedSequence) else SeedSequence(s) for s in seeds]
+        if not self.seeds:
+            raise ValueError("seeds must hold one at least")
+        self.device = _device(device)
+        self.dtype = DTYPES[check.choice("dtype", dtype, DTYPES)]
+        self.chunk = check.integer("chunk", chunk, minimum=1)
+        if not isinstance(cache, bool):
+            check.choice("cache", cache, ("auto",))
+        self.cache = cache
+        if not isinstance(mixed_precision, bool):
+            raise TypeError(f"mixed_precision must be true or false, got {mixed_precision!r}")
+        self.mixed_precision = mixed_precision
+        self._load(data)
+        starts = []
+        for seed in self.seeds:
+            self.model = self._make(model, seed)
+            starts.append(self._values())
+        self._starts = {name: torch.stack([s[name] for s in starts]) for name in starts[0]}
+        self.parameters = tuple(name for name, _ in self.model.named_parameters())
+        self.buffers = tuple(name for name in self._starts if name not in self.parameters)
+        check.choice("engine", engine, ("auto", *ENGINES))
+        self.engine = choose_engine(self.device, self.model) if engine == "auto" else engine
+
+    # Data and network
+
+    def _load(self, data):
+        each = [data] if isinstance(data, FederatedData) else list(data)
+        each = each * len(self.seeds) if len(each) == 1 else each
+        if len(each) != len(self.seeds):
+            raise ValueError(
+                f"data must be one or one for each of {len(self.seeds)} seeds, got {len(each)}"
+            )
+        first = each[0]
+        for other in each[1:]:
+            same = other.n == first.n and other.classes == first.classes
+            if not same or other.x.shape[1:] != first.x.shape[1:] or other.x.dtype != first.x.dtype:
+                raise ValueError("data of several seeds must agree in clients, classes and shapes")
+        self.data = each
+        self.n, self.classes = first.n, first.classes
+        pools: dict[int, tuple[int, FederatedData]] = {}
+        total = 0
+        for one in each:  # partitions of the same samples share them
+            if id(one.x) not in pools:
+                pools[id(one.x)] = (total, one)
+                total += len(one.x)
+        # Labels differ between partitions of the same samples where they are permuted.
+        labels = {(id(one.x), id(one.y)) for one in each}
+        if len(labels) > len(pools):
+            raise ValueError("data of several seeds must not share samples and differ in labels")
+        kinds = [one for _, one in pools.values()]
+        self.x = torch.cat([torch.as_tensor(one.x) for one in kinds]).to(self.device)
+        y = torch.cat([torch.as_tensor(one.y) for one in kinds])
+        self.y = y.to(self.device, self.dtype if y.is_floating_point() else None)
+        self._places = {
+            split: [
+                [np.asarray(index) + pools[id(one.x)][0] for index in getattr(one, split)]
+                for one in each
+            ]
+            for split in ("train", "test")
+        }
+        self.sizes = {
+            split: np.array([[len(index) for index in own] for own in places])
+            for split, places in self._places.items()
+        }
+        self._scale = None
+        if first.mean is not None:
+            shape = (-1, *[1] * (first.x.ndim - 2))
+            moments = [
+                torch.stack([torch.as_tensor(getattr(one, name)).reshape(shape) for one in each])
+                for name in ("mean", "std")
+            ]
+            self._scale = tuple(value.to(self.device, self.dtype) for value in moments)
+        sides = [np.zeros((self.n, 0)) if one.side is None else one.side for one in each]
+        self.side = torch.as_tensor(np.stack(sides)).to(self.device, self.dtype)
+
+    def _make(self, model, seed):
+        if isinstance(model, nn.Module):
+            made = copy.deepcopy(model)
+        else:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(int(keyed(seed, "start").integers(2**63)))
+                made = model()
+            if not isinstance(made, nn.Module):
+                raise TypeError(f"model must make a torch Module, got {type(made).__name__}")
+        return made.to(self.device, self.dtype).train()
+
+    def _values(self):
+        keys, masks = layers.per_batch(self.model)
+        return {
+            name: value.detach().clone()
+            for name, value in self.model.state_dict().items()
+            if name not in (*keys, *masks)
+        }
+
+    def start(self, personal: Sequence[str] = (), *, all_personal: bool = False) -> State:
+        """Return the state before the first round; clients start from the same weights.
+
+        Parameters
+        ----------
+        personal : sequence of str
+            Blocks that stay with the clients.
+        all_personal : bool
+            Everything does.
+        """
+        check_blocks(personal, self.parameters)
+        mine = {
+            name: value
+            for name, value in self._starts.items()
+            if all_personal or (personal and belongs(name, personal))
+        }
+        shared = {name: value.clone() for name, value in self._starts.items() if name not in mine}
+        everyone = np.tile(np.arange(self.n), (len(self.seeds), 1))
+        return State(shared, {k: v.clone() for k, v in expand(mine, everyone).items()})
+
+    # Clients of a round
+
+    def sample(self, purpose: str, round: int, count: int) -> Clients:
+        """Return clients of a round, (S, count), without replacement and in increasing order."""
+        if count == self.n:
+            return np.tile(np.arange(self.n), (len(self.seeds), 1))
+        draws = (keyed(s, purpose, round).choice(self.n, count, replace=False) for s in self.seeds)
+        return np.sort(np.stack(list(draws)), axis=1)
+
+    def everyone(self) -> Iterator[Clients]:
+        """Yield all clients, a part at a time."""
+        yield from self.parts(np.tile(np.arange(self.n), (len(self.seeds), 1)))
+
+    def parts(self, clients: Clients) -> Iterator[Clients]:
+        """Yield clients (S, c) in parts of at most `chunk` workers."""
+        width = max(1, self.chunk // len(self.seeds))
+        for begin in range(0, clients.shape[1], width):
+            yield clients[:, begin : begin + width]
+
+    def _pick(self, split, part):
+        """Return padded places (K, m) of the workers' samples, and how many each has."""
+        own = [self._places[split][s][client] for s, client in _workers(part)]
+        counts = np.array([len(index) for index in own])
+        places = np.zeros((len(own), counts.max(initial=0)), dtype=np.int64)
+        for row, index in zip(places, own, strict=True):
+            row[: len(index)] = index
+        return torch.as_tensor(places, device=self.device), counts
+
+    def _see(self, places, runs):
+        """Return what the network sees of samples (..., b); `runs` (...) says whose they are."""
+        x = self.x[places]
+        if self._scale is not None:
+            mean, std = (value[runs].unsqueeze(runs.ndim) for value in self._scale)
+            return (x.to(self.dtype) / 255.0 - mean) / std
+        return x.to(self.dtype) if x.is_floating_point() else x
+
+    # Local work
+
+    def train(
+        self,
+        shared: Parameters,
+        own: Parameters,
+        part: Clients,
+        phases: Sequence[Phase],
+        *,
+        round: int,
+        objective: Objective = loss,
+        context: Any = None,
+        purpose: str = "batches",
+    ) -> Parameters:
+        """Return the clients' own values, (S, c, ...), after the phases of a round.
+
+        Parameters
+        ----------
+        shared, own : dict of str to Tensor, shapes (S, ...) and (S, c, ...)
+            Where the clients start: together, all that the objective needs. What moves is among
+            the results whatever it was before.
+        part : ndarray, shape (S, c)
+            The clients.
+        phases : sequence of Phase
+            Done in order.
+        round : int
+            With the seed, the client and the place of the phase, key of the batches.
+        objective, context : callable, mapping of Tensors (S, c, ...)
+            See :data:`linrep.deep.training.Objective`.
+        purpose : str
+            Of the batches, for a method that trains twice in a round.
+        """
+        shared, own = dict(shared), dict(own)
+        for place, phase in enumerate(phases):
+            names = [name for name in (*shared, *own) if name not in self.buffers]
+            check_blocks(phase.blocks, names)
+            trained = tuple(name for name in names if belongs(name, phase.blocks))
+            draw = (purpose, round, place)
+            new = self._run(shared, own, part, phase, trained, draw, objective, context or {})
+            for name, value in new.items():
+                shared.pop(name, None)
+                own[name] = value
+        return own
+
+    def _run(self, shared, own, part, phase, trained, draw, objective, context):
+        purpose, *key = draw
+        workers = _workers(part)
+        self.model.train()
+        places, counts = self._pick("train", part)
+        streams = [keyed(self.seeds[s], purpose, *key, client) for s, client in workers]
+        batches = schedule(
+            counts, streams, batch_size=self.sgd.batch_size, epochs=phase.epochs, steps=phase.steps
+        )
+        runs = torch.as_tensor([s for s, _ in workers], device=self.device)
+        y = self.y[places]
+
+        def fetch(position, rows):
+            index = torch.gather(places[rows], 1, position)
+            return self._see(index, runs[rows]), torch.gather(y[rows], 1, position)
+
+        everything = _flat(expand(shared, part) | own)
+        kept = {name: everything.pop(name) for name in self.buffers if name in everything}
+        why_not = features.why_not_exact(self.model, trained)
+        if self.cache is True and why_not and all(belongs(name, ("head",)) for name in trained):
+            raise ValueError(f"cache must not be True for this model: {why_not}")
+        gradient = None
+        cached = bool(self.cache) and why_not is None
+        if cached:
+            seen = self._features(shared, own, part, places, counts)
+            everything = {n: v for n, v in everything.items() if belongs(n, ("head",))}
+            kept = {n: v for n, v in kept.items() if belongs(n, ("head",))}
+            if objective is loss and features.linear_head(self.model):
+                gradient = features.head_gradient
+
+            def fetch(position, rows):
+                chosen = torch.arange(len(places), device=self.device)[rows].unsqueeze(1)
+                return seen[chosen, position], torch.gather(y[rows], 1, position)
+
+        work = Work(
+            model=self.model,
+            start=everything,
+            buffers=kept,
+            trained=trained,
+            batches=batches,
+            fetch=fetch,
+            z=self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)],
+            objective=objective,
+            context=_flat(context),
+            sgd=self.sgd if phase.lr is None else replace(self.sgd, lr=phase.lr),
+            from_features=cached,
+            gradient=gradient,
+        )
+        # Heads on features are small, and have a closed form: together is faster everywhere.
+        engine = "vmap" if gradient is not None else self.engine
+        with self._precision():
+            params, noted = ENGINES[engine](work)
+        new = {name: params[name] for name in trained} | noted
+        return {name: value.unflatten(0, part.shape) for name, value in new.items()}
+
+    def _precision(self):
+        if not self.mixed_precision:
+            return nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
+
+    def _features(self, shared, own, part, places, counts):
+        """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
+        module = self.model.representation
+        real = torch.arange(places.shape[1], device=self.device) < torch.as_tensor(
+            counts, device=self.device
+        ).unsqueeze(1)
+        mine = [name for name in own if belongs(name, ("representation",))]
+        together = {n: v for n, v in shared.items() if belongs(n, ("representation",))}
+        width = part.shape[1]
+        # The workers that have the same representation: those of a run, or each on its own.
+        groups = [range(k, k + 1) for k in range(part.size)]
+        if not mine:
+            groups = [range(s * width, (s + 1) * width) for s in range(len(part))]
+        found = None
+        with self._precision():
+            for group in groups:
+                s = group[0] // width
+                params = {name: value[s] for name, value in together.items()}
+                params |= {name: own[name][s, group[0] % width] for name in mine}
+                rows = slice(group[0], group[-1] + 1)
+                index = places[rows][real[rows]]
+                x = self._see(index, torch.full((), s, device=self.device))
+                passed = features.in_pieces(module, features.block(params, "representation"), x)
+                if found is None:
+                    found = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
+                found[rows][real[rows]] = passed.to(self.dtype)
+        return found
+
+    # Evaluation
+
+    def evaluate(
+        self, shared: Parameters, own: Parameters, part: Clients, split: str = "test"
+    ) -> dict[str, NDArray]:
+        """Return the number of right answers and the mean loss of clients' models.
+
+        Parameters
+        ----------
+        shared, own : dict of str to Tensor, shapes (S, ...) and (S, c, ...)
+            The models, together.
+        part : ndarray, shape (S, c)
+            The clients.
+        split : {"test", "train"}
+            Their samples.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (S, c)
+            ``correct``, ``loss`` and ``size``; the loss of a client without samples is NaN.
+        """
+        places, counts = self._pick(split, part)
+        self.model.eval()
+        side = getattr(self.model, "side_information", False)
+        # With a representation that clients share, one pass over all their samples.
+        once = hasattr(self.model, "representation") and not side
+        once = once and not any(belongs(name, ("representation",)) for name in own)
+        seen = self._features(shared, own, part, places, counts) if once else None
+        correct, losses = [], []
+        with self._precision(), torch.no_grad():
+            for k, (s, client) in enumerate(_workers(part)):
+                params = {name: value[s] for name, value in shared.items()}
+                params |= {name: value[s, k % part.shape[1]] for name, value in own.items()}
+                index = places[k, : counts[k]]
+                y = self.y[index]
+                if seen is not None:
+                    params = features.block(params, "head")
+                    outputs = functional_call(self.model.head, params, (seen[k, : counts[k]],))
+                else:
+                    x = self._see(index, torch.full((), s, device=self.device))
+                    inputs = (x, self.side[s, client].expand(len(x), -1)) if side else (x,)
+                    outputs = functional_call(self.model, params, inputs)
+                if y.is_floating_point():
+                    correct.append(torch.full((), torch.nan))
+                else:
+                    correct.append((outputs.argmax(-1) == y).sum())
+                losses.append(sample_loss(outputs, y).mean())
+        found = {"correct": torch.stack(correct), "loss": torch.stack(losses)}
+        result = {
+            name: value.cpu().double().numpy().reshape(part.shape) for name, value in found.items()
+        }
+        return result | {"size": counts.reshape(part.shape)}
+
+
+def _workers(part):
+    """Return run and client of the workers of a part, in order."""
+    return [(s, int(client)) for s, row in enumerate(part) for client in row]
+
+
+def _flat(values):
+    """Return tensors (S, c, ...) of a nested mapping as (K, ...)."""
+    if isinstance(values, Mapping):
+        return {name: _flat(value) for name, value in values.items()}
+    return values.flatten(0, 1)
+
+
+def _device(name):
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.device(name)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"device must be one that torch knows, got {name!r}") from None
