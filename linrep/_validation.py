@@ -104,3 +104,17 @@ def numbers(
     if (values > maximum).any():
         raise ValueError(f"{name} must be at most {maximum:g}, got {values.max():g}")
     return values
+
+
+def count_participants(n: int, participation: Any) -> int:
+    """Return the whole number of clients nearest to participation times n."""
+    participation = real("participation", participation, above=0.0)
+    if participation > 1.0:
+        raise ValueError(f"participation must be in (0, 1], got {participation}")
+    participants = int(np.floor(participation * n + 0.5))
+    if participants < 1:
+        raise ValueError(
+            f"participation {participation:g} selects none of {n} clients; "
+            f"it must be at least {0.5 / n:g}"
+        )
+    return participants

@@ -60,7 +60,7 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     truth, data, m = read_problem(problem, m, batches)
     n, d = problem.n, problem.d
     k = _read_rank(k, truth, n, d)
-    participants = count_participants(n, participation)
+    participants = check.count_participants(n, participation)
     if data is None and batches == "fixed":
         data = truth.draw(m, rng=data_rng)
     read = _read_implicit_start if isinstance(truth, ImplicitRepresentation) else _read_start
@@ -81,20 +81,6 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
         data_rng=data_rng,
         participation_rng=participation_rng,
     )
-
-
-def count_participants(n, participation):
-    """Return the whole number of clients nearest to participation times n."""
-    participation = check.real("participation", participation, above=0.0)
-    if participation > 1.0:
-        raise ValueError(f"participation must be in (0, 1], got {participation}")
-    participants = int(np.floor(participation * n + 0.5))
-    if participants < 1:
-        raise ValueError(
-            f"participation {participation:g} selects none of {n} clients; "
-            f"it must be at least {0.5 / n:g}"
-        )
-    return participants
 
 
 def read_problem(problem, m, batches):

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._random import stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
-from linrep.algorithms._setup import count_participants
 from linrep.trace import Trace, read_record
 from linrep.kernels import linalg
 from linrep.kernels import rounds as kernel
@@ -159,7 +158,7 @@ def flute(
     n, d = problem.n, problem.d
     k = _read_rank(k, problem, n, d)
     data_rng, participation_rng, start_rng = streams(rng, "data", "participation", "start")
-    participants = count_participants(n, participation)
+    participants = check.count_participants(n, participation)
     if batches == "population" and participants < n:
         raise ValueError("participation must be 1 with batches='population'")
     data = _read_data(truth, data, m, batches, data_rng)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._random import streams
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
-from linrep.algorithms._setup import count_participants
 from linrep.trace import Trace, read_record
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
@@ -165,7 +164,7 @@ def pflmf(
     rounds = check.integer("rounds", rounds, minimum=0)
     local_steps = check.integer("local_steps", local_steps, minimum=1)
     gradient_noise = check.real("gradient_noise", gradient_noise, minimum=0.0)
-    participants = count_participants(n, participation) if sampling == "fixed" else None
+    participants = check.count_participants(n, participation) if sampling == "fixed" else None
     participation = _read_share(participation, n, participants)
     head_step_size = _read_head_step_size(head_step_size, step_size, participation, local_steps)
     U, V, sent = _read_start(start, problem, k, scale, start_rng)

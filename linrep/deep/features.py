@@ -29,7 +29,7 @@ def why_not_exact(model: nn.Module, trained: Sequence[str]) -> str | None:
         return "side information enters with the features"
     if not all(belongs(name, ("head",)) for name in trained):
         return "the representation moves"
-    if layers.changes_between_passes(model.representation):
+    if layers.depends_on_batch(model.representation):
         return "the representation holds dropout or batch statistics"
     return None
 

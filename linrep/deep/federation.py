@@ -253,12 +253,11 @@ class Federation:
         return made.to(self.device, self.dtype).train()
 
     def _values(self):
-        keys, masks = layers.per_batch(self.model)
-        return {
-            name: value.detach().clone()
-            for name, value in self.model.state_dict().items()
-            if name not in (*keys, *masks)
+        layers.per_batch(self.model)  # raises where layers would see the padding
+        values = dict(self.model.named_parameters()) | {
+            name: self.model.get_buffer(name) for name in layers.statistics(self.model)
         }
+        return {name: value.detach().clone() for name, value in values.items()}
 
     def start(self, personal: Sequence[str] = (), *, all_personal: bool = False) -> State:
         """Return the state before the first round; clients start from the same weights.
@@ -274,7 +273,7 @@ class Federation:
         mine = {
             name: value
             for name, value in self._starts.items()
-            if all_personal or (personal and belongs(name, personal))
+            if all_personal or belongs(name, personal)
         }
         shared = {name: value.clone() for name, value in self._starts.items() if name not in mine}
         everyone = np.tile(np.arange(self.n), (len(self.seeds), 1))
@@ -298,6 +297,19 @@ class Federation:
         width = max(1, self.chunk // len(self.seeds))
         for begin in range(0, clients.shape[1], width):
             yield clients[:, begin : begin + width]
+
+    def present(self, part: Clients) -> Tensor:
+        """Return 1 for the classes among each client's training samples, (S, c, classes)."""
+        places, counts = self._pick("train", part)
+        real = self._real(places, counts)
+        found = torch.zeros((len(places), self.classes), dtype=self.dtype, device=self.device)
+        found[real.nonzero()[:, 0], self.y[places[real]]] = 1.0
+        return found.unflatten(0, part.shape)
+
+    def _real(self, places, counts):
+        """Tell samples from padding, (K, m)."""
+        position = torch.arange(places.shape[1], device=self.device)
+        return position < torch.as_tensor(counts, device=self.device).unsqueeze(1)
 
     def _pick(self, split, part):
         """Return padded places (K, m) of the workers' samples, and how many each has."""
@@ -351,8 +363,7 @@ class Federation:
         shared, own = dict(shared), dict(own)
         for place, phase in enumerate(phases):
             names = [name for name in (*shared, *own) if name not in self.buffers]
-            check_blocks(phase.blocks, names)
-            trained = tuple(name for name in names if belongs(name, phase.blocks))
+            trained = phase.trained(names)
             draw = (purpose, round, place)
             new = self._run(shared, own, part, phase, trained, draw, objective, context or {})
             for name, value in new.items():
@@ -423,9 +434,7 @@ class Federation:
     def _features(self, shared, own, part, places, counts):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
         module = self.model.representation
-        real = torch.arange(places.shape[1], device=self.device) < torch.as_tensor(
-            counts, device=self.device
-        ).unsqueeze(1)
+        real = self._real(places, counts)
         mine = [name for name in own if belongs(name, ("representation",))]
         together = {n: v for n, v in shared.items() if belongs(n, ("representation",))}
         width = part.shape[1]

@@ -59,6 +59,8 @@ class Phase:
     blocks : tuple of str
         Names or beginnings of names of parameters ("head", "representation.conv1"); the others are
         frozen. The empty tuple stands for all.
+    frozen : tuple of str
+        Blocks that do not move all the same.
     epochs : int
         Passes over the client's samples.
     steps : int, optional
@@ -68,6 +70,7 @@ class Phase:
     """
 
     blocks: tuple[str, ...] = ()
+    frozen: tuple[str, ...] = ()
     epochs: int = 1
     steps: int | None = None
     lr: float | None = None
@@ -79,10 +82,16 @@ class Phase:
         if self.lr is not None:
             check.real("lr", self.lr, above=0.0)
 
+    def trained(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return those of the parameters that move; an unknown block is a ValueError."""
+        check_blocks((*self.blocks, *self.frozen), names)
+        moving = names if not self.blocks else [n for n in names if belongs(n, self.blocks)]
+        return tuple(name for name in moving if not belongs(name, self.frozen))
+
 
 def belongs(name: str, blocks: Sequence[str]) -> bool:
-    """Tell whether a parameter is in one of the blocks; to no blocks at all belongs everything."""
-    return not blocks or any(name == block or name.startswith(f"{block}.") for block in blocks)
+    """Tell whether a parameter is in one of the blocks."""
+    return any(name == block or name.startswith(f"{block}.") for block in blocks)
 
 
 def check_blocks(blocks: Sequence[str], names: Sequence[str]) -> None:
@@ -130,6 +139,10 @@ class Network:
             for name, value in self.buffers.items()
         }
         return result
+
+    def peek(self) -> Network:
+        """Return the same network, whose notes are thrown away."""
+        return Network(self._model, self.buffers, self._from_features)
 
     def features(self, params: Parameters, batch: Batch) -> Tensor:
         """Return the representation of the samples, (b, ...)."""
@@ -271,9 +284,9 @@ class Work:
 
 def _set_per_batch(work, buffers, key, weight):
     """Return buffers with what layers must know of this step: keys of draws, and the padding."""
-    keys, masks = layers.per_batch(work.model)
+    names = layers.per_batch(work.model)
     prefix = "head." if work.from_features else ""
-    set_now = {name: key for name in keys} | {name: weight for name in masks}
+    set_now = {name: key for name in names["key"]} | {name: weight for name in names["mask"]}
     return {**buffers, **{n: value for n, value in set_now.items() if n.startswith(prefix)}}
 
 
