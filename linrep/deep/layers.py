@@ -1,0 +1,388 @@
+"""Layers that many clients can train at once under torch.func, and that know padded samples.
+
+``functional_call`` under ``vmap`` and ``grad`` asks three things of a layer that torch's own
+dropout, batch normalization and LSTM do not give: randomness that is an argument, state that is a
+value, and operations with a rule for vmap. Here the randomness is a buffer ``key``, the samples
+that count are a buffer ``mask``, and running statistics are replaced, never written into. The
+trainer sets ``key`` and ``mask`` before each step; :func:`per_batch` names them.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
+from linrep._validation import integer, real
+
+#: Constants of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+#: 2014), as the signed integers that torch has.
+_GAMMA = 0x9E3779B97F4A7C15 - 2**64
+_FIRST = 0xBF58476D1CE4E5B9 - 2**64
+_SECOND = 0x94D049BB133111EB - 2**64
+
+
+class Dropout(nn.Module):
+    """Dropout whose mask is a function of a key, the same in every engine and on every device.
+
+    In training mode each element is set to zero with probability p, the others are divided by
+    1 - p; in evaluation mode nothing happens. Whether an element is dropped depends on the buffer
+    ``key`` (an int64 scalar), the salt and the element's index in the batch alone, through
+    integer operations: a plain loop, vmap, CPU and CUDA drop the same elements, and samples that
+    are appended to a batch change nothing for those before them.
+
+    Parameters
+    ----------
+    p : float
+        Probability of dropping an element, in [0, 1).
+    salt : int, optional
+        Tells the dropout layers of one network apart: with equal salts they would draw the same
+        numbers. At least 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If p or salt is not of the kind above.
+    """
+
+    key: Tensor
+
+    def __init__(self, p: float, salt: int = 0):
+        super().__init__()
+        self.p = real("p", p, minimum=0.0)
+        if self.p >= 1.0:
+            raise ValueError(f"p must be less than 1, got {self.p:g}")
+        self.salt = integer("salt", salt, minimum=0, maximum=2**63 - 1)
+        self.register_buffer("key", torch.zeros((), dtype=torch.int64), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x, of any shape, with elements dropped if in training mode."""
+        if not self.training or self.p == 0.0:
+            return x
+        return x * kept(self.key, self.salt, x.shape, self.p) / (1.0 - self.p)
+
+    def extra_repr(self) -> str:
+        """Say how the layer was made."""
+        return f"p={self.p:g}, salt={self.salt}"
+
+
+def kept(key: Tensor, salt: int, shape: torch.Size | tuple[int, ...], p: float) -> Tensor:
+    """Return which elements of an array dropout keeps.
+
+    Element i in row-major order gets the top 53 bits of output i of splitmix64, seeded by a hash
+    of key and salt; it is kept if they, read as a number in [0, 1), are at least p.
+
+    Parameters
+    ----------
+    key : int64 tensor of shape ()
+        The key of the step.
+    salt : int
+        The number of the layer.
+    shape : tuple of int
+        Shape of the array.
+    p : float
+        Probability of dropping an element.
+
+    Returns
+    -------
+    bool tensor of the given shape, on key's device
+    """
+    count = 1
+    for size in shape:
+        count *= size
+    start = _mix(_mix(key + _GAMMA) ^ salt)
+    steps = torch.arange(1, count + 1, device=key.device)
+    bits = _shifted(_mix(start + steps * _GAMMA), 11)
+    return (bits >= round(p * 2**53)).reshape(shape)
+
+
+def _mix(z: Tensor) -> Tensor:
+    """Scramble int64 numbers one to one; products wrap around modulo 2^64."""
+    z = (z ^ _shifted(z, 30)) * _FIRST
+    z = (z ^ _shifted(z, 27)) * _SECOND
+    return z ^ _shifted(z, 31)
+
+
+def _shifted(z: Tensor, places: int) -> Tensor:
+    """Shift right as if unsigned: torch's shift repeats the sign, which is cut off here."""
+    return (z >> places) & (2 ** (64 - places) - 1)
+
+
+class BatchNorm2d(nn.Module):
+    """Batch normalization of images over the samples that count.
+
+    As torch's: in training mode channels are centred and scaled by the batch's mean and variance,
+    and running averages take them up, the variance with n - 1 in its denominator; in evaluation
+    mode the running averages are used. Samples with 0 in the buffer ``mask`` are left out of all
+    statistics; a mask of shape (1,) counts for all samples. Running averages are new tensors each
+    time: within ``functional_call(model, state, ...)`` they appear in the dict ``state``. A batch
+    with fewer than two values per channel, which torch refuses, leaves them as they were.
+
+    Parameters
+    ----------
+    channels : int
+        Number of channels.
+    eps : float, optional
+        Added to the variance.
+    momentum : float, optional
+        Weight of the newest batch in the running averages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not of the kind above.
+    """
+
+    mask: Tensor
+    running_mean: Tensor
+    running_var: Tensor
+
+    def __init__(self, channels: int, eps: float = 1e-5, momentum: float = 0.1):
+        super().__init__()
+        channels = integer("channels", channels, minimum=1)
+        self.eps = real("eps", eps, above=0.0)
+        self.momentum = real("momentum", momentum, minimum=0.0)
+        self.weight = nn.Parameter(torch.empty(channels))
+        self.bias = nn.Parameter(torch.empty(channels))
+        self.register_buffer("running_mean", torch.zeros(channels))
+        self.register_buffer("running_var", torch.ones(channels))
+        self.register_buffer("mask", torch.ones(1), persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the scales to one and the shifts to zero."""
+        nn.init.ones_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the normalized images; x has shape (b, channels, height, width)."""
+        if self.training:
+            mean, var = self._batch_statistics(x)
+        else:
+            mean, var = self.running_mean, self.running_var
+        scale = self.weight * torch.rsqrt(var + self.eps)
+        return (x - _channels(mean)) * _channels(scale) + _channels(self.bias)
+
+    def _batch_statistics(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return mean and variance over the samples that count; move the running averages."""
+        counts = self.mask.expand(x.shape[0])
+        weights = counts[:, None, None, None]
+        count = counts.sum() * (x.shape[2] * x.shape[3])
+        mean = (weights * x).sum((0, 2, 3)) / count.clamp(min=1)
+        var = (weights * (x - _channels(mean)) ** 2).sum((0, 2, 3)) / count.clamp(min=1)
+        # A step of padding alone must change nothing, and one value has no variance.
+        step = self.momentum * (count > 1)
+        unbiased = var.detach() * (count / (count - 1).clamp(min=1))
+        self.running_mean = self.running_mean + step * (mean.detach() - self.running_mean)
+        self.running_var = self.running_var + step * (unbiased - self.running_var)
+        return mean, var
+
+    def extra_repr(self) -> str:
+        """Say how the layer was made."""
+        return f"{len(self.weight)}, eps={self.eps:g}, momentum={self.momentum:g}"
+
+
+def _channels(values: Tensor) -> Tensor:
+    """Return one number per channel in the shape that images are broadcast with."""
+    return values[:, None, None]
+
+
+class LSTM(nn.Module):
+    """Long short-term memory out of operations that vmap knows; equals ``torch.nn.LSTM``.
+
+    Parameters have the names, the order and the start of torch's, so that states can be exchanged
+    and the same seed gives the same network.
+
+    Parameters
+    ----------
+    inputs : int
+        Size of each token's vector.
+    hidden : int
+        Size of the state.
+    layers : int, optional
+        Number of layers, each reading the outputs of the one before it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not a positive integer.
+    """
+
+    def __init__(self, inputs: int, hidden: int, layers: int = 1):
+        super().__init__()
+        self.hidden = integer("hidden", hidden, minimum=1)
+        self.layers = integer("layers", layers, minimum=1)
+        inputs = integer("inputs", inputs, minimum=1)
+        for layer in range(self.layers):
+            width = hidden if layer else inputs
+            for kind, shape in (
+                ("weight_ih", (4 * hidden, width)),
+                ("weight_hh", (4 * hidden, hidden)),
+                ("bias_ih", (4 * hidden,)),
+                ("bias_hh", (4 * hidden,)),
+            ):
+                self.register_parameter(f"{kind}_l{layer}", nn.Parameter(torch.empty(shape)))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters uniformly from ±1/√hidden."""
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -(self.hidden**-0.5), self.hidden**-0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the last layer's states, (b, length, hidden); x is (b, length, inputs)."""
+        for layer in range(self.layers):
+            x = self._layer(x, layer)
+        return x
+
+    def _layer(self, x: Tensor, layer: int) -> Tensor:
+        """Run one layer over all tokens, from zero states."""
+        weight_ih, weight_hh, bias_ih, bias_hh = (
+            getattr(self, f"{kind}_l{layer}")
+            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
+        inputs = F.linear(x, weight_ih, bias_ih + bias_hh)
+        state = memory = x.new_zeros(x.shape[0], self.hidden)
+        states = []
+        for token in range(x.shape[1]):
+            gates = inputs[:, token] + F.linear(state, weight_hh)
+            enter, forget, new, leave = gates.chunk(4, dim=-1)
+            memory = forget.sigmoid() * memory + enter.sigmoid() * new.tanh()
+            state = leave.sigmoid() * memory.tanh()
+            states.append(state)
+        return torch.stack(states, dim=1)
+
+    def extra_repr(self) -> str:
+        """Say how the layer was made."""
+        return f"{self.weight_ih_l0.shape[1]}, {self.hidden}, layers={self.layers}"
+
+
+class Embedding(nn.Module):
+    """Vectors of tokens from a given matrix that is not trained.
+
+    The matrix is a buffer and no part of ``state_dict()``: whoever builds the network brings it.
+
+    Parameters
+    ----------
+    matrix : (vocabulary, size) array or tensor
+        Row i is the vector of token i.
+
+    Raises
+    ------
+    ValueError
+        If matrix has not two dimensions or is empty.
+    """
+
+    matrix: Tensor
+
+    def __init__(self, matrix: Any):
+        super().__init__()
+        matrix = torch.as_tensor(matrix, dtype=torch.get_default_dtype())
+        if matrix.ndim != 2 or matrix.numel() == 0:
+            shape = tuple(matrix.shape)
+            raise ValueError(f"embedding must be a matrix (vocabulary, size), got shape {shape}")
+        self.register_buffer("matrix", matrix, persistent=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return the vectors, (b, length, size), of tokens (b, length), int64."""
+        return self.matrix[tokens]
+
+    def extra_repr(self) -> str:
+        """Say how the layer was made."""
+        return ", ".join(map(str, self.matrix.shape))
+
+
+class Last(nn.Module):
+    """The last of each sample's states: (b, length, size) to (b, size)."""
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Return the states at the last token."""
+        return states[:, -1]
+
+
+def per_batch(model: nn.Module) -> dict[str, list[str]]:
+    """Return the names of the buffers that have to be set before each training step.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The network.
+
+    Returns
+    -------
+    dict
+        "key": the int64 scalars of :class:`Dropout`; "mask": the masks of :class:`BatchNorm2d`,
+        (b,) of 0 and 1 in the input's dtype. Names as ``model.named_buffers()`` gives them, each
+        list empty if the network has no such layer. All keys may be set to the same number.
+
+    Raises
+    ------
+    ValueError
+        If two dropout layers have the same salt, hence the same draws.
+    """
+    names: dict[str, list[str]] = {"key": [], "mask": []}
+    salts: dict[int, str] = {}
+    for prefix, module in model.named_modules(remove_duplicate=False):
+        if isinstance(module, Dropout):
+            other = salts.setdefault(module.salt, prefix)
+            if other != prefix:
+                raise ValueError(
+                    f"salt must differ between dropout layers, {other} and {prefix} both have "
+                    f"{module.salt}"
+                )
+            names["key"].append(_joined(prefix, "key"))
+        elif isinstance(module, BatchNorm2d):
+            names["mask"].append(_joined(prefix, "mask"))
+    return names
+
+
+def statistics(model: nn.Module) -> list[str]:
+    """Return the names of the buffers that training changes: batch normalization's averages."""
+    return [
+        _joined(prefix, name)
+        for prefix, module in model.named_modules()
+        if isinstance(module, BatchNorm2d)
+        for name in ("running_mean", "running_var")
+    ]
+
+
+def _joined(prefix: str, name: str) -> str:
+    """Return a buffer's full name; the prefix is empty for the network itself."""
+    return f"{prefix}.{name}" if prefix else name
+
+
+def depends_on_batch(model: nn.Module) -> bool:
+    """Tell whether what the network makes of a sample depends on more than that sample.
+
+    It does if a layer draws (dropout in training mode) or takes statistics over the batch (batch
+    normalization in training mode, or without running averages). Then features must not be
+    computed once and used again.
+
+    Parameters
+    ----------
+    model : nn.Module
+        A network, or a part of one, in the mode in which it is going to be used.
+
+    Returns
+    -------
+    bool
+    """
+    return any(_draws(module) or _couples(module) for module in model.modules())
+
+
+def _draws(module: nn.Module) -> bool:
+    """Tell whether a layer, its parts apart, is dropout at work, torch's own kinds included."""
+    if isinstance(module, Dropout | _DropoutNd):
+        p = module.p
+    else:
+        p = getattr(module, "dropout", 0.0)  # torch's recurrent and attention layers
+    return module.training and isinstance(p, float) and p > 0.0
+
+
+def _couples(module: nn.Module) -> bool:
+    """Tell whether a layer normalizes by statistics of the batch."""
+    if isinstance(module, _BatchNorm) and module.running_mean is None:
+        return True
+    return module.training and isinstance(module, BatchNorm2d | _BatchNorm)
