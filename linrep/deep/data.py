@@ -1,0 +1,381 @@
+"""Containers: samples before they are split among clients, and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep import _validation as check
+
+_CHANNELS = (1, 3)  # grey and RGB: by which the axis of channels is known
+_MANY = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Labelled samples before they are split among clients.
+
+    Parameters
+    ----------
+    x, y : array_like, shapes (N, ...) and (N,)
+        Training samples and their classes: images as uint8 of shape (N, C, H, W), tokens as
+        integers of shape (N, L), anything else as floats, kept in single precision.
+    x_test, y_test : array_like, optional
+        Test samples; none by default.
+    classes : int, optional
+        Number of classes; by default one more than the largest label.
+    name : str
+        Of the data, for tables.
+    owner, owner_test : array_like of int, shapes (N,) and (N_test,), optional
+        To whom each sample belongs by nature: the writer of a letter or tweet, an alphabet.
+    coarse : array_like of int, shape (classes,), optional
+        Group of each class, as CIFAR-100's 20 groups of 5.
+    embedding : array_like, shape (V, d), optional
+        Vector of each token.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes, labels or kinds of samples do not fit together.
+    """
+
+    x: NDArray
+    y: NDArray[np.int64]
+    x_test: NDArray | None = None
+    y_test: NDArray[np.int64] | None = None
+    classes: int | None = None
+    name: str = ""
+    owner: NDArray[np.int64] | None = None
+    owner_test: NDArray[np.int64] | None = None
+    coarse: NDArray[np.int64] | None = None
+    embedding: NDArray[np.float32] | None = None
+
+    def __post_init__(self):
+        x = _samples("x", self.x)
+        if (self.x_test is None) != (self.y_test is None):
+            raise ValueError("x_test and y_test must be given together")
+        x_test = x[:0] if self.x_test is None else _samples("x_test", self.x_test)
+        if x_test.shape[1:] != x.shape[1:] or x_test.dtype != x.dtype:
+            raise ValueError(f"x_test must hold {_kind(x)}, as x does, got {_kind(x_test)}")
+        classes = _classes(self.classes, self.y, () if self.y_test is None else self.y_test)
+        y = _labels("y", self.y, len(x), classes)
+        y_test = _labels("y_test", [] if self.y_test is None else self.y_test, len(x_test), classes)
+        _set(self, x=x, y=y, x_test=x_test, y_test=y_test, classes=classes)
+        if self.owner is not None:
+            owner_test = [] if self.owner_test is None else self.owner_test
+            _set(self, owner=_labels("owner", self.owner, len(x)))
+            _set(self, owner_test=_labels("owner_test", owner_test, len(x_test)))
+        elif self.owner_test is not None:
+            raise ValueError("owner_test must be given only together with owner")
+        if self.coarse is not None:
+            _set(self, coarse=_labels("coarse", self.coarse, classes))
+        if self.embedding is not None:
+            _set(self, embedding=_embedding(self.embedding, x))
+
+
+@dataclass(frozen=True, eq=False)
+class FederatedData:
+    """Samples of many clients: each sample is in the training or test set of one client at most.
+
+    Parameters
+    ----------
+    x, y : array_like, shapes (N, ...) and (N,)
+        All samples and their classes, of the kinds that :class:`Dataset` takes.
+    train, test : sequences of integer arrays, one for each client
+        Places of a client's samples in x. Each client has at least one training sample.
+    classes : int
+        Number of classes.
+    name : str
+        Of the data, for tables.
+    mean, std : array_like, shape (C,), optional
+        Of images of type uint8: the network sees (x / 255 - mean) / std, channel by channel. By
+        default those of the training images; None where x is of another kind.
+    side : array_like, shape (n, p), optional
+        What is known of each client (side information, in PerFedSI).
+    groups : array_like of int, shape (n,), optional
+        The group, alphabet or shift that each client belongs to.
+    embedding : array_like, shape (V, d), optional
+        Vector of each token.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes, labels or kinds do not fit together, a place is out of range, or a sample is in
+        two sets.
+    """
+
+    x: NDArray
+    y: NDArray[np.int64]
+    train: tuple[NDArray[np.int64], ...]
+    test: tuple[NDArray[np.int64], ...]
+    classes: int
+    name: str = ""
+    mean: NDArray[np.float32] | None = None
+    std: NDArray[np.float32] | None = None
+    side: NDArray[np.float32] | None = None
+    groups: NDArray[np.int64] | None = None
+    embedding: NDArray[np.float32] | None = None
+
+    def __post_init__(self):
+        x = _samples("x", self.x)
+        classes = _classes(self.classes, self.y)
+        y = _labels("y", self.y, len(x), classes)
+        train = tuple(_members("train", client, part) for client, part in enumerate(self.train))
+        test = tuple(_members("test", client, part) for client, part in enumerate(self.test))
+        if len(train) == 0 or len(test) != len(train):
+            raise ValueError(
+                f"train and test must hold one array for each client, got {len(train)} and "
+                f"{len(test)}"
+            )
+        empty = [client for client, part in enumerate(train) if part.size == 0]
+        if empty:
+            raise ValueError(f"train must hold a sample of each client, client {empty[0]} has none")
+        _require_disjoint(np.concatenate(train + test), len(x))
+        _set(self, x=x, y=y, train=train, test=test, classes=classes)
+        if (self.mean is None) != (self.std is None):
+            raise ValueError("mean and std must be given together")
+        if self.mean is not None and self.std is not None:
+            if x.dtype != np.uint8:
+                raise ValueError(f"mean and std are for images of type uint8, x holds {_kind(x)}")
+            mean = check.array("mean", self.mean, (x.shape[1],))
+            std = check.numbers("std", check.array("std", self.std, (x.shape[1],)), above=0.0)
+            _set(self, mean=mean.astype(np.float32), std=std.astype(np.float32))
+        elif x.dtype == np.uint8:
+            mean, std = _channel_moments(x, np.concatenate(train))
+            _set(self, mean=mean, std=std)
+        if self.side is not None:
+            side = check.array("side", self.side, (self.n, None)).astype(np.float32)
+            _set(self, side=side)
+        if self.groups is not None:
+            _set(self, groups=_labels("groups", self.groups, self.n))
+        if self.embedding is not None:
+            _set(self, embedding=_embedding(self.embedding, x))
+
+    @property
+    def n(self) -> int:
+        """Number of clients."""
+        return len(self.train)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of training samples of each client, shape (n,)."""
+        return np.array([part.size for part in self.train], dtype=np.int64)
+
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: Dataset,
+        train: Iterable[ArrayLike],
+        test: Iterable[ArrayLike],
+        **others: Any,
+    ) -> FederatedData:
+        """Split a dataset among clients.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            All samples.
+        train, test : iterables of integer arrays, one for each client
+            Places of a client's samples, counted through the training samples of the dataset and
+            on through its test samples.
+        **others
+            Further fields, such as side and groups; x and y replace the samples of the dataset.
+
+        Returns
+        -------
+        FederatedData
+        """
+        x = others.pop("x", None)
+        y = others.pop("y", None)
+        return cls(
+            np.concatenate([dataset.x, dataset.x_test]) if x is None else x,
+            np.concatenate([dataset.y, dataset.y_test]) if y is None else y,
+            train=tuple(train),
+            test=tuple(test),
+            classes=dataset.classes,
+            name=dataset.name,
+            embedding=dataset.embedding,
+            **others,
+        )
+
+    @classmethod
+    def from_lists(
+        cls,
+        clients: Iterable[Sequence[ArrayLike]],
+        *,
+        classes: int | None = None,
+        **others: Any,
+    ) -> FederatedData:
+        """Put together the samples of clients that are separate already.
+
+        Parameters
+        ----------
+        clients : iterable of (x_train, y_train, x_test, y_test)
+            One quadruple for each client, all with samples of the same shape and type. Images may
+            have their channels first, last, or none; a client may have no test samples.
+        classes : int, optional
+            Number of classes; by default one more than the largest label.
+        **others
+            Further fields, such as name, side and groups.
+
+        Returns
+        -------
+        FederatedData
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no client, one is no quadruple, or samples do not fit together.
+        """
+        xs, ys, sizes = [], [], []
+        for client, parts in enumerate(clients):
+            if len(parts) != 4:
+                raise ValueError(
+                    f"clients must be quadruples (x_train, y_train, x_test, y_test), "
+                    f"client {client} has {len(parts)} parts"
+                )
+            for x, y in (parts[:2], parts[2:]):
+                if len(x) != len(y):
+                    raise ValueError(
+                        f"client {client} must have one label for each sample, got {len(y)} for "
+                        f"{len(x)}"
+                    )
+                sizes.append(len(x))
+                if len(x):
+                    xs.append(_samples(f"x of client {client}", channels_first(x)))
+                    ys.append(np.asarray(y))
+                    if xs[-1].shape[1:] != xs[0].shape[1:] or xs[-1].dtype != xs[0].dtype:
+                        raise ValueError(
+                            f"x of client {client} must hold {_kind(xs[0])}, as that of the others "
+                            f"does, got {_kind(xs[-1])}"
+                        )
+        if not xs:
+            raise ValueError("clients must hold at least one sample")
+        places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        y = np.concatenate(ys)
+        return cls(
+            np.concatenate(xs),
+            y,
+            train=tuple(places[0::2]),
+            test=tuple(places[1::2]),
+            classes=_classes(classes, y),
+            **others,
+        )
+
+
+def channels_first(x: ArrayLike) -> NDArray:
+    """Return uint8 images as (N, C, H, W), and anything else as it is.
+
+    Images of shape (N, H, W) get one channel; of shape (N, H, W, C) with 1 or 3 channels, their
+    last axis becomes the second, unless that has such a size itself.
+    """
+    x = np.asarray(x)
+    if x.dtype != np.uint8:
+        return x
+    if x.ndim == 3:
+        return x[:, None]
+    if x.ndim == 4 and x.shape[1] not in _CHANNELS and x.shape[3] in _CHANNELS:
+        return np.ascontiguousarray(np.moveaxis(x, 3, 1))
+    return x
+
+
+def _set(instance, **fields):
+    """Set fields of a frozen dataclass, while it is being made."""
+    for name, value in fields.items():
+        object.__setattr__(instance, name, value)
+
+
+def _kind(x):
+    """Describe samples by their shape and type."""
+    return f"{x.dtype} samples of shape {x.shape[1:]}"
+
+
+def _samples(name, value):
+    """Return samples in the type in which they are kept."""
+    x = np.asarray(value)
+    if x.ndim < 2:
+        raise ValueError(f"{name} must have shape (N, ...), got {x.shape}")
+    if 0 in x.shape[1:]:
+        raise ValueError(f"{name} must not have empty samples, got shape {x.shape}")
+    if x.dtype == np.uint8:
+        if x.ndim != 4:
+            raise ValueError(f"{name} must have shape (N, C, H, W), as uint8 images, got {x.shape}")
+        return np.ascontiguousarray(x)
+    if x.dtype.kind in "iu":
+        if x.ndim != 2:
+            raise ValueError(f"{name} must have shape (N, L), as integer tokens, got {x.shape}")
+        if x.size and x.min() < 0:
+            raise ValueError(f"{name} must not hold negative tokens, got {x.min()}")
+        return np.ascontiguousarray(x, dtype=np.int64)
+    if x.dtype.kind != "f":
+        raise TypeError(f"{name} must hold uint8 images, integer tokens or floats, got {x.dtype}")
+    if not np.isfinite(x).all():
+        raise ValueError(f"{name} must be finite, it holds NaN or infinity")
+    return np.ascontiguousarray(x, dtype=np.float32)
+
+
+def _labels(name, value, size, classes=_MANY):
+    """Return integers between 0 and classes - 1 as int64, after a look at their number."""
+    found = np.asarray(value)
+    if found.shape != (size,):
+        raise ValueError(f"{name} must have shape ({size},), got {found.shape}")
+    return check.places(name, found, classes) if size else np.empty(0, dtype=np.int64)
+
+
+def _classes(classes, *labels):
+    """Return the number of classes, by default one more than the largest label."""
+    if classes is None:
+        found = [np.max(y) for y in map(np.asarray, labels) if y.size and y.dtype.kind in "iu"]
+        return int(max(found, default=0)) + 1
+    return check.integer("classes", classes, minimum=1)
+
+
+def _members(name, client, part):
+    """Return the places of a client's samples as int64."""
+    part = np.asarray(part)
+    if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must hold a list of integers for each client, see {client}")
+    return part.astype(np.int64)
+
+
+def _require_disjoint(places, size):
+    """Raise unless places are between 0 and size - 1 and none occurs twice."""
+    check.places("train and test", places, size)
+    counts = np.bincount(places, minlength=size)
+    if counts.max() > 1:
+        raise ValueError(
+            f"train and test must not share samples, sample {counts.argmax()} occurs "
+            f"{counts.max()} times"
+        )
+
+
+def _channel_moments(x, places):
+    """Return mean and standard deviation of each channel of x / 255, exactly, from histograms."""
+    levels = np.arange(256) / 255.0
+    moments = []
+    for channel in range(x.shape[1]):
+        share = np.bincount(x[places, channel].ravel(), minlength=256) / (
+            places.size * x.shape[2] * x.shape[3]
+        )
+        mean = share @ levels
+        spread = np.sqrt(share @ (levels - mean) ** 2)
+        moments.append((mean, spread if spread > 1e-6 else 1.0))  # constant: nothing to divide by
+    mean, std = np.array(moments, dtype=np.float32).T
+    return mean, std
+
+
+def _embedding(value, tokens):
+    """Return a matrix with a row for each token."""
+    matrix = check.array("embedding", value, (None, None)).astype(np.float32)
+    if tokens.dtype != np.int64:
+        raise ValueError(f"embedding is for integer tokens, x holds {_kind(tokens)}")
+    if tokens.size and tokens.max() >= len(matrix):
+        raise ValueError(
+            f"embedding must have a row for each token, got {len(matrix)} rows and token "
+            f"{tokens.max()}"
+        )
+    return matrix

@@ -1,0 +1,148 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from linrep.deep.data import Dataset, FederatedData, channels_first
+
+IMAGES = np.arange(6 * 3 * 2 * 2, dtype=np.uint8).reshape(6, 3, 2, 2)
+LABELS = [0, 1, 2, 0, 1, 2]
+
+
+def federated(**others):
+    fields = {"x": IMAGES, "y": LABELS, "train": ([0, 2], [1]), "test": ([4], []), "classes": 3}
+    return FederatedData(**{**fields, **others})
+
+
+def test_a_dataset_keeps_its_samples_in_one_type_each():
+    assert Dataset(IMAGES, LABELS).x.dtype == np.uint8
+    assert Dataset(np.ones((2, 5)), [0, 0]).x.dtype == np.float32
+    assert Dataset(np.ones((2, 5), np.int32), [0, 0]).x.dtype == np.int64
+    data = Dataset(IMAGES, np.array(LABELS, np.uint8))
+    assert (data.y.dtype, data.classes, data.x_test.shape) == (np.int64, 3, (0, 3, 2, 2))
+
+
+def test_the_number_of_classes_counts_test_labels_too():
+    assert Dataset(IMAGES, LABELS, IMAGES[:1], [6]).classes == 7
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"x": IMAGES[:, 0]}, r"x must have shape \(N, C, H, W\)"),
+        ({"x": np.arange(6)}, r"x must have shape \(N, \.\.\.\)"),
+        ({"x": np.full((6, 1), np.nan)}, "x must be finite"),
+        ({"x": np.full((6, 1), -1)}, "negative tokens"),
+        ({"x": np.ones((6, 1, 1), int)}, r"x must have shape \(N, L\)"),
+        ({"x": np.ones((6, 0))}, "empty samples"),
+        ({"x": np.full((6, 1), "a")}, "uint8 images, integer tokens or floats"),
+        ({"y": LABELS[:5]}, r"y must have shape \(6,\)"),
+        ({"y": np.ones(6)}, "y must be a list of integers"),
+        ({"y": [-1] * 6}, "y must be between 0 and"),
+        ({"classes": 2}, "y must be between 0 and 1, got 2"),
+        ({"x_test": IMAGES}, "x_test and y_test must be given together"),
+        ({"x_test": IMAGES[:, :1], "y_test": LABELS}, r"x_test must hold uint8 samples of shape"),
+        ({"owner_test": LABELS}, "only together with owner"),
+        ({"owner": LABELS[:2]}, r"owner must have shape \(6,\)"),
+        ({"coarse": [0, 0]}, r"coarse must have shape \(3,\)"),
+        ({"embedding": np.ones((3, 2))}, "embedding is for integer tokens"),
+    ],
+)
+def test_a_dataset_that_does_not_fit_together_is_refused_in_one_line(fields, said):
+    with pytest.raises((ValueError, TypeError), match=said) as caught:
+        Dataset(**{"x": IMAGES, "y": LABELS, **fields})
+    assert "\n" not in str(caught.value)
+
+
+def test_clients_have_sizes_and_places():
+    data = federated()
+    assert data.n == 2
+    assert data.sizes.tolist() == [2, 1]
+    assert all(part.dtype == np.int64 for part in (*data.train, *data.test))
+
+
+def test_images_are_normalised_by_the_moments_of_training_images():
+    data = federated()
+    pixels = IMAGES[[0, 2, 1]] / 255.0
+    np.testing.assert_allclose(data.mean, pixels.mean(axis=(0, 2, 3)), rtol=1e-6)
+    np.testing.assert_allclose(data.std, pixels.std(axis=(0, 2, 3)), rtol=1e-6)
+    assert data.mean.dtype == data.std.dtype == np.float32
+
+
+def test_a_constant_channel_is_not_divided_by_nothing():
+    data = federated(x=np.full((6, 1, 2, 2), 7, np.uint8))
+    assert data.std.tolist() == [1.0]
+
+
+def test_moments_given_stay_and_other_kinds_have_none():
+    data = federated(mean=[0.5] * 3, std=[1.0, 2.0, 3.0])
+    assert dataclasses.replace(data, train=([0], [1])).std.tolist() == [1.0, 2.0, 3.0]
+    assert federated(x=np.ones((6, 4))).mean is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"test": ([4],)}, "one array for each client, got 2 and 1"),
+        ({"train": (), "test": ()}, "one array for each client, got 0 and 0"),
+        ({"train": ([0], [])}, "client 1 has none"),
+        ({"train": ([0], [6])}, "train and test must be between 0 and 5, got 6"),
+        ({"train": ([0], [0.5])}, "list of integers for each client"),
+        ({"train": ([0, 1], [1])}, "sample 1 occurs 2 times"),
+        ({"test": ([0], [])}, "sample 0 occurs 2 times"),
+        ({"mean": [0.0] * 3}, "mean and std must be given together"),
+        ({"mean": [0.0], "std": [1.0]}, r"mean must have shape \(3\)"),
+        ({"mean": [0.0] * 3, "std": [1.0, 1.0, 0.0]}, "std must be greater than 0"),
+        ({"x": np.ones((6, 1)), "mean": [0.0], "std": [1.0]}, "for images of type uint8"),
+        ({"side": np.ones((3, 1))}, r"side must have shape \(2, any\)"),
+        ({"groups": [0]}, r"groups must have shape \(2,\)"),
+        (
+            {"x": np.full((6, 1), 3), "embedding": np.ones((3, 2))},
+            "a row for each token, got 3 rows and token 3",
+        ),
+    ],
+)
+def test_clients_that_do_not_fit_together_are_refused_in_one_line(fields, said):
+    with pytest.raises((ValueError, TypeError), match=said) as caught:
+        federated(**fields)
+    assert "\n" not in str(caught.value)
+
+
+def test_lists_of_clients_are_put_together():
+    clients = [
+        (IMAGES[:2], LABELS[:2], IMAGES[2:3], LABELS[2:3]),
+        (IMAGES[3:], LABELS[3:], [], []),
+    ]
+    data = FederatedData.from_lists(clients, name="own")
+    assert (data.n, data.classes, data.name) == (2, 3, "own")
+    for client, (x_train, y_train, x_test, y_test) in enumerate(clients):
+        np.testing.assert_array_equal(data.x[data.train[client]], x_train)
+        np.testing.assert_array_equal(data.y[data.train[client]], y_train)
+        assert data.test[client].size == len(x_test)
+        np.testing.assert_array_equal(data.y[data.test[client]], y_test)
+
+
+@pytest.mark.parametrize(
+    ("clients", "said"),
+    [
+        ([], "at least one sample"),
+        ([(IMAGES, LABELS)], "client 0 has 2 parts"),
+        ([(IMAGES, LABELS[:2], [], [])], "one label for each sample, got 2 for 6"),
+        ([(IMAGES, LABELS, IMAGES[:, :1], LABELS)], "x of client 0 must hold uint8 samples"),
+        ([([], [], IMAGES, LABELS)], "client 0 has none"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused_in_one_line(clients, said):
+    with pytest.raises(ValueError, match=said) as caught:
+        FederatedData.from_lists(clients)
+    assert "\n" not in str(caught.value)
+
+
+def test_channels_come_first():
+    images = np.arange(2 * 4 * 5 * 3, dtype=np.uint8).reshape(2, 4, 5, 3)
+    first = channels_first(images)
+    assert first.shape == (2, 3, 4, 5)
+    np.testing.assert_array_equal(first[1, 2], images[1, :, :, 2])
+    assert channels_first(first) is first
+    assert channels_first(images[..., 0]).shape == (2, 1, 4, 5)
+    assert channels_first(np.ones((2, 4, 5))).shape == (2, 4, 5)
