@@ -1,1 +1,60 @@
-"""The papers' deep experiments: a thin layer over torch, which loads only where it is needed."""
+"""The papers' deep experiments: verified local training, exact caching, one way to evaluate.
+
+A thin layer over torch, which loads only with the names that need it; containers, readers and
+partitions do without.
+"""
+
+from importlib import import_module
+
+_HOME = {
+    "APFL": "methods",
+    "Dataset": "data",
+    "Ditto": "methods",
+    "FLUTE": "methods",
+    "FedAvg": "methods",
+    "FedPer": "methods",
+    "FedProx": "methods",
+    "FedRep": "methods",
+    "Federation": "federation",
+    "FederatedData": "data",
+    "L2GD": "methods",
+    "LGFedAvg": "methods",
+    "Local": "methods",
+    "METHODS": "methods",
+    "PFLMF": "methods",
+    "PerFedAvg": "methods",
+    "PerFedSI": "methods",
+    "Phase": "training",
+    "SGD": "training",
+    "Scaffold": "methods",
+    "State": "federation",
+    "load": "readers",
+    "neural_collapse": "collapse",
+    "run": "runs",
+    "run_seeds": "runs",
+}
+_MODULES = (
+    "collapse", "data", "features", "federation", "layers", "methods", "models", "partitions",
+    "readers", "runs", "training",
+)  # fmt: skip
+
+__all__ = [*_HOME, *_MODULES]
+
+
+def __getattr__(name):
+    home = name if name in _MODULES else _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'linrep.deep' has no attribute {name!r}")
+    try:
+        module = import_module(f"linrep.deep.{home}")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(
+            f"linrep.deep.{name} needs torch: pip install 'linrep[deep]'", name="torch"
+        ) from None
+    return module if name in _MODULES else getattr(module, name)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -237,9 +237,7 @@ class Scaffold(FedAvg):
         for name, value in correction.items():
             moved = state.shared[name].unsqueeze(1) - new[name]
             moved = moved * scale.reshape(*scale.shape, *[1] * (moved.ndim - 2))
-            scatter(
-                {name: state.extra[f"control.{name}"]}, part, {name: moved - value}
-            )
+            scatter({name: state.extra[f"control.{name}"]}, part, {name: moved - value})
 
     def aggregate(self, old, mean):
         """Return the server's step."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -15,14 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.random import SeedSequence
-from numpy.typing import NDArray
 from torch import nn
 
 from linrep import _validation as check
 from linrep.deep import models
 from linrep.deep.collapse import neural_collapse
 from linrep.deep.data import FederatedData
-from linrep.deep.federation import Federation, State
+from linrep.deep.federation import Federation, expand
 from linrep.deep.methods import METHODS, FedAvg
 from linrep.deep.training import SGD
 from linrep.trace import Trace, read_record
@@ -55,12 +53,9 @@ def run(
     Trace
     """
     if isinstance(rng, np.random.Generator):
-        rng = SeedSequence(rng.integers(2**32, size=4).tolist())
-    return run_seeds(data, method, seeds=[SeedSequence(rng) if _is_seed(rng) else rng], **settings)[0]
-
-
-def _is_seed(rng):
-    return not isinstance(rng, SeedSequence)
+        rng = rng.integers(2**32, size=4).tolist()
+    seed = rng if isinstance(rng, SeedSequence) else SeedSequence(rng)
+    return run_seeds(data, method, seeds=[seed], **settings)[0]
 
 
 def run_seeds(
@@ -84,7 +79,6 @@ def run_seeds(
     chunk: int = 64,
     cache: bool | str = "auto",
     mixed_precision: bool = False,
-    progress: bool = False,
 ) -> list[Trace]:
     """Train with a method from several seeds at once.
 
@@ -117,8 +111,6 @@ def run_seeds(
         Rounds.
     device, dtype, engine, chunk, cache, mixed_precision
         See :class:`linrep.deep.federation.Federation`.
-    progress : bool
-        Show a bar on a terminal.
 
     Returns
     -------
@@ -163,23 +155,32 @@ def run_seeds(
     identity = _identity(federation, settings)
     state, history = method.start(federation), _History()
     if checkpoint is not None and os.path.exists(checkpoint):
-        history = _load(Path(checkpoint), identity, state, federation)
+        history = _load(Path(checkpoint), identity, state, federation.device)
     already = history.seconds
     while True:
-        if state.round in recorded and not history.has(state.round):
+        if state.round in recorded and state.round not in history.rounds:
             history.add(state.round, _evaluate(federation, method, state, count))
         history.seconds = already + time.perf_counter() - began
         if checkpoint is not None and (
             state.round == rounds or (state.round and state.round % checkpoint_every == 0)
         ):
-            _save(Path(checkpoint), identity, state, history, federation)
+            _save(Path(checkpoint), identity, state, history)
         if state.round >= rounds:
             break
         method.round(federation, state, federation.sample("participation", state.round, count))
-    last = _last(federation, method, state)
+    found = _by_client(federation, method.models, state)
+    tuned = None if method.ft is None else _by_client(federation, method.fine_tuned, state)
+    settings |= {"device": _describe(federation.device), "engine": federation.engine}
+    if federation.device.type == "cuda":
+        settings["peak_memory"] = torch.cuda.max_memory_allocated(federation.device)
     return [
-        _trace(run, federation, method, state, history, last, settings) for run in range(len(seeds))
+        _trace(run, federation, method, state, history, settings, found, tuned)
+        for run in range(len(federation.seeds))
     ]
+
+
+def _describe(device):
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 def _method(method):
@@ -196,10 +197,155 @@ def _maker(model, data):
         return model if not isinstance(model, nn.Module) else lambda: model
     first = data if isinstance(data, FederatedData) else data[0]
     settings: dict[str, Any] = {}
-    if model in models.WITH_SIDE_INFORMATION:
-        if first.side is None:
-            raise ValueError(f"model {model} needs side information, the data have none")
-        settings["side"] = first.side.shape[1]
-    if first.embedding is not None:
-        settings["embedding"] = first.embedding
-    return lambda: models.build(model, first.x.shape[1:], first.classes, **settings)
+    for name, wanted, value in (
+        ("side", ("concatenated", "multiplied"), first.side),
+        ("embedding", ("lstm",), first.embedding),
+    ):
+        if model in wanted:
+            if value is None:
+                raise ValueError(f"model {model} needs data with {_NEEDS[name]}")
+            settings[name] = value.shape[1] if name == "side" else value
+    return lambda: models.build(
+        model, first.x.shape[1:], first.classes, rng=int(torch.randint(2**62, ())), **settings
+    )
+
+
+_NEEDS = {"side": "side information of clients", "embedding": "vectors of tokens"}
+
+
+# Evaluation
+
+
+class _History:
+    """Metrics of S runs, a row for each evaluated round."""
+
+    def __init__(self, rounds=(), metrics=None, seconds=0.0):
+        self.rounds = list(rounds)
+        self.metrics = {} if metrics is None else metrics
+        self.seconds = seconds
+
+    def add(self, round, values):
+        self.rounds.append(round)
+        for name, value in values.items():
+            self.metrics.setdefault(name, []).append(value)
+
+
+def _evaluate(federation, method, state, count):
+    """Return metrics of all clients, arrays of shape (S,)."""
+    found = _by_client(federation, method.models, state)
+    sent = float(method.floats(state)) * count * state.round
+    sent = np.full(len(federation.seeds), sent)
+    return {
+        "accuracy": _mean(found["correct"] / found["size"]),
+        "weighted_accuracy": found["correct"].sum(1) / found["size"].sum(1),
+        "test_loss": _mean(found["loss"]),
+        **{name: _mean(found[name]) for name in ("nc2_global", "nc2_local") if name in found},
+        "floats_up": sent,
+        "floats_down": sent,
+    }
+
+
+def _mean(values):
+    """Return means over clients (S, n), those without test samples left out."""
+    return np.nanmean(values, axis=1)
+
+
+def _by_client(federation, models_of, state):
+    """Return what all clients' models come to, arrays (S, n)."""
+    pieces = []
+    for part in federation.everyone():
+        shared, own = models_of(federation, state, part)
+        piece = federation.evaluate(shared, own, part)
+        heads = {k: v for k, v in (expand(shared, part) | own).items() if k == "head.weight"}
+        if heads and federation.classes > 1:
+            present = federation.present(part)
+            for name, local in (("nc2_global", False), ("nc2_local", True)):
+                value = neural_collapse(heads["head.weight"], present, local)
+                piece[name] = value.cpu().double().numpy()
+        pieces.append(piece)
+    return {name: np.concatenate([piece[name] for piece in pieces], 1) for name in pieces[0]}
+
+
+def _trace(run, federation, method, state, history, settings, found, tuned):
+    metrics = {name: np.array(values)[:, run] for name, values in history.metrics.items()}
+    if tuned is not None:
+        metrics["fine_tuned"] = np.full(len(history.rounds), np.nan)
+        metrics["fine_tuned"][-1] = _mean(tuned["correct"] / tuned["size"])[run]
+    values = {f"shared.{name}": value[run] for name, value in state.shared.items()}
+    values |= {f"personal.{name}": value[run] for name, value in state.personal.items()}
+    arrays = {name: value.cpu().numpy() for name, value in values.items()}
+    arrays["accuracies"] = (found["correct"] / found["size"])[run]
+    return Trace(
+        algorithm=type(method).__name__,
+        metrics=metrics,
+        state=arrays,
+        settings=settings,
+        stop_reason="rounds" if np.isfinite(metrics["test_loss"][-1]) else "diverged",
+        wall_time=history.seconds,
+        recorded=np.array(history.rounds),
+    )
+
+
+# Checkpoints
+
+
+def _identity(federation, settings):
+    """Return what a run is, but for its length and where it is computed."""
+    data = hashlib.sha256()
+    for tensor in (federation.x, federation.y, federation.side):
+        data.update(tensor.cpu().numpy().tobytes())
+    for one in federation.data:
+        for index in (*one.train, *one.test):
+            data.update(np.int64(len(index)).tobytes() + np.ascontiguousarray(index).tobytes())
+    shapes = {name: list(value.shape[1:]) for name, value in federation.start().shared.items()}
+    return {
+        **settings,
+        "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
+        "model": f"{federation.model} {shapes}",
+        "data": data.hexdigest(),
+    }
+
+
+def _save(path, identity, state, history):
+    """Write a checkpoint beside its place, then put it there."""
+    content = {
+        "format": _FORMAT,
+        "identity": json.dumps(identity, sort_keys=True),
+        "round": state.round,
+        "shared": state.shared,
+        "personal": state.personal,
+        "extra": state.extra,
+        "recorded": history.rounds,
+        "metrics": {name: torch.as_tensor(np.array(v)) for name, v in history.metrics.items()},
+        "seconds": history.seconds,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        torch.save(content, draft)
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _load(path, identity, state, device):
+    """Fill a state from a checkpoint, which is read as data only, and return its history."""
+    try:
+        content = torch.load(path, map_location=device, weights_only=True)
+        if content["format"] != _FORMAT:
+            raise ValueError(f"its format is {content['format']}, not {_FORMAT}")
+        other = json.loads(content["identity"])
+    except Exception as error:  # whatever a file that is no checkpoint makes torch raise
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ValueError(f"checkpoint {path} cannot be read: {reason}") from None
+    mine = json.loads(json.dumps(identity))
+    differing = [name for name in sorted(mine | other) if mine.get(name) != other.get(name)]
+    if differing:
+        name = differing[0]
+        long = name in ("model", "data")
+        values = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
+        raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{values}")
+    state.shared, state.personal = content["shared"], content["personal"]
+    state.extra, state.round = content["extra"], content["round"]
+    metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
+    return _History(content["recorded"], metrics, content["seconds"])
