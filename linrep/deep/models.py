@@ -548,7 +548,7 @@ class Factored(nn.Module):
             for name, _ in list(module.named_parameters(recurse=False)):
                 columns = [start.get_submodule(prefix).get_parameter(name) for start in starts]
                 setattr(module, name, nn.Parameter(_columns(columns)))
-        self.v = nn.Parameter(torch.full((rank,), rank**-0.5))
+        self.v = nn.Parameter(next(base.parameters()).new_full((rank,), rank**-0.5))
 
     def parameters_of_base(self) -> dict[str, Tensor]:
         """Return θ = U v as the base's parameters, by name."""

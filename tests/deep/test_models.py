@@ -85,7 +85,7 @@ def test_a_model_is_a_head_on_a_representation(case):
 def test_vmap_is_a_loop(case, factored):
     networks = [made(case, rng) for rng in range(3)]
     if factored:
-        networks = [models.Factored(model, 2, rng=0).double() for model in networks]
+        networks = [models.Factored(model, 2, rng=0) for model in networks]
     parameters, buffers = stacked(networks)
     mask = torch.tensor([[1.0] * 4, [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]]).double()
     named = per_batch(networks[0])
@@ -257,7 +257,7 @@ def test_side_information_is_of_the_client_or_of_each_sample(case):
 @cases
 def test_gradients_go_through_u_times_v(case, rank):
     base = made(case)
-    model = models.Factored(base, rank, rng=1).double()
+    model = models.Factored(base, rank, rng=1)
     model.v.data = torch.from_numpy(np.random.default_rng(3).standard_normal(rank))
     inputs = samples(case, 3)
     columns = {name.removeprefix("U."): u for name, u in model.named_parameters() if name != "v"}
@@ -301,7 +301,7 @@ def test_the_factored_start_has_the_usual_scale():
     # 36,864 numbers estimate the ratio with a standard deviation below one in a hundred.
     for name in ("representation.block2.conv.weight", "representation.block3.conv.weight"):
         usual = base.get_parameter(name)
-        assert theta[name].var() / usual.var() == pytest.approx(1.0, abs=0.06)
+        assert (theta[name].var() / usual.var()).item() == pytest.approx(1.0, abs=0.06)
         columns = model.get_parameter(f"U.{name}").flatten(1)
         assert columns[0].equal(usual.flatten())
         assert torch.corrcoef(columns).fill_diagonal_(0).abs().max() < 6 / math.sqrt(36_864)
@@ -319,7 +319,7 @@ def test_factored_draws_from_its_own_stream():
 
 
 def test_factored_networks_train_and_evaluate_as_their_base():
-    model = models.Factored(made("blocks"), 2, rng=0).double()
+    model = models.Factored(made("blocks"), 2, rng=0)
     (x,) = samples("blocks", 5)
     model(x)
     assert not model.U.representation.block1.norm.running_mean.equal(torch.zeros(6).double())
