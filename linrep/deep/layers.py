@@ -31,7 +31,8 @@ class Dropout(nn.Module):
     1 - p; in evaluation mode nothing happens. Whether an element is dropped depends on the buffer
     ``key`` (an int64 scalar), the salt and the element's index in the batch alone, through
     integer operations: a plain loop, vmap, CPU and CUDA drop the same elements, and samples that
-    are appended to a batch change nothing for those before them.
+    are appended to a batch change nothing for those before them. Until the key is set anew the
+    same elements are dropped each time.
 
     Parameters
     ----------

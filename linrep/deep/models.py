@@ -433,7 +433,9 @@ def concatenated(
     Notes
     -----
     PerFedSI, equation (3), section 4 and appendix D (Omniglot), with the default embedding. The
-    paper does not say how the 576 numbers become an image: here 64 channels of 3×3 pixels.
+    paper does not say how the 576 numbers become an image: here 64 channels of 3×3 pixels. In
+    training the block normalizes the embedding of one client alone, in evaluation by averages over
+    clients; "linear" does neither.
     """
     choice("embedding", embedding, ("block", "linear"))
     layers, features = _blocks(channels, size, width, depth)
@@ -540,14 +542,15 @@ class Factored(nn.Module):
     def __init__(self, base: nn.Module, rank: int, *, rng: Any = None):
         super().__init__()
         rank = integer("rank", rank, minimum=1)
-        with _drawing_from(rng, "columns"):
-            starts = [base, *(_drawn_anew(base) for _ in range(rank - 1))]
         self.side_information = getattr(base, "side_information", False)
         self.U = copy.deepcopy(base)
-        for prefix, module in self.U.named_modules():
-            for name, _ in list(module.named_parameters(recurse=False)):
-                columns = [start.get_submodule(prefix).get_parameter(name) for start in starts]
-                setattr(module, name, nn.Parameter(_columns(columns)))
+        starts = [dict(base.named_parameters())]
+        with _drawing_from(rng, "columns"):
+            starts += [_start_anew(base) for _ in range(rank - 1)]
+        for path in starts[0]:
+            owner, _, name = path.rpartition(".")
+            columns = nn.Parameter(_columns([start[path] for start in starts]))
+            setattr(self.U.get_submodule(owner), name, columns)
         self.v = nn.Parameter(next(base.parameters()).new_full((rank,), rank**-0.5))
 
     def parameters_of_base(self) -> dict[str, Tensor]:
@@ -559,8 +562,8 @@ class Factored(nn.Module):
         return functional_call(self.U, self.parameters_of_base(), inputs)
 
 
-def _drawn_anew(base: nn.Module) -> nn.Module:
-    """Return a copy of a network with another start."""
+def _start_anew(base: nn.Module) -> dict[str, nn.Parameter]:
+    """Return the parameters of another start of a network."""
     drawn = copy.deepcopy(base)
     for module in drawn.modules():
         reset = getattr(module, "reset_parameters", None)
@@ -569,7 +572,7 @@ def _drawn_anew(base: nn.Module) -> nn.Module:
         elif next(module.parameters(recurse=False), None) is not None:
             kind = type(module).__name__
             raise TypeError(f"base must start anew, {kind} has parameters but no reset_parameters")
-    return drawn
+    return dict(drawn.named_parameters())
 
 
 def _columns(starts: Sequence[Tensor]) -> Tensor:

@@ -80,20 +80,23 @@ def test_a_model_is_a_head_on_a_representation(case):
     }
 
 
+@pytest.mark.parametrize(("dtype", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 @pytest.mark.parametrize("factored", [False, True])
 @cases
-def test_vmap_is_a_loop(case, factored):
-    networks = [made(case, rng) for rng in range(3)]
+def test_vmap_is_a_loop(case, factored, dtype, error):
+    networks = [made(case, rng).to(dtype) for rng in range(3)]
     if factored:
         networks = [models.Factored(model, 2, rng=0) for model in networks]
     parameters, buffers = stacked(networks)
-    mask = torch.tensor([[1.0] * 4, [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]]).double()
+    mask = torch.tensor([[1.0] * 4, [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]], dtype=dtype)
     named = per_batch(networks[0])
     buffers |= dict.fromkeys(named["key"], torch.arange(3)) | dict.fromkeys(named["mask"], mask)
     weights = torch.from_numpy(np.random.default_rng(2).standard_normal((3, 4, 4)))
-    weights = weights * mask[:, :, None]
-    inputs = samples(case, 3, 4)
-    assert_vmap_is_loop(networks[0], parameters, buffers, inputs, weights, 1e-12)
+    weights = weights.to(dtype) * mask[:, :, None]
+    inputs = tuple(
+        value.to(dtype) if value.is_floating_point() else value for value in samples(case, 3, 4)
+    )
+    assert_vmap_is_loop(networks[0], parameters, buffers, inputs, weights, error)
 
 
 @cases
