@@ -31,7 +31,8 @@ class Dropout(nn.Module):
     1 - p; in evaluation mode nothing happens. Whether an element is dropped depends on the buffer
     ``key`` (an int64 scalar), the salt and the element's index in the batch alone, through
     integer operations: a plain loop, vmap, CPU and CUDA drop the same elements, and samples that
-    are appended to a batch change nothing for those before them.
+    are appended to a batch change nothing for those before them. Until the key is set anew the
+    same elements are dropped each time.
 
     Parameters
     ----------
@@ -167,13 +168,12 @@ class BatchNorm2d(nn.Module):
 
     def _batch_statistics(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean and variance over the samples that count; move the running averages."""
-        counts = self.mask.expand(x.shape[0])
-        weights = counts[:, None, None, None]
-        count = counts.sum() * (x.shape[2] * x.shape[3])
+        weights = self.mask.to(self.running_mean.dtype).expand(x.shape[0])[:, None, None, None]
+        count = weights.sum() * (x.shape[2] * x.shape[3])
         mean = (weights * x).sum((0, 2, 3)) / count.clamp(min=1)
         var = (weights * (x - _channels(mean)) ** 2).sum((0, 2, 3)) / count.clamp(min=1)
         # A step of padding alone must change nothing, and one value has no variance.
-        step = self.momentum * (count > 1)
+        step = self.momentum * (count > 1).to(count.dtype)
         unbiased = var.detach() * (count / (count - 1).clamp(min=1))
         self.running_mean = self.running_mean + step * (mean.detach() - self.running_mean)
         self.running_var = self.running_var + step * (unbiased - self.running_var)
@@ -214,7 +214,7 @@ class LSTM(nn.Module):
         super().__init__()
         self.hidden = integer("hidden", hidden, minimum=1)
         self.layers = integer("layers", layers, minimum=1)
-        inputs = integer("inputs", inputs, minimum=1)
+        self.inputs = integer("inputs", inputs, minimum=1)
         for layer in range(self.layers):
             width = hidden if layer else inputs
             for kind, shape in (
@@ -256,7 +256,7 @@ class LSTM(nn.Module):
 
     def extra_repr(self) -> str:
         """Say how the layer was made."""
-        return f"{self.weight_ih_l0.shape[1]}, {self.hidden}, layers={self.layers}"
+        return f"{self.inputs}, {self.hidden}, layers={self.layers}"
 
 
 class Embedding(nn.Module):
@@ -320,7 +320,8 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
     Raises
     ------
     ValueError
-        If two dropout layers have the same salt, hence the same draws.
+        If two dropout layers have the same salt, hence the same draws, or if one of torch's own
+        layers in training mode draws, or takes statistics over padded samples too.
     """
     names: dict[str, list[str]] = {"key": [], "mask": []}
     salts: dict[int, str] = {}
@@ -335,6 +336,11 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
             names["key"].append(_joined(prefix, "key"))
         elif isinstance(module, BatchNorm2d):
             names["mask"].append(_joined(prefix, "mask"))
+        elif _draws(module) or _couples(module):
+            raise ValueError(
+                f"model must draw and normalize by linrep.deep.layers, {prefix or 'it'} is "
+                f"torch's {type(module).__name__}"
+            )
     return names
 
 
@@ -378,7 +384,7 @@ def _draws(module: nn.Module) -> bool:
         p = module.p
     else:
         p = getattr(module, "dropout", 0.0)  # torch's recurrent and attention layers
-    return module.training and isinstance(p, float) and p > 0.0
+    return module.training and isinstance(p, int | float) and p > 0
 
 
 def _couples(module: nn.Module) -> bool:

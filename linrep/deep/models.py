@@ -10,7 +10,8 @@ import copy
 import inspect
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -142,16 +143,15 @@ def cnn100(
     FLUTE, appendix C.2, which lists dropout after the first pooling. Public implementations of
     FedRep declare it at the same place and apply it before the head: "fc2".
     """
-    after = {"pool1": "pool1", "fc2": f"relu{len(widths) + len(hidden)}"}
-    choice("dropout_after", dropout_after, after)
+    choice("dropout_after", dropout_after, ("pool1", "fc2"))
     layers, features = _convolutions(channels, size, widths, kernel, padding)
     features = _fully_connected(layers, features, hidden)
-    with_dropout: OrderedDict[str, nn.Module] = OrderedDict()
-    for name, layer in layers.items():
-        with_dropout[name] = layer
-        if name == after[dropout_after]:
-            with_dropout["dropout"] = Dropout(dropout)
-    return _with_head(with_dropout, features, classes)
+    layers["dropout"] = Dropout(dropout)
+    if dropout_after == "pool1":
+        names = list(layers)
+        for name in names[names.index("pool1") + 1 : -1]:
+            layers.move_to_end(name)
+    return _with_head(layers, features, classes)
 
 
 def cnn4(
@@ -433,7 +433,9 @@ def concatenated(
     Notes
     -----
     PerFedSI, equation (3), section 4 and appendix D (Omniglot), with the default embedding. The
-    paper does not say how the 576 numbers become an image: here 64 channels of 3×3 pixels.
+    paper does not say how the 576 numbers become an image: here 64 channels of 3×3 pixels. In
+    training the block normalizes the embedding of one client alone, in evaluation by averages over
+    clients; "linear" does neither.
     """
     choice("embedding", embedding, ("block", "linear"))
     layers, features = _blocks(channels, size, width, depth)
@@ -521,6 +523,8 @@ class Factored(nn.Module):
         The network, left as it is.
     rank : int
         Number of columns.
+    rng : None, int, Generator, ...
+        Where the columns after the first come from; torch's own generator stays as it was.
 
     Raises
     ------
@@ -535,17 +539,19 @@ class Factored(nn.Module):
     open.
     """
 
-    def __init__(self, base: nn.Module, rank: int):
+    def __init__(self, base: nn.Module, rank: int, *, rng: Any = None):
         super().__init__()
         rank = integer("rank", rank, minimum=1)
-        starts = [base, *(_drawn_anew(base) for _ in range(rank - 1))]
         self.side_information = getattr(base, "side_information", False)
         self.U = copy.deepcopy(base)
-        for prefix, module in self.U.named_modules():
-            for name, _ in list(module.named_parameters(recurse=False)):
-                columns = [start.get_submodule(prefix).get_parameter(name) for start in starts]
-                setattr(module, name, nn.Parameter(_columns(columns)))
-        self.v = nn.Parameter(torch.full((rank,), rank**-0.5))
+        starts = [dict(base.named_parameters())]
+        with _drawing_from(rng, "columns"):
+            starts += [_start_anew(base) for _ in range(rank - 1)]
+        for path in starts[0]:
+            owner, _, name = path.rpartition(".")
+            columns = nn.Parameter(_columns([start[path] for start in starts]))
+            setattr(self.U.get_submodule(owner), name, columns)
+        self.v = nn.Parameter(next(base.parameters()).new_full((rank,), rank**-0.5))
 
     def parameters_of_base(self) -> dict[str, Tensor]:
         """Return θ = U v as the base's parameters, by name."""
@@ -556,19 +562,20 @@ class Factored(nn.Module):
         return functional_call(self.U, self.parameters_of_base(), inputs)
 
 
-def _drawn_anew(base: nn.Module) -> nn.Module:
-    """Return a copy of a network with another start."""
+def _start_anew(base: nn.Module) -> dict[str, nn.Parameter]:
+    """Return the parameters of another start of a network."""
     drawn = copy.deepcopy(base)
     for module in drawn.modules():
-        if hasattr(module, "reset_parameters"):
-            module.reset_parameters()
+        reset = getattr(module, "reset_parameters", None)
+        if callable(reset):
+            reset()
         elif next(module.parameters(recurse=False), None) is not None:
             kind = type(module).__name__
             raise TypeError(f"base must start anew, {kind} has parameters but no reset_parameters")
-    return drawn
+    return dict(drawn.named_parameters())
 
 
-def _columns(starts: list[Tensor]) -> Tensor:
+def _columns(starts: Sequence[Tensor]) -> Tensor:
     """Stack starts; divide constant ones by √rank, which is the sum of v's entries."""
     stacked = torch.stack([start.detach() for start in starts])
     return stacked / len(starts) ** 0.5 if (stacked == stacked[0]).all() else stacked
@@ -619,9 +626,16 @@ def build(
         inspect.signature(function).bind(**arguments, **settings)
     except TypeError as error:
         raise ValueError(f"model {name}: {error}") from None
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(int(stream(rng, "start").integers(2**63)))
+    with _drawing_from(rng, "start"):
         return function(**arguments, **settings)
+
+
+@contextmanager
+def _drawing_from(rng: Any, purpose: str) -> Iterator[None]:
+    """Let torch draw, on the CPU, from a stream of numpy's; leave its generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(int(stream(rng, purpose).integers(2**63)))
+        yield
 
 
 def _image_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
@@ -675,8 +689,7 @@ def _convolutions(
     padding = integer("padding", padding, minimum=0)
     side = integer("size", size, minimum=1)
     layers: OrderedDict[str, nn.Module] = OrderedDict()
-    for number, width in enumerate(widths, 1):
-        width = integer("widths", width, minimum=1)
+    for number, width in enumerate(_sizes("widths", widths), 1):
         layers[f"conv{number}"] = nn.Conv2d(channels, width, kernel, padding=padding)
         layers[f"relu{number}"] = nn.ReLU()
         layers[f"pool{number}"] = nn.MaxPool2d(2)
@@ -719,13 +732,19 @@ def _check_side(side: int, size: int) -> None:
         raise ValueError(f"size must leave a pixel after all poolings, {size} is too small")
 
 
+def _sizes(name: str, sizes: Any) -> list[int]:
+    """Return the sizes of several layers."""
+    if not isinstance(sizes, Sequence) or isinstance(sizes, str):
+        raise TypeError(f"{name} must be a list of integers, got {sizes!r}")
+    return [integer(name, size, minimum=1) for size in sizes]
+
+
 def _fully_connected(
     layers: OrderedDict[str, nn.Module], features: int, hidden: Sequence[int]
 ) -> int:
     """Append fully connected layers with ReLU; return the number of features."""
     activations = sum(isinstance(layer, nn.ReLU) for layer in layers.values())
-    for number, width in enumerate(hidden, 1):
-        width = integer("hidden", width, minimum=1)
+    for number, width in enumerate(_sizes("hidden", hidden), 1):
         layers[f"fc{number}"] = nn.Linear(features, width)
         layers[f"relu{activations + number}"] = nn.ReLU()
         features = width

@@ -1,0 +1,368 @@
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from tests.tools import FALSE_ALARM, complaint
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.func import functional_call, vmap  # noqa: E402
+
+from linrep.deep.layers import (  # noqa: E402
+    LSTM,
+    BatchNorm2d,
+    Dropout,
+    Embedding,
+    Last,
+    depends_on_batch,
+    kept,
+    per_batch,
+    statistics,
+)
+from tests.deep.functional import assert_vmap_is_loop, gradient, stacked  # noqa: E402
+
+WORD = 2**64
+keys = st.integers(-(2**63), 2**63 - 1)
+salts = st.integers(0, 2**63 - 1)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def normal(seed, *shape):
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape))
+
+
+def key(number):
+    return torch.tensor(number, dtype=torch.int64)
+
+
+# splitmix64, in Python's integers
+
+
+def finalizer(z):
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % WORD
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % WORD
+    return z ^ (z >> 31)
+
+
+def splitmix64(seed, count):
+    return [finalizer((seed + i * 0x9E3779B97F4A7C15) % WORD) for i in range(1, count + 1)]
+
+
+def test_the_reference_is_splitmix64():
+    # Outputs of the published generator for seed 1234567.
+    assert splitmix64(1234567, 5) == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
+
+
+@given(
+    number=keys, salt=salts, rows=st.integers(0, 5), columns=st.integers(1, 7), p=st.floats(0, 0.99)
+)
+def test_dropout_keeps_what_splitmix64_says(number, salt, rows, columns, p):
+    seed = finalizer(splitmix64(number % WORD, 1)[0] ^ salt)
+    expected = [(word >> 11) / 2**53 >= p for word in splitmix64(seed, rows * columns)]
+    found = kept(key(number), salt, (rows, columns), p)
+    assert found.shape == (rows, columns)
+    assert found.flatten().tolist() == expected
+
+
+@given(numbers=st.lists(keys, min_size=1, max_size=4), salt=salts, p=st.floats(0, 0.99))
+def test_vmap_and_loop_keep_the_same_elements(numbers, salt, p):
+    together = vmap(lambda number: kept(number, salt, (3, 5), p))(key(numbers))
+    alone = torch.stack([kept(key(number), salt, (3, 5), p) for number in numbers])
+    assert together.equal(alone)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_cuda_keeps_what_the_cpu_keeps():
+    numbers = key([0, -1, 2**63 - 1, -(2**63), 12345])
+    at_once = vmap(lambda number: kept(number, 7, (100, 30), 0.3))
+    assert at_once(numbers.cuda()).cpu().equal(at_once(numbers))
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.6])
+def test_dropout_drops_the_stated_share_independently_by_element_key_and_salt(p):
+    first = kept(key(1), 0, (100_000,), p)
+    pairs = [
+        (first, kept(key(2), 0, (100_000,), p)),
+        (first, kept(key(1), 1, (100_000,), p)),
+        (first[::2], first[1::2]),
+    ]
+    for one, other in pairs:
+        for found, share in ((one, 1 - p), (other, 1 - p), (one & other, (1 - p) ** 2)):
+            low, high = binom.interval(1 - FALSE_ALARM / (3 * len(pairs)), len(found), share)
+            assert low <= int(found.sum()) <= high
+
+
+def test_dropout_keeps_the_mean_and_scales_what_it_keeps():
+    layer = Dropout(0.75)
+    x = torch.ones(4, 10, dtype=torch.float64)
+    dropped = layer(x)
+    assert set(dropped.unique().tolist()) == {0.0, 4.0}
+    assert layer.eval()(x) is x
+    assert Dropout(0.0)(x) is x
+
+
+@given(number=keys, b=st.integers(1, 4), more=st.integers(0, 3))
+def test_dropouts_mask_knows_neither_dtype_nor_appended_samples(number, b, more):
+    layer = Dropout(0.5)
+    layer.key = key(number)
+    x = torch.ones(b + more, 2, 3)
+    assert layer(x)[:b].equal(layer(x[:b]))
+    assert layer(x).double().equal(layer(x.double()))
+
+
+def test_dropouts_of_one_network_do_not_share_a_mask():
+    x = torch.ones(5, 50)
+    one, other = Dropout(0.5, salt=1), Dropout(0.5, salt=2)
+    assert not one(x).equal(other(x))
+    assert per_batch(nn.Sequential(one, other)) == {"key": ["0.key", "1.key"], "mask": []}
+    for twice in (nn.Sequential(one, Dropout(0.1, salt=1)), nn.Sequential(one, nn.ReLU(), one)):
+        with complaint(ValueError, "salt", "differ", "0 and"):
+            per_batch(twice)
+
+
+def test_dropout_by_torch_func():
+    model = nn.Sequential(nn.Linear(3, 4), Dropout(0.5), nn.Linear(4, 2), Dropout(0.3, salt=1))
+    model.double()
+    parameters, buffers = stacked([model] * 3)
+    for name in per_batch(model)["key"]:
+        buffers[name] = torch.arange(3)
+    assert_vmap_is_loop(
+        model, parameters, buffers, (normal(0, 3, 5, 3),), normal(1, 3, 5, 2), 1e-14
+    )
+
+
+# Batch normalization
+
+
+@settings(max_examples=30)
+@given(
+    seed=seeds,
+    b=st.integers(2, 5),
+    channels=st.integers(1, 4),
+    height=st.integers(1, 4),
+    width=st.integers(1, 4),
+    momentum=st.sampled_from([0.0, 0.1, 0.4]),
+)
+def test_batch_normalization_is_torchs(seed, b, channels, height, width, momentum):
+    ours = BatchNorm2d(channels, momentum=momentum).double()
+    theirs = nn.BatchNorm2d(channels, momentum=momentum).double()
+    for step in range(3):
+        x = 3.0 + 2.0 * normal([seed, step], b, channels, height, width)
+        direction = normal([seed, step, 1], b, channels, height, width)
+        gradients = []
+        for layer in (ours, theirs):
+            leaf = x.clone().requires_grad_()
+            (layer(leaf) * direction).sum().backward()
+            gradients.append(leaf.grad)
+        assert_near(*gradients)
+        assert_near(ours.weight.grad, theirs.weight.grad)
+        assert_near(ours.bias.grad, theirs.bias.grad)
+        assert_near(ours(x), theirs(x))
+        for name in statistics(ours):
+            assert_near(getattr(ours, name), getattr(theirs, name))
+            assert not getattr(ours, name).requires_grad
+    assert_near(ours.eval()(x), theirs.eval()(x))
+
+
+def assert_near(actual, expected):
+    # Gradients divide by standard deviations, which two values can make small.
+    torch.testing.assert_close(actual, expected, rtol=1e-8, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(seed=seeds, real=st.lists(st.booleans(), min_size=1, max_size=6))
+def test_padded_samples_count_for_nothing(seed, real):
+    real = torch.tensor([*real, True])
+    x = normal([seed, 0], len(real), 2, 3, 3)
+    direction = normal([seed, 1], len(real), 2, 3, 3)
+    x[~real] *= 100.0
+    ours, theirs = BatchNorm2d(2).double(), BatchNorm2d(2).double()
+    ours.mask = real.double()
+    padded, alone = (tensor.clone().requires_grad_() for tensor in (x, x[real]))
+    output, expected = ours(padded), theirs(alone)
+    (output[real] * direction[real]).sum().backward()
+    (expected * direction[real]).sum().backward()
+    assert_near(output[real], expected)
+    assert_near(padded.grad[real], alone.grad)
+    assert (padded.grad[~real] == 0).all()
+    for mine, its in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
+        assert_near(mine, its)
+
+
+@pytest.mark.parametrize("real", [0.0, 1.0])
+def test_batches_of_fewer_than_two_values_leave_the_running_averages(real):
+    layer = BatchNorm2d(3).double()
+    layer.mask = torch.tensor([0.0, real], dtype=torch.float64)
+    before = copy.deepcopy(layer.state_dict())
+    x = normal(0, 2, 3, 1, 1).requires_grad_()
+    output = layer(x)
+    output[1].sum().backward()
+    assert output.isfinite().all()
+    assert x.grad.isfinite().all()
+    for name, value in layer.state_dict().items():
+        assert value.equal(before[name])
+
+
+def test_running_averages_appear_in_the_dict_and_not_in_the_network():
+    model = nn.Sequential(nn.Conv2d(1, 2, 1), BatchNorm2d(2)).double()
+    before = copy.deepcopy(model.state_dict())
+    state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    functional_call(model, state, (normal(0, 4, 1, 2, 2),))
+    assert not state["1.running_mean"].equal(before["1.running_mean"])
+    assert not state["1.running_var"].equal(before["1.running_var"])
+    for name, value in model.state_dict().items():
+        assert value.equal(before[name])
+
+
+def test_batch_normalization_by_torch_func_with_ragged_batches():
+    model = nn.Sequential(nn.Conv2d(1, 2, 1), BatchNorm2d(2), nn.ReLU(), BatchNorm2d(2)).double()
+    parameters, buffers = stacked([model] * 3)
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0]], dtype=torch.float64)
+    for name in per_batch(model)["mask"]:
+        buffers[name] = mask
+    x, weights = normal(0, 3, 4, 1, 2, 2), normal(1, 3, 4, 2, 2, 2) * mask[:, :, None, None, None]
+    assert_vmap_is_loop(model, parameters, buffers, (x,), weights, 1e-13)
+    gradients, after = vmap(gradient(model))(parameters, buffers, (x,), weights)
+    # The client without a real sample.
+    assert all((value[2] == 0).all() for value in gradients.values())
+    assert all(after[name][2].equal(buffers[name][2]) for name in buffers)
+
+
+def test_masks_and_keys_are_no_part_of_what_is_stored():
+    model = nn.Sequential(Dropout(0.5), BatchNorm2d(2), Embedding(np.eye(2)))
+    assert set(model.state_dict()) == {"1.weight", "1.bias", "1.running_mean", "1.running_var"}
+    assert statistics(model) == ["1.running_mean", "1.running_var"]
+    assert per_batch(model) == {"key": ["0.key"], "mask": ["1.mask"]}
+    assert per_batch(model[1]) == {"key": [], "mask": ["mask"]}
+
+
+# LSTM
+
+
+@settings(max_examples=20)
+@given(
+    seed=seeds,
+    layers=st.integers(1, 2),
+    b=st.integers(1, 3),
+    length=st.integers(1, 5),
+    inputs=st.integers(1, 4),
+    hidden=st.integers(1, 4),
+)
+def test_lstm_is_torchs(seed, layers, b, length, inputs, hidden):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        ours = LSTM(inputs, hidden, layers)
+        torch.manual_seed(seed)
+        theirs = nn.LSTM(inputs, hidden, layers, batch_first=True)
+    assert [name for name, _ in ours.named_parameters()] == [
+        name for name, _ in theirs.named_parameters()
+    ]
+    assert all(ours.get_parameter(name).equal(value) for name, value in theirs.named_parameters())
+    ours.double()
+    theirs.double()
+    x, weights = normal([seed, 0], b, length, inputs), normal([seed, 1], b, length, hidden)
+    found, expected = ours(x), theirs(x)[0]
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-13)
+    (found * weights).sum().backward()
+    (expected * weights).sum().backward()
+    for name, value in theirs.named_parameters():
+        torch.testing.assert_close(
+            ours.get_parameter(name).grad, value.grad, rtol=1e-12, atol=1e-12
+        )
+
+
+def test_lstm_by_torch_func():
+    models = [nn.Sequential(LSTM(2, 3, 2), Last()).double() for _ in range(3)]
+    parameters, buffers = stacked(models)
+    assert_vmap_is_loop(
+        models[0], parameters, buffers, (normal(0, 3, 4, 5, 2),), normal(1, 3, 4, 3), 1e-13
+    )
+
+
+def test_embedding_looks_vectors_up():
+    matrix = normal(0, 5, 3).float()
+    tokens = torch.tensor([[0, 4], [2, 2]])
+    layer = Embedding(matrix.numpy())
+    assert layer(tokens).equal(nn.functional.embedding(tokens, matrix))
+    assert Last()(layer(tokens)).equal(matrix[[4, 2]])
+    assert list(layer.parameters()) == []
+
+
+# What layers do to samples
+
+
+@pytest.mark.parametrize(
+    ("layer", "training", "evaluation"),
+    [
+        (nn.Sequential(nn.Conv2d(1, 1, 1), nn.ReLU(), nn.GroupNorm(1, 1)), False, False),
+        (LSTM(1, 1), False, False),
+        (Dropout(0.5), True, False),
+        (Dropout(0.0), False, False),
+        (nn.Dropout(0.5), True, False),
+        (nn.Dropout(1), True, False),
+        (nn.Dropout2d(0.0), False, False),
+        (nn.AlphaDropout(0.1), True, False),
+        (nn.LSTM(1, 1, 2, dropout=0.1), True, False),
+        (nn.LSTM(1, 1, 2), False, False),
+        (nn.MultiheadAttention(2, 1, dropout=0.1), True, False),
+        (BatchNorm2d(1), True, False),
+        (nn.BatchNorm1d(1), True, False),
+        (nn.BatchNorm2d(1, track_running_stats=False), True, True),
+        (nn.ModuleDict({"dropout": nn.Linear(1, 1)}), False, False),
+    ],
+)
+def test_what_depends_on_the_batch(layer, training, evaluation):
+    model = nn.Sequential(nn.Identity(), nn.Sequential(layer))
+    assert depends_on_batch(model.train()) is training
+    assert depends_on_batch(model.eval()) is evaluation
+
+
+@pytest.mark.parametrize(
+    "layer", [nn.Dropout(0.5), nn.BatchNorm2d(2), nn.GRU(1, 1, 2, dropout=0.5)]
+)
+def test_torchs_own_random_or_coupling_layers_cannot_be_set(layer):
+    with complaint(
+        ValueError, "model", "linrep.deep.layers", f"0 is torch's {type(layer).__name__}"
+    ):
+        per_batch(nn.Sequential(layer))
+    with complaint(ValueError, "it is torch's"):
+        per_batch(layer)
+    assert per_batch(layer.eval()) == {"key": [], "mask": []}
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "words"),
+    [
+        (lambda: Dropout(1.0), ValueError, ("p must be less than 1", "1")),
+        (lambda: Dropout(-0.1), ValueError, ("p must be at least 0", "-0.1")),
+        (lambda: Dropout("half"), TypeError, ("p must be a real number", "half")),
+        (lambda: Dropout(0.5, salt=-1), ValueError, ("salt", "-1")),
+        (lambda: BatchNorm2d(0), ValueError, ("channels must be at least 1", "0")),
+        (lambda: BatchNorm2d(1, eps=0.0), ValueError, ("eps must be greater than 0",)),
+        (lambda: LSTM(0, 1), ValueError, ("inputs must be at least 1",)),
+        (lambda: LSTM(1, 0), ValueError, ("hidden must be at least 1",)),
+        (lambda: LSTM(1, 1, 0), ValueError, ("layers must be at least 1",)),
+        (lambda: Embedding(np.zeros(3)), ValueError, ("embedding", "(vocabulary, size)", "(3,)")),
+        (lambda: Embedding(np.zeros((0, 3))), ValueError, ("embedding", "(0, 3)")),
+    ],
+)
+def test_complaints(make, kind, words):
+    with complaint(kind, *words):
+        make()
+
+
+def test_layers_say_how_they_were_made():
+    model = nn.Sequential(Dropout(0.5, 3), BatchNorm2d(2), LSTM(1, 2), Embedding(np.eye(3)))
+    for words in ("Dropout(p=0.5, salt=3)", "BatchNorm2d(2, eps", "LSTM(1, 2, layers=1)", "(3, 3)"):
+        assert words in str(model)
