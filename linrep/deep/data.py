@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,9 +45,9 @@ class Dataset:
 
     x: NDArray
     y: NDArray[np.int64]
-    x_test: NDArray | None = None
-    y_test: NDArray[np.int64] | None = None
-    classes: int | None = None
+    x_test: NDArray = field(default_factory=lambda: np.empty(0))
+    y_test: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    classes: int = 0
     name: str = ""
     owner: NDArray[np.int64] | None = None
     owner_test: NDArray[np.int64] | None = None
@@ -56,17 +56,15 @@ class Dataset:
 
     def __post_init__(self):
         x = _samples("x", self.x)
-        if (self.x_test is None) != (self.y_test is None):
-            raise ValueError("x_test and y_test must be given together")
-        x_test = x[:0] if self.x_test is None else _samples("x_test", self.x_test)
+        x_test = x[:0] if len(self.x_test) == 0 else _samples("x_test", self.x_test)
         if x_test.shape[1:] != x.shape[1:] or x_test.dtype != x.dtype:
             raise ValueError(f"x_test must hold {_kind(x)}, as x does, got {_kind(x_test)}")
-        classes = _classes(self.classes, self.y, () if self.y_test is None else self.y_test)
+        classes = _classes(self.classes, self.y, self.y_test)
         y = _labels("y", self.y, len(x), classes)
-        y_test = _labels("y_test", [] if self.y_test is None else self.y_test, len(x_test), classes)
+        y_test = _labels("y_test", self.y_test, len(x_test), classes)
         _set(self, x=x, y=y, x_test=x_test, y_test=y_test, classes=classes)
         if self.owner is not None:
-            owner_test = [] if self.owner_test is None else self.owner_test
+            owner_test = y_test[:0] if self.owner_test is None else self.owner_test
             _set(self, owner=_labels("owner", self.owner, len(x)))
             _set(self, owner_test=_labels("owner_test", owner_test, len(x_test)))
         elif self.owner_test is not None:
@@ -75,6 +73,52 @@ class Dataset:
             _set(self, coarse=_labels("coarse", self.coarse, classes))
         if self.embedding is not None:
             _set(self, embedding=_embedding(self.embedding, x))
+
+    @property
+    def all_x(self) -> NDArray:
+        """Training samples, then test samples."""
+        return np.concatenate([self.x, self.x_test])
+
+    @property
+    def all_y(self) -> NDArray[np.int64]:
+        """Labels of the training samples, then of the test samples."""
+        return np.concatenate([self.y, self.y_test])
+
+    def restrict(self, labels: ArrayLike) -> Dataset:
+        """Return the samples of some classes, which are numbered from 0 in the order given.
+
+        Parameters
+        ----------
+        labels : array_like of int
+            Classes to keep, each once: FedRep keeps ten letters of FEMNIST.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        ValueError
+            If a label is no class, or given twice.
+        """
+        kept = check.places("labels", labels, self.classes)
+        if np.unique(kept).size < kept.size:
+            raise ValueError("labels must not hold a class twice")
+        number = np.full(self.classes, -1)
+        number[kept] = np.arange(kept.size)
+        train, test = number[self.y] >= 0, number[self.y_test] >= 0
+        return Dataset(
+            self.x[train],
+            number[self.y[train]],
+            self.x_test[test],
+            number[self.y_test[test]],
+            classes=kept.size,
+            name=self.name,
+            owner=None if self.owner is None else self.owner[train],
+            owner_test=None if self.owner_test is None else self.owner_test[test],
+            coarse=None if self.coarse is None else self.coarse[kept],
+            embedding=self.embedding,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +131,8 @@ class FederatedData:
         All samples and their classes, of the kinds that :class:`Dataset` takes.
     train, test : sequences of integer arrays, one for each client
         Places of a client's samples in x. Each client has at least one training sample.
-    classes : int
-        Number of classes.
+    classes : int, optional
+        Number of classes; by default one more than the largest label.
     name : str
         Of the data, for tables.
     mean, std : array_like, shape (C,), optional
@@ -112,7 +156,7 @@ class FederatedData:
     y: NDArray[np.int64]
     train: tuple[NDArray[np.int64], ...]
     test: tuple[NDArray[np.int64], ...]
-    classes: int
+    classes: int = 0
     name: str = ""
     mean: NDArray[np.float32] | None = None
     std: NDArray[np.float32] | None = None
@@ -169,9 +213,13 @@ class FederatedData:
     def from_dataset(
         cls,
         dataset: Dataset,
-        train: Iterable[ArrayLike],
-        test: Iterable[ArrayLike],
-        **others: Any,
+        train: Iterable[NDArray[np.int64]],
+        test: Iterable[NDArray[np.int64]],
+        *,
+        x: NDArray | None = None,
+        y: NDArray[np.int64] | None = None,
+        side: NDArray | None = None,
+        groups: NDArray[np.int64] | None = None,
     ) -> FederatedData:
         """Split a dataset among clients.
 
@@ -182,34 +230,30 @@ class FederatedData:
         train, test : iterables of integer arrays, one for each client
             Places of a client's samples, counted through the training samples of the dataset and
             on through its test samples.
-        **others
-            Further fields, such as side and groups; x and y replace the samples of the dataset.
+        x, y : array_like, optional
+            Instead of the samples and labels of the dataset, in this order, where clients see them
+            changed.
+        side, groups : array_like, optional
+            As in the class.
 
         Returns
         -------
         FederatedData
         """
-        x = others.pop("x", None)
-        y = others.pop("y", None)
         return cls(
-            np.concatenate([dataset.x, dataset.x_test]) if x is None else x,
-            np.concatenate([dataset.y, dataset.y_test]) if y is None else y,
+            dataset.all_x if x is None else x,
+            dataset.all_y if y is None else y,
             train=tuple(train),
             test=tuple(test),
             classes=dataset.classes,
             name=dataset.name,
+            side=side,
+            groups=groups,
             embedding=dataset.embedding,
-            **others,
         )
 
     @classmethod
-    def from_lists(
-        cls,
-        clients: Iterable[Sequence[ArrayLike]],
-        *,
-        classes: int | None = None,
-        **others: Any,
-    ) -> FederatedData:
+    def from_lists(cls, clients: Iterable[Sequence[ArrayLike]], **others: Any) -> FederatedData:
         """Put together the samples of clients that are separate already.
 
         Parameters
@@ -217,10 +261,8 @@ class FederatedData:
         clients : iterable of (x_train, y_train, x_test, y_test)
             One quadruple for each client, all with samples of the same shape and type. Images may
             have their channels first, last, or none; a client may have no test samples.
-        classes : int, optional
-            Number of classes; by default one more than the largest label.
         **others
-            Further fields, such as name, side and groups.
+            Further fields, such as classes, name, side and groups.
 
         Returns
         -------
@@ -231,52 +273,52 @@ class FederatedData:
         ValueError, TypeError
             If there is no client, one is no quadruple, or samples do not fit together.
         """
-        xs, ys, sizes = [], [], []
+        xs: list[NDArray] = []
+        ys: list[NDArray] = []
+        sizes = []
         for client, parts in enumerate(clients):
             if len(parts) != 4:
                 raise ValueError(
-                    f"clients must be quadruples (x_train, y_train, x_test, y_test), "
-                    f"client {client} has {len(parts)} parts"
+                    f"clients must be quadruples (x_train, y_train, x_test, y_test), client "
+                    f"{client} has {len(parts)} parts"
                 )
-            for x, y in (parts[:2], parts[2:]):
-                if len(x) != len(y):
+            for x, y in ((parts[0], parts[1]), (parts[2], parts[3])):
+                x, y = np.asarray(x), np.asarray(y)
+                if y.shape != (len(x),):
                     raise ValueError(
-                        f"client {client} must have one label for each sample, got {len(y)} for "
-                        f"{len(x)}"
+                        f"client {client} must have one label for each sample, got {len(x)} "
+                        f"samples and labels of shape {y.shape}"
                     )
                 sizes.append(len(x))
-                if len(x):
-                    xs.append(_samples(f"x of client {client}", channels_first(x)))
-                    ys.append(np.asarray(y))
-                    if xs[-1].shape[1:] != xs[0].shape[1:] or xs[-1].dtype != xs[0].dtype:
-                        raise ValueError(
-                            f"x of client {client} must hold {_kind(xs[0])}, as that of the others "
-                            f"does, got {_kind(xs[-1])}"
-                        )
+                if len(x) == 0:
+                    continue
+                xs.append(_samples(f"x of client {client}", channels_first(x)))
+                ys.append(y)
+                if xs[-1].shape[1:] != xs[0].shape[1:] or xs[-1].dtype != xs[0].dtype:
+                    raise ValueError(
+                        f"x of client {client} must hold {_kind(xs[0])}, as that of the others "
+                        f"does, got {_kind(xs[-1])}"
+                    )
         if not xs:
             raise ValueError("clients must hold at least one sample")
         places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-        y = np.concatenate(ys)
         return cls(
             np.concatenate(xs),
-            y,
+            np.concatenate(ys),
             train=tuple(places[0::2]),
             test=tuple(places[1::2]),
-            classes=_classes(classes, y),
             **others,
         )
 
 
 def channels_first(x: ArrayLike) -> NDArray:
-    """Return uint8 images as (N, C, H, W), and anything else as it is.
+    """Return images as (N, C, H, W), and anything else as it is.
 
-    Images of shape (N, H, W) get one channel; of shape (N, H, W, C) with 1 or 3 channels, their
-    last axis becomes the second, unless that has such a size itself.
+    Of shape (N, H, W, C) with 1 or 3 channels, the last axis becomes the second, unless that has
+    such a size itself; uint8 images of shape (N, H, W) get one channel.
     """
     x = np.asarray(x)
-    if x.dtype != np.uint8:
-        return x
-    if x.ndim == 3:
+    if x.ndim == 3 and x.dtype == np.uint8:
         return x[:, None]
     if x.ndim == 4 and x.shape[1] not in _CHANNELS and x.shape[3] in _CHANNELS:
         return np.ascontiguousarray(np.moveaxis(x, 3, 1))
@@ -327,11 +369,11 @@ def _labels(name, value, size, classes=_MANY):
 
 
 def _classes(classes, *labels):
-    """Return the number of classes, by default one more than the largest label."""
-    if classes is None:
-        found = [np.max(y) for y in map(np.asarray, labels) if y.size and y.dtype.kind in "iu"]
-        return int(max(found, default=0)) + 1
-    return check.integer("classes", classes, minimum=1)
+    """Return the number of classes: where it is 0, one more than the largest label."""
+    if check.integer("classes", classes, minimum=0):
+        return int(classes)
+    found = [np.max(y) for y in map(np.asarray, labels) if y.size and y.dtype.kind in "iu"]
+    return max(1, int(max(found, default=0)) + 1)
 
 
 def _members(name, client, part):

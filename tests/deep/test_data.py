@@ -40,7 +40,8 @@ def test_the_number_of_classes_counts_test_labels_too():
         ({"y": np.ones(6)}, "y must be a list of integers"),
         ({"y": [-1] * 6}, "y must be between 0 and"),
         ({"classes": 2}, "y must be between 0 and 1, got 2"),
-        ({"x_test": IMAGES}, "x_test and y_test must be given together"),
+        ({"x_test": IMAGES}, r"y_test must have shape \(6,\), got \(0,\)"),
+        ({"y_test": LABELS}, r"y_test must have shape \(0,\), got \(6,\)"),
         ({"x_test": IMAGES[:, :1], "y_test": LABELS}, r"x_test must hold uint8 samples of shape"),
         ({"owner_test": LABELS}, "only together with owner"),
         ({"owner": LABELS[:2]}, r"owner must have shape \(6,\)"),
@@ -127,7 +128,10 @@ def test_lists_of_clients_are_put_together():
     [
         ([], "at least one sample"),
         ([(IMAGES, LABELS)], "client 0 has 2 parts"),
-        ([(IMAGES, LABELS[:2], [], [])], "one label for each sample, got 2 for 6"),
+        (
+            [(IMAGES, LABELS[:2], [], [])],
+            "one label for each sample, got 6 samples and labels of shape",
+        ),
         ([(IMAGES, LABELS, IMAGES[:, :1], LABELS)], "x of client 0 must hold uint8 samples"),
         ([([], [], IMAGES, LABELS)], "client 0 has none"),
     ],
