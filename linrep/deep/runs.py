@@ -205,9 +205,7 @@ def _maker(model, data):
             if value is None:
                 raise ValueError(f"model {model} needs data with {_NEEDS[name]}")
             settings[name] = value.shape[1] if name == "side" else value
-    return lambda: models.build(
-        model, first.x.shape[1:], first.classes, rng=int(torch.randint(2**62, ())), **settings
-    )
+    return lambda: models.build(model, first.x.shape[1:], first.classes, **settings)
 
 
 _NEEDS = {"side": "side information of clients", "embedding": "vectors of tokens"}
