@@ -218,13 +218,13 @@ def fashion_mnist(folder: str | Path = _DEBIAN_FASHION_MNIST) -> Dataset:
 
 
 def omniglot(folder: str | Path) -> Dataset:
-    """Read Omniglot's drawings, resized to 28 by 28 pixels; the owner is the alphabet.
+    """Read Omniglot's drawings, shrunk to 28 by 28 pixels; the owner is the alphabet.
 
     Parameters
     ----------
     folder : path
         With images_background or images_evaluation or both, in which drawings are at
-        ``Alphabet/character/*.png``. Each is read as white paper with black strokes, as it is.
+        ``Alphabet/character/*.png``: black strokes on white, as they stay.
 
     Returns
     -------
@@ -237,15 +237,12 @@ def omniglot(folder: str | Path) -> Dataset:
     FileNotFoundError
         If there are no drawings.
     """
-    from PIL import Image
+    from matplotlib.image import imread
 
     background, evaluation = (f"images_{part}/*/*/*.png" for part in ("background", "evaluation"))
     found = _find("omniglot", folder, (background, evaluation), (background,), (evaluation,))
     files = [file for part in found for file in part]
-    drawings = []
-    for file in files:
-        with Image.open(file) as drawing:
-            drawings.append(np.asarray(drawing.convert("L").resize((28, 28))))
+    drawings = [_shrunk(imread(file)) for file in files]
     characters = [file.parent for file in files]
     return Dataset(
         np.stack(drawings)[:, None], _number(characters), name="omniglot",
@@ -611,6 +608,20 @@ def _words(tweets):
     return [
         _WORD.findall((tweet if isinstance(tweet, str) else tweet[-1]).lower()) for tweet in tweets
     ]
+
+
+def _shrunk(drawing):
+    """Return a drawing, values between 0 and 1, as 28 by 28 bytes: means over the new pixels."""
+    grey = drawing if drawing.ndim == 2 else drawing[..., :3].mean(axis=2)
+    vertical, horizontal = (_overlaps(size) for size in grey.shape)
+    return np.rint(255.0 * (vertical @ grey @ horizontal.T)).astype(np.uint8)
+
+
+def _overlaps(size):
+    """Return the share of each of `size` pixels in each of 28 that cover them, shape (28, size)."""
+    edges = np.linspace(0.0, size, 29)
+    reached = np.clip(edges[:, None] - np.arange(size), 0.0, 1.0)
+    return np.diff(reached, axis=0) * (28.0 / size)
 
 
 def _glove(path, wanted):
