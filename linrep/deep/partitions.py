@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -10,6 +10,9 @@ from scipy.special import ndtr, ndtri
 from linrep import _validation as check
 from linrep._random import stream
 from linrep.deep.data import Dataset, FederatedData
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHIFTS = ((90, 3.0), (180, 6.0), (270, 9.0), (0, 0.0))  # degrees of rotation and shear, clockwise
 _FIXED = 5  # samples of a client beside those of the log-normal law
@@ -386,9 +389,9 @@ def log_normal(
 
     Notes
     -----
-    FedRep, appendix A.2, follows Li et al. (2020): ten letters of FEMNIST, 5 of them for each
-    client, whose size is 5 more than a log-normal number; clients below 50 samples are left out,
-    and 150 remain, of 148 samples on average (these settings expect 143).
+    FedRep, appendix A.2, follows Li et al. (2019): ten letters of FEMNIST, a few of them for
+    each client (5 in their paper on FedProx), whose size is log-normal, plus 5. FedRep's 150
+    clients have 50 samples or more, and 148 on average; these settings expect 143.
     """
     n = check.integer("n", n, minimum=1)
     per_client = check.integer(
@@ -490,6 +493,35 @@ _PARTITIONS = {
 def partition(dataset: Dataset, name: str, *args: Any, **settings: Any) -> FederatedData:
     """Call the partition of a name, as "shards", with the dataset and what else is given."""
     return _PARTITIONS[check.choice("name", name, _PARTITIONS)](dataset, *args, **settings)
+
+
+def table(data: FederatedData) -> pd.DataFrame:
+    """Describe what each client has.
+
+    Parameters
+    ----------
+    data : FederatedData
+        A partition.
+
+    Returns
+    -------
+    DataFrame
+        A row for each client: its numbers of training samples (train), of test samples (test) and
+        of classes among the former (classes), its group where there are groups, and its numbers
+        of training samples of each class (class 0, class 1, ...).
+    """
+    import pandas as pd
+
+    counts = np.array([np.bincount(data.y[part], minlength=data.classes) for part in data.train])
+    columns = {
+        "train": data.sizes,
+        "test": [part.size for part in data.test],
+        "classes": np.count_nonzero(counts, axis=1),
+    }
+    if data.groups is not None:
+        columns["group"] = data.groups
+    of_classes = {f"class {label}": counts[:, label] for label in range(data.classes)}
+    return pd.DataFrame({**columns, **of_classes}).rename_axis(index="client")
 
 
 def _clients(n, dataset, least=1):
