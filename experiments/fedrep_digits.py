@@ -174,6 +174,7 @@ def caption(rows, replicates):
 
 EXPERIMENT = Experiment(
     id="fedrep.digits",
+    packages=("sklearn",),
     title="Digits, one-vs-one: shared representation against local-only and one model",
     cells=cells,
     replicate=replicate,

@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +30,9 @@ from linrep.sweeps import Grid, Sweep, run
 Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
 RUNS = ".runs"
+#: Environment variable with the folder of data sets; workers inherit it.
+DATA_VARIABLE = "LINREP_DATA"
+_EXTRAS = {"torch": "deep"}
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
 
 
@@ -56,6 +61,11 @@ class Experiment:
         and the manifest.
     replicates, quick_replicates : int
         Per cell.
+    packages : tuple of str
+        Modules that linrep itself does not depend on.
+    data : tuple of str
+        Data sets, by their names for :func:`linrep.deep.load`, that the full settings read from
+        the folder of ``--data``; with ``--quick`` an experiment does with what comes along.
     """
 
     id: str
@@ -67,6 +77,24 @@ class Experiment:
     summary: Callable[[pd.DataFrame], pd.DataFrame]
     replicates: int = 20
     quick_replicates: int = 3
+    packages: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+
+    def missing(self, quick: bool = False) -> str | None:
+        """Return what it cannot run without and does not find, None if there is nothing."""
+        for package in self.packages:
+            if find_spec(package) is None:
+                extra = _EXTRAS.get(package, "experiments")
+                return f"the package {package}: pip install 'linrep[{extra}]'"
+        if self.data and not quick and data_folder() is None:
+            return f"--data FOLDER with {', '.join(self.data)} (or --quick)"
+        return None
+
+
+def data_folder() -> Path | None:
+    """Return the folder of data sets that ``--data`` or the environment variable names."""
+    folder = os.environ.get(DATA_VARIABLE)
+    return Path(folder) if folder else None
 
 
 def run_rows(
@@ -165,9 +193,17 @@ def make_figure(
         The PNG.
     summary : DataFrame
         The experiment's summary of the rows.
+
+    Raises
+    ------
+    ValueError
+        If a package or the data are missing.
     """
     from linrep import plotting
 
+    missing = experiment.missing(quick)
+    if missing:
+        raise ValueError(f"{experiment.id} needs {missing}")
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK):
         raise PermissionError(f"{out} is not writable")
@@ -204,7 +240,7 @@ def make_figure(
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(elapsed, 1),
         "workers": workers,
-        "versions": versions(),
+        "versions": versions(experiment.packages),
     }
     import matplotlib.pyplot as plt
 
@@ -224,12 +260,13 @@ def make_figure(
     return out / names["png"], summary
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that numbers may depend on."""
+def versions(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Return the versions that numbers may depend on, those of further modules, too."""
     return {
         "linrep": linrep.__version__,
         "python": platform.python_version(),
         **{library: version(library) for library in LIBRARIES},
+        **{module: import_module(module).__version__ for module in packages},
         "system": f"{platform.system()} {platform.machine()}",
     }
 

@@ -103,6 +103,12 @@ def _run_options(command):
                 help="Folder for pictures, rows and manifests.  [default: figures, or "
                 "figures/quick with --quick]",
             ),
+            click.option(
+                "--data",
+                type=click.Path(exists=True, file_okay=False, path_type=Path),
+                help="Folder of the data sets that some experiments read.  [default: "
+                "$LINREP_DATA]",
+            ),
         )
     ):
         command = option(command)
@@ -113,18 +119,33 @@ def _run_options(command):
 @click.argument("names", metavar="[ID|SCRIPT.py]...", nargs=-1)
 @click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
 @_run_options
-def figures(names, list_only, quick, workers, seed, out):
-    """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script."""
+def figures(names, list_only, quick, workers, seed, out, data):
+    """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script.
+
+    Without names those are left out whose packages or data are not there.
+    """
     from linrep import experiment
 
-    names = names or experiment.available()
+    _set_data(data)
     with bad_input(ValueError, OSError):
-        chosen = [experiment.load(name) for name in experiment.matching(names)]
+        chosen = [
+            experiment.load(name) for name in experiment.matching(names or experiment.available())
+        ]
     for item in chosen:
+        missing = item.missing(quick)
         if list_only:
             click.echo(f"{item.id:20} {item.title}")
+        elif missing and not names:
+            click.echo(f"{item.id} is left out, it needs {missing}", err=True)
         else:
             _make(item, quick, workers, seed, out)
+
+
+def _set_data(folder):
+    from linrep.experiment import DATA_VARIABLE
+
+    if folder is not None:
+        os.environ[DATA_VARIABLE] = str(folder.resolve())
 
 
 @main.command()
@@ -171,7 +192,8 @@ def run_script(experiment):
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     @_run_options
-    def command(quick, workers, seed, out):
+    def command(quick, workers, seed, out, data):
+        _set_data(data)
         _make(experiment, quick, workers, seed, out)
 
     command()
@@ -181,6 +203,8 @@ def _make(item, quick, workers, seed, out):
     from linrep.experiment import make_figure
     from linrep.sweeps import Stopped
 
+    if missing := item.missing(quick):
+        raise BadInput(f"{item.id} needs {missing}")
     began = time.perf_counter()
     out = out or Path("figures", *(["quick"] if quick else []))
     try:
@@ -189,9 +213,6 @@ def _make(item, quick, workers, seed, out):
     except Stopped as stopped:
         click.echo(f"{stopped}; the same command goes on from there", err=True)
         raise click.exceptions.Exit(130) from None
-    except ModuleNotFoundError as error:
-        hint = "pip install 'linrep[experiments]'"
-        raise BadInput(f"{item.id} needs the package {error.name}: {hint}") from None
     click.echo(summary.to_string(index=False, float_format="{:.4g}".format))
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 

@@ -18,6 +18,8 @@ def test_every_script_is_found():
 @pytest.mark.parametrize("name", experiment.available())
 def test_script_draws_a_miniature(name, tmp_path):
     item = dataclasses.replace(experiment.load(name), quick_replicates=2)
+    for package in item.packages:
+        pytest.importorskip(package)
     assert item.id == name
     path, summary = make_figure(item, out=tmp_path, quick=True, workers=2)
     assert path.stat().st_size > 10_000
