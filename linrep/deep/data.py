@@ -380,7 +380,9 @@ def _members(name, client, part):
     """Return the places of a client's samples as int64."""
     part = np.asarray(part)
     if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
-        raise ValueError(f"{name} must hold a list of integers for each client, see {client}")
+        raise ValueError(
+            f"{name} must hold a list of integers for each client, see client {client}"
+        )
     return part.astype(np.int64)
 
 

@@ -61,7 +61,7 @@ def shards(dataset: Dataset, n: int, classes_per_client: int, *, rng: Any = None
     holders = _deal(quota, n, per_client, rng)
     train = _cut(dataset.y, holders, np.full(n, size), rng)
     if dataset.y_test.size == 0:
-        return FederatedData.from_dataset(dataset, train, [dataset.y_test] * n)
+        return FederatedData.from_dataset(dataset, train, np.empty((n, 0), dtype=np.int64))
     counts = np.bincount(dataset.y_test, minlength=dataset.classes)[quota > 0]
     size = (counts // quota[quota > 0]).min()
     if size == 0:
@@ -228,7 +228,8 @@ def super_groups(
     else:
         of_class = dataset.coarse
     labels = dataset.all_y
-    parts, group = _within(of_class[labels], n, "group", rng)
+    of_sample = np.unique(of_class[labels], return_inverse=True)[1]
+    parts, group = _within(of_sample, n, rng)
     train, test = _split_each(parts, labels, train_share, rng)
     return FederatedData.from_dataset(dataset, train, test, groups=group)
 
@@ -560,16 +561,16 @@ def _members(group, groups, rng):
     return np.split(ordered, np.bincount(group, minlength=groups).cumsum()[:-1])
 
 
-def _within(group, n, what, rng):
+def _within(group, n, rng):
     """Divide the samples of each group evenly among its clients; return the groups of these too."""
-    groups = _at_most(f"{what}s", group, n)
+    groups = _at_most("groups", group, n)
     of_client = _blocks(n, groups)
     parts = []
     for number, members in enumerate(_members(group, groups, rng)):
         clients = np.count_nonzero(of_client == number)
         if members.size < clients:
             raise ValueError(
-                f"{what} {number} must have a sample for each of its {clients} clients, it has "
+                f"group {number} must have a sample for each of its {clients} clients, it has "
                 f"{members.size}"
             )
         parts += np.array_split(members, clients)

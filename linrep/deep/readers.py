@@ -9,6 +9,7 @@ import pickle
 import re
 import zipfile
 import zlib
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -112,13 +113,12 @@ def digits(*, rng: Any = 0) -> Dataset:
     except ImportError:
         raise ImportError("digits come with scikit-learn, which is not installed") from None
     bunch = load_digits()
-    x = np.rint(bunch.images * (255.0 / 16.0)).astype(np.uint8)[:, None]
-    order = stream(rng, "deep.digits").permutation(len(x))
-    is_test = np.zeros(len(x), dtype=bool)
+    x, y = np.rint(bunch.images * (255.0 / 16.0)).astype(np.uint8)[:, None], bunch.target
+    order = stream(rng, "deep.digits").permutation(y.size)
+    is_test = np.zeros(y.size, dtype=bool)
     for label in range(10):
-        members = order[bunch.target[order] == label]
+        members = order[y[order] == label]
         is_test[members[: int(_TEST_SHARE * members.size)]] = True
-    y = bunch.target
     return Dataset(x[~is_test], y[~is_test], x[is_test], y[is_test], name="digits")
 
 
@@ -171,12 +171,10 @@ def cifar100(folder: str | Path) -> Dataset:
     (x, labels), (x_test, labels_test) = _cifar(
         "cifar100", folder, ("train", "test"), ("coarse_labels", "fine_labels")
     )
+    dataset = Dataset(x, labels[:, 1], x_test, labels_test[:, 1], classes=100, name="cifar100")
     coarse = np.zeros(100, dtype=np.int64)
-    for group, label in np.concatenate([labels, labels_test]):
-        coarse[check.integer("fine label", label, minimum=0, maximum=99)] = group
-    return Dataset(
-        x, labels[:, 1], x_test, labels_test[:, 1], classes=100, name="cifar100", coarse=coarse
-    )
+    coarse[dataset.all_y] = np.concatenate([labels, labels_test])[:, 0]
+    return replace(dataset, coarse=coarse)
 
 
 def mnist(folder: str | Path) -> Dataset:
@@ -288,7 +286,7 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
         With ``train/*.json`` and ``test/*.json``, or with ``*.json``, then without test samples. A
         sample is a tweet, or a list whose last entry is one, its label 0 or 1.
     glove : path, optional
-        Text file of a word and its vector in each line; by default the first
+        Text file of a word and its vector in each line; by default the largest
         ``glove*.txt`` in the folder.
     words : int
         Length of a sample: tweets are cut, or filled up with token 0.
@@ -309,7 +307,8 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
     words = check.integer("words", words, minimum=1)
     train, test = _leaf("sent140", folder, _words)
     if glove is None:
-        ((glove, *_),) = _find("sent140", folder, ("glove*.txt",))
+        (found,) = _find("sent140", folder, ("glove*.txt",))
+        glove = max(found, key=lambda file: file.stat().st_size)
     tweets, tweets_test = ([tweet[:words] for tweet in part[0]] for part in (train, test))
     number, embedding = _glove(Path(glove), {word for t in (*tweets, *tweets_test) for word in t})
     return Dataset(

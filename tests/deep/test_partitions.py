@@ -241,6 +241,14 @@ def test_groups_share_no_class(whole):
         assert seen == [{0, 3}, {1, 4}, {2, 5}]
 
 
+def test_groups_and_alphabets_without_samples_have_no_clients():
+    kept = COARSE.restrict([0, 2, 5])  # nothing of group 1
+    data = super_groups(kept, 3, rng=0)
+    assert [set(data.y[part].tolist()) for part in data.train] == [{0}, {0}, {1, 2}]
+    data = alphabets(characters().restrict([0, 4, 5]), 2, rng=0)
+    assert [set(data.y[part].tolist()) for part in data.train] == [{0}, {1, 2}]
+
+
 @pytest.mark.parametrize(("n", "train", "test"), [(3, 16, 4), (12, 4, 1), (30, 1, 1), (7, 4, 2)])
 def test_alphabets_give_each_client_all_characters_of_one(n, train, test):
     data = alphabets(characters(), n, train, test, rng=0)
