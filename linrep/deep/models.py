@@ -524,7 +524,8 @@ class Factored(nn.Module):
     rank : int
         Number of columns.
     rng : None, int, Generator, ...
-        Where the columns after the first come from; torch's own generator stays as it was.
+        Where the columns after the first come from; by default torch's own generator, which
+        otherwise stays as it was.
 
     Raises
     ------
@@ -600,7 +601,8 @@ def build(
     classes : int
         Number of outputs.
     rng : None, int, Generator, ...
-        Where the start comes from; torch's own generator stays as it was.
+        Where the start comes from; by default torch's own generator, which otherwise stays as it
+        was.
     **settings
         Handed on to the function; ``side`` and ``embedding``, ``k`` must be given where the
         function asks for them.
@@ -632,7 +634,10 @@ def build(
 
 @contextmanager
 def _drawing_from(rng: Any, purpose: str) -> Iterator[None]:
-    """Let torch draw, on the CPU, from a stream of numpy's; leave its generator as it was."""
+    """Let torch draw, on the CPU, from a stream of numpy's, or as it would if rng is None."""
+    if rng is None:
+        yield
+        return
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(stream(rng, purpose).integers(2**63)))
         yield
