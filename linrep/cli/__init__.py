@@ -141,10 +141,10 @@ def figures(names, list_only, quick, workers, seed, out, data):
 
 
 def _set_data(folder):
-    from linrep.experiment import DATA_VARIABLE
+    from linrep.deep.readers import FOLDER_VARIABLE
 
     if folder is not None:
-        os.environ[DATA_VARIABLE] = str(folder.resolve())
+        os.environ[FOLDER_VARIABLE] = str(folder.resolve())
 
 
 @main.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import pickle
 import re
 import zipfile
@@ -22,6 +23,8 @@ from linrep._random import stream
 from linrep.deep.data import Dataset, channels_first
 
 _TEST_SHARE = 0.25  # of the digits, which come without a test split
+#: Environment variable with the folder that data sets are read from by default.
+FOLDER_VARIABLE = "LINREP_DATA"
 _DEBIAN_FASHION_MNIST = "/usr/share/datasets/fashion-mnist"  # of the package dataset-fashion-mnist
 _WORD = re.compile(r"[\w']+|[^\w\s]")
 
@@ -56,9 +59,10 @@ def load(
         "digits", "cifar10", "cifar100", "mnist", "fashion-mnist", "omniglot", "femnist",
         "sent140", or the path of a file that ends in .npz.
     folder : path, optional
-        Where the files are, as their authors pack them: there or in the subfolder that the archive
-        makes. Not for digits and .npz; for "fashion-mnist" by default where Debian's package puts
-        it.
+        Where the files are, as their authors pack them: there, in the subfolder that the archive
+        makes, or in one of the data set's name. Not for digits and .npz; by default the folder
+        that the environment variable LINREP_DATA names, for "fashion-mnist" next where Debian's
+        package puts it.
     download : bool, default False
         Let torchvision, if it is installed, put missing files into the folder (image sets only).
     rng : Generator or seed
@@ -82,10 +86,16 @@ def load(
         raise ValueError(f"name must be one of {allowed} or a path to .npz, got {name!r}")
     if name == "digits":
         return digits(rng=rng)
+    folder = folder or os.environ.get(FOLDER_VARIABLE)
     if folder is None and name == "fashion-mnist" and not download:
         folder = _DEBIAN_FASHION_MNIST
     if folder is None:
-        raise ValueError(f"folder must be given for {name!r}: where its files are")
+        raise ValueError(
+            f"folder must be given for {name!r}, or the environment variable {FOLDER_VARIABLE}: "
+            "where its files are"
+        )
+    if (Path(folder) / name).is_dir():
+        folder = Path(folder) / name
     if download:
         _download(name, folder)
     return _READERS[name](folder)

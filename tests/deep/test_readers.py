@@ -410,8 +410,20 @@ def test_wrong_npz_files_are_refused_in_one_line(tmp_path):
     assert "y must have shape (2,)" in one_line(ValueError, lambda: load(str(path)))
 
 
+def test_the_folder_comes_from_the_environment_with_a_subfolder_for_each_name(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "mnist").mkdir()
+    write_idx(tmp_path / "mnist")
+    monkeypatch.setenv("LINREP_DATA", str(tmp_path))
+    assert_is_idx(load("mnist"))
+    with pytest.raises(FileNotFoundError, match="cifar10 is not in"):
+        load("cifar10")
+
+
 @pytest.mark.parametrize("name", [name for name in readers._NAMES if name != "digits"])
-def test_a_missing_folder_says_what_was_looked_for(tmp_path, name):
+def test_a_missing_folder_says_what_was_looked_for(tmp_path, name, monkeypatch):
+    monkeypatch.delenv("LINREP_DATA", raising=False)
     said = one_line(FileNotFoundError, lambda: load(name, tmp_path / "nowhere"))
     assert f"{name} is not in {tmp_path / 'nowhere'}: looked there and in" in said
     if name != "fashion-mnist":
