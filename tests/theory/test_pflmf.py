@@ -222,9 +222,7 @@ def test_sides_are_the_printed_ones():
     assert full == pytest.approx(0.01 * (r.delta_U + 0.49) + r.moved_V)
     # Without D the others' rows are counted too: their gradients stay, their noise adds up.
     whole = theory.step_B_last(s, r, head_noise=True).right
-    assert whole - full == pytest.approx(
-        eta_v**2 * (r.sum_V - r.masked_sum_V + 0.6 * 3 * 0.49)
-    )
+    assert whole - full == pytest.approx(eta_v**2 * (r.sum_V - r.masked_sum_V + 0.6 * 3 * 0.49))
     left, right = theory.step_C(s, r)
     assert left == pytest.approx(
         eta_v * 0.4 * (1 - eta_v * 4 * 2.5) * 3 * r.delta_V - 0.01 * 0.4 * 2.5 * r.delta_U

@@ -404,8 +404,8 @@ def example3(budget, rng, *, swapped=False) -> Evidence:
     close = identity(_by_distance(budget, rng), 1e-6, name="closeness predicts the items' means")
     found = combine([close, *parts])
     told = (
-        f"{found.sentence}. Decided for {ENOUGH:g} ratings or more per degree of freedom, which the "
-        "paper does not ask for: around common scores the median error of low rank is the larger "
-        f"in a cell with {worse:.2g} of them, and the smaller in every one with more"
+        f"{found.sentence}. Decided for {ENOUGH:g} ratings or more per degree of freedom, which is "
+        "no condition of the paper's: around common scores the median error of low rank is the "
+        f"smaller in every cell with more than {worse:.2g} of them, and not in the one with as many"
     )
     return replace(found, sentence=told, points=table)

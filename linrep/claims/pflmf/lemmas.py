@@ -37,7 +37,9 @@ def _exact(pairs, name) -> Evidence:
 
 def _equal(pairs, name) -> Evidence:
     """Decide left = right to twelve digits for pairs (left, right)."""
-    return identity([(relative(a, b), {"left": a, "right": b}) for a, b in pairs], _ROUNDING, name=name)
+    return identity(
+        [(relative(a, b), {"left": a, "right": b}) for a, b in pairs], _ROUNDING, name=name
+    )
 
 
 @claim(
@@ -240,7 +242,9 @@ def lemma6(budget, rng, *, power=1.0) -> Evidence:
     fixed = identity(_fixed_matrices(budget, rng, power), _ROUNDING, name="A given")
     independent = identity(_independent(budget, rng), _ROUNDING, name="A random, independent of D")
     known = replace(combine([fixed, independent]), name="A independent of D")
-    used = identity(_dependent(budget, rng), _ROUNDING, name="A that depends on D, as V_k does, k > 0")
+    used = identity(
+        _dependent(budget, rng), _ROUNDING, name="A that depends on D, as V_k does, k > 0"
+    )
     return best_reading([known, used])
 
 

@@ -137,7 +137,9 @@ def _late(T_power) -> list[Evidence]:
     parts = []
     for p in _SHARES:
         slopes = [
-            exponent(corollary_slope(p, noise), -T_power, level=0.0, setting={"p": p, "sigma^2": noise})
+            exponent(
+                corollary_slope(p, noise), -T_power, level=0.0, setting={"p": p, "sigma^2": noise}
+            )
             for noise in _UNITS[1:]
         ]
         found = together(slopes, f"large T, p = {p:g}, U fixed, exact")

@@ -182,9 +182,9 @@ def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False)
     mean = [part for part in found.parts if part.name.startswith("case K in the mean")]
     against = sum(part.verdict == FAILS for part in mean)
     told = (
-        f"in the mean {'no' if not against else against} list of rounds, of {len(mean)}, violates "
-        f"the case K in one of its forms ({sum(part.n_trials for part in mean)} rounds): a search, "
-        "and for the forms without V's noise no proof"
+        f"in the mean the case K, in its forms, is violated in {against} of {len(mean)} lists of "
+        f"rounds ({sum(part.n_trials for part in mean)} rounds): a search, and for the forms "
+        "without V's noise no proof"
     )
     return replace(found, sentence=f"{found.sentence}; {told}")
 
