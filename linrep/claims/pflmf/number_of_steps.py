@@ -68,7 +68,7 @@ def _band(scaled, p, eta_L, of_U=False) -> float:
 def _exact(budget, K_power, scaled) -> list[Evidence]:
     """Compare both parts, U fixed, T large for p."""
     cases: dict[str, list] = {"V": [], "U": []}
-    rows = []
+    rows: dict[str, list] = {"V": [], "U": []}
     for p, eta_L, K in product(
         (1.0, 0.9, 0.5, 0.1, 0.02), budget((0.05, 0.25, 0.49), (0.01, 0.05, 0.1, 0.25, 0.4, 0.49)),
         (*_LOCAL, 200),
@@ -83,13 +83,15 @@ def _exact(budget, K_power, scaled) -> list[Evidence]:
             size = float(np.abs(np.log(np.maximum(ratios, 1e-300))).max())
             cases[name].append((size, _band(scaled, p, eta_L, name == "U"), at))
             if K == 20:
-                rows.append({"panel": f"{name}-part, K = 20", "x": eta_L, "y": ratios[-1],
-                             "series": f"p = {p:g}"})  # fmt: skip
-    points = pd.DataFrame(rows).assign(
-        xlabel=r"$\eta L$", ylabel="average over that at K = 1", predicted=1.0
-    )
-    parts = [at_most(each, name=f"{name}-part, U fixed, exact") for name, each in cases.items()]
-    return [replace(parts[0], points=points), parts[1]]
+                rows[name].append({"x": eta_L, "y": ratios[-1], "series": f"p = {p:g}"})
+    parts = []
+    for name, each in cases.items():
+        points = pd.DataFrame(rows[name]).assign(
+            panel="K = 20", xlabel=r"$\eta L$", ylabel="average over that at K = 1", predicted=1.0
+        )
+        part = at_most(each, name=f"{name}-part, U fixed, exact")
+        parts.append(replace(part, points=points))
+    return parts
 
 
 def _expected(instance: Instance, p, eta_L, K, T) -> tuple[float, float]:
