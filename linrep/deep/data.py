@@ -128,7 +128,8 @@ class FederatedData:
     Parameters
     ----------
     x, y : array_like, shapes (N, ...) and (N,)
-        All samples and their classes, of the kinds that :class:`Dataset` takes.
+        All samples and their classes, of the kinds that :class:`Dataset` takes; with ``classes=1``
+        floats may stand in place of classes, real labels.
     train, test : sequences of integer arrays, one for each client
         Places of a client's samples in x. Each client has at least one training sample.
     classes : int, optional
@@ -167,7 +168,8 @@ class FederatedData:
     def __post_init__(self):
         x = _samples("x", self.x)
         classes = _classes(self.classes, self.y)
-        y = _labels("y", self.y, len(x), classes)
+        real = self.classes == 1 and np.asarray(self.y).dtype.kind == "f"
+        y = check.array("y", self.y, (len(x),)) if real else _labels("y", self.y, len(x), classes)
         train = tuple(_members("train", client, part) for client, part in enumerate(self.train))
         test = tuple(_members("test", client, part) for client, part in enumerate(self.test))
         if len(train) == 0 or len(test) != len(train):

@@ -83,7 +83,7 @@ class Phase:
             check.real("lr", self.lr, above=0.0)
 
     def trained(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return those of the parameters that move; an unknown block is a ValueError."""
+        """Return the parameters that move, and statistics; an unknown block is a ValueError."""
         check_blocks((*self.blocks, *self.frozen), names)
         moving = names if not self.blocks else [n for n in names if belongs(n, self.blocks)]
         return tuple(name for name in moving if not belongs(name, self.frozen))
@@ -140,15 +140,22 @@ class Network:
         }
         return result
 
-    def peek(self) -> Network:
-        """Return the same network, whose notes are thrown away."""
-        return Network(self._model, self.buffers, self._from_features)
+    def peek(self, weight: Tensor) -> Network:
+        """Return the same network at part of the batch's samples; its notes are thrown away."""
+        masks = {name: weight for name in layers.per_batch(self._model)["mask"]}
+        masks = {name: value for name, value in masks.items() if name in self.buffers}
+        return Network(self._model, self.buffers | masks, self._from_features)
+
+    def _inputs(self, batch):
+        side = getattr(self._model, "side_information", False)
+        return (batch.x, batch.z) if side else (batch.x,)
 
     def features(self, params: Parameters, batch: Batch) -> Tensor:
         """Return the representation of the samples, (b, ...)."""
         if self._from_features:
             return batch.x
-        return self._call(self._model.representation, "representation.", params, batch.x)
+        inputs = self._inputs(batch)
+        return self._call(self._model.representation, "representation.", params, *inputs)
 
     def head(self, params: Parameters, features: Tensor) -> Tensor:
         """Return what the head makes of features."""
@@ -158,8 +165,7 @@ class Network:
         """Return the outputs of the samples, (b, classes)."""
         if self._from_features:
             return self.head(params, batch.x)
-        side = (batch.z,) if getattr(self._model, "side_information", False) else ()
-        return self._call(self._model, "", params, batch.x, *side)
+        return self._call(self._model, "", params, *self._inputs(batch))
 
 
 #: ``objective(network, params, batch, context)``: what a worker's steps decrease.
@@ -171,6 +177,12 @@ def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
     if y.is_floating_point():
         return 0.5 * (outputs.reshape(y.shape) - y) ** 2
     return F.cross_entropy(outputs, y, reduction="none")
+
+
+def travelled(steps: NDArray[np.int64], sgd: SGD) -> NDArray[np.float64]:
+    """Return by how many step sizes SGD moves, at least one step, along a constant gradient."""
+    ahead = np.cumsum(sgd.momentum ** np.arange(steps.max(initial=1)))
+    return np.cumsum(ahead)[steps - 1]
 
 
 def loss(network: Network, params: Parameters, batch: Batch, context: Any = None) -> Tensor:
@@ -222,8 +234,8 @@ def schedule(
         rows = np.full((passes, per_epoch * batch_size), -1, dtype=np.int64)
         for row in rows:
             row[:size] = stream.permutation(size)
-        keys = stream.integers(2**62, size=count)
-        plans.append((rows.reshape(-1, batch_size)[:count], keys))
+        batches = rows.reshape(-1, batch_size)[:count]
+        plans.append((batches, stream.integers(2**62, size=len(batches))))
     longest = max((len(rows) for rows, _ in plans), default=0)
     position = np.full((len(plans), longest, batch_size), -1, dtype=np.int64)
     key = np.zeros((len(plans), longest), dtype=np.int64)
@@ -307,7 +319,8 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     keys = torch.as_tensor(work.batches.key, device=device)
     active = work.batches.active
     per_worker = vmap(grad(work.value, has_aux=True))
-    buffers, velocity = work.buffers, {}
+    buffers = work.buffers
+    velocity: Parameters = {}
     for t in range(position.shape[1]):
         x, y = work.fetch(position[:, t], slice(None))
         batch = Batch(x, y, weights[:, t], work.z)
