@@ -106,8 +106,7 @@ def _run_options(command):
             click.option(
                 "--data",
                 type=click.Path(exists=True, file_okay=False, path_type=Path),
-                help="Folder of the data sets that some experiments read.  [default: "
-                "$LINREP_DATA]",
+                help="Folder of the data sets that some experiments read.  [default: $LINREP_DATA]",
             ),
         )
     ):
