@@ -96,13 +96,16 @@ def has_jax() -> bool:
     return True
 
 
+def describe_packages(*names: str) -> str:
+    """Return a line about processors and versions."""
+    versions = [f"{name} {metadata.version(name)}" for name in names]
+    versions.insert(0, f"Python {platform.python_version()}")
+    return f"{platform.machine()}, {os.cpu_count()} processors; {', '.join(versions)}"
+
+
 def describe_machine() -> list[str]:
     """Return lines about processors, versions, and threads of BLAS."""
-    versions = [f"Python {platform.python_version()}"]
-    versions += [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "numba")]
-    if has_jax():
-        versions.append(f"jax {metadata.version('jax')}")
-    lines = [f"{platform.machine()}, {os.cpu_count()} processors; {', '.join(versions)}"]
+    lines = [describe_packages("numpy", "scipy", "numba", *(["jax"] if has_jax() else []))]
     try:
         pools = import_module("threadpoolctl").threadpool_info()
     except ImportError:
