@@ -24,17 +24,19 @@ _SETTLE = 0.03
 
 
 def take_turns(
-    contenders: Mapping[Any, Callable[[], Any]], repetitions: int
+    contenders: Mapping[Any, Callable[[], Any]], repetitions: int, *, warm: bool = True
 ) -> dict[Any, np.ndarray]:
     """Return every contender's times, those of one index taken right after one another.
 
-    A call that is not timed goes before each, so that all find caches and clocks as in a long run.
+    A call that is not timed goes before each, so that all find caches and clocks as in a long run;
+    not before calls of seconds, which need none (`warm` false).
     """
     times = {name: np.empty(repetitions) for name in contenders}
     for repetition in range(repetitions):
         for name, call in contenders.items():
             time.sleep(_SETTLE)
-            call()
+            if warm:
+                call()
             began = time.perf_counter()
             call()
             times[name][repetition] = time.perf_counter() - began

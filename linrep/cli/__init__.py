@@ -168,7 +168,7 @@ def info():
     "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
 )
 def bench(what, sizes):
-    """Compare kernels with NumPy and JAX, batches with sampled ones; measure sweeps and networks."""
+    """Compare kernels with NumPy and JAX, simulated with sampled batches; measure the rest."""
     if what != "fedrep":
         try:
             module = import_module(f"linrep.bench.{what}")
