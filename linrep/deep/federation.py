@@ -434,7 +434,8 @@ class Federation:
     def _precision(self):
         if not self.mixed_precision:
             return nullcontext()
-        return torch.autocast(self.device.type, torch.bfloat16)
+        # Parameters move in place, so that copies of them in lower precision must not be kept.
+        return torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False)
 
     def _features(self, shared, own, part, places, counts):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
