@@ -1,5 +1,6 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
+TORCH ?= torch>=2.4
 
 # Extras whose declared lowest versions `make floors` tests, next to the core dependencies.
 FLOOR_EXTRAS := experiments cluster test
@@ -15,12 +16,14 @@ require_python = $(if $(filter ok,$(shell $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env reproduce test test-nojit lint format floors bench docs clean
+.PHONY: help env env-deep reproduce test test-nojit lint format floors bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 env: .venv/.installed ## make .venv with linrep and everything needed to develop it
+
+env-deep: .venv/.installed-deep ## add torch to it, for the experiments with networks
 
 reproduce: .venv/.installed ## draw all figures at their full settings, then check all claims
 	.venv/bin/linrep figures
@@ -30,7 +33,7 @@ test: .venv/.installed ## run the tests with compiled kernels (PYTEST_ARGS="..."
 	.venv/bin/python -m pytest $(PYTEST_ARGS)
 
 test-nojit: .venv/.installed ## run the tests, except the slow ones, with kernels as plain Python
-	NUMBA_DISABLE_JIT=1 .venv/bin/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	NUMBA_DISABLE_JIT=1 .venv/bin/python -m pytest -m "not slow" --ignore tests/deep $(PYTEST_ARGS)
 
 lint: .venv/.installed ## check style, formatting and types
 	.venv/bin/ruff check
@@ -62,6 +65,10 @@ clean: ## remove environments, caches and build products (not figures)
 .venv/.installed: pyproject.toml
 	$(require_python)$(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install --quiet -e ".[dev]"
+	@touch $@
+
+.venv/.installed-deep: .venv/.installed
+	.venv/bin/python -m pip install --quiet "$(TORCH)"
 	@touch $@
 
 .venv/.installed-bench: .venv/.installed

@@ -1,5 +1,7 @@
 """Sphinx configuration."""
 
+from importlib.util import find_spec
+
 import linrep
 
 project = "linrep"
@@ -20,3 +22,5 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]
 suppress_warnings = ["myst.xref_missing"]
+# torch is optional; without it the reference of networks shows names and texts all the same.
+autodoc_mock_imports = [name for name in ("torch",) if find_spec(name) is None]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from linrep import _validation as check
+from linrep.deep import partitions, readers
 from linrep.problems import (
     LowRankRegression,
     SharedRepresentation,
@@ -157,4 +159,27 @@ CLUSTERED = Kind(
     sizes=("n", "d", "clusters"),
     constraints={"clusters <= n": "clusters > n: a cluster without clients"},
     make=_clustered,
+)
+
+
+#: Data sets are read once, not for every replicate.
+_load = lru_cache(maxsize=4)(readers.load)
+
+
+def _partitioned(parameters, settings, algorithm, rng):
+    """Return a data set's samples, split among clients."""
+    dataset = _load(parameters.pop("dataset", "digits"))
+    name = parameters.pop("partition", "shards")
+    return partitions.partition(dataset, name, **parameters, rng=rng), settings
+
+
+PARTITIONED = Kind(
+    parameters=(
+        *("dataset", "partition", "n", "classes_per_client", "alpha", "groups", "train_share"),
+        *("train_per_character", "test_per_character", "min_samples"),
+    ),
+    data=(),
+    sizes=(),
+    constraints={},
+    make=_partitioned,
 )

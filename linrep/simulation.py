@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from linrep import _validation as check
-from linrep._kinds import CLUSTERED, COMPLETION, REGRESSION, Kind, takes
+from linrep._kinds import CLUSTERED, COMPLETION, PARTITIONED, REGRESSION, Kind, takes
 from linrep.algorithms import (
-    Trace,
     fedavg,
     fedrep,
     fedsgd,
@@ -24,6 +23,7 @@ from linrep.algorithms import (
     pflmf,
 )
 from linrep.sweeps import Grid, Sweep, label, load
+from linrep.trace import Trace
 
 _REGRESSION: dict[str, Callable[..., Any]] = {
     "fedrep": fedrep,
@@ -42,6 +42,8 @@ _COMPLETION: dict[str, Callable[..., Any]] = {
     "least_squares": imc.least_squares,
 }
 ALGORITHMS: Mapping[str, Callable[..., Any]] = _REGRESSION | _COMPLETION
+#: Names of methods that train networks begin with it.
+_DEEP = "deep."
 KEEP = ("final", "rate", "trace")
 _KEPT_ROUNDS = 200
 
@@ -66,7 +68,11 @@ def simulate(
         of freedom, k(d + p - k), or else fresh ones; ``with_side=False`` hides side information.
         With ``clusters``, problems have the parameters of
         :func:`linrep.problems.personal.clustered`; they are for `pflmf`, and methods of your own or
-        of :mod:`linrep.algorithms.personalized`, named as module:function.
+        of :mod:`linrep.algorithms.personalized`, named as module:function. Methods that train
+        networks, ``deep.fedrep`` and so on, and methods of your own where there is a ``partition``,
+        are handed a data set (``dataset``, by default the digits) split among clients by the
+        function of :mod:`linrep.deep.partitions` of that name (by default shards), whose parameters
+        are the problem's.
     rng : Generator
         Truth and run have streams of their own, spawned from it: algorithms given equal generators
         meet the same truth, data and participants.
@@ -243,12 +249,27 @@ def find_algorithm(name: str) -> Callable[..., Any]:
     """
     if name in ALGORITHMS:
         return ALGORITHMS[name]
+    if name.startswith(_DEEP):
+        return _deep(name)
     if ":" not in name:
         raise ValueError(
-            f"unknown algorithm {name!r}; there are {', '.join(ALGORITHMS)}, and module:function "
-            "for one of your own"
+            f"unknown algorithm {name!r}; there are {', '.join(ALGORITHMS)}, {_DEEP}fedrep and so "
+            "on for networks, and module:function for one of your own"
         )
     return load(name)
+
+
+def _deep(name):
+    try:
+        from linrep.deep.runs import algorithm
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ValueError(f"{name} needs torch: pip install 'linrep[deep]'") from None
+    try:
+        return algorithm(name.removeprefix(_DEEP))
+    except ValueError as error:
+        raise ValueError(f"unknown algorithm {name!r}: {error}") from None
 
 
 def known_parameters(
@@ -267,7 +288,12 @@ def known_parameters(
 
 
 def _kind_of(name, cell) -> Kind:
-    """Return what an algorithm is run on; only completion has a p, and only clusters `clusters`."""
+    """Return what an algorithm is run on; only completion has a p, and only clusters `clusters`.
+
+    Only data sets have a `partition`.
+    """
+    if name.startswith(_DEEP) or "partition" in cell:
+        return PARTITIONED
     if "clusters" in cell and name not in _COMPLETION:
         return CLUSTERED
     if name in ALGORITHMS:

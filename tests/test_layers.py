@@ -43,7 +43,7 @@ STRICT = {
     # The adapter needs no compiled kernels.
     "deep": (
         {"_validation", "_random", "stats", "trace"},
-        {"matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
+        {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
     "theory": (

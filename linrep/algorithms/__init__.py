@@ -11,7 +11,6 @@ from linrep.algorithms.one_model import fedavg, fedsgd
 from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.pflmf import pflmf
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
-from linrep.trace import Trace, run_rounds
 from linrep.algorithms.trials import run_trials
 
 __all__ = [

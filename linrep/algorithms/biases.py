@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from linrep import _validation as check
 from linrep._random import streams
-from linrep.trace import Trace, run_rounds
 from linrep.kernels import designs
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
+from linrep.trace import Trace, run_rounds
 
 Values = NDArray[np.float64]
 SIDES = ("given", "one", "each")

@@ -12,13 +12,13 @@ from linrep import _validation as check
 from linrep.algorithms._setup import BATCHES, Setup, prepare
 from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
-from linrep.trace import Trace, read_record
 from linrep.kernels import designs
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS, SharedRepresentation
 from linrep.subspace import orthonormalize
+from linrep.trace import Trace, read_record
 
 NORMALIZATIONS = ("theorem", "published")
 _TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there the other is not

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._random import stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
-from linrep.trace import Trace, read_record
 from linrep.kernels import linalg
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.regression import SharedRepresentation
+from linrep.trace import Trace, read_record
 
 BATCHES = ("fixed", "fresh", "population")
 LOSSES = {"half": 1.0, "full": 2.0}

@@ -16,8 +16,8 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from linrep import _validation as check
 from linrep.algorithms._imc_sides import Side, fit_both
-from linrep.trace import Trace
 from linrep.problems.completion import Observations
+from linrep.trace import Trace
 
 Values = NDArray[np.float64]
 

@@ -11,11 +11,11 @@ from linrep import _validation as check
 from linrep._random import stream, streams
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
-from linrep.trace import Trace
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.fedrep import workspace
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
+from linrep.trace import Trace
 
 
 def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:

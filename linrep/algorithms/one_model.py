@@ -7,12 +7,12 @@ import numpy as np
 from linrep import _validation as check
 from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
-from linrep.trace import Trace, run_rounds
 from linrep.kernels import designs
 from linrep.kernels.linalg import orthonormalize
 from linrep.kernels.one_model import one_model_round
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, POPULATION_RISK, measure
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
+from linrep.trace import Trace, run_rounds
 
 
 def fedavg(

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._random import streams
-from linrep.trace import Trace, read_record
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
 from linrep.kernels.rounds import COMPLETED, DIVERGED
 from linrep.problems.completion import Observations, SideInformationCompletion
+from linrep.trace import Trace, read_record
 
 Values = NDArray[np.float64]
 _STOP_REASONS = {COMPLETED: "rounds", DIVERGED: "diverged"}

@@ -33,8 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep.algorithms.pflmf import distances
-from linrep.trace import Trace, run_rounds
 from linrep.problems.losses import as_objectives
+from linrep.trace import Trace, run_rounds
 
 Values = NDArray[np.float64]
 Server = Callable[[Values, float], Values]

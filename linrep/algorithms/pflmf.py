@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._random import streams
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
-from linrep.trace import Trace, read_record
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
 from linrep.kernels.rounds import COMPLETED, DIVERGED
@@ -19,6 +18,7 @@ from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.objectives import Objectives
 from linrep.problems.regression import SharedRepresentation
 from linrep.subspace import random_frame
+from linrep.trace import Trace, read_record
 
 Values = NDArray[np.float64]
 AGGREGATES = ("participants", "full", "unbiased")

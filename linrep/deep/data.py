@@ -382,7 +382,9 @@ def _members(name, client, part):
     """Return the places of a client's samples as int64."""
     part = np.asarray(part)
     if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
-        raise ValueError(f"{name} must hold a list of integers for each client, see {client}")
+        raise ValueError(
+            f"{name} must hold a list of integers for each client, see client {client}"
+        )
     return part.astype(np.int64)
 
 
@@ -398,16 +400,14 @@ def _require_disjoint(places, size):
 
 
 def _channel_moments(x, places):
-    """Return mean and standard deviation of each channel of x / 255, exactly, from histograms."""
-    levels = np.arange(256) / 255.0
+    """Return mean and standard deviation of each channel of x / 255, from sums of integers."""
     moments = []
     for channel in range(x.shape[1]):
-        share = np.bincount(x[places, channel].ravel(), minlength=256) / (
-            places.size * x.shape[2] * x.shape[3]
-        )
-        mean = share @ levels
-        spread = np.sqrt(share @ (levels - mean) ** 2)
-        moments.append((mean, spread if spread > 1e-6 else 1.0))  # constant: nothing to divide by
+        values = x[places, channel]
+        mean = values.sum(dtype=np.uint64) / values.size
+        square = np.square(values, dtype=np.uint16).sum(dtype=np.uint64) / values.size
+        spread = np.sqrt(max(square - mean**2, 0.0)) / 255.0
+        moments.append((mean / 255.0, spread if spread > 1e-6 else 1.0))  # 1 where it is constant
     mean, std = np.array(moments, dtype=np.float32).T
     return mean, std
 

@@ -8,6 +8,7 @@ array (S, c) of clients.
 from __future__ import annotations
 
 import copy
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -39,6 +40,7 @@ from linrep.deep.training import (
 )
 
 Clients = NDArray[np.int64]
+_DRAWING = threading.Lock()
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 #: On a processor, networks of more parameters are trained one by one: see `choose_engine`.
 LARGEST_TOGETHER = 50_000
@@ -247,7 +249,8 @@ class Federation:
         if isinstance(model, nn.Module):
             made = copy.deepcopy(model)
         else:
-            with torch.random.fork_rng(devices=[]):
+            # Layers draw their weights from a generator that all threads share.
+            with _DRAWING, torch.random.fork_rng(devices=[]):
                 torch.manual_seed(int(keyed(seed, "start").integers(2**63)))
                 made = model()
             if not isinstance(made, nn.Module):
@@ -434,7 +437,8 @@ class Federation:
     def _precision(self):
         if not self.mixed_precision:
             return nullcontext()
-        return torch.autocast(self.device.type, torch.bfloat16)
+        # Parameters move in place, so that copies of them in lower precision must not be kept.
+        return torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False)
 
     def _features(self, shared, own, part, places, counts):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""

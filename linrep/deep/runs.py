@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import inspect
 import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,56 @@ def run(
         rng = rng.integers(2**32, size=4).tolist()
     seed = rng if isinstance(rng, SeedSequence) else SeedSequence(rng)
     return run_seeds(data, method, seeds=[seed], **settings)[0]
+
+
+def algorithm(name: str) -> Callable[..., Trace]:
+    """Return a method as an algorithm: a function of data, with all settings as parameters.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`linrep.deep.methods.METHODS`.
+
+    Returns
+    -------
+    callable
+        ``algorithm(data, *, rng, **settings) -> Trace``, with the settings of the method and those
+        of :func:`run_seeds` that say what is computed.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method.
+    """
+    kind = METHODS[check.choice("method", name, METHODS)]
+    own = {field.name: field.default for field in fields(kind)}
+    of_run = {
+        each.name: each.default
+        for each in inspect.signature(run_seeds).parameters.values()
+        if each.name not in ("data", "method", "seeds", "checkpoint", "checkpoint_every")
+    }
+
+    def call(data: FederatedData, *, rng: Any = None, **settings: Any) -> Trace:
+        unknown = [each for each in settings if each not in own | of_run]
+        if unknown:
+            raise TypeError(f"unknown setting {unknown[0]!r} of {name}")
+        if isinstance(settings.get("personal"), str):  # one block, as the command line has it
+            settings["personal"] = (settings["personal"],)
+        method = kind(**{each: settings.pop(each) for each in list(settings) if each in own})
+        return run(data, method, rng=rng, **settings)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = kind.__doc__
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+            *(inspect.Parameter(each, keyword, default=own[each]) for each in own),
+            *(inspect.Parameter(each, keyword, default=of_run[each]) for each in of_run),
+            inspect.Parameter("rng", keyword, default=None),
+        ]
+    )
+    return call
 
 
 def run_seeds(

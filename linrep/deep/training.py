@@ -319,8 +319,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     keys = torch.as_tensor(work.batches.key, device=device)
     active = work.batches.active
     per_worker = vmap(grad(work.value, has_aux=True))
-    buffers = work.buffers
-    velocity: Parameters = {}
+    buffers, velocity = work.buffers, _at_rest(trained, work.sgd)
     for t in range(position.shape[1]):
         x, y = work.fetch(position[:, t], slice(None))
         batch = Batch(x, y, weights[:, t], work.z)
@@ -333,9 +332,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
         buffers = _keep(noted, buffers, moving)
         for name, value in trained.items():
-            stepped, speed = _step(value, gradients[name], velocity.get(name), work.sgd)
-            trained[name] = _where(moving, stepped, value)
-            velocity[name] = speed  # of a worker that has finished: not used again
+            _step(value, gradients[name], velocity.get(name), work.sgd, moving)
     return {**work.start, **trained}, buffers
 
 
@@ -347,29 +344,25 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
     results = {name: value.clone() for name, value in trained.items()}
     kept = {name: value.clone() for name, value in work.buffers.items()}
     for worker, active in enumerate(work.batches.active):
-        own = {name: value[worker].clone() for name, value in trained.items()}
+        own = {name: value[worker].clone().requires_grad_() for name, value in trained.items()}
         fixed = {name: value[worker] for name, value in frozen.items()}
         buffers = {name: value[worker] for name, value in work.buffers.items()}
         context = _worker(work.context, worker)
         position = torch.as_tensor(work.batches.position[worker], device=device)
         weights = torch.as_tensor(work.batches.weight[worker], dtype=dtype, device=device)
-        velocity: Parameters = {}
+        velocity = _at_rest(own, work.sgd)
         for t in range(int(active.sum())):
             x, y = work.fetch(position[None, t], slice(worker, worker + 1))
             batch = Batch(x[0], y[0], weights[t], work.z[worker])
             key = torch.as_tensor(work.batches.key[worker, t], device=device)
-            for value in own.values():
-                value.requires_grad_()
             value, noted = work.value(
                 own, fixed, _set_per_batch(work, buffers, key, weights[t]), batch, context
             )
             gradients = torch.autograd.grad(value, list(own.values()), materialize_grads=True)
             buffers = {name: noted[name].detach() for name in buffers}
             with torch.no_grad():
-                for (name, param), gradient in zip(list(own.items()), gradients, strict=True):
-                    own[name], velocity[name] = _step(
-                        param.detach(), gradient, velocity.get(name), work.sgd
-                    )
+                for (name, param), gradient in zip(own.items(), gradients, strict=True):
+                    _step(param, gradient, velocity.get(name), work.sgd)
         for name, value in own.items():
             results[name][worker] = value.detach()
         for name, value in buffers.items():
@@ -380,13 +373,22 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
 ENGINES = {"loop": train_one_by_one, "vmap": train_together}
 
 
-def _step(value, gradient, velocity, sgd):
-    """Return parameter and velocity after one step."""
+def _at_rest(trained, sgd):
+    """Return velocities of zero, none without momentum."""
+    if not sgd.momentum:
+        return {}
+    return {name: torch.zeros_like(value) for name, value in trained.items()}
+
+
+def _step(value, gradient, velocity, sgd, moving=None):
+    """Take a step in place, of the workers that are moving; the gradient is left as it is."""
     if sgd.weight_decay:
-        gradient = gradient + sgd.weight_decay * value
-    if sgd.momentum and velocity is not None:
-        gradient = sgd.momentum * velocity + gradient
-    return value - sgd.lr * gradient, gradient
+        gradient = torch.add(gradient, value, alpha=sgd.weight_decay)
+    if velocity is not None:
+        gradient = velocity.mul_(sgd.momentum).add_(gradient)
+    if moving is not None:
+        gradient = _where(moving, gradient, torch.zeros_like(gradient))
+    value.sub_(gradient, alpha=sgd.lr)
 
 
 def _where(moving, new, old):
