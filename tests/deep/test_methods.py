@@ -402,7 +402,7 @@ def test_perfedavg_by_hand_on_a_quadratic(variant, client):
     network = models.Model(torch.nn.Flatten(), torch.nn.Linear(5, 1, bias=False))
     sgd = SGD(lr=0.1, batch_size=5)
     fed = Federation(data, network, sgd=sgd, dtype="float64")
-    inner, share = 0.3, 0.6
+    inner, share = 0.3, 0.45
     method = PerFedAvg(inner_lr=inner, support=share, variant=variant)
     state = method.start(fed)
     w = state.shared["head.weight"][0, 0].numpy().copy()
