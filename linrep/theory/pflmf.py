@@ -290,6 +290,27 @@ def equation16(s: Setting, r: Round, *, p_power: int = 1) -> tuple[float, float,
     )
 
 
+def summed_noise(s: Setting, *, linear: bool = False) -> float:
+    r"""Return c with which the second inequality of (16) holds, with p squared.
+
+    .. math::
+        \eta (1 - 2\eta L) \Delta_U + \eta p^2 \Big(1 - \frac{\eta p L}{2K}\Big) \Delta_V
+        \le 2 (F - E F^+) + c \eta^2 L \sigma^2, \qquad
+        c = 1 + \frac{p^3}K + (1 - p) p^4 \eta L \frac{(K - 1)(2K - 1)}{3K^2}
+
+    Without the last term where gradients are ``linear``, as those of quadratic functions. Always at
+    most 2, which is what Theorem 1 takes.
+
+    Notes
+    -----
+    Not in the paper, which has 1 + 1/K; the documentation on pFL^MF derives it, for eta_v = p eta/K
+    and eta <= 1/(2L).
+    """
+    p, K, eta_L = s.participation, s.local_steps, s.step_size * s.largest
+    others = (1.0 - p) * p**4 * eta_L * (K - 1) * (2 * K - 1) / (3.0 * K**2)
+    return 1.0 + p**3 / K + (0.0 if linear else others)
+
+
 def auxiliary(step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike):
     r"""Return :math:`\frac{\eta L}2 \frac{(1 + p)K + 1}K`, which is used as at most 1."""
     eta_L, p, K = (np.asarray(x) for x in (step_size_times_L, participation, local_steps))

@@ -125,6 +125,20 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     )
 
 
+def expected_value(
+    s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike, new_U: ArrayLike
+) -> float:
+    """Return E F(U', V+) for a given U', the local steps of the round being taken at U.
+
+    With noise in the heads only, and then for a QuadraticObjectives.
+    """
+    V, new_U = np.asarray(V, dtype=np.float64), np.asarray(new_U, dtype=np.float64)
+    path, p = local_path(s, problem, U, V), s.participation
+    matrices = _matrices(problem) if s.noise > 0.0 else None
+    moved = _mean_value(problem, matrices, new_U, path.means[-1], _last(path), 0.0)
+    return float(p * moved + (1.0 - p) * problem.value(V @ new_U.T))
+
+
 def fixed_U_average(
     s: Setting, curvature: float, square: float, rounds: ArrayLike
 ) -> NDArray[np.float64]:

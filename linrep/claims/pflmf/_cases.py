@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 import linrep as lr
 from linrep.claims import Evidence, inequality
@@ -90,15 +91,18 @@ def drawn(rng, kind, n, d) -> Objectives:
     return lr.QuadraticObjectives(A, H)
 
 
-def valid(problem, U, V, p, K, eta_L, noise=0.0, kind="", head=None) -> Case | None:
+def valid(
+    problem, U, V, p, K, eta_L, noise=0.0, kind="", head=None, least=0.0
+) -> Case | None:  # fmt: skip
     """Return the round with eta = eta_L/L, L valid on a ball that it stays in; None without one.
 
     The ball is that of the round itself: its radii are what U and V move by if everyone takes
-    part, and nine standard deviations of noise. `noise` is relative to the gradients' norm.
+    part, and nine standard deviations of noise. `noise` is relative to the gradients' norm, and
+    sigma at least `least`.
     """
     U, V = np.asarray(U, dtype=float), np.asarray(V, dtype=float)
     _, in_U, in_V = problem.factor_gradients(U, V)
-    sigma = noise * float(np.sqrt(np.sum(in_U**2) + np.sum(in_V**2)))
+    sigma = max(least, noise * float(np.sqrt(np.sum(in_U**2) + np.sum(in_V**2))))
     radii = np.zeros(2)
     for _ in range(60):
         found = theory.local_smoothness(problem, U, V, *radii)
@@ -166,6 +170,14 @@ def steep(eta_L, K=1, noise=1e3, p=1.0) -> Case:
     return case
 
 
+def at_rest(p, K, eta_L, sigma=1e-5) -> Case:
+    """Return a round of (u v - 1)^2/2 at its minimum u = v = 1: noise alone, in both curvatures."""
+    one = np.ones((1, 1))
+    case = valid(lr.QuadraticObjectives(one), one, one, p, K, eta_L, kind="at rest", least=sigma)
+    assert case is not None
+    return case
+
+
 def bilinear(p, K, eta_L, n=2) -> Case:
     """Return a round of affine functions, for which L holds everywhere; U's gradient is zero."""
     C = np.array([1.0, -1.0] * (n // 2))[:, None]
@@ -178,19 +190,24 @@ def bilinear(p, K, eta_L, n=2) -> Case:
 
 
 def length(shape) -> int:
-    """Return how many numbers a round with one column takes: p, K, eta L, u, and per client."""
-    return 4 + 3 * shape["n"]
+    """Return how many numbers a round of one column takes: p, K, eta L, u, sigma, per client."""
+    return 5 + 3 * shape["n"]
 
 
 def from_numbers(shape, x) -> Case | None:
-    """Return the round that numbers stand for: quadratic functions h_i (u v_i - a_i)^2/2."""
+    """Return the round that numbers stand for: quadratic functions h_i (u v_i - a_i)^2/2.
+
+    Without noise where its number is not positive.
+    """
     p, eta_L = 1.0 / (1.0 + np.exp(-x[0])), 0.5 / (1.0 + np.exp(-x[2]))
     K = 1 + int(min(4.0 * abs(x[1]), 63.0))
-    V, A, H = np.split(x[4:], 3)
+    V, A, H = np.split(x[5:], 3)
     if p < 0.01 or eta_L < 1e-4 or np.abs(x[3:]).max() > 1e3:
         return None
     problem = lr.QuadraticObjectives(A[:, None], H[:, None, None])
-    return valid(problem, x[3:4, None], V[:, None], p, K, eta_L, kind="h (u v - a)^2/2")
+    return valid(
+        problem, x[3:4, None], V[:, None], p, K, eta_L, kind="h (u v - a)^2/2", least=max(x[4], 0.0)
+    )
 
 
 def tried(cases: Iterable[Case], sides: Callable[[Case], tuple], name: str) -> Evidence:
@@ -225,6 +242,43 @@ def reached(cases: Iterable[Case], sides: Callable[[Case], tuple], share: float,
         scale = max(abs(left) + abs(right), 1e-300)
         found.append((share * right / scale, case.allowed(right, left) / scale, case.told()))
     return at_most(found, name=name)
+
+
+def largest(cases: Iterable[Case], sides: Callable[[Case], tuple], by: str = "K") -> pd.DataFrame:
+    """Return the largest left/right: a row per p, a column per K or eta L; NaN without a case.
+
+    Of sides that rounding is small for; infinite where the right side is not positive.
+    """
+    rows = []
+    for case in cases:
+        s, (left, right) = case.setting, sides(case)
+        if left > 0.0 and abs(left) + abs(right) > 1e6 * case.rounding():
+            at = s.local_steps if by == "K" else round(s.step_size * s.largest, 9)
+            rows.append((s.participation, at, left / right if right > 0.0 else np.inf))
+    table = pd.DataFrame(rows, columns=["p", by, "ratio"])
+    return table.pivot_table(index="p", columns=by, values="ratio", aggfunc="max")
+
+
+def told(table: pd.DataFrame) -> str:
+    """Tell such ratios, p by p."""
+    heads = ", ".join(f"{at:g}" for at in table.columns)
+    lines = (
+        f"{', '.join(f'{ratio:.3g}' for ratio in ratios)} (p = {p:g})"
+        for p, ratios in zip(table.index, table.to_numpy(), strict=True)
+    )
+    return f"at {table.columns.name} = {heads}: {'; '.join(lines)}"
+
+
+def drawn_as(table: pd.DataFrame, panel: str = "", ylabel: str = "left over right side"):
+    """Return the points of a picture of such ratios."""
+    rows = [
+        {"panel": panel, "series": f"{table.columns.name} = {at:g}", "x": p, "y": ratios[at],
+         "predicted": 1.0, "xlabel": "p", "ylabel": ylabel}
+        for p, ratios in table.iterrows()
+        for at in table.columns
+        if np.isfinite(ratios[at])
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
