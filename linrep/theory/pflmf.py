@@ -271,7 +271,7 @@ def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
     return Sides(left, r.after_U - r.after_both + noise)
 
 
-def equation16(s: Setting, r: Round, *, p_power: int = 1) -> tuple[float, float, float, float]:
+def equation16(s: Setting, r: Round, *, p_power: float = 1) -> tuple[float, float, float, float]:
     r"""Return the four members of the chain (16), each to be at most the next.
 
     :math:`\eta(1-2\eta L)(\Delta_U+\Delta_V)`, then with :math:`\eta p (1 - \eta pL/2K)` at Delta_V

@@ -113,7 +113,7 @@ def valid(
         s = theory.Setting(p, K, step, found.in_U, found.in_V, sigma, own)
         path = pflmf_rounds.local_path(s, problem, U, V)
         needed = np.array([
-            step * np.linalg.norm(in_U), max(np.linalg.norm(each - V) for each in path.means)
+            step * np.linalg.norm(in_U), np.sqrt(np.sum((path.means - V) ** 2, axis=(1, 2)).max())
         ])  # fmt: skip
         if path.spreads is not None:
             widest = np.einsum("tnaa->t", path.spreads).max()
@@ -200,7 +200,7 @@ def from_numbers(shape, x) -> Case | None:
     Without noise where its number is not positive.
     """
     p, eta_L = 1.0 / (1.0 + np.exp(-x[0])), 0.5 / (1.0 + np.exp(-x[2]))
-    K = 1 + int(min(4.0 * abs(x[1]), 63.0))
+    K = 1 + int(min(4.0 * abs(x[1]), 31.0))
     V, A, H = np.split(x[5:], 3)
     if p < 0.01 or eta_L < 1e-4 or np.abs(x[3:]).max() > 1e3:
         return None
@@ -245,14 +245,19 @@ def reached(cases: Iterable[Case], sides: Callable[[Case], tuple], share: float,
 
 
 def largest(cases: Iterable[Case], sides: Callable[[Case], tuple], by: str = "K") -> pd.DataFrame:
-    """Return the largest left/right: a row per p, a column per K or eta L; NaN without a case.
+    """Return the largest left/right: a row per p, a column per K or eta L; NaN without a case."""
+    return largest_of(((case, *sides(case)) for case in cases), by)
+
+
+def largest_of(found: Iterable[tuple[Case, float, float]], by: str = "K") -> pd.DataFrame:
+    """Return the same of rounds with their two sides.
 
     Of sides that rounding is small for; infinite where the right side is not positive.
     """
     rows = []
-    for case in cases:
-        s, (left, right) = case.setting, sides(case)
+    for case, left, right in found:
         if left > 0.0 and abs(left) + abs(right) > 1e6 * case.rounding():
+            s = case.setting
             at = s.local_steps if by == "K" else round(s.step_size * s.largest, 9)
             rows.append((s.participation, at, left / right if right > 0.0 else np.inf))
     table = pd.DataFrame(rows, columns=["p", by, "ratio"])
@@ -263,7 +268,7 @@ def told(table: pd.DataFrame) -> str:
     """Tell such ratios, p by p."""
     heads = ", ".join(f"{at:g}" for at in table.columns)
     lines = (
-        f"{', '.join(f'{ratio:.3g}' for ratio in ratios)} (p = {p:g})"
+        f"{', '.join(f'{each:.3g}'.replace('nan', '-') for each in ratios)} (p = {p:g})"
         for p, ratios in zip(table.index, table.to_numpy(), strict=True)
     )
     return f"at {table.columns.name} = {heads}: {'; '.join(lines)}"
