@@ -52,11 +52,13 @@ class Round(NamedTuple):
 class Heads(NamedTuple):
     """A participant's heads over the local steps: means and covariances, and those of their sum.
 
-    Shapes (K + 1, n, k) and (K + 1, n, k, k); ``sums`` and ``sum_spread`` are of the sum of the
-    first K gradients in V, (n, k) and (n, k, k). Covariances are None without noise.
+    Shapes (K + 1, n, k) and (K + 1, n, k, k); ``gradients`` are those in V at the first K means,
+    ``sums`` and ``sum_spread`` of their sum, (n, k) and (n, k, k). Covariances are None without
+    noise.
     """
 
     means: Values
+    gradients: Values
     spreads: Values | None
     sums: Values
     sum_spread: Values | None
@@ -93,8 +95,8 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     new_U = U - s.step_size * in_U
     path = local_path(s, problem, U, V)
     matrices = _matrices(problem) if s.noise > 0.0 else None
-    moving = np.array([np.sum(_squares(problem, U, each)) for each in path.means[:-1]])
-    still = float(np.sum(_squares(problem, U, V)))
+    moving = np.sum(path.gradients**2, axis=(1, 2))
+    still = float(moving[0])
     total = float(np.sum(path.sums**2))
     if matrices is not None:
         G = np.einsum("da,nde,eb->nab", U, matrices, U) / n
@@ -187,7 +189,7 @@ def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> H
         means.append(means[-1] - eta * gradients[-1])
     sums = np.sum(gradients, axis=0)
     if s.noise == 0.0:
-        return Heads(np.array(means), None, sums, None)
+        return Heads(np.array(means), np.array(gradients), None, sums, None)
     # v moves by -eta (G v - c + noise), and the sum of gradients by G v - c: linear in (v, sum).
     G = np.einsum("da,nde,eb->nab", U, _matrices(problem), U) / n
     move = np.zeros((n, 2 * k, 2 * k))
@@ -199,16 +201,11 @@ def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> H
     for _ in range(s.local_steps):
         joint.append(move @ joint[-1] @ move.swapaxes(1, 2) + fresh)
     spreads = np.array([each[:, :k, :k] for each in joint])
-    return Heads(np.array(means), spreads, sums, joint[-1][:, k:, k:])
+    return Heads(np.array(means), np.array(gradients), spreads, sums, joint[-1][:, k:, k:])
 
 
 def _last(path):
     return None if path.spreads is None else path.spreads[-1]
-
-
-def _squares(problem, U, V):
-    """Return the squared gradients in V, client by client."""
-    return np.sum((problem.gradients(V @ U.T) @ U / problem.n) ** 2, axis=1)
 
 
 def _mean_value(problem, matrices, U, V, spread_V, spread_U):

@@ -190,23 +190,24 @@ def bilinear(p, K, eta_L, n=2) -> Case:
 
 
 def length(shape) -> int:
-    """Return how many numbers a round of one column takes: p, K, eta L, u, sigma, per client."""
-    return 5 + 3 * shape["n"]
+    """Return how many numbers a round of one column takes: p, K, eta L, u, per client, sigma."""
+    return 4 + 3 * shape["n"] + shape["noisy"]
 
 
 def from_numbers(shape, x) -> Case | None:
     """Return the round that numbers stand for: quadratic functions h_i (u v_i - a_i)^2/2.
 
-    Without noise where its number is not positive.
+    Without noise where it has no number, or none that is positive.
     """
     p, eta_L = 1.0 / (1.0 + np.exp(-x[0])), 0.5 / (1.0 + np.exp(-x[2]))
     K = 1 + int(min(4.0 * abs(x[1]), 31.0))
-    V, A, H = np.split(x[5:], 3)
+    V, A, H = np.split(x[4 : 4 + 3 * shape["n"]], 3)
     if p < 0.01 or eta_L < 1e-4 or np.abs(x[3:]).max() > 1e3:
         return None
     problem = lr.QuadraticObjectives(A[:, None], H[:, None, None])
+    sigma = max(float(x[-1]), 0.0) if shape["noisy"] else 0.0
     return valid(
-        problem, x[3:4, None], V[:, None], p, K, eta_L, kind="h (u v - a)^2/2", least=max(x[4], 0.0)
+        problem, x[3:4, None], V[:, None], p, K, eta_L, kind="h (u v - a)^2/2", least=sigma
     )
 
 
@@ -220,8 +221,8 @@ def tried(cases: Iterable[Case], sides: Callable[[Case], tuple], name: str) -> E
     return at_most(found, name=name)
 
 
-def searched(sides: Callable[[Case], tuple], budget, rng, name: str = "search") -> Evidence:
-    """Search rounds of one and two clients for left > right."""
+def searched(sides, budget, rng, name: str = "search", noisy: bool = True) -> Evidence:
+    """Search rounds of one and two clients for left > right; sigma is searched, too, if `noisy`."""
 
     def of_numbers(shape, x):
         case = from_numbers(shape, x)
@@ -230,7 +231,7 @@ def searched(sides: Callable[[Case], tuple], budget, rng, name: str = "search") 
         left, right = sides(case)
         return left, case.allowed(left, right)
 
-    shapes = ({"n": 1}, {"n": 2})
+    shapes = [{"n": n, "noisy": int(noisy)} for n in (1, 2)]
     return inequality(of_numbers, shapes, length, budget, rng, name=name)
 
 
@@ -304,10 +305,10 @@ def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
     }
 
 
-def everywhere(lists, sides, budget, rng, prefix="") -> list[Evidence]:
+def everywhere(lists, sides, budget, rng, prefix="", noisy=True) -> list[Evidence]:
     """Try an inequality on all these rounds, and in a search."""
     found = [tried(cases, sides, prefix + name) for name, cases in lists.items()]
-    return [*found, searched(sides, budget, rng, f"{prefix}search")]
+    return [*found, searched(sides, budget, rng, f"{prefix}search", noisy)]
 
 
 def counted(case: Case, masked: bool):

@@ -206,7 +206,7 @@ def _step_B(budget, rng, noise_factor, displacement, head_noise) -> Evidence:
     rounds["noise alone"] = [
         _cases.steep(x, K, p=p) for x in _cases.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
     ]
-    parts = _cases.everywhere(rounds, _fourteen(noise_factor), budget, rng, "(14), ")
+    parts = _cases.everywhere(rounds, _fourteen(noise_factor), budget, rng, "(14), ", False)
     parts.append(
         _cases.reached(
             [_cases.steep(x) for x in (0.001, 0.01)], _fourteen(noise_factor), 0.9,
@@ -236,7 +236,7 @@ def _step_B(budget, rng, noise_factor, displacement, head_noise) -> Evidence:
                 _cases.tried(cases, _displays(masked, with_noise), name + kind)
                 for kind, cases in rounds.items()
             ]
-    parts.append(_cases.searched(_displays(True, False), budget, rng, "case K, search"))
+    parts.append(_cases.searched(_displays(True, False), budget, rng, "case K, search", False))
     parts.append(
         _judged(exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise")
     )
