@@ -200,7 +200,7 @@ def from_numbers(shape, x) -> Case | None:
     Without noise where it has no number, or none that is positive.
     """
     p, eta_L = 1.0 / (1.0 + np.exp(-x[0])), 0.5 / (1.0 + np.exp(-x[2]))
-    K = 1 + int(min(4.0 * abs(x[1]), 31.0))
+    K = 1 + int(min(4.0 * abs(x[1]), 15.0))
     V, A, H = np.split(x[4 : 4 + 3 * shape["n"]], 3)
     if p < 0.01 or eta_L < 1e-4 or np.abs(x[3:]).max() > 1e3:
         return None
