@@ -95,9 +95,9 @@ def on_the_scale(rng) -> str:
     stay = averages(reference(rng, 0.05), rng, p=1.0, T=(T,)).inside.all()
     told = "stays in" if stay else "leaves"
     return (
-        f"With A of .05 N(0, 1) the run {told} the ball of radii {radii} within {T} rounds, so that an "
-        "L from there says nothing of the run: the reference instance has A of 5e-4, and A of .05 "
-        "is run with L of a larger ball"
+        f"With A of .05 N(0, 1) the run {told} the ball of radii {radii} within {T} rounds, so "
+        "that an L from there says nothing of it: the reference instance has A of 5e-4, and A of "
+        ".05 is run with L of a larger ball"
     )
 
 
