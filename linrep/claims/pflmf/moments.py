@@ -108,36 +108,49 @@ def _chosen(case: Case, first: bool) -> list[int]:
     return [0] if first else sorted({1, K // 2, K - 1} - {0}) if K > 1 else []
 
 
-def _eleven(rounds, first, at_start, noise_power, name) -> Evidence:
+class Looked(NamedTuple):
+    """A local step that is looked at: its round, its moments, and those of the first one."""
+
+    case: Case
+    k: int
+    moments: Moments
+    first: Moments
+
+
+def _looked(rounds) -> list[Looked]:
+    """Return the local steps of all rounds that are looked at."""
+    found = []
+    for case in (case for cases in rounds.values() for case in cases):
+        first = moments(case, 0)
+        found.append(Looked(case, 0, first, first))
+        found += [Looked(case, k, moments(case, k), first) for k in _chosen(case, False)]
+    return found
+
+
+def _eleven(looked, first, at_start, noise_power, name) -> Evidence:
     """Decide (11) at the first or at later local steps, with V^t or V_k on the right."""
     found = []
-    for cases in rounds.values():
-        for case in cases:
-            p, noise = case.setting.participation, case.setting.noise**2
-            for k in _chosen(case, first):
-                m = moments(case, k)
-                gradient = m.mean(moments(case, 0).whole if at_start else m.whole)
-                left, right = m.mean(m.left), p * gradient + p**noise_power * noise
-                if left > 0.0:
-                    told = {**case.told(), "k": k, "left": left, "right": right}
-                    found.append((left / (left + right), right / (left + right) + 1e-12, told))
+    for case, k, m, start in (each for each in looked if (each.k == 0) == first):
+        p, noise = case.setting.participation, case.setting.noise**2
+        gradient = m.mean(start.whole if at_start else m.whole)
+        left, right = m.mean(m.left), p * gradient + p**noise_power * noise
+        if left > 0.0:
+            told = {**case.told(), "k": k, "left": left, "right": right}
+            found.append((left / (left + right), right / (left + right) + 1e-12, told))
     return at_most(found, name=name)
 
 
-def _display(rounds) -> tuple[list, list]:
+def _display(looked) -> tuple[list, list]:
     """Return the display before (11), pattern by pattern, as an equation and as an inequality."""
     equal, less = [], []
-    for cases in rounds.values():
-        for case in cases:
-            noise = case.setting.noise**2
-            if noise == 0.0:
-                continue
-            for k in (0, case.setting.local_steps - 1):
-                m = moments(case, k)
-                right = m.masked + m.norms * noise
-                equal.append((relative(m.left, right), {**case.told(), "k": k}))
-                worst = int(np.argmax(m.left - right))
-                less.append((m.left[worst], right[worst] * (1.0 + 1e-9), {**case.told(), "k": k}))
+    for case, k, m, _ in looked:
+        noise = case.setting.noise**2
+        if noise == 0.0 or k not in (0, case.setting.local_steps - 1):
+            continue
+        right, told = m.masked + m.norms * noise, {**case.told(), "k": k}
+        equal.append((relative(m.left, right), told))
+        worst = int(np.argmax(m.left - right))
+        less.append((m.left[worst], right[worst] * (1.0 + 1e-9), told))
     return equal, less
 
 
@@ -232,8 +245,8 @@ def _drawn(budget, rng, noise_power) -> list[Evidence]:
         stated = float(case.round.masked_V[k]) + p**noise_power * case.setting.noise**2
         parts.append(
             expectation(
-                np.array(_squares_taken(case, k, rng, budget(150, 2500))) / stated, 1.0,
-                margin=budget(1.0, 0.15), level=LEVEL / len(settings),
+                np.array(_squares_taken(case, k, rng, budget(250, 3000))) / stated, 1.0,
+                margin=budget(1.0, 0.25), level=LEVEL / len(settings),
                 name=f"linrep.pflmf over stated, p = {p:g}, k = {k}",
                 setting={**case.told(), "k": k},
             )
@@ -248,7 +261,7 @@ def _printed(budget, rng, noise_power) -> list[Evidence]:
         case = _cases.flat(p, 4, 0.499, 3.0, 3)
         gradient = p * float(case.round.steps_V[0])
         stated = p**noise_power * case.setting.noise**2
-        share = (np.array(_squares_taken(case, 0, rng, budget(150, 2500))) - gradient) / stated
+        share = (np.array(_squares_taken(case, 0, rng, budget(250, 3000))) - gradient) / stated
         parts.append(
             mean_between(
                 share, -np.inf, 1.0, level=LEVEL / len(chances), setting=case.told(),
@@ -257,7 +270,7 @@ def _printed(budget, rng, noise_power) -> list[Evidence]:
         )  # fmt: skip
     some = _growing(budget((0.02, 0.5, 1.0), _cases.CHANCES))
     later: dict[str, list] = {"V^t on the right": [], "V_k on the right": []}
-    for case, k in ((case, k) for case in some for k in _chosen(case, False)):
+    for case, k in [(each, k) for each in some for k in _chosen(each, False)]:
         p = case.setting.participation
         first, moved = (
             float(np.sum(case.problem.factor_gradients(case.U, V).in_V ** 2))
@@ -310,15 +323,16 @@ def _eq11(budget, rng, exact, noise_power) -> Evidence:
     if exact:
         power = 1.0 if noise_power is None else noise_power
         return combine([*_exact(rounds, budget(60, 600), power), *_drawn(budget, rng, power)])
-    equal, less = _display(rounds)
+    looked = _looked(rounds)
+    equal, less = _display(looked)
     display = identity(equal, 1e-10, name="display, equation")
     power = 0.0 if noise_power is None else noise_power
     later = [
-        _eleven(rounds, False, start, power, f"k > 0, {where} on the right")
+        _eleven(looked, False, start, power, f"k > 0, {where} on the right")
         for start, where in ((True, "V^t"), (False, "V_k"))
     ]
     parts = [
-        _eleven(rounds, True, True, power, "k = 0"),
+        _eleven(looked, True, True, power, "k = 0"),
         replace(best_reading(later), name="k > 0"),
         at_most(less, name="display, at most"),
         display,
