@@ -205,8 +205,11 @@ class Federation:
             )
         first = each[0]
         for other in each[1:]:
-            same = other.n == first.n and other.classes == first.classes
-            if not same or other.x.shape[1:] != first.x.shape[1:] or other.x.dtype != first.x.dtype:
+            shapes = [
+                (one.n, one.classes, one.x.shape[1:], one.x.dtype, one.y.dtype, np.shape(one.side))
+                for one in (first, other)
+            ]
+            if shapes[0] != shapes[1]:
                 raise ValueError("data of several seeds must agree in clients, classes and shapes")
         self.data = each
         self.n, self.classes = first.n, first.classes

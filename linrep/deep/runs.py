@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import json
 import os
-import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
@@ -359,10 +358,9 @@ def _trace(run, federation, method, state, history, settings, found, tuned):
 def _identity(federation, settings):
     """Return what a run is, but for its length and where it is computed."""
     data = hashlib.sha256()
-    for tensor in (federation.x, federation.y, federation.side):
-        data.update(tensor.cpu().numpy().tobytes())
+    data.update(federation.x.cpu().numpy().tobytes())
     for one in federation.data:
-        for array in (one.mean, one.std, one.embedding):
+        for array in (one.y, one.mean, one.std, one.side, one.embedding):
             data.update(b"" if array is None else array.tobytes())
         for index in (*one.train, *one.test):
             data.update(np.int64(len(index)).tobytes() + np.ascontiguousarray(index).tobytes())
@@ -407,10 +405,10 @@ def _load(path, identity, state, device):
         metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
         history = _History(content["recorded"], metrics, content["seconds"])
         values = [content[name] for name in ("shared", "personal", "extra", "round")]
-    except pickle.UnpicklingError:  # torch's own words advise to execute what is in it
-        raise ValueError(f"checkpoint {path} holds something else than numbers") from None
     except Exception as error:  # whatever a file that is no checkpoint makes torch raise
-        reason = (str(error) or type(error).__name__).splitlines()[0]
+        # Torch's own words advise to execute what is in it.
+        told = isinstance(error, OSError | ValueError) and "weights_only" not in str(error)
+        reason = error if told else "it is damaged, or holds something else than numbers"
         raise ValueError(f"checkpoint {path} cannot be read: {reason}") from None
     mine = json.loads(json.dumps(identity, default=repr))
     names = sorted(mine | other, key=lambda name: (name != "method", name))

@@ -1,0 +1,477 @@
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from linrep.deep import (  # noqa: E402
+    FedAvg,
+    Federation,
+    FedPer,
+    FedRep,
+    Local,
+    Scaffold,
+    neural_collapse,
+    run,
+    run_seeds,
+)
+from linrep.deep.data import FederatedData  # noqa: E402
+from tests.deep import small  # noqa: E402
+
+QUICK = {
+    "model": small.NETWORKS["mlp"][1],
+    "rounds": 6,
+    "participation": 0.5,
+    "lr": 0.1,
+    "batch_size": 4,
+    "device": "cpu",
+}
+
+
+def start(data=None, method=FedPer(), **settings):  # noqa: B008 - frozen
+    """Run quickly with seed 1."""
+    data = small.data() if data is None else data
+    settings = {"rng": 1, **QUICK, **settings}
+    return run(data, method, **settings)
+
+
+def assert_same(one, other, tolerance=0.0):
+    """Compare histories and final states, bit by bit by default."""
+    assert one.metrics.keys() == other.metrics.keys()
+    assert one.state.keys() == other.state.keys()
+    np.testing.assert_array_equal(one.recorded, other.recorded)
+    for name in one.metrics:
+        np.testing.assert_allclose(
+            one.metrics[name], other.metrics[name], rtol=tolerance, atol=tolerance
+        )
+    for name in one.state:
+        np.testing.assert_allclose(
+            one.state[name], other.state[name], rtol=tolerance, atol=tolerance
+        )
+
+
+# Seeds
+
+
+@pytest.mark.parametrize("engine", ["loop", "vmap"])
+def test_the_same_seed_has_the_same_history(engine):
+    torch.manual_seed(1)
+    one = start(engine=engine, model="mlp")
+    torch.manual_seed(2)  # of no account
+    assert_same(one, start(engine=engine, model="mlp"))
+    other = start(engine=engine, model="mlp", rng=2)
+    assert not np.array_equal(one["test_loss"], other["test_loss"])
+
+
+def test_a_run_leaves_torchs_generator_alone():
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    start()
+    assert torch.equal(torch.rand(1), expected)
+
+
+@pytest.mark.parametrize("engine", ["loop", "vmap"])
+@pytest.mark.parametrize("method", [FedRep(head_epochs=2), Scaffold(weighted=True)])
+def test_runs_side_by_side_are_those_alone(method, engine):
+    settings = QUICK | {"engine": engine, "dtype": "float64", "rounds": 3}
+    together = run_seeds(small.data(), method, seeds=[4, 7], **settings)
+    for trace, seed in zip(together, (4, 7), strict=True):
+        assert_same(trace, run(small.data(), method, rng=seed, **settings), 1e-11)
+
+
+def test_each_seed_may_have_data_of_its_own():
+    kinds = [small.data("images", seed=seed) for seed in (1, 2)]
+    settings = QUICK | {"model": small.NETWORKS["cnn"][1], "dtype": "float64", "rounds": 2}
+    together = run_seeds(kinds, FedPer(), seeds=[4, 4], **settings)
+    for trace, data in zip(together, kinds, strict=True):
+        assert_same(trace, run(data, FedPer(), rng=4, **settings), 1e-11)
+
+
+def test_partitions_share_samples_and_may_differ_in_labels():
+    first = small.data()
+    others = {"classes": first.classes, "side": first.side}
+    swapped = FederatedData(first.x, 2 - first.y, first.train, first.test, **others)
+    again = FederatedData(first.x, first.y.copy(), first.test, first.train, **others)
+    settings = QUICK | {"dtype": "float64", "rounds": 2}
+    together = run_seeds([first, swapped, again], FedPer(), seeds=[4, 5, 6], **settings)
+    for trace, data, seed in zip(together, (first, swapped, again), (4, 5, 6), strict=True):
+        assert_same(trace, run(data, FedPer(), rng=seed, **settings), 1e-11)
+    make = QUICK["model"]
+    assert len(Federation([first, again], make, seeds=[0, 1]).x) == len(first.x)
+    assert len(Federation([first, swapped], make, seeds=[0, 1]).x) == 2 * len(first.x)
+
+
+def test_engines_and_chunks_give_the_same_history():
+    one, *others = (
+        start(method=FedRep(head_epochs=2), dtype="float64", **settings)
+        for settings in ({}, {"engine": "loop"}, {"chunk": 1}, {"cache": False})
+    )
+    for other in others:
+        assert_same(one, other, 1e-10)
+
+
+# Metrics
+
+
+def test_metrics_by_hand():
+    data = small.data()
+    trace = start(data, dtype="float64")
+    model = small.NETWORKS["mlp"][1]().double()
+    right, losses, collapse = [], [], []
+    for client in range(data.n):
+        state = {
+            name.split(".", 1)[1]: torch.tensor(v if name.startswith("shared") else v[client])
+            for name, v in trace.state.items()
+            if name != "accuracies"
+        }
+        model.load_state_dict(state)
+        index = data.test[client]
+        y = torch.as_tensor(data.y[index])
+        outputs = model(torch.as_tensor(data.x[index]).double())
+        right.append((outputs.argmax(1) == y).sum().item())
+        losses.append(torch.nn.functional.cross_entropy(outputs, y).item())
+        present = np.bincount(data.y[data.train[client]], minlength=small.CLASSES) > 0
+        both = (
+            neural_collapse(model.head.weight.detach(), torch.tensor(present).double(), local)
+            for local in (False, True)
+        )
+        collapse.append([value.item() for value in both])
+    shares = np.array(right) / small.TESTED
+    np.testing.assert_allclose(trace.state["accuracies"], shares)
+    assert trace["accuracy"][-1] == pytest.approx(shares.mean())
+    assert trace["weighted_accuracy"][-1] == pytest.approx(sum(right) / sum(small.TESTED))
+    assert trace["test_loss"][-1] == pytest.approx(np.mean(losses))
+    nc2 = [trace["nc2_global"][-1], trace["nc2_local"][-1]]
+    assert nc2 == pytest.approx(np.mean(collapse, axis=0))
+    sent = sum(v.size for name, v in trace.state.items() if name.startswith("shared"))
+    for name in ("floats_up", "floats_down"):
+        np.testing.assert_array_equal(trace[name], 2.0 * sent * np.arange(7))
+    assert (trace.stop_reason, trace.rounds, trace.algorithm) == ("rounds", 6, "FedPer")
+    assert trace.wall_time > 0.0
+    assert trace.settings["participants"] == 2
+
+
+@pytest.mark.parametrize(("method", "factor"), [(Local(), 0.0), (FedAvg(), 1.0), (Scaffold(), 2.0)])
+def test_floats_sent(method, factor):
+    trace = start(method=method, rounds=2, record=2)
+    size = sum(value.numel() for value in small.NETWORKS["mlp"][1]().parameters())
+    assert trace["floats_up"].tolist() == [0.0, factor * size * 2 * 2]
+
+
+def test_clients_without_test_samples_are_left_out_of_means():
+    trace = start(small.data(tested=(4, 0, 5, 1)))
+    assert np.isnan(trace.state["accuracies"]).tolist() == [False, True, False, False]
+    assert trace["accuracy"][-1] == pytest.approx(np.nanmean(trace.state["accuracies"]))
+    assert np.isfinite(trace["test_loss"]).all()
+
+
+def test_without_any_test_samples_there_is_no_accuracy_and_no_complaint():
+    trace = start(small.data(tested=(0, 0, 0, 0)))
+    for name in ("accuracy", "weighted_accuracy", "test_loss"):
+        assert np.isnan(trace[name]).all()
+    assert trace.stop_reason == "rounds"
+
+
+def test_real_labels_have_a_loss_and_no_accuracy():
+    trace = start(small.data("real"), model=small.NETWORKS["regression"][1], rounds=20, lr=0.02)
+    assert np.isnan(trace["accuracy"]).all()
+    assert np.isfinite(trace["test_loss"]).all()
+    assert "nc2_global" not in trace
+
+
+def test_a_run_whose_numbers_are_no_longer_finite_has_diverged():
+    trace = start(small.data("real"), model=small.NETWORKS["regression"][1], lr=1e30, rounds=4)
+    assert trace.stop_reason == "diverged"
+    assert np.isnan(trace["test_loss"][-1])
+
+
+@pytest.mark.parametrize("ft", ["head", "all"])
+def test_fine_tuning_happens_after_the_last_round(ft):
+    method = FedAvg(ft=ft, ft_epochs=4)
+    trace, plain = start(method=method, dtype="float64"), start(method=FedAvg(), dtype="float64")
+    tuned = trace.metrics.pop("fine_tuned")
+    assert_same(trace, plain)  # the state is that of the last round
+    assert np.isnan(tuned[:-1]).all()
+    fed = Federation(
+        small.data(), QUICK["model"], seeds=[1], dtype="float64",
+        sgd=small.SGD(0.1, 0.5, 0.0, 4),
+    )  # fmt: skip
+    state = fed.start()
+    state.round = 6
+    for name in state.shared:
+        state.shared[name] = torch.tensor(trace.state[f"shared.{name}"])[None]
+    part = np.arange(4)[None]
+    found = fed.evaluate(*method.fine_tuned(fed, state, part), part)
+    assert tuned[-1] == pytest.approx((found["correct"] / found["size"]).mean())
+
+
+def test_rounds_between_records_are_not_evaluated():
+    often, seldom = start(), start(record=4)
+    assert seldom.recorded.tolist() == [0, 4, 6]
+    for name in often:
+        np.testing.assert_array_equal(often[name][[0, 4, 6]], seldom[name])
+
+
+# Checkpoints
+
+KEEPERS = {"scaffold": Scaffold(), "fedper": FedPer(), "fedrep": FedRep(1, first_head="mean")}
+
+
+@pytest.mark.parametrize("name", KEEPERS)
+def test_stopped_in_the_middle_of_a_round_and_resumed_is_uninterrupted(name, tmp_path, monkeypatch):
+    method, path = KEEPERS[name], tmp_path / "run.pt"
+    whole = start(method=method)
+    calls, train = [], Federation.train
+
+    def interrupted(self, *args, **settings):
+        calls.append(settings["round"])
+        if len(calls) == 10:
+            raise KeyboardInterrupt
+        return train(self, *args, **settings)
+
+    kept = {"checkpoint": path, "checkpoint_every": 2, "chunk": 1}
+    with monkeypatch.context() as patched:
+        patched.setattr(Federation, "train", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            start(method=method, **kept)
+    assert calls[-1] == calls[-2] == 4  # one of two clients done
+    resumed = start(method=method, **kept)
+    uninterrupted = start(method=method, chunk=1)
+    assert_same(resumed, uninterrupted)
+    assert_same(resumed, whole, 1e-4)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.pt"]
+
+
+SCRIPT = """
+import os, signal, sys
+from linrep.deep import Federation
+from tests.deep import test_runs
+train = Federation.train
+def killed(self, *args, **settings):
+    if settings["round"] == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return train(self, *args, **settings)
+Federation.train = killed
+test_runs.start(method=test_runs.KEEPERS["scaffold"], checkpoint=sys.argv[1], checkpoint_every=3)
+"""
+
+
+def test_killed_and_resumed_is_uninterrupted(tmp_path):
+    path = tmp_path / "run.pt"
+    done = subprocess.run([sys.executable, "-c", SCRIPT, path], cwd=Path(__file__).parents[2])
+    assert done.returncode == -signal.SIGKILL
+    assert path.exists()
+    resumed = start(method=Scaffold(), checkpoint=path, checkpoint_every=3)
+    assert_same(resumed, start(method=Scaffold()))
+
+
+def test_a_finished_run_goes_on_for_more_rounds(tmp_path):
+    path = tmp_path / "run.pt"
+    short = start(method=Scaffold(), rounds=3, checkpoint=path)
+    assert_same(short, start(method=Scaffold(), rounds=3, checkpoint=path))  # nothing left to do
+    longer = start(method=Scaffold(), checkpoint=path)
+    assert_same(longer, start(method=Scaffold()))
+    with pytest.raises(ValueError, match="rounds must be at least 6, as in the checkpoint"):
+        start(method=Scaffold(), rounds=3, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"lr": 0.2}, "differs in lr: 0.1 there, 0.2 here"),
+        ({"data": small.data(seed=8)}, "differs in data$"),
+        ({"rng": 2}, "differs in seeds"),
+        ({"method": FedAvg()}, "differs in method: 'FedPer' there, 'FedAvg' here"),
+        ({"method": FedPer(epochs=2)}, "differs in epochs: 1 there, 2 here"),
+        ({"model": small.NETWORKS["linear"][1]}, "differs in model"),
+        ({"participation": 1.0}, "differs in participants: 2 there, 4 here"),
+        ({"dtype": "float64"}, "differs in dtype"),
+    ],
+)
+def test_the_checkpoint_of_another_run_is_refused(settings, said, tmp_path):
+    path = tmp_path / "run.pt"
+    start(rounds=1, checkpoint=path)
+    with pytest.raises(ValueError, match=said) as caught:
+        start(checkpoint=path, **settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_another_partition_is_another_run(tmp_path):
+    data, path = small.data(), tmp_path / "run.pt"
+    start(data, rounds=1, checkpoint=path)
+    other = FederatedData(data.x, data.y, data.train[::-1], data.test[::-1], data.classes)
+    with pytest.raises(ValueError, match="another run, which differs in data"):
+        start(other, checkpoint=path)
+
+
+class Harmful:
+    def __reduce__(self):
+        return os.mkdir, ("harm",)
+
+
+def test_files_that_are_no_checkpoints_are_refused_and_not_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "run.pt"
+    start(rounds=1, checkpoint=path)
+    whole = path.read_bytes()
+    torch.save({"format": 1, "identity": Harmful()}, "harmful.pt")
+    torch.save([1, 2], "list.pt")
+    torch.save({"format": 99}, "newer.pt")
+    torch.save({"format": 1, "identity": "[1]"}, "odd.pt")
+    contents = {
+        "truncated": whole[: len(whole) // 2],
+        "empty": b"",
+        "text": b"round,accuracy\n1,0.5\n",
+        "pickle": pickle.dumps(Harmful()),
+        **{name: Path(f"{name}.pt").read_bytes() for name in ("harmful", "list", "newer", "odd")},
+    }
+    for name, content in contents.items():
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"^checkpoint .*run\.pt cannot be read: ") as caught:
+            start(checkpoint=path)
+        assert "\n" not in str(caught.value), name
+        assert "weights_only" not in str(caught.value), name
+        assert path.read_bytes() == content, name
+    assert not Path("harm").exists()
+    pickle.loads(contents["pickle"])  # it would have
+    assert Path("harm").exists()
+
+
+# What users bring
+
+
+@dataclass(frozen=True)
+class Shrunk(FedAvg):
+    """A method of one's own: the server steps half the way."""
+
+    share: float = 0.5
+
+    def aggregate(self, old, mean):
+        return old + self.share * (mean - old)
+
+
+class Own(torch.nn.Module):
+    """A network of one's own, without blocks."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(5))
+        self.last = torch.nn.Linear(5, small.CLASSES)
+
+    def forward(self, x):
+        return self.last(x * self.scale)
+
+
+@pytest.mark.parametrize("engine", ["loop", "vmap"])
+def test_a_method_and_a_network_of_ones_own_plug_in(engine, tmp_path):
+    settings = {"model": Own, "engine": engine, "rounds": 1}
+    half = start(method=Shrunk(), checkpoint=tmp_path / "run.pt", **settings)
+    first = start(method=Shrunk(), **(settings | {"rounds": 0}))
+    averaged = start(method=FedAvg(), **settings)
+    for name in ("shared.scale", "shared.last.weight"):
+        middle = 0.5 * (first.state[name] + averaged.state[name])
+        np.testing.assert_allclose(half.state[name], middle, rtol=1e-5, atol=1e-6)
+    assert half.settings["share"] == 0.5
+    assert half.algorithm == "Shrunk"
+    personal = start(method=FedPer(personal=("scale",)), **settings)
+    assert personal.state["personal.scale"].shape == (4, 5)
+
+
+def test_a_network_that_is_handed_over_stays_as_it_was():
+    model = small.NETWORKS["blocks"][1]().eval()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    first, second = run_seeds(
+        small.data("images"), "fedavg", seeds=[1, 2], **(QUICK | {"model": model, "rounds": 0})
+    )
+    assert_same(first, second)  # all runs start from its weights
+    run(small.data("images"), "fedavg", **(QUICK | {"model": model, "dtype": "float64"}))
+    assert not model.training
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name])
+
+
+def test_data_that_cannot_be_written_to_are_no_matter():
+    data = small.data()
+    for array in (data.x, data.y):
+        array.setflags(write=False)
+    assert_same(start(data), start())
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "said"),
+    [
+        ({"method": "fedsgd"}, ValueError, "method must be one of 'local'"),
+        ({"method": FedAvg}, TypeError, "method must be a name or derive from FedAvg"),
+        ({"method": FedPer(personal=("body",))}, ValueError, "no block 'body' in this model"),
+        ({"method": FedAvg(ft="head"), "model": Own}, ValueError, "no block 'head'"),
+        ({"chunk": 0}, ValueError, "chunk must be at least 1"),
+        ({"participation": 0.01}, ValueError, "participation 0.01 selects none of 4 clients"),
+        ({"participation": 1.5}, ValueError, r"participation must be in \(0, 1\]"),
+        ({"rounds": -1}, ValueError, "rounds must be at least 0"),
+        ({"record": 0}, ValueError, "record must be at least 1"),
+        ({"checkpoint_every": 0}, ValueError, "checkpoint_every must be at least 1"),
+        ({"engine": "jit"}, ValueError, "engine must be one of 'auto', 'loop', 'vmap'"),
+        ({"dtype": "float16"}, ValueError, "dtype must be one of"),
+        ({"device": "abacus"}, ValueError, "device must be one that torch knows"),
+        ({"cache": "always"}, ValueError, "cache must be one of 'auto'"),
+        ({"mixed_precision": "yes"}, TypeError, "mixed_precision must be true or false"),
+        ({"model": "transformer"}, ValueError, "model must be one of"),
+        ({"model": "lstm"}, ValueError, "model lstm needs data with vectors of tokens"),
+        ({"model": 3}, TypeError, "model must be a name, a function or a Module"),
+        ({"model": lambda: 3}, TypeError, "model must make a torch Module, got int"),
+        ({"data": 3}, TypeError, "data must be FederatedData, got int"),
+        ({"lr": 0.0}, ValueError, "lr must be greater than 0"),
+    ],
+)
+def test_bad_input_is_one_clear_line(settings, error, said):
+    with pytest.raises(error, match=said) as caught:
+        start(**settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_data_of_several_seeds_must_fit():
+    with pytest.raises(ValueError, match="data must be one or one for each of 3 seeds, got 2"):
+        run_seeds([small.data()] * 2, "fedavg", seeds=[0, 1, 2], **QUICK)
+    with pytest.raises(ValueError, match="must agree in clients, classes and shapes"):
+        run_seeds([small.data(), small.data("images")], "fedavg", seeds=[0, 1], **QUICK)
+    with pytest.raises(ValueError, match="seeds must hold one at least"):
+        run_seeds(small.data(), "fedavg", seeds=[], **QUICK)
+
+
+# Size
+
+LARGE = """
+import resource
+import sys
+import numpy as np
+from linrep.deep import METHODS, FederatedData, run
+rng = np.random.default_rng(0)
+n, m = 1000, 50
+x = rng.integers(256, size=(n * m, 3, 32, 32), dtype=np.uint8)
+places = np.arange(n * m).reshape(n, m)
+data = FederatedData(
+    x, rng.integers(10, size=n * m), tuple(places[:, :49]), tuple(places[:, 49:]), classes=10
+)
+run(data, sys.argv[1], rng=0, rounds=1, participation=0.003, device="cpu")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fedrep", "ditto"])  # heads of one's own, whole models
+def test_a_thousand_clients_fit_into_four_gigabytes(method):
+    done = subprocess.run(
+        [sys.executable, "-c", LARGE, method], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) * 1024 < 4 * 2**30  # Linux counts in kibibytes
