@@ -289,7 +289,8 @@ def draw(shape: tuple[int, ...], clients: int, samples: int) -> FederatedData:
         x = rng.standard_normal((total, *shape)).astype(np.float32)
     y = (np.repeat(np.arange(clients), samples) + rng.integers(2, size=total)) % CLASSES
     train = tuple(np.arange(total).reshape(clients, samples))
-    return FederatedData(x, y, train, ((),) * clients, classes=CLASSES)
+    test = (np.empty(0, dtype=np.int64),) * clients
+    return FederatedData(x, y, train, test, classes=CLASSES)
 
 
 def _started(network: Network) -> nn.Module:

@@ -43,7 +43,7 @@ Clients = NDArray[np.int64]
 _DRAWING = threading.Lock()
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 #: On a processor, networks of more parameters are trained one by one: see `choose_engine`.
-LARGEST_TOGETHER = 50_000
+LARGEST_TOGETHER = 200_000
 
 
 @dataclass
@@ -109,15 +109,13 @@ def choose_engine(device: torch.device, model: nn.Module) -> str:
     """Return the engine that is faster for a network on a device; `linrep bench deep` measures it.
 
     Stepping together saves the cost of launching operations, which is most of the time on an
-    accelerator and, on a processor, for networks without convolutions of up to
-    `LARGEST_TOGETHER` parameters. The choice never depends on a timing, so that the same run has
-    the same digits everywhere.
+    accelerator and, on a processor, for networks of up to `LARGEST_TOGETHER` parameters. The
+    choice never depends on a timing, so that the same run has the same digits everywhere.
     """
     if device.type != "cpu":
         return "vmap"
-    convolves = any(isinstance(module, nn.modules.conv._ConvNd) for module in model.modules())
     size = sum(value.numel() for value in model.parameters())
-    return "loop" if convolves or size > LARGEST_TOGETHER else "vmap"
+    return "vmap" if size <= LARGEST_TOGETHER else "loop"
 
 
 class Federation:

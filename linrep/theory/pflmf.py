@@ -276,7 +276,7 @@ def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
     return Sides(left, r.after_U - r.after_both + noise)
 
 
-def equation16(s: Setting, r: Round, *, p_power: int = 1) -> tuple[float, float, float, float]:
+def equation16(s: Setting, r: Round, *, p_power: float = 1) -> tuple[float, float, float, float]:
     r"""Return the four members of the chain (16), each to be at most the next.
 
     :math:`\eta(1-2\eta L)(\Delta_U+\Delta_V)`, then with :math:`\eta p (1 - \eta pL/2K)` at Delta_V
@@ -293,6 +293,27 @@ def equation16(s: Setting, r: Round, *, p_power: int = 1) -> tuple[float, float,
         decrease + (1.0 + 1.0 / K) * noise,
         decrease + 2.0 * noise,
     )
+
+
+def summed_noise(s: Setting, *, linear: bool = False) -> float:
+    r"""Return c with which the second inequality of (16) holds, with p squared.
+
+    .. math::
+        \eta (1 - 2\eta L) \Delta_U + \eta p^2 \Big(1 - \frac{\eta p L}{2K}\Big) \Delta_V
+        \le 2 (F - E F^+) + c \eta^2 L \sigma^2, \qquad
+        c = 1 + \frac{p^3}K + (1 - p) p^4 \eta L \frac{(K - 1)(2K - 1)}{3K^2}
+
+    Without the last term where gradients are ``linear``, as those of quadratic functions. Always at
+    most 2, which is what Theorem 1 takes.
+
+    Notes
+    -----
+    Not in the paper, which has 1 + 1/K; the documentation on pFL^MF derives it, for eta_v = p eta/K
+    and eta <= 1/(2L).
+    """
+    p, K, eta_L = s.participation, s.local_steps, s.step_size * s.largest
+    others = (1.0 - p) * p**4 * eta_L * (K - 1) * (2 * K - 1) / (3.0 * K**2)
+    return 1.0 + p**3 / K + (0.0 if linear else others)
 
 
 def auxiliary(step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike):

@@ -56,11 +56,13 @@ class Round(NamedTuple):
 class Heads(NamedTuple):
     """A participant's heads over the local steps: means and covariances, and those of their sum.
 
-    Shapes (K + 1, n, k) and (K + 1, n, k, k); ``sums`` and ``sum_spread`` are of the sum of the
-    first K gradients in V, (n, k) and (n, k, k). Covariances are None without noise.
+    Shapes (K + 1, n, k) and (K + 1, n, k, k); ``gradients`` are those in V at the first K means,
+    ``sums`` and ``sum_spread`` of their sum, (n, k) and (n, k, k). Covariances are None without
+    noise.
     """
 
     means: Values
+    gradients: Values
     spreads: Values | None
     sums: Values
     sum_spread: Values | None
@@ -97,8 +99,8 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     new_U = U - s.step_size * in_U
     path = local_path(s, problem, U, V)
     matrices = _matrices(problem) if s.noise > 0.0 else None
-    moving = np.array([np.sum(_squares(problem, U, each)) for each in path.means[:-1]])
-    still = float(np.sum(_squares(problem, U, V)))
+    moving = np.sum(path.gradients**2, axis=(1, 2))
+    still = float(moving[0])
     total = float(np.sum(path.sums**2))
     moved_V = float(np.sum((path.means[-1] - V) ** 2))
     if matrices is not None:
@@ -139,6 +141,20 @@ def mean_value(problem: Objectives, U: ArrayLike, V: ArrayLike, variance: float)
     """
     matrices = _matrices(problem) if variance > 0.0 else None
     return _mean_value(problem, matrices, np.asarray(U), np.asarray(V), None, variance)
+
+
+def expected_value(
+    s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike, new_U: ArrayLike
+) -> float:
+    """Return E F(U', V+) for a given U', the local steps of the round being taken at U.
+
+    With noise in the heads only, and then for a QuadraticObjectives.
+    """
+    V, new_U = np.asarray(V, dtype=np.float64), np.asarray(new_U, dtype=np.float64)
+    path, p = local_path(s, problem, U, V), s.participation
+    matrices = _matrices(problem) if s.noise > 0.0 else None
+    moved = _mean_value(problem, matrices, new_U, path.means[-1], _last(path), 0.0)
+    return float(p * moved + (1.0 - p) * problem.value(V @ new_U.T))
 
 
 def fixed_U_average(
@@ -189,7 +205,7 @@ def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> H
         means.append(means[-1] - eta * gradients[-1])
     sums = np.sum(gradients, axis=0)
     if s.noise == 0.0:
-        return Heads(np.array(means), None, sums, None)
+        return Heads(np.array(means), np.array(gradients), None, sums, None)
     # v moves by -eta (G v - c + noise), and the sum of gradients by G v - c: linear in (v, sum).
     G = np.einsum("da,nde,eb->nab", U, _matrices(problem), U) / n
     move = np.zeros((n, 2 * k, 2 * k))
@@ -201,16 +217,11 @@ def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> H
     for _ in range(s.local_steps):
         joint.append(move @ joint[-1] @ move.swapaxes(1, 2) + fresh)
     spreads = np.array([each[:, :k, :k] for each in joint])
-    return Heads(np.array(means), spreads, sums, joint[-1][:, k:, k:])
+    return Heads(np.array(means), np.array(gradients), spreads, sums, joint[-1][:, k:, k:])
 
 
 def _last(path):
     return None if path.spreads is None else path.spreads[-1]
-
-
-def _squares(problem, U, V):
-    """Return the squared gradients in V, client by client."""
-    return np.sum((problem.gradients(V @ U.T) @ U / problem.n) ** 2, axis=1)
 
 
 def _mean_value(problem, matrices, U, V, spread_V, spread_U):

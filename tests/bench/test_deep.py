@@ -83,9 +83,9 @@ def test_clients_have_two_classes_each():
 
 def test_the_command_prints_every_table(monkeypatch):
     monkeypatch.setattr(bench, "NETWORKS", NETWORKS)
-    monkeypatch.setattr(bench.bench_engines, "__defaults__", (tuple(NETWORKS), (2, 3), 1))
-    monkeypatch.setattr(bench.bench_cache, "__defaults__", (((16, 4, 1),),))
-    monkeypatch.setattr(bench.bench_rounds, "__defaults__", (((16, 4, 1),), tuple(bench.METHODS)))
+    monkeypatch.setattr(bench, "WIDTHS", (2, 3))
+    monkeypatch.setattr(bench, "CACHES", [(16, 4, 1)])
+    monkeypatch.setattr(bench, "ROUNDS", [(16, 4, 1)])
     monkeypatch.setattr(bench, "devices", lambda: ["cpu"])
     result = CliRunner().invoke(main, ["bench", "deep"])
     assert result.exit_code == 0, result.output

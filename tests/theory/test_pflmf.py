@@ -323,3 +323,32 @@ def test_the_steps_make_up_the_weights_of_the_sum():
     moved = 0.5 * eta * (2.0 * s.head_step_size) ** 2 * 3 * np.sum(r.masked_V)
     assert in_U.right == pytest.approx(r.after_V - r.after_both + moved)
     assert (in_V.left - moved) / (others.right / 3) == pytest.approx(w.weight_V * eta)
+
+
+def test_the_value_at_a_given_U_is_that_of_the_round():
+    rng = np.random.default_rng(0)
+    problem = lr.QuadraticObjectives(rng.normal(size=(3, 2)))
+    U, V = rng.normal(size=(2, 1)), rng.normal(size=(3, 1))
+    s = theory.Setting(0.4, 3, 0.1, 1.0, 1.0, noise=0.5)
+    r = pflmf_rounds.expected_round(s, problem, U, V)
+    assert pflmf_rounds.expected_value(s, problem, U, V, U) == pytest.approx(r.after_V)
+    # Quadratic in U^+: the mean over its noise is that over the axes.
+    spread = s.step_size * s.noise * np.eye(2)
+    at = U - s.step_size * problem.factor_gradients(U, V).in_U
+    values = [
+        pflmf_rounds.expected_value(s, problem, U, V, at + sign * axis[:, None])
+        for axis in spread
+        for sign in (-1.0, 1.0)
+    ]
+    assert np.mean(values) == pytest.approx(r.after_both)
+
+
+def test_the_noise_of_the_sum_is_at_most_what_theorem_1_takes():
+    for p, K, x in product((1e-3, 0.3, 0.8, 1.0), (1, 2, 7, 1000), (1e-3, 0.5)):
+        s = theory.Setting(p, K, x, 1.0, 1.0, noise=1.0)
+        linear, general = theory.summed_noise(s, linear=True), theory.summed_noise(s)
+        assert linear <= min(general, 1.0 + 1.0 / K)
+        assert general <= 2.0
+    assert theory.summed_noise(theory.Setting(0.5, 2, 0.4, 1.0, 1.0)) == pytest.approx(
+        1.0 + 1.0 / 16.0 + 0.5 * 0.4 * 3.0 / (16.0 * 12.0)
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 import linrep as lr
 from linrep.claims import Evidence, inequality
@@ -90,15 +91,18 @@ def drawn(rng, kind, n, d) -> Objectives:
     return lr.QuadraticObjectives(A, H)
 
 
-def valid(problem, U, V, p, K, eta_L, noise=0.0, kind="", head=None) -> Case | None:
+def valid(
+    problem, U, V, p, K, eta_L, noise=0.0, kind="", head=None, least=0.0
+) -> Case | None:  # fmt: skip
     """Return the round with eta = eta_L/L, L valid on a ball that it stays in; None without one.
 
     The ball is that of the round itself: its radii are what U and V move by if everyone takes
-    part, and nine standard deviations of noise. `noise` is relative to the gradients' norm.
+    part, and nine standard deviations of noise. `noise` is relative to the gradients' norm, and
+    sigma at least `least`.
     """
     U, V = np.asarray(U, dtype=float), np.asarray(V, dtype=float)
     _, in_U, in_V = problem.factor_gradients(U, V)
-    sigma = noise * float(np.sqrt(np.sum(in_U**2) + np.sum(in_V**2)))
+    sigma = max(least, noise * float(np.sqrt(np.sum(in_U**2) + np.sum(in_V**2))))
     radii = np.zeros(2)
     for _ in range(60):
         found = theory.local_smoothness(problem, U, V, *radii)
@@ -109,7 +113,7 @@ def valid(problem, U, V, p, K, eta_L, noise=0.0, kind="", head=None) -> Case | N
         s = theory.Setting(p, K, step, found.in_U, found.in_V, sigma, own)
         path = pflmf_rounds.local_path(s, problem, U, V)
         needed = np.array([
-            step * np.linalg.norm(in_U), max(np.linalg.norm(each - V) for each in path.means)
+            step * np.linalg.norm(in_U), np.sqrt(np.sum((path.means - V) ** 2, axis=(1, 2)).max())
         ])  # fmt: skip
         if path.spreads is not None:
             widest = np.einsum("tnaa->t", path.spreads).max()
@@ -166,6 +170,14 @@ def steep(eta_L, K=1, noise=1e3, p=1.0) -> Case:
     return case
 
 
+def at_rest(p, K, eta_L, sigma=1e-5) -> Case:
+    """Return a round of (u v - 1)^2/2 at its minimum u = v = 1: noise alone, in both curvatures."""
+    one = np.ones((1, 1))
+    case = valid(lr.QuadraticObjectives(one), one, one, p, K, eta_L, kind="at rest", least=sigma)
+    assert case is not None
+    return case
+
+
 def bilinear(p, K, eta_L, n=2) -> Case:
     """Return a round of affine functions, for which L holds everywhere; U's gradient is zero."""
     C = np.array([1.0, -1.0] * (n // 2))[:, None]
@@ -178,19 +190,25 @@ def bilinear(p, K, eta_L, n=2) -> Case:
 
 
 def length(shape) -> int:
-    """Return how many numbers a round with one column takes: p, K, eta L, u, and per client."""
-    return 4 + 3 * shape["n"]
+    """Return how many numbers a round of one column takes: p, K, eta L, u, per client, sigma."""
+    return 4 + 3 * shape["n"] + shape["noisy"]
 
 
 def from_numbers(shape, x) -> Case | None:
-    """Return the round that numbers stand for: quadratic functions h_i (u v_i - a_i)^2/2."""
+    """Return the round that numbers stand for: quadratic functions h_i (u v_i - a_i)^2/2.
+
+    Without noise where it has no number, or none that is positive.
+    """
     p, eta_L = 1.0 / (1.0 + np.exp(-x[0])), 0.5 / (1.0 + np.exp(-x[2]))
-    K = 1 + int(min(4.0 * abs(x[1]), 63.0))
-    V, A, H = np.split(x[4:], 3)
+    K = 1 + int(min(4.0 * abs(x[1]), 15.0))
+    V, A, H = np.split(x[4 : 4 + 3 * shape["n"]], 3)
     if p < 0.01 or eta_L < 1e-4 or np.abs(x[3:]).max() > 1e3:
         return None
     problem = lr.QuadraticObjectives(A[:, None], H[:, None, None])
-    return valid(problem, x[3:4, None], V[:, None], p, K, eta_L, kind="h (u v - a)^2/2")
+    sigma = max(float(x[-1]), 0.0) if shape["noisy"] else 0.0
+    return valid(
+        problem, x[3:4, None], V[:, None], p, K, eta_L, kind="h (u v - a)^2/2", least=sigma
+    )
 
 
 def tried(cases: Iterable[Case], sides: Callable[[Case], tuple], name: str) -> Evidence:
@@ -203,8 +221,8 @@ def tried(cases: Iterable[Case], sides: Callable[[Case], tuple], name: str) -> E
     return at_most(found, name=name)
 
 
-def searched(sides: Callable[[Case], tuple], budget, rng, name: str = "search") -> Evidence:
-    """Search rounds of one and two clients for left > right."""
+def searched(sides, budget, rng, name: str = "search", noisy: bool = True) -> Evidence:
+    """Search rounds of one and two clients for left > right; sigma is searched, too, if `noisy`."""
 
     def of_numbers(shape, x):
         case = from_numbers(shape, x)
@@ -213,7 +231,7 @@ def searched(sides: Callable[[Case], tuple], budget, rng, name: str = "search") 
         left, right = sides(case)
         return left, case.allowed(left, right)
 
-    shapes = ({"n": 1}, {"n": 2})
+    shapes = [{"n": n, "noisy": int(noisy)} for n in (1, 2)]
     return inequality(of_numbers, shapes, length, budget, rng, name=name)
 
 
@@ -225,6 +243,48 @@ def reached(cases: Iterable[Case], sides: Callable[[Case], tuple], share: float,
         scale = max(abs(left) + abs(right), 1e-300)
         found.append((share * right / scale, case.allowed(right, left) / scale, case.told()))
     return at_most(found, name=name)
+
+
+def largest(cases: Iterable[Case], sides: Callable[[Case], tuple], by: str = "K") -> pd.DataFrame:
+    """Return the largest left/right: a row per p, a column per K or eta L; NaN without a case."""
+    return largest_of(((case, *sides(case)) for case in cases), by)
+
+
+def largest_of(found: Iterable[tuple[Case, float, float]], by: str = "K") -> pd.DataFrame:
+    """Return the same of rounds with their two sides.
+
+    Of sides that rounding is small for; infinite where the right side is not positive.
+    """
+    rows = []
+    for case, left, right in found:
+        if left > 0.0 and abs(left) + abs(right) > 1e6 * case.rounding():
+            s = case.setting
+            at = s.local_steps if by == "K" else round(s.step_size * s.largest, 9)
+            rows.append((s.participation, at, left / right if right > 0.0 else np.inf))
+    table = pd.DataFrame(rows, columns=["p", by, "ratio"])
+    return table.pivot_table(index="p", columns=by, values="ratio", aggfunc="max")
+
+
+def told(table: pd.DataFrame) -> str:
+    """Tell such ratios, p by p."""
+    heads = ", ".join(f"{at:g}" for at in table.columns)
+    lines = (
+        f"{', '.join(f'{each:.3g}'.replace('nan', '-') for each in ratios)} (p = {p:g})"
+        for p, ratios in zip(table.index, table.to_numpy(), strict=True)
+    )
+    return f"at {table.columns.name} = {heads}: {'; '.join(lines)}"
+
+
+def drawn_as(table: pd.DataFrame, panel: str = "", ylabel: str = "left over right side"):
+    """Return the points of a picture of such ratios."""
+    rows = [
+        {"panel": panel, "series": f"{table.columns.name} = {at:g}", "x": p, "y": ratios[at],
+         "predicted": 1.0, "xlabel": "p", "ylabel": ylabel}
+        for p, ratios in table.iterrows()
+        for at in table.columns
+        if np.isfinite(ratios[at])
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
@@ -245,10 +305,10 @@ def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
     }
 
 
-def everywhere(lists, sides, budget, rng, prefix="") -> list[Evidence]:
+def everywhere(lists, sides, budget, rng, prefix="", noisy=True) -> list[Evidence]:
     """Try an inequality on all these rounds, and in a search."""
     found = [tried(cases, sides, prefix + name) for name, cases in lists.items()]
-    return [*found, searched(sides, budget, rng, f"{prefix}search")]
+    return [*found, searched(sides, budget, rng, f"{prefix}search", noisy)]
 
 
 def counted(case: Case, masked: bool):

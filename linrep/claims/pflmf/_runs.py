@@ -92,6 +92,18 @@ def averages(
     return Averages(trace["average_U"][1:], trace["average_V"][1:], inside[1:])
 
 
+def on_the_scale(rng) -> str:
+    """Tell whether runs with centres of .05 stay in the ball of `reference`, and what is done."""
+    radii, T = reference(rng).radii, 2000
+    stay = averages(reference(rng, 0.05), rng, p=1.0, T=(T,)).inside.all()
+    told = "stays in" if stay else "leaves"
+    return (
+        f"With A of .05 N(0, 1) the run {told} the ball of radii {radii} within {T} rounds, so "
+        "that an L from there says nothing of it: the reference instance has A of 5e-4, and A of "
+        ".05 is run with L of a larger ball"
+    )
+
+
 class Statement(NamedTuple):
     """Theorem 1 with its constants: those at the start's and the noise's term, powers of p and T.
 

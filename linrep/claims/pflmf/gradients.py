@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Evidence, claim, combine, identity
+from linrep.claims import LEVEL, Evidence, claim, combine, expectation, identity
 from linrep.claims._parts import Array, at_most, readings, relative, shown
+from linrep.claims.pflmf._forms import SHARE, STEP, Round, instance, rounds_of, run
+from linrep.claims.pflmf._runs import Statement, averages, reference
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
 
@@ -80,167 +82,180 @@ def eq7(budget, rng, *, power=1.0) -> Evidence:
     )
 
 
-def _instance(rng):
-    """Return functions, a state, and two step sizes that keep it in bounds."""
-    n, d = int(rng.integers(2, 7)), int(rng.integers(1, 5))
-    k = int(rng.integers(1, min(n, d) + 1))
-    roots = rng.standard_normal((n, d, d))
-    problem = lr.QuadraticObjectives(
-        rng.standard_normal((n, d)), roots @ roots.swapaxes(1, 2) / (10.0 * d)
-    )
-    return problem, rng.standard_normal((d, k)), rng.standard_normal((n, k))
-
-
-def _heads(problem, U, V, taking, head, steps) -> Array:
-    """Return the participants' heads after so many steps (8), others' as they are."""
-    mask = np.zeros((len(V), 1))
-    mask[list(taking)] = 1.0
-    for _ in range(steps):
-        V = V - head * mask * problem.factor_gradients(U, V).in_V
-    return V
-
-
-def _algorithm1(problem, U, V, taking, step, head, steps) -> tuple[Array, Array]:
-    """Return a round of Algorithm 1; U stays where nobody takes part."""
-    G = problem.gradients(V @ U.T)[:, :, None] * V[:, None, :]
-    mean = G[list(taking)].mean(axis=0) if taking else np.zeros_like(U)
-    return U - step * mean, _heads(problem, U, V, taking, head, steps)
-
-
-def _analysed(problem, U, V, taking, step, head, steps) -> tuple[Array, Array]:
-    """Return a round of Appendix A.1; with one step and everyone it is (8) and (9)."""
-    return U - step * problem.factor_gradients(U, V).in_U, _heads(
-        problem, U, V, taking, head, steps
-    )
-
-
-def _patterns(n):
-    """Return all sets of participants."""
-    return [tuple(np.flatnonzero(row)) for row in product((0, 1), repeat=n)]
-
-
 def _apart(found, expected) -> float:
     """Return the larger relative deviation of U and of V."""
     return max(relative(a, b) for a, b in zip(found, expected, strict=True))
 
 
-def _package(rng, count):
-    """Yield deviations of `linrep.pflmf` from the forms written down here."""
-    for _ in range(count):
-        problem, U, V = _instance(rng)
-        K, everyone = int(rng.integers(1, 5)), tuple(range(problem.n))
-        for aggregate, form in (("participants", _algorithm1), ("full", _analysed)):
-            trace = lr.pflmf(
-                problem, k=U.shape[1], step_size=0.1, local_steps=K, rounds=1, start=(U, V),
-                aggregate=aggregate,
-            )  # fmt: skip
-            found = trace.state["U"], trace.state["V"]
-            yield _apart(found, form(problem, U, V, everyone, 0.1, 0.1, K)), {"K": K}
+def _package(rng, count, most):
+    """Yield deviations of `linrep.pflmf` from Algorithm 1 and from A.1, for every S_t."""
+    for both in (False, True):
+        for each in rounds_of(rng, count, most, full=both, theorem=both):
+            clients, K = each.clients, each.local_steps
+            for taking, found in each.outcomes.items():
+                expected = clients.algorithm1(taking, STEP, K)
+                if both:
+                    tied = theory.head_step_size(STEP, SHARE, K)
+                    expected = clients.analysed(taking, STEP, tied, K)
+                elif not taking:
+                    expected = clients.U, clients.V  # U stays where Algorithm 1 divides by zero
+                yield _apart(found, expected), each.told(taking)
 
 
 def _together(rng, count, offset):
     """Yield deviations among the three at p = 1, K = 1, where all step sizes are one."""
     for _ in range(count):
-        problem, U, V = _instance(rng)
-        everyone = tuple(range(problem.n))
-        tied = theory.head_step_size(0.1, 1.0, 1)
-        analysed = _analysed(problem, U, V, everyone, 0.1, tied, 1)
-        nine = _analysed(problem, U, V, everyone, 0.1, 0.1, 1)
-        first = _algorithm1(problem, U, V, everyone, 0.1, 0.1, 1 + offset)
-        yield _apart(first, analysed), {"n": problem.n, "compared": "Algorithm 1, A.1"}
-        yield _apart(nine, analysed), {"n": problem.n, "compared": "(8)-(9), A.1"}
+        clients = instance(rng, 6)
+        n = len(clients.V)
+        everyone, etas = tuple(range(n)), np.full(n, STEP)
+        forms = {
+            "Algorithm 1": clients.algorithm1(everyone, STEP, 1 + offset),
+            "(8)-(9)": clients.eight_nine(everyone, etas),
+            "A.1": clients.analysed(everyone, STEP, theory.head_step_size(STEP, 1.0, 1), 1),
+        }
+        for (one, found), (other, expected) in combinations(forms.items(), 2):
+            yield _apart(found, expected), {"n": n, "compared": f"{one}, {other}"}
 
 
-def _one_round(rng, count, full, theorem, offset):
-    """Yield deviations of Algorithm 1's rounds from A.1's, same participants, p < 1 and K > 1."""
+def _own_steps(rng, count) -> dict[str, list]:
+    """Return deviations of (9), eta_i being in its sum, from Algorithm 1 with one before it."""
+    readings_of = "one eta for all clients", "eta_i of their own, in Algorithm 1 their mean"
+    found: dict[str, list] = {reading: [] for reading in readings_of}
     for _ in range(count):
-        problem, U, V = _instance(rng)
-        n, K = problem.n, int(rng.integers(2, 5))
-        taking = tuple(np.flatnonzero(rng.random(n) < 0.5)) or (0,)
-        taking = taking if len(taking) < n else taking[1:]
-        tied = theory.head_step_size(0.1, 0.5, K)
-        form = _analysed if full else _algorithm1
-        first = form(problem, U, V, taking, 0.1, tied if theorem else 0.1, K + offset)
-        other = _analysed(problem, U, V, taking, 0.1, tied, K)
-        for name, a, b in zip("UV", first, other, strict=True):
-            told = {"U": U.tolist(), "V": V.tolist(), "participants": [int(i) for i in taking]}
-            yield name, relative(a, b), {**told, "K": K, "n": n}
+        clients = instance(rng, 6)
+        n = len(clients.V)
+        own = STEP * rng.uniform(0.5, 1.5, n)
+        for reading, etas in zip(found, (np.full(n, STEP), own), strict=True):
+            U, _ = clients.eight_nine(range(n), etas)
+            first, _ = clients.algorithm1(range(n), etas.mean(), 1)
+            found[reading].append((relative(U, first), {"n": n, "eta_i": etas.tolist()}))
+    return found
 
 
-def _moments(problem, U, V, p):
-    """Return the mean, and E(. - its mean)^2, of the participants' mean gradient, |S| > 0."""
-    whole = problem.factor_gradients(U, V).in_U
-    mean, variance, total = np.zeros_like(U), 0.0, 0.0
-    for taking in _patterns(problem.n)[1:]:
-        weight = p ** len(taking) * (1.0 - p) ** (problem.n - len(taking))
-        step = U - _algorithm1(problem, U, V, taking, 1.0, 0.0, 0)[0]
-        mean, total = mean + weight * step, total + weight
-        variance += weight * float(np.sum((step - whole) ** 2))
-    return mean / total, whole, variance / total
+def _apart_from_analysed(rounds: list[Round]):
+    """Yield deviations of the rounds' U and V from A.1's with the same participants."""
+    for each in rounds:
+        tied = theory.head_step_size(STEP, SHARE, each.local_steps)
+        for taking, found in each.outcomes.items():
+            expected = each.clients.analysed(taking, STEP, tied, each.local_steps)
+            for name, a, b in zip("UV", found, expected, strict=True):
+                yield name, relative(a, b), each.told(taking)
 
 
-def _means(rng, count):
+def _directions(each: Round) -> dict[tuple[int, ...], Array]:
+    """Return what U moved along, for every S_t that is not empty."""
+    U = each.clients.U
+    return {taking: (U - new_U) / STEP for taking, (new_U, _) in each.outcomes.items() if taking}
+
+
+def _means(rounds: list[Round]):
     """Yield deviations of the mean over participants, given that there are some, from the whole."""
-    for _ in range(count):
-        problem, U, V = _instance(rng)
+    for each in rounds:
+        n, directions = len(each.clients.V), _directions(each)
         for p in (0.02, 0.3, 0.9):
-            mean, whole, _ = _moments(problem, U, V, p)
-            yield relative(mean, whole, 0.1), {"n": problem.n, "p": p}
+            weights = [p ** len(taking) * (1.0 - p) ** (n - len(taking)) for taking in directions]
+            mean = np.average(list(directions.values()), axis=0, weights=weights)
+            yield relative(mean, each.clients.whole(), 0.1), {"n": n, "p": p}
+
+
+def _drawn(rng, runs, full, margins, level) -> list[Evidence]:
+    """Decide by Monte Carlo what `linrep.pflmf` draws: |S_t|/n, and U's direction on average."""
+    clients, p = instance(rng), 0.3
+    whole, sizes, along = clients.whole(), [], []
+    size = float(np.linalg.norm(whole))
+    for _ in range(runs):
+        taking, (U, _) = run(clients, int(rng.integers(2**31)), 1, full=full, theorem=True, p=p)
+        sizes.append(len(taking) / len(clients.V))
+        if taking:
+            along.append(float(np.sum((clients.U - U) * whole) / (STEP * size)))
+    at = {"p": p, "n": len(clients.V), "runs": runs}
+    return [
+        expectation(
+            sizes, p, margin=margins[0], level=level, name="share of participants", setting=at
+        ),
+        expectation(
+            along,
+            size,
+            margin=margins[1],
+            level=level,
+            name="U's direction, S_t not empty",
+            setting=at,
+        ),
+    ]
 
 
 def _growth(rng) -> list[float]:
     """Return the participants' mean's variance at factors 1, 10, ... 1000 times as large."""
-    problem, U, V = _instance(rng)
-    return [_moments(problem, r * U, r * V, 0.5)[2] for r in (1.0, 10.0, 100.0, 1000.0)]
+    clients, p, found = instance(rng), 0.5, []
+    n = len(clients.V)
+    for R in (1.0, 10.0, 100.0, 1000.0):
+        at = clients._replace(U=R * clients.U, V=R * clients.V)
+        squares, total = 0.0, 0.0
+        for taking in (np.flatnonzero(row) for row in list(product((0, 1), repeat=n))[1:]):
+            weight = p ** len(taking) * (1.0 - p) ** (n - len(taking))
+            mean = np.mean([at.G(i) for i in taking], axis=0)
+            squares += weight * float(np.sum((mean - at.whole()) ** 2))
+            total += weight
+        found.append(squares / total)
+    return found
 
 
-def _conditional(rng, count, full) -> Evidence:
+def _conditional(rounds: list[Round]) -> Evidence:
     """Decide whether U's direction has the gradient as its mean given D, as E_t asks."""
     cases = []
-    for _ in range(count):
-        problem, U, V = _instance(rng)
-        whole = problem.factor_gradients(U, V).in_U
-        form = _analysed if full else _algorithm1
-        given = max(
-            np.linalg.norm(U - form(problem, U, V, taking, 1.0, 0.0, 0)[0] - whole)
-            for taking in _patterns(problem.n)[1:]
-        )
-        share = float(given / np.linalg.norm(whole))
-        cases.append((share, 1e-12, {"U": U.tolist(), "V": V.tolist(), "bias/|grad|": share}))
+    for each in rounds:
+        whole = each.clients.whole()
+        for taking, direction in _directions(each).items():
+            share = float(np.linalg.norm(direction - whole) / np.linalg.norm(whole))
+            cases.append((share, 1e-10, {**each.told(taking), "bias/|grad|": share}))
     return at_most(cases, name="unbiased given D")
 
 
 def _indices(rng, count) -> dict[str, list]:
-    """Return deviations of V^{t+1} from A.1's V_K for the readings of Algorithm 1's loop."""
+    """Return deviations of `linrep.pflmf`'s V^{t+1} from the readings of Algorithm 1's loop."""
     found: dict[str, list] = {"v^{t,0} = v^t, K steps": [], "v^{t,1} = v^t, K - 1 steps": [],
                               "v^{t,1} = v^t behind the loop resets": []}  # fmt: skip
     for _ in range(count):
-        problem, U, V = _instance(rng)
-        K, everyone = int(rng.integers(1, 5)), tuple(range(problem.n))
-        expected = _heads(problem, U, V, everyone, 0.1, K)
+        clients, K = instance(rng, 6), int(rng.integers(1, 5))
+        everyone = range(len(clients.V))
+        _, (_, V) = run(clients, 0, K, full=False, theorem=False, p=1.0)
         for reading, steps in zip(found, (K, K - 1, 0), strict=True):
-            heads = _heads(problem, U, V, everyone, 0.1, steps)
-            found[reading].append((relative(heads, expected), {"K": K, "reading": reading}))
+            heads = clients.heads(everyone, np.full(len(clients.V), STEP), steps)
+            found[reading].append((relative(heads, V), {"K": K, "reading": reading}))
     return found
 
 
+def _nobody(rng, full) -> Evidence:
+    """Decide whether the U-step is a number for every S_t, the empty one included."""
+    clients = instance(rng)
+    new_U, _ = (
+        clients.analysed((), STEP, STEP, 1) if full else clients.algorithm1((), STEP, 1)
+    )  # fmt: skip
+    chances = {p: 1.0 - float(theory.lemma7(10, p)) for p in (0.02, 0.1, 0.3)}
+    told = ", ".join(f"{chance:.2g} (p = {p:g})" for p, chance in chances.items())
+    return shown(
+        bool(np.isfinite(new_U).all()),
+        f"S_t is empty with probability {told} of ten clients, and 1/|S_t| has no value then",
+        measured=max(chances.values()), predicted=0.0, name="|S_t| = 0",
+        counterexample={"n": 10, "p": 0.02, "P(|S_t| = 0)": chances[0.02]},
+    )  # fmt: skip
+
+
 def _ratios(rng, rounds) -> str:
-    """Tell Theorem 1's left over right side on the reference instance, for both U-steps."""
-    A = 0.05 * rng.standard_normal((40, 3))
-    problem, start = lr.QuadraticObjectives(A), (np.eye(3), np.zeros((40, 3)))
-    L = theory.local_smoothness(problem, *start, 0.3, 0.1).largest
-    told = []
+    """Tell Theorem 1's left over right side on the reference instance, for both U-steps.
+
+    Of runs that stay in the ball that L is of.
+    """
+    instance, told = reference(rng, 0.05, (2.0, 1.0)), []
+    L = instance.smoothness
     for p in (1.0, 0.25):
         for aggregate in ("full", "participants"):
-            trace = lr.pflmf(
-                problem, k=3, step_size=0.25 / L, head_step_size="theorem", participation=p,
-                aggregate=aggregate, start=start, rounds=rounds, record=rounds, rng=rng,
-            )  # fmt: skip
-            bound = theory.theorem1(
-                trace["objective"][0], smoothness=L, step_size=0.25 / L, rounds=rounds
+            found = averages(instance, rng, p=p, T=(rounds,), aggregate=aggregate)
+            ratio = (found.in_U[0] + found.in_V[0]) / Statement().right(
+                instance.gap, L, 0.25 / L, rounds
             )
-            share = (trace["average_U"][-1] + trace["average_V"][-1]) / bound.total
-            told.append(f"{share:.3g} ({aggregate}, p = {p:g})")
+            share = f"{ratio:.3g}" if found.inside.all() else "void, out of the ball"
+            told.append(f"{share} ({aggregate}, p = {p:g})")
     return ", ".join(told)
 
 
@@ -255,21 +270,27 @@ def _ratios(rng, rounds) -> str:
     broken={"offset": -1},
 )
 def eq8_9(budget, rng, *, full=False, theorem=False, offset=0) -> Evidence:
-    """Compare the three forms; `full` and `theorem` change Algorithm 1's U-step and step size."""
-    count = budget(20, 300)
-    rounds = list(_one_round(rng, count, full, theorem, offset))
+    """Compare `linrep.pflmf`, for every S_t, with the forms written out client by client.
+
+    `full` and `theorem` change Algorithm 1's U-step and step size, `offset` its local steps.
+    """
+    count, most = budget((8, 3), (100, 4))
+    rounds = rounds_of(rng, count, most, offset, full=full, theorem=theorem)
+    apart = list(_apart_from_analysed(rounds))
     parts = [
-        identity(_package(rng, count), 1e-12, name="linrep.pflmf's forms"),
-        identity(_together(rng, count, offset), 1e-14, name="p = 1, K = 1"),
+        identity(_package(rng, budget(4, 50), most), 1e-14, name="linrep.pflmf's forms"),
+        identity(_together(rng, budget(20, 300), offset), 1e-14, name="p = 1, K = 1"),
         *(
-            identity([(x, told) for where, x, told in rounds if where == name], 1e-14,
+            identity([(x, told) for where, x, told in apart if where == name], 1e-14,
                      name=f"a round at p = 1/2, {name}")
             for name in "UV"
         ),
-        identity(_means(rng, budget(5, 50)), 1e-12, name="mean over S_t, not empty"),
-        _conditional(rng, budget(5, 50), full),
-        readings(_indices(rng, count), 1e-14, name="indices of the loop"),
-        _nobody(full),
+        identity(_means(rounds), 1e-12, name="mean over S_t, not empty"),
+        *_drawn(rng, budget(400, 10_000), full, budget((0.5, 1.0), (0.1, 0.3)), LEVEL / 2),
+        _conditional(rounds),
+        _nobody(rng, full),
+        readings(_own_steps(rng, budget(20, 300)), 1e-14, name="eta_i in (9)"),
+        readings(_indices(rng, budget(20, 300)), 1e-14, name="indices of the loop"),
     ]  # fmt: skip
     growth = np.log10(np.array([_growth(rng) for _ in range(budget(3, 20))]))
     powers = np.diff(growth[:, 1:], axis=1)
@@ -277,18 +298,7 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0) -> Evidence:
         parts,
         f"{combine(parts).sentence}. The participants' mean is unbiased given that somebody takes "
         f"part, but not given D; its variance grows like R^{powers.mean():.2f} with factors R "
-        f"times as large. The loop: {parts[-2].sentence}. Theorem 1's left over right side on the "
-        f"reference instance: {_ratios(rng, budget(500, 5000))}",
+        f"times as large. The loop: {parts[-1].sentence}. (9): {parts[-2].sentence}. Theorem 1's "
+        "left over right side on the reference instance with L of a ball that runs stay in: "
+        f"{_ratios(rng, budget(500, 5000))}",
     )
-
-
-def _nobody(full) -> Evidence:
-    """Decide whether the U-step is defined for every S_t."""
-    chances = {p: 1.0 - float(theory.lemma7(10, p)) for p in (0.02, 0.1, 0.3)}
-    told = ", ".join(f"{chance:.2g} (p = {p:g})" for p, chance in chances.items())
-    return shown(
-        full or max(chances.values()) == 0.0,
-        f"1/|S_t| has no value with probability {told} of ten clients",
-        measured=max(chances.values()), predicted=0.0, name="|S_t| = 0",
-        counterexample={"n": 10, "p": 0.02, "P(|S_t| = 0)": chances[0.02]},
-    )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Evidence, claim, combine, identity
+from linrep.claims import LEVEL, Evidence, claim, combine, expectation, identity, mean_between
 from linrep.claims._parts import Array, at_most, best_reading, relative
 from linrep.claims.pflmf import _cases
 from linrep.claims.pflmf._cases import QUADRATIC, Case
@@ -108,50 +108,179 @@ def _chosen(case: Case, first: bool) -> list[int]:
     return [0] if first else sorted({1, K // 2, K - 1} - {0}) if K > 1 else []
 
 
-def _eleven(rounds, first, at_start, noise_power, name) -> Evidence:
+class Looked(NamedTuple):
+    """A local step that is looked at: its round, its moments, and those of the first one."""
+
+    case: Case
+    k: int
+    moments: Moments
+    first: Moments
+
+
+def _looked(rounds) -> list[Looked]:
+    """Return the local steps of all rounds that are looked at."""
+    found = []
+    for case in (case for cases in rounds.values() for case in cases):
+        first = moments(case, 0)
+        found.append(Looked(case, 0, first, first))
+        found += [Looked(case, k, moments(case, k), first) for k in _chosen(case, False)]
+    return found
+
+
+def _eleven(looked, first, at_start, noise_power, name) -> Evidence:
     """Decide (11) at the first or at later local steps, with V^t or V_k on the right."""
     found = []
-    for cases in rounds.values():
-        for case in cases:
-            p, noise = case.setting.participation, case.setting.noise**2
-            for k in _chosen(case, first):
-                m = moments(case, k)
-                gradient = m.mean(moments(case, 0).whole if at_start else m.whole)
-                left, right = m.mean(m.left), p * gradient + p**noise_power * noise
-                if left > 0.0:
-                    told = {**case.told(), "k": k, "left": left, "right": right}
-                    found.append((left / (left + right), right / (left + right) + 1e-12, told))
+    for case, k, m, start in (each for each in looked if (each.k == 0) == first):
+        p, noise = case.setting.participation, case.setting.noise**2
+        gradient = m.mean(start.whole if at_start else m.whole)
+        left, right = m.mean(m.left), p * gradient + p**noise_power * noise
+        if left > 0.0:
+            told = {**case.told(), "k": k, "left": left, "right": right}
+            found.append((left / (left + right), right / (left + right) + 1e-12, told))
     return at_most(found, name=name)
 
 
-def _display(rounds) -> tuple[list, list]:
+def _display(looked) -> tuple[list, list]:
     """Return the display before (11), pattern by pattern, as an equation and as an inequality."""
     equal, less = [], []
-    for cases in rounds.values():
-        for case in cases:
-            noise = case.setting.noise**2
-            if noise == 0.0:
-                continue
-            for k in (0, case.setting.local_steps - 1):
-                m = moments(case, k)
-                right = m.masked + m.norms * noise
-                equal.append((relative(m.left, right), {**case.told(), "k": k}))
-                worst = int(np.argmax(m.left - right))
-                less.append((m.left[worst], right[worst] * (1.0 + 1e-9), {**case.told(), "k": k}))
+    for case, k, m, _ in looked:
+        noise = case.setting.noise**2
+        if noise == 0.0 or k not in (0, case.setting.local_steps - 1):
+            continue
+        right, told = m.masked + m.norms * noise, {**case.told(), "k": k}
+        equal.append((relative(m.left, right), told))
+        worst = int(np.argmax(m.left - right))
+        less.append((m.left[worst], right[worst] * (1.0 + 1e-9), told))
     return equal, less
 
 
-def _exact(rounds, noise_power) -> Evidence:
-    """Compare E||D tilde-grad(V_k)||^2 with E||D grad(V_k)||^2 of the theory and p sigma^2."""
-    cases = []
-    for group in rounds.values():
-        for case in group:
-            p, noise = case.setting.participation, case.setting.noise**2
-            for k in (*_chosen(case, True), *_chosen(case, False)):
-                m = moments(case, k)
-                stated = float(case.round.masked_V[k]) + p**noise_power * noise
-                cases.append((relative(m.mean(m.left), stated, 1e-300), {**case.told(), "k": k}))
-    return identity(cases, 1e-10, name="second moment at every local step")
+def by_hand(case: Case, k: int) -> tuple[float, float]:
+    """Return E||D tilde-grad(V_k)||^2 and E||D grad(V_k)||^2, local steps written out.
+
+    Of quadratic functions both are quadratic in the m numbers of a client's noise, of standard
+    deviation s: their means over the 2m points at +-s sqrt(m) on the axes are the expectations.
+    """
+    s, problem, U = case.setting, case.problem, case.U
+    assert isinstance(problem, lr.QuadraticObjectives)
+    n, rank, p = problem.n, U.shape[1], s.participation
+    H = np.eye(problem.d) if problem.H is None else problem.H
+    H = np.broadcast_to(H, (n, problem.d, problem.d))
+    m = (k + 1) * rank
+    axes = np.sqrt(m) * s.noise / np.sqrt(n * rank) * np.eye(m)
+    noise = np.concatenate([axes, -axes]).reshape(2 * m, k + 1, rank)
+    squares = np.zeros((2, n))
+    for i in range(n):
+        v = np.tile(case.V[i], (2 * m, 1))
+        for step in range(k + 1):
+            gradient = (v @ U.T - problem.A[i]) @ H[i] @ U / n
+            v = v - s.head_step_size * (gradient + noise[:, step])
+        stochastic = gradient + noise[:, k]
+        squares[:, i] = [np.mean(np.sum(each**2, axis=1)) for each in (stochastic, gradient)]
+    left, masked = 0.0, 0.0
+    for D in product((0.0, 1.0), repeat=n):
+        weight = p ** sum(D) * (1.0 - p) ** (n - sum(D))
+        left += weight * float(squares[0] @ D)
+        masked += weight * float(squares[1] @ D)
+    return left, masked
+
+
+def _exact(rounds, count, noise_power) -> list[Evidence]:
+    """Compare, with local steps written out, both sides; and the theory's and this file's terms."""
+    cases = [
+        case for group in rounds.values() for case in group
+        if isinstance(case.problem, lr.QuadraticObjectives)
+        and case.setting.local_steps <= 20 and case.setting.noise > 0.0
+    ]  # fmt: skip
+    sides, terms = [], []
+    for case in cases[:: max(1, len(cases) // count)]:
+        p, noise = case.setting.participation, case.setting.noise**2
+        for k in (*_chosen(case, True), *_chosen(case, False)):
+            left, masked = by_hand(case, k)
+            told, m = {**case.told(), "k": k}, moments(case, k)
+            sides.append((relative(left, masked + p**noise_power * noise, 1e-300), told))
+            terms += [
+                (relative(case.round.masked_V[k], masked, 1e-300), {**told, "of": "theory"}),
+                (relative(m.mean(m.left), left, 1e-300), {**told, "of": "moments"}),
+            ]
+    return [
+        identity(sides, 1e-9, name="second moment, local steps written out"),
+        identity(terms, 1e-9, name="theory's and moments' terms, local steps written out"),
+    ]
+
+
+def _head_at(case: Case, k: int, seed, p: float) -> Array:
+    """Return V_k of a round of `linrep.pflmf`, participation being p."""
+    if k == 0:
+        return case.V
+    s = case.setting
+    trace = lr.pflmf(
+        case.problem, k=case.U.shape[1], step_size=s.step_size, head_step_size=s.head_step_size,
+        aggregate="full", rounds=1, local_steps=k, participation=p, gradient_noise=s.noise,
+        start=(case.U, case.V), stationarity=False, rng=seed,
+    )  # fmt: skip
+    return trace.state["V"]
+
+
+def _squares_taken(case: Case, k: int, rng, runs) -> list[float]:
+    """Return ||D tilde-grad(V_k)||^2 of rounds of `linrep.pflmf`, as (V_k - V_{k+1})/eta_v.
+
+    From a round of k and one of k + 1 local steps with the same seed, which draw the same
+    participants, and the same noise in the steps they share.
+    """
+    s = case.setting
+    return [
+        float(np.sum((_head_at(case, k, seed, s.participation)
+                      - _head_at(case, k + 1, seed, s.participation)) ** 2))
+        / s.head_step_size**2
+        for seed in rng.integers(2**31, size=runs).tolist()
+    ]  # fmt: skip
+
+
+def _drawn(budget, rng, noise_power) -> list[Evidence]:
+    """Decide the equation from rounds of `linrep.pflmf`: first and last of four local steps."""
+    settings = [(p, k) for p in (0.25, 1.0) for k in (0, 3)]
+    parts = []
+    for p, k in settings:
+        case = _cases.flat(p, 4, 0.499, 3.0, 3)
+        stated = float(case.round.masked_V[k]) + p**noise_power * case.setting.noise**2
+        parts.append(
+            expectation(
+                np.array(_squares_taken(case, k, rng, budget(250, 3000))) / stated, 1.0,
+                margin=budget(1.0, 0.25), level=LEVEL / len(settings),
+                name=f"linrep.pflmf over stated, p = {p:g}, k = {k}",
+                setting={**case.told(), "k": k},
+            )
+        )  # fmt: skip
+    return parts
+
+
+def _printed(budget, rng, noise_power) -> list[Evidence]:
+    """Decide (11) on rounds of `linrep.pflmf`: with noise at k = 0, of cos(u v) at k > 0."""
+    chances, parts = (0.25, 0.5), []
+    for p in chances:
+        case = _cases.flat(p, 4, 0.499, 3.0, 3)
+        gradient = p * float(case.round.steps_V[0])
+        stated = p**noise_power * case.setting.noise**2
+        share = (np.array(_squares_taken(case, 0, rng, budget(250, 3000))) - gradient) / stated
+        parts.append(
+            mean_between(
+                share, -np.inf, 1.0, level=LEVEL / len(chances), setting=case.told(),
+                name=f"linrep.pflmf, share of sigma^2 at k = 0, p = {p:g}",
+            )
+        )  # fmt: skip
+    some = _growing(budget((0.02, 0.5, 1.0), _cases.CHANCES))
+    later: dict[str, list] = {"V^t on the right": [], "V_k on the right": []}
+    for case, k in [(each, k) for each in some for k in _chosen(each, False)]:
+        p = case.setting.participation
+        first, moved = (
+            float(np.sum(case.problem.factor_gradients(case.U, V).in_V ** 2))
+            for V in (case.V, _head_at(case, k, 0, 1.0))
+        )
+        for reading, whole in zip(later, (first, p * moved + (1.0 - p) * first), strict=True):
+            told = {**case.told(), "k": k}
+            later[reading].append((moved / first, whole / first * (1.0 + 1e-9), told))
+    judged = [at_most(cases, name=reading) for reading, cases in later.items()]
+    return [*parts, replace(best_reading(judged), name="linrep.pflmf, cos(u v), k > 0")]
 
 
 @claim(
@@ -192,19 +321,22 @@ def _eq11(budget, rng, exact, noise_power) -> Evidence:
     """Try the display and (11), or what is exact."""
     rounds = _rounds(budget, rng)
     if exact:
-        return combine([_exact(rounds, 1.0 if noise_power is None else noise_power)])
-    equal, less = _display(rounds)
+        power = 1.0 if noise_power is None else noise_power
+        return combine([*_exact(rounds, budget(60, 600), power), *_drawn(budget, rng, power)])
+    looked = _looked(rounds)
+    equal, less = _display(looked)
     display = identity(equal, 1e-10, name="display, equation")
     power = 0.0 if noise_power is None else noise_power
     later = [
-        _eleven(rounds, False, start, power, f"k > 0, {where} on the right")
+        _eleven(looked, False, start, power, f"k > 0, {where} on the right")
         for start, where in ((True, "V^t"), (False, "V_k"))
     ]
     parts = [
-        _eleven(rounds, True, True, power, "k = 0"),
+        _eleven(looked, True, True, power, "k = 0"),
         replace(best_reading(later), name="k > 0"),
         at_most(less, name="display, at most"),
         display,
+        *_printed(budget, rng, power),
     ]
     needed = {p: _share(p) for p in (0.5, 0.1, 0.02)}
     told = ", ".join(f"{share:.3g} (p = {p:g})" for p, share in needed.items())

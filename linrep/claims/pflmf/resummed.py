@@ -12,7 +12,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import LEVEL, Evidence, claim, combine, inequality, mean_between
 from linrep.claims._parts import at_most
-from linrep.claims.pflmf._runs import Instance, Statement, averages, reference
+from linrep.claims.pflmf._runs import Instance, Statement, averages, on_the_scale, reference
 from linrep.claims.pflmf.noise import noisy_reference
 from linrep.theory import pflmf, pflmf_rounds
 
@@ -277,5 +277,6 @@ def resummed(budget, rng, *, weight_U=1.0, weight_V=1.0, p_power=2.0, noise=1.0)
     return combine(
         parts,
         f"{combine(parts).sentence}. One round, left over right side up to {told}; averages with U "
-        f"fixed up to {exact.tightness:.3f}; {'; '.join(part.sentence for part in runs)}",
+        f"fixed up to {exact.tightness:.3f}; {'; '.join(part.sentence for part in runs)}. "
+        f"{on_the_scale(rng)}",
     )

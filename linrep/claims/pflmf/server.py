@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 import linrep as lr
 from linrep.claims import FAILS, Evidence, claim, combine
@@ -220,7 +221,7 @@ def _step_B(budget, rng, noise_factor, displacement, head_noise, last, forms) ->
     rounds["noise alone"] = [
         _cases.steep(x, K, p=p) for x in _cases.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
     ]
-    parts = _cases.everywhere(rounds, _fourteen(noise_factor), budget, rng, "(14), ")
+    parts = _cases.everywhere(rounds, _fourteen(noise_factor), budget, rng, "(14), ", False)
     parts.append(
         _cases.reached(
             [_cases.steep(x) for x in (0.001, 0.01)], _fourteen(noise_factor), 0.9,
@@ -248,7 +249,7 @@ def _step_B(budget, rng, noise_factor, displacement, head_noise, last, forms) ->
         sides = _displays(masked, with_noise)
         parts += [_cases.tried(cases, sides, name + kind) for kind, cases in rounds.items()]
         if masked:
-            parts.append(_cases.searched(sides, budget, rng, f"{name}search"))
+            parts.append(_cases.searched(sides, budget, rng, f"{name}search", False))
     parts.append(
         _judged(exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise")
     )
@@ -259,7 +260,35 @@ def _step_B(budget, rng, noise_factor, displacement, head_noise, last, forms) ->
                 f"case K given V's noise, {name}",
             )
         )  # fmt: skip
-    return combine(parts, f"{combine(parts).sentence}. {_constants(rounds)}")
+    told, points = _ratios(rounds, [*exact, *noisy], displacement)
+    return replace(
+        combine(parts, f"{combine(parts).sentence}. {_constants(rounds)}. {told}"), points=points
+    )
+
+
+def _ratios(rounds, paths, displacement) -> tuple[str, pd.DataFrame]:
+    """Tell the largest left/right by p and K, the decrease of F being on the right."""
+    cases = [case for each in rounds.values() for case in each]
+
+    def thirteen(case, path):
+        s = case.setting
+        left = s.step_size * (1.0 - 0.5 * s.step_size * s.in_U) * path.end
+        gain, right = _thirteen(case, path, displacement, False)
+        return left, left + right - gain
+
+    tables = {
+        "(14)": _cases.largest(cases, _fourteen(0.5)),
+        "(13), last gradient at V^t": _cases.largest_of(
+            (case, *thirteen(case, path)) for case, path, _ in paths
+        ),
+        "case K in the mean": _cases.largest(cases, _displays(False, False)),
+    }
+    return (
+        "Largest left/right " + ". ".join(
+            f"{name} {_cases.told(table)}" for name, table in tables.items()
+        ),
+        pd.concat([_cases.drawn_as(table, name) for name, table in tables.items()]),
+    )  # fmt: skip
 
 
 def _constants(rounds) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,10 @@ from linrep.claims import (
     expectation,
     identity,
 )
-from linrep.claims._parts import relative
+from linrep.claims._parts import Array, at_most, relative
 from linrep.claims.pflmf import _cases
 from linrep.theory import pflmf as theory
+from linrep.theory import pflmf_rounds
 
 
 def _side_A(masked, noise_power, factor, curvature):
@@ -35,7 +37,7 @@ def _side_A(masked, noise_power, factor, curvature):
     return sides
 
 
-def _ratios(cases, sides, ylabel) -> pd.DataFrame:
+def _room(cases, sides, ylabel) -> pd.DataFrame:
     """Return what a picture of left/right against eta p L is drawn from."""
     rows = []
     for case in cases:
@@ -47,6 +49,17 @@ def _ratios(cases, sides, ylabel) -> pd.DataFrame:
              "predicted": 1.0, "xlabel": r"$\eta p L$", "ylabel": ylabel}
         )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _with_ratios(found: Evidence, rounds, sides) -> Evidence:
+    """Tell the largest left/right by p and K of all rounds, and draw it."""
+    table = _cases.largest([case for cases in rounds.values() for case in cases], sides)
+    tables = [_cases.drawn_as(table, "largest"), found.points]
+    return replace(
+        found,
+        sentence=f"{found.sentence}. Largest left/right {_cases.told(table)}",
+        points=pd.concat([each for each in tables if each is not None], ignore_index=True),
+    )
 
 
 def _line(cases, first: int, last: int | None, name) -> Evidence:
@@ -67,13 +80,13 @@ def _step_A(budget, rng, *, masked, noise_power, factor, curvature) -> Evidence:
     rounds = _cases.rounds(budget, rng)
     flat, several = list(rounds.values())[:2]
     parts = _cases.everywhere(rounds, sides, budget, rng)
-    parts[0] = replace(parts[0], points=_ratios(flat, sides, "left over right side of (12)"))
+    parts[0] = replace(parts[0], points=_room(flat, sides, "left over right side of (12)"))
     if masked:
         parts += [
             _cases.reached(flat, sides, 1.0 - 1e-6, "equality for |v|^2/2"),
             _cases.reached(several, sides, 0.97, "97 % for |v|^2/2 with noise"),
         ]
-        return combine(parts)
+        return _with_ratios(combine(parts), rounds, sides)
     cases = [*flat, *rounds["random rounds, exact gradients"]]
     parts += [
         _line(cases, 0, 1, "E<grad, D grad> = p |grad|^2, k = 0"),
@@ -87,11 +100,12 @@ def _step_A(budget, rng, *, masked, noise_power, factor, curvature) -> Evidence:
         for p in sorted({case.setting.participation for case in flat})
     }
     told = ", ".join(f"{1.0 / ratio:.3f} (p = {p:g})" for p, ratio in ratios.items())
-    return combine(
+    found = combine(
         parts,
         f"{combine(parts).sentence}. The left side may have this factor on |v|^2/2: {told}; it is "
         "1/(p + (1 - p) q (2 - q/K)/(1 - (1 - q/K)^(2K))), q = eta p L",
     )
+    return _with_ratios(found, rounds, sides)
 
 
 _MENDED_A = {"masked": True, "noise_power": 1.0}
@@ -133,23 +147,89 @@ def eq12_corrected(
     )
 
 
-def _side_C(masked, noise_power, drift, factor, reach):
-    """Return the function of a round's two sides of step (C)."""
+class Constants(NamedTuple):
+    """What step (C) is tried with.
+
+    `masked` counts participants' gradients, noise has p^noise_power, `drift` is the coefficient of
+    what noise adds to ||U^+ - U||^2; `factor` and `reach` those of the gradients and of K L_V.
+    """
+
+    masked: bool
+    noise_power: float
+    drift: float
+    factor: float
+    reach: float
+
+    def gradients(self, case) -> float:
+        """Return the gradients' term on the left."""
+        s, r = case.setting, _cases.counted(case, self.masked)
+        h, K = s.head_step_size, s.local_steps
+        size = 0.5 * h * (self.reach * K + 1) * s.in_V
+        return float(self.factor * h * s.participation * K * r.delta_V * (1.0 - size))
+
+    def noise(self, s) -> float:
+        """Return the noise's term on the right."""
+        share = s.participation**self.noise_power * s.local_steps
+        return float(0.5 * s.head_step_size**2 * share * s.in_V * s.noise**2)
+
+
+def _side_C(constants: Constants):
+    """Return the function of a round's two sides of step (C), in the mean over U's noise too."""
 
     def sides(case):
-        s = case.setting
-        r = _cases.counted(case, masked)
-        left, right = theory.step_C(s, r, noise_factor=0.5 * s.participation**noise_power)
-        h = s.head_step_size
-        gradients = h * s.participation * s.local_steps * r.delta_V
-        printed = 1.0 - 0.5 * h * (s.local_steps + 1) * s.in_V
-        left += gradients * (
-            factor * (1.0 - 0.5 * h * (reach * s.local_steps + 1) * s.in_V) - printed
-        )
-        moved = 0.5 * s.step_size**2 * s.participation * s.in_V * s.noise**2
-        return left, right + drift * moved
+        s, r = case.setting, case.round
+        moved = s.step_size**2 * (r.delta_U + constants.drift * s.noise**2)
+        left = constants.gradients(case) - 0.5 * s.participation * s.in_V * moved
+        return left, r.after_U - r.after_both + constants.noise(s)
 
     return sides
+
+
+def _moved(case, rng) -> list[Array]:
+    """Return some U^+ that a round may have: where it was, without noise, and with noise."""
+    s, U = case.setting, case.U
+    step = s.step_size * case.problem.factor_gradients(U, case.V).in_U
+    if s.noise == 0.0:
+        return [U, U - step]
+    drawn = rng.standard_normal((3, *U.shape))
+    drawn /= np.linalg.norm(drawn, axis=(1, 2), keepdims=True)
+    sizes = s.step_size * s.noise * np.array([0.3, 1.0, 3.0])[:, None, None]
+    return [U, U - step, *(U - step - sizes * drawn)]
+
+
+def _given(case, new_U, constants: Constants) -> tuple[float, float, dict]:
+    """Return both sides of step (C) given U^+, relative to their sizes, and what they are of."""
+    s = case.setting
+    plain = s.step_size**2 * case.round.delta_U
+    moved = plain + constants.drift * (float(np.sum((new_U - case.U) ** 2)) - plain)
+    left = constants.gradients(case) - 0.5 * s.participation * s.in_V * moved
+    before = case.problem.value(case.V @ new_U.T)
+    after = pflmf_rounds.expected_value(s, case.problem, case.U, case.V, new_U)
+    right = before - after + constants.noise(s)
+    scale = max(abs(left) + abs(right), 1e-300)
+    room = 1e-13 * (abs(before) + abs(after))
+    allowed = (case.allowed(left, right) + room) / scale
+    return left / scale, allowed, {**case.told(), "U+": new_U.tolist()}
+
+
+def _given_U(rounds, rng, constants: Constants, local) -> list[Evidence]:
+    """Try step (C) given U^+, as E_(S_t) E_(t,K) in it says: U's noise does not make up for V's."""
+    kinds = {
+        name: [(case, U) for case in cases for U in _moved(case, rng)]
+        for name, cases in rounds.items()
+    }
+    # Affine functions: their gradient in V is proportional to U, and L holds for every U^+, to
+    # which noise may lead however small its variance is.
+    affine = [_cases.bilinear(p, K, x) for p in _cases.CHANCES for K in local for x in _cases.SIZES]
+    kinds["affine functions"] = [
+        (case, (1.0 - q * case.setting.participation * case.setting.step_size
+                * case.setting.largest) * case.U)
+        for case in affine for q in (0.5, 1.0, 2.0)
+    ]  # fmt: skip
+    return [
+        at_most([_given(case, U, constants) for case, U in cases], name=f"given U+, {name}")
+        for name, cases in kinds.items()
+    ]
 
 
 def _moves(rng, runs, drift, *, level) -> Evidence:
@@ -186,9 +266,7 @@ def step_c(
     budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0
 ) -> Evidence:
     """Try it with exact expectations; `drift` is the coefficient of eta_u^2 p L_V sigma^2/2."""
-    return _step_C(
-        budget, rng, masked=masked, noise_power=noise_power, drift=drift, factor=factor, reach=reach
-    )
+    return _step_C(budget, rng, Constants(masked, noise_power, drift, factor, reach))
 
 
 @claim(
@@ -200,33 +278,39 @@ def step_c(
     r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
     r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
     plain="The participants' gradients count, and U moves by noise as well.",
-    broken={"drift": 0.5},
+    broken={"noise_power": 2.0},
     corrects="pflmf.step-C",
 )
 def step_c_corrected(
     budget, rng, *, masked=True, noise_power=1.0, drift=1.0, factor=1.0, reach=1.0
 ) -> Evidence:
     """Try it in the same way."""
-    return _step_C(
-        budget, rng, masked=masked, noise_power=noise_power, drift=drift, factor=factor, reach=reach
-    )
+    return _step_C(budget, rng, Constants(masked, noise_power, drift, factor, reach))
 
 
-def _step_C(budget, rng, **constants) -> Evidence:
-    """Try step (C) on random rounds, |v|^2/2 and in a search, and measure how far U moves."""
-    sides = _side_C(**constants)
-    rounds = _cases.rounds(budget, rng)
+def _step_C(budget, rng, constants: Constants) -> Evidence:
+    """Try step (C) in the mean, in a search and given U^+, and measure how far U moves."""
+    sides = _side_C(constants)
+    rest = budget(((1, 5), (0.001, 0.1, 0.499)), (_cases.STEPS, _cases.SIZES))
+    rounds = {
+        **_cases.rounds(budget, rng),
+        "at rest": [
+            _cases.at_rest(p, K, x) for p in _cases.CHANCES for K in rest[0] for x in rest[1]
+        ],
+    }
     flat = rounds["|v|^2/2"]
     parts = _cases.everywhere(rounds, sides, budget, rng)
-    parts[0] = replace(parts[0], points=_ratios(flat, sides, "left over right side of step (C)"))
-    parts.append(_moves(rng, budget(150, 2000), constants["drift"], level=LEVEL))
+    parts[0] = replace(parts[0], points=_room(flat, sides, "left over right side of step (C)"))
+    parts += _given_U(rounds, rng, constants, budget((1, 20), (1, 20, 200)))
+    parts.append(_moves(rng, budget(150, 2000), constants.drift, level=LEVEL))
     best = max(flat, key=lambda case: sides(case)[0] / sides(case)[1])
     left, right = sides(best)
     s = best.setting
-    return combine(
+    found = combine(
         parts,
         f"{combine(parts).sentence}. On |v|^2/2 left/right is up to {left / right:.4f}, at p = "
         f"{s.participation:g}, K = {s.local_steps}, eta L = {s.step_size * s.largest:.3g}; near "
         "1 + q(1/2 - p) for large K and small q = eta p L, as gradients along V_k are those of "
         "participants and not of all clients",
     )
+    return _with_ratios(found, rounds, sides)

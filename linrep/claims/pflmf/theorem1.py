@@ -17,6 +17,7 @@ from linrep.claims.pflmf._runs import (
     at_minimum,
     exact_ratios,
     mirrored,
+    on_the_scale,
     reference,
 )
 from linrep.theory import pflmf
@@ -180,8 +181,8 @@ def theorem1(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=1.0) -> 
         sentence=f"{found.sentence}. {exact_part.name}: {exact_part.sentence}. With U fixed and T "
         "large the ratio is (1 - 2 eta L)/(2 p^2) for small p: a client moves by p eta with "
         "probability p, so that the decrease pays for eta p^2 Delta_V only. L holds on a ball that "
-        "the runs do not leave; "
-        "on the whole space only affine f_i have one",
+        "the runs do not leave; on the whole space only affine f_i have one. "
+        f"{on_the_scale(rng)}",
     )
 
 

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims.pflmf import _cases, assumptions, moments, server
+from linrep.claims import FAILS, claims
+from linrep.claims.pflmf import _cases, _forms, assumptions, moments, server, summed
+from linrep.theory import pflmf as theory
+from linrep.theory import pflmf_rounds
 from tests.reference import pflmf as naive
 
 
@@ -103,3 +106,92 @@ def test_the_variance_of_mini_batches_is_that_of_all_of_them():
     for place, variance in enumerate(assumptions.batch_variance(singles, U, V), start=1):
         values = np.array([each[place] for each in drawn])
         assert variance == pytest.approx(np.sum((values - values.mean(axis=0)) ** 2) / 9)
+
+
+def test_at_rest_the_noise_needs_all_of_its_constant():
+    for p, K in ((1.0, 1), (0.5, 1), (1.0, 20)):
+        s, r = (case := _cases.at_rest(p, K, 1e-3)).setting, case.round
+        assert r.value == 0.0
+        needed = 2.0 * r.after_both / (s.step_size**2 * s.largest * s.noise**2)
+        assert needed == pytest.approx(theory.summed_noise(s, linear=True), rel=2e-3)
+
+
+def test_the_largest_ratios_are_by_participation_and_steps():
+    cases = [_cases.flat(p, K, 0.1) for p in (0.5, 1.0) for K in (1, 2)]
+    table = _cases.largest([*cases, *cases[:1]], lambda case: (case.setting.local_steps, 4.0))
+    assert table.loc[0.5].tolist() == [0.25, 0.5]
+    assert _cases.told(table) == "at K = 1, 2: 0.25, 0.5 (p = 0.5); 0.25, 0.5 (p = 1)"
+
+
+@pytest.mark.parametrize("k", [0, 2])
+def test_second_moments_by_hand_are_means_over_noise(k):
+    rng = np.random.default_rng(4)
+    case = next(_cases.at_random(rng, 1, ("own",), noisy=True))
+    case = _cases.valid(case.problem, case.U, case.V, 0.5, 3, 0.4, 2.0, "own")
+    s, problem, (n, rank) = case.setting, case.problem, case.V.shape
+    found = np.zeros(2)
+    for _ in range(4000):
+        taking = rng.random(n) < 0.5
+        noise = s.noise / np.sqrt(n * rank) * rng.standard_normal((k + 1, n, rank))
+        path = naive.local_training(
+            case.U, case.V, gradients(problem), np.flatnonzero(taking), s.head_step_size, k, noise
+        )
+        in_V = naive.factor_gradients(case.U, path[-1], gradients(problem))[1][taking]
+        found += [np.sum((in_V + noise[k][taking]) ** 2), np.sum(in_V**2)]
+    assert found / 4000 == pytest.approx(moments.by_hand(case, k), rel=0.1)
+
+
+def test_forms_that_are_written_out_are_the_plain_ones():
+    clients = _forms.instance(np.random.default_rng(5), 6)
+    f = [lambda x, i=i: clients.H[i] @ (x - clients.A[i]) for i in range(len(clients.V))]
+    for form, expected, head in (
+        (clients.algorithm1([0, 1], 0.1, 3), naive.algorithm_1, 0.1),
+        (clients.analysed([0, 1], 0.1, 0.02, 3), naive.appendix_a1, 0.02),
+    ):
+        U, path = expected(clients.U, clients.V, f, [0, 1], 0.1, head, 3)
+        np.testing.assert_allclose(form[0], U, atol=1e-14)
+        np.testing.assert_allclose(form[1], path[-1], atol=1e-14)
+    etas = np.full(len(f), 0.1)
+    U, path = naive.appendix_a1(clients.U, clients.V, f, [1], 0.1, 0.1, 1)
+    np.testing.assert_allclose(clients.eight_nine([1], etas)[0], U, atol=1e-14)
+    np.testing.assert_allclose(clients.eight_nine([1], etas)[1], path[-1], atol=1e-14)
+    assert np.isnan(clients.algorithm1([], 0.1, 1)[0]).all()
+
+
+def test_a_round_of_the_cosine_is_that_of_the_theory_and_of_many_rounds(fresh_rng):
+    cosine = lr.CustomObjectives(
+        lambda i, x: (float(np.cos(x[0])), -np.sin(x)), n=1, d=1, smoothness=[1.0]
+    )
+    s, at = theory.Setting(0.5, 3, 0.3, 1.0, 1.0), (np.full((1, 1), 0.7), np.full((1, 1), 0.9))
+    r = pflmf_rounds.expected_round(s, cosine, *at)
+    exact = summed.expected_cosine(s, 0.7, 0.9)
+    assert exact == pytest.approx((r.value - r.after_both, r.delta_U, r.delta_V))
+    s, found = theory.Setting(0.5, 3, 0.3, 1.0, 1.0, noise=0.5), []
+    for stream in fresh_rng.spawn(4000):
+        trace = lr.pflmf(
+            cosine, k=1, step_size=0.3, head_step_size="theorem", local_steps=3, participation=0.5,
+            aggregate="full", gradient_noise=0.5, rounds=1, start=at, rng=stream,
+        )  # fmt: skip
+        found.append((-np.diff(trace["objective"])[0], trace["average_V"][-1]))
+    exact = summed.expected_cosine(s, 0.7, 0.9)
+    error = 5.0 * np.std(found, axis=0) / np.sqrt(len(found))
+    assert np.mean(found, axis=0)[0] == pytest.approx(exact.decrease, abs=error[0])
+    assert np.mean(found, axis=0)[1] == pytest.approx(exact.delta_V, abs=error[1])
+
+
+@pytest.mark.slow
+@pytest.mark.teeth
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("pflmf.eq16.corrected", {"p_power": 1.8}),
+        ("pflmf.eq16.corrected", {"noise_factor": 0.95}),
+        ("pflmf.step-C.corrected", {"noise_power": 1.2}),
+        ("pflmf.step-C.corrected", {"drift": 0.9}),
+        ("pflmf.step-C.corrected", {"factor": 1.05}),
+        ("pflmf.step-C.corrected", {"reach": 0.9}),
+        ("pflmf.eq11.corrected", {"noise_power": 1.1}),
+    ],
+)
+def test_constants_of_the_steps_can_be_refuted(name, change):
+    assert claims()[name].verify("quick", np.random.default_rng(3), **change).verdict == FAILS
