@@ -492,8 +492,8 @@ class L2GD(FedAvg):
         state.round += 1
 
     def floats(self, state):
-        """Return the numbers of a model."""
-        return _count(state.personal, axes=2)
+        """Return the numbers of a model, which is sent in a share p of the rounds: the mean."""
+        return round(self.p * _count(state.personal, axes=2))
 
 
 @dataclass(frozen=True)
