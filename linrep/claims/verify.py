@@ -25,7 +25,7 @@ from linrep.sweeps import Sweep, open_run
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 #: Layers of linrep that no verdict depends on.
-_IRRELEVANT = ("cli", "bench", "report", "plotting.py", "experiment.py", "simulation.py")
+_IRRELEVANT = ("cli", "bench", "deep", "report", "plotting.py", "experiment.py", "simulation.py")
 
 
 @dataclass(frozen=True)
@@ -98,36 +98,40 @@ def verify(
     jobs = {item.id: (item.id, budget, seed, str(store), source) for item in chosen}
     waiting = sorted(jobs, key=lambda name: -(expected or {}).get(name, math.inf))
     disable = None if progress is None else not progress
+    # Where the results are: the code may be edited while claims are checked.
+    places: dict[str, Path] = {}
     with tqdm(total=len(jobs), desc="verify", unit="claim", disable=disable) as bar:
         if workers == 1 or len(jobs) == 1:
             for name in waiting:
                 bar.set_postfix_str(name)
-                compute(*jobs[name])
+                places[name] = compute(*jobs[name])
                 bar.update()
         else:
             # Numba's threads do not survive a fork.
             with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
                 try:
-                    futures = [pool.submit(compute, *jobs[name]) for name in waiting]
+                    futures = {pool.submit(compute, *jobs[name]): name for name in waiting}
                     for future in as_completed(futures):
-                        future.result()
+                        places[futures[future]] = future.result()
                         bar.update()
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
     known = load_file(file) if file is not None else claims()
     corrected = {item.corrects: item.id for item in known.values() if item.corrects}
-    return [_result(item, corrected.get(item.id), *jobs[item.id]) for item in chosen]
+    return [_result(item, corrected.get(item.id), budget, seed, places[item.id]) for item in chosen]
 
 
-def compute(name: str, budget: str, seed: int, store: str, source: str | None) -> None:
-    """Run one check, unless its run directory holds it."""
+def compute(name: str, budget: str, seed: int, store: str, source: str | None) -> Path:
+    """Run one check, unless its run directory holds it; return that."""
     sweep = Sweep(
         check, [{"claim": name}], 1, seed=seed, settings={"budget": budget}, name=f"verify {name}"
     )
     if source is not None:
         load_file(source)
-    sweep.run(_directory(name, budget, seed, store), progress=False, retry_failed=True)
+    place = _directory(name, budget, seed, store)
+    sweep.run(place, progress=False, retry_failed=True)
+    return place
 
 
 def check(cell: Mapping[str, Any], rng, *, budget: str) -> dict[str, Any]:
@@ -149,10 +153,10 @@ def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
     return from_json(row["evidence"])
 
 
-def _result(item, corrected, name, budget, seed, store, source):
-    row = open_run(_directory(name, budget, seed, store)).read().iloc[0]
+def _result(item, corrected, budget, seed, place):
+    row = open_run(place).read().iloc[0]
     common: dict[str, Any] = {
-        "id": name, "seed": seed, "budget": budget, "seconds": round(float(row["seconds"]), 2),
+        "id": item.id, "seed": seed, "budget": budget, "seconds": round(float(row["seconds"]), 2),
         "corrected_by": corrected, "hypotheses": tuple(map(str, item.hypotheses)),
     }  # fmt: skip
     if row["status"] != "ok":
