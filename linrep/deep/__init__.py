@@ -28,6 +28,7 @@ _HOME = {
     "SGD": "training",
     "Scaffold": "methods",
     "State": "federation",
+    "choose_lr": "runs",
     "load": "readers",
     "neural_collapse": "collapse",
     "run": "runs",

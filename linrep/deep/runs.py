@@ -18,7 +18,7 @@ from numpy.random import SeedSequence
 from torch import nn
 
 from linrep import _validation as check
-from linrep.deep import models
+from linrep.deep import models, partitions
 from linrep.deep.collapse import neural_collapse
 from linrep.deep.data import FederatedData
 from linrep.deep.federation import Federation, expand
@@ -228,6 +228,49 @@ def run_seeds(
         _trace(run, federation, method, state, history, settings, found, tuned)
         for run in range(len(federation.seeds))
     ]
+
+
+def choose_lr(
+    data: FederatedData,
+    method: FedAvg | str,
+    lrs: Sequence[float],
+    *,
+    share: float = 0.25,
+    rng: int | Sequence[int] | SeedSequence = 0,
+    **settings: Any,
+) -> float:
+    """Return the step size whose models are best on training samples that are held out.
+
+    Parameters
+    ----------
+    data : FederatedData
+        Samples of the clients; those for testing are not looked at.
+    method : FedAvg or str
+        As in :func:`run`.
+    lrs : sequence of float
+        Step sizes, each of which a run is made with.
+    share : float
+        See :func:`linrep.deep.partitions.hold_out`.
+    rng : int, sequence of int or SeedSequence
+        Of the split and of all runs.
+    **settings
+        See :func:`run_seeds`; the accuracy that is compared is the mean over `record`.
+
+    Returns
+    -------
+    float
+        The first of the best.
+
+    Raises
+    ------
+    ValueError
+        If there are no step sizes.
+    """
+    if not len(lrs):
+        raise ValueError("lrs must hold one step size at least")
+    kept = partitions.hold_out(data, share, rng=rng)
+    traces = [run(kept, method, lr=lr, rng=rng, **settings) for lr in lrs]
+    return lrs[int(np.argmax([trace["accuracy"].mean() for trace in traces]))]
 
 
 def _describe(device):
