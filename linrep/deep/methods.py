@@ -638,14 +638,15 @@ class PFLMF(FedAvg):
     A round is `epochs` of v_i and then `steps_U` steps of U, whose results are averaged; with one
     step and all samples in a batch, the server's step along the mean gradient.
 
-    A step of U of size lr moves θ_i by -lr ||v_i||² ∇f_i, and ||v_i|| = 1 at the start: it is a
-    step of federated averaging of the same size, for every rank. A sensible lr is one that is
-    sensible there, and at K_U = 1 progress is that of federated averaging with one local step a
-    round, so that batches as small as the run's default of 10 need K_U near the number of batches
-    in an epoch. A step of v_i moves θ_i by -lr_v U U^T ∇f_i: along r directions as long as the
-    network's weights are at the start, whatever their number. The paper's η_i / n, and the p η / K
-    of its Theorem 1, are so small for the step sizes of its section 5 that v_i hardly moves in some
-    hundred rounds, and all clients keep about the same model; lr_v near lr lets them part.
+    A step of U of size lr moves θ_i by -lr ||v_i||² ∇f_i, and ||v_i|| is 1 at the start, for every
+    rank: it is as long as a step of federated averaging, whose lr is a good one here, too. With
+    `steps_U` = 1, progress is that of one local step in a round; where batches are small, `steps_U`
+    near the number of batches in an epoch makes up for it. A step of v_i moves θ_i by
+    -lr_v U Uᵀ∇f_i, and U is as large as the network's weights. With lr_v = lr and clients unlike
+    each other ||v_i|| grows, steps of U become longer by its square, and many of them diverge; the
+    ratio of the paper's Theorem 1, lr_v = lr p / K with participation p and K steps of v, has been
+    stable wherever lr is. The η_i / n of Algorithm 1 is shorter by another factor n p / K: v_i then
+    hardly moves within some hundred rounds, and clients keep about the same model.
 
     Attributes
     ----------

@@ -19,6 +19,10 @@ def two_blobs(n=4, m=12):
     return FederatedData(x, y, [p[: m - 4] for p in parts], [p[m - 4 :] for p in parts])
 
 
+def fedavg(lr):
+    return "fedavg"
+
+
 def test_held_out_samples_are_training_samples():
     data = two_blobs()
     kept = partitions.hold_out(data, 0.25, rng=1)
@@ -33,10 +37,10 @@ def test_held_out_samples_are_training_samples():
 def test_chosen_step_size_is_the_one_that_learns():
     deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
     data, settings = two_blobs(), {"model": "mlp", "rounds": 10, "participation": 1.0, "record": 10}
-    assert deep.choose_lr(data, "fedavg", (1e-9, 0.05), rng=3, **settings) == 0.05
-    assert deep.choose_lr(data, "fedavg", (0.05, 1e-9), rng=3, **settings) == 0.05
+    assert deep.choose_lr(data, fedavg, (1e-9, 0.05), rng=3, **settings) == 0.05
+    assert deep.choose_lr(data, fedavg, (0.05, 1e-9), rng=3, **settings) == 0.05
     with complaint(ValueError, "lrs"):
-        deep.choose_lr(data, "fedavg", (), **settings)
+        deep.choose_lr(data, fedavg, (), **settings)
 
 
 def test_chosen_step_size_does_not_depend_on_test_samples():
@@ -44,5 +48,5 @@ def test_chosen_step_size_does_not_depend_on_test_samples():
     data, settings = two_blobs(), {"model": "mlp", "rounds": 3, "participation": 1.0, "record": 3}
     none = dataclasses.replace(data, test=[part[:0] for part in data.test])
     lrs = (0.003, 0.01, 0.03)
-    one, other = (deep.choose_lr(each, "fedavg", lrs, rng=2, **settings) for each in (data, none))
+    one, other = (deep.choose_lr(each, fedavg, lrs, rng=2, **settings) for each in (data, none))
     assert one == other
