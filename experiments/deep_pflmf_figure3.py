@@ -11,7 +11,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, data_folder
+from linrep.experiment import Experiment
 from linrep.stats import mean_interval
 from linrep.sweeps import Grid
 
@@ -35,7 +35,7 @@ def last_ten(rounds):
 
 def replicate(cell, rng):
     seed, rounds, tried = int(rng.integers(2**32)), cell["rounds"], cell["rounds"] // 5
-    images = deep.load(cell["data"], data_folder(), rng=seed)
+    images = deep.load(cell["data"], rng=seed)
     data = deep.partitions.dirichlet(images, cell["n"], ALPHA, rng=seed)
     steps = int(np.ceil(data.sizes.mean() / SETTINGS["batch_size"]))
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, data_folder
+from linrep.experiment import Experiment
 from linrep.stats import mean_interval
 from linrep.sweeps import Grid
 
@@ -30,7 +30,7 @@ def cells(quick):
 
 def replicate(cell, rng):
     seed, rounds = int(rng.integers(2**32)), cell["rounds"]
-    images = deep.load(cell["data"], data_folder(), rng=seed)
+    images = deep.load(cell["data"], rng=seed)
     data = deep.partitions.dirichlet(images, cell["n"], ALPHA, rng=seed)
     record = sorted({*range(0, rounds + 1, cell["every"]), *range(rounds - 9, rounds + 1)})
     tables = []

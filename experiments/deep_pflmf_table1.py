@@ -14,7 +14,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, data_folder
+from linrep.experiment import Experiment, beside
 from linrep.sweeps import Grid
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
@@ -55,7 +55,7 @@ def last_ten(rounds):
 
 def replicate(cell, rng):
     seed = int(rng.integers(2**32))
-    images = deep.load(cell["data"], data_folder(), rng=seed)
+    images = deep.load(cell["data"], rng=seed)
     data = deep.partitions.dirichlet(images, cell["n"], cell["alpha"], rng=seed)
     settings = {"model": NETWORKS[cell["data"]], "rng": seed, **SETTINGS}
     rounds, tried = cell["rounds"], cell["rounds_tried"]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, data_folder
+from linrep.experiment import Experiment, beside
 from linrep.sweeps import Grid
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
@@ -49,7 +49,7 @@ def cells(quick):
 
 def divided(cell, seed):
     """Return the clients' samples."""
-    images, n = deep.load(cell["data"], data_folder(), rng=seed), cell["n"]
+    images, n = deep.load(cell["data"], rng=seed), cell["n"]
     if cell["setup"] == "permuted labels":
         return deep.partitions.permuted_labels(images, n, min(GROUPS, n // 2), rng=seed)
     if cell["setup"] == "super groups":  # the digits have no coarse classes: two in a group

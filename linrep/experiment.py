@@ -25,14 +25,13 @@ import numpy as np
 import pandas as pd
 
 import linrep
+from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.stats import mean_interval
 from linrep.sweeps import Grid, Sweep, run
 
 Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
 RUNS = ".runs"
-#: Environment variable with the folder of data sets; workers inherit it.
-DATA_VARIABLE = "LINREP_DATA"
 _EXTRAS = {"torch": "deep"}
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
 
@@ -94,7 +93,7 @@ class Experiment:
 
 def data_folder() -> Path | None:
     """Return the folder of data sets that ``--data`` or the environment variable names."""
-    folder = os.environ.get(DATA_VARIABLE)
+    folder = os.environ.get(FOLDER_VARIABLE)
     return Path(folder) if folder else None
 
 

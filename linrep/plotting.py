@@ -13,7 +13,7 @@ import seaborn as sns
 from cycler import cycler
 from matplotlib import patheffects
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
+from matplotlib.collections import EllipseCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
@@ -356,6 +356,55 @@ def scaling(
             label=f"∝ {name}$^{{{power:#.3g}}}$ {interval}",
             linestyle=_DASHES[1 + place % (len(_DASHES) - 1)],
         )
+
+
+def partition(ax: Axes, table: pd.DataFrame, *, label: str = "class") -> EllipseCollection:
+    """Draw how many samples of each class a client has, as dots whose areas are the counts.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw; the largest dot fills its place, whatever the shape of the axes.
+    table : DataFrame
+        A row for each client and columns class 0, class 1, ..., as
+        :func:`linrep.deep.partitions.table` returns it. Clients are coloured by a column group, if
+        there is one.
+    label : str
+        What a class is.
+
+    Returns
+    -------
+    EllipseCollection
+        The dots.
+
+    Raises
+    ------
+    ValueError
+        If there are no such columns, or no samples.
+    """
+    _require_columns(table, "class 0")
+    counts = table.filter(regex=r"^class \d+$").to_numpy()
+    clients, classes = counts.nonzero()
+    if clients.size == 0:
+        raise ValueError("table must hold samples")
+    group = table["group"].to_numpy()[clients] if "group" in table else np.zeros_like(clients)
+    size = np.sqrt(counts[clients, classes] / counts.max())
+    dots = EllipseCollection(
+        size,
+        size,
+        np.zeros_like(size),
+        units="xy",
+        offsets=np.column_stack([clients, classes]),
+        offset_transform=ax.transData,
+        facecolors=[f"C{number}" for number in group],
+    )
+    ax.add_collection(dots)
+    ax.set(xlim=(-0.5, counts.shape[0] - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))
+    ax.set(xlabel="client", ylabel=label)
+    ax.set_axisbelow(True)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(10, integer=True))
+    return dots
 
 
 def evidence(points: pd.DataFrame) -> Figure:

@@ -24,17 +24,19 @@ _SETTLE = 0.03
 
 
 def take_turns(
-    contenders: Mapping[Any, Callable[[], Any]], repetitions: int
+    contenders: Mapping[Any, Callable[[], Any]], repetitions: int, *, warm: bool = True
 ) -> dict[Any, np.ndarray]:
     """Return every contender's times, those of one index taken right after one another.
 
-    A call that is not timed goes before each, so that all find caches and clocks as in a long run.
+    A call that is not timed goes before each, so that all find caches and clocks as in a long run;
+    not before calls of seconds, which need none (`warm` false).
     """
     times = {name: np.empty(repetitions) for name in contenders}
     for repetition in range(repetitions):
         for name, call in contenders.items():
             time.sleep(_SETTLE)
-            call()
+            if warm:
+                call()
             began = time.perf_counter()
             call()
             times[name][repetition] = time.perf_counter() - began
@@ -96,13 +98,16 @@ def has_jax() -> bool:
     return True
 
 
+def describe_packages(*names: str) -> str:
+    """Return a line about processors and versions."""
+    versions = [f"{name} {metadata.version(name)}" for name in names]
+    versions.insert(0, f"Python {platform.python_version()}")
+    return f"{platform.machine()}, {os.cpu_count()} processors; {', '.join(versions)}"
+
+
 def describe_machine() -> list[str]:
     """Return lines about processors, versions, and threads of BLAS."""
-    versions = [f"Python {platform.python_version()}"]
-    versions += [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "numba")]
-    if has_jax():
-        versions.append(f"jax {metadata.version('jax')}")
-    lines = [f"{platform.machine()}, {os.cpu_count()} processors; {', '.join(versions)}"]
+    lines = [describe_packages("numpy", "scipy", "numba", *(["jax"] if has_jax() else []))]
     try:
         pools = import_module("threadpoolctl").threadpool_info()
     except ImportError:

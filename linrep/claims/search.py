@@ -30,6 +30,7 @@ def inequality(
     *,
     name: str = "",
     known: Sequence[tuple[Mapping[str, int], NDArray[np.float64]]] = (),
+    guard: float = GUARD,
 ) -> Evidence:
     """Look for a violation of left <= right.
 
@@ -48,11 +49,13 @@ def inequality(
         Of the part.
     known : sequence of (mapping, ndarray), optional
         Instances to start from besides random ones, each with its shape.
+    guard : float
+        What rounding may do to left - right, relative to the sum of their sizes.
 
     Returns
     -------
     Evidence
-        Fails if left - right, relative to the sum of their sizes, exceeds `GUARD` somewhere; the
+        Fails if left - right, relative to the sum of their sizes, exceeds `guard` somewhere; the
         instance is shrunk to few and short numbers. Else it holds as far as searched, with the
         largest ratio left/right as tightness.
 
@@ -98,7 +101,7 @@ def inequality(
             starts.append((excess(shape, x), x))
         starts.sort(key=lambda pair: pair[0], reverse=True)
         for value, x in starts[: budget(2, 6, 40)]:
-            if value == -math.inf or best[0] > GUARD:
+            if value == -math.inf or best[0] > guard:
                 break
             for method in ("Nelder-Mead", "Powell"):
                 minimize(
@@ -107,14 +110,16 @@ def inequality(
                     method=method,
                     options={"maxfev": budget(150, 600, 4000)},
                 )
-        if best[0] > GUARD:
+        if best[0] > guard:
             break
-    minimal = None if best[0] > GUARD else _on_lattice(excess, shapes, length, budget, rng)
+    minimal = None
+    if best[0] <= guard:
+        minimal = _on_lattice(excess, shapes, length, budget, rng, guard)
     value, shape, x = best if minimal is None else (excess(*minimal), *minimal)
     if shape is None:
         raise ValueError("no instance satisfies the hypotheses")
-    if value > GUARD:
-        x = _shrunk(lambda z: excess(shape, z), x)
+    if value > guard:
+        x = _shrunk(lambda z: excess(shape, z), x, guard)
         left, right = sides(shape, x) or (math.nan, math.nan)
         return Evidence(
             FAILS,
@@ -136,7 +141,7 @@ def inequality(
     )
 
 
-def _on_lattice(excess, shapes, length, budget, rng):
+def _on_lattice(excess, shapes, length, budget, rng, guard):
     """Return the smallest violation there is among quarters of whole numbers, None if none."""
     from hypothesis import HealthCheck, Phase, find, settings, strategies, target
     from hypothesis.errors import NoSuchExample
@@ -156,7 +161,7 @@ def _on_lattice(excess, shapes, length, budget, rng):
         value = excess(shapes[place], np.array(numbers) / _LATTICE)
         if value > -math.inf:
             target(value)
-        return value > GUARD
+        return value > guard
 
     try:
         place, numbers = find(
@@ -176,14 +181,14 @@ def _on_lattice(excess, shapes, length, budget, rng):
     return shapes[place], np.array(numbers) / _LATTICE
 
 
-def _shrunk(excess, x):
+def _shrunk(excess, x, guard):
     """Return a violation of shorter numbers: zeros where possible, few digits elsewhere."""
     x = x.copy()
     for index in np.argsort(np.abs(x)):
         for digits in (None, 0, 1, 2, 3):
             tried = x.copy()
             tried[index] = 0.0 if digits is None else _rounded(x[index], digits)
-            if excess(tried) > 100.0 * GUARD:
+            if excess(tried) > 100.0 * guard:
                 x = tried
                 break
     return x

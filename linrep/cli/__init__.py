@@ -141,10 +141,10 @@ def figures(names, list_only, quick, workers, seed, out, data):
 
 
 def _set_data(folder):
-    from linrep.experiment import DATA_VARIABLE
+    from linrep.deep.readers import FOLDER_VARIABLE
 
     if folder is not None:
-        os.environ[DATA_VARIABLE] = str(folder.resolve())
+        os.environ[FOLDER_VARIABLE] = str(folder.resolve())
 
 
 @main.command()
@@ -161,16 +161,21 @@ def info():
 @main.command()
 @click.argument(
     "what",
-    type=click.Choice(["fedrep", "flute", "gram", "imc", "pflmf", "sweeps"]),
+    type=click.Choice(["deep", "fedrep", "flute", "gram", "imc", "pflmf", "sweeps"]),
     default="fedrep",
 )
 @click.option(
     "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
 )
 def bench(what, sizes):
-    """Compare kernels with NumPy and JAX, simulated with sampled batches; measure sweeps."""
+    """Compare kernels with NumPy and JAX, simulated with sampled batches; measure the rest."""
     if what != "fedrep":
-        module = import_module(f"linrep.bench.{what}")
+        try:
+            module = import_module(f"linrep.bench.{what}")
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise BadInput(f"bench {what} needs torch: pip install 'linrep[deep]'") from None
         if module.run_benchmark(click.echo) is False:
             raise click.exceptions.Exit(1)
         return

@@ -128,7 +128,8 @@ class FederatedData:
     Parameters
     ----------
     x, y : array_like, shapes (N, ...) and (N,)
-        All samples and their classes, of the kinds that :class:`Dataset` takes.
+        All samples and their classes, of the kinds that :class:`Dataset` takes; with ``classes=1``
+        floats may stand in place of classes, real labels.
     train, test : sequences of integer arrays, one for each client
         Places of a client's samples in x. Each client has at least one training sample.
     classes : int, optional
@@ -167,7 +168,8 @@ class FederatedData:
     def __post_init__(self):
         x = _samples("x", self.x)
         classes = _classes(self.classes, self.y)
-        y = _labels("y", self.y, len(x), classes)
+        real = self.classes == 1 and np.asarray(self.y).dtype.kind == "f"
+        y = check.array("y", self.y, (len(x),)) if real else _labels("y", self.y, len(x), classes)
         train = tuple(_members("train", client, part) for client, part in enumerate(self.train))
         test = tuple(_members("test", client, part) for client, part in enumerate(self.test))
         if len(train) == 0 or len(test) != len(train):
@@ -380,7 +382,9 @@ def _members(name, client, part):
     """Return the places of a client's samples as int64."""
     part = np.asarray(part)
     if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
-        raise ValueError(f"{name} must hold a list of integers for each client, see {client}")
+        raise ValueError(
+            f"{name} must hold a list of integers for each client, see client {client}"
+        )
     return part.astype(np.int64)
 
 
@@ -396,16 +400,14 @@ def _require_disjoint(places, size):
 
 
 def _channel_moments(x, places):
-    """Return mean and standard deviation of each channel of x / 255, exactly, from histograms."""
-    levels = np.arange(256) / 255.0
+    """Return mean and standard deviation of each channel of x / 255, from sums of integers."""
     moments = []
     for channel in range(x.shape[1]):
-        share = np.bincount(x[places, channel].ravel(), minlength=256) / (
-            places.size * x.shape[2] * x.shape[3]
-        )
-        mean = share @ levels
-        spread = np.sqrt(share @ (levels - mean) ** 2)
-        moments.append((mean, spread if spread > 1e-6 else 1.0))  # constant: nothing to divide by
+        values = x[places, channel]
+        mean = values.sum(dtype=np.uint64) / values.size
+        square = np.square(values, dtype=np.uint16).sum(dtype=np.uint64) / values.size
+        spread = np.sqrt(max(square - mean**2, 0.0)) / 255.0
+        moments.append((mean / 255.0, spread if spread > 1e-6 else 1.0))  # 1 where it is constant
     mean, std = np.array(moments, dtype=np.float32).T
     return mean, std
 

@@ -194,7 +194,10 @@ class Federation:
     # Data and network
 
     def _load(self, data):
-        each = [data] if isinstance(data, FederatedData) else list(data)
+        each = list(data) if isinstance(data, Sequence) else [data]
+        for one in each:
+            if not isinstance(one, FederatedData):
+                raise TypeError(f"data must be FederatedData, got {type(one).__name__}")
         each = each * len(self.seeds) if len(each) == 1 else each
         if len(each) != len(self.seeds):
             raise ValueError(
@@ -207,24 +210,20 @@ class Federation:
                 raise ValueError("data of several seeds must agree in clients, classes and shapes")
         self.data = each
         self.n, self.classes = first.n, first.classes
-        pools: dict[int, tuple[int, FederatedData]] = {}
-        total = 0
-        for one in each:  # partitions of the same samples share them
-            if id(one.x) not in pools:
-                pools[id(one.x)] = (total, one)
-                total += len(one.x)
-        # Labels differ between partitions of the same samples where they are permuted.
-        labels = {(id(one.x), id(one.y)) for one in each}
-        if len(labels) > len(pools):
-            raise ValueError("data of several seeds must not share samples and differ in labels")
-        kinds = [one for _, one in pools.values()]
-        self.x = torch.cat([torch.as_tensor(one.x) for one in kinds]).to(self.device)
-        y = torch.cat([torch.as_tensor(one.y) for one in kinds])
-        self.y = y.to(self.device, self.dtype if y.is_floating_point() else None)
+        # Partitions of the same samples share them, unless labels are permuted.
+        keys = [(id(one.x), one.y.tobytes()) for one in each]
+        kinds = dict(zip(keys, each, strict=True))
+        ends = np.cumsum([len(one.x) for one in kinds.values()])
+        begins = {
+            key: end - len(one.x) for (key, one), end in zip(kinds.items(), ends, strict=True)
+        }
+        self.x = torch.tensor(np.concatenate([one.x for one in kinds.values()])).to(self.device)
+        y = torch.tensor(np.concatenate([one.y for one in kinds.values()]))
+        self.y = y.to(self.device, self.dtype if y.is_floating_point() else y.dtype)
         self._places = {
             split: [
-                [np.asarray(index) + pools[id(one.x)][0] for index in getattr(one, split)]
-                for one in each
+                [np.asarray(index) + begins[key] for index in getattr(one, split)]
+                for key, one in zip(keys, each, strict=True)
             ]
             for split in ("train", "test")
         }
@@ -365,8 +364,9 @@ class Federation:
         """
         shared, own = dict(shared), dict(own)
         for place, phase in enumerate(phases):
-            names = [name for name in (*shared, *own) if name not in self.buffers]
-            trained = phase.trained(names)
+            trained = phase.trained([*shared, *own])
+            if not trained:
+                continue
             draw = (purpose, round, place)
             new = self._run(shared, own, part, phase, trained, draw, objective, context or {})
             for name, value in new.items():
@@ -378,6 +378,7 @@ class Federation:
         purpose, *key = draw
         workers = _workers(part)
         self.model.train()
+        moving = tuple(name for name in trained if name not in self.buffers)
         places, counts = self._pick("train", part)
         streams = [keyed(self.seeds[s], purpose, *key, client) for s, client in workers]
         batches = schedule(
@@ -392,8 +393,8 @@ class Federation:
 
         everything = _flat(expand(shared, part) | own)
         kept = {name: everything.pop(name) for name in self.buffers if name in everything}
-        why_not = features.why_not_exact(self.model, trained)
-        if self.cache is True and why_not and all(belongs(name, ("head",)) for name in trained):
+        why_not = features.why_not_exact(self.model, moving)
+        if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):
             raise ValueError(f"cache must not be True for this model: {why_not}")
         gradient = None
         cached = bool(self.cache) and why_not is None
@@ -412,7 +413,7 @@ class Federation:
             model=self.model,
             start=everything,
             buffers=kept,
-            trained=trained,
+            trained=moving,
             batches=batches,
             fetch=fetch,
             z=self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)],
@@ -426,13 +427,15 @@ class Federation:
         engine = "vmap" if gradient is not None else self.engine
         with self._precision():
             params, noted = ENGINES[engine](work)
-        new = {name: params[name] for name in trained} | noted
+        # Running statistics move with their block: those of a frozen one stay as they were.
+        new = {name: value for name, value in (params | noted).items() if name in trained}
         return {name: value.unflatten(0, part.shape) for name, value in new.items()}
 
     def _precision(self):
         if not self.mixed_precision:
             return nullcontext()
-        return torch.autocast(self.device.type, torch.bfloat16)
+        # Parameters move in place, so that copies of them in lower precision must not be kept.
+        return torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False)
 
     def _features(self, shared, own, part, places, counts):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""

@@ -20,7 +20,7 @@ from linrep import _validation as check
 from linrep.deep import models
 from linrep.deep.collapse import neural_collapse
 from linrep.deep.federation import Clients, Federation, State, expand, gather, keyed, scatter
-from linrep.deep.training import Batch, Network, Parameters, Phase, loss
+from linrep.deep.training import Batch, Network, Parameters, Phase, loss, travelled
 
 HEAD = ("head",)
 
@@ -89,30 +89,37 @@ class FedAvg:
     def server(self, federation: Federation, state: State, clients: Clients) -> None:
         """Do what the server does after averaging."""
 
+    def weights(self, federation: Federation, clients: Clients) -> Tensor:
+        """Return the clients' weights in a mean, (S, c)."""
+        sizes = np.ones(clients.shape)
+        if self.weighted:
+            sizes = np.take_along_axis(federation.sizes["train"], clients, axis=1)
+        shares = sizes / sizes.sum(1, keepdims=True)
+        return torch.as_tensor(shares, dtype=federation.dtype, device=federation.device)
+
+    def local(self, federation: Federation, state: State, part: Clients) -> Parameters:
+        """Return what clients (S, c) of a round send, and keep what stays with them."""
+        new = federation.train(
+            state.shared,
+            self.begin(federation, state, part),
+            part,
+            self.phases(),
+            round=state.round,
+            objective=self.objective,
+            context=self.context(federation, state, part),
+        )
+        self.end(federation, state, part, new)
+        return new
+
     def round(self, federation: Federation, state: State, clients: Clients) -> None:
         """Run one round with clients (S, c), changing the state."""
         sums: Parameters = {}
-        weights = torch.ones(clients.shape, dtype=federation.dtype)
-        if self.weighted:
-            sizes = np.take_along_axis(federation.sizes["train"], clients, axis=1)
-            weights = torch.as_tensor(sizes, dtype=federation.dtype)
-        weights = (weights / weights.sum(1, keepdim=True)).to(federation.device)
-        done = 0
-        for part in federation.parts(clients):
-            new = federation.train(
-                state.shared,
-                self.begin(federation, state, part),
-                part,
-                self.phases(),
-                round=state.round,
-                objective=self.objective,
-                context=self.context(federation, state, part),
-            )
-            self.end(federation, state, part, new)
-            weight = weights[:, done : done + part.shape[1]]
-            done += part.shape[1]
+        parts = list(federation.parts(clients))
+        weights = self.weights(federation, clients).split([part.shape[1] for part in parts], 1)
+        for part, weight in zip(parts, weights, strict=True):
+            new = self.local(federation, state, part)
             for name in state.shared.keys() & new.keys():
-                total = torch.einsum("sc,sc...->s...", weight, new[name])
+                total = _weighted(weight, new[name])
                 sums[name] = sums[name] + total if name in sums else total
         for name, mean in sums.items():
             state.shared[name] = self.aggregate(state.shared[name], mean)
@@ -147,8 +154,13 @@ def _count(values: Parameters, axes: int = 1) -> int:
     return sum(int(np.prod(value.shape[axes:])) for value in values.values())
 
 
+def _weighted(weights: Tensor, values: Tensor) -> Tensor:
+    """Return weighted sums over clients, (S, ...)."""
+    return torch.einsum("sc,sc...->s...", weights.to(values.dtype), values)
+
+
 def _squared_distance(params: Parameters, anchor: Mapping[str, Tensor]) -> Tensor:
-    return sum(((params[name] - value) ** 2).sum() for name, value in anchor.items())
+    return torch.stack([((params[k] - value) ** 2).sum() for k, value in anchor.items()]).sum()
 
 
 def _parameters(federation: Federation, values: Parameters) -> Parameters:
@@ -196,6 +208,9 @@ class FedProx(FedAvg):
 class Scaffold(FedAvg):
     """SCAFFOLD: gradients corrected by control variates (Karimireddy et al., 2020), option II.
 
+    A client's control variate is the mean of the gradients of its steps, as far as the way it went
+    shows: with momentum a gradient also moves the steps after its own, which is counted.
+
     Attributes
     ----------
     global_lr : float
@@ -215,29 +230,36 @@ class Scaffold(FedAvg):
         for name in federation.parameters:
             value = state.shared[name]
             state.extra[f"control.{name}"] = value.new_zeros((*size, *value.shape[1:]))
+            state.extra[f"server.{name}"] = torch.zeros_like(value)
         return state
 
     def context(self, federation, state, part):
         """Return the server's control variates less the clients'."""
-        controls = {name: state.extra[f"control.{name}"] for name in federation.parameters}
-        own = gather(controls, part)
-        return {"control": {k: v.mean(1, keepdim=True) - own[k] for k, v in controls.items()}}
+        names = federation.parameters
+        own = gather({name: state.extra[f"control.{name}"] for name in names}, part)
+        server = {name: state.extra[f"server.{name}"].unsqueeze(1) for name in names}
+        return {"control": {name: server[name] - own[name] for name in names}}
 
     def objective(self, network, params, batch, context):
         """Return a loss whose gradient is the corrected one."""
-        correction = sum((params[k] * value).sum() for k, value in context["control"].items())
-        return loss(network, params, batch) + correction
+        terms = [(params[name] * value).sum() for name, value in context["control"].items()]
+        return loss(network, params, batch) + torch.stack(terms).sum()
 
     def end(self, federation, state, part, new):
         """Move the clients' control variates by what their steps have shown."""
         correction = self.context(federation, state, part)["control"]
         sizes = np.take_along_axis(federation.sizes["train"], part, axis=1)
         steps = self.epochs * -(-sizes // federation.sgd.batch_size)
-        scale = torch.as_tensor(1.0 / (steps * federation.sgd.lr)).to(new_like(new))
+        scale = torch.as_tensor(1.0 / (federation.sgd.lr * travelled(steps, federation.sgd)))
         for name, value in correction.items():
             moved = state.shared[name].unsqueeze(1) - new[name]
-            moved = moved * scale.reshape(*scale.shape, *[1] * (moved.ndim - 2))
+            moved = moved * scale.to(moved).reshape(*scale.shape, *[1] * (moved.ndim - 2))
             scatter({name: state.extra[f"control.{name}"]}, part, {name: moved - value})
+
+    def server(self, federation, state, clients):
+        """Set the server's control variate to the mean of all clients'."""
+        for name in federation.parameters:
+            state.extra[f"server.{name}"] = state.extra[f"control.{name}"].mean(1)
 
     def aggregate(self, old, mean):
         """Return the server's step."""
@@ -246,11 +268,6 @@ class Scaffold(FedAvg):
     def floats(self, state):
         """Return the numbers of model and control variate."""
         return 2 * super().floats(state)
-
-
-def new_like(values: Parameters) -> Tensor:
-    """Return one of the tensors, for its device and type."""
-    return next(iter(values.values()))
 
 
 @dataclass(frozen=True)
@@ -287,7 +304,7 @@ class FedRep(FedPer):
         Ten in the paper, Section 5.2; `epochs` are those of the representation.
     first_head : {"own", "mean"}
         What a client that takes part for the first time begins with: its own head, or the mean of
-        the heads of those before it.
+        the heads of the round before.
     """
 
     head_epochs: int = 10
@@ -300,10 +317,8 @@ class FedRep(FedPer):
 
     def phases(self):
         """Return the heads' epochs and the representation's."""
-        return (
-            Phase(self.personal, epochs=self.head_epochs),
-            Phase(frozen=self.personal, epochs=self.epochs),
-        )
+        heads = (Phase(self.personal, epochs=self.head_epochs),) if self.personal else ()
+        return (*heads, Phase(frozen=self.personal, epochs=self.epochs))
 
     def start(self, federation):
         """Return a state that knows who has taken part."""
@@ -318,7 +333,8 @@ class FedRep(FedPer):
         if self.first_head == "own":
             return
         met = state.extra["met"]
-        scatter({"met": met}, clients, {"met": torch.ones(clients.shape, dtype=torch.bool)})
+        present = torch.ones(clients.shape, dtype=torch.bool, device=met.device)
+        scatter({"met": met}, clients, {"met": present})
         means = {k: v.mean(1, keepdim=True) for k, v in gather(state.personal, clients).items()}
         for name, value in state.personal.items():
             known = met.reshape(*met.shape, *[1] * (value.ndim - 2))
@@ -343,6 +359,8 @@ class Ditto(FedAvg):
     def __post_init__(self):
         super().__post_init__()
         check.real("penalty", self.penalty, minimum=0.0)
+        if self.personal_epochs is not None:
+            check.integer("personal_epochs", self.personal_epochs, minimum=0)
 
     def start(self, federation):
         """Return a state with a shared model and one for each client."""
@@ -355,17 +373,16 @@ class Ditto(FedAvg):
             params, context["anchor"]
         )
 
-    def round(self, federation, state, clients):
+    def local(self, federation, state, part):
         """Train one's own models beside the shared one, on the same batches."""
         epochs = self.epochs if self.personal_epochs is None else self.personal_epochs
-        for part in federation.parts(clients):
-            anchor = expand(_parameters(federation, state.shared), part)
-            new = federation.train(
-                {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
-                objective=self.near, context={"anchor": anchor},
-            )  # fmt: skip
-            scatter(state.personal, part, new)
-        super().round(federation, state, clients)
+        anchor = expand(_parameters(federation, state.shared), part)
+        own = federation.train(
+            {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
+            objective=self.near, context={"anchor": anchor},
+        )  # fmt: skip
+        scatter(state.personal, part, own)
+        return super().local(federation, state, part)
 
 
 @dataclass(frozen=True)
@@ -388,8 +405,9 @@ class APFL(FedAvg):
     def start(self, federation):
         """Return a state with a shared model and one for each client."""
         if federation.buffers:
-            raise ValueError("APFL mixes weights, the model must keep no running statistics")
-        return Ditto.start(self, federation)  # type: ignore[arg-type]
+            raise ValueError("model must keep no running statistics, since APFL mixes weights")
+        own = federation.start(all_personal=True)
+        return State(federation.start().shared, own.personal)
 
     def objective(self, network, params, batch, context):
         """Return a loss whose gradients are those of the shared model and of the mixture."""
@@ -400,21 +418,15 @@ class APFL(FedAvg):
         }
         return loss(network, shared, batch) + loss(network, mixed, batch)
 
-    def round(self, federation, state, clients):
+    def local(self, federation, state, part):
         """Step the shared model and the mixture together."""
-        sums: Parameters = {}
-        for part in federation.parts(clients):
-            new = federation.train(
-                {f"shared.{name}": value for name, value in state.shared.items()},
-                {f"own.{name}": value for name, value in state.own(part).items()},
-                part, self.phases(), round=state.round, objective=self.objective,
-            )  # fmt: skip
-            scatter(state.personal, part, {name: new[f"own.{name}"] for name in state.personal})
-            for name in state.shared:
-                total = new[f"shared.{name}"].sum(1)
-                sums[name] = sums[name] + total if name in sums else total
-        state.shared = {name: total / clients.shape[1] for name, total in sums.items()}
-        state.round += 1
+        new = federation.train(
+            {f"shared.{name}": value for name, value in state.shared.items()},
+            {f"own.{name}": value for name, value in state.own(part).items()},
+            part, self.phases(), round=state.round, objective=self.objective,
+        )  # fmt: skip
+        scatter(state.personal, part, {name: new[f"own.{name}"] for name in state.personal})
+        return {name: new[f"shared.{name}"] for name in state.shared}
 
     def models(self, federation, state, part):
         """Return the mixtures."""
@@ -448,6 +460,11 @@ class L2GD(FedAvg):
             raise ValueError(f"p must be between 0 and 1, got {self.p}")
         check.real("alpha", self.alpha, above=0.0)
         check.real("penalty", self.penalty, minimum=0.0)
+        if self.alpha * self.penalty > self.p:
+            raise ValueError(
+                f"alpha times penalty must be at most p, beyond the mean, got "
+                f"{self.alpha * self.penalty:g}"
+            )
 
     def start(self, federation):
         """Return a state in which nothing is shared but the mean."""
@@ -457,8 +474,12 @@ class L2GD(FedAvg):
         """Train, or pull to the mean, each run by a coin of its own."""
         coins = [keyed(seed, "coin", state.round).random() for seed in federation.seeds]
         trains = torch.as_tensor(np.array(coins) >= self.p, device=federation.device)
-        pull = min(1.0, self.alpha * self.penalty / self.p)
-        means = {k: v.mean(1, keepdim=True) for k, v in gather(state.personal, clients).items()}
+        pull = self.alpha * self.penalty / self.p
+        weights = self.weights(federation, clients)
+        means = {
+            name: _weighted(weights, value).unsqueeze(1)
+            for name, value in gather(state.personal, clients).items()
+        }
         for part in federation.parts(clients):
             own = state.own(part)
             new = {name: value - pull * (value - means[name]) for name, value in own.items()}
@@ -479,7 +500,8 @@ class L2GD(FedAvg):
 class PerFedAvg(FedAvg):
     """One model that is good after a step on a client's samples (Fallah et al., 2020).
 
-    A batch is cut into support and target; with w' = w - α ∇f(w; support), the step is along
+    The samples of a batch are cut into support and target, one at least in each; a single one is
+    both. With w' = w - α ∇f(w; support), the step is along
     ∇f(w'; target), less α times the Hessian at w times it in the Hessian-free variant, where the
     product is a difference of two gradients.
 
@@ -512,14 +534,15 @@ class PerFedAvg(FedAvg):
 
     def objective(self, network, params, batch, context):
         """Return a linear function whose gradient is the meta-gradient."""
-        cut = max(1, round(self.support * batch.y.shape[0]))
-        support, target = (
-            Batch(batch.x[part], batch.y[part], batch.weight[part], batch.z)
-            for part in (slice(cut), slice(cut, None))
-        )
+        # By weights, since batches differ in how many samples they have.
+        count = batch.weight.sum()
+        cut = torch.minimum((self.support * count).round(), count - 1.0).clamp(min=1.0)
+        first = batch.weight * (batch.weight.cumsum(0) <= cut)
+        support = batch._replace(weight=first)
+        target = batch._replace(weight=torch.where(count > 1.0, batch.weight - first, first))
 
         def gradient(at, samples):
-            return grad(lambda values: loss(network.peek(), values, samples))(at)
+            return grad(lambda values: loss(network.peek(samples.weight), values, samples))(at)
 
         def moved(along, by):
             return {name: value + by * along[name] for name, value in fixed.items()}
@@ -535,7 +558,8 @@ class PerFedAvg(FedAvg):
             rate = self.inner_lr / (2.0 * self._DIFFERENCE)
             direction = {k: v - rate * (ahead[k] - behind[k]) for k, v in direction.items()}
         loss(network, fixed, batch)  # for what layers note of the batch
-        return sum((params[name] * value.detach()).sum() for name, value in direction.items())
+        terms = [(params[name] * value.detach()).sum() for name, value in direction.items()]
+        return torch.stack(terms).sum()
 
     def models(self, federation, state, part):
         """Return the model after each client's adaptation."""
@@ -583,8 +607,20 @@ class FLUTE(FedPer):
     def phases(self):
         """Return the joint epochs and the heads' own."""
         joint = (Phase(epochs=self.epochs),)
-        heads = (Phase(self.personal, epochs=self.head_epochs),) if self.head_epochs else ()
+        wanted = self.head_epochs and self.personal
+        heads = (Phase(self.personal, epochs=self.head_epochs),) if wanted else ()
         return joint + heads if self.flute_order == "joint_first" else heads + joint
+
+    def start(self, federation):
+        """Return the state; classes are told apart by linear heads, which are personal."""
+        state = super().start(federation)
+        if federation.y.is_floating_point():
+            raise ValueError("data must have classes for FLUTE, not real labels")
+        if "head.weight" not in federation.parameters:
+            raise ValueError("model must have a linear head for FLUTE, a parameter head.weight")
+        if self.server_lr and "head.weight" not in state.personal:
+            raise ValueError("personal must hold the heads, on which FLUTE's server takes a step")
+        return state
 
     def context(self, federation, state, part):
         """Return which classes each client has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -11,6 +11,9 @@ from scipy.special import ndtr, ndtri
 from linrep import _validation as check
 from linrep._random import stream
 from linrep.deep.data import Dataset, FederatedData
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHIFTS = ((90, 3.0), (180, 6.0), (270, 9.0), (0, 0.0))  # degrees of rotation and shear, clockwise
 _FIXED = 5  # samples of a client beside those of the log-normal law
@@ -59,7 +62,7 @@ def shards(dataset: Dataset, n: int, classes_per_client: int, *, rng: Any = None
     holders = _deal(quota, n, per_client, rng)
     train = _cut(dataset.y, holders, np.full(n, size), rng)
     if dataset.y_test.size == 0:
-        return FederatedData.from_dataset(dataset, train, [dataset.y_test] * n)
+        return FederatedData.from_dataset(dataset, train, np.empty((n, 0), dtype=np.int64))
     counts = np.bincount(dataset.y_test, minlength=dataset.classes)[quota > 0]
     size = (counts // quota[quota > 0]).min()
     if size == 0:
@@ -226,7 +229,8 @@ def super_groups(
     else:
         of_class = dataset.coarse
     labels = dataset.all_y
-    parts, group = _within(of_class[labels], n, "group", rng)
+    of_sample = np.unique(of_class[labels], return_inverse=True)[1]
+    parts, group = _within(of_sample, n, rng)
     train, test = _split_each(parts, labels, train_share, rng)
     return FederatedData.from_dataset(dataset, train, test, groups=group)
 
@@ -387,9 +391,9 @@ def log_normal(
 
     Notes
     -----
-    FedRep, appendix A.2, follows Li et al. (2020): ten letters of FEMNIST, 5 of them for each
-    client, whose size is 5 more than a log-normal number; clients below 50 samples are left out,
-    and 150 remain, of 148 samples on average (these settings expect 143).
+    FedRep, appendix A.2, follows Li et al. (2019): ten letters of FEMNIST, a few of them for
+    each client (5 in their paper on FedProx), whose size is log-normal, plus 5. FedRep's 150
+    clients have 50 samples or more, and 148 on average; these settings expect 143.
     """
     n = check.integer("n", n, minimum=1)
     per_client = check.integer(
@@ -519,6 +523,35 @@ def partition(dataset: Dataset, name: str, *args: Any, **settings: Any) -> Feder
     return _PARTITIONS[check.choice("name", name, _PARTITIONS)](dataset, *args, **settings)
 
 
+def table(data: FederatedData) -> pd.DataFrame:
+    """Describe what each client has.
+
+    Parameters
+    ----------
+    data : FederatedData
+        A partition.
+
+    Returns
+    -------
+    DataFrame
+        A row for each client: its numbers of training samples (train), of test samples (test) and
+        of classes among the former (classes), its group where there are groups, and its numbers
+        of training samples of each class (class 0, class 1, ...).
+    """
+    import pandas as pd
+
+    counts = np.array([np.bincount(data.y[part], minlength=data.classes) for part in data.train])
+    columns = {
+        "train": data.sizes,
+        "test": [part.size for part in data.test],
+        "classes": np.count_nonzero(counts, axis=1),
+    }
+    if data.groups is not None:
+        columns["group"] = data.groups
+    of_classes = {f"class {label}": counts[:, label] for label in range(data.classes)}
+    return pd.DataFrame({**columns, **of_classes}).rename_axis(index="client")
+
+
 def _clients(n, dataset, least=1):
     """Return the number of clients, if there are enough samples for them."""
     total = dataset.y.size + dataset.y_test.size
@@ -555,16 +588,16 @@ def _members(group, groups, rng):
     return np.split(ordered, np.bincount(group, minlength=groups).cumsum()[:-1])
 
 
-def _within(group, n, what, rng):
+def _within(group, n, rng):
     """Divide the samples of each group evenly among its clients; return the groups of these too."""
-    groups = _at_most(f"{what}s", group, n)
+    groups = _at_most("groups", group, n)
     of_client = _blocks(n, groups)
     parts = []
     for number, members in enumerate(_members(group, groups, rng)):
         clients = np.count_nonzero(of_client == number)
         if members.size < clients:
             raise ValueError(
-                f"{what} {number} must have a sample for each of its {clients} clients, it has "
+                f"group {number} must have a sample for each of its {clients} clients, it has "
                 f"{members.size}"
             )
         parts += np.array_split(members, clients)

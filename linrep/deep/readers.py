@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import pickle
 import re
 import zipfile
 import zlib
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +23,8 @@ from linrep._random import stream
 from linrep.deep.data import Dataset, channels_first
 
 _TEST_SHARE = 0.25  # of the digits, which come without a test split
+#: Environment variable with the folder that data sets are read from by default.
+FOLDER_VARIABLE = "LINREP_DATA"
 _DEBIAN_FASHION_MNIST = "/usr/share/datasets/fashion-mnist"  # of the package dataset-fashion-mnist
 _WORD = re.compile(r"[\w']+|[^\w\s]")
 
@@ -55,9 +59,10 @@ def load(
         "digits", "cifar10", "cifar100", "mnist", "fashion-mnist", "omniglot", "femnist",
         "sent140", or the path of a file that ends in .npz.
     folder : path, optional
-        Where the files are, as their authors pack them: there or in the subfolder that the archive
-        makes. Not for digits and .npz; for "fashion-mnist" by default where Debian's package puts
-        it.
+        Where the files are, as their authors pack them: there, in the subfolder that the archive
+        makes, or in one of the data set's name. Not for digits and .npz; by default the folder
+        that the environment variable LINREP_DATA names, for "fashion-mnist" next where Debian's
+        package puts it.
     download : bool, default False
         Let torchvision, if it is installed, put missing files into the folder (image sets only).
     rng : Generator or seed
@@ -81,10 +86,16 @@ def load(
         raise ValueError(f"name must be one of {allowed} or a path to .npz, got {name!r}")
     if name == "digits":
         return digits(rng=rng)
+    folder = folder or os.environ.get(FOLDER_VARIABLE)
     if folder is None and name == "fashion-mnist" and not download:
         folder = _DEBIAN_FASHION_MNIST
     if folder is None:
-        raise ValueError(f"folder must be given for {name!r}: where its files are")
+        raise ValueError(
+            f"folder must be given for {name!r}, or the environment variable {FOLDER_VARIABLE}: "
+            "where its files are"
+        )
+    if (Path(folder) / name).is_dir():
+        folder = Path(folder) / name
     if download:
         _download(name, folder)
     return _READERS[name](folder)
@@ -112,13 +123,12 @@ def digits(*, rng: Any = 0) -> Dataset:
     except ImportError:
         raise ImportError("digits come with scikit-learn, which is not installed") from None
     bunch = load_digits()
-    x = np.rint(bunch.images * (255.0 / 16.0)).astype(np.uint8)[:, None]
-    order = stream(rng, "deep.digits").permutation(len(x))
-    is_test = np.zeros(len(x), dtype=bool)
+    x, y = np.rint(bunch.images * (255.0 / 16.0)).astype(np.uint8)[:, None], bunch.target
+    order = stream(rng, "deep.digits").permutation(y.size)
+    is_test = np.zeros(y.size, dtype=bool)
     for label in range(10):
-        members = order[bunch.target[order] == label]
+        members = order[y[order] == label]
         is_test[members[: int(_TEST_SHARE * members.size)]] = True
-    y = bunch.target
     return Dataset(x[~is_test], y[~is_test], x[is_test], y[is_test], name="digits")
 
 
@@ -171,12 +181,10 @@ def cifar100(folder: str | Path) -> Dataset:
     (x, labels), (x_test, labels_test) = _cifar(
         "cifar100", folder, ("train", "test"), ("coarse_labels", "fine_labels")
     )
+    dataset = Dataset(x, labels[:, 1], x_test, labels_test[:, 1], classes=100, name="cifar100")
     coarse = np.zeros(100, dtype=np.int64)
-    for group, label in np.concatenate([labels, labels_test]):
-        coarse[check.integer("fine label", label, minimum=0, maximum=99)] = group
-    return Dataset(
-        x, labels[:, 1], x_test, labels_test[:, 1], classes=100, name="cifar100", coarse=coarse
-    )
+    coarse[dataset.all_y] = np.concatenate([labels, labels_test])[:, 0]
+    return replace(dataset, coarse=coarse)
 
 
 def mnist(folder: str | Path) -> Dataset:
@@ -218,13 +226,13 @@ def fashion_mnist(folder: str | Path = _DEBIAN_FASHION_MNIST) -> Dataset:
 
 
 def omniglot(folder: str | Path) -> Dataset:
-    """Read Omniglot's drawings, resized to 28 by 28 pixels; the owner is the alphabet.
+    """Read Omniglot's drawings, shrunk to 28 by 28 pixels; the owner is the alphabet.
 
     Parameters
     ----------
     folder : path
         With images_background or images_evaluation or both, in which drawings are at
-        ``Alphabet/character/*.png``. Each is read as white paper with black strokes, as it is.
+        ``Alphabet/character/*.png``: black strokes on white, as they stay.
 
     Returns
     -------
@@ -237,15 +245,12 @@ def omniglot(folder: str | Path) -> Dataset:
     FileNotFoundError
         If there are no drawings.
     """
-    from PIL import Image
+    from matplotlib.image import imread
 
     background, evaluation = (f"images_{part}/*/*/*.png" for part in ("background", "evaluation"))
     found = _find("omniglot", folder, (background, evaluation), (background,), (evaluation,))
     files = [file for part in found for file in part]
-    drawings = []
-    for file in files:
-        with Image.open(file) as drawing:
-            drawings.append(np.asarray(drawing.convert("L").resize((28, 28))))
+    drawings = [_shrunk(imread(file)) for file in files]
     characters = [file.parent for file in files]
     return Dataset(
         np.stack(drawings)[:, None], _number(characters), name="omniglot",
@@ -291,7 +296,7 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
         With ``train/*.json`` and ``test/*.json``, or with ``*.json``, then without test samples. A
         sample is a tweet, or a list whose last entry is one, its label 0 or 1.
     glove : path, optional
-        Text file of a word and its vector in each line; by default the first
+        Text file of a word and its vector in each line; by default the largest
         ``glove*.txt`` in the folder.
     words : int
         Length of a sample: tweets are cut, or filled up with token 0.
@@ -312,7 +317,8 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
     words = check.integer("words", words, minimum=1)
     train, test = _leaf("sent140", folder, _words)
     if glove is None:
-        ((glove, *_),) = _find("sent140", folder, ("glove*.txt",))
+        (found,) = _find("sent140", folder, ("glove*.txt",))
+        glove = max(found, key=lambda file: file.stat().st_size)
     tweets, tweets_test = ([tweet[:words] for tweet in part[0]] for part in (train, test))
     number, embedding = _glove(Path(glove), {word for t in (*tweets, *tweets_test) for word in t})
     return Dataset(
@@ -611,6 +617,20 @@ def _words(tweets):
     return [
         _WORD.findall((tweet if isinstance(tweet, str) else tweet[-1]).lower()) for tweet in tweets
     ]
+
+
+def _shrunk(drawing):
+    """Return a drawing, values between 0 and 1, as 28 by 28 bytes: means over the new pixels."""
+    grey = drawing if drawing.ndim == 2 else drawing[..., :3].mean(axis=2)
+    vertical, horizontal = (_overlaps(size) for size in grey.shape)
+    return np.rint(255.0 * (vertical @ grey @ horizontal.T)).astype(np.uint8)
+
+
+def _overlaps(size):
+    """Return the share of each of `size` pixels in each of 28 that cover them, shape (28, size)."""
+    edges = np.linspace(0.0, size, 29)
+    reached = np.clip(edges[:, None] - np.arange(size), 0.0, 1.0)
+    return np.diff(reached, axis=0) * (28.0 / size)
 
 
 def _glove(path, wanted):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 import json
 import os
+import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
@@ -202,11 +204,14 @@ def run_seeds(
     settings = {
         "method": type(method).__name__, **asdict(method), "participants": count,
         **asdict(federation.sgd), "dtype": dtype, "mixed_precision": mixed_precision,
+        "model": model if isinstance(model, str) else type(federation.model).__name__,
     }  # fmt: skip
-    identity = _identity(federation, settings)
+    identity = {} if checkpoint is None else _identity(federation, settings)
     state, history = method.start(federation), _History()
     if checkpoint is not None and os.path.exists(checkpoint):
         history = _load(Path(checkpoint), identity, state, federation.device)
+        if state.round > rounds:
+            raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
     already = history.seconds
     while True:
         if state.round in recorded and state.round not in history.rounds:
@@ -232,7 +237,7 @@ def run_seeds(
 
 def choose_lr(
     data: FederatedData,
-    method: FedAvg | str,
+    method: Callable[[float], FedAvg | str],
     lrs: Sequence[float],
     *,
     share: float = 0.25,
@@ -245,8 +250,8 @@ def choose_lr(
     ----------
     data : FederatedData
         Samples of the clients; those for testing are not looked at.
-    method : FedAvg or str
-        As in :func:`run`.
+    method : callable
+        ``method(lr)`` is the method, as in :func:`run`: it may have step sizes of its own.
     lrs : sequence of float
         Step sizes, each of which a run is made with.
     share : float
@@ -269,7 +274,7 @@ def choose_lr(
     if not len(lrs):
         raise ValueError("lrs must hold one step size at least")
     kept = partitions.hold_out(data, share, rng=rng)
-    traces = [run(kept, method, lr=lr, rng=rng, **settings) for lr in lrs]
+    traces = [run(kept, method(lr), lr=lr, rng=rng, **settings) for lr in lrs]
     return lrs[int(np.argmax([trace["accuracy"].mean() for trace in traces]))]
 
 
@@ -277,7 +282,7 @@ def _describe(device):
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
-def _method(method):
+def _method(method: FedAvg | str) -> FedAvg:
     if isinstance(method, str):
         check.choice("method", method, METHODS)
         return METHODS[method]()
@@ -288,7 +293,9 @@ def _method(method):
 
 def _maker(model, data):
     if not isinstance(model, str):
-        return model if not isinstance(model, nn.Module) else lambda: model
+        if not isinstance(model, nn.Module) and not callable(model):
+            raise TypeError(f"model must be a name, a function or a Module, got {model!r}")
+        return (lambda: copy.deepcopy(model)) if isinstance(model, nn.Module) else model
     first = data if isinstance(data, FederatedData) else data[0]
     settings: dict[str, Any] = {}
     for name, wanted, value in (
@@ -328,18 +335,28 @@ def _evaluate(federation, method, state, count):
     sent = float(method.floats(state)) * count * state.round
     sent = np.full(len(federation.seeds), sent)
     return {
-        "accuracy": _mean(found["correct"] / found["size"]),
-        "weighted_accuracy": found["correct"].sum(1) / found["size"].sum(1),
-        "test_loss": _mean(found["loss"]),
-        **{name: _mean(found[name]) for name in ("nc2_global", "nc2_local") if name in found},
+        "accuracy": _mean(_accuracies(found), found["size"] > 0),
+        "weighted_accuracy": _share(found["correct"].sum(1), found["size"].sum(1)),
+        "test_loss": _mean(found["loss"], found["size"] > 0),
+        **{name: found[name].mean(1) for name in ("nc2_global", "nc2_local") if name in found},
         "floats_up": sent,
         "floats_down": sent,
     }
 
 
-def _mean(values):
-    """Return means over clients (S, n), those without test samples left out."""
-    return np.nanmean(values, axis=1)
+def _share(part, whole):
+    """Return part / whole, NaN where the whole is 0."""
+    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+
+
+def _accuracies(found):
+    """Return the accuracy of each client (S, n), NaN without test samples."""
+    return _share(found["correct"], found["size"])
+
+
+def _mean(values, tested):
+    """Return means over the clients (S, n) that have test samples."""
+    return _share(np.where(tested, values, 0.0).sum(1), tested.sum(1))
 
 
 def _by_client(federation, models_of, state):
@@ -362,17 +379,18 @@ def _trace(run, federation, method, state, history, settings, found, tuned):
     metrics = {name: np.array(values)[:, run] for name, values in history.metrics.items()}
     if tuned is not None:
         metrics["fine_tuned"] = np.full(len(history.rounds), np.nan)
-        metrics["fine_tuned"][-1] = _mean(tuned["correct"] / tuned["size"])[run]
+        metrics["fine_tuned"][-1] = _mean(_accuracies(tuned), tuned["size"] > 0)[run]
     values = {f"shared.{name}": value[run] for name, value in state.shared.items()}
     values |= {f"personal.{name}": value[run] for name, value in state.personal.items()}
     arrays = {name: value.cpu().numpy() for name, value in values.items()}
-    arrays["accuracies"] = (found["correct"] / found["size"])[run]
+    finite = all(np.isfinite(value).all() for value in arrays.values())
+    arrays["accuracies"] = _accuracies(found)[run]
     return Trace(
         algorithm=type(method).__name__,
         metrics=metrics,
         state=arrays,
-        settings=settings,
-        stop_reason="rounds" if np.isfinite(metrics["test_loss"][-1]) else "diverged",
+        settings=dict(settings),
+        stop_reason="rounds" if finite else "diverged",
         wall_time=history.seconds,
         recorded=np.array(history.rounds),
     )
@@ -387,6 +405,8 @@ def _identity(federation, settings):
     for tensor in (federation.x, federation.y, federation.side):
         data.update(tensor.cpu().numpy().tobytes())
     for one in federation.data:
+        for array in (one.mean, one.std, one.embedding):
+            data.update(b"" if array is None else array.tobytes())
         for index in (*one.train, *one.test):
             data.update(np.int64(len(index)).tobytes() + np.ascontiguousarray(index).tobytes())
     shapes = {name: list(value.shape[1:]) for name, value in federation.start().shared.items()}
@@ -402,7 +422,7 @@ def _save(path, identity, state, history):
     """Write a checkpoint beside its place, then put it there."""
     content = {
         "format": _FORMAT,
-        "identity": json.dumps(identity, sort_keys=True),
+        "identity": json.dumps(identity, default=repr),
         "round": state.round,
         "shared": state.shared,
         "personal": state.personal,
@@ -426,18 +446,22 @@ def _load(path, identity, state, device):
         content = torch.load(path, map_location=device, weights_only=True)
         if content["format"] != _FORMAT:
             raise ValueError(f"its format is {content['format']}, not {_FORMAT}")
-        other = json.loads(content["identity"])
+        other = dict(json.loads(content["identity"]))
+        metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
+        history = _History(content["recorded"], metrics, content["seconds"])
+        values = [content[name] for name in ("shared", "personal", "extra", "round")]
+    except pickle.UnpicklingError:  # torch's own words advise to execute what is in it
+        raise ValueError(f"checkpoint {path} holds something else than numbers") from None
     except Exception as error:  # whatever a file that is no checkpoint makes torch raise
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ValueError(f"checkpoint {path} cannot be read: {reason}") from None
-    mine = json.loads(json.dumps(identity))
-    differing = [name for name in sorted(mine | other) if mine.get(name) != other.get(name)]
+    mine = json.loads(json.dumps(identity, default=repr))
+    names = sorted(mine | other, key=lambda name: (name != "method", name))
+    differing = [name for name in names if mine.get(name) != other.get(name)]
     if differing:
         name = differing[0]
         long = name in ("model", "data")
-        values = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
-        raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{values}")
-    state.shared, state.personal = content["shared"], content["personal"]
-    state.extra, state.round = content["extra"], content["round"]
-    metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
-    return _History(content["recorded"], metrics, content["seconds"])
+        what = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
+        raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{what}")
+    state.shared, state.personal, state.extra, state.round = values
+    return history

@@ -83,7 +83,7 @@ class Phase:
             check.real("lr", self.lr, above=0.0)
 
     def trained(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return those of the parameters that move; an unknown block is a ValueError."""
+        """Return the parameters that move, and statistics; an unknown block is a ValueError."""
         check_blocks((*self.blocks, *self.frozen), names)
         moving = names if not self.blocks else [n for n in names if belongs(n, self.blocks)]
         return tuple(name for name in moving if not belongs(name, self.frozen))
@@ -140,15 +140,22 @@ class Network:
         }
         return result
 
-    def peek(self) -> Network:
-        """Return the same network, whose notes are thrown away."""
-        return Network(self._model, self.buffers, self._from_features)
+    def peek(self, weight: Tensor) -> Network:
+        """Return the same network at part of the batch's samples; its notes are thrown away."""
+        masks = {name: weight for name in layers.per_batch(self._model)["mask"]}
+        masks = {name: value for name, value in masks.items() if name in self.buffers}
+        return Network(self._model, self.buffers | masks, self._from_features)
+
+    def _inputs(self, batch):
+        side = getattr(self._model, "side_information", False)
+        return (batch.x, batch.z) if side else (batch.x,)
 
     def features(self, params: Parameters, batch: Batch) -> Tensor:
         """Return the representation of the samples, (b, ...)."""
         if self._from_features:
             return batch.x
-        return self._call(self._model.representation, "representation.", params, batch.x)
+        inputs = self._inputs(batch)
+        return self._call(self._model.representation, "representation.", params, *inputs)
 
     def head(self, params: Parameters, features: Tensor) -> Tensor:
         """Return what the head makes of features."""
@@ -158,8 +165,7 @@ class Network:
         """Return the outputs of the samples, (b, classes)."""
         if self._from_features:
             return self.head(params, batch.x)
-        side = (batch.z,) if getattr(self._model, "side_information", False) else ()
-        return self._call(self._model, "", params, batch.x, *side)
+        return self._call(self._model, "", params, *self._inputs(batch))
 
 
 #: ``objective(network, params, batch, context)``: what a worker's steps decrease.
@@ -171,6 +177,12 @@ def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
     if y.is_floating_point():
         return 0.5 * (outputs.reshape(y.shape) - y) ** 2
     return F.cross_entropy(outputs, y, reduction="none")
+
+
+def travelled(steps: NDArray[np.int64], sgd: SGD) -> NDArray[np.float64]:
+    """Return by how many step sizes SGD moves, at least one step, along a constant gradient."""
+    ahead = np.cumsum(sgd.momentum ** np.arange(steps.max(initial=1)))
+    return np.cumsum(ahead)[steps - 1]
 
 
 def loss(network: Network, params: Parameters, batch: Batch, context: Any = None) -> Tensor:
@@ -222,8 +234,8 @@ def schedule(
         rows = np.full((passes, per_epoch * batch_size), -1, dtype=np.int64)
         for row in rows:
             row[:size] = stream.permutation(size)
-        keys = stream.integers(2**62, size=count)
-        plans.append((rows.reshape(-1, batch_size)[:count], keys))
+        batches = rows.reshape(-1, batch_size)[:count]
+        plans.append((batches, stream.integers(2**62, size=len(batches))))
     longest = max((len(rows) for rows, _ in plans), default=0)
     position = np.full((len(plans), longest, batch_size), -1, dtype=np.int64)
     key = np.zeros((len(plans), longest), dtype=np.int64)
@@ -307,7 +319,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     keys = torch.as_tensor(work.batches.key, device=device)
     active = work.batches.active
     per_worker = vmap(grad(work.value, has_aux=True))
-    buffers, velocity = work.buffers, {}
+    buffers, velocity = work.buffers, _at_rest(trained, work.sgd)
     for t in range(position.shape[1]):
         x, y = work.fetch(position[:, t], slice(None))
         batch = Batch(x, y, weights[:, t], work.z)
@@ -320,9 +332,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
         buffers = _keep(noted, buffers, moving)
         for name, value in trained.items():
-            stepped, speed = _step(value, gradients[name], velocity.get(name), work.sgd)
-            trained[name] = _where(moving, stepped, value)
-            velocity[name] = speed  # of a worker that has finished: not used again
+            _step(value, gradients[name], velocity.get(name), work.sgd, moving)
     return {**work.start, **trained}, buffers
 
 
@@ -334,29 +344,25 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
     results = {name: value.clone() for name, value in trained.items()}
     kept = {name: value.clone() for name, value in work.buffers.items()}
     for worker, active in enumerate(work.batches.active):
-        own = {name: value[worker].clone() for name, value in trained.items()}
+        own = {name: value[worker].clone().requires_grad_() for name, value in trained.items()}
         fixed = {name: value[worker] for name, value in frozen.items()}
         buffers = {name: value[worker] for name, value in work.buffers.items()}
         context = _worker(work.context, worker)
         position = torch.as_tensor(work.batches.position[worker], device=device)
         weights = torch.as_tensor(work.batches.weight[worker], dtype=dtype, device=device)
-        velocity: Parameters = {}
+        velocity = _at_rest(own, work.sgd)
         for t in range(int(active.sum())):
             x, y = work.fetch(position[None, t], slice(worker, worker + 1))
             batch = Batch(x[0], y[0], weights[t], work.z[worker])
             key = torch.as_tensor(work.batches.key[worker, t], device=device)
-            for value in own.values():
-                value.requires_grad_()
             value, noted = work.value(
                 own, fixed, _set_per_batch(work, buffers, key, weights[t]), batch, context
             )
             gradients = torch.autograd.grad(value, list(own.values()), materialize_grads=True)
             buffers = {name: noted[name].detach() for name in buffers}
             with torch.no_grad():
-                for (name, param), gradient in zip(list(own.items()), gradients, strict=True):
-                    own[name], velocity[name] = _step(
-                        param.detach(), gradient, velocity.get(name), work.sgd
-                    )
+                for (name, param), gradient in zip(own.items(), gradients, strict=True):
+                    _step(param, gradient, velocity.get(name), work.sgd)
         for name, value in own.items():
             results[name][worker] = value.detach()
         for name, value in buffers.items():
@@ -367,13 +373,22 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
 ENGINES = {"loop": train_one_by_one, "vmap": train_together}
 
 
-def _step(value, gradient, velocity, sgd):
-    """Return parameter and velocity after one step."""
+def _at_rest(trained, sgd):
+    """Return velocities of zero, none without momentum."""
+    if not sgd.momentum:
+        return {}
+    return {name: torch.zeros_like(value) for name, value in trained.items()}
+
+
+def _step(value, gradient, velocity, sgd, moving=None):
+    """Take a step in place, of the workers that are moving; the gradient is left as it is."""
     if sgd.weight_decay:
-        gradient = gradient + sgd.weight_decay * value
-    if sgd.momentum and velocity is not None:
-        gradient = sgd.momentum * velocity + gradient
-    return value - sgd.lr * gradient, gradient
+        gradient = torch.add(gradient, value, alpha=sgd.weight_decay)
+    if velocity is not None:
+        gradient = velocity.mul_(sgd.momentum).add_(gradient)
+    if moving is not None:
+        gradient = _where(moving, gradient, torch.zeros_like(gradient))
+    value.sub_(gradient, alpha=sgd.lr)
 
 
 def _where(moving, new, old):

@@ -86,18 +86,20 @@ def local_smoothness(
     if not np.isfinite(curvature).all():
         raise ValueError("the functions' smoothness must be known")
     largest = float(curvature.max())
-    size_U = float(np.linalg.norm(U, 2)) + radius_U
-    size_V = float(np.linalg.norm(V, 2)) + radius_V
-    weighted = float(np.linalg.norm(np.sqrt(curvature)[:, None] * V, 2))
-    moved = (
-        radius_U * float(np.linalg.norm(V, 2)) + float(np.linalg.norm(U, 2)) * radius_V
-        + radius_U * radius_V
-    )  # fmt: skip
-    gradients = float(np.linalg.norm(problem.gradients(V @ U.T), 2)) + largest * moved
+    norm_U, norm_V = _spectral(U), _spectral(V)
+    size_U, size_V = norm_U + radius_U, norm_V + radius_V
+    weighted = _spectral(np.sqrt(curvature)[:, None] * V)
+    moved = radius_U * norm_V + norm_U * radius_V + radius_U * radius_V
+    gradients = _spectral(problem.gradients(V @ U.T)) + largest * moved
     own_U = (weighted + float(np.sqrt(largest)) * radius_V) ** 2 / n
     own_V = largest * size_U**2 / n
     cross = (largest * size_U * size_V + gradients) / n
     return Smoothness(max(own_U, cross), max(own_V, cross), own_U, own_V, cross)
+
+
+def _spectral(X: Values) -> float:
+    """Return a matrix's largest singular value; of one row or column it is the length."""
+    return float(np.linalg.norm(X, None if min(X.shape) == 1 else 2))
 
 
 # Theorem 1.
@@ -253,11 +255,14 @@ def step_B_last(s: Setting, r: Round, *, masked: bool = False, head_noise: bool 
     """Return case k = K after (14): what F(U+, V+) may exceed F(U, V+) by.
 
     The displacement of V is printed as the whole sum of gradients; ``masked`` counts participants
-    only, and ``head_noise`` adds that of the local steps.
+    only, and ``head_noise`` has the sum of stochastic gradients: with both it is E||V+ - V||^2.
     """
     moved = r.masked_sum_V if masked else r.sum_V
     if head_noise:
-        moved += s.local_steps * s.participation * s.noise**2
+        moved = r.moved_V / s.head_step_size**2
+        if not masked:
+            others = (1.0 - s.participation) * s.local_steps * s.noise**2
+            moved += r.sum_V - r.masked_sum_V + others
     allowed = s.step_size**2 * (r.delta_U + s.noise**2) + s.head_step_size**2 * moved
     return Sides(r.after_both - r.after_V, 0.5 * s.in_U * allowed)
 

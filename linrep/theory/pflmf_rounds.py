@@ -35,6 +35,9 @@ class Round(NamedTuple):
         E||D grad_V(U, V_k)||^2.
     sum_V, masked_sum_V : float
         E of the squared sum over local steps of grad_V(U, V_k), and of D times that.
+    moved_V : float
+        E||V+ - V||^2, of which gradients and noise are not independent parts: noise of a step is in
+        the gradients of later ones.
     """
 
     value: float
@@ -47,6 +50,7 @@ class Round(NamedTuple):
     masked_V: Values
     sum_V: float
     masked_sum_V: float
+    moved_V: float
 
 
 class Heads(NamedTuple):
@@ -96,12 +100,14 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     moving = np.array([np.sum(_squares(problem, U, each)) for each in path.means[:-1]])
     still = float(np.sum(_squares(problem, U, V)))
     total = float(np.sum(path.sums**2))
+    moved_V = float(np.sum((path.means[-1] - V) ** 2))
     if matrices is not None:
         G = np.einsum("da,nde,eb->nab", U, matrices, U) / n
         assert path.spreads is not None
         assert path.sum_spread is not None
         moving += np.einsum("nab,tnbc,nca->t", G, path.spreads[:-1], G)
         total += float(np.einsum("naa->", path.sum_spread))
+        moved_V += float(np.einsum("naa->", path.spreads[-1]))
     steps_V = p * moving + (1.0 - p) * still
     K = s.local_steps
 
@@ -122,7 +128,17 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
         masked_V=p * moving,
         sum_V=p * total + (1.0 - p) * K**2 * still,
         masked_sum_V=p * total,
+        moved_V=p * moved_V,
     )
+
+
+def mean_value(problem: Objectives, U: ArrayLike, V: ArrayLike, variance: float) -> float:
+    """Return E F(U, V) where normal noise of this variance is added to each entry of U.
+
+    Exact for quadratic functions, which there have to be unless the variance is zero.
+    """
+    matrices = _matrices(problem) if variance > 0.0 else None
+    return _mean_value(problem, matrices, np.asarray(U), np.asarray(V), None, variance)
 
 
 def fixed_U_average(

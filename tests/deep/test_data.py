@@ -26,6 +26,21 @@ def test_the_number_of_classes_counts_test_labels_too():
     assert Dataset(IMAGES, LABELS, IMAGES[:1], [6]).classes == 7
 
 
+def test_classes_are_kept_in_the_order_given():
+    data = Dataset(
+        IMAGES, LABELS, IMAGES[:2], [2, 1], owner=[5, 6, 7, 8, 9, 0], owner_test=[1, 2],
+        coarse=[0, 1, 0],
+    )  # fmt: skip
+    kept = data.restrict([2, 0])
+    np.testing.assert_array_equal(kept.x, IMAGES[[0, 2, 3, 5]])
+    assert (kept.y.tolist(), kept.y_test.tolist(), kept.classes) == ([1, 0, 1, 0], [0], 2)
+    assert (kept.owner.tolist(), kept.owner_test.tolist()) == ([5, 7, 8, 0], [1])
+    assert kept.coarse.tolist() == [0, 0]
+    for labels, said in (([0, 3], "between 0 and 2, got 3"), ([1, 1], "a class twice")):
+        with pytest.raises(ValueError, match=said):
+            data.restrict(labels)
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [

@@ -18,6 +18,7 @@ from linrep.deep.partitions import (
     permuted_labels,
     shards,
     super_groups,
+    table,
 )
 
 
@@ -161,6 +162,19 @@ def test_a_partition_is_called_by_its_name():
         partition(whole, "halves", 3)
 
 
+def test_a_table_counts_the_samples_of_each_client():
+    data = super_groups(dataset([40] * 5), 6, 2, rng=0)
+    rows = table(data)
+    assert rows.index.tolist() == list(range(6))
+    np.testing.assert_array_equal(rows["train"], data.sizes)
+    np.testing.assert_array_equal(rows["train"] + rows["test"], client_sizes(data))
+    np.testing.assert_array_equal(rows["group"], data.groups)
+    counts = rows[[f"class {label}" for label in range(5)]]
+    np.testing.assert_array_equal(counts.sum(axis=1), data.sizes)
+    np.testing.assert_array_equal((counts > 0).sum(axis=1), rows["classes"])
+    assert "group" not in table(CASES["shards"](0))
+
+
 @given(
     counts=st.lists(st.integers(1, 30), min_size=1, max_size=5),
     n=st.integers(1, 10),
@@ -227,6 +241,14 @@ def test_groups_share_no_class(whole):
         assert seen == [{0, 3}, {1, 4}, {2, 5}]
 
 
+def test_groups_and_alphabets_without_samples_have_no_clients():
+    kept = COARSE.restrict([0, 2, 5])  # nothing of group 1
+    data = super_groups(kept, 3, rng=0)
+    assert [set(data.y[part].tolist()) for part in data.train] == [{0}, {0}, {1, 2}]
+    data = alphabets(characters().restrict([0, 4, 5]), 2, rng=0)
+    assert [set(data.y[part].tolist()) for part in data.train] == [{0}, {1, 2}]
+
+
 @pytest.mark.parametrize(("n", "train", "test"), [(3, 16, 4), (12, 4, 1), (30, 1, 1), (7, 4, 2)])
 def test_alphabets_give_each_client_all_characters_of_one(n, train, test):
     data = alphabets(characters(), n, train, test, rng=0)
@@ -259,6 +281,18 @@ def test_images_are_rotated_and_sheared_clockwise_about_their_middle():
                 for channel in before
             ]
             np.testing.assert_allclose(after, expected, atol=0.51)
+
+
+def test_the_top_of_an_image_goes_right():
+    upright = np.zeros((1, 1, 9, 9), np.uint8)
+    upright[..., 4] = 255
+    upright[..., 0, 0] = 255
+    data = affine_shifts(Dataset(np.tile(upright, (4, 1, 1, 1)), [0] * 4), 4, rng=0)
+    quarter, half, _, as_it_was = (data.x[part[0], 0] for part in data.train)
+    assert quarter[0, 8] > 150  # rotated from the left corner to the right one, then sheared
+    middle = half @ np.arange(9.0) / half.sum(axis=1)
+    assert (np.diff(middle[:8]) < 0.0).all()
+    np.testing.assert_array_equal(as_it_was, upright[0, 0])
 
 
 def test_shifts_keep_training_and_test_images_apart():

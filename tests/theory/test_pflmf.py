@@ -103,6 +103,7 @@ def test_expectations_are_those_over_all_patterns(kind, K):
             "masked_V": np.array([np.sum((D * g) ** 2) for g in in_V]),
             "sum_V": np.sum(np.sum(in_V, axis=0) ** 2),
             "masked_sum_V": np.sum((D * np.sum(in_V, axis=0)) ** 2),
+            "moved_V": np.sum((path[-1] - V) ** 2),
         }
         for name, number in seen.items():
             sums[name] = sums.get(name, 0.0) + weight * number
@@ -131,15 +132,16 @@ def test_expectations_with_noise_are_those_of_many_rounds(kind, fresh_rng):
             W = W - 0.5 * D * (g + 0.8 / np.sqrt(6.0) * fresh_rng.standard_normal((3, 2)))
         rows.append([
             problem.value(W @ U.T), problem.value(V @ new_U.T), problem.value(W @ new_U.T),
-            *np.ravel(squares), np.sum(total**2), np.sum((D * total) ** 2),
+            *np.ravel(squares), np.sum(total**2), np.sum((D * total) ** 2), np.sum((W - V) ** 2),
         ])  # fmt: skip
     rows = np.array(rows)
     both = np.stack([found.steps_V, found.masked_V], axis=1).ravel()
     expected = np.array([
-        found.after_V, found.after_U, found.after_both, *both, found.sum_V, found.masked_sum_V
+        found.after_V, found.after_U, found.after_both, *both, found.sum_V, found.masked_sum_V,
+        found.moved_V,
     ])  # fmt: skip
     error = np.abs(rows.mean(axis=0) - expected)
-    # Six standard errors, nine comparisons; what does not vary agrees to rounding.
+    # Six standard errors, ten comparisons; what does not vary agrees to rounding.
     assert (error <= 6.0 * rows.std(axis=0) / np.sqrt(trials) + 1e-10).all()
 
 
@@ -217,9 +219,10 @@ def test_sides_are_the_printed_ones():
     assert left == pytest.approx(r.after_both - r.after_V)
     assert right == pytest.approx(0.01 * (r.delta_U + 0.49) + eta_v**2 * r.sum_V)
     full = theory.step_B_last(s, r, masked=True, head_noise=True).right
-    assert full == pytest.approx(
-        0.01 * (r.delta_U + 0.49) + eta_v**2 * (r.masked_sum_V + 3 * 0.4 * 0.49)
-    )
+    assert full == pytest.approx(0.01 * (r.delta_U + 0.49) + r.moved_V)
+    # Without D the others' rows are counted too: their gradients stay, their noise adds up.
+    whole = theory.step_B_last(s, r, head_noise=True).right
+    assert whole - full == pytest.approx(eta_v**2 * (r.sum_V - r.masked_sum_V + 0.6 * 3 * 0.49))
     left, right = theory.step_C(s, r)
     assert left == pytest.approx(
         eta_v * 0.4 * (1 - eta_v * 4 * 2.5) * 3 * r.delta_V - 0.01 * 0.4 * 2.5 * r.delta_U

@@ -6,6 +6,7 @@ Clients walk independently, so that means over all of them need each client's ow
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -106,7 +107,11 @@ class Walks:
         """Return the least constants which so large a share of all that is met satisfies."""
 
         def size(values):
-            return float(np.quantile(values, quantile)) * (1.0 + 1e-12)
+            values = np.sort(np.ravel(values))
+            above = values[math.ceil(quantile * (values.size - 1))]
+            # Walks that diverge ask for infinite constants: there is nothing to interpolate.
+            found = np.quantile(values, quantile) if np.isfinite(above) else above
+            return float(found) * (1.0 + 1e-12)
 
         parts = self.regularity
         return Limits(

@@ -37,7 +37,9 @@ def _exact(pairs, name) -> Evidence:
 
 def _equal(pairs, name) -> Evidence:
     """Decide left = right to twelve digits for pairs (left, right)."""
-    return identity([(relative(a, b), {"left": a, "right": b}) for a, b in pairs], 1e-12, name=name)
+    return identity(
+        [(relative(a, b), {"left": a, "right": b}) for a, b in pairs], _ROUNDING, name=name
+    )
 
 
 @claim(
@@ -73,6 +75,7 @@ def lemma3(budget, rng, *, factor=1.0) -> Evidence:
                 ({"d1": 1, "d2": 1, "d3": 1}, {"d1": 2, "d2": 2, "d3": 1},
                  {"d1": 2, "d2": 3, "d3": 2}),
                 lambda s: s["d2"] * (s["d1"] + s["d3"]), budget, rng, name="search",
+                guard=_ROUNDING,
             ),
             _equal(aligned, "equality where B's columns are A's first right singular vector"),
         ]
@@ -115,7 +118,7 @@ def lemma4(budget, rng, *, factor=1.0) -> Evidence:
             _exact(pairs, f"random matrices, {name}"),
             inequality(
                 sides_of(sign), ({"size": 1}, {"size": 4}), lambda s: 1 + 2 * s["size"], budget,
-                rng, name=f"search, {name}",
+                rng, name=f"search, {name}", guard=_ROUNDING,
             ),
             _equal(equal, f"equality where Y = {'-' if sign < 0 else ''}alpha X, {name}"),
         ]  # fmt: skip
@@ -155,7 +158,7 @@ def lemma5(budget, rng, *, power=1.0) -> Evidence:
             _exact(drawn, "random matrices, from nearly equal to unrelated"),
             inequality(
                 sides, ({"K": 1}, {"K": 2}, {"K": 5}), lambda s: 2 * s["K"], budget, rng,
-                name="search",
+                name="search", guard=_ROUNDING,
             ),
             _equal(equal, "equality where all are the same"),
         ]
@@ -236,10 +239,12 @@ def _dependent(budget, rng):
 )
 def lemma6(budget, rng, *, power=1.0) -> Evidence:
     """Enumerate patterns, for matrices that know nothing of D and for one that does."""
-    fixed = identity(_fixed_matrices(budget, rng, power), 1e-12, name="A given")
-    independent = identity(_independent(budget, rng), 1e-12, name="A random, independent of D")
+    fixed = identity(_fixed_matrices(budget, rng, power), _ROUNDING, name="A given")
+    independent = identity(_independent(budget, rng), _ROUNDING, name="A random, independent of D")
     known = replace(combine([fixed, independent]), name="A independent of D")
-    used = identity(_dependent(budget, rng), 1e-12, name="A that depends on D, as V_k does, k > 0")
+    used = identity(
+        _dependent(budget, rng), _ROUNDING, name="A that depends on D, as V_k does, k > 0"
+    )
     return best_reading([known, used])
 
 
@@ -266,8 +271,8 @@ def lemma7(budget, rng, *, offset=0) -> Evidence:
             excess.append(stated / p)
     largest = max(theory.lemma7(n, p) for n in (1, 10, 1000, 10**9) for p in _CHANCES)
     parts = [
-        identity(first, 1e-12, name="E|D|"),
-        identity(second, 1e-12, name="E|D|^2, which (11) uses"),
+        identity(first, _ROUNDING, name="E|D|"),
+        identity(second, _ROUNDING, name="E|D|^2, which (11) uses"),
         shown(
             bool(largest <= 1.0), f"largest value {largest:.12g}", measured=largest, predicted=1.0,
             name="at most 1", counterexample={"largest": float(largest)},

@@ -142,18 +142,20 @@ def _scalar(rng, count):
             problem, k=1, step_size=step, head_step_size=s.head_step_size, local_steps=K, rounds=1,
             aggregate="full", start=(U, V), rng=0,
         )  # fmt: skip
-        scale = closed["value"]
+        # u v - a is as exact as u v and a; what it is a factor of is compared with their size.
+        reach, after = abs(u * v) + abs(a), max(abs(new * moved), abs(new * v)) + abs(a)
+        units = {
+            "value": h * reach**2, "after_V": h * reach**2, "after_both": h * after**2,
+            "delta_U": (h * v * reach) ** 2, "delta_V": (h * u * reach) ** 2,
+        }  # fmt: skip
         pairs = [
-            *((getattr(found, name), value) for name, value in closed.items()),
-            (trace["objective"][-1], 0.5 * h * (new * moved - a) ** 2),
-            (trace["average_V"][-1], squares.mean()),
+            *((getattr(found, name), value, units[name]) for name, value in closed.items()),
+            (trace["objective"][-1], 0.5 * h * (new * moved - a) ** 2, units["after_both"]),
+            (trace["average_V"][-1], squares.mean(), units["delta_V"]),
         ]
         told = {"h": h, "u": u, "v": v, "a": a, "p": p, "K": K, "eta": step}
-        # (u v - a) is as exact as u v and a.
-        size = h * (abs(u * v) + abs(a)) ** 2
-        floor = max(scale, 1e-2 * size)
-        for x, y in pairs:
-            yield relative(x, y, floor if x < floor else 0.0), told
+        for x, y, unit in pairs:
+            yield relative(x, y, 1e-2 * unit), told
 
 
 @claim(

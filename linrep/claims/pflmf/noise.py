@@ -8,7 +8,16 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from linrep.claims import LEVEL, Evidence, Slope, claim, combine, exponent, log_slope
+from linrep.claims import (
+    LEVEL,
+    Evidence,
+    Slope,
+    claim,
+    combine,
+    expectation,
+    exponent,
+    log_slope,
+)
 from linrep.claims._parts import at_most, together
 from linrep.claims.pflmf._runs import (
     Cells,
@@ -123,30 +132,42 @@ def _slope(cells, T, rng, level) -> Evidence:
     return replace(found, sentence=f"{found.sentence}; powers of T up to {max(T)}: {told}")
 
 
-def _late(budget, T_power) -> list[Evidence]:
-    """Decide the power of T once T is large for p, and that of 1/p in the T that is."""
-    slopes = [
-        exponent(corollary_slope(p, noise), -T_power, level=0.0, setting={"p": p, "sigma^2": noise})
-        for p, noise in product((1.0, 0.3, 0.1, 0.02), _UNITS[1:])
-    ]
-    shares = np.array([0.3, 0.1, 0.03, 0.02])
-    began = [onset(p, 0.1, -0.5) for p in shares]
-    told = ", ".join(f"{T:.2g} at p = {p:g}" for p, T in zip(shares, began, strict=True))
-    late = together(slopes, "large T, U fixed, exact")
-    return [replace(late, sentence=f"{late.sentence}; within 0.1 from T = {told} on, which grows "
-                    f"like p^{slope_of(shares, began).value:.2f}")]  # fmt: skip
+def _late(T_power) -> list[Evidence]:
+    """Decide for each p the power of T once T is large, and tell from which T on that is so."""
+    parts = []
+    for p in _SHARES:
+        slopes = [
+            exponent(
+                corollary_slope(p, noise), -T_power, level=0.0, setting={"p": p, "sigma^2": noise}
+            )
+            for noise in _UNITS[1:]
+        ]
+        found = together(slopes, f"large T, p = {p:g}, U fixed, exact")
+        began = f"within 0.1 from T = {onset(p, 0.1, -0.5):.2g} on"
+        parts.append(replace(found, sentence=f"{found.sentence}; {began}"))
+    return parts
+
+
+def floor_at_minimum(eta_a, sigma) -> float:
+    """Return eta a sigma^2/(1 - eta a), what squared gradients come to at the minimum of uv = a.
+
+    Of (uv - a)^2/2 at u = v, p = K = 1: the error r = uv - a takes r (1 - 2 eta a) - eta sqrt(a)
+    (noise of u + noise of v), so that E r^2 = eta sigma^2/(2 (1 - eta a)); both gradients are
+    sqrt(a) r. On a small ball L is a.
+    """
+    return float(eta_a * sigma**2 / (1.0 - eta_a))
 
 
 def _floor(budget, rng, statement, level) -> list[Evidence]:
-    """Decide the floor at p = 1 from a minimum: the noise's constant, and the power of eta L.
+    """Decide the floor at p = 1 from a minimum: noise's constant, closed form, power of eta L.
 
     The power from step sizes up to 0.1/L, where 1 - 2 eta L is no matter.
     """
-    cells, instance = Cells(), at_minimum()
+    cells, instance, sigma = Cells(), at_minimum(), 1e-5
     steps = budget((0.01, 0.03, 0.1, 0.3), (0.005, 0.01, 0.03, 0.1, 0.3, 0.45))
     for eta_L, _ in product(steps, range(budget(10, 24))):
         T = (int(budget(2000, 5000) / eta_L),)
-        cells.add(instance, statement, rng, p=1.0, T=T, eta_L=eta_L, noise=1e-4)
+        cells.add(instance, statement, rng, p=1.0, T=T, eta_L=eta_L, noise=sigma)
     table = cells.table
     floors = {each: table[table["eta L"] == each]["left"].to_numpy() for each in steps}
     small = [each for each in steps if each <= 0.1]
@@ -154,19 +175,27 @@ def _floor(budget, rng, statement, level) -> list[Evidence]:
         small, [floors[each] for each in small], statistic=np.mean, level=level, rng=rng
     )
     needed = ", ".join(
-        f"{(1.0 - 2.0 * x) * floor.mean() / (x * 1e-8):.3g} at eta L = {x:g}"
+        f"{(1.0 - 2.0 * x) * floor.mean() / (x * sigma**2):.3g} at eta L = {x:g}"
         for x, floor in floors.items()
     )
     constant = cells.at_most_one(level, "floor, p = 1")
     points = pd.DataFrame(
         {
             "panel": "", "series": "", "x": steps, "y": [each.mean() for each in floors.values()],
-            "predicted": [2e-8 * x / (1.0 - 2.0 * x) for x in steps],
+            "predicted": [floor_at_minimum(x / instance.smoothness, sigma) for x in steps],
             "xlabel": r"$\eta L$", "ylabel": "floor",
         }
     )  # fmt: skip
+    closed = [
+        expectation(
+            floor / floor_at_minimum(x / instance.smoothness, sigma), 1.0, level=level / len(steps),
+            name=f"eta L = {x:g}", setting={"eta L": x, "sigma": sigma},
+        )
+        for x, floor in floors.items()
+    ]  # fmt: skip
     return [
         replace(constant, sentence=f"{constant.sentence}; in place of the constant 2 {needed}"),
+        together(closed, "floor over eta L sigma^2/(1 - eta L), p = 1"),
         exponent(
             slope, 1.0, level=level, n_trials=len(table), name="floor in eta L, p = 1",
             points=points,
@@ -186,13 +215,19 @@ def _floor(budget, rng, statement, level) -> list[Evidence]:
     mended={"p_power": 2.0},
 )
 def theorem1_noise(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=0.5) -> Evidence:
-    """Compare both sides exactly and on runs; the power of T is -T_power once T is large for p."""
-    statement, level = Statement(p_power, start, noise), LEVEL / 4
+    """Compare both sides exactly and on runs; the power of T is -T_power for each p.
+
+    It is exact where T is large for p; runs that are long enough are made for p = 1.
+    """
+    statement, level = Statement(p_power, start, noise), LEVEL / 5
     parts = [
         *_runs(budget, rng, statement, level),
         _exact(budget, statement),
-        *_late(budget, T_power),
+        *_late(T_power),
         *_floor(budget, rng, statement, level),
     ]
+    began = np.array([onset(p, 0.1, -0.5) for p in _SHARES[1:]])
+    grown = f"p^{slope_of(_SHARES[1:], began).value:.2f}"
     told = "; ".join(f"{part.name}: {part.sentence}" for part in parts[1:])
+    told += f". The T from which on the power is within 0.1 goes like {grown}"
     return combine(parts, f"{combine(parts).sentence}. {told}")

@@ -9,20 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Evidence, claim, combine
+from linrep.claims import FAILS, Evidence, claim, combine
 from linrep.claims._parts import Array, at_most, best_reading
 from linrep.claims.pflmf import _cases
 from linrep.claims.pflmf._cases import QUADRATIC, Case
 from linrep.theory import pflmf as theory
+from linrep.theory import pflmf_rounds
 
 
 class Path(NamedTuple):
-    """A round with given participants and noise of the heads, U's gradient being exact.
+    """A round with given participants and noise of the heads.
 
     Attributes
     ----------
     gain : float
-        F(U+, V_k) - F(U, V_k).
+        E F(U+, V_k) - F(U, V_k), the mean over the noise of U's gradient.
     start, end : float
         Squared gradients in U at (U, V) and (U, V_k).
     whole, masked, moved : float
@@ -48,7 +49,8 @@ def follow(case: Case, taking: Array, noise: Array) -> Path:
         total = total + gradient
         W = W - s.head_step_size * taking * (gradient + each)
     value, at_end, _ = problem.factor_gradients(U, W)
-    after = problem.value(W @ (U - s.step_size * in_U).T)
+    variance = (s.step_size * s.noise) ** 2 / U.size
+    after = pflmf_rounds.mean_value(problem, U - s.step_size * in_U, W, variance)
     squared = s.head_step_size**2
     return Path(
         after - value, float(np.sum(in_U**2)), float(np.sum(at_end**2)),
@@ -174,7 +176,17 @@ def _noise_needed(cases) -> dict[tuple[float, int], float]:
 )
 def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False) -> Evidence:
     """Try all of them; `displacement` is the coefficient of L_U ||V - V_k||^2/2 in (13)."""
-    return _step_B(budget, rng, noise_factor, displacement, head_noise)
+    last = {"last gradient at V_k": True, "last gradient at V^t": False}
+    forms = ((False, False), (False, True), (True, False))
+    found = _step_B(budget, rng, noise_factor, displacement, head_noise, last, forms)
+    mean = [part for part in found.parts if part.name.startswith("case K in the mean")]
+    against = sum(part.verdict == FAILS for part in mean)
+    told = (
+        f"in the mean the case K, in its forms, is violated in {against} of {len(mean)} lists of "
+        f"rounds ({sum(part.n_trials for part in mean)} rounds): a search, and for the forms "
+        "without V's noise no proof"
+    )
+    return replace(found, sentence=f"{found.sentence}; {told}")
 
 
 @claim(
@@ -185,20 +197,23 @@ def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False)
     r"\|\nabla_U(U,V_k)\|^2+\frac{\eta_u^2L_U}2(\|\nabla_U(U,V)\|^2+\sigma^2)"
     r"+\frac{L_U}2\|V_k-V\|^2",
     plain="With all of what the heads have moved by, noise included, on the right side.",
-    broken={"displacement": 0.4},
+    broken={"displacement": 0.7},
     corrects="pflmf.step-B",
 )
 def step_b_corrected(
     budget, rng, *, noise_factor=0.5, displacement=1.0, head_noise=True
 ) -> Evidence:
-    """Try it, and its cases k = 0 and k = K, in the same way."""
-    return _step_B(budget, rng, noise_factor, displacement, head_noise)
+    """Try it, and its cases k = 0 and k = K, in the same way; the last gradient is that at V^t."""
+    last = {"last gradient at V^t": False}
+    return _step_B(budget, rng, noise_factor, displacement, head_noise, last, ((True, True),))
 
 
-def _step_B(budget, rng, noise_factor, displacement, head_noise) -> Evidence:
+def _step_B(budget, rng, noise_factor, displacement, head_noise, last, forms) -> Evidence:
     """Try (14) and the case K in the mean, (13) and the case K given participants and V's noise.
 
     With `head_noise` the case K given V's noise has the whole of ||V^+ - V||^2, noise included.
+    `last` has the readings of (13), by name: whether its last gradient is that at V_k; `forms`
+    those of the case K in the mean: with D or without, with V's noise or without.
     """
     rounds = _cases.rounds(budget, rng)
     rounds["u^2/2"] = [_cases.steep(x, K, 0.0) for x in _cases.SIZES for K in (1, 5)]
@@ -221,21 +236,19 @@ def _step_B(budget, rng, noise_factor, displacement, head_noise) -> Evidence:
                 _judged(
                     [*_leaving(), *exact, *noisy],
                     lambda case, path, end=end: _thirteen(case, path, displacement, end),
-                    f"(13), last gradient at {where}",
+                    f"(13), {where}",
                 )
-                for end, where in ((True, "V_k"), (False, "V^t"))
+                for where, end in last.items()
             ]
         )
     )
     parts[-1] = replace(parts[-1], name="(13)")
-    for masked in (False, True):
-        for with_noise in (False, True):
-            name = f"case K in the mean{', D' if masked else ''}{', noise' if with_noise else ''}, "
-            parts += [
-                _cases.tried(cases, _displays(masked, with_noise), name + kind)
-                for kind, cases in rounds.items()
-            ]
-    parts.append(_cases.searched(_displays(True, False), budget, rng, "case K, search"))
+    for masked, with_noise in forms:
+        name = f"case K in the mean{', D' if masked else ''}{', noise' if with_noise else ''}, "
+        sides = _displays(masked, with_noise)
+        parts += [_cases.tried(cases, sides, name + kind) for kind, cases in rounds.items()]
+        if masked:
+            parts.append(_cases.searched(sides, budget, rng, f"{name}search"))
     parts.append(
         _judged(exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise")
     )

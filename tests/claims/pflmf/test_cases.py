@@ -54,8 +54,12 @@ def test_given_participants_and_noise_a_round_is_the_plain_one():
         case.U, case.V, gradients(problem), np.flatnonzero(taking), s.step_size,
         s.head_step_size, s.local_steps, noise_V=noise,
     )  # fmt: skip
-    values = [problem.value(path[-1] @ U.T) for U in (new_U, case.U)]
-    assert found.gain == pytest.approx(values[0] - values[1], abs=1e-9 * values[1])
+    # A quadratic function's mean over normal noise of U is that over steps along the axes.
+    steps = s.step_size * s.noise * np.eye(new_U.size).reshape(-1, *new_U.shape)
+    after = np.mean([problem.value(path[-1] @ (new_U + x).T) for x in (*steps, *-steps)])
+    before = problem.value(path[-1] @ case.U.T)
+    assert s.noise > 0.0
+    assert found.gain == pytest.approx(after - before, abs=1e-9 * before)
     assert found.moved == pytest.approx(np.sum((path[-1] - case.V) ** 2))
     total = sum(naive.factor_gradients(case.U, V, gradients(problem))[1] for V in path[:-1])
     assert found.whole == pytest.approx(s.head_step_size**2 * np.sum(total**2))

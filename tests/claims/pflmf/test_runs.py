@@ -1,8 +1,10 @@
+from math import comb
+
 import numpy as np
 import pytest
 
 from linrep.claims import FAILS, claims
-from linrep.claims.pflmf import _runs, number_of_steps
+from linrep.claims.pflmf import _runs, noise, number_of_steps
 from linrep.claims.pflmf.resummed import one_round
 from linrep.problems import QuadraticObjectives
 from linrep.theory import pflmf
@@ -82,6 +84,32 @@ def test_many_local_steps_of_all_clients_save_half_a_step():
     assert number_of_steps.exact_ratio(1.0, 0.3, 10**6, 1e9) == pytest.approx(1 - 0.15, rel=1e-4)
 
 
+@pytest.mark.parametrize(("p", "K", "T"), [(1.0, 1, 5), (0.3, 2, 4)])
+def test_pairs_of_clients_are_averaged_over_all_that_may_take_part(p, K, T):
+    s = pflmf.Setting(p, K, 0.4, 1.0, 1.0)
+    kept = (1.0 - s.head_step_size) ** K
+
+    def expected(t, power):
+        chances = [comb(t, N) * p**N * (1.0 - p) ** (t - N) for N in range(t + 1)]
+        return sum(c * (kept**N * (1.0 - kept**N)) ** power for N, c in enumerate(chances))
+
+    same = np.mean([expected(t, 2) for t in range(T)])
+    pairs = np.mean([expected(t, 1) ** 2 for t in range(T)])
+    assert number_of_steps.fixed_U_pairs(s, T) == pytest.approx((same, pairs))
+
+
+def test_the_floor_at_a_minimum_is_that_of_the_linear_recursion():
+    eta, a, sigma, square, rng = 0.1, 2.0, 0.3, 0.0, np.random.default_rng(0)
+    assert noise.floor_at_minimum(0.2, sigma) == pytest.approx(0.2 * 0.09 / 0.8)
+    for _ in range(200):  # of E r^2; both gradients are sqrt(a) r
+        square = (1.0 - 2.0 * eta * a) ** 2 * square + 2.0 * eta**2 * a * sigma**2
+    assert noise.floor_at_minimum(eta * a, sigma) == pytest.approx(2.0 * a * square)
+    instance = _runs.at_minimum()
+    row = _runs.averages(instance, rng, p=1.0, T=(100_000,), eta_L=0.2, noise=1e-5)
+    found = (row.in_U + row.in_V)[0] / noise.floor_at_minimum(0.2 / instance.smoothness, 1e-5)
+    assert found == pytest.approx(1.0, rel=0.1)
+
+
 @pytest.mark.slow
 @pytest.mark.teeth
 @pytest.mark.parametrize(
@@ -94,6 +122,8 @@ def test_many_local_steps_of_all_clients_save_half_a_step():
         ("pflmf.theorem1.noise", {"p_power": 2.0, "start": 0.9}),
         ("pflmf.theorem1.noise", {"p_power": 2.0, "noise": 0.5}),
         ("pflmf.theorem1.noise", {"p_power": 2.0, "T_power": 0.7}),
+        ("pflmf.K", {"K_power": 1.5}),
+        ("pflmf.K.averages", {"scaled": True, "K_power": 0.98}),
         ("pflmf.corollary2", {"power": 0.6}),
         ("pflmf.corollary2", {"T_power": 1.25}),
         ("pflmf.corollary2.constants", {"p_power": 2.0, "start": 0.9}),

@@ -1,0 +1,453 @@
+"""Timings of the deep experiments: cached features, clients trained at once, and whole rounds.
+
+All data are drawn: images of noise, two classes a client. Rounds stand next to the same work as
+published codes do it, client after client: a copy of the network, a DataLoader that shuffles,
+samples that are normalized one at a time, torch's optimizer, and an average of state dicts. It
+finds the images in memory and needs no PIL, which spares it some of those codes' work. On CUDA it
+runs there as well. What is compared must first agree in double precision, on the same batches.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import resource
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader
+
+from linrep.bench.timing import TOLERANCE, describe_packages, largest_difference, take_turns
+from linrep.deep import models
+from linrep.deep.data import FederatedData
+from linrep.deep.federation import LARGEST_TOGETHER, Federation, choose_engine, keyed
+from linrep.deep.methods import HEAD, FedAvg, FedRep
+from linrep.deep.training import ENGINES, SGD, Phase, schedule
+
+#: Clients of a round: a tenth of the 100 in the papers.
+CLIENTS, CLASSES, HEAD_EPOCHS = 10, 10, 10
+_SGD = SGD(lr=0.01, momentum=0.5, batch_size=10)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network, and the shape of the samples it is timed on."""
+
+    make: Callable[[], nn.Module]
+    shape: tuple[int, ...]
+
+
+NETWORKS = {
+    "linear 64": Network(partial(models.linear, 64, 5, outputs=CLASSES), (64,)),
+    "MLP 64-32": Network(partial(models.mlp, CLASSES, 64, hidden=(32,)), (64,)),
+    "MLP 64-200-200": Network(partial(models.mlp, CLASSES, 64), (64,)),
+    "MLP 784-200-200": Network(partial(models.mlp, CLASSES, 784), (784,)),
+    "MLP 64-800-800": Network(partial(models.mlp, CLASSES, 64, hidden=(800, 800)), (64,)),
+    "small CNN, 8 pixels": Network(
+        partial(models.cnn, CLASSES, 1, 8, widths=(6, 16), hidden=(32,), kernel=3, padding=1),
+        (1, 8, 8),
+    ),
+    "CNN, 16 pixels": Network(partial(models.cnn, CLASSES, 3, 16), (3, 16, 16)),
+    "CNN, 32 pixels": Network(partial(models.cnn, CLASSES, 3, 32), (3, 32, 32)),
+}
+#: Pixels, samples of a client, and timed calls.
+CACHES = ((16, 100, 3), (16, 500, 1), (32, 100, 1), (32, 500, 1))
+#: Clients at once.
+WIDTHS = (10, 50)
+METHODS = {"FedAvg": FedAvg(epochs=1), "FedRep": FedRep(epochs=1, head_epochs=HEAD_EPOCHS)}
+#: Pixels, samples of a client, and timed calls.
+ROUNDS = ((16, 100, 3), (32, 100, 3))
+_STEPS = 5  # of a client, in timings of engines
+
+
+def run_benchmark(echo: Callable[[str], None]) -> bool:
+    """Run the benchmark and print it; return whether all that is compared agrees."""
+    echo(describe_packages("numpy", "torch"))
+    echo(f"torch uses {torch.get_num_threads()} thread(s)")
+    agree = [report(echo, device) for device in devices()]
+    # Linux counts in KiB.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    echo("")
+    echo(f"Largest memory of the process: {peak:.0f} MiB")
+    return all(agree)
+
+
+def devices() -> list[str]:
+    """Return the processor, and CUDA where torch finds it."""
+    return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+
+
+def report(echo: Callable[[str], None], device: str) -> bool:
+    """Print all timings on a device; return whether all that is compared agrees."""
+    name = "the processor" if device == "cpu" else torch.cuda.get_device_name(device)
+    echo("")
+    echo(f"On {name}; times are medians, ratios medians of paired ratios")
+    echo("")
+    echo(f"{HEAD_EPOCHS} epochs of the heads of {CLIENTS} clients, the representation frozen")
+    echo(f"{'':15} {'samples':>7} {'cached/ms':>10} {'not/ms':>10} {'not:cached':>11}")
+    caches = bench_cache(CACHES, device=device)
+    for row in caches.itertuples():
+        echo(f"{f'CNN, {row.size} pixels':15} {row.samples:7} {1e3 * row.cached:10.1f} "
+             f"{1e3 * row.plain:10.1f} {row.ratio:10.1f}x{_doubt(row)}")  # fmt: skip
+    echo("")
+    echo("A client's step on a batch of 10, clients one by one and together; * is what is taken")
+    echo(f"{'':20} {'parameters':>10} {'clients':>7} {'loop/µs':>10} {'vmap/µs':>10} "
+         f"{'loop:vmap':>10}")  # fmt: skip
+    engines = bench_engines(tuple(NETWORKS), WIDTHS, device=device)
+    for row in engines.itertuples():
+        loop, vmap = (f"{1e6 * getattr(row, name):9.1f}{'* '[row.taken != name]}"
+                      for name in ("loop", "vmap"))  # fmt: skip
+        echo(f"{row.network:20} {row.parameters:10} {row.clients:7} {loop} {vmap} "
+             f"{row.ratio:9.2f}x{_doubt(row)}")  # fmt: skip
+    wrong = engines[(engines["ratio"] > 1) != (engines["taken"] == "vmap")]
+    rule = f", together up to {LARGEST_TOGETHER} parameters" if device == "cpu" else ""
+    echo(f"The slower one is taken in {len(wrong)} of {len(engines)} cases{rule}")
+    echo("")
+    echo(f"A round of {CLIENTS} clients, and the same in a plain loop over clients")
+    echo(f"{'':22} {'samples':>7} {'linrep/ms':>10} {'plain/ms':>10} {'plain:linrep':>13} "
+         f"{'linrep/s':>9} {'plain/s':>9} {'linrep/MiB':>10} {'plain/MiB':>10}")  # fmt: skip
+    rounds = bench_rounds(ROUNDS, device=device)
+    for row in rounds.itertuples():
+        memory = " ".join(
+            f"{value / 2**20:10.0f}" for value in (row.linrep_memory, row.plain_memory)
+        )
+        echo(f"{f'{row.method}, {row.size} pixels':22} {row.samples:7} {1e3 * row.linrep:10.1f} "
+             f"{1e3 * row.plain:10.1f} {row.ratio:12.1f}x {row.linrep_rate:9.0f} "
+             f"{row.plain_rate:9.0f} {memory}{_doubt(row)}")  # fmt: skip
+    echo("/s: samples that pass in a second, all epochs counted")
+    return all(bool(table["agree"].all()) for table in (caches, engines, rounds))
+
+
+def _doubt(row):
+    return "" if row.agree else f"  differs by {row.difference:.1e}: the times mean nothing"
+
+
+def bench_cache(
+    cases: Sequence[tuple[int, int, int]] = CACHES, *, device: str = "cpu"
+) -> pd.DataFrame:
+    """Time FedRep's head phase with features computed once, and in every step.
+
+    Parameters
+    ----------
+    cases : sequence of (size, samples, repetitions)
+        Pixels of the images, samples of a client, timed calls.
+    device : str
+        Of torch.
+
+    Returns
+    -------
+    DataFrame
+        A row per case: ``cached`` and ``plain`` in seconds, medians; ``ratio`` of the second to the
+        first, the median of paired ones; ``difference`` after two steps in double precision, and
+        ``agree``, whether it is rounding.
+    """
+    rows = []
+    for size, samples, repetitions in cases:
+        network = Network(partial(models.cnn, CLASSES, 3, size), (3, size, size))
+        data = draw(network.shape, CLIENTS, samples)
+
+        def build(cached, phase, dtype, data=data, network=network):
+            return _local(data, network, phase, device=device, dtype=dtype, cache=cached)
+
+        difference = _difference(partial(build, phase=Phase(HEAD, steps=2)), (True, False))
+        timed = partial(build, phase=Phase(HEAD, epochs=HEAD_EPOCHS), dtype="float32")
+        times = take_turns({name: timed(name) for name in (True, False)}, repetitions, warm=False)
+        rows.append(
+            {
+                "device": device, "size": size, "samples": samples,
+                "cached": float(np.median(times[True])), "plain": float(np.median(times[False])),
+                "ratio": float(np.median(times[False] / times[True])),
+                "difference": difference, "agree": difference <= TOLERANCE,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def bench_engines(
+    networks: Sequence[str] = tuple(NETWORKS),
+    widths: Sequence[int] = WIDTHS,
+    repetitions: int = 5,
+    *,
+    device: str = "cpu",
+) -> pd.DataFrame:
+    """Time local steps of clients one by one, and of all of them together.
+
+    Parameters
+    ----------
+    networks : sequence of str
+        Keys of `NETWORKS`.
+    widths : sequence of int
+        Clients trained at once.
+    repetitions : int
+        Timed calls of each engine.
+    device : str
+        Of torch.
+
+    Returns
+    -------
+    DataFrame
+        A row per network and width: ``parameters``; ``loop`` and ``vmap`` in seconds per step of
+        one client, medians; ``ratio`` of the first to the second, the median of paired ones;
+        ``taken``, by :func:`linrep.deep.federation.choose_engine`; ``difference`` after two steps
+        in double precision, and ``agree``, whether it is rounding.
+    """
+    rows = []
+    for name in networks:
+        network = NETWORKS[name]
+        model = network.make()
+        for clients in widths:
+            data = draw(network.shape, clients, _STEPS * _SGD.batch_size)
+
+            def build(engine, phase, dtype, data=data, network=network, clients=clients):
+                return _local(
+                    data, network, phase, device=device, dtype=dtype, engine=engine, chunk=clients
+                )
+
+            difference = _difference(partial(build, phase=Phase(steps=2)), ENGINES)
+            timed = partial(build, phase=Phase(steps=_STEPS), dtype="float32")
+            times = take_turns({engine: timed(engine) for engine in ENGINES}, repetitions)
+            rows.append(
+                {
+                    "device": device, "network": name, "clients": clients,
+                    "parameters": sum(value.numel() for value in model.parameters()),
+                    **{k: float(np.median(v)) / (_STEPS * clients) for k, v in times.items()},
+                    "ratio": float(np.median(times["loop"] / times["vmap"])),
+                    "taken": choose_engine(torch.device(device), model),
+                    "difference": difference, "agree": difference <= TOLERANCE,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def bench_rounds(
+    cases: Sequence[tuple[int, int, int]] = ROUNDS,
+    methods: Sequence[str] = tuple(METHODS),
+    *,
+    device: str = "cpu",
+) -> pd.DataFrame:
+    """Time whole rounds, and the same rounds in a plain loop over clients.
+
+    Parameters
+    ----------
+    cases : sequence of (size, samples, repetitions)
+        Pixels of the images, samples of a client, timed calls.
+    methods : sequence of str
+        Keys of `METHODS`.
+    device : str
+        Of torch.
+
+    Returns
+    -------
+    DataFrame
+        A row per method and case: ``linrep`` and ``plain`` in seconds per round, medians; ``ratio``
+        of the second to the first, the median of paired ones; ``linrep_rate`` and ``plain_rate``,
+        samples that pass in a second, all epochs counted; ``linrep_memory`` and ``plain_memory``,
+        most bytes that each has on the device, NaN on a processor; ``difference`` after a round on
+        the same batches in double precision, and ``agree``, whether it is rounding.
+    """
+    rows = []
+    for method in methods:
+        for size, samples, repetitions in cases:
+            case = RoundCase.draw(METHODS[method], size, samples, device)
+            difference = RoundCase.draw(METHODS[method], size, 15, device, "float64").difference()
+            calls, memory = {}, {}
+            for name in ("linrep", "plain"):
+                calls[name], memory[name] = _with_peak(getattr(case, name), device)
+            times = take_turns(calls, repetitions, warm=False)
+            passes = CLIENTS * samples * sum(phase.epochs for phase in case.method.phases())
+            medians = {name: float(np.median(values)) for name, values in times.items()}
+            rows.append(
+                {
+                    "device": device, "method": method, "size": size, "samples": samples, **medians,
+                    "ratio": float(np.median(times["plain"] / times["linrep"])),
+                    **{f"{name}_rate": passes / value for name, value in medians.items()},
+                    **{f"{name}_memory": value for name, value in memory.items()},
+                    "difference": difference, "agree": difference <= TOLERANCE,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+# What is timed.
+
+
+def draw(shape: tuple[int, ...], clients: int, samples: int) -> FederatedData:
+    """Return noise, images or vectors, with labels of two classes for each client."""
+    rng = np.random.default_rng(0)
+    total = clients * samples
+    if len(shape) == 3:
+        x = rng.integers(256, size=(total, *shape), dtype=np.uint8)
+    else:
+        x = rng.standard_normal((total, *shape)).astype(np.float32)
+    y = (np.repeat(np.arange(clients), samples) + rng.integers(2, size=total)) % CLASSES
+    train = tuple(np.arange(total).reshape(clients, samples))
+    return FederatedData(x, y, train, ((),) * clients, classes=CLASSES)
+
+
+def _started(network: Network) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return network.make()
+
+
+def _waiting(call, device):
+    """Return a call that ends when the device has done its work."""
+    if device == "cpu":
+        return call
+
+    def waited():
+        result = call()
+        torch.cuda.synchronize()
+        return result
+
+    return waited
+
+
+def _local(data, network, phase, *, device, **settings):
+    """Return local work of all clients, from the same start each time."""
+    federation = Federation(data, _started(network), sgd=_SGD, device=device, **settings)
+    start, part = federation.start().shared, np.arange(federation.n)[None]
+    return _waiting(lambda: federation.train(start, {}, part, (phase,), round=0), device)
+
+
+def _difference(build, ways: Iterable[Any]) -> float:
+    """Return the largest difference between the results of two ways in double precision."""
+    results = [build(way, dtype="float64")() for way in ways]
+    return largest_difference([[value.cpu().numpy() for value in r.values()] for r in results])
+
+
+def _with_peak(build, device):
+    """Return what is to be timed, and the most bytes that it has on the device."""
+    if device == "cpu":
+        return build(), math.nan
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    call = build()
+    call()
+    return call, float(torch.cuda.max_memory_allocated() - before)
+
+
+@dataclass(frozen=True)
+class RoundCase:
+    """Rounds of all clients of some data with a method."""
+
+    method: FedAvg
+    data: FederatedData
+    model: nn.Module
+    device: str
+    dtype: str
+
+    @classmethod
+    def draw(cls, method, size, samples, device, dtype="float32") -> RoundCase:
+        """Return rounds of the papers' CNN on noise."""
+        network = Network(partial(models.cnn, CLASSES, 3, size), (3, size, size))
+        return cls(method, draw(network.shape, CLIENTS, samples), _started(network), device, dtype)
+
+    def federation(self) -> Federation:
+        """Return the clients."""
+        return Federation(self.data, self.model, sgd=_SGD, device=self.device, dtype=self.dtype)
+
+    def linrep(self) -> Callable[[], Any]:
+        """Return a call that runs one more round."""
+        federation = self.federation()
+        state = self.method.start(federation)
+        clients = np.arange(federation.n)[None]
+        return _waiting(lambda: self.method.round(federation, state, clients), self.device)
+
+    def plain(self) -> Callable[[], Any]:
+        """Return a call that runs one more round in a plain loop."""
+        return _waiting(PlainLoop(self).round, self.device)
+
+    def difference(self) -> float:
+        """Return the largest difference between parameters after a round on the same batches."""
+        federation = self.federation()
+        state = self.method.start(federation)
+        self.method.round(federation, state, np.arange(federation.n)[None])
+        plain = PlainLoop(self)
+        plain.round(plain.loaded)
+        shared = plain.model.state_dict()
+        own = {name: torch.stack([p[name] for p in plain.personal]) for name in state.personal}
+        pairs = [(value[0], shared[name]) for name, value in state.shared.items()]
+        pairs += [(value[0], own[name]) for name, value in state.personal.items()]
+        results = ([value.cpu().numpy() for value in values] for values in zip(*pairs, strict=True))
+        return largest_difference(results)
+
+
+class _Images(torch.utils.data.Dataset):
+    """A client's images, each made a tensor and normalized when it is asked for."""
+
+    def __init__(self, data, places, dtype):
+        self.x, self.y = data.x[places], data.y[places]
+        self.mean = torch.as_tensor(data.mean, dtype=dtype).reshape(-1, 1, 1)
+        self.std = torch.as_tensor(data.std, dtype=dtype).reshape(-1, 1, 1)
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, index):
+        x = torch.from_numpy(self.x[index]).to(self.mean.dtype).div(255.0)
+        return x.sub_(self.mean).div_(self.std), int(self.y[index])
+
+
+class PlainLoop:
+    """Rounds of a method without a server step, written as published codes are."""
+
+    def __init__(self, case: RoundCase):
+        dtype = getattr(torch, case.dtype)
+        self.method, self.device = case.method, case.device
+        self.model = copy.deepcopy(case.model).to(case.device, dtype)
+        names = [name for name, _ in self.model.named_parameters()]
+        self.phases = [(phase.trained(names), phase.epochs) for phase in case.method.phases()]
+        self.mine = [n for n in names if n.startswith(tuple(f"{p}." for p in case.method.personal))]
+        state = copy.deepcopy(self.model.state_dict())
+        self.images = [_Images(case.data, places, dtype) for places in case.data.train]
+        self.personal = [{name: state[name] for name in self.mine} for _ in self.images]
+
+    def shuffled(self, client: int, place: int) -> Iterable[DataLoader]:
+        """Return the batches of a client in a phase, an epoch at a time."""
+        loader = DataLoader(self.images[client], batch_size=_SGD.batch_size, shuffle=True)
+        return repeat(loader, self.phases[place][1])
+
+    def loaded(self, client: int, place: int) -> Iterable[DataLoader]:
+        """Return those that linrep takes in its first round, all epochs in one."""
+        images = self.images[client]
+        stream = keyed(np.random.SeedSequence(0), "batches", 0, place, client)
+        batches = schedule(
+            [len(images)], [stream], batch_size=_SGD.batch_size, epochs=self.phases[place][1]
+        )
+        rows = zip(batches.position[0], batches.weight[0], strict=True)
+        return [DataLoader(images, batch_sampler=[row[real].tolist() for row, real in rows])]
+
+    def round(self, batches: Callable[[int, int], Iterable[DataLoader]] | None = None) -> None:
+        """Run one round."""
+        states = []
+        for client in range(len(self.images)):
+            net = copy.deepcopy(self.model)
+            net.load_state_dict(self.personal[client], strict=False)
+            net.train()
+            for place, (trained, _) in enumerate(self.phases):
+                for name, param in net.named_parameters():
+                    param.requires_grad_(name in trained)
+                optimizer = torch.optim.SGD(
+                    [param for param in net.parameters() if param.requires_grad],
+                    lr=_SGD.lr, momentum=_SGD.momentum,
+                )  # fmt: skip
+                for loader in (batches or self.shuffled)(client, place):
+                    for x, y in loader:
+                        x, y = x.to(self.device), y.to(self.device)
+                        optimizer.zero_grad()
+                        F.cross_entropy(net(x), y).backward()
+                        optimizer.step()
+            state = net.state_dict()
+            self.personal[client] = {name: state.pop(name) for name in self.mine}
+            states.append(state)
+        average = {name: torch.stack([s[name] for s in states]).mean(0) for name in states[0]}
+        self.model.load_state_dict(average, strict=False)

@@ -1,0 +1,268 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from linrep.deep import METHODS, SGD, Phase  # noqa: E402
+from linrep.deep.federation import keyed  # noqa: E402
+from linrep.deep.training import schedule, travelled  # noqa: E402
+from tests.deep import small  # noqa: E402
+
+# Schedules
+
+
+def streams(count, seed=0):
+    return [np.random.default_rng([seed, worker]) for worker in range(count)]
+
+
+@given(
+    sizes=st.lists(st.integers(0, 9), min_size=1, max_size=4),
+    batch_size=st.integers(1, 5),
+    epochs=st.integers(0, 3),
+)
+def test_an_epoch_is_a_permutation_of_the_clients_samples(sizes, batch_size, epochs):
+    plan = schedule(sizes, streams(len(sizes)), batch_size=batch_size, epochs=epochs)
+    assert plan.position.shape == plan.weight.shape
+    assert plan.key.shape == plan.active.shape == plan.weight.shape[:2]
+    for worker, size in enumerate(sizes):
+        per_epoch = -(-size // batch_size)
+        assert plan.active[worker].sum() == epochs * per_epoch
+        for epoch in range(epochs):
+            steps = slice(epoch * per_epoch, (epoch + 1) * per_epoch)
+            weight = plan.weight[worker, steps]
+            seen = plan.position[worker, steps][weight]
+            assert sorted(seen) == list(range(size))
+            assert weight[:-1].all()  # only the last batch is smaller, and padded at its end
+            assert (np.diff(weight.astype(int), axis=1) <= 0).all()
+    assert (plan.position[~plan.weight] == 0).all()
+
+
+@given(size=st.integers(0, 9), batch_size=st.integers(1, 5), steps=st.integers(0, 12))
+def test_steps_go_on_into_as_many_epochs_as_they_need(size, batch_size, steps):
+    plan = schedule([size], streams(1), batch_size=batch_size, steps=steps)
+    assert plan.active.sum() == (steps if size else 0)
+    counts = np.bincount(plan.position[plan.weight], minlength=size)
+    assert size == 0 or counts.max() - counts.min() <= 1
+
+
+def test_batches_do_not_depend_on_who_else_takes_part():
+    sizes = [7, 2, 9]
+    together = schedule(sizes, streams(3), batch_size=4, epochs=2)
+    alone = schedule(sizes[1:2], streams(3)[1:2], batch_size=4, epochs=2)
+    steps = alone.position.shape[1]
+    np.testing.assert_array_equal(together.position[1, :steps], alone.position[0])
+    np.testing.assert_array_equal(together.key[1, :steps], alone.key[0])
+
+
+def test_streams_differ_by_purpose_round_phase_and_client():
+    seed = np.random.SeedSequence(3)
+    keys = [("a", 0, 0, 1), ("b", 0, 0, 1), ("a", 1, 0, 1), ("a", 0, 1, 1), ("a", 0, 0, 2)]
+    drawn = {keyed(seed, *key).integers(2**62) for key in keys}
+    assert len(drawn) == len(keys)
+    assert keyed(seed, *keys[0]).integers(9**9) == keyed(seed, *keys[0]).integers(9**9)
+
+
+@pytest.mark.parametrize("engine", ["loop", "vmap"])
+def test_a_clients_training_depends_on_seed_round_phase_and_itself_alone(engine):
+    fed = small.federation(engine=engine, seeds=[5, 6])
+    everyone, some = np.array([[0, 1, 2, 3]] * 2), np.array([[2], [1]])
+    shared = fed.start().shared
+    train = {"phases": (Phase(),), "round": 3}
+    all_of_them = fed.train(shared, {}, everyone, **train)
+    alone = fed.train(shared, {}, some, **train)
+    later = fed.train(shared, {}, some, **(train | {"round": 4}))
+    twice = fed.train(shared, {}, some, (Phase(), Phase()), round=3)
+    for name, value in alone.items():
+        expected = torch.stack([all_of_them[name][0, 2], all_of_them[name][1, 1]])
+        torch.testing.assert_close(value[:, 0], expected, rtol=0, atol=1e-14)
+    assert not torch.equal(later["head.weight"], alone["head.weight"])
+    again = fed.train(shared, alone, some, **train)  # the same batches a second time
+    assert not torch.equal(again["head.weight"], twice["head.weight"])
+
+
+# Steps
+
+
+@pytest.mark.parametrize("engine", ["loop", "vmap"])
+@pytest.mark.parametrize(
+    "sgd", [SGD(0.1, 0.0, 0.0, 4), SGD(0.05, 0.9, 0.0, 3), SGD(0.05, 0.5, 0.1, 12)]
+)
+def test_sgd_is_that_of_torch_step_by_step(engine, sgd):
+    samples = small.data()
+    fed = small.federation(samples=samples, engine=engine, sgd=sgd)
+    client, shared = 2, fed.start().shared
+    plan = schedule(
+        [12], [keyed(fed.seeds[0], "batches", 0, 0, client)], batch_size=sgd.batch_size, epochs=2
+    )
+    model = fed.model
+    model.load_state_dict({name: value[0] for name, value in shared.items()})
+    optimizer = torch.optim.SGD(
+        model.parameters(), sgd.lr, momentum=sgd.momentum, weight_decay=sgd.weight_decay
+    )
+    x, y = torch.as_tensor(samples.x).double(), torch.as_tensor(samples.y)
+    for step in range(1, plan.position.shape[1] + 1):
+        rows = samples.train[client][plan.position[0, step - 1][plan.weight[0, step - 1]]]
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x[rows]), y[rows]).backward()
+        optimizer.step()
+        new = fed.train(shared, {}, np.array([[client]]), (Phase(steps=step),), round=0)
+        for name, value in model.named_parameters():
+            torch.testing.assert_close(new[name][0, 0], value.detach(), rtol=1e-12, atol=1e-13)
+
+
+@given(momentum=st.sampled_from([0.0, 0.5, 0.9]), steps=st.integers(1, 20))
+def test_the_way_along_a_constant_gradient_counts_momentum(momentum, steps):
+    parameter = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.SGD([parameter], 0.1, momentum=momentum)
+    for _ in range(steps):
+        parameter.grad = torch.ones(1, dtype=torch.float64)
+        optimizer.step()
+    way = travelled(np.array([[steps, 1]]), SGD(0.1, momentum))
+    np.testing.assert_allclose(way, [[-10.0 * parameter.item(), 1.0]])
+
+
+def test_only_the_named_blocks_move():
+    fed = small.federation("cnn")
+    part, shared = np.array([[0, 2]]), fed.start().shared
+    for phase in (
+        Phase(("head",)),
+        Phase(frozen=("head",)),
+        Phase(("representation",), frozen=("representation.conv1",)),
+        Phase(("representation.conv1", "head.bias")),
+    ):
+        expected = set(phase.trained(fed.parameters))
+        assert set(fed.train(shared, {}, part, (phase,), round=0)) == expected != set()
+    assert fed.train(shared, {}, part, (Phase(frozen=("representation", "head")),), round=0) == {}
+
+
+def test_running_statistics_move_with_their_block():
+    fed = small.federation("blocks", cache=False)
+    part, shared = np.array([[0, 2]]), fed.start().shared
+    heads = fed.train(shared, {}, part, (Phase(("head",)),), round=0)
+    assert set(heads) == {"head.weight", "head.bias"}
+    others = fed.train(shared, {}, part, (Phase(frozen=("head",)),), round=0)
+    for name in fed.buffers:
+        assert not torch.equal(others[name][0, 0], shared[name][0])
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        (Phase(("hed",)), r"no block 'hed' in this model; it has head, head\.bias"),
+        (Phase(frozen=("representation.fc9",)), r"no block 'representation\.fc9'"),
+        (Phase(("representation.fc",)), r"no block 'representation\.fc'"),
+    ],
+)
+def test_an_unknown_block_is_named(phase, said):
+    fed = small.federation()
+    with pytest.raises(ValueError, match=said):
+        fed.train(fed.start().shared, {}, np.array([[0]]), (phase,), round=0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"lr": 0.0}, "lr must be greater than 0"),
+        ({"momentum": -0.1}, "momentum must be at least 0"),
+        ({"weight_decay": np.nan}, "weight_decay must be finite"),
+        ({"batch_size": 0}, "batch_size must be at least 1"),
+    ],
+)
+def test_sgd_refuses_bad_settings(settings, said):
+    with pytest.raises(ValueError, match=said):
+        SGD(**settings)
+
+
+@pytest.mark.parametrize("settings", [{"epochs": -1}, {"steps": -1}, {"lr": 0.0}])
+def test_a_phase_refuses_bad_settings(settings):
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
+        Phase(**settings)
+
+
+# Engines
+
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
+SETTINGS = {
+    "fedrep": {"head_epochs": 2},
+    "lg": {"personal": ("representation.fc1",)},
+    "l2gd": {"p": 0.5},
+    "flute": {"head_epochs": 2},
+    "pflmf": {"rank": 3, "steps_U": 3},
+    "perfedavg": {"inner_lr": 0.05},
+}
+
+
+def method(name):
+    return METHODS[name](**SETTINGS.get(name, {}))
+
+
+def compare(network, name, dtype, **settings):
+    chosen = method(name)
+    loop, vmap = (
+        small.tensors(
+            small.rounds(
+                chosen,
+                small.federation(network, method=chosen, dtype=dtype, engine=engine, **settings),
+            )
+        )
+        for engine in ("loop", "vmap")
+    )
+    assert small.distance(loop, vmap) <= TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("name", METHODS)
+def test_loop_and_vmap_agree_for_each_method(name, dtype):
+    compare("concatenated" if name == "perfedsi" else "mlp", name, dtype)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("cache", [False, "auto"])
+@pytest.mark.parametrize("network", small.NETWORKS)
+def test_loop_and_vmap_agree_for_each_network(network, cache, dtype):
+    compare(network, "fedavg" if network == "factored" else "fedrep", dtype, cache=cache)
+
+
+@pytest.mark.parametrize("name", ["perfedavg", "flute", "ditto", "scaffold"])
+@pytest.mark.parametrize("network", ["blocks", "cnn100"])
+def test_loop_and_vmap_agree_with_statistics_and_dropout(network, name):
+    compare(network, name, "float64")
+
+
+@pytest.mark.parametrize("network", ["concatenated", "multiplied"])
+@pytest.mark.parametrize("name", ["perfedsi", "flute"])
+def test_loop_and_vmap_agree_with_side_information(network, name):
+    compare(network, name, "float64")
+
+
+@pytest.mark.parametrize("engine", ["loop", "vmap"])
+@pytest.mark.parametrize("name", METHODS)
+def test_chunks_change_nothing(name, engine):
+    chosen = method(name)
+    network = "concatenated" if name == "perfedsi" else "mlp"
+    settings = {"method": chosen, "engine": engine, "seeds": [0, 1]}
+    whole, *others = (
+        small.tensors(small.rounds(chosen, small.federation(network, chunk=chunk, **settings)))
+        for chunk in (1000, 1, 5)
+    )
+    for other in others:
+        assert small.distance(whole, other) <= 1e-12
+
+
+@pytest.mark.parametrize("network", ["mlp", "blocks", "cnn100"])
+def test_a_client_with_fewer_samples_than_a_batch_sees_no_padding(network):
+    kind, _ = small.NETWORKS[network]
+    samples = small.data(kind)
+    small_batch = SGD(lr=0.1, batch_size=3)
+    shared, part = small.federation(network).start().shared, np.array([[1]])  # has 3 samples
+    results = [
+        small.federation(network, samples, sgd=sgd, engine=engine).train(
+            shared, {}, part, (Phase(),), round=0
+        )
+        for sgd in (small_batch, SGD(lr=0.1, batch_size=8))
+        for engine in ("loop", "vmap")
+    ]
+    for other in results[1:]:
+        assert small.distance(results[0], other) <= 1e-12
