@@ -3,10 +3,10 @@
 A classifier of alphabets is trained on all training samples, and a client's side information is the
 mean of what its last layer sees of the client's samples (Appendix D).
 
-Open in the paper, and what is taken here: rounds (200), epochs (10) and step size (that of the other
-networks) of the classifier. The step sizes are those that Appendix D states. Its "SR-PH treats the
-first two convolutional layers as personalized" is read as PR-SH. With 28 pixels the embeddings have
-64 entries instead of the paper's 256.
+Open in the paper, and what is taken here: rounds (200), epochs (10) and step size (that of the
+other networks) of the classifier. The step sizes are those that Appendix D states. Its "SR-PH treats
+the first two convolutional layers as personalized" is read as PR-SH. With 28 pixels the embeddings
+have 64 entries instead of the paper's 256.
 """
 
 import dataclasses
@@ -116,6 +116,7 @@ def draw(rows):
         plotting.curves(ax, own, x="round", y="accuracy", by="method", order=list(METHODS))
         samples = own["samples"].mean()
         ax.set(title=f"M = {n}, {samples:.0f} training samples each", xlabel="round")
+    plotting.percent(axes[0], "y")
     axes[0].set(ylabel="accuracy of all clients [%]")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     return figure
@@ -137,13 +138,13 @@ def caption(rows, replicates):
     quick = "digits" in set(rows["data"])
     what = "scikit-learn's digits, two classes called an alphabet" if quick else "Omniglot"
     return f"""
-        {what}; each of M clients has one alphabet and equally many samples of its characters. SR-PH:
-        shared representation, personal head (FedPer); PR-SH: first two blocks personal. PerFedSI:
-        model 1, the head also reads an embedding of the client's side information, which is the mean
-        of its training samples' features in a classifier of alphabets, trained on the training
-        samples of all clients for {first["epochs"]} epochs. Networks of {first["depth"]} blocks of
-        {first["width"]} channels; {SETTINGS["participation"]:.0%} of the clients in a round, one
-        local epoch of SGD with momentum {SETTINGS["momentum"]:g}, batches of
+        {what}; each of M clients has one alphabet and equally many samples of its characters.
+        SR-PH: shared representation, personal head (FedPer); PR-SH: first two blocks personal.
+        PerFedSI: model 1, the head also reads an embedding of the client's side information, which
+        is the mean of its training samples' features in a classifier of alphabets, trained on the
+        training samples of all clients for {first["epochs"]} epochs. Networks of {first["depth"]}
+        blocks of {first["width"]} channels; {SETTINGS["participation"]:.0%} of the clients in a
+        round, one local epoch of SGD with momentum {SETTINGS["momentum"]:g}, batches of
         {SETTINGS["batch_size"]} and step {SETTINGS["lr"]:g}; Ditto's penalty 1. Rounds and the
         classifier's epochs are open in the paper. Accuracy of every client's model on its own test
         samples, mean over clients; mean and 95 % interval of {replicates} draws of partition,

@@ -61,6 +61,7 @@ def draw(rows):
     for ax, value in zip(axes, ("accuracy", "time"), strict=True):
         plotting.curves(ax, rows, x="rank", y=value, by="data", order=names, markers=True)
         ax.set(xlabel="rank r", xticks=range(0, 21, 5))
+    plotting.percent(axes[0], "y")
     axes[0].set(ylabel="accuracy of all clients [%]")
     axes[1].set(ylabel="run time [s]", ylim=(0.0, None))
     axes[0].legend()
@@ -88,7 +89,7 @@ def caption(rows, replicates):
         epoch of v, U as many steps as the average client's epoch has batches, those of v a tenth as
         long. The step size is chosen for each rank and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
-        training samples, held out of runs of {first["rounds"] // 5} rounds. Left, accuracy of every
+        training samples, held out in runs of {first["rounds"] // 5} rounds. Left, accuracy of every
         client's model on its own test samples, mean over clients and the last ten rounds; right,
         time of a run with its evaluations, which depends on the machine and on what else it does.
         Mean and 95 % interval of {replicates} draws of partition, weights, participants and

@@ -81,8 +81,8 @@ def draw(rows):
     axes = figure.subplots(-(-len(panels) // across), across, sharey=True, squeeze=False)
     for ax, ((name, alpha), own) in zip(axes.flat, panels, strict=True):
         plotting.dots(ax, own, order=METHODS)
-        low, high = ax.get_xlim()
-        ax.set(title=f"{name}, Dir({alpha:g})", xlim=(max(low, 0.0), min(high, 100.0)))
+        plotting.percent(ax, "x")
+        ax.set(title=f"{name}, Dir({alpha:g})")
     for ax in axes[-1]:
         ax.set_xlabel("accuracy of all clients [%]")
     handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -117,7 +117,7 @@ def caption(rows, replicates):
         it; U as many steps as the average client's epoch has batches, steps of v a tenth as long.
         The step size is chosen for each method and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
-        training samples, held out of runs of {first["rounds_tried"]} rounds. Accuracy of every
+        training samples, held out in runs of {first["rounds_tried"]} rounds. Accuracy of every
         client's model on its own test samples, mean over clients and the last ten rounds; mean and
         95 % interval of {replicates} draws of partition, weights, participants and batches.
         {against} CFL, FedAlt, FedAS and pFedFDA, which the paper has as well, are left out.

@@ -106,9 +106,8 @@ def draw(rows):
     for ax, ((setup, epochs), own) in zip(axes, panels, strict=True):
         plotting.dots(ax, own, order=METHODS)
         local = f"{epochs} local epoch{'s' if epochs > 1 else ''}"
-        low, high = ax.get_xlim()
+        plotting.percent(ax, "x")
         ax.set(title=f"{setup}\n{local}", xlabel="accuracy [%]")
-        ax.set_xlim(max(low, 0.0), min(high, 100.0))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
     return figure
@@ -153,7 +152,7 @@ def caption(rows, replicates):
         local epoch, steps of v shorter by the factor 0.1 / (local epochs). The step size is chosen
         for each method and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: shown["tried"].iloc[0]])} by a quarter of each client's
-        training samples, held out of runs of {tried_for(rounds)} rounds. Accuracy of every client's
+        training samples, held out in runs of {tried_for(rounds)} rounds. Accuracy of every client's
         model on its own test samples, mean over clients and the last ten rounds; mean and 95 %
         interval of {replicates} draws of partition, weights, participants and batches. {against}
     """

@@ -472,6 +472,12 @@ def _wrapped(text):
     return text if "$" in text else textwrap.fill(text, _TITLE)
 
 
+def percent(ax: Axes, axis: str) -> None:
+    """End an axis, "x" or "y", at 0 and 100 where intervals of percentages make it longer."""
+    low, high = getattr(ax, f"get_{axis}lim")()
+    getattr(ax, f"set_{axis}lim")(max(low, 0.0), min(high, 100.0))
+
+
 def plain_log_ticks(axis) -> None:
     """Label a logarithmic axis of few decades with plain numbers at 1, 2 and 5."""
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

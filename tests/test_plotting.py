@@ -294,6 +294,14 @@ def test_dots_says_what_is_wrong():
         plotting.dots(ax, table[["method"]])
 
 
+def test_percentages_end_at_0_and_100():
+    ax = Figure().subplots()
+    ax.set(xlim=(-20.0, 60.0), ylim=(30.0, 130.0))
+    plotting.percent(ax, "x")
+    plotting.percent(ax, "y")
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0.0, 60.0), (30.0, 100.0))
+
+
 def test_scaling_draws_points_bars_and_the_law():
     y = 3.0 * D**1.5 * [1.1, 0.9, 0.9, 1.1]
     fit = scaling_exponents(y, {"d_in": D})
