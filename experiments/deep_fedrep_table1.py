@@ -169,9 +169,9 @@ def caption(rows, replicates):
     step, share = (QUICK_LR, QUICK_PARTICIPATION) if small else (LR, PARTICIPATION)
     text = f"""
         Accuracy of every client's model on its own test samples, mean over all n clients, of S
-        classes each, and, but for +FT, over the last {LAST} rounds (or all); +FT: after ten epochs of the
-        heads of the last shared model. Rounds: {where}; {share:.0%} of the clients in each. SGD
-        with step {step}, momentum 0.5.
+        classes each, and, but for +FT, over the last {LAST} rounds (or all); +FT: after ten epochs
+        of the heads of the last shared model. Rounds: {where}; {share:.0%} of the clients in each.
+        SGD with step {step}, momentum 0.5.
     """
     if small:
         text += """

@@ -28,6 +28,7 @@ _HOME = {
     "SGD": "training",
     "Scaffold": "methods",
     "State": "federation",
+    "fine_tune": "runs",
     "load": "readers",
     "neural_collapse": "collapse",
     "run": "runs",

@@ -158,5 +158,5 @@ def test_the_largest_classes_are_those_with_most_samples_of_both_kinds():
     assert data.largest(2, among=[4, 2, 1]).tolist() == [1, 2]
     assert data.restrict(data.largest(3)).classes == 3
     for wrong in ({"count": 6}, {"count": 3, "among": [0, 0, 1]}, {"count": 1, "among": [5]}):
-        with pytest.raises(ValueError, match="count|among"):
+        with pytest.raises(ValueError, match=r"count|among"):
             data.largest(**wrong)
