@@ -67,11 +67,12 @@ def caption(rows, replicates):
     return f"""
         Share of wrong answers of every client's model on its own test samples, mean over all
         clients and the last {LAST} of {first["rounds"]} rounds, against local epochs: of all that
-        FedAvg moves, and of FedRep's heads, after which its representation moves for one. Data: {data};
-        {first["n"]} clients of {first["classes"]} classes each, {first["participation"]:.0%} of
-        them in a round; SGD with step {LR}, momentum 0.5, batches of {BATCH} (FedRep, Section 5.2
-        and Appendix A.2, which leave the values of E and the network open). Mean and 95 % interval
-        of {replicates} draws of partition, weights, participants and batches.
+        FedAvg moves, and of FedRep's heads, after which its representation moves for one. Data:
+        {data}; {first["n"]} clients of {first["classes"]} classes each,
+        {first["participation"]:.0%} of them in a round; SGD with step {LR}, momentum 0.5, batches
+        of {BATCH} (FedRep, Section 5.2 and Appendix A.2, which leave the values of E and the
+        network open). Mean and 95 % interval of {replicates} draws of partition, weights,
+        participants and batches.
     """
 
 
