@@ -112,7 +112,7 @@ def caption(rows, replicates):
         Accuracy on test samples of {cell["new"]} clients that took no part in training, against
         epochs of their heads on frozen representations, mean over clients. Before: {learned},
         {cell["n"]} clients of {cell["classes"]} classes and {cut} of samples, {cell["rounds"]}
-        rounds of {cell["participation"]:.0%} of the clients, {cell["epochs"]} local epochs and
+        rounds of {cell["participation"]:.0%} of the clients, local epochs {cell["epochs"]}, of
         FedRep's heads ten before; two hidden layers of 200 units, SGD with step {LR}
         (L2GD 0.001), momentum 0.5, batches of 10; methods as FedRep's Appendix A.2 sets them for
         FEMNIST. New clients: {then}, {cell["new_classes"]} classes each, {cell["train"]} training
