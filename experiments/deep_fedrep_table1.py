@@ -152,13 +152,13 @@ def draw(rows):
     across = min(4, len(columns))
     down = -(-len(columns) // across)
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.3 + 2.6 * down))
-    axes = figure.subplots(down, across, sharey=True, squeeze=False).flat
-    for ax, ((name, n, classes), own) in zip(axes, columns, strict=False):
+    axes = figure.subplots(down, across, sharey=True, squeeze=False)
+    for ax, ((name, n, classes), own) in zip(axes.flat, columns, strict=False):
         plotting.dots(ax, own, order=PAPER, limits=(0.0, 100.0))
         ax.set(title=f"{TITLES[name]} ({n}, {classes})", xlabel="accuracy (%)")
-    for ax in list(axes)[len(columns) :]:
+    for ax in axes.flat[len(columns) :]:
         ax.remove()
-    handles = figure.axes[0].get_legend_handles_labels()
+    handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=2)
     return figure
 
@@ -187,7 +187,7 @@ def caption(rows, replicates):
             FedRep's heads ten before them; penalties and mixtures as FedRep's Appendix A.2 has
             them. Open there: the networks (CIFAR as in FLUTE's Appendix C.2, with the dropout of
             CIFAR-100 before the head; FEMNIST two hidden layers of 200 units; Sent140 an LSTM of
-            128, which is what LG-FedAvg keeps), α of APFL where it is not 0.25 (0.5, for CIFAR-10
+            128 units), α of APFL where it is not 0.25 (0.5, for CIFAR-10
             (100, 2) and CIFAR-100 (100, 5)), the letters of FEMNIST (the ten small ones with most
             samples), test samples (as many shards as of training samples; a tenth of FEMNIST).
         """
