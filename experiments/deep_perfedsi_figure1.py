@@ -4,9 +4,9 @@ A classifier of alphabets is trained on all training samples, and a client's sid
 mean of what its last layer sees of the client's samples (Appendix D).
 
 Open in the paper, and what is taken here: rounds (200), epochs (10) and step size (that of the
-other networks) of the classifier. The step sizes are those that Appendix D states. Its "SR-PH treats
-the first two convolutional layers as personalized" is read as PR-SH. With 28 pixels the embeddings
-have 64 entries instead of the paper's 256.
+other networks) of the classifier. The step sizes are those that Appendix D states. Its "SR-PH
+treats the first two convolutional layers as personalized" is read as PR-SH. With 28 pixels the
+embeddings have 64 entries instead of the paper's 256.
 """
 
 import dataclasses
@@ -116,8 +116,7 @@ def draw(rows):
         plotting.curves(ax, own, x="round", y="accuracy", by="method", order=list(METHODS))
         samples = own["samples"].mean()
         ax.set(title=f"M = {n}, {samples:.0f} training samples each", xlabel="round")
-    plotting.percent(axes[0], "y")
-    axes[0].set(ylabel="accuracy of all clients [%]")
+    axes[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     return figure
 

@@ -72,8 +72,7 @@ def draw(rows):
     for ax in axes[-1]:
         ax.set(xlabel="round")
     for ax in axes[:, 0]:
-        plotting.percent(ax, "y")
-        ax.set(ylabel="accuracy of all clients [%]")
+        ax.set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     return figure
 

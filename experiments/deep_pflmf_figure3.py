@@ -61,9 +61,8 @@ def draw(rows):
     for ax, value in zip(axes, ("accuracy", "time"), strict=True):
         plotting.curves(ax, rows, x="rank", y=value, by="data", order=names, markers=True)
         ax.set(xlabel="rank r", xticks=range(0, 21, 5))
-    plotting.percent(axes[0], "y")
-    axes[0].set(ylabel="accuracy of all clients [%]")
-    axes[1].set(ylabel="run time [s]", ylim=(0.0, None))
+    axes[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
+    axes[1].set(ylabel="run time (s)", ylim=(0.0, None))
     axes[0].legend()
     return figure
 

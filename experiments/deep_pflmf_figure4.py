@@ -56,8 +56,7 @@ def draw(rows):
         own = shown[shown["rank"] == rank]
         plotting.curves(ax, own, x="round", y="accuracy", by="label")
         ax.set(title=f"r = {rank}", xlabel="round")
-    plotting.percent(axes[0], "y")
-    axes[0].set(ylabel="accuracy of all clients [%]")
+    axes[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 

@@ -80,11 +80,10 @@ def draw(rows):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.4 * -(-len(panels) // across)))
     axes = figure.subplots(-(-len(panels) // across), across, sharey=True, squeeze=False)
     for ax, ((name, alpha), own) in zip(axes.flat, panels, strict=True):
-        plotting.dots(ax, own, order=METHODS)
-        plotting.percent(ax, "x")
+        plotting.dots(ax, own, order=METHODS, limits=(0.0, 100.0))
         ax.set(title=f"{name}, Dir({alpha:g})")
     for ax in axes[-1]:
-        ax.set_xlabel("accuracy of all clients [%]")
+        ax.set_xlabel("accuracy of all clients (%)")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
     return figure

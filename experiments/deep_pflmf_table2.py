@@ -104,10 +104,9 @@ def draw(rows):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, ((setup, epochs), own) in zip(axes, panels, strict=True):
-        plotting.dots(ax, own, order=METHODS)
+        plotting.dots(ax, own, order=METHODS, limits=(0.0, 100.0))
         local = f"{epochs} local epoch{'s' if epochs > 1 else ''}"
-        plotting.percent(ax, "x")
-        ax.set(title=f"{setup}\n{local}", xlabel="accuracy [%]")
+        ax.set(title=f"{setup}\n{local}", xlabel="accuracy (%)")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
     return figure

@@ -150,6 +150,7 @@ def dots(
     value: str = "accuracy",
     order: Sequence[str] | None = None,
     colored: bool = False,
+    limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> None:
     """Draw a column of a table: a line for each method, its value with its interval along x.
 
@@ -168,6 +169,8 @@ def dots(
         share an axis. By default in the order of the table.
     colored : bool
         Give each method the colour that :func:`curves` gives it, to stand for a legend.
+    limits : pair of float
+        What values cannot leave, as (0, 100): intervals are cut off there.
 
     Raises
     ------
@@ -183,7 +186,7 @@ def dots(
     places = np.arange(len(names))
     colors = [f"C{place}" for place in places] if colored else ["C0"] * len(names)
     for end in ("low", "high"):
-        own[end] = own[end].fillna(own[value])
+        own[end] = own[end].fillna(own[value]).clip(*limits)
     ax.hlines(places, own["low"], own["high"], colors=colors, linewidth=1.3)
     ax.scatter(own[value], places, c=colors, s=14, zorder=3, label="measured")
     if own["paper"].notna().any():
@@ -470,12 +473,6 @@ def evidence(points: pd.DataFrame) -> Figure:
 def _wrapped(text):
     """Break a long label into lines, except where it has formulas."""
     return text if "$" in text else textwrap.fill(text, _TITLE)
-
-
-def percent(ax: Axes, axis: str) -> None:
-    """End an axis, "x" or "y", at 0 and 100 where intervals of percentages make it longer."""
-    low, high = getattr(ax, f"get_{axis}lim")()
-    getattr(ax, f"set_{axis}lim")(max(low, 0.0), min(high, 100.0))
 
 
 def plain_log_ticks(axis) -> None:

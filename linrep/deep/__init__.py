@@ -29,6 +29,7 @@ _HOME = {
     "Scaffold": "methods",
     "State": "federation",
     "choose_lr": "runs",
+    "fine_tune": "runs",
     "load": "readers",
     "neural_collapse": "collapse",
     "run": "runs",
