@@ -35,7 +35,7 @@ SAMPLES = {50: (16, 4), 200: (4, 1), 500: (1, 1)}  # Table 2, of each character
 
 def cells(quick):
     if quick:
-        small = {"data": "digits", "rounds": 5, "every": 1, "epochs": 2, "width": 8, "depth": 2}
+        small = {"data": "digits", "rounds": 3, "every": 1, "epochs": 1, "width": 8, "depth": 2}
         return Grid.product({**small, "n": (5, 20)})
     full = {"rounds": 200, "every": 10, "epochs": 10, "width": 64, "depth": 4}
     return Grid.product({"data": "omniglot", **full, "n": tuple(SAMPLES)})

@@ -28,7 +28,7 @@ METHODS = {
 
 def cells(quick):
     if quick:
-        small = {"rounds": 4, "every": 1, "width": 8, "depth": 2, "layer": 1}
+        small = {"rounds": 3, "every": 1, "width": 8, "depth": 2, "layer": 1}
         return Grid.product({"data": "digits", **small, "n": (8, 16)})
     full = {"rounds": 200, "every": 10, "width": 64, "depth": 4, "layer": 3}
     return Grid.product({"data": ("cifar10", "cifar100"), **full, "n": (100, 500)})

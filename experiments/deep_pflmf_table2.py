@@ -37,7 +37,7 @@ PAPER = {
 
 
 def cells(quick):
-    small = {"data": "digits", "network": "mlp", "n": 10, "rounds": 6, "tried": 2}
+    small = {"data": "digits", "network": "mlp", "n": 6, "rounds": 5, "tried": 1}
     full = {"rounds": 500, "tried": 4}
     grids = []
     for setup, (data, network, n) in SETUPS.items():
