@@ -679,9 +679,9 @@ class PFLMF(FedAvg):
     `steps_U` = 1, progress is that of one local step in a round; where batches are small, `steps_U`
     near the number of batches in an epoch makes up for it. A step of v_i moves θ_i by
     -lr_v U Uᵀ∇f_i, and U is as large as the network's weights. With lr_v = lr and clients unlike
-    each other ||v_i|| grows, steps of U become longer by its square, and many of them diverge; the
-    ratio of the paper's Theorem 1, lr_v = lr p / K with participation p and K steps of v, has been
-    stable wherever lr is. The η_i / n of Algorithm 1 is shorter by another factor n p / K: v_i then
+    each other ||v_i|| grows, steps of U become longer by its square, and many of them diverge. The
+    ratio of the paper's Theorem 1, lr_v = lr p / K with participation p and K steps of v, was
+    stable where lr was. The η_i / n of Algorithm 1 is shorter by another factor n p / K: v_i then
     hardly moves within some hundred rounds, and clients keep about the same model.
 
     Attributes
