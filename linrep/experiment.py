@@ -11,7 +11,7 @@ import platform
 import runpy
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
@@ -26,6 +26,7 @@ import pandas as pd
 
 import linrep
 from linrep.deep.readers import FOLDER_VARIABLE
+from linrep.stats import mean_interval
 from linrep.sweeps import Grid, Sweep, run
 
 Cell = Mapping[str, Any]
@@ -257,6 +258,39 @@ def make_figure(
     }
     _replace(manifest_path, lambda path: path.write_text(json.dumps(manifest, indent=2) + "\n"))
     return out / names["png"], summary
+
+
+def beside(
+    rows: pd.DataFrame,
+    paper: Mapping[tuple, float],
+    *,
+    by: Sequence[str],
+    value: str = "accuracy",
+) -> pd.DataFrame:
+    """Return means over replicates with 95 % intervals, beside the numbers of a paper.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns `by` and `value`, a row for each replicate.
+    paper : mapping of tuple to float
+        Published number of a group, by its values of the columns `by`.
+    by : sequence of str
+        Columns that make a group, as the data, their partition and the method.
+    value : str
+        Column that is averaged.
+
+    Returns
+    -------
+    DataFrame
+        Columns `by`, ``replicates``, `value`, ``low``, ``high`` (NaN for a single replicate) and
+        ``paper`` (NaN where there is none); groups in the order of the rows.
+    """
+    lines = [
+        (*group, len(own), *map(float, mean_interval(own[value])), paper.get(group, np.nan))
+        for group, own in rows.groupby(list(by), sort=False)
+    ]
+    return pd.DataFrame(lines, columns=[*by, "replicates", value, "low", "high", "paper"])
 
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:

@@ -142,6 +142,63 @@ def curves(
         ax.fill_between(table.columns, low, high, color=color, alpha=0.18, linewidth=0)
 
 
+def dots(
+    ax: Axes,
+    table: pd.DataFrame,
+    *,
+    by: str = "method",
+    value: str = "accuracy",
+    order: Sequence[str] | None = None,
+    colored: bool = False,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> None:
+    """Draw a column of a table: a line for each method, its value with its interval along x.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    table : DataFrame
+        A row for each method: columns `by` and `value`, and, where there are, ``low`` and ``high``
+        (ends of the interval) and ``paper`` (the published number, drawn as an open diamond).
+        :func:`linrep.experiment.beside` makes such tables. What is NaN is not drawn.
+    by, value : str
+        Columns.
+    order : sequence, optional
+        Methods from top to bottom; one without a row keeps its line, so that several panels can
+        share an axis. By default in the order of the table.
+    colored : bool
+        Give each method the colour that :func:`curves` gives it, to stand for a legend.
+    limits : pair of float
+        What values cannot leave, as (0, 100): intervals are cut off there.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or a method has several rows.
+    """
+    _require_columns(table, by, value)
+    if table[by].duplicated().any():
+        twice = table.loc[table[by].duplicated(), by].iloc[0]
+        raise ValueError(f"table must hold one row for each {by}, {twice} has several")
+    names = list(table[by]) if order is None else list(order)
+    own = table.set_index(by).reindex(names, columns=[value, "low", "high", "paper"]).astype(float)
+    places = np.arange(len(names))
+    colors = [f"C{place}" for place in places] if colored else ["C0"] * len(names)
+    for end in ("low", "high"):
+        own[end] = own[end].fillna(own[value]).clip(*limits)
+    ax.hlines(places, own["low"], own["high"], colors=colors, linewidth=1.3)
+    ax.scatter(own[value], places, c=colors, s=14, zorder=3, label="measured")
+    if own["paper"].notna().any():
+        ax.scatter(
+            own["paper"], places, s=26, marker="D", facecolors="none", edgecolors="0.25",
+            linewidths=0.8, zorder=4, label="paper",
+        )  # fmt: skip
+    ax.set_yticks(places, names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+
+
 def heat_map(
     ax: Axes,
     rows: pd.DataFrame,

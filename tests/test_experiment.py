@@ -168,3 +168,20 @@ def test_patterns_stand_for_the_experiments_they_match():
     ]
     with complaint(ValueError, "'nothing.*'", "fedrep.figure1"):
         experiment.matching(["nothing.*"])
+
+
+def test_means_stand_beside_published_numbers():
+    rows = pd.DataFrame(
+        {
+            "n": [10, 10, 10, 20],
+            "method": ["B", "B", "A", "B"],
+            "accuracy": [0.5, 0.7, 0.9, 0.4],
+        }
+    )
+    table = experiment.beside(rows, {(10, "B"): 0.65, (10, "C"): 0.1}, by=["n", "method"])
+    assert table[["n", "method"]].to_numpy().tolist() == [[10, "B"], [10, "A"], [20, "B"]]
+    np.testing.assert_allclose(table["accuracy"], [0.6, 0.9, 0.4])
+    np.testing.assert_array_equal(table["paper"], [0.65, np.nan, np.nan])
+    assert table["replicates"].tolist() == [2, 1, 1]
+    assert table["low"][0] < 0.5 < 0.7 < table["high"][0]
+    assert np.isnan(table["low"][1])

@@ -254,6 +254,46 @@ def marked(ax, marker):
     return [y for line in ax.get_lines() if line.get_marker() == marker for y in line.get_ydata()]
 
 
+def test_dots_has_a_line_for_each_method_with_interval_and_published_number():
+    table = pd.DataFrame(
+        {
+            "method": ["A", "B", "C"],
+            "accuracy": [70.0, 80.0, 60.0],
+            "low": [69.0, np.nan, 58.0],
+            "high": [72.0, np.nan, 61.0],
+            "paper": [71.0, np.nan, np.nan],
+        }
+    )
+    ax = Figure().subplots()
+    plotting.dots(ax, table, order=("C", "missing", "A", "B"), limits=(0.0, 71.5))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["C", "missing", "A", "B"]
+    bars, measured, paper = ax.collections
+    ends = {segment[0, 1]: tuple(segment[:, 0]) for segment in bars.get_segments() if len(segment)}
+    assert (ends[0.0], ends[2.0]) == ((58.0, 61.0), (69.0, 71.5))
+    np.testing.assert_array_equal(measured.get_offsets().filled(np.nan)[:, 0], [60, np.nan, 70, 80])
+    np.testing.assert_array_equal(paper.get_offsets().filled(np.nan)[2], [71.0, 2.0])
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+
+
+def test_dots_without_published_numbers_and_in_the_colours_of_curves():
+    table = pd.DataFrame({"method": ["A", "B"], "accuracy": [0.7, 0.8]})
+    ax, other = Figure().subplots(1, 2)
+    plotting.dots(ax, table, colored=True)
+    _, measured = ax.collections  # no third one, for the paper's
+    plotting.curves(other, rows(), x="round", y="value", by="method", order=("A", "B"))
+    for color, line in zip(measured.get_facecolors(), other.get_lines(), strict=True):
+        np.testing.assert_allclose(color, mpl.colors.to_rgba(line.get_color()))
+
+
+def test_dots_says_what_is_wrong():
+    ax = Figure().subplots()
+    table = pd.DataFrame({"method": ["A", "A"], "accuracy": [0.7, 0.8]})
+    with complaint(ValueError, "one row for each method", "A has several"):
+        plotting.dots(ax, table)
+    with complaint(ValueError, "'accuracy'"):
+        plotting.dots(ax, table[["method"]])
+
+
 def test_scaling_draws_points_bars_and_the_law():
     y = 3.0 * D**1.5 * [1.1, 0.9, 0.9, 1.1]
     fit = scaling_exponents(y, {"d_in": D})

@@ -28,6 +28,8 @@ _HOME = {
     "SGD": "training",
     "Scaffold": "methods",
     "State": "federation",
+    "choose_lr": "runs",
+    "fine_tune": "runs",
     "load": "readers",
     "neural_collapse": "collapse",
     "run": "runs",

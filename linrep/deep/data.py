@@ -120,6 +120,32 @@ class Dataset:
             embedding=self.embedding,
         )
 
+    def largest(self, count: int, among: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the classes with most samples, in increasing order.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+        among : array_like of int, optional
+            Classes that come into question; by default all.
+
+        Returns
+        -------
+        ndarray of int64, shape (count,)
+
+        Raises
+        ------
+        ValueError
+            If a label is no class, or there are fewer than `count`.
+        """
+        labels = np.arange(self.classes)
+        if among is not None:
+            labels = np.unique(check.places("among", among, self.classes))
+        count = check.integer("count", count, minimum=1, maximum=labels.size)
+        sizes = np.bincount(self.all_y, minlength=self.classes)[labels]
+        return np.sort(labels[np.argsort(-sizes, kind="stable")[:count]])
+
 
 @dataclass(frozen=True, eq=False)
 class FederatedData:

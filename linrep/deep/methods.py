@@ -674,6 +674,16 @@ class PFLMF(FedAvg):
     A round is `epochs` of v_i and then `steps_U` steps of U, whose results are averaged; with one
     step and all samples in a batch, the server's step along the mean gradient.
 
+    A step of U of size lr moves θ_i by -lr ||v_i||² ∇f_i, and ||v_i|| is 1 at the start, for every
+    rank: it is as long as a step of federated averaging, whose lr is a good one here, too. With
+    `steps_U` = 1, progress is that of one local step in a round; where batches are small, `steps_U`
+    near the number of batches in an epoch makes up for it. A step of v_i moves θ_i by
+    -lr_v U Uᵀ∇f_i, and U is as large as the network's weights. With lr_v = lr and clients unlike
+    each other ||v_i|| grows, steps of U become longer by its square, and many of them diverge. The
+    ratio of the paper's Theorem 1, lr_v = lr p / K with participation p and K steps of v, was
+    stable where lr was. The η_i / n of Algorithm 1 is shorter by another factor n p / K: v_i then
+    hardly moves within some hundred rounds, and clients keep about the same model.
+
     Attributes
     ----------
     rank : int

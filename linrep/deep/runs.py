@@ -19,12 +19,12 @@ from numpy.random import SeedSequence
 from torch import nn
 
 from linrep import _validation as check
-from linrep.deep import models
+from linrep.deep import models, partitions
 from linrep.deep.collapse import neural_collapse
 from linrep.deep.data import FederatedData
-from linrep.deep.federation import Federation, expand
+from linrep.deep.federation import Federation, expand, scatter
 from linrep.deep.methods import METHODS, FedAvg
-from linrep.deep.training import SGD
+from linrep.deep.training import SGD, Phase
 from linrep.trace import Trace, read_record
 
 _FORMAT = 1
@@ -54,10 +54,7 @@ def run(
     -------
     Trace
     """
-    if isinstance(rng, np.random.Generator):
-        rng = rng.integers(2**32, size=4).tolist()
-    seed = rng if isinstance(rng, SeedSequence) else SeedSequence(rng)
-    return run_seeds(data, method, seeds=[seed], **settings)[0]
+    return run_seeds(data, method, seeds=[_root(rng)], **settings)[0]
 
 
 def algorithm(name: str) -> Callable[..., Trace]:
@@ -234,6 +231,160 @@ def run_seeds(
     ]
 
 
+def choose_lr(
+    data: FederatedData,
+    method: Callable[[float], FedAvg | str],
+    lrs: Sequence[float],
+    *,
+    share: float = 0.25,
+    rng: int | Sequence[int] | SeedSequence = 0,
+    **settings: Any,
+) -> float:
+    """Return the step size whose models are best on training samples that are held out.
+
+    Parameters
+    ----------
+    data : FederatedData
+        Samples of the clients; those for testing are not looked at.
+    method : callable
+        ``method(lr)`` is the method, as in :func:`run`: it may have step sizes of its own.
+    lrs : sequence of float
+        Step sizes, each of which a run is made with.
+    share : float
+        See :func:`linrep.deep.partitions.hold_out`.
+    rng : int, sequence of int or SeedSequence
+        Of the split and of all runs.
+    **settings
+        See :func:`run_seeds`; the accuracy that is compared is the mean over `record`.
+
+    Returns
+    -------
+    float
+        The first of the best.
+
+    Raises
+    ------
+    ValueError
+        If there are no step sizes.
+    """
+    if not len(lrs):
+        raise ValueError("lrs must hold one step size at least")
+    kept = partitions.hold_out(data, share, rng=rng)
+    traces = [run(kept, method(lr), lr=lr, rng=rng, **settings) for lr in lrs]
+    return lrs[int(np.argmax([trace["accuracy"].mean() for trace in traces]))]
+
+
+def fine_tune(
+    data: FederatedData,
+    trained: Trace,
+    *,
+    rng: Any = None,
+    model: str | Callable[[], nn.Module] | nn.Module = "cnn",
+    blocks: Sequence[str] = ("head",),
+    epochs: int = 10,
+    lr: float = 0.01,
+    momentum: float = 0.5,
+    weight_decay: float = 0.0,
+    batch_size: int = 10,
+    record: int | Sequence[int] = 1,
+    **hardware: Any,
+) -> Trace:
+    """Train some blocks of the network on clients that took no part in a run, each for itself.
+
+    Parameters
+    ----------
+    data : FederatedData
+        Samples of the new clients. Images should have the `mean` and `std` of the run's.
+    trained : Trace
+        The run, which has left its parameters in ``state``.
+    rng : None, int, SeedSequence, Generator
+        Root of the streams of weights and batches.
+    model : str, callable or Module
+        The run's network, see :func:`run_seeds`.
+    blocks : sequence of str
+        What each client trains. It starts anew, the same for all clients; everything else is
+        frozen as the run has left it: what its clients shared, and the mean over them of what
+        each had of its own.
+    epochs : int
+        Passes over each client's samples; momentum restarts in each.
+    lr, momentum, weight_decay, batch_size : float and int
+        See :class:`linrep.deep.training.SGD`.
+    record : int or sequence of int
+        Epochs after which all clients are evaluated: every so many, or a list.
+    **hardware
+        device, dtype, engine, chunk, cache and mixed_precision, see
+        :class:`linrep.deep.federation.Federation`.
+
+    Returns
+    -------
+    Trace
+        Metrics as those of :func:`run_seeds`, against epochs, without what is sent.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a setting is out of range, or the run's parameters are not those of the network.
+
+    Notes
+    -----
+    FedRep, section 5.2, Figure 6, where the blocks are heads.
+    """
+    began = time.perf_counter()
+    epochs = check.integer("epochs", epochs, minimum=0)
+    recorded = read_record(record, epochs)
+    federation = Federation(
+        data, _maker(model, data), sgd=SGD(lr, momentum, weight_decay, batch_size),
+        seeds=[_root(rng)], **hardware,
+    )  # fmt: skip
+    state, history = federation.start(tuple(blocks)), _History()
+    for name, value in state.shared.items():
+        value[0] = _left_behind(trained, name, value[0])
+    phase, judged = Phase(tuple(blocks), epochs=1), FedAvg()
+    while True:
+        if state.round in recorded:
+            history.add(state.round, _judge(_by_client(federation, judged.models, state)))
+        if state.round == epochs:
+            break
+        for part in federation.everyone():
+            own = federation.train(
+                state.shared, state.own(part), part, (phase,), round=state.round,
+                purpose="new clients",
+            )  # fmt: skip
+            scatter(state.personal, part, own)
+        state.round += 1
+    history.seconds = time.perf_counter() - began
+    found = _by_client(federation, judged.models, state)
+    settings = {
+        "method": "fine-tuning", "blocks": list(blocks), "epochs": epochs,
+        **asdict(federation.sgd), "device": _describe(federation.device),
+        "engine": federation.engine,
+    }  # fmt: skip
+    return _trace(0, federation, judged, state, history, settings, found, None)
+
+
+def _root(rng):
+    """Return the root of a run's streams."""
+    if isinstance(rng, np.random.Generator):
+        rng = rng.integers(2**32, size=4).tolist()
+    return rng if isinstance(rng, SeedSequence) else SeedSequence(rng)
+
+
+def _left_behind(trained, name, like):
+    """Return a parameter as a run has left it, the mean of those that clients had of their own."""
+    if f"shared.{name}" in trained.state:
+        value = trained.state[f"shared.{name}"]
+    elif f"personal.{name}" in trained.state:
+        value = trained.state[f"personal.{name}"].mean(0)
+    else:
+        raise ValueError(f"trained must hold the parameter {name} of the network, it does not")
+    if value.shape != like.shape:
+        raise ValueError(
+            f"trained must hold {name} of shape {tuple(like.shape)}, as the network has it, got "
+            f"{value.shape}"
+        )
+    return torch.as_tensor(value).to(like)
+
+
 def _describe(device):
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
@@ -290,13 +441,16 @@ def _evaluate(federation, method, state, count):
     found = _by_client(federation, method.models, state)
     sent = float(method.floats(state)) * count * state.round
     sent = np.full(len(federation.seeds), sent)
+    return _judge(found) | {"floats_up": sent, "floats_down": sent}
+
+
+def _judge(found):
+    """Return metrics of what clients' models come to, arrays of shape (S,)."""
     return {
         "accuracy": _mean(_accuracies(found), found["size"] > 0),
         "weighted_accuracy": _share(found["correct"].sum(1), found["size"].sum(1)),
         "test_loss": _mean(found["loss"], found["size"] > 0),
         **{name: found[name].mean(1) for name in ("nc2_global", "nc2_local") if name in found},
-        "floats_up": sent,
-        "floats_down": sent,
     }
 
 

@@ -165,3 +165,13 @@ def test_channels_come_first():
     assert channels_first(first) is first
     assert channels_first(images[..., 0]).shape == (2, 1, 4, 5)
     assert channels_first(np.ones((2, 4, 5))).shape == (2, 4, 5)
+
+
+def test_the_largest_classes_are_those_with_most_samples_of_both_kinds():
+    data = Dataset(np.ones((6, 1)), [0, 1, 1, 3, 3, 3], np.ones((3, 1)), [0, 0, 2], classes=5)
+    assert data.largest(2).tolist() == [0, 3]
+    assert data.largest(2, among=[4, 2, 1]).tolist() == [1, 2]
+    assert data.restrict(data.largest(3)).classes == 3
+    for wrong in ({"count": 6}, {"count": 3, "among": [0, 0, 1]}, {"count": 1, "among": [5]}):
+        with pytest.raises(ValueError, match=r"count|among"):
+            data.largest(**wrong)

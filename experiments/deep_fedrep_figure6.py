@@ -1,0 +1,141 @@
+"""FedRep, Figure 6: heads of new clients on representations that others have learned.
+
+Section 5.2 and Appendix A.2: networks trained on ten letters of FEMNIST as in Table 1; then 100 new
+clients, each with 500 digits of five classes for the head and 100 for the test. Open in the paper,
+and what is taken here: the digits are those of FEMNIST itself, drawn as its letters are; heads
+start anew, the same for all methods, since digits are not letters; a method whose clients have
+representations of their own hands on their mean; the number of epochs; the letters, as in Table 1.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import pandas as pd
+
+from linrep import deep, plotting
+from linrep.cli import run_script
+from linrep.experiment import Experiment, beside, data_folder
+from linrep.sweeps import Grid
+
+LR = 0.01
+FULL = {
+    "data": "femnist", "n": 150, "classes": 3, "rounds": 200, "participation": 0.1, "epochs": 5,
+    "new": 100, "new_classes": 5, "train": 100, "test": 20, "tuning": 10,
+}  # fmt: skip
+SMALL = {
+    "data": "digits", "n": 8, "classes": 2, "rounds": 8, "participation": 0.25, "epochs": 1,
+    "new": 8, "new_classes": 3, "train": 24, "test": 8, "tuning": 5,
+}  # fmt: skip
+METHODS = ("FedRep", "FedAvg", "FedProx", "PerFedAvg", "LG-FedAvg", "APFL", "L2GD")
+
+
+def cells(quick):
+    return Grid.product(SMALL if quick else FULL)
+
+
+@cache
+def datasets(name):
+    """Return what the network is trained on, and what new clients have."""
+    if name == "digits":
+        found = deep.load(name)
+        return found.restrict(range(5)), found.restrict(range(5, 10))
+    found = deep.load(name, data_folder())
+    return found.restrict(found.largest(10, among=range(36, 62))), found.restrict(range(10))
+
+
+def newcomers(dataset, cell, known, rng):
+    """Return new clients with as many samples of each class, seen as those known are."""
+    whole = deep.Dataset(dataset.all_x, dataset.all_y, classes=dataset.classes)
+    clients = deep.partitions.shards(whole, cell["new"], cell["new_classes"], rng=rng)
+    shards = [part.reshape(cell["new_classes"], -1) for part in clients.train]
+    cut, end = cell["train"], cell["train"] + cell["test"]
+    train = [part[:, :cut].ravel() for part in shards]
+    test = [part[:, cut:end].ravel() for part in shards]
+    return replace(clients, train=train, test=test, mean=known.mean, std=known.std)
+
+
+def methods(epochs):
+    """Return the methods as Appendix A.2 sets them for FEMNIST, each with its step."""
+    return {
+        "FedRep": (deep.FedRep(epochs=epochs), LR),
+        "FedAvg": (deep.FedAvg(epochs=epochs), LR),
+        "FedProx": (deep.FedProx(mu=0.25, epochs=epochs), LR),
+        "PerFedAvg": (deep.PerFedAvg(epochs=epochs), LR),
+        "LG-FedAvg": (deep.LGFedAvg(personal=("representation",), epochs=epochs), LR),
+        "APFL": (deep.APFL(epochs=epochs), LR),
+        "L2GD": (deep.L2GD(epochs=epochs), 0.001),
+    }
+
+
+def replicate(cell, rng):
+    seed = rng.integers(2**32)
+    first, second = datasets(cell["data"])
+    split = deep.partitions.shards if cell["data"] == "digits" else deep.partitions.log_normal
+    known = split(first, cell["n"], cell["classes"], rng=seed)
+    new = newcomers(second, cell, known, seed)
+    rows = []
+    for method, (chosen, lr) in methods(cell["epochs"]).items():
+        trained = deep.run(
+            known, chosen, model="mlp", rounds=cell["rounds"], lr=lr, record=cell["rounds"],
+            participation=cell["participation"], rng=seed,
+        )  # fmt: skip
+        tuned = deep.fine_tune(new, trained, model="mlp", lr=LR, epochs=cell["tuning"], rng=seed)
+        accuracy = 100.0 * tuned["accuracy"]
+        rows.append(pd.DataFrame({"method": method, "epoch": tuned.recorded, "accuracy": accuracy}))
+    return pd.concat(rows, ignore_index=True)
+
+
+def draw(rows):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(plotting.COLUMN_WIDTH + 1.6, 2.8))
+    ax = figure.subplots()
+    plotting.curves(ax, rows, x="epoch", y="accuracy", by="method", order=METHODS, markers=True)
+    ax.set(xlabel="epochs of the heads", ylabel="accuracy of new clients (%)", ylim=(0, 100))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
+    return figure
+
+
+def summary(rows):
+    """Return accuracies after the last epoch; the paper shows them, but prints no numbers."""
+    last = rows[rows["epoch"] == rows["epoch"].max()]
+    return beside(last, {}, by=["data", "method", "epoch"])
+
+
+def caption(rows, replicates):
+    cell = rows.iloc[0]
+    learned, then, cut = "ten letters of FEMNIST", "digits of FEMNIST", "log-normal numbers"
+    if cell["data"] == "digits":
+        learned, then, cut = "scikit-learn's digits 0 to 4", "digits 5 to 9", "equal numbers"
+    return f"""
+        Accuracy on test samples of {cell["new"]} clients that took no part in training, against
+        epochs of their heads on frozen representations, mean over clients. Before: {learned},
+        {cell["n"]} clients of {cell["classes"]} classes and {cut} of samples, {cell["rounds"]}
+        rounds of {cell["participation"]:.0%} of the clients, local epochs {cell["epochs"]}, of
+        FedRep's heads ten before; two hidden layers of 200 units, SGD with step {LR}
+        (L2GD 0.001), momentum 0.5, batches of 10; methods as FedRep's Appendix A.2 sets them for
+        FEMNIST. New clients: {then}, {cell["new_classes"]} classes each, {cell["train"]} training
+        and {cell["test"]} test samples of each class, the same step and batches. Open in the
+        paper: heads start anew, alike for all; of representations that clients had of their own
+        (LG-FedAvg, L2GD) the mean is taken, of APFL the shared one, which is FedAvg's. Mean and
+        95 % interval of {replicates} draws of partition, weights, participants and batches.
+    """
+
+
+EXPERIMENT = Experiment(
+    id="deep.fedrep_figure6",
+    title="FedRep, Figure 6: new clients, heads on representations of others",
+    cells=cells,
+    replicate=replicate,
+    draw=draw,
+    caption=caption,
+    summary=summary,
+    replicates=5,
+    quick_replicates=2,
+    packages=("torch", "sklearn"),
+    data=("femnist",),
+)
+
+if __name__ == "__main__":
+    run_script(EXPERIMENT)

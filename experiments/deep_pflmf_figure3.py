@@ -1,0 +1,114 @@
+"""pFL^MF, Figure 3: accuracy and run time against the rank, on very unlike clients.
+
+Open in the paper, and what is taken here: which ranks between 1 and 20, rounds (500), momentum
+(none), steps of U (as many as the average client's epoch has batches), steps of v (those of U times
+the participation, as in Theorem 1). The step size is chosen from the paper's set for each rank and
+replicate, by a quarter of the training samples in shorter runs, which are not in the run time.
+"""
+
+import numpy as np
+import pandas as pd
+
+from linrep import deep, plotting
+from linrep.cli import run_script
+from linrep.experiment import Experiment
+from linrep.stats import mean_interval
+from linrep.sweeps import Grid
+
+LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
+SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
+ALPHA = 0.1
+NETWORKS = {"mnist": "mlp", "cifar10": "cnn4", "digits": "mlp"}
+
+
+def cells(quick):
+    if quick:
+        small = {"data": "digits", "n": 10, "rounds": 30, "tried": 1}
+        return Grid.product({**small, "rank": (1, 5, 20)})
+    full = {"data": ("mnist", "cifar10"), "n": 100, "rounds": 500, "tried": 4}
+    return Grid.product({**full, "rank": (1, 2, 3, 5, 8, 10, 12, 15, 20)})
+
+
+def last_ten(rounds):
+    return list(range(max(1, rounds - 9), rounds + 1))
+
+
+def replicate(cell, rng):
+    seed, rounds, tried = int(rng.integers(2**32)), cell["rounds"], cell["rounds"] // 5
+    images = deep.load(cell["data"], rng=seed)
+    data = deep.partitions.dirichlet(images, cell["n"], ALPHA, rng=seed)
+    steps = int(np.ceil(data.sizes.mean() / SETTINGS["batch_size"]))
+
+    def make(lr):
+        lr_v = SETTINGS["participation"] * lr
+        return deep.PFLMF(rank=cell["rank"], steps_U=steps, lr_v=lr_v)
+
+    settings = {"model": NETWORKS[cell["data"]], "rng": seed, **SETTINGS}
+    lr = deep.choose_lr(
+        data, make, LRS[: cell["tried"]], rounds=tried, record=last_ten(tried), **settings
+    )
+    trace = deep.run(data, make(lr), lr=lr, rounds=rounds, record=last_ten(rounds), **settings)
+    accuracy = 100.0 * trace["accuracy"].mean()
+    return pd.DataFrame([{"lr": lr, "accuracy": accuracy, "time": trace.wall_time}])
+
+
+def draw(rows):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6))
+    axes = figure.subplots(1, 2)
+    names = list(rows["data"].unique())
+    for ax, value in zip(axes, ("accuracy", "time"), strict=True):
+        plotting.curves(ax, rows, x="rank", y=value, by="data", order=names, markers=True)
+        ax.set(xlabel="rank r", xticks=range(0, 21, 5))
+    axes[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
+    axes[1].set(ylabel="run time (s)", ylim=(0.0, None))
+    axes[0].legend()
+    return figure
+
+
+def summary(rows):
+    """Return mean accuracies with 95 % intervals, mean run times, and the step sizes chosen."""
+    lines = [
+        (*cell, len(own), *mean_interval(own["accuracy"]), own["time"].mean(),
+         ", ".join(f"{lr:g}" for lr in sorted(set(own["lr"]))))
+        for cell, own in rows.groupby(["data", "rank"], sort=False)
+    ]  # fmt: skip
+    names = ["data", "rank", "replicates", "accuracy", "low", "high", "time", "lr"]
+    return pd.DataFrame(lines, columns=names)
+
+
+def caption(rows, replicates):
+    first = rows.iloc[0]
+    return f"""
+        pFL^MF on data ({", ".join(rows["data"].unique())}) divided by Dir({ALPHA:g}) among
+        {first["n"]} clients, 75 % of each client's samples for training, 10 % of the clients in a
+        round, batches of 256, SGD without momentum, {first["rounds"]} rounds (open in the paper).
+        Two hidden layers of 200 units, for CIFAR-10 two convolutions and two linear layers; one
+        epoch of v, U as many steps as the average client's epoch has batches, those of v a tenth as
+        long. The step size is chosen for each rank and replicate among
+        {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
+        training samples, held out in runs of {first["rounds"] // 5} rounds. Left, accuracy of every
+        client's model on its own test samples, mean over clients and the last ten rounds; right,
+        time of a run with its evaluations, which depends on the machine and on what else it does.
+        Mean and 95 % interval of {replicates} draws of partition, weights, participants and
+        batches.
+    """
+
+
+EXPERIMENT = Experiment(
+    id="deep.pflmf_figure3",
+    title="pFL^MF: accuracy and run time against the rank",
+    cells=cells,
+    replicate=replicate,
+    draw=draw,
+    caption=caption,
+    summary=summary,
+    replicates=5,
+    quick_replicates=2,
+    packages=("torch", "sklearn"),
+    data=("mnist", "cifar10"),
+)
+
+if __name__ == "__main__":
+    run_script(EXPERIMENT)

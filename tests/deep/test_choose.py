@@ -1,0 +1,52 @@
+"""The choice of a step size by training samples that are held out."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from linrep.deep import partitions
+from linrep.deep.data import FederatedData
+from tests.tools import complaint
+
+
+def two_blobs(n=4, m=12):
+    """Return clients with two classes that a line separates."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=n * m)
+    x = rng.standard_normal((n * m, 3)) + 3.0 * y[:, None]
+    parts = np.split(np.arange(n * m), n)
+    return FederatedData(x, y, [p[: m - 4] for p in parts], [p[m - 4 :] for p in parts])
+
+
+def fedavg(lr):
+    return "fedavg"
+
+
+def test_held_out_samples_are_training_samples():
+    data = two_blobs()
+    kept = partitions.hold_out(data, 0.25, rng=1)
+    for before, train, test in zip(data.train, kept.train, kept.test, strict=True):
+        assert sorted([*train, *test]) == sorted(before)
+        assert len(test) == 2
+        assert set(data.y[train]) == set(data.y[before])
+    with complaint(ValueError, "share", "-0.1"):
+        partitions.hold_out(data, -0.1)
+
+
+def test_chosen_step_size_is_the_one_that_learns():
+    deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
+    data, settings = two_blobs(), {"model": "mlp", "rounds": 10, "participation": 1.0, "record": 10}
+    assert deep.choose_lr(data, fedavg, (1e-9, 0.05), rng=3, **settings) == 0.05
+    assert deep.choose_lr(data, fedavg, (0.05, 1e-9), rng=3, **settings) == 0.05
+    with complaint(ValueError, "lrs"):
+        deep.choose_lr(data, fedavg, (), **settings)
+
+
+def test_chosen_step_size_does_not_depend_on_test_samples():
+    deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
+    data, settings = two_blobs(), {"model": "mlp", "rounds": 3, "participation": 1.0, "record": 3}
+    none = dataclasses.replace(data, test=[part[:0] for part in data.test])
+    lrs = (0.003, 0.01, 0.03)
+    one, other = (deep.choose_lr(each, fedavg, lrs, rng=2, **settings) for each in (data, none))
+    assert one == other

@@ -1,0 +1,78 @@
+"""New clients: some blocks trained, all others as a run has left them."""
+
+import numpy as np
+import pytest
+
+from tests.tools import complaint
+
+torch = pytest.importorskip("torch")
+
+from linrep import deep  # noqa: E402
+
+REST = ("representation.fc1.weight", "representation.fc2.bias")
+
+
+def clients(seed, n=4, classes=3):
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(0).standard_normal((classes, 6))
+
+    def draw(size):
+        y = np.arange(size) % classes
+        return centres[y] + 0.1 * rng.standard_normal((size, 6)), y
+
+    return deep.FederatedData.from_lists([(*draw(15), *draw(6)) for _ in range(n)], classes=classes)
+
+
+def trained(method, n=4):
+    return deep.run(clients(1, n), method, model="mlp", rounds=2, participation=0.5, rng=3)
+
+
+@pytest.mark.parametrize("method", ["fedavg", "fedrep", "apfl", "l2gd"])
+def test_only_the_blocks_move_and_the_rest_is_what_the_run_has_left(method):
+    before = trained(method)
+    trace = deep.fine_tune(clients(2, 5), before, model="mlp", epochs=3, lr=0.1, rng=1)
+    assert trace.recorded.tolist() == [0, 1, 2, 3]
+    assert trace.state["personal.head.weight"].shape == (5, 3, 200)
+    for name in REST:
+        left = before.state.get(f"shared.{name}")
+        if left is None:
+            left = before.state[f"personal.{name}"].mean(0)
+        np.testing.assert_array_equal(trace.state[f"shared.{name}"], left)
+    assert trace["test_loss"][-1] < trace["test_loss"][0]
+    assert trace.state["accuracies"].mean() == trace["accuracy"][-1]
+
+
+def test_heads_start_anew_and_alike_whatever_was_trained():
+    starts = [
+        deep.fine_tune(clients(2), trained(method), model="mlp", epochs=0, rng=1)
+        for method in ("fedavg", "fedrep")
+    ]
+    heads = [trace.state["personal.head.weight"] for trace in starts]
+    np.testing.assert_array_equal(heads[0], heads[1])
+    np.testing.assert_array_equal(heads[0], np.broadcast_to(heads[0][0], heads[0].shape))
+
+
+def test_other_blocks_and_parts_of_clients():
+    before = trained("fedavg")
+    settings = {"model": "mlp", "epochs": 2, "blocks": ("head", "representation.fc2"), "rng": 1}
+    trace = deep.fine_tune(clients(2, 5), before, **settings)
+    assert "personal.representation.fc2.bias" in trace.state
+    apart = deep.fine_tune(clients(2, 5), before, chunk=2, engine="loop", **settings)
+    for name, value in trace.state.items():
+        np.testing.assert_allclose(apart.state[name], value, atol=1e-5)
+
+
+def test_what_does_not_fit_is_said():
+    with complaint(ValueError, "representation.fc1.weight", "(200, 6)"):
+        other = deep.run(
+            clients(1),
+            "fedavg",
+            model=lambda: deep.models.mlp(3, 6, hidden=(50, 20)),
+            rounds=0,
+            participation=1.0,
+        )
+        deep.fine_tune(clients(2), other, model="mlp")
+    with complaint(ValueError, "no block 'heads'"):
+        deep.fine_tune(clients(2), trained("fedavg"), model="mlp", blocks=("heads",))
+    with complaint(ValueError, "epochs"):
+        deep.fine_tune(clients(2), trained("fedavg"), model="mlp", epochs=-1)
