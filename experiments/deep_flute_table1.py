@@ -15,7 +15,7 @@ from linrep.experiment import Experiment, beside, data_folder
 from linrep.sweeps import Grid
 
 LR, PARTICIPATION, LAST, EVERY = 0.01, 0.1, 10, 5
-QUICK_LR, QUICK_PARTICIPATION, QUICK_LAST = 0.05, 0.3, 2
+QUICK_LR, QUICK_PARTICIPATION, QUICK_LAST = 0.1, 0.3, 2
 COLUMNS = (  # data, clients, classes of a client
     ("cifar10", 50, 2),
     ("cifar10", 50, 5),
@@ -29,7 +29,7 @@ COLUMNS = (  # data, clients, classes of a client
 QUICK = (("digits", 10, 3),)
 KEYS = ("data", "n", "classes")
 TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "digits": "digits"}
-ROUNDS = {"cifar10": 100, "cifar100": 100, "digits": 6}
+ROUNDS = {"cifar10": 100, "cifar100": 100, "digits": 4}
 NETWORKS = {"cifar10": "cnn", "cifar100": "cnn100", "digits": "mlp"}
 TUNED = "FedAvg-FT"
 PAPER = {  # Table 1

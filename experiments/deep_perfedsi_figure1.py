@@ -113,7 +113,10 @@ def draw(rows):
     shown = rows[rows["round"] % rows["every"] == 0]
     for ax, n in zip(axes, clients, strict=True):
         own = shown[shown["n"] == n]
-        plotting.curves(ax, own, x="round", y="accuracy", by="method", order=list(METHODS))
+        plotting.curves(
+            ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
+        )
+        ax.xaxis.get_major_locator().set_params(integer=True)
         samples = own["samples"].mean()
         ax.set(title=f"M = {n}, {samples:.0f} training samples each", xlabel="round")
     axes[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
@@ -123,7 +126,7 @@ def draw(rows):
 
 def summary(rows):
     """Return mean accuracies of the last ten rounds with 95 % intervals."""
-    last = rows[rows["round"] > rows["rounds"] - 10]
+    last = rows[(rows["round"] > rows["rounds"] - 10) & (rows["round"] > 0)]
     last = last.groupby(["n", "method", "replicate"], sort=False)["accuracy"].mean().reset_index()
     lines = [
         (*cell, len(own), *mean_interval(own["accuracy"]))

@@ -67,7 +67,10 @@ def draw(rows):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.5 + 2.1 * down))
     axes = figure.subplots(down, len(panels) // down, sharex=True, sharey="row", squeeze=False)
     for ax, ((name, n), own) in zip(axes.flat, panels, strict=True):
-        plotting.curves(ax, own, x="round", y="accuracy", by="method", order=list(METHODS))
+        plotting.curves(
+            ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
+        )
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set(title=f"{name}, M = {n}")
     for ax in axes[-1]:
         ax.set(xlabel="round")
@@ -79,7 +82,7 @@ def draw(rows):
 
 def summary(rows):
     """Return mean accuracies of the last ten rounds with 95 % intervals."""
-    last = rows[rows["round"] > rows["rounds"] - 10]
+    last = rows[(rows["round"] > rows["rounds"] - 10) & (rows["round"] > 0)]
     by = ["data", "n", "method", "replicate"]
     last = last.groupby(by, sort=False)["accuracy"].mean().reset_index()
     lines = [

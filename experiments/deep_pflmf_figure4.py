@@ -63,7 +63,7 @@ def draw(rows):
 
 def summary(rows):
     """Return mean accuracies of the last ten rounds with 95 % intervals."""
-    last = rows[rows["round"] > rows["rounds"] - 10]
+    last = rows[(rows["round"] > rows["rounds"] - 10) & (rows["round"] > 0)]
     last = last.groupby(["rank", "steps", "replicate"])["accuracy"].mean().reset_index()
     lines = [
         (*cell, len(own), *mean_interval(own["accuracy"]))
