@@ -13,12 +13,12 @@ from linrep.experiment import Experiment
 from linrep.stats import mean_interval
 from linrep.sweeps import Grid
 
-N, CLASSES, ROUNDS, PARTICIPATION, LR = 20, 2, 40, 0.25, 0.02
+N, CLASSES, ROUNDS, PARTICIPATION, LR = 20, 2, 30, 0.25, 0.02
 METHODS = {
     "FedRep": ("FedRep", {}),
     "FedPer": ("FedPer", {}),
     "FedAvg": ("FedAvg", {"ft": "head"}),
-    "pFL$^{MF}$, r = 5": ("PFLMF", {"rank": 5}),
+    "pFL$^{MF}$, r = 5": ("PFLMF", {"rank": 5, "steps_U": 7, "lr_v": LR * PARTICIPATION}),
     "local": ("Local", {}),
 }
 FINE_TUNED = "FedAvg, heads tuned"
@@ -87,7 +87,7 @@ def caption(rows, replicates):
         scikit-learn's digits (8 × 8 pixels), {N} clients of {CLASSES} classes each (shards), two
         hidden layers of 200 units, {ROUNDS} rounds with {PARTICIPATION:.0%} of the clients, SGD
         with step {LR}, momentum 0.5 and batches of 10; one local epoch, FedRep's heads ten before
-        it. Accuracy of every client's model on its own test samples, mean over clients; fine-tuned:
+        it; pFL^MF an epoch of v with step {LR * PARTICIPATION} and seven steps of U. Accuracy of every client's model on its own test samples, mean over clients; fine-tuned:
         ten epochs of the heads of FedAvg's last model. Right: mean distance of the heads' Gram
         matrix from that of a simplex equiangular tight frame (FLUTE, (51)). Mean and 95 % interval
         of {replicates} draws of split, partition, weights, participants and batches.
