@@ -182,6 +182,9 @@ def result(**changes):
         ("undecided", "standard", ("holds", "standard"), True),
         ("undecided", "thorough", None, True),
         ("holds", "quick", None, False),
+        ("holds", "quick", ("undecided", "standard"), False),
+        ("holds", "thorough", ("undecided", "standard"), True),
+        ("error", "quick", ("undecided", "standard"), True),
         ("error", "quick", ("holds", "standard"), True),
     ],
 )
