@@ -87,10 +87,11 @@ def caption(rows, replicates):
         scikit-learn's digits (8 × 8 pixels), {N} clients of {CLASSES} classes each (shards), two
         hidden layers of 200 units, {ROUNDS} rounds with {PARTICIPATION:.0%} of the clients, SGD
         with step {LR}, momentum 0.5 and batches of 10; one local epoch, FedRep's heads ten before
-        it; pFL^MF an epoch of v with step {LR * PARTICIPATION} and seven steps of U. Accuracy of every client's model on its own test samples, mean over clients; fine-tuned:
-        ten epochs of the heads of FedAvg's last model. Right: mean distance of the heads' Gram
-        matrix from that of a simplex equiangular tight frame (FLUTE, (51)). Mean and 95 % interval
-        of {replicates} draws of split, partition, weights, participants and batches.
+        it; pFL^MF an epoch of v with step {LR * PARTICIPATION} and seven steps of U. Accuracy of
+        every client's model on its own test samples, mean over clients; fine-tuned: ten epochs of
+        the heads of FedAvg's last model. Right: mean distance of the heads' Gram matrix from that
+        of a simplex equiangular tight frame (FLUTE, (51)). Mean and 95 % interval of {replicates}
+        draws of split, partition, weights, participants and batches.
     """
 
 
