@@ -293,6 +293,33 @@ def beside(
     return pd.DataFrame(lines, columns=[*by, "replicates", value, "low", "high", "paper"])
 
 
+def mean_of_last(
+    rows: pd.DataFrame, *, by: Sequence[str], value: str = "accuracy", rounds: int = 10
+) -> pd.DataFrame:
+    """Return each replicate's mean over its last rounds, as :meth:`.Trace.mean_of_last` takes it.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns `by`, ``replicate``, ``round`` and `value`, a row for each recorded round.
+    by : sequence of str
+        Columns that make a group, as for :func:`beside`.
+    value : str
+        Column that is averaged.
+    rounds : int
+        How many rounds count as the last; round 0, the start, never does.
+
+    Returns
+    -------
+    DataFrame
+        Columns `by`, ``replicate`` and `value`; groups in the order of the rows.
+    """
+    by = [*by, "replicate"]
+    end = rows.groupby(by)["round"].transform("max")
+    last = rows[(rows["round"] > end - rounds) & (rows["round"] > 0)]
+    return last.groupby(by, sort=False)[value].mean().reset_index()
+
+
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions that numbers may depend on, those of further modules, too."""
     return {

@@ -120,6 +120,38 @@ class Trace:
         index = pd.Index(self.recorded, name="round")
         return pd.DataFrame(self.metrics, index=index)
 
+    def mean_of_last(self, metric: str, rounds: int = 10) -> float:
+        """Return the mean of a metric over those of the last rounds that were recorded.
+
+        Parameters
+        ----------
+        metric : str
+            Name of the metric.
+        rounds : int
+            How many rounds count as the last, recorded or not. The start, row 0, is no round, and
+            does not count even if the run was shorter.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        KeyError
+            If there is no such metric.
+        ValueError
+            If none of these rounds was recorded.
+
+        Notes
+        -----
+        FedRep, Appendix A.2, "Evaluation", with ten rounds.
+        """
+        count = check.integer("rounds", rounds, minimum=1)
+        values, last = self[metric], self.recorded > max(self.rounds - count, 0)
+        if not last.any():
+            raise ValueError("mean_of_last needs a recorded round, this trace has only its start")
+        return float(values[last].mean())
+
     def rate(self, metric: str = "distance", *, confidence: float = 0.95) -> ContractionRate:
         """Return the contraction of a metric per round, its interval, and the plateau.
 
@@ -191,6 +223,11 @@ def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
     if values.size and not (values.min() >= 0 and values.max() <= rounds):
         raise ValueError(f"record must hold rounds between 0 and {rounds}")
     return sorted({0, *values.tolist(), rounds})
+
+
+def last_rounds(rounds: int, count: int = 10) -> range:
+    """Return the last rounds of a run, those that :meth:`Trace.mean_of_last` averages."""
+    return range(max(rounds - count, 0) + 1, rounds + 1)
 
 
 def run_rounds(

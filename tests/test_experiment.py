@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import linrep as lr
 from linrep import experiment
 from linrep.experiment import Experiment, make_figure, run_rows
 from linrep.sweeps import Grid, Stopped
@@ -168,6 +169,25 @@ def test_patterns_stand_for_the_experiments_they_match():
     ]
     with complaint(ValueError, "'nothing.*'", "fedrep.figure1"):
         experiment.matching(["nothing.*"])
+
+
+def test_rows_have_the_means_of_the_last_rounds_that_traces_have():
+    traces = {
+        (method, replicate): lr.Trace(
+            method, {"accuracy": 10.0**replicate * np.arange(len(recorded))}, {}, recorded=recorded
+        )
+        for method, recorded in {"B": np.array([0, 5, 19, 28, 30]), "A": np.arange(4)}.items()
+        for replicate in range(2)
+    }
+    rows = pd.concat(
+        trace.to_frame().reset_index().assign(method=method, replicate=replicate)
+        for (method, replicate), trace in traces.items()
+    )
+    for rounds in (1, 3, 10, 12, 100):
+        means = experiment.mean_of_last(rows, by=["method"], rounds=rounds)
+        assert list(means[["method", "replicate"]].itertuples(index=False, name=None)) == [*traces]
+        expected = [trace.mean_of_last("accuracy", rounds) for trace in traces.values()]
+        np.testing.assert_allclose(means["accuracy"], expected)
 
 
 def test_means_stand_beside_published_numbers():

@@ -49,6 +49,29 @@ def test_a_data_frame_has_one_row_per_round():
     np.testing.assert_array_equal(frame["loss"], make()["loss"])
 
 
+@given(st.integers(1, 8), st.integers(1, 12), st.data())
+def test_mean_of_last_rounds_never_counts_the_start(rounds, count, data):
+    kept = data.draw(st.sets(st.integers(1, rounds)))
+    recorded = np.array(sorted({0, *kept, rounds}))
+    trace = make(rounds=len(recorded) - 1, recorded=recorded)
+    trace.metrics["value"] = np.where(recorded == 0, 1e9, recorded)
+    last = [t for t in recorded if t in lr.trace.last_rounds(rounds, count)]
+    assert last[-1] == rounds
+    assert len(last) <= min(rounds, count)
+    np.testing.assert_allclose(trace.mean_of_last("value", count), np.mean(last))
+
+
+def test_mean_of_last_rounds_needs_a_round():
+    assert make(rounds=1).mean_of_last("distance") == 0.5
+    assert make(rounds=12).mean_of_last("loss") == 1.0
+    with complaint(ValueError, "only its start"):
+        make(rounds=0).mean_of_last("distance")
+    with complaint(ValueError, "rounds", "0"):
+        make().mean_of_last("distance", 0)
+    with complaint(KeyError, "no metric 'risk'"):
+        make().mean_of_last("risk")
+
+
 def test_repr_tells_the_method_its_ending_and_the_last_metrics():
     text = repr(make(stop_reason="diverged"))
     assert text.splitlines() == [

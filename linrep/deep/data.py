@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -236,6 +237,11 @@ class FederatedData:
     def sizes(self) -> NDArray[np.int64]:
         """Number of training samples of each client, shape (n,)."""
         return np.array([part.size for part in self.train], dtype=np.int64)
+
+    def batches(self, batch_size: int) -> int:
+        """Return the number of batches in an epoch of a client with an average number of samples."""
+        batch_size = check.integer("batch_size", batch_size, minimum=1)
+        return math.ceil(self.sizes.sum() / (self.n * batch_size))
 
     @classmethod
     def from_dataset(

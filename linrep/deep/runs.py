@@ -255,7 +255,8 @@ def choose_lr(
     rng : int, sequence of int or SeedSequence
         Of the split and of all runs.
     **settings
-        See :func:`run_seeds`; the accuracy that is compared is the mean over `record`.
+        See :func:`run_seeds`; the accuracy that is compared is the mean over those of the last ten
+        rounds that are in `record`.
 
     Returns
     -------
@@ -265,13 +266,13 @@ def choose_lr(
     Raises
     ------
     ValueError
-        If there are no step sizes.
+        If there are no step sizes, or no rounds.
     """
     if not len(lrs):
         raise ValueError("lrs must hold one step size at least")
     kept = partitions.hold_out(data, share, rng=rng)
     traces = [run(kept, method(lr), lr=lr, rng=rng, **settings) for lr in lrs]
-    return lrs[int(np.argmax([trace["accuracy"].mean() for trace in traces]))]
+    return lrs[int(np.argmax([trace.mean_of_last("accuracy") for trace in traces]))]
 
 
 def fine_tune(

@@ -50,3 +50,16 @@ def test_chosen_step_size_does_not_depend_on_test_samples():
     lrs = (0.003, 0.01, 0.03)
     one, other = (deep.choose_lr(each, fedavg, lrs, rng=2, **settings) for each in (data, none))
     assert one == other
+
+
+def test_step_size_is_chosen_by_the_last_rounds(monkeypatch):
+    pytest.importorskip("torch")
+    from linrep.deep import runs
+    from linrep.trace import Trace
+
+    def run(data, method, *, lr, **settings):
+        late = np.arange(31) > 20
+        return Trace("", {"accuracy": np.where(late, lr, 1.0 - lr)}, {})
+
+    monkeypatch.setattr(runs, "run", run)
+    assert runs.choose_lr(two_blobs(), fedavg, (0.1, 0.9)) == 0.9

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.deep.data import Dataset, FederatedData, channels_first
+from tests.tools import complaint
 
 IMAGES = np.arange(6 * 3 * 2 * 2, dtype=np.uint8).reshape(6, 3, 2, 2)
 LABELS = [0, 1, 2, 0, 1, 2]
@@ -68,6 +69,13 @@ def test_a_dataset_that_does_not_fit_together_is_refused_in_one_line(fields, sai
     with pytest.raises((ValueError, TypeError), match=said) as caught:
         Dataset(**{"x": IMAGES, "y": LABELS, **fields})
     assert "\n" not in str(caught.value)
+
+
+def test_batches_are_those_of_an_average_client():
+    data = FederatedData(np.zeros((9, 2)), np.zeros(9, int), [range(8), [8]], [[], []])
+    assert [data.batches(size) for size in (1, 2, 4, 5, 100)] == [5, 3, 2, 1, 1]
+    with complaint(ValueError, "batch_size", "0"):
+        data.batches(0)
 
 
 def test_clients_have_sizes_and_places():
