@@ -1,20 +1,23 @@
 """pFL^MF, Figure 4: steps of U and ranks, on very unlike clients.
 
-Open in the paper, and what is taken here: rounds (200), momentum (none), epochs of v (one), the
-step size of U, the largest of the paper's set, 0.1, since the figure is about how many steps are
-taken, not about how long they are; that of v a tenth of it, as in Theorem 1 at a participation of
-0.1. With steps of 0.1 for v, too, runs with many steps of U diverge.
+Open in the paper, and what is taken here: rounds (200), momentum (none), epochs of v (one, K
+batches for the average client), steps of v (p η / K, as in Theorem 1, with steps η of U and
+participation p). The step size is chosen from the paper's set for each number of steps, rank and
+replicate, by a quarter of the training samples in shorter runs. With steps of 0.1 for U and for v,
+runs with many steps of U diverge.
 """
+
+from functools import partial
 
 import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.stats import mean_interval
+from linrep.experiment import Experiment, beside, mean_of_last
 from linrep.sweeps import Grid
+from linrep.trace import last_rounds
 
-LR, LR_V = 0.1, 0.01
+LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
 ALPHA = 0.1
 STEPS, RANKS = (1, 10, 20), (1, 10, 20)  # Setup 6
@@ -22,25 +25,33 @@ STEPS, RANKS = (1, 10, 20), (1, 10, 20)  # Setup 6
 
 def cells(quick):
     if quick:
-        small = {"data": "digits", "n": 10, "rounds": 16, "every": 4}
+        small = {"data": "digits", "n": 10, "rounds": 12, "every": 4, "tried": 1}
         return Grid.product({**small, "rank": (1, 5)})
-    full = {"data": "mnist", "n": 200, "rounds": 200, "every": 10}
+    full = {"data": "mnist", "n": 200, "rounds": 200, "every": 10, "tried": 4}
     return Grid.product({**full, "rank": RANKS})
 
 
+def method(lr, rank, steps, K):
+    """Return the method, whose K steps of v are as short as in Theorem 1."""
+    return deep.PFLMF(rank=rank, steps_U=steps, lr_v=SETTINGS["participation"] * lr / K)
+
+
 def replicate(cell, rng):
-    seed, rounds = int(rng.integers(2**32)), cell["rounds"]
+    seed, rounds, tried = int(rng.integers(2**32)), cell["rounds"], cell["rounds"] // 5
     images = deep.load(cell["data"], rng=seed)
     data = deep.partitions.dirichlet(images, cell["n"], ALPHA, rng=seed)
-    record = sorted({*range(0, rounds + 1, cell["every"]), *range(rounds - 9, rounds + 1)})
+    record = [*range(0, rounds, cell["every"]), *last_rounds(rounds)]
+    settings = {"model": "mlp", "rng": seed, **SETTINGS}
+    K = data.batches(SETTINGS["batch_size"])
     tables = []
     for steps in STEPS:
-        method = deep.PFLMF(rank=cell["rank"], steps_U=steps, lr_v=LR_V)
-        trace = deep.run(
-            data, method, model="mlp", rounds=rounds, record=record, lr=LR, rng=seed, **SETTINGS
+        make = partial(method, rank=cell["rank"], steps=steps, K=K)
+        lr = deep.choose_lr(
+            data, make, LRS[: cell["tried"]], rounds=tried, record=last_rounds(tried), **settings
         )
+        trace = deep.run(data, make(lr), lr=lr, rounds=rounds, record=record, **settings)
         values = {"round": trace.recorded, "accuracy": 100.0 * trace["accuracy"]}
-        tables.append(pd.DataFrame({"steps": steps, **values}))
+        tables.append(pd.DataFrame({"steps": steps, "lr": lr, **values}))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -62,14 +73,9 @@ def draw(rows):
 
 
 def summary(rows):
-    """Return mean accuracies of the last ten rounds with 95 % intervals."""
-    last = rows[(rows["round"] > rows["rounds"] - 10) & (rows["round"] > 0)]
-    last = last.groupby(["rank", "steps", "replicate"])["accuracy"].mean().reset_index()
-    lines = [
-        (*cell, len(own), *mean_interval(own["accuracy"]))
-        for cell, own in last.groupby(["rank", "steps"])
-    ]
-    return pd.DataFrame(lines, columns=["rank", "steps", "replicates", "accuracy", "low", "high"])
+    """Return mean accuracies of the last ten rounds with 95 % intervals, and the steps chosen."""
+    means = mean_of_last(rows, by=["rank", "steps", "lr"])
+    return beside(means, {}, by=["rank", "steps"], listed=["lr"])
 
 
 def caption(rows, replicates):
@@ -77,11 +83,15 @@ def caption(rows, replicates):
     return f"""
         pFL^MF on {first["data"]} divided by Dir({ALPHA:g}) among {first["n"]} clients, 75 % of each
         client's samples for training, 10 % of the clients in a round, batches of 256, SGD without
-        momentum, two hidden layers of 200 units; one epoch of v in steps of size {LR_V:g}, then K_U
-        steps of U of size {LR:g}, the largest that the paper tries. Number of rounds and step sizes
-        are open in the paper. Accuracy of every client's model on its own test samples, mean over
-        clients; mean and 95 % interval of {replicates} draws of partition, weights, participants
-        and batches.
+        momentum, two hidden layers of 200 units; one epoch of v, which has K batches for the
+        average client, then K_U steps of U; steps of v are shorter by the factor 0.1 / K, as in
+        Theorem 1.
+        The step size is chosen for each rank, K_U and replicate among
+        {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
+        training samples, held out in runs of {first["rounds"] // 5} rounds; {first["rounds"]}
+        rounds, which are open in the paper. Accuracy of every client's model on its own test
+        samples, mean over clients; mean and 95 % interval of {replicates} draws of partition,
+        weights, participants and batches.
     """
 
 

@@ -1,10 +1,11 @@
 """pFL^MF, Table 2: clients in groups that see the same data and mean other things, and writers.
 
-Open in the paper, and what is taken here: rounds (500), momentum (none), steps of U (one for each
-local epoch of a client of average size, which is a batch), steps of v (those of U times
-participation over local epochs, as in Theorem 1). The step size of each method is chosen from the
-paper's set anew in every replicate, by a quarter of the training samples in shorter runs. The
-paper's 1091 writers are 30 % of FEMNIST's, those with ten images.
+Open in the paper, and what is taken here: rounds (500), momentum (none), steps of U (K, as many as
+the average client's local epochs have batches, here one each), steps of v (p η / K, as in Theorem
+1, with steps η of U and participation p); what 1 and 5 local epochs are for FedRep (those of the
+representation, after ten of the heads: 10 + 1 and 10 + 5). The step size of each method is chosen
+from the paper's set anew in every replicate, by a quarter of the training samples in shorter runs.
+The paper's 1091 writers are 30 % of FEMNIST's, those with ten images.
 """
 
 from functools import partial
@@ -16,13 +17,14 @@ from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment, beside
 from linrep.sweeps import Grid
+from linrep.trace import last_rounds
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
 RANKS = (1, 5, 10, 15)
 OTHERS = ("Local", "FedAvg", "FedPer", "FedRep")
 METHODS = (*OTHERS, *(f"pFL$^{{MF}}$, r = {rank}" for rank in RANKS))
-SETUPS = {  # Setups 2, 3, 4: data, network, number of clients
+SETUPS = {  # Setups 3, 2, 4: data, network, number of clients
     "permuted labels": ("mnist", "mlp", 1000),
     "super groups": ("cifar100", "cnn4", 500),
     "writers": ("femnist", "mlp", 1091),
@@ -33,6 +35,11 @@ PAPER = {
     ("super groups", 1): (10.49, 36.40, 14.80, 12.18, 42.94, 44.70, 45.57, 45.43),
     ("writers", 1): (50.77, 65.40, 66.05, 66.10, 67.82, 69.99, 72.56, 73.59),
     ("writers", 5): (65.69, 77.19, 67.72, 66.29, 71.42, 72.09, 72.47, 76.41),
+}
+NUMBERS = {
+    (*cell, method): number
+    for cell, numbers in PAPER.items()
+    for method, number in zip(METHODS, numbers, strict=True)
 }
 
 
@@ -64,43 +71,42 @@ def divided(cell, seed):
     return deep.partitions.natural(together, n, min_samples=10, rng=seed)
 
 
-def method(name, lr, epochs):
-    """Return a method by its name; a step of v is shorter than one of U, as in Theorem 1."""
+def method(name, lr, epochs, K):
+    """Return a method by its name, with K steps of U and of v, these as short as in Theorem 1."""
     if name in OTHERS:
         return getattr(deep, name)(epochs=epochs)
     rank = RANKS[METHODS.index(name) - len(OTHERS)]
-    lr_v = SETTINGS["participation"] * lr / epochs
-    return deep.PFLMF(rank=rank, epochs=epochs, steps_U=epochs, lr_v=lr_v)
+    lr_v = SETTINGS["participation"] * lr / K
+    return deep.PFLMF(rank=rank, epochs=epochs, steps_U=K, lr_v=lr_v)
 
 
 def tried_for(rounds):
     return max(2, rounds // 5)
 
 
-def last_ten(rounds):
-    return list(range(max(1, rounds - 9), rounds + 1))
-
-
 def replicate(cell, rng):
     seed = int(rng.integers(2**32))
     data, rounds = divided(cell, seed), cell["rounds"]
     settings = {"model": cell["network"], "rng": seed, **SETTINGS}
-    tried = tried_for(rounds)
+    tried, epochs = tried_for(rounds), cell["epochs"]
+    K = epochs * data.batches(SETTINGS["batch_size"])
     rows = []
     for name in METHODS:
-        make = partial(method, name, epochs=cell["epochs"])
+        make = partial(method, name, epochs=epochs, K=K)
         lr = deep.choose_lr(
-            data, make, LRS[: cell["tried"]], rounds=tried, record=last_ten(tried), **settings
+            data, make, LRS[: cell["tried"]], rounds=tried, record=last_rounds(tried), **settings
         )
-        trace = deep.run(data, make(lr), lr=lr, rounds=rounds, record=last_ten(rounds), **settings)
-        rows.append((name, lr, 100.0 * trace["accuracy"].mean()))
+        trace = deep.run(
+            data, make(lr), lr=lr, rounds=rounds, record=last_rounds(rounds), **settings
+        )
+        rows.append((name, lr, 100.0 * trace.mean_of_last("accuracy")))
     return pd.DataFrame(rows, columns=["method", "lr", "accuracy"])
 
 
 def draw(rows):
     from matplotlib.figure import Figure
 
-    panels = list(judged(rows).groupby(["setup", "epochs"], sort=False))
+    panels = list(summary(rows).groupby(["setup", "epochs"], sort=False))
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, ((setup, epochs), own) in zip(axes, panels, strict=True):
@@ -112,24 +118,14 @@ def draw(rows):
     return figure
 
 
-def judged(rows):
-    paper = {
-        (*cell, method): value
-        for cell, values in PAPER.items()
-        for method, value in zip(METHODS, values, strict=True)
-    }
-    return beside(rows, {} if is_quick(rows) else paper, by=["setup", "epochs", "method"])
-
-
 def is_quick(rows):
     return "digits" in set(rows["data"])
 
 
 def summary(rows):
     """Return mean accuracies with 95 % intervals, the paper's, and the step sizes chosen."""
-    by = ["setup", "epochs", "method"]
-    chosen = rows.groupby(by)["lr"].agg(lambda own: ", ".join(f"{lr:g}" for lr in sorted(set(own))))
-    return judged(rows).join(chosen.rename("lr"), on=by)
+    paper = {} if is_quick(rows) else NUMBERS
+    return beside(rows, paper, by=["setup", "epochs", "method"], listed=["lr"])
 
 
 def caption(rows, replicates):
@@ -147,13 +143,15 @@ def caption(rows, replicates):
         two, digits). Writers: clients are writers {writers}. 75 % of each client's samples for
         training, 10 % of the clients in a round, batches of 256, SGD without momentum, {rounds}
         rounds (open in the paper); two hidden layers of 200 units, CIFAR-100 two convolutions and
-        two linear layers. FedRep's heads move ten epochs before the rest; one step of U for each
-        local epoch, steps of v shorter by the factor 0.1 / (local epochs). The step size is chosen
-        for each method and replicate among
+        two linear layers. FedRep's heads move ten epochs before the local epochs of the rest, which
+        is open in the paper; K, the batches of the average client's local epochs, is the number of
+        steps of U and of v, these shorter by the factor 0.1 / K, as in Theorem 1. The step size is
+        chosen for each method and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: shown["tried"].iloc[0]])} by a quarter of each client's
         training samples, held out in runs of {tried_for(rounds)} rounds. Accuracy of every client's
-        model on its own test samples, mean over clients and the last ten rounds; mean and 95 %
-        interval of {replicates} draws of partition, weights, participants and batches. {against}
+        model on its own test samples, mean over clients and the last {min(10, rounds)} rounds; mean
+        and 95 % interval of {replicates} draws of partition, weights, participants and batches.
+        {against}
     """
 
 

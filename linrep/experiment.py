@@ -64,8 +64,9 @@ class Experiment:
     packages : tuple of str
         Modules that linrep itself does not depend on.
     data : tuple of str
-        Data sets, by their names for :func:`linrep.deep.load`, that the full settings read from
-        the folder of ``--data``; with ``--quick`` an experiment does with what comes along.
+        Data sets, by their names for :func:`linrep.deep.load`, or files of the folder of
+        ``--data``, that the full settings read from there; with ``--quick`` an experiment does
+        with what comes along.
     """
 
     id: str
@@ -266,6 +267,7 @@ def beside(
     *,
     by: Sequence[str],
     value: str = "accuracy",
+    listed: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return means over replicates with 95 % intervals, beside the numbers of a paper.
 
@@ -279,18 +281,22 @@ def beside(
         Columns that make a group, as the data, their partition and the method.
     value : str
         Column that is averaged.
+    listed : sequence of str
+        Columns of numbers whose distinct values are listed, as step sizes that were chosen.
 
     Returns
     -------
     DataFrame
-        Columns `by`, ``replicates``, `value`, ``low``, ``high`` (NaN for a single replicate) and
-        ``paper`` (NaN where there is none); groups in the order of the rows.
+        Columns `by`, ``replicates``, `value`, ``low``, ``high`` (NaN for a single replicate),
+        ``paper`` (NaN where there is none) and `listed`; groups in the order of the rows.
     """
     lines = [
-        (*group, len(own), *map(float, mean_interval(own[value])), paper.get(group, np.nan))
+        (*group, len(own), *map(float, mean_interval(own[value])), paper.get(group, np.nan),
+         *(", ".join(f"{each:g}" for each in sorted(set(own[name]))) for name in listed))
         for group, own in rows.groupby(list(by), sort=False)
-    ]
-    return pd.DataFrame(lines, columns=[*by, "replicates", value, "low", "high", "paper"])
+    ]  # fmt: skip
+    names = [*by, "replicates", value, "low", "high", "paper", *listed]
+    return pd.DataFrame(lines, columns=names)
 
 
 def mean_of_last(

@@ -196,8 +196,11 @@ def test_means_stand_beside_published_numbers():
             "n": [10, 10, 10, 20],
             "method": ["B", "B", "A", "B"],
             "accuracy": [0.5, 0.7, 0.9, 0.4],
+            "lr": [0.1, 0.01, 0.1, 1e-4],
         }
     )
+    listed = experiment.beside(rows, {}, by=["n", "method"], listed=["lr"])["lr"]
+    assert listed.tolist() == ["0.01, 0.1", "0.1", "0.0001"]
     table = experiment.beside(rows, {(10, "B"): 0.65, (10, "C"): 0.1}, by=["n", "method"])
     assert table[["n", "method"]].to_numpy().tolist() == [[10, "B"], [10, "A"], [20, "B"]]
     np.testing.assert_allclose(table["accuracy"], [0.6, 0.9, 0.4])

@@ -239,7 +239,7 @@ class FederatedData:
         return np.array([part.size for part in self.train], dtype=np.int64)
 
     def batches(self, batch_size: int) -> int:
-        """Return the number of batches in an epoch of a client with an average number of samples."""
+        """Return the number of batches in an epoch of a client of average size."""
         batch_size = check.integer("batch_size", batch_size, minimum=1)
         return math.ceil(self.sizes.sum() / (self.n * batch_size))
 
