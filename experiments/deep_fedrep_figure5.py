@@ -11,8 +11,9 @@ from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment, beside, data_folder
 from linrep.sweeps import Grid
+from linrep.trace import last_rounds
 
-LR, BATCH, LAST = 0.1, 50, 10
+LR, BATCH = 0.1, 50
 EPOCHS = (1, 2, 5, 10, 20)
 FULL = {"data": "cifar10", "n": 100, "classes": 2, "rounds": 100, "participation": 0.1}
 SMALL = {"data": "digits", "n": 20, "classes": 2, "rounds": 10, "participation": 0.25}
@@ -33,9 +34,9 @@ def replicate(cell, rng):
         trace = deep.run(
             data, method, model="mlp" if name == "digits" else "cnn", rounds=rounds, lr=LR,
             batch_size=BATCH, participation=cell["participation"],
-            record=range(max(1, rounds - LAST + 1), rounds + 1), rng=seed,
+            record=last_rounds(rounds), rng=seed,
         )  # fmt: skip
-        rows.append((trace.algorithm, 1.0 - trace["accuracy"][1:].mean()))
+        rows.append((trace.algorithm, 1.0 - trace.mean_of_last("accuracy")))
     return pd.DataFrame(rows, columns=["method", "error"])
 
 
@@ -66,7 +67,7 @@ def caption(rows, replicates):
         data = "scikit-learn's digits in place of CIFAR-10, two hidden layers of 200 units"
     return f"""
         Share of wrong answers of every client's model on its own test samples, mean over all
-        clients and the last {LAST} of {first["rounds"]} rounds, against local epochs: of all that
+        clients and the last ten of {first["rounds"]} rounds, against local epochs: of all that
         FedAvg moves, and of FedRep's heads, after which its representation moves for one. Data:
         {data}; {first["n"]} clients of {first["classes"]} classes each,
         {first["participation"]:.0%} of them in a round; SGD with step {LR}, momentum 0.5, batches

@@ -11,8 +11,9 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, data_folder
+from linrep.experiment import Experiment, beside, data_folder, mean_of_last
 from linrep.sweeps import Grid
+from linrep.trace import last_rounds
 
 LR, PARTICIPATION, LAST, EVERY = 0.01, 0.1, 10, 5
 QUICK_LR, QUICK_PARTICIPATION, QUICK_LAST = 0.1, 0.3, 2
@@ -85,7 +86,7 @@ def replicate(cell, rng):
         trace = deep.run(
             data, chosen, model=NETWORKS[name], rounds=rounds, lr=QUICK_LR if small else LR,
             participation=QUICK_PARTICIPATION if small else PARTICIPATION,
-            record=[t for t in range(1, rounds + 1) if t % EVERY == 0 or t > rounds - LAST],
+            record=[*range(0, rounds, EVERY), *last_rounds(rounds, LAST)],
             rng=seed,
         )  # fmt: skip
         metrics = {name: trace[name] for name in CURVES} | {"accuracy": 100.0 * trace["accuracy"]}
@@ -103,9 +104,8 @@ def _last(rows):
 
 def summary(rows):
     """Return accuracies in percent with 95 % intervals, beside those of Table 1."""
-    last = rows["data"].map(ROUNDS) - rows["round"] < _last(rows)
-    groups = rows[last].groupby([*KEYS, "method", "replicate"], sort=False)
-    return beside(groups["accuracy"].mean().reset_index(), NUMBERS, by=[*KEYS, "method"])
+    by = [*KEYS, "method"]
+    return beside(mean_of_last(rows, by=by, rounds=_last(rows)), NUMBERS, by=by)
 
 
 def draw(rows):
