@@ -13,6 +13,10 @@ def neural_collapse(head: Tensor, present: Tensor, local: bool = False) -> Tenso
     Observation B.3, where m is the number of all classes; Observation B.2 where it is the number
     of the client's own.
 
+    With s < m own classes (51) cannot be 0: what it compares with is positive semidefinite, but its
+    norm is only c = sqrt(s (m (m - 2) + s) / (m - 1)) / m. The least value, 1 - c, is that of a
+    multiple of it; the frame of the s classes alone has sqrt(1 + c² - 2 sqrt((s - 1) / (m - 1))).
+
     Parameters
     ----------
     head : Tensor, shape (..., m, k)
