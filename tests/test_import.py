@@ -50,6 +50,15 @@ def test_solving_loads_no_tables_and_no_pictures():
     assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
 
 
+def test_networks_need_no_compiled_kernels_and_their_data_no_torch():
+    loaded = loaded_by("from linrep.deep import data, partitions, readers")
+    assert loaded & {"numba", "pyarrow", "torch"} == set()
+    pytest.importorskip("torch")
+    loaded = loaded_by("from linrep.deep import METHODS, models, run")
+    assert "torch" in loaded
+    assert "numba" not in loaded
+
+
 @pytest.mark.parametrize("name", linrep.__all__)
 def test_every_public_name_resolves(name):
     value = getattr(linrep, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,15 +76,15 @@ class Dataset:
         if self.embedding is not None:
             _set(self, embedding=_embedding(self.embedding, x))
 
-    @property
+    @cached_property  # one array, which all partitions share
     def all_x(self) -> NDArray:
         """Training samples, then test samples."""
-        return np.concatenate([self.x, self.x_test])
+        return _joined(self.x, self.x_test)
 
-    @property
+    @cached_property
     def all_y(self) -> NDArray[np.int64]:
         """Labels of the training samples, then of the test samples."""
-        return np.concatenate([self.y, self.y_test])
+        return _joined(self.y, self.y_test)
 
     def restrict(self, labels: ArrayLike) -> Dataset:
         """Return the samples of some classes, which are numbered from 0 in the order given.
@@ -368,6 +369,13 @@ def _set(instance, **fields):
 def _kind(x):
     """Describe samples by their shape and type."""
     return f"{x.dtype} samples of shape {x.shape[1:]}"
+
+
+def _joined(*parts):
+    """Return arrays one after the other, as one that nobody changes."""
+    found = np.concatenate(parts)
+    found.flags.writeable = False
+    return found
 
 
 def _samples(name, value):

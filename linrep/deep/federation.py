@@ -71,10 +71,6 @@ class State:
         """Return the personal parameters of a part's clients, (S, c, ...)."""
         return gather(self.personal, part)
 
-    def models(self, part: Clients) -> Parameters:
-        """Return all parameters of a part's clients, (S, c, ...); shared ones are views."""
-        return expand(self.shared, part) | self.own(part)
-
 
 def gather(values: Parameters, part: Clients) -> Parameters:
     """Return the clients' rows of tensors (S, n, ...)."""
@@ -178,6 +174,7 @@ class Federation:
         if not isinstance(mixed_precision, bool):
             raise TypeError(f"mixed_precision must be true or false, got {mixed_precision!r}")
         self.mixed_precision = mixed_precision
+        self.samples_trained = 0  # passes of a sample through a step, for throughput
         self._load(data)
         starts = []
         for seed in self.seeds:
@@ -410,6 +407,7 @@ class Federation:
                 chosen = torch.arange(len(places), device=self.device)[rows].unsqueeze(1)
                 return seen[chosen, position], torch.gather(y[rows], 1, position)
 
+        self.samples_trained += int(batches.weight.sum())
         work = Work(
             model=self.model,
             start=everything,
@@ -466,10 +464,8 @@ class Federation:
 
     # Evaluation
 
-    def evaluate(
-        self, shared: Parameters, own: Parameters, part: Clients, split: str = "test"
-    ) -> dict[str, NDArray]:
-        """Return the number of right answers and the mean loss of clients' models.
+    def evaluate(self, shared: Parameters, own: Parameters, part: Clients) -> dict[str, NDArray]:
+        """Return right answers and mean loss of clients' models on their test samples.
 
         Parameters
         ----------
@@ -477,15 +473,13 @@ class Federation:
             The models, together.
         part : ndarray, shape (S, c)
             The clients.
-        split : {"test", "train"}
-            Their samples.
 
         Returns
         -------
         dict of str to ndarray, shape (S, c)
             ``correct``, ``loss`` and ``size``; the loss of a client without samples is NaN.
         """
-        places, counts = self._pick(split, part)
+        places, counts = self._pick("test", part)
         self.model.eval()
         side = getattr(self.model, "side_information", False)
         # With a representation that clients share, one pass over all their samples.

@@ -24,7 +24,7 @@ from linrep.deep.layers import LSTM, BatchNorm2d, Dropout, Embedding, Last
 
 
 class Model(nn.Module):
-    """A head on a representation: forward(*inputs) = head(representation(*inputs)).
+    """A head on a representation: ``head(representation(*inputs))``.
 
     Parameters
     ----------
@@ -508,7 +508,7 @@ def multiplied(
 class Factored(nn.Module):
     """A network whose parameters are θ = U v: pFL^MF, over all parameters.
 
-    The parameter ``U.<name>``, (rank, *shape), holds the columns of U that make up the base's
+    The parameter ``U.<name>``, ``(rank, *shape)``, holds the columns of U that make up the base's
     parameter <name>; ``v``, (rank,), is the client's own. Buffers are the base's, as ``U.<name>``.
 
     At the start the columns are independent usual starts of the base, the first one the base's own,

@@ -170,7 +170,7 @@ def permuted_labels(
     n = _clients(n, dataset)
     group = _blocks(n, check.integer("groups", groups, minimum=1, maximum=n))
     rng = stream(rng, "deep.partition")
-    labels = dataset.all_y
+    labels = dataset.all_y.copy()
     parts = np.array_split(rng.permutation(labels.size), n)
     renamed = rng.permuted(np.tile(np.arange(dataset.classes), (groups, 1)), axis=1)
     for client, part in enumerate(parts):
@@ -339,7 +339,7 @@ def affine_shifts(dataset: Dataset, n: int, *, rng: Any = None) -> FederatedData
     rng = stream(rng, "deep.partition")
     train = np.array_split(rng.permutation(dataset.y.size), n)
     test = np.array_split(dataset.y.size + rng.permutation(dataset.y_test.size), n)
-    images = dataset.all_x
+    images = dataset.all_x.copy()
     shift = np.arange(n) % len(_SHIFTS)
     for client, parts in enumerate(zip(train, test, strict=True)):
         places = np.concatenate(parts)
@@ -503,7 +503,9 @@ def hold_out(data: FederatedData, share: float = 0.25, *, rng: Any = None) -> Fe
     FederatedData
         Images are scaled as before.
     """
-    kept = 1.0 - check.real("share", share, minimum=0.0)
+    if check.real("share", share, minimum=0.0) >= 1.0:
+        raise ValueError(f"share must be below 1, got {share}")
+    kept = 1.0 - share
     rng = stream(rng, "deep.hold_out")
     train, test = _split_each(data.train, data.y, kept, rng)
     return replace(data, train=tuple(train), test=tuple(test))

@@ -23,8 +23,8 @@ from linrep.deep import models, partitions
 from linrep.deep.collapse import neural_collapse
 from linrep.deep.data import FederatedData
 from linrep.deep.federation import Federation, expand, scatter
-from linrep.deep.methods import METHODS, FedAvg
-from linrep.deep.training import SGD, Phase
+from linrep.deep.methods import HEAD, METHODS, FedAvg
+from linrep.deep.training import SGD, Phase, check_blocks
 from linrep.trace import Trace, read_record
 
 _FORMAT = 1
@@ -131,8 +131,7 @@ def run_seeds(
 ) -> list[Trace]:
     """Train with a method from several seeds at once.
 
-    A run does not depend on those beside it, up to rounding; on a processor without them it is
-    the same bit by bit.
+    A run has the numbers that it would have alone, up to rounding.
 
     Parameters
     ----------
@@ -177,7 +176,8 @@ def run_seeds(
         - ``floats_up``, ``floats_down``: numbers sent to the server and to the clients so far.
 
         ``state`` holds the final parameters as ``shared.<name>`` and ``personal.<name>``, and
-        ``accuracies``, those of each client.
+        ``accuracies``, those of each client; ``settings`` also the device, the engine, how many
+        samples a second went through steps, and, on CUDA, the peak of its memory in bytes.
 
     Raises
     ------
@@ -195,6 +195,8 @@ def run_seeds(
         mixed_precision=mixed_precision,
     )  # fmt: skip
     count = check.count_participants(federation.n, participation)
+    if method.ft == "head":
+        check_blocks(HEAD, federation.parameters)
     if federation.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(federation.device)
     settings = {
@@ -208,7 +210,7 @@ def run_seeds(
         history = _load(Path(checkpoint), identity, state, federation.device)
         if state.round > rounds:
             raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
-    already = history.seconds
+    already, training = history.seconds, 0.0
     while True:
         if state.round in recorded and state.round not in history.rounds:
             history.add(state.round, _evaluate(federation, method, state, count))
@@ -219,10 +221,16 @@ def run_seeds(
             _save(Path(checkpoint), identity, state, history)
         if state.round >= rounds:
             break
-        method.round(federation, state, federation.sample("participation", state.round, count))
+        clients = federation.sample("participation", state.round, count)
+        started = time.perf_counter()
+        method.round(federation, state, clients)
+        training += time.perf_counter() - started
+    trained = federation.samples_trained
     found = _by_client(federation, method.models, state)
     tuned = None if method.ft is None else _by_client(federation, method.fine_tuned, state)
     settings |= {"device": _describe(federation.device), "engine": federation.engine}
+    if training:
+        settings["samples_per_second"] = round(trained / training)
     if federation.device.type == "cuda":
         settings["peak_memory"] = torch.cuda.max_memory_allocated(federation.device)
     return [

@@ -1,10 +1,14 @@
 """Tiny ragged federations and networks, one of each kind that the package has."""
 
+import os
+
 import numpy as np
 
 from linrep.deep import SGD, Federation, models
 from linrep.deep.data import FederatedData
 
+#: LINREP_TEST_DEVICE=cuda runs the equality tests there.
+DEVICE = os.environ.get("LINREP_TEST_DEVICE", "cpu")
 CLASSES = 3
 SIZES = (7, 3, 12, 5)
 TESTED = (4, 2, 5, 1)
@@ -65,7 +69,7 @@ def federation(network="mlp", samples=None, *, sgd=FAST, dtype="float64", method
     kind, make = NETWORKS[network]
     make = make if method is None else method.network(make)
     samples = data(kind) if samples is None else samples
-    return Federation(samples, make, sgd=sgd, dtype=dtype, device="cpu", **settings)
+    return Federation(samples, make, sgd=sgd, dtype=dtype, device=DEVICE, **settings)
 
 
 def rounds(method, fed, count=2, participants=3):

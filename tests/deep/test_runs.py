@@ -18,12 +18,16 @@ from linrep.deep import (  # noqa: E402
     FedRep,
     Local,
     Scaffold,
+    load,
+    models,
     neural_collapse,
+    partitions,
     run,
     run_seeds,
 )
 from linrep.deep.data import FederatedData  # noqa: E402
 from tests.deep import small  # noqa: E402
+from tests.tools import complaint  # noqa: E402
 
 QUICK = {
     "model": small.NETWORKS["mlp"][1],
@@ -105,8 +109,27 @@ def test_partitions_share_samples_and_may_differ_in_labels():
     for trace, data, seed in zip(together, (first, swapped, again), (4, 5, 6), strict=True):
         assert_same(trace, run(data, FedPer(), rng=seed, **settings), 1e-11)
     make = QUICK["model"]
+    pytest.importorskip("sklearn")
+    digits = load("digits")
+    shards = [partitions.shards(digits, 4, 2, rng=seed) for seed in (0, 1)]
+    assert len(Federation(shards, lambda: models.mlp(10, 64), seeds=[0, 1]).x) == 1797
     assert len(Federation([first, again], make, seeds=[0, 1]).x) == len(first.x)
     assert len(Federation([first, swapped], make, seeds=[0, 1]).x) == 2 * len(first.x)
+
+
+def test_mixed_precision_is_near_and_throughput_is_told():
+    whole, mixed = (start(method=FedRep(), mixed_precision=mixed) for mixed in (False, True))
+    assert whole.settings["samples_per_second"] > 0
+    difference = np.abs(whole["test_loss"] - mixed["test_loss"]).max()
+    assert 0 < difference < 0.05
+
+
+def test_a_head_that_is_not_there_cannot_be_tuned():
+    def body():
+        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(5, 3))
+
+    with complaint(ValueError, "no block 'head'"):
+        run(small.data(), FedAvg(ft="head"), model=body, rounds=10**6, participation=1.0)
 
 
 def test_engines_and_chunks_give_the_same_history():
