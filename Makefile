@@ -16,7 +16,7 @@ require_python = $(if $(filter ok,$(shell $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env env-deep reproduce test test-nojit lint format floors bench docs clean
+.PHONY: help env env-deep reproduce figures test test-nojit lint format floors bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,9 +25,12 @@ env: .venv/.installed ## make .venv with linrep and everything needed to develop
 
 env-deep: .venv/.installed-deep ## add torch to it, for the experiments with networks
 
-reproduce: .venv/.installed ## draw all figures at their full settings, then check all claims
-	.venv/bin/linrep figures
+reproduce: .venv/.installed ## draw the papers' figures at their full settings, then check all claims
+	.venv/bin/linrep figures '*.figure*' '*.digits'
 	.venv/bin/linrep verify --budget quick
+
+figures: .venv/.installed ## draw all figures, those beyond the papers' too
+	.venv/bin/linrep figures
 
 test: .venv/.installed ## run the tests with compiled kernels (PYTEST_ARGS="..." passes options)
 	.venv/bin/python -m pytest $(PYTEST_ARGS)

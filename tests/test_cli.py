@@ -65,6 +65,33 @@ def test_list_names_every_experiment(run):
         assert f"fedrep.{name}" in result.output
 
 
+def test_what_lacks_a_package_is_left_out_of_a_pattern_but_not_by_name(run, monkeypatch):
+    from linrep.experiment import Experiment
+
+    monkeypatch.setattr(Experiment, "missing", lambda self, quick=False: "the package x")
+    result = run("figures", "*.digits")
+    assert result.exit_code == 0, result.output
+    for name in ("deep.digits", "fedrep.digits"):
+        assert f"{name} is left out, it needs the package x" in result.output
+    for name in ("fedrep.digits", "mine.py"):
+        result = run("figures", name)
+        assert result.exit_code == 2
+        assert "needs the package x" in result.output
+
+
+def test_data_are_asked_for_where_the_full_settings_read_them(run, monkeypatch, tmp_path):
+    (tmp_path / "mine.py").write_text(SCRIPT.replace('title="Mine",', 'title="Mine", data=("x",),'))
+    monkeypatch.delenv("LINREP_DATA", raising=False)
+    result = run("figures", "mine.py")
+    assert result.exit_code == 2
+    assert "mine.figure needs --data FOLDER with x (or --quick)" in result.output
+    assert not (tmp_path / "figures").exists()
+    assert run("figures", "mine.py", "--quick").exit_code == 0
+    monkeypatch.setenv("LINREP_DATA", "")  # what --data sets is gone with the test
+    assert run("figures", "mine.py", "--data", str(tmp_path)).exit_code == 0
+    assert run("figures", "mine.py", "--data", "nowhere").exit_code == 2
+
+
 def test_info_prints_versions(run):
     result = run("info")
     assert result.exit_code == 0

@@ -121,7 +121,7 @@ def _run_options(command):
 def figures(names, list_only, quick, workers, seed, out, data):
     """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script.
 
-    Without names those are left out whose packages or data are not there.
+    Without names, and of a pattern, those are left out whose packages or data are not there.
     """
     from linrep import experiment
 
@@ -134,7 +134,7 @@ def figures(names, list_only, quick, workers, seed, out, data):
         missing = item.missing(quick)
         if list_only:
             click.echo(f"{item.id:20} {item.title}")
-        elif missing and not names:
+        elif missing and not any(name == item.id or name.endswith(".py") for name in names):
             click.echo(f"{item.id} is left out, it needs {missing}", err=True)
         else:
             _make(item, quick, workers, seed, out)
