@@ -147,7 +147,7 @@ class Trace:
         FedRep, Appendix A.2, "Evaluation", with ten rounds.
         """
         count = check.integer("rounds", rounds, minimum=1)
-        values, last = self[metric], self.recorded > max(self.rounds - count, 0)
+        values, last = self[metric], np.isin(self.recorded, last_rounds(self.rounds, count))
         if not last.any():
             raise ValueError("mean_of_last needs a recorded round, this trace has only its start")
         return float(values[last].mean())

@@ -462,12 +462,12 @@ class L2GD(FedAvg):
         check.real("penalty", self.penalty, minimum=0.0)
         if self.alpha * self.penalty > self.p:
             raise ValueError(
-                f"alpha times penalty must be at most p, beyond the mean, got "
-                f"{self.alpha * self.penalty:g}"
+                "alpha times penalty must be at most p, where models are pulled all the way to "
+                f"their mean, got {self.alpha * self.penalty:g}"
             )
 
     def start(self, federation):
-        """Return a state in which nothing is shared but the mean."""
+        """Return a state in which nothing is shared."""
         return federation.start(all_personal=True)
 
     def round(self, federation, state, clients):

@@ -210,10 +210,12 @@ def run_seeds(
         history = _load(Path(checkpoint), identity, state, federation.device)
         if state.round > rounds:
             raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
-    already, training = history.seconds, 0.0
+    already, training, found = history.seconds, 0.0, None
     while True:
         if state.round in recorded and state.round not in history.rounds:
-            history.add(state.round, _evaluate(federation, method, state, count))
+            found = _by_client(federation, method.models, state)
+            sent = np.full(len(federation.seeds), float(method.floats(state)) * count * state.round)
+            history.add(state.round, _judge(found) | {"floats_up": sent, "floats_down": sent})
         history.seconds = already + time.perf_counter() - began
         if checkpoint is not None and (
             state.round == rounds or (state.round and state.round % checkpoint_every == 0)
@@ -226,7 +228,8 @@ def run_seeds(
         method.round(federation, state, clients)
         training += time.perf_counter() - started
     trained = federation.samples_trained
-    found = _by_client(federation, method.models, state)
+    if found is None:  # the checkpoint was of the last round
+        found = _by_client(federation, method.models, state)
     tuned = None if method.ft is None else _by_client(federation, method.fine_tuned, state)
     settings |= {"device": _describe(federation.device), "engine": federation.engine}
     if training:
@@ -351,7 +354,8 @@ def fine_tune(
     phase, judged = Phase(tuple(blocks), epochs=1), FedAvg()
     while True:
         if state.round in recorded:
-            history.add(state.round, _judge(_by_client(federation, judged.models, state)))
+            found = _by_client(federation, judged.models, state)
+            history.add(state.round, _judge(found))
         if state.round == epochs:
             break
         for part in federation.everyone():
@@ -362,7 +366,6 @@ def fine_tune(
             scatter(state.personal, part, own)
         state.round += 1
     history.seconds = time.perf_counter() - began
-    found = _by_client(federation, judged.models, state)
     settings = {
         "method": "fine-tuning", "blocks": list(blocks), "epochs": epochs,
         **asdict(federation.sgd), "device": _describe(federation.device),
@@ -443,14 +446,6 @@ class _History:
         self.rounds.append(round)
         for name, value in values.items():
             self.metrics.setdefault(name, []).append(value)
-
-
-def _evaluate(federation, method, state, count):
-    """Return metrics of all clients, arrays of shape (S,)."""
-    found = _by_client(federation, method.models, state)
-    sent = float(method.floats(state)) * count * state.round
-    sent = np.full(len(federation.seeds), sent)
-    return _judge(found) | {"floats_up": sent, "floats_down": sent}
 
 
 def _judge(found):
