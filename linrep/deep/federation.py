@@ -389,7 +389,7 @@ class Federation:
             index = torch.gather(places[rows], 1, position)
             return self._see(index, runs[rows]), torch.gather(y[rows], 1, position)
 
-        everything = _flat(expand(shared, part) | own)
+        everything = expand(shared, part) | own
         kept = {name: everything.pop(name) for name in self.buffers if name in everything}
         why_not = features.why_not_exact(self.model, moving)
         if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):
@@ -410,8 +410,8 @@ class Federation:
         self.samples_trained += int(batches.weight.sum())
         work = Work(
             model=self.model,
-            start=everything,
-            buffers=kept,
+            start=_flat(everything),  # of several runs a copy, hence only of what is used
+            buffers=_flat(kept),
             trained=moving,
             batches=batches,
             fetch=fetch,
