@@ -8,7 +8,7 @@ project = "linrep"
 author = copyright = "The linrep developers"
 release = version = linrep.__version__
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -21,6 +21,10 @@ exclude_patterns = ["_build"]
 autosummary_generate = True
 numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]
+# Notebooks are kept as text and run whenever the site is built; a cell that raises stops the build.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
 suppress_warnings = ["myst.xref_missing"]
 # torch is optional; without it the reference of networks shows names and texts all the same.
 autodoc_mock_imports = [name for name in ("torch",) if find_spec(name) is None]
