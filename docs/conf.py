@@ -19,15 +19,14 @@ extensions = [
     "sphinx.ext.viewcode",
     "claim_pages",
     "mathml",
+    "reference",
 ]
 html_theme = "furo"
 html_title = f"linrep {release}"
 html_static_path = ["_static"]
 html_css_files = ["linrep.css"]
 html_math_renderer = "mathml"
-templates_path = ["_templates"]
 exclude_patterns = ["_build"]
-autosummary_generate = True
 numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -37,6 +36,8 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 # Every link into linrep has to lead somewhere; types of other packages are not linked.
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!linrep\.).*"), ("py:.*", r".*\._\w+")]
+nitpick_ignore_regex = [("py:.*", r"(?!linrep\.).*"), ("py:data", ".*")]
+# The texts give types with shapes; signatures are shorter without.
+autodoc_typehints = "none"
 # torch is optional; without it the reference of networks shows names and texts all the same.
 autodoc_mock_imports = [name for name in ("torch",) if find_spec(name) is None]

@@ -1,7 +1,7 @@
 """What the pages say of claims, from the claims, the ledger and the figures' manifests.
 
-``{statements} PAPER`` makes the table of a paper's claims, ``{checks} PAPER`` the reference of
-their checks, ``{figures} PAPER`` shows its figures, ``{failures}`` lists what fails.
+``{statements} PAPER`` makes the table of a paper's claims, ``{figures} PAPER`` shows its figures,
+``{failures}`` lists what fails.
 """
 
 import ast
@@ -9,14 +9,13 @@ import inspect
 import json
 import re
 import textwrap
+from html import escape
 from pathlib import Path
 
-from docutils import nodes
-from docutils.statemachine import StringList
-from sphinx.util.docutils import SphinxDirective
+from reference import Markdown
 
 import linrep
-from linrep.claims import HOLDS, claims, corrections, ledger
+from linrep.claims import HOLDS, UNDECIDED, claims, corrections, ledger
 
 ROOT = Path(linrep.__file__).parents[1]
 # Figures beyond the papers' own, and the claim that each is about.
@@ -85,20 +84,7 @@ def _place(item):
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
-class _Markdown(SphinxDirective):
-    """A directive that stands for the lines of Markdown that `lines` returns."""
-
-    optional_arguments = 1
-
-    def run(self):
-        node = nodes.Element()
-        lines = self.lines(*self.arguments)
-        text = StringList(lines, "generated")
-        self.state.nested_parse(text, self.content_offset, node, match_titles=True)
-        return node.children
-
-
-class Statements(_Markdown):
+class Statements(Markdown):
     def lines(self, paper):
         entries, shown = ledger.recorded(), figures_of(paper)
         known = [item for item in claims().values() if item.paper == paper and item.id in entries]
@@ -121,13 +107,13 @@ class Statements(_Markdown):
         return lines
 
 
-class Failures(_Markdown):
+class Failures(Markdown):
     def lines(self):
         entries = ledger.recorded()
         reasons = headlines((ROOT / "docs" / "findings.md").read_text("utf-8"))
         lines = ["| claim | verdict | what is wrong | put right by |", "| --- | --- | --- | --- |"]
         for name in claims():
-            if entries[name]["verdict"] not in (HOLDS, "undecided"):
+            if entries[name]["verdict"] not in (HOLDS, UNDECIDED):
                 by = [f"[`{item.id}`](#{ledger.anchor(item.id)})" for item in corrections(name)]
                 cells = [
                     f"[`{name}`](#{ledger.anchor(name)})",
@@ -151,28 +137,7 @@ def headlines(text):
     return found
 
 
-class Checks(_Markdown):
-    def lines(self, paper):
-        by_module = {}
-        for item in claims().values():
-            if item.paper == paper:
-                by_module.setdefault(item.check.__module__, []).append(item.check.__name__)
-        lines = []
-        for module, names in sorted(by_module.items()):
-            lines += [
-                f"## {module.rpartition('.')[2]}",
-                "",
-                "```{eval-rst}",
-                f".. automodule:: {module}",
-                f"   :members: {', '.join(names)}",
-                "   :member-order: bysource",
-                "```",
-                "",
-            ]
-        return lines
-
-
-class Figures(_Markdown):
+class Figures(Markdown):
     def lines(self, paper):
         lines = []
         for name, manifest in figures_of(paper).items():
@@ -187,9 +152,10 @@ class Figures(_Markdown):
                 ":class: figure",
                 "```",
                 "",
-                ledger.cell(manifest["caption"]),
-                "",
                 f"Drawn by `linrep figures {name}`; the rows are in `figures/{name}.parquet`.",
+                "",
+                # Read aloud and on a phone, where the letters in the picture are small.
+                f"<details><summary>Caption</summary>{escape(manifest['caption'])}</details>",
                 "",
             ]
         return lines
@@ -207,17 +173,10 @@ def _figure_label(name):
     return "figure-" + name.replace(".", "-").replace("_", "-")
 
 
-def _skip(app, what, name, item, skip, options):
-    """Leave out the fields of named tuples, which their classes' texts describe."""
-    return skip or str(getattr(item, "__doc__", "")).startswith("Alias for field number")
-
-
 def setup(app):
-    app.connect("autodoc-skip-member", _skip)
     for name, directive in {
         "statements": Statements,
         "failures": Failures,
-        "checks": Checks,
         "figures": Figures,
     }.items():
         app.add_directive(name, directive)
