@@ -106,6 +106,14 @@ def numbers(
     return values
 
 
+def columns(name: str, table: Any, *wanted: str) -> None:
+    """Raise unless a DataFrame has the columns that are wanted."""
+    missing = [column for column in wanted if column not in table.columns]
+    if missing:
+        there = ", ".join(map(str, table.columns))
+        raise ValueError(f"{name} must have a column {missing[0]!r}, got {there}")
+
+
 def count_participants(n: int, participation: Any) -> int:
     """Return the whole number of clients nearest to participation times n."""
     participation = real("participation", participation, above=0.0)
