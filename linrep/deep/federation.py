@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep.deep import features, layers
 from linrep.deep.data import FederatedData
@@ -66,6 +67,9 @@ class State:
     personal: Parameters
     extra: Parameters = field(default_factory=dict)
     round: int = 0
+
+    def __repr__(self):
+        return show.line(self)
 
     def own(self, part: Clients) -> Parameters:
         """Return the personal parameters of a part's clients, (S, c, ...)."""
@@ -185,6 +189,13 @@ class Federation:
         self.buffers = tuple(name for name in self._starts if name not in self.parameters)
         check.choice("engine", engine, ("auto", *ENGINES))
         self.engine = choose_engine(self.device, self.model) if engine == "auto" else engine
+
+    def __repr__(self):
+        count = sum(value.numel() for value in self.model.parameters())
+        return (
+            f"Federation({self.n} clients, {len(self.seeds)} runs of a {type(self.model).__name__} "
+            f"of {count} parameters on {self.device.type}, engine={self.engine!r})"
+        )
 
     # Data and network
 
