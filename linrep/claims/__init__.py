@@ -71,3 +71,7 @@ __all__ = [
     "threshold_slope",
     "trend",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

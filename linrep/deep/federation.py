@@ -129,6 +129,13 @@ class Federation:
         check.choice("engine", engine, ("auto", *ENGINES))
         self.engine = choose_engine(self.device, self.model) if engine == "auto" else engine
 
+    def __repr__(self):
+        count = sum(value.numel() for value in self.model.parameters())
+        return (
+            f"Federation({self.n} clients, {len(self.seeds)} runs of a {type(self.model).__name__} "
+            f"of {count} parameters on {self.device.type}, engine={self.engine!r})"
+        )
+
     # Data and network
 
     def _load(self, data):

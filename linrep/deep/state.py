@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from linrep import _show as show
 from linrep.deep.training import Parameters
 
 Clients = NDArray[np.int64]
@@ -40,6 +41,9 @@ class State:
     personal: Parameters
     extra: Parameters = field(default_factory=dict)
     round: int = 0
+
+    def __repr__(self):
+        return show.line(self)
 
     def own(self, part: Clients) -> Parameters:
         """Return the personal parameters of a part's clients, (S, c, ...)."""

@@ -250,8 +250,9 @@ def evidence(points: pd.DataFrame) -> Figure:
     across = min(3, len(panels))
     down = -(-len(panels) // across)
     figure, axes = plt.subplots(
-        down, across, figsize=(2.6 * across + 0.6, 2.3 * down), squeeze=False
-    )
+        down, across, figsize=(2.6 * across + 0.6, 2.3 * down), squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
     for ax in axes.flat[len(panels) :]:
         ax.remove()
     for ax, panel in zip(axes.flat, panels, strict=False):
