@@ -166,5 +166,6 @@ def example1(budget, rng, *, power=0.5) -> Evidence:
         decided,
         f"{combine(decided).sentence}. B*W* is u_1 lambda_1 in column 1 and 0 elsewhere; U has "
         f"orthonormal columns, but is unitary in {np.mean(unitary):.0%} of the cases, all with "
-        f"M < d. Equal heads weight u_1 still more, cos = lambda_1/|lambda|, in {np.mean(equal):.0%} of them",
+        "M < d. Equal heads weight u_1 still more, cos = lambda_1/|lambda|, in "
+        f"{np.mean(equal):.0%} of them",
     )
