@@ -72,8 +72,9 @@ def _along_clients(budget, rng, split, powers, *, centred=False):
 _LINE = ["m", "d", "k", "distance", "angles"]
 
 
-def _bounded(fixed, path, label, level, rng):
+def _in_clients(tables, label, level, rng):
     """Decide on both tables of _along_clients whether the constant stays bounded in rn."""
+    fixed, path = tables
     settings: dict[str, Any] = {"level": level, "rng": rng, "label": label}
     return [
         bounded_constant(fixed, ["rn"], by=_LINE, name="fixed m", **settings),
@@ -84,7 +85,7 @@ def _bounded(fixed, path, label, level, rng):
 def _lemma5(budget, rng, split, powers, level):
     """Follow Lemma 5's constant along rn, and test whether its summands have mean zero."""
     label = "c that Lemma 5 needs"
-    parts = _bounded(*_along_clients(budget, rng, split, powers), label, level, rng)
+    parts = _in_clients(_along_clients(budget, rng, split, powers), label, level, rng)
 
     def sampled(rn, m, d, k, design):
         truth, B = instance(rn, d, k, rng, distance=0.5, design=design)
@@ -260,7 +261,7 @@ def lemma5_same_batch(budget, rng, *, share=1.0) -> Evidence:
     """Compare the summands' means with the formula; follow the constant once it is taken off."""
     level, s = LEVEL / 7, 0.5
     tables = _along_clients(budget, rng, False, (1.0, 0.5, 0.5), centred=True)
-    parts = _bounded(*tables, "c needed beside the mean", level, rng)
+    parts = _in_clients(tables, "c needed beside the mean", level, rng)
     for k, m in ((1, 16), (4, 24)):
         C, Phi = tilt(k, s)
         inside, outside = _summands(budget(20_000, 200_000, 1_000_000), m, k, rng, False, s)
