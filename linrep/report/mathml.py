@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from math_core import LatexError, LatexToMathML
 
 _RELATIONS = frozenset("=≤≥<>∈∼≈≪≫→⇒⟹⟺⇔≠∝⪯")
+_COMMAS = frozenset(",;:")
 _OPEN, _CLOSE, _EITHER = frozenset("([{⌈⟨"), frozenset(")]}⌉⟩"), frozenset("|‖")
 _SCRIPTS = frozenset(("msub", "msup", "msubsup", "munder", "mover", "munderover"))
 
@@ -22,13 +23,13 @@ _GREEK = dict(
         strict=True,
     )
 )
-_SIGNS = (("<=", "≤"), (">=", "≥"), ("->", "→"))
+_SIGNS = (("<=", "≤"), (">=", "≥"), ("->", "→"), ("sqrt(", "√("))
 _NAMES = "|".join(_GREEK)
-_SCRIPT = r"(?:\{[^{}]+\}|-?[A-Za-z0-9*]+)"
+_SCRIPT = r"(?:\{[^{}]+\}|-?\d+\.\d+|-?[A-Za-z0-9*]+)"
 # A Greek letter; or a letter, a number or a bracket with an index, a power or both. What is left
 # are names: scaled_qr, lemma_A8.
 _SYMBOL = re.compile(
-    rf"(?P<base>(?<![\w.])(?:{_NAMES}|dist|NC|[A-Za-z]|\d+)[*']?|[)|\]])"
+    rf"(?P<base>(?<![\w.])(?:{_NAMES}|dist|NC|[A-Za-z0-9]|\w+(?=\^))[*']?|[)|\]])"
     rf"(?:_(?P<index>{_SCRIPT})(?:\^(?P<power>{_SCRIPT}))?|\^(?P<only>{_SCRIPT}))(?!\w)"
     rf"|(?<![\w.])(?P<letter>(?:{_NAMES})[*']?)(?![\w])"
 )
@@ -46,8 +47,8 @@ def _converter():
 def formula(latex: str) -> Markup:
     """Return a displayed formula as pieces of MathML, between which a line may be broken.
 
-    Browsers break no line within one. As in a paper, breaks are allowed after relations and wide
-    spaces outside all brackets.
+    Browsers break no line within one. As in a paper, breaks are allowed after relations, after commas
+    that a space follows, and after wide spaces, outside all brackets.
 
     Parameters
     ----------
@@ -63,28 +64,40 @@ def formula(latex: str) -> Markup:
     except LatexError as error:
         raise Unreadable(f"{latex!r} cannot be converted: {error}") from None
     root = ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;|#)\w+;", _character, text))
+    _loosen(root)
     pieces = []
     for nodes in _pieces(list(root)):
         piece = ElementTree.Element("math", {"displaystyle": "true"})
         piece.extend(nodes)
         pieces.append(ElementTree.tostring(piece, encoding="unicode"))
-    return Markup("<wbr>".join(pieces))
+    return Markup("".join(pieces))
 
 
 def _character(match):
     return unescape(match.group())
 
 
+def _loosen(root):
+    """Put brackets of a given size that have an index into a row: browsers size them only there."""
+    for node in root.iter():
+        if node.tag in _SCRIPTS and node[0].get("minsize"):
+            row = ElementTree.Element("mrow")
+            row.append(node[0])
+            node[0] = row
+
+
 def _pieces(nodes):
-    depth, inside, piece = 0, set(), []
+    depth, inside, piece, sign = 0, set(), [], ""
     for node in nodes:
         piece.append(node)
-        sign = _sign(node)
+        before, sign = sign, _sign(node)
         depth += (sign in _OPEN) - (sign in _CLOSE)
         if sign in _EITHER:
             inside ^= {sign}
-        wide = node.tag == "mspace" and float(node.get("width", "0").removesuffix("em")) >= 1.0
-        if depth == 0 and not inside and (wide or sign in _RELATIONS):
+        space = node.tag in ("mspace", "mtext") and not (node.text or "").strip()
+        wide = float(node.get("width", "0").removesuffix("em")) >= 1.0
+        gap = space and (wide or before in _COMMAS)
+        if depth == 0 and not inside and (gap or sign in _RELATIONS):
             yield piece
             piece = []
     if piece:
@@ -93,7 +106,7 @@ def _pieces(nodes):
 
 def _sign(node):
     """Return the operator that a node is, with or without scripts; empty if it is none."""
-    while node.tag in _SCRIPTS and len(node):
+    while node.tag in _SCRIPTS or (node.tag == "mrow" and len(node) == 1):
         node = node[0]
     return (node.text or "") if node.tag == "mo" else ""
 

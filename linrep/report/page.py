@@ -15,7 +15,7 @@ from linrep.claims import VERDICTS
 from linrep.claims.evidence import LEDGER_LEVEL
 from linrep.claims.ledger import show
 from linrep.report import mathml
-from linrep.report.gather import Report
+from linrep.report.contents import Report
 
 PAPERS = {
     "fedrep": ("FedRep", "Collins, Hassani, Mokhtari and Shakkottai, Exploiting Shared "
@@ -76,7 +76,8 @@ def render(report: Report) -> str:
         origins=list(dict.fromkeys(map(origin, report.entries))),
         origin=origin,
         ids={entry.claim.id for entry in report.entries},
-        different=[entry for entry in report.entries if entry.differs],
+        contradicting=[entry for entry in report.entries if entry.contradicts],
+        smaller=[entry for entry in report.entries if entry.differs and not entry.contradicts],
         bounds=_bounds(report.entries),
         ticks=[(f"1e{decade}", _percent(decade)) for decade in range(_AXIS[0], _AXIS[1] + 1, 2)],
         runs=_runs(report),
@@ -88,7 +89,8 @@ def origin(entry) -> str:
     """Return where a result comes from, one of the page's filters."""
     if entry.result is None:
         return "no result"
-    return ("run, " if entry.stored else "ledger, ") + entry.result["budget"]
+    budget = entry.result["budget"]
+    return f"{budget} run" if entry.stored else f"ledger, {budget}"
 
 
 def _formula(latex):

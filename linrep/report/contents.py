@@ -15,6 +15,7 @@ from tqdm.auto import tqdm
 
 import linrep
 from linrep.claims import BUDGETS, Claim, corrections
+from linrep.claims.ledger import differs
 from linrep.claims.verify import stored
 from linrep.report import pictures
 
@@ -38,6 +39,8 @@ class Entry:
         Ids of the claims that put this one right.
     command : str
         What computes `result`.
+    contradicts : bool
+        Whether the run in the store has an outcome that the ledger's cannot be squared with.
     picture : Picture or None
         The evidence; only a stored run has one.
     versions : str
@@ -51,6 +54,7 @@ class Entry:
     recorded: Mapping[str, Any] | None
     corrected_by: tuple[str, ...]
     command: str
+    contradicts: bool = False
     picture: pictures.Picture | None = None
     versions: str = ""
     finished: datetime | None = None
@@ -166,6 +170,7 @@ def _entry(item, recorded, store, budgets, seed, file):
         result=run.result.as_json(),
         stored=True,
         command=_command(item.id, run.result.budget, seed, file),
+        contradicts=recorded is not None and differs(run.result, recorded),
         picture=None if run.points is None else pictures.evidence(run.points),
         versions=run.versions,
         finished=run.finished,
