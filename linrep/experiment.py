@@ -33,7 +33,7 @@ Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
 RUNS = ".runs"
 _EXTRAS = {"torch": "deep"}
-LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
+LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib")
 
 
 @dataclass(frozen=True)

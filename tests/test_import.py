@@ -17,7 +17,6 @@ HEAVY = {
     "pandas",
     "pyarrow",
     "scipy",
-    "seaborn",
     "sklearn",
     "torch",
     "tqdm",
@@ -47,7 +46,7 @@ def test_importing_linrep_loads_nothing_heavy():
 def test_solving_loads_no_tables_and_no_pictures():
     loaded = loaded_by("import linrep; linrep.fedrep; linrep.SharedRepresentation; linrep.stats")
     assert {"numba", "numpy", "scipy"} <= loaded
-    assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
+    assert loaded & {"matplotlib", "pandas", "pyarrow", "sklearn", "torch"} == set()
 
 
 def test_networks_need_no_compiled_kernels_and_their_data_no_torch():
@@ -85,7 +84,7 @@ def test_theory_loads_paper_by_paper():
     with pytest.raises(AttributeError, match="has no attribute 'fedprox'"):
         linrep.theory.fedprox  # noqa: B018
     loaded = loaded_by("import linrep; linrep.theory.fedrep.contraction")
-    assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
+    assert loaded & {"matplotlib", "pandas", "pyarrow", "sklearn", "torch"} == set()
 
 
 def test_all_algorithms_and_problems_are_public():

@@ -25,7 +25,7 @@ from linrep.sweeps import Sweep, open_run
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 #: Layers of linrep that no verdict depends on.
-_IRRELEVANT = ("cli", "bench", "deep", "report", "plotting.py", "experiment.py", "simulation.py")
+_IRRELEVANT = ("cli", "bench", "deep", "report", "plotting", "experiment.py", "simulation.py")
 
 
 @dataclass(frozen=True)
