@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import bad_input, main
+from linrep.cli import bad_input, main, write_figure, write_file
 from linrep.cli.values import read_names
 
 
@@ -38,8 +38,6 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
         else:
             table = thresholds(rows, value, threshold, columns)
         pooled = [name for name in _varying(stored) if name not in (*columns, threshold)]
-        if pooled:
-            click.echo(f"taken together over {', '.join(pooled)}", err=True)
         fit = None
         if exponents is not None:
             usable = table.dropna(subset="estimate")
@@ -50,7 +48,9 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
                 usable["estimate"], {name: usable[name] for name in read_names(exponents)}
             )
         if csv is not None:
-            table.to_csv(csv, index=False)
+            write_file(csv, table.to_csv(index=False).encode())
+    if pooled:
+        click.echo(f"taken together over {', '.join(pooled)}", err=True)
     click.echo(table.to_string(index=False, float_format="{:.5g}".format))
     if fit is not None:
         click.echo(f"power law of the estimate: {fit}")
@@ -92,12 +92,12 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
         if x != "round":
             rows = _last_rows(rows)
         rows = rows.assign(_value=evaluate(rows, value).astype(float))
-        shown = {x, by, y} - {None}
+        shown, notes = {x, by, y} - {None}, []
         for name in _varying(stored):
             if name not in shown:
                 kept = rows[name].iloc[0]
                 rows = rows[rows[name] == kept]
-                click.echo(f"only {name} = {kept} is shown", err=True)
+                notes.append(f"only {name} = {kept} is shown")
         figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.3, 2.9))
         ax = figure.subplots()
         if y is None:
@@ -120,7 +120,9 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
             ax.set(xlabel=x, ylabel=y)
             if line:
                 figure.legend(loc="outside upper center")
-        figure.savefig(out)
+        write_figure(out, figure)
+    for note in notes:
+        click.echo(note, err=True)
     click.echo(str(out))
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from shlex import quote
 
 import click
 
-from linrep.cli import BadInput, bad_input, main, workers_option
+from linrep.cli import (
+    BadInput,
+    Unfinished,
+    bad_input,
+    interruptible,
+    main,
+    replay_command,
+    workers_option,
+)
 from linrep.cli.estimate import duration, estimate
 from linrep.cli.specification import build, read_options
 from linrep.cli.values import read_cell, read_shard
@@ -71,7 +77,11 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
     if dry_run:
         estimate(specification, out, flags["workers"], extend=flags["extend"])
         return
-    with bad_input(ValueError, TypeError, OSError), _executor(flags["address"]) as executor:
+    with (
+        bad_input(ValueError, TypeError, OSError),
+        _executor(flags["address"]) as executor,
+        interruptible(Stopped),
+    ):
         try:
             result = run(
                 specification,
@@ -83,18 +93,10 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
                 extend=flags["extend"],
                 retry_failed=flags["retry_failed"],
             )
-        except Stopped as stopped:
-            click.echo(f"{stopped}; the same command goes on from there", err=True)
-            raise click.exceptions.Exit(130) from None
-        except (OSError, BrokenExecutor) as error:
+        except OSError as error:
             if isinstance(error, PermissionError) or not (out / "sweep.json").exists():
                 raise
-            killed = "a worker process was killed, perhaps for lack of memory"
-            reason = killed if isinstance(error, BrokenExecutor) else error
-            click.echo(
-                f"Error: {reason}; what was finished is stored, the same command goes on", err=True
-            )
-            raise click.exceptions.Exit(1) from None
+            raise Unfinished(f"Error: {error}; what was finished is stored", 1) from None
     failed = result.failed()
     click.echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
     for reason, count in specification.grid.left_out.items():
@@ -102,10 +104,7 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
     if failed:
         first = result.failures().iloc[0]
         click.echo(f"the first failure: {first['exception']}")
-        click.echo(
-            f"see it with: linrep replay {quote(str(out))} --cell {quote(first['cell'])} "
-            f"--replicate {first['replicate']}"
-        )
+        click.echo(replay_command(out, first))
         raise click.exceptions.Exit(1)
 
 

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import SEED_OPTION, bad_input, main, workers_option
+from linrep.cli import (
+    SEED_OPTION,
+    bad_input,
+    check_output,
+    interruptible,
+    main,
+    workers_option,
+    write_figure,
+    write_file,
+)
 
 _STORE = Path("runs", "verify")
 
@@ -76,15 +85,18 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
         for item in chosen:
             click.echo(f"{item.id:34} {item.kind:26} {item.plain}")
         return
+    with bad_input(OSError):
+        if path is not None:
+            check_output("--json", path)
+        if figures is not None:
+            figures.mkdir(parents=True, exist_ok=True)
     entries = {} if files else book.recorded()
     results = _run(chosen, entries, files[0] if files else None, budget, workers, seed, store)
     _print(results, entries)
     with bad_input(OSError, ValueError):
         if path is not None:
-            path.write_text(
-                json.dumps([result.as_json() for result in results], indent=1) + "\n",
-                encoding="utf-8",
-            )
+            text = json.dumps([result.as_json() for result in results], indent=1)
+            write_file(path, f"{text}\n".encode())
         if figures is not None:
             _draw(chosen, results, store, figures)
         if record:
@@ -123,6 +135,8 @@ def constants(paper, budget, workers, seed, store, out):
         chosen = [
             item for item in select(claims(), [f"{paper}.*"]) if item.kind == "probability bound"
         ]
+    with bad_input(OSError):
+        out.mkdir(parents=True, exist_ok=True)
     results = _run(chosen, {}, None, budget, workers, seed, store)
     lines, pictures = [], {}
     for item, result in zip(chosen, results, strict=True):
@@ -150,12 +164,13 @@ def constants(paper, budget, workers, seed, store, out):
 
 
 def _run(chosen, entries, file, budget, workers, seed, store):
+    from linrep.claims.verify import Interrupted
     from linrep.claims.verify import verify as run
 
     seconds = {
         name: entry["seconds"] for name, entry in entries.items() if entry["budget"] == budget
     }
-    with bad_input(ValueError, TypeError, OSError):
+    with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         return run(
             chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
             expected=seconds,
@@ -205,11 +220,10 @@ def _save(folder, name, points, text):
 
     from linrep import plotting
 
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
     with plotting.style():
         figure = plotting.evidence(points)
         plotting.caption(figure, text)
-        figure.savefig(path)
+        write_figure(path, figure)
         plt.close(figure)
     return path
