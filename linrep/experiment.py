@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 import linrep
+from linrep._scripts import available, folder
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.stats import mean_interval
 from linrep.sweeps import Grid, Run, Sweep, run
@@ -346,18 +347,6 @@ def versions(packages: Iterable[str] = ()) -> dict[str, str]:
     }
 
 
-def folder() -> Path:
-    """Return the folder of the experiments' scripts, of the repository or of the installation."""
-    package = Path(linrep.__file__).parent
-    shipped = package / "_experiments"
-    return shipped if shipped.is_dir() else package.parent / "experiments"
-
-
-def available() -> list[str]:
-    """Return the ids of the experiments that come with linrep."""
-    return sorted(_id(path) for path in folder().glob("[a-z]*_*.py"))
-
-
 def matching(names: Iterable[str]) -> list[str]:
     """Return names with patterns, such as ``flute.*``, replaced by the ids that they match.
 
@@ -391,10 +380,6 @@ def load(name: str) -> Experiment:
     if not isinstance(experiment, Experiment):
         raise ValueError(f"{path} must define EXPERIMENT, a linrep.experiment.Experiment")
     return experiment
-
-
-def _id(path):
-    return path.stem.replace("_", ".", 1)
 
 
 def _replace(path: Path, write: Callable[[Path], Any]) -> None:

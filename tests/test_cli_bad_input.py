@@ -142,6 +142,7 @@ def is_refused(done, unchanged):
 CALLS = {
     "figures": ("mine.py", "--quick", "--workers", "1"),
     "info": (),
+    "report": ("fedrep.lemma1", "--out", "page.html"),
     "summary": ("run", "x"),
     "plot": ("run", "x", "--x", "a"),
     "sweep": ("--function", "swept.py:measure", "--a", "1", "--replicates", "1", "--workers", "1"),

@@ -16,6 +16,7 @@ from shlex import quote
 import click
 
 import linrep
+from linrep.cli import completion
 
 DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
 
@@ -202,7 +203,9 @@ def _run_options(command):
 
 
 @main.command()
-@click.argument("names", metavar="[ID|SCRIPT.py]...", nargs=-1)
+@click.argument(
+    "names", metavar="[ID|SCRIPT.py]...", nargs=-1, shell_complete=completion.experiments
+)
 @click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
 @_run_options
 def figures(names, list_only, quick, workers, seed, out, data):
@@ -232,17 +235,6 @@ def _set_data(folder):
 
     if folder is not None:
         os.environ[FOLDER_VARIABLE] = str(folder.resolve())
-
-
-@main.command()
-def info():
-    """Print versions and the experiments found, for a bug report."""
-    from linrep import experiment
-
-    for name, value in experiment.versions().items():
-        click.echo(f"{name:12} {value}")
-    click.echo(f"{'processors':12} {os.cpu_count()}")
-    click.echo(f"{'experiments':12} {', '.join(experiment.available())}")
 
 
 @main.command()
@@ -309,4 +301,10 @@ def _make(item, quick, workers, seed, out):
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 
 
-from linrep.cli import pictures, report, sweeps, verify  # noqa: E402, F401  they register their commands
+from linrep.cli import (  # noqa: E402  they register their commands
+    info,  # noqa: F401
+    pictures,  # noqa: F401
+    report,  # noqa: F401
+    sweeps,  # noqa: F401
+    verify,  # noqa: F401
+)

@@ -6,21 +6,36 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import bad_input, main, write_figure, write_file
+from linrep.cli import bad_input, completion, main, write_figure, write_file
 from linrep.cli.values import read_names
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("value")
-@click.option("--by", default="", help="Columns to group by: n,m.  [default: all that vary]")
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
+@click.argument("value", shell_complete=completion.columns)
+@click.option(
+    "--by",
+    shell_complete=completion.parameters,
+    default="",
+    help="Columns to group by: n,m.  [default: all that vary]",
+)
 @click.option(
     "--statistic",
     type=click.Choice(["mean", "geometric", "median", "success"]),
     help="[default: success for a condition, else mean]",
 )
-@click.option("--threshold", metavar="X", help="Where along X the condition starts to hold.")
-@click.option("--exponents", metavar="A,B", help="Fit a power law of the estimate in A and B.")
+@click.option(
+    "--threshold",
+    shell_complete=completion.parameters,
+    metavar="X",
+    help="Where along X the condition starts to hold.",
+)
+@click.option(
+    "--exponents",
+    shell_complete=completion.parameters,
+    metavar="A,B",
+    help="Fit a power law of the estimate in A and B.",
+)
 @click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write a file, too.")
 def summary(run, value, by, statistic, threshold, exponents, csv):
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
@@ -57,11 +72,22 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("value")
-@click.option("--x", required=True, help="Column along the horizontal axis; round for traces.")
-@click.option("--by", help="Column that tells the lines apart.")
-@click.option("--y", help="Second axis: draw a heat map of the mean of VALUE.")
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
+@click.argument("value", shell_complete=completion.columns)
+@click.option(
+    "--x",
+    shell_complete=completion.parameters,
+    required=True,
+    help="Column along the horizontal axis; round for traces.",
+)
+@click.option(
+    "--by", shell_complete=completion.parameters, help="Column that tells the lines apart."
+)
+@click.option(
+    "--y",
+    shell_complete=completion.parameters,
+    help="Second axis: draw a heat map of the mean of VALUE.",
+)
 @click.option("--boundary", help="Expression of x, drawn into a heat map: '4 + 10 / m'.")
 @click.option(
     "--statistic", type=click.Choice(["mean", "geometric", "median"]),

@@ -11,6 +11,7 @@ from linrep.cli import (
     BadInput,
     Unfinished,
     bad_input,
+    completion,
     interruptible,
     main,
     replay_command,
@@ -27,8 +28,13 @@ from linrep.cli.values import read_cell, read_shard
     metavar="[ALGORITHM[,ALGORITHM]...] [--AXIS VALUES]...",
     nargs=-1,
     type=click.UNPROCESSED,
+    shell_complete=completion.algorithms,
 )
-@click.option("--algorithm", help="The same as an option, such as mymodule:myfunction.")
+@click.option(
+    "--algorithm",
+    shell_complete=completion.algorithms,
+    help="The same as an option, such as mymodule:myfunction.",
+)
 @click.option(
     "--function",
     help="Sweep any function(cell, rng) instead: module:name or file.py:name.",
@@ -110,7 +116,10 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
 
 @main.command()
 @click.argument(
-    "directories", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path)
+    "directories",
+    nargs=-1,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    shell_complete=completion.run_directories,
 )
 def runs(directories):
     """List run directories: what is done, missing and failed, and the time left."""
@@ -149,8 +158,14 @@ def runs(directories):
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option("--cell", "cell", default="", help="Parameters that single out a cell: n=10,m=5.")
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
+@click.option(
+    "--cell",
+    "cell",
+    default="",
+    shell_complete=completion.parameters,
+    help="Parameters that single out a cell: n=10,m=5.",
+)
 @click.option("--replicate", type=int, required=True, help="Its number, from 0.")
 @click.option("--function", help="Where it is now: module:name or file.py:name.")
 @click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
@@ -188,7 +203,13 @@ def replay(run, cell, replicate, function, debug):
 
 @main.command()
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("directories", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument(
+    "directories",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    shell_complete=completion.run_directories,
+)
 def merge(out, directories):
     """Put the run directories of shards together in OUT; they stay as they are."""
     from linrep.sweeps import merge as merge_runs

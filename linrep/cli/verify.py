@@ -12,6 +12,7 @@ from linrep.cli import (
     BadInput,
     bad_input,
     check_output,
+    completion,
     interruptible,
     main,
     workers_option,
@@ -48,7 +49,7 @@ def _options(command):
 
 
 @main.command()
-@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1)
+@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
 @_options
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 @click.option(
@@ -111,7 +112,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
 
 
 @main.command()
-@click.argument("paper")
+@click.argument("paper", shell_complete=completion.papers)
 @_options
 @click.option(
     "--out",
