@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import SEED_OPTION, BadInput, bad_input, completion, main, write_file
-from linrep.cli.verify import STORE_OPTION, choose
+from linrep.cli import SEED_OPTION, BadInput, bad_input, check_output, completion, main, write_file
+from linrep.cli.verify import STORE, STORE_OPTION, choose
 
 
 @main.command()
@@ -40,8 +40,10 @@ def report(ids, budget, seed, store, figures, out):
     from linrep.claims import ledger as book
     from linrep.report import gather, render
 
-    if not out.parent.is_dir():
-        raise BadInput(f"--out: there is no folder {out.parent}")
+    if store != STORE and not store.is_dir():
+        raise BadInput(f"--store: there is no folder {store}")
+    with bad_input(OSError):
+        check_output("--out", out)
     chosen, file = choose(ids)
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")

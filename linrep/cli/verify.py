@@ -20,10 +20,11 @@ from linrep.cli import (
     write_file,
 )
 
+STORE = Path("runs", "verify")
 STORE_OPTION = click.option(
     "--store",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("runs", "verify"),
+    default=STORE,
     show_default=True,
     help="Folder of finished checks; what is there is not computed again.",
 )
