@@ -13,6 +13,7 @@ TESTS = Path(__file__).parent
 
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
+    "_scripts",
     "_show",
     "_validation",
     "_random",
@@ -36,6 +37,7 @@ LAYERS = (
 )
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
+    "_scripts": (set(), set()),
     "_show": (set(), set()),
     "_validation": (set(), {"numpy"}),
     "_random": (set(), {"numpy"}),
