@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -158,35 +157,6 @@ def info():
     click.echo(f"{'experiments':12} {', '.join(experiment.available())}")
 
 
-@main.command()
-@click.argument(
-    "what",
-    type=click.Choice(["deep", "fedrep", "flute", "gram", "imc", "pflmf", "sweeps"]),
-    default="fedrep",
-)
-@click.option(
-    "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
-)
-def bench(what, sizes):
-    """Compare kernels with NumPy and JAX, simulated with sampled batches; measure the rest."""
-    if what != "fedrep":
-        try:
-            module = import_module(f"linrep.bench.{what}")
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise BadInput(f"bench {what} needs torch: pip install 'linrep[deep]'") from None
-        if module.run_benchmark(click.echo) is False:
-            raise click.exceptions.Exit(1)
-        return
-    from linrep.bench import fedrep as benchmark
-
-    with bad_input(ValueError):
-        chosen = benchmark.parse_sizes(sizes)
-    if not benchmark.run(chosen, click.echo):
-        raise click.exceptions.Exit(1)
-
-
 def run_script(experiment):
     """Run one experiment from the command line: what its script calls when run by itself."""
 
@@ -221,4 +191,4 @@ def _make(item, quick, workers, seed, out):
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 
 
-from linrep.cli import pictures, sweeps, verify  # noqa: E402, F401  they register their commands
+from linrep.cli import bench, pictures, sweeps, verify  # noqa: E402, F401  they register their commands
