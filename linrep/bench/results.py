@@ -32,10 +32,9 @@ def run(name: str, echo: Callable[[str], None], **options: Any) -> list[Record]:
     **options
         Of its ``measure``.
 
-    Raises
-    ------
-    ModuleNotFoundError
-        If it needs torch, and that is missing.
+    Returns
+    -------
+    list of Record
     """
     measure = import_module(f"linrep.bench.{name}").measure
     records: list[Record] = []

@@ -32,7 +32,7 @@ def measure(repetitions: int = 15) -> Iterator[list[Record]]:
     imports, loads, calls = np.empty((3, repetitions))
     for place in range(repetitions):
         bare, _ = _start("pass")
-        imports[place] = max(_start("import linrep")[0] - bare, 0.0)
+        imports[place] = _start("import linrep")[0] - bare
         loads[place], calls[place] = map(float, _start(_FIRST_CALL)[1].split())
     table = "A fresh process, compiled kernels on disk"
     yield compared(table, "beyond a bare interpreter", {"import linrep": imports})

@@ -109,11 +109,12 @@ def compared(
         name: np.asarray(values) / (work[name] if isinstance(work, Mapping) else work)
         for name, values in times.items()
     }
-    first = next(iter(per_unit.values()))
+    reference = next(iter(per_unit))
     records = []
     for name, values in per_unit.items():
         low, middle, high = (float(x) for x in np.quantile(values, (0.25, 0.5, 0.75)))
-        fast, ratio, slow = (float(x) for x in np.quantile(values / first, (0.25, 0.5, 0.75)))
+        ratios = np.ones(1) if name == reference else values / per_unit[reference]
+        fast, ratio, slow = (float(x) for x in np.quantile(ratios, (0.25, 0.5, 0.75)))
         note = (notes or {}).get(name, "")
         if agree is False:
             note = f"results differ by {difference:.1e}: the times mean nothing"

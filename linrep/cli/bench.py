@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,12 @@ import click
 
 from linrep.cli import BadInput, bad_input, main
 
-# Those of linrep.bench.results, which would load much for the command's help.
-_NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
+#: Those of linrep.bench.results, which would load much for the command's help alone.
+NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
 
 
 @main.command()
-@click.argument("what", nargs=-1, type=click.Choice((*_NAMES, "all")))
+@click.argument("what", nargs=-1, type=click.Choice((*NAMES, "all")))
 @click.option("--sizes", help="Which sizes of fedrep's, comma-separated.  [default: all]")
 @click.option(
     "--out",
@@ -32,7 +33,12 @@ def bench(what, sizes, out):
     from linrep.bench.timing import has_jax
 
     everything = not what or "all" in what
-    names = list(_NAMES) if everything else list(dict.fromkeys(what))
+    names = list(NAMES) if everything else list(dict.fromkeys(what))
+    without_torch = "deep" in names and find_spec("torch") is None
+    if without_torch:
+        if not everything:
+            raise BadInput("bench deep needs torch: pip install 'linrep[deep]'")
+        names.remove("deep")
     options: dict[str, dict[str, Any]] = {name: {} for name in names}
     if sizes is not None:
         from linrep.bench.fedrep import parse_sizes
@@ -48,18 +54,12 @@ def bench(what, sizes, out):
         click.echo(f"{key:12} {value}")
     if not has_jax():
         click.echo("JAX was not found and is left out; pip install 'linrep[bench]' brings it")
+    if without_torch:
+        click.echo("deep is left out: it needs torch; pip install 'linrep[deep]' brings it")
     agree = True
     for name in names:
-        try:
-            about = results.machine(name)
-            records = results.run(name, click.echo, **options[name])
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            if not everything:
-                raise BadInput(f"bench {name} needs torch: pip install 'linrep[deep]'") from None
-            click.echo(f"\n{name} is left out: it needs torch")
-            continue
+        about = results.machine(name)
+        records = results.run(name, click.echo, **options[name])
         agree = agree and all(record.agree is not False for record in records)
         if out is not None:
             with bad_input(OSError):
