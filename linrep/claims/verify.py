@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -16,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from tqdm.auto import tqdm
 
 import linrep
-from linrep.claims.claim import Budget, Claim, claims, load_file, registered
+from linrep._show import number
+from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import Evidence
 from linrep.sweeps import Sweep, open_run
+from linrep.sweeps.progress import progress_bar
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 #: Layers of linrep that no verdict depends on.
@@ -51,9 +53,33 @@ class Result:
     hypotheses: tuple[str, ...] = ()
     parts: tuple[Mapping[str, Any], ...] = ()
 
+    def __repr__(self):
+        numbers = (f"{name}={number(getattr(self, name))}" for name in ("measured", "predicted"))
+        return f"Result({self.id}: {self.verdict}, {', '.join(numbers)}. {self.sentence})"
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a store holds of a claim.
+
+    Attributes
+    ----------
+    result : Result
+    points : DataFrame or None
+        What the picture of the evidence is drawn from.
+    versions : str
+        Of the libraries that computed it.
+    finished : datetime
+    """
+
+    result: Result
+    points: pd.DataFrame | None
+    versions: str
+    finished: datetime
 
 
 def verify(
@@ -83,7 +109,7 @@ def verify(
     file : path, optional
         Where the claims come from, if not from linrep itself.
     progress : bool, optional
-        Show a bar; by default on a terminal.
+        Show a bar; by default on a terminal and in a notebook.
     expected : mapping of str to float, optional
         Seconds that claims took before; the longest are started first.
 
@@ -97,10 +123,9 @@ def verify(
     source = None if file is None else str(Path(file).resolve())
     jobs = {item.id: (item.id, budget, seed, str(store), source) for item in chosen}
     waiting = sorted(jobs, key=lambda name: -(expected or {}).get(name, math.inf))
-    disable = None if progress is None else not progress
     # Where the results are: the code may be edited while claims are checked.
     places: dict[str, Path] = {}
-    with tqdm(total=len(jobs), desc="verify", unit="claim", disable=disable) as bar:
+    with progress_bar(progress, total=len(jobs), desc="verify", unit="claim") as bar:
         if workers == 1 or len(jobs) == 1:
             for name in waiting:
                 bar.set_postfix_str(name)
@@ -151,6 +176,30 @@ def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
     if row["status"] != "ok":
         raise ValueError(f"the check of {name} raised: {row['exception']}")
     return from_json(row["evidence"])
+
+
+def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored | None:
+    """Return what a store holds of a claim, None if that is nothing for this state of the code.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the store is damaged.
+    """
+    place = _directory(item.id, budget, seed, store)
+    run = open_run(place) if place.exists() else None
+    if run is None or not run.count():
+        return None
+    corrected = next((other.id for other in corrections(item.id)), None)
+    result = _result(item, corrected, budget, seed, place)
+    points = None if result.verdict == "error" else evidence(item.id, budget, seed, store).points
+    written = max(part.path.stat().st_mtime for part in run.parts())
+    return Stored(
+        result=result,
+        points=points,
+        versions=str(run.read(["versions"]).iloc[0, 0]),
+        finished=datetime.fromtimestamp(written, UTC),
+    )
 
 
 def _result(item, corrected, budget, seed, place):

@@ -191,4 +191,10 @@ def _make(item, quick, workers, seed, out):
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 
 
-from linrep.cli import bench, pictures, sweeps, verify  # noqa: E402, F401  they register their commands
+from linrep.cli import (  # noqa: E402  they register their commands
+    bench,  # noqa: F401
+    pictures,  # noqa: F401
+    report,  # noqa: F401
+    sweeps,  # noqa: F401
+    verify,  # noqa: F401
+)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep._random import stream
 from linrep.problems.clients import ClientData
@@ -236,6 +237,9 @@ class BestModel:
     singular_values: NDArray[np.float64]
     V: NDArray[np.float64]
     gap: float
+
+    def __repr__(self):
+        return show.line(self)
 
     @property
     def Phi(self) -> NDArray[np.float64]:

@@ -270,7 +270,7 @@ class SharedRepresentation:
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
-        return f"SharedRepresentation(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
+        return f"{type(self).__name__}(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
 
 
 class ImplicitRepresentation(SharedRepresentation):
