@@ -17,31 +17,8 @@ _SCRIPTS = frozenset(("msub", "msup", "msubsup", "munder", "mover", "munderover"
 
 _GREEK = dict(
     zip(
-        [
-            "alpha",
-            "beta",
-            "gamma",
-            "delta",
-            "epsilon",
-            "eta",
-            "theta",
-            "kappa",
-            "lambda",
-            "mu",
-            "xi",
-            "rho",
-            "sigma",
-            "tau",
-            "phi",
-            "psi",
-            "Gamma",
-            "Delta",
-            "Theta",
-            "Lambda",
-            "Phi",
-            "Psi",
-            "Omega",
-        ],
+        "alpha beta gamma delta epsilon eta theta kappa lambda mu xi rho sigma tau phi psi "
+        "Gamma Delta Theta Lambda Phi Psi Omega".split(),
         "αβγδεηθκλμξρστφψΓΔΘΛΦΨΩ",
         strict=True,
     )
