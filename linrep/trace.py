@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -273,6 +273,11 @@ def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
     return sorted({0, *values.tolist(), rounds})
 
 
+def columns(rows: Sequence[Mapping[str, float]]) -> dict[str, NDArray[np.float64]]:
+    """Return the rows of a table, which have the same keys, as one array per key."""
+    return {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
+
+
 def last_rounds(rounds: int, count: int = 10) -> range:
     """Return the last rounds of a run, those that :meth:`Trace.mean_of_last` averages."""
     return range(max(rounds - count, 0) + 1, rounds + 1)
@@ -333,10 +338,9 @@ def run_rounds(
         if stop is not None and stop(row):
             reason = "converged"
             break
-    metrics = {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
     return Trace(
         algorithm=algorithm,
-        metrics=metrics,
+        metrics=columns(rows),
         state=dict(final(state)),
         settings=dict(settings or {}),
         stop_reason=reason,

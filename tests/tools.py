@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 from scipy.linalg import norm, svdvals
+from scipy.stats import binom
 
 COMPILED = not numba.config.DISABLE_JIT
 EPS = np.finfo(np.float64).eps
@@ -35,6 +36,11 @@ def complaint(kind, *words):
     assert "\n" not in message
     for word in words:
         assert word in message, message
+
+
+def rarely(wrong, trials, level):
+    """Assert that so many wrong decisions in so many trials go with an error level."""
+    assert binom.sf(wrong - 1, trials, level) > FALSE_ALARM, f"{wrong} of {trials} wrong"
 
 
 def close(actual, expected, error):

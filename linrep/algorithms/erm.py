@@ -80,7 +80,7 @@ def empirical_risk_minimizer(
     if not isinstance(data, ClientData):
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     n, d = data.n, data.d
-    k = check.integer("k", k, minimum=1, maximum=min(n, d))
+    k = check.rank(k, n, d)
     restarts = check.integer("restarts", restarts, minimum=0)
     rng = stream(rng, "start")
     own = fit_heads(data, np.eye(d))

@@ -145,7 +145,7 @@ class LowRankRegression:
 
         The one after the last is taken to be 0. FLUTE, Section 5.
         """
-        k = self._rank(k)
+        k = check.rank(k, self.n, self.d)
         return 2.0 * float(self.singular_values[k - 1] - np.append(self.singular_values, 0.0)[k])
 
     def best(self, k: int) -> BestModel:
@@ -165,7 +165,7 @@ class LowRankRegression:
         -----
         FLUTE, equation (3).
         """
-        k = self._rank(k)
+        k = check.rank(k, self.n, self.d)
         U, singular_values, VT = np.linalg.svd(self.Phi, full_matrices=False)
         return BestModel(U[:, :k].copy(), singular_values[:k].copy(), VT[:k].T.copy(), self.gap(k))
 
@@ -210,9 +210,6 @@ class LowRankRegression:
             rng=rng,
         )
         return ClientData(X, y, offsets, truth=self)
-
-    def _rank(self, k):
-        return check.integer("k", k, minimum=1, maximum=min(self.n, self.d))
 
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
