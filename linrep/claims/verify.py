@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -19,7 +20,7 @@ import pandas as pd
 
 import linrep
 from linrep._show import number
-from linrep.claims.claim import Budget, Claim, claims, load_file, registered
+from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import Evidence
 from linrep.sweeps import Sweep, open_run
 from linrep.sweeps.progress import progress_bar
@@ -59,6 +60,26 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a store holds of a claim.
+
+    Attributes
+    ----------
+    result : Result
+    points : DataFrame or None
+        What the picture of the evidence is drawn from.
+    versions : str
+        Of the libraries that computed it.
+    finished : datetime
+    """
+
+    result: Result
+    points: pd.DataFrame | None
+    versions: str
+    finished: datetime
 
 
 def verify(
@@ -155,6 +176,30 @@ def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
     if row["status"] != "ok":
         raise ValueError(f"the check of {name} raised: {row['exception']}")
     return from_json(row["evidence"])
+
+
+def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored | None:
+    """Return what a store holds of a claim, None if that is nothing for this state of the code.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the store is damaged.
+    """
+    place = _directory(item.id, budget, seed, store)
+    run = open_run(place) if place.exists() else None
+    if run is None or not run.count():
+        return None
+    corrected = next((other.id for other in corrections(item.id)), None)
+    result = _result(item, corrected, budget, seed, place)
+    points = None if result.verdict == "error" else evidence(item.id, budget, seed, store).points
+    written = max(part.path.stat().st_mtime for part in run.parts())
+    return Stored(
+        result=result,
+        points=points,
+        versions=str(run.read(["versions"]).iloc[0, 0]),
+        finished=datetime.fromtimestamp(written, UTC),
+    )
 
 
 def _result(item, corrected, budget, seed, place):

@@ -221,4 +221,4 @@ def _make(item, quick, workers, seed, out):
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 
 
-from linrep.cli import pictures, sweeps, verify  # noqa: E402, F401  they register their commands
+from linrep.cli import pictures, report, sweeps, verify  # noqa: E402, F401  they register their commands

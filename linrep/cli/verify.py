@@ -7,9 +7,15 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import SEED_OPTION, bad_input, main, workers_option
+from linrep.cli import SEED_OPTION, BadInput, bad_input, main, workers_option
 
-_STORE = Path("runs", "verify")
+STORE_OPTION = click.option(
+    "--store",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs", "verify"),
+    show_default=True,
+    help="Folder of finished checks; what is there is not computed again.",
+)
 
 
 def _options(command):
@@ -24,13 +30,7 @@ def _options(command):
             ),
             workers_option("Processes; the verdicts do not depend on it."),
             SEED_OPTION,
-            click.option(
-                "--store",
-                type=click.Path(file_okay=False, path_type=Path),
-                default=_STORE,
-                show_default=True,
-                help="Folder of finished checks; what is there is not computed again.",
-            ),
+            STORE_OPTION,
         )
     ):
         command = option(command)
@@ -61,23 +61,18 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
     The exit status is 0 if every verdict is the one that the ledger records, 1 if one is not; a
     claim of your own is expected to hold.
     """
-    from linrep.claims import claims, load_file, select
+    from linrep.claims import claims
     from linrep.claims import ledger as book
 
-    files = [name for name in ids if name.endswith(".py")]
-    patterns = [name for name in ids if not name.endswith(".py")]
-    with bad_input(ValueError, TypeError, OSError):
-        if len(files) > 1:
-            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
-        chosen = select(load_file(files[0]) if files else claims(), patterns)
-        if record and files:
-            raise ValueError("--record is for the claims of linrep itself")
+    chosen, file = choose(ids)
+    if record and file is not None:
+        raise BadInput("--record is for the claims of linrep itself")
     if list_only:
         for item in chosen:
             click.echo(f"{item.id:34} {item.kind:26} {item.plain}")
         return
-    entries = {} if files else book.recorded()
-    results = _run(chosen, entries, files[0] if files else None, budget, workers, seed, store)
+    entries = {} if file else book.recorded()
+    results = _run(chosen, entries, file, budget, workers, seed, store)
     _print(results, entries)
     with bad_input(OSError, ValueError):
         if path is not None:
@@ -147,6 +142,19 @@ def constants(paper, budget, workers, seed, store, out):
     with bad_input(OSError):
         for name, chart in pictures.items():
             click.echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
+
+
+def choose(names):
+    """Return the claims that ids, patterns or a file of claims name, and that file or None."""
+    from linrep.claims import claims, load_file, select
+
+    files = [name for name in names if name.endswith(".py")]
+    patterns = [name for name in names if not name.endswith(".py")]
+    with bad_input(ValueError, TypeError, OSError):
+        if len(files) > 1:
+            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
+        file = files[0] if files else None
+        return select(load_file(file) if file else claims(), patterns), file
 
 
 def _run(chosen, entries, file, budget, workers, seed, store):

@@ -90,7 +90,7 @@ class Curve:
     "fedrep.fedhelps",
     place="Section 1, contribution (ii), (I)-(II); Section 4.2",
     kind="sample-size threshold",
-    latex=r"m_{\text{shared}} = O(d/n + \log n), \qquad m_{\text{local}} = \Theta(d), \qquad"
+    latex=r"m_{\text{shared}} = O(d/n + \log n), \qquad m_{\text{local}} = \Theta(d), \qquad "
     r"m_{\text{new}} = \Theta(k), \qquad 1 \ll n \ll e^{\Theta(d)}",
     plain="A client needs at most of order d/n + log n samples in a federation, d alone, and k if "
     "the representation is there when it comes.",

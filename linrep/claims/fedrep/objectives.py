@@ -106,7 +106,7 @@ def _best_and_far(truth, rng):
     place="Section 2.1 (5)",
     kind="identity",
     latex=r"B^\diamond w^\diamond = B^*\bar w^*, \qquad \min = \frac{1}{2n}\sum_{i=1}^n"
-    r"\Big\|\frac1n B^*\sum_{i'=1}^n(w_{i'}^* - w_i^*)\Big\|_2^2; \qquad"
+    r"\Big\|\frac1n B^*\sum_{i'=1}^n(w_{i'}^* - w_i^*)\Big\|_2^2; \qquad "
     r"k > 1:\ \mathrm{col}(B^*)\text{ cannot be recovered}",
     plain="One model for all fits the mean client, and does not say what col(B*) is for k > 1",
     broken={"factor": 1.0},
