@@ -26,7 +26,7 @@ html_title = f"linrep {release}"
 html_static_path = ["_static"]
 html_css_files = ["linrep.css"]
 html_math_renderer = "mathml"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "jupyter_execute"]
 numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -34,6 +34,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_render_markdown_format = "myst"  # formulas in what objects show
 # Every link into linrep has to lead somewhere; types of other packages are not linked.
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!linrep\.).*"), ("py:data", ".*")]

@@ -16,6 +16,7 @@ from reference import Markdown
 
 import linrep
 from linrep.claims import HOLDS, UNDECIDED, claims, corrections, ledger
+from linrep.report.mathml import prose
 
 ROOT = Path(linrep.__file__).parents[1]
 # Figures beyond the papers' own, and the claim that each is about.
@@ -89,19 +90,19 @@ class Statements(Markdown):
         entries, shown = ledger.recorded(), figures_of(paper)
         known = [item for item in claims().values() if item.paper == paper and item.id in entries]
         lines = [
-            "| statement | verdict | check | theory | figure |",
-            "| --- | --- | --- | --- | --- |",
+            "| statement | verdict | check | theory |",
+            "| --- | --- | --- | --- |",
         ]
         for item in sorted(known, key=_place):
             module, name = item.check.__module__, item.check.__qualname__
             theory = [_reference(name, _short(name)) for name in theory_of(item.check)]
             figure = figure_of(item.id, shown)
+            seen = f" ([figure](#{_figure_label(figure)}))" if figure else ""
             cells = [
-                f"**{ledger.cell(item.place)}**. {ledger.cell(item.plain)}",
+                f"**{ledger.cell(item.place)}**. {ledger.cell(prose(item.plain))}{seen}",
                 f"[{entries[item.id]['verdict']}](#{ledger.anchor(item.id)})",
                 _reference(f"{module}.{name}", name),
                 ", ".join(theory) or "–",
-                f"[{figure}](#{_figure_label(figure)})" if figure else "–",
             ]
             lines.append("| " + " | ".join(cells) + " |")
         return lines

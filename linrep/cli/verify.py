@@ -7,9 +7,27 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import SEED_OPTION, bad_input, main, workers_option
+from linrep.cli import (
+    SEED_OPTION,
+    BadInput,
+    bad_input,
+    check_output,
+    completion,
+    interruptible,
+    main,
+    workers_option,
+    write_figure,
+    write_file,
+)
 
-_STORE = Path("runs", "verify")
+STORE = Path("runs", "verify")
+STORE_OPTION = click.option(
+    "--store",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=STORE,
+    show_default=True,
+    help="Folder of finished checks; what is there is not computed again.",
+)
 
 
 def _options(command):
@@ -24,13 +42,7 @@ def _options(command):
             ),
             workers_option("Processes; the verdicts do not depend on it."),
             SEED_OPTION,
-            click.option(
-                "--store",
-                type=click.Path(file_okay=False, path_type=Path),
-                default=_STORE,
-                show_default=True,
-                help="Folder of finished checks; what is there is not computed again.",
-            ),
+            STORE_OPTION,
         )
     ):
         command = option(command)
@@ -38,7 +50,7 @@ def _options(command):
 
 
 @main.command()
-@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1)
+@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
 @_options
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 @click.option(
@@ -63,30 +75,28 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
     The exit status is 0 if every verdict is the one that the ledger records, 1 if one is not; a
     claim of your own is expected to hold.
     """
-    from linrep.claims import claims, load_file, select
+    from linrep.claims import claims
     from linrep.claims import ledger as book
 
-    files = [name for name in ids if name.endswith(".py")]
-    patterns = [name for name in ids if not name.endswith(".py")]
-    with bad_input(ValueError, TypeError, OSError):
-        if len(files) > 1:
-            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
-        chosen = select(load_file(files[0]) if files else claims(), patterns)
-        if record and files:
-            raise ValueError("--record is for the claims of linrep itself")
+    chosen, file = choose(ids)
+    if record and file is not None:
+        raise BadInput("--record is for the claims of linrep itself")
     if list_only:
         for item in chosen:
             click.echo(f"{item.id:34} {item.kind:26} {item.plain}")
         return
-    entries = {} if files else book.recorded()
-    results = _run(chosen, entries, files[0] if files else None, budget, workers, seed, store)
+    with bad_input(OSError):
+        if path is not None:
+            check_output("--json", path)
+        if figures is not None:
+            figures.mkdir(parents=True, exist_ok=True)
+    entries = {} if file else book.recorded()
+    results = _run(chosen, entries, file, budget, workers, seed, store)
     _print(results, entries)
     with bad_input(OSError, ValueError):
         if path is not None:
-            path.write_text(
-                json.dumps([result.as_json() for result in results], indent=1) + "\n",
-                encoding="utf-8",
-            )
+            text = json.dumps([result.as_json() for result in results], indent=1)
+            write_file(path, f"{text}\n".encode())
         if figures is not None:
             _draw(chosen, results, store, figures)
         if record:
@@ -105,7 +115,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
 
 
 @main.command()
-@click.argument("paper")
+@click.argument("paper", shell_complete=completion.papers)
 @_options
 @click.option(
     "--out",
@@ -125,6 +135,8 @@ def constants(paper, budget, workers, seed, store, out):
         chosen = [
             item for item in select(claims(), [f"{paper}.*"]) if item.kind == "probability bound"
         ]
+    with bad_input(OSError):
+        out.mkdir(parents=True, exist_ok=True)
     results = _run(chosen, {}, None, budget, workers, seed, store)
     lines, pictures = [], {}
     for item, result in zip(chosen, results, strict=True):
@@ -151,13 +163,27 @@ def constants(paper, budget, workers, seed, store, out):
             click.echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
 
 
+def choose(names):
+    """Return the claims that ids, patterns or a file of claims name, and that file or None."""
+    from linrep.claims import claims, load_file, select
+
+    files = [name for name in names if name.endswith(".py")]
+    patterns = [name for name in names if not name.endswith(".py")]
+    with bad_input(ValueError, TypeError, OSError):
+        if len(files) > 1:
+            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
+        file = files[0] if files else None
+        return select(load_file(file) if file else claims(), patterns), file
+
+
 def _run(chosen, entries, file, budget, workers, seed, store):
+    from linrep.claims.verify import Interrupted
     from linrep.claims.verify import verify as run
 
     seconds = {
         name: entry["seconds"] for name, entry in entries.items() if entry["budget"] == budget
     }
-    with bad_input(ValueError, TypeError, OSError):
+    with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         return run(
             chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
             expected=seconds,
@@ -165,7 +191,7 @@ def _run(chosen, entries, file, budget, workers, seed, store):
 
 
 def _print(results, entries):
-    from linrep.claims.ledger import show
+    from linrep._show import number as show
 
     rows = [("claim", "verdict", "ledger", "measured", "predicted", "tightness", "trials", "s")]
     rows += [
@@ -207,11 +233,10 @@ def _save(folder, name, points, text):
 
     from linrep import plotting
 
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
     with plotting.style():
         figure = plotting.evidence(points)
         plotting.caption(figure, text)
-        figure.savefig(path)
+        write_figure(path, figure)
         plt.close(figure)
     return path

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
-import signal
 import threading
 import time
 from collections import deque
@@ -14,7 +12,6 @@ from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
     Future,
-    ProcessPoolExecutor,
     ThreadPoolExecutor,
     wait,
 )
@@ -23,12 +20,13 @@ from functools import partial
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
-from tqdm.auto import tqdm
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.pool import process_pool
+from linrep.sweeps.progress import progress_bar
 from linrep.sweeps.specification import Sweep
 from linrep.sweeps.store import Run, create_run, presence
 
@@ -80,7 +78,7 @@ def run(
     retry_failed : bool, default False
         Compute failed replicates again; the new rows replace the old.
     progress : bool, optional
-        Show a bar with the time left; by default on a terminal.
+        Show a bar with the time left; by default on a terminal and in a notebook.
     chunk_seconds : float, default 1
         Length of a chunk; a replicate is never cut.
 
@@ -110,12 +108,12 @@ def run(
         todo = _Todo(sweep, stored, index, shards, reverse=not alone, retry_failed=retry_failed)
         stop = threading.Event()
         job = _job_factory(sweep, chunk_seconds)
-        bar = tqdm(
+        bar = progress_bar(
+            progress,
             total=todo.total,
             initial=todo.total - todo.left,
             desc=sweep.name,
             unit="run",
-            disable=None if progress is None else not progress,
         )
         with bar, _executor(executor, workers, processes) as (pool, local):
             submit = partial(pool.submit, partial(run_chunk, stopped=stop.is_set))
@@ -297,19 +295,12 @@ def _executor(executor, workers, processes):
         with threadpool_limits(limits=1):
             yield executor, False
     elif processes:
-        # Spawned: a fork of a process with threads may hang.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, _ignore_interrupts) as pool:
+        with process_pool(workers) as pool:
             yield pool, False
     else:
         # BLAS on one thread: matrices are small, and sums must not depend on the number of cores.
         with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as pool:
             yield pool, True
-
-
-def _ignore_interrupts():
-    """Ctrl-C reaches all processes of a terminal; the parent alone decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _check_importable(function):

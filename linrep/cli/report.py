@@ -1,0 +1,67 @@
+"""The report: claims, evidence and figures on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linrep.cli import SEED_OPTION, BadInput, bad_input, check_output, completion, main, write_file
+from linrep.cli.verify import STORE, STORE_OPTION, choose
+
+
+@main.command()
+@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
+@click.option(
+    "--budget",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    help="Which stored runs to show.  [default: of each claim that of the largest budget]",
+)
+@SEED_OPTION
+@STORE_OPTION
+@click.option(
+    "--figures",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of figures.  [default: figures, where it is there]",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The page.",
+)
+def report(ids, budget, seed, store, figures, out):
+    """Write claims with their verdicts, evidence and figures to one HTML page.
+
+    Of all claims, some by id or pattern, or those of a file. Runs that `linrep verify` stored are
+    shown with their plots, of other claims what the ledger records: nothing is computed here.
+    """
+    from linrep.claims import ledger as book
+    from linrep.report import gather, render
+
+    if store != STORE and not store.is_dir():
+        raise BadInput(f"--store: there is no folder {store}")
+    with bad_input(OSError):
+        check_output("--out", out)
+    chosen, file = choose(ids)
+    if figures is None and Path("figures").is_dir():
+        figures = Path("figures")
+    with bad_input(OSError, ValueError):
+        found = gather(
+            chosen,
+            ledger={} if file else book.recorded(),
+            store=store,
+            budget=budget,
+            seed=seed,
+            figures=figures,
+            papers={item.paper for item in chosen} if ids else None,
+            file=file,
+        )
+        page = render(found).encode()
+        write_file(out, page)
+    runs = sum(entry.stored for entry in found.entries)
+    click.echo(
+        f"{out}: {len(found.entries)} claims, {runs} with a stored run, "
+        f"{len(found.figures)} figures, {len(page) / 1e6:.1f} MB"
+    )

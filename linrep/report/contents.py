@@ -1,0 +1,199 @@
+"""What the page shows, from the ledger, a store of finished checks and a folder of figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+import linrep
+from linrep.claims import BUDGETS, Claim, corrections
+from linrep.claims.ledger import differs
+from linrep.claims.verify import stored
+from linrep.report import pictures
+
+_FIGURE_WIDTH = 880  # CSS pixels
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim with its outcome.
+
+    Attributes
+    ----------
+    claim : Claim
+    result : mapping or None
+        As `linrep.claims.verify.Result.as_json` gives it; None where nothing is known yet.
+    stored : bool
+        Whether `result` is a run in the store; else it is the ledger's.
+    recorded : mapping or None
+        What the ledger has.
+    corrected_by : tuple of str
+        Ids of the claims that put this one right.
+    command : str
+        What computes `result`.
+    contradicts : bool
+        Whether the run in the store has an outcome that the ledger's cannot be squared with.
+    picture : Picture or None
+        The evidence; only a stored run has one.
+    versions : str
+    finished : datetime or None
+        Of a stored run.
+    """
+
+    claim: Claim
+    result: Mapping[str, Any] | None
+    stored: bool
+    recorded: Mapping[str, Any] | None
+    corrected_by: tuple[str, ...]
+    command: str
+    contradicts: bool = False
+    picture: pictures.Picture | None = None
+    versions: str = ""
+    finished: datetime | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict shown; "unchecked" where there is none."""
+        return "unchecked" if self.result is None else self.result["verdict"]
+
+    @property
+    def differs(self) -> bool:
+        """Whether a stored run and the ledger give different verdicts."""
+        both = self.stored and self.recorded is not None
+        return both and self.verdict != self.recorded["verdict"]  # type: ignore[index]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that was drawn: its manifest and its picture."""
+
+    manifest: Mapping[str, Any]
+    picture: pictures.Picture
+    command: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the page shows."""
+
+    entries: tuple[Entry, ...]
+    figures: tuple[Figure, ...]
+    made: datetime
+    processors: int
+    version: str
+
+
+def gather(
+    chosen: Iterable[Claim],
+    *,
+    ledger: Mapping[str, Mapping[str, Any]],
+    store: Path,
+    budget: str | None = None,
+    seed: int = 0,
+    figures: Path | None = None,
+    papers: Collection[str] | None = None,
+    file: str | None = None,
+    made: datetime | None = None,
+    progress: bool | None = None,
+) -> Report:
+    """Collect claims with their outcomes, and figures. Nothing is computed but pictures.
+
+    Parameters
+    ----------
+    chosen : iterable of Claim
+    ledger : mapping
+        Recorded results by claim, shown where the store holds none.
+    store : path
+        Folder of finished checks, as `linrep.claims.verify.verify` fills it.
+    budget : str, optional
+        Which runs of the store are shown; by default, for each claim, that of the largest budget.
+    seed : int
+        Root of their streams.
+    figures : path, optional
+        Folder of figures with their manifests.
+    papers : collection of str, optional
+        Only figures of these.
+    file : str, optional
+        Where the claims come from, if not from linrep itself.
+    made : datetime, optional
+        When the page is made; by default now.
+    progress : bool, optional
+        Show a bar; by default on a terminal.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError, OSError
+        If the store or a figure is damaged.
+    """
+    disable = None if progress is None else not progress
+    budgets = tuple(reversed(BUDGETS)) if budget is None else (budget,)
+    bar = tqdm(list(chosen), desc="report", unit="claim", disable=disable)
+    entries = tuple(_entry(item, ledger.get(item.id), store, budgets, seed, file) for item in bar)
+    return Report(
+        entries=entries,
+        figures=() if figures is None else tuple(_figures(figures, papers)),
+        made=made or datetime.now(UTC),
+        processors=os.cpu_count() or 1,
+        version=linrep.__version__,
+    )
+
+
+def _entry(item, recorded, store, budgets, seed, file):
+    def found(name):
+        return stored(item, budget=name, seed=seed, store=store)
+
+    common = {
+        "claim": item,
+        "recorded": recorded,
+        "corrected_by": tuple(other.id for other in corrections(item.id)),
+    }
+    run = next(filter(None, map(found, budgets)), None)
+    if run is None:
+        budget = budgets[0] if len(budgets) == 1 else (recorded or {}).get("budget", "quick")
+        command = _command(item.id, budget, seed, file)
+        return Entry(result=recorded, stored=False, command=command, **common)
+    return Entry(
+        result=run.result.as_json(),
+        stored=True,
+        command=_command(item.id, run.result.budget, seed, file),
+        contradicts=recorded is not None and differs(run.result, recorded),
+        picture=None if run.points is None else pictures.evidence(run.points),
+        versions=run.versions,
+        finished=run.finished,
+        **common,
+    )
+
+
+def _command(name, budget, seed, file):
+    words = ["linrep", "verify", *([file] if file else []), name]
+    return f"{shlex.join(words)} --budget {budget} --seed {seed}"
+
+
+def _figures(folder, papers):
+    for path in sorted(folder.glob("*.json")):
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise ValueError(f"{path} is no manifest of a figure: it is not JSON") from None
+        # Others may keep their own files here.
+        if not isinstance(manifest, dict) or not {"id", "caption", "files"} <= manifest.keys():
+            continue
+        if papers is not None and manifest["id"].partition(".")[0] not in papers:
+            continue
+        picture = pictures.stored(path.with_suffix(".png"), _FIGURE_WIDTH)
+        settings = manifest.get("settings", {})
+        quick = " --quick" if settings.get("quick") else ""
+        command = f"linrep figures {shlex.quote(manifest['id'])}{quick}"
+        yield Figure(manifest, picture, f"{command} --seed {settings.get('seed', 0)}")
