@@ -60,7 +60,7 @@ docs: .venv/.installed-docs ## build the documentation into docs/_build; warning
 	.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build
 
 clean: ## remove environments, caches and build products (not figures)
-	rm -rf .venv .venv-floors build dist docs/_build docs/generated docs/jupyter_execute *.egg-info .coverage htmlcov \
+	rm -rf .venv .venv-floors build dist docs/_build docs/jupyter_execute *.egg-info .coverage htmlcov \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

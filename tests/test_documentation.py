@@ -21,7 +21,7 @@ PAGES = sorted(
     for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
     # The ledger is generated; notebooks are run when the site is built.
     if not path.is_relative_to(DOCS / "ledger")
-    and not {"_build", "generated", "jupyter_execute", "notebooks"} & set(path.parts)
+    and not {"_build", "jupyter_execute", "notebooks"} & set(path.parts)
 )
 #: Findings are reproductions that stand alone; all other pages read from top to bottom.
 ALONE = DOCS / "findings.md"
