@@ -446,7 +446,7 @@ def evidence(points: pd.DataFrame) -> Figure:
             ends = {end: line[end] for end in ("low", "high") if end in line}
             if len(ends) < 2 or line["low"].isna().any():
                 ends = {}
-            label = name if 1 < len(names) <= _FEW_SERIES else None
+            label = _wrapped(name) if 1 < len(names) <= _FEW_SERIES else None
             scaling(ax, line["x"], line["y"], place=place % len(_MARKERS), label=label, **ends)
             ax.plot(line["x"], line["y"], color=f"C{place % len(_MARKERS)}", linewidth=0.6)
             if "predicted" in line and line["predicted"].notna().any():
@@ -484,10 +484,8 @@ def plain_log_ticks(axis) -> None:
 
 def caption(figure: Figure, text: str) -> None:
     """Write a caption under a figure, wrapped to its width and adding to its height."""
-    width = figure.get_figwidth()
-    lines = textwrap.wrap(text, int(width * 18.0))
+    lines, room = _caption_lines(text, figure.get_figwidth())
     height = figure.get_figheight()
-    room = 0.125 * len(lines) + 0.12
     figure.set_figheight(height + room)
     figure.set_layout_engine(
         "constrained", rect=(0, room / (height + room), 1, height / (height + room))
@@ -495,6 +493,16 @@ def caption(figure: Figure, text: str) -> None:
     figure.text(
         0.01, 0.05 / (height + room), "\n".join(lines), fontsize=7, va="bottom", linespacing=1.25
     )
+
+
+def caption_height(text: str, width: float) -> float:
+    """Return the height in inches that `caption` adds to a figure of a width in inches."""
+    return _caption_lines(text, width)[1]
+
+
+def _caption_lines(text, width):
+    lines = textwrap.wrap(text, int(width * 18.0))
+    return lines, 0.125 * len(lines) + 0.12
 
 
 def _require_columns(rows, *names):
