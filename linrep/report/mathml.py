@@ -39,7 +39,7 @@ class Unreadable(ValueError):
 
 @cache
 def _converter():
-    return LatexToMathML(xml_namespace=False)
+    return LatexToMathML(fancy_error=False)
 
 
 def formula(latex: str) -> Markup:
