@@ -9,7 +9,7 @@ from PIL import Image
 from linrep.claims import load_file
 from linrep.claims.verify import verify
 
-CLAIMS = '''
+CLAIMS = """
 import numpy as np
 import pandas as pd
 from linrep.claims import Evidence, Hypothesis, bounded_constant, claim, identity
@@ -53,7 +53,7 @@ def right(budget, rng, *, factor=1):
 def crash(budget, rng, *, power=2):
     "Raise."
     raise RuntimeError("no <such> thing")
-'''.replace("\\\\\\\\", "\\")
+""".replace("\\\\\\\\", "\\")
 
 
 @pytest.fixture
