@@ -19,8 +19,7 @@ def streams(rng: Any, *purposes: str) -> list[np.random.Generator]:
     if rng is None or isinstance(rng, int | np.integer | Sequence | np.ndarray | SeedSequence):
         if not isinstance(rng, SeedSequence):
             rng = SeedSequence(rng)
-        keys = [(*rng.spawn_key, zlib.crc32(purpose.encode())) for purpose in purposes]
-        return [np.random.default_rng(SeedSequence(rng.entropy, spawn_key=key)) for key in keys]
+        return [keyed(rng, purpose) for purpose in purposes]
     generator = np.random.default_rng(rng)
     return [generator] if len(purposes) == 1 else generator.spawn(len(purposes))
 
@@ -28,3 +27,9 @@ def streams(rng: Any, *purposes: str) -> list[np.random.Generator]:
 def stream(rng: Any, purpose: str) -> np.random.Generator:
     """Return the generator of a single purpose; see :func:`streams`."""
     return streams(rng, purpose)[0]
+
+
+def keyed(seed: SeedSequence, purpose: str, *key: int) -> np.random.Generator:
+    """Return the stream of a purpose, round, client and so on, whatever was drawn before."""
+    spawn_key = (*seed.spawn_key, zlib.crc32(purpose.encode()), *key)
+    return np.random.default_rng(SeedSequence(seed.entropy, spawn_key=spawn_key))

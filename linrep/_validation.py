@@ -106,6 +106,22 @@ def numbers(
     return values
 
 
+def columns(name: str, table: Any, *wanted: str) -> None:
+    """Raise unless a DataFrame has the columns that are wanted."""
+    missing = [column for column in wanted if column not in table.columns]
+    if missing:
+        there = ", ".join(map(str, table.columns))
+        raise ValueError(f"{name} must have a column {missing[0]!r}, got {there}")
+
+
+def rank(k: Any, n: int, d: int) -> int:
+    """Return the rank k of a matrix of models (n, d) as an int in [1, min(n, d)]."""
+    number = integer("k", k, minimum=1)
+    if number > min(n, d):
+        raise ValueError(f"k must be between 1 and {min(n, d)} = min(n, d), got {number}")
+    return number
+
+
 def count_participants(n: int, participation: Any) -> int:
     """Return the whole number of clients nearest to participation times n."""
     participation = real("participation", participation, above=0.0)

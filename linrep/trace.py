@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ LABELS = {
     "floats_up": "floats sent to the server",
     "floats_down": "floats sent to the clients",
 }
+
+_MOST_SHOWN = 10  # trials, where they show themselves
 
 
 @dataclass(eq=False)
@@ -195,21 +199,65 @@ class Trace:
         return f"Trace of {self.algorithm}{lines}"
 
     def _repr_html_(self):
-        from html import escape
-
-        def table(items):
-            return "".join(
-                f"<tr><th style='text-align:left'>{escape(str(name))}</th>"
-                f"<td style='text-align:left'>{escape(str(value))}</td></tr>"
-                for name, value in items
-            )
-
-        return (
-            f"<strong>{escape(self.algorithm)}</strong>"
-            f"<table>{table(self._summary().items())}</table>"
-            f"<details><summary>settings</summary>"
-            f"<table>{table(self.settings.items())}</table></details>"
+        settings = (
+            (name, value if isinstance(value, str) else show.brief(value))
+            for name, value in self.settings.items()
         )
+        return (
+            f"<strong>{escape(self.algorithm)}</strong>{show.table(self._summary().items())}"
+            f"<details><summary>settings</summary>{show.table(settings)}</details>"
+        )
+
+
+class Trials(list[Trace]):
+    """Traces of several trials in their order, as :func:`linrep.run_trials` returns them."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the metrics, one row per trial (column ``replicate``) and recorded round."""
+        import pandas as pd
+
+        tables = {number: trace.to_frame() for number, trace in enumerate(self)}
+        return pd.concat(tables, names=["replicate"]).reset_index()
+
+    def plot(self, metric: str = "distance", *, ax=None, **line):
+        """Draw a metric of every trial, all in one colour; return the matplotlib axes.
+
+        Raises
+        ------
+        ValueError
+            If there is no trial.
+        """
+        if not self:
+            raise ValueError("there is no trial to draw")
+        for trace in self:
+            ax = trace.plot(metric, ax=ax, **line)
+            line |= {"color": ax.lines[-1].get_color(), "label": "_nolegend_"}
+        return ax
+
+    def __repr__(self):
+        lines = [
+            f"\n  {number}: {', '.join(f'{name} {value}' for name, value in row.items())}"
+            for number, row in self._rows()
+        ]
+        return f"{self._title()}{''.join(lines)}{self._rest()}"
+
+    def _repr_html_(self):
+        rows = self._rows()
+        names = dict.fromkeys(name for _, row in rows for name in row)
+        cells = ((number, *(row.get(name, "") for name in names)) for number, row in rows)
+        title = f"<strong>{escape(self._title())}</strong>"
+        return f"{title}{show.table(cells, ('trial', *names))}{escape(self._rest())}"
+
+    def _rows(self):
+        return [(number, trace._summary()) for number, trace in enumerate(self[:_MOST_SHOWN])]
+
+    def _title(self):
+        names = ", ".join(dict.fromkeys(trace.algorithm for trace in self))
+        return f"{len(self)} trials of {names}" if self else "no trials"
+
+    def _rest(self):
+        rest = len(self) - _MOST_SHOWN
+        return f"\n  and {rest} more" if rest > 0 else ""
 
 
 def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
@@ -223,6 +271,11 @@ def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
     if values.size and not (values.min() >= 0 and values.max() <= rounds):
         raise ValueError(f"record must hold rounds between 0 and {rounds}")
     return sorted({0, *values.tolist(), rounds})
+
+
+def columns(rows: Sequence[Mapping[str, float]]) -> dict[str, NDArray[np.float64]]:
+    """Return the rows of a table, which have the same keys, as one array per key."""
+    return {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
 
 
 def last_rounds(rounds: int, count: int = 10) -> range:
@@ -285,10 +338,9 @@ def run_rounds(
         if stop is not None and stop(row):
             reason = "converged"
             break
-    metrics = {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
     return Trace(
         algorithm=algorithm,
-        metrics=metrics,
+        metrics=columns(rows),
         state=dict(final(state)),
         settings=dict(settings or {}),
         stop_reason=reason,

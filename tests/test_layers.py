@@ -13,6 +13,7 @@ TESTS = Path(__file__).parent
 
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
+    "_show",
     "_validation",
     "_random",
     "kernels",
@@ -26,8 +27,8 @@ LAYERS = (
     "theory",
     "sweeps",
     "simulation",
-    "claims",
     "plotting",
+    "claims",
     "report",
     "experiment",
     "bench",
@@ -35,23 +36,27 @@ LAYERS = (
 )
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
+    "_show": (set(), set()),
     "_validation": (set(), {"numpy"}),
     "_random": (set(), {"numpy"}),
     "kernels": (set(), {"numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
-    "trace": ({"_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
+    "trace": ({"_show", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
     # The adapter needs no compiled kernels.
     "deep": (
-        {"_validation", "_random", "stats", "trace"},
+        {"_show", "_validation", "_random", "stats", "trace"},
         {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
     "theory": (
-        {"_validation", "_random", "kernels", "stats", "subspace", "problems"},
+        {"_show", "_validation", "_random", "kernels", "stats", "subspace", "problems"},
         {"numpy", "scipy"},
     ),
     # What is swept is none of their business.
-    "sweeps": ({"_validation", "stats"}, {"numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"}),
+    "sweeps": (
+        {"_show", "_validation", "stats"},
+        {"numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
+    ),
 }
 
 

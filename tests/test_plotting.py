@@ -412,7 +412,7 @@ def test_a_partition_is_coloured_by_groups():
 
 
 def test_a_partition_without_samples_is_refused():
-    with complaint(ValueError, "rows must have a column 'class 0'"):
+    with complaint(ValueError, "table must have a column 'class 0'"):
         plotting.partition(Figure().subplots(), pd.DataFrame({"train": [1]}))
     with complaint(ValueError, "table must hold samples"):
         plotting.partition(Figure().subplots(), partition_table()[:0])

@@ -1,5 +1,3 @@
-from html.parser import HTMLParser
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -8,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linrep as lr
+from linrep.trace import Trials
 from tests.strategies import seeds
-from tests.tools import complaint
+from tests.tools import complaint, well_formed
 
 
 def make(rounds=5, **options):
@@ -83,29 +82,10 @@ def test_repr_tells_the_method_its_ending_and_the_last_metrics():
     ]
 
 
-class Tags(HTMLParser):
-    """Check that every tag is closed, and keep the text."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.text = [], []
-
-    def handle_starttag(self, tag, attributes):
-        self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
 def test_html_is_well_formed_and_escapes_what_it_shows():
-    parser = Tags()
-    parser.feed(make()._repr_html_())
-    assert parser.open == []
+    shown = well_formed(make()._repr_html_())
     for text in ("FedRep", "principal-angle distance", "0.03125", "step_size", "<b>&"):
-        assert text in parser.text
+        assert text in shown
 
 
 def test_plot_draws_the_metric_on_a_logarithmic_axis():
@@ -125,6 +105,60 @@ def test_plot_draws_the_metric_on_a_logarithmic_axis():
         axes.figure.canvas.draw()
     finally:
         plt.close(axes.figure)
+
+
+def test_settings_that_are_arrays_are_told_by_their_shape():
+    shown = well_formed(make(settings={"start": np.zeros((500, 2))})._repr_html_())
+    assert "ndarray of shape (500, 2)" in shown
+
+
+def test_a_plot_obeys_the_users_style_and_leaves_it_as_it_was():
+    own = {"lines.linewidth": 7.0, "axes.facecolor": "#eeeeee"}
+    with plt.rc_context(own):
+        before = dict(plt.rcParams)
+        axes = make().plot()
+        assert dict(plt.rcParams) == before
+    assert axes.lines[0].get_linewidth() == 7.0
+    assert axes.get_facecolor()[0] == pytest.approx(0xEE / 255)
+    plt.close(axes.figure)
+
+
+# Several trials.
+
+
+def test_trials_are_a_list_with_all_metrics_in_one_table():
+    trials = Trials([make(2), make(3)])
+    assert len(trials) == 2
+    assert trials[1].rounds == 3
+    table = trials.to_frame()
+    assert list(table) == ["replicate", "round", "distance", "loss"]
+    assert list(table["replicate"]) == [0] * 3 + [1] * 4
+    np.testing.assert_array_equal(table["distance"][3:], trials[1]["distance"])
+
+
+def test_trials_show_the_first_of_them_and_how_many_there_are():
+    text = repr(Trials([make()] * 12))
+    lines = text.splitlines()
+    assert lines[0] == "12 trials of FedRep"
+    assert "principal-angle distance 0.03125" in lines[1]
+    assert len(lines) == 12
+    assert lines[-1] == "  and 2 more"
+    shown = well_formed(Trials([make(), make(rounds=2)])._repr_html_())
+    assert {"2 trials of FedRep", "trial", "0.25", "0.03125"} <= set(shown)
+    assert repr(Trials()) == "no trials"
+    assert well_formed(Trials()._repr_html_()) == ["no trials", "trial"]
+
+
+def test_trials_are_drawn_in_one_colour_with_one_entry_in_the_legend():
+    axes = Trials([make(), make(rounds=2)]).plot("loss")
+    assert len(axes.lines) == 2
+    assert len({line.get_color() for line in axes.lines}) == 1
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["FedRep"]
+    assert Trials([make()]).plot(ax=axes, color="red", label="other") is axes
+    assert axes.lines[2].get_color() == "red"
+    plt.close(axes.figure)
+    with complaint(ValueError, "no trial"):
+        Trials().plot()
 
 
 def test_rate_is_that_of_the_metrics_finite_values():

@@ -1,11 +1,13 @@
 """What the tests share: rounding bounds, error levels, and a check of error messages."""
 
 from contextlib import contextmanager
+from html.parser import HTMLParser
 
 import numba
 import numpy as np
 import pytest
 from scipy.linalg import norm, svdvals
+from scipy.stats import binom
 
 COMPILED = not numba.config.DISABLE_JIT
 EPS = np.finfo(np.float64).eps
@@ -34,6 +36,11 @@ def complaint(kind, *words):
     assert "\n" not in message
     for word in words:
         assert word in message, message
+
+
+def rarely(wrong, trials, level):
+    """Assert that so many wrong decisions in so many trials go with an error level."""
+    assert binom.sf(wrong - 1, trials, level) > FALSE_ALARM, f"{wrong} of {trials} wrong"
 
 
 def close(actual, expected, error):
@@ -124,3 +131,26 @@ def metric_errors(B, W, W_star, B_error, W_error):
     shift = B_error * norm(W) + norm(B, 2) * W_error + (angle + UNITS * EPS) * models
     risk = models * shift + shift**2
     return {"distance": angle, "head_error": shift, "population_risk": risk}
+
+
+def well_formed(html):
+    """Return the texts in HTML, every tag of which must be closed."""
+    parser = _Tags()
+    parser.feed(html)
+    assert parser.open == []
+    return parser.text
+
+
+class _Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)

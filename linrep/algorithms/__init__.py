@@ -1,8 +1,6 @@
 """Methods and starting points: callables of a problem that return a trace."""
 
-from linrep.algorithms import biases as biases
-from linrep.algorithms import imc as imc
-from linrep.algorithms import personalized as personalized
+from linrep.algorithms import biases, imc, personalized
 from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
@@ -14,6 +12,7 @@ from linrep.algorithms.starts import moments_start, projected_gradient_start, ra
 from linrep.algorithms.trials import run_trials
 
 __all__ = [
+    "biases",
     "empirical_risk_minimizer",
     "fedavg",
     "fedrep",
@@ -21,12 +20,18 @@ __all__ = [
     "fit_heads",
     "flute",
     "gaussian_start",
+    "imc",
     "local_only",
     "moments_start",
     "perfedsi",
+    "personalized",
     "pflmf",
     "projected_gradient_start",
     "random_start",
     "run_trials",
     "simulate_heads",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from linrep import _validation as check
 from linrep._random import streams
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
+from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.subspace import frame_at_distance, orthonormalize
@@ -17,6 +18,7 @@ from linrep.subspace import frame_at_distance, orthonormalize
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
 STARTS = ("moments", "random", "projected_gradient")
 PROJECTED_GRADIENT_ROUNDS = 10
+STOP_REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,17 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     )
 
 
+def read_pair(start, names: str, **shapes: tuple[int, int]) -> list[NDArray[np.float64]]:
+    """Return copies of the two matrices that a start is given as; names are the others it has."""
+    if not isinstance(start, tuple | list) or len(start) != 2:
+        got = f", got {start!r}" if isinstance(start, str) else ""
+        raise ValueError(f"start must be {names} or a pair ({', '.join(shapes)}){got}")
+    return [
+        check.array(f"start's {name}", matrix, shape).copy()
+        for matrix, (name, shape) in zip(start, shapes.items(), strict=True)
+    ]
+
+
 def read_problem(problem, m, batches):
     """Check what samples come from, and return the truth, the data, and m; each may be None."""
     if isinstance(problem, ClientData):
@@ -109,9 +122,7 @@ def _read_rank(k, truth, n, d):
         if truth is None:
             raise ValueError("k must be given: the rank of the representation to learn")
         k = truth.k
-    k = check.integer("k", k, minimum=1)
-    if k > min(n, d):
-        raise ValueError(f"k must be at most min(n, d) = {min(n, d)}, got {k}")
+    k = check.rank(k, n, d)
     if truth is not None and k != truth.k:
         raise ValueError(f"k must equal the truth's rank {truth.k}, got {k}")
     return k

@@ -14,7 +14,7 @@ from linrep._random import streams
 from linrep.kernels import designs
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
-from linrep.trace import Trace, run_rounds
+from linrep.trace import Trace, columns, run_rounds
 
 Values = NDArray[np.float64]
 SIDES = ("given", "one", "each")
@@ -180,7 +180,7 @@ def _at_once(name, data, Z, theta, theta_2) -> Trace:
     row = _measure(data, theta, Z @ theta_2)
     return Trace(
         algorithm=name,
-        metrics={key: np.array([value], dtype=np.float64) for key, value in row.items()},
+        metrics=columns([row]),
         state=_state(Z, theta, theta_2),
         settings={"problem": repr(data.truth)},
     )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep._random import stream
 from linrep.algorithms.local import fit_heads
@@ -40,6 +41,9 @@ class Fit(NamedTuple):
     W: NDArray[np.float64]
     loss: float
     losses: NDArray[np.float64]
+
+    def __repr__(self):
+        return show.line(self)
 
 
 def empirical_risk_minimizer(
@@ -76,7 +80,7 @@ def empirical_risk_minimizer(
     if not isinstance(data, ClientData):
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     n, d = data.n, data.d
-    k = check.integer("k", k, minimum=1, maximum=min(n, d))
+    k = check.rank(k, n, d)
     restarts = check.integer("restarts", restarts, minimum=0)
     rng = stream(rng, "start")
     own = fit_heads(data, np.eye(d))

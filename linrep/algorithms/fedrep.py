@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
-from linrep.algorithms._setup import BATCHES, Setup, prepare
+from linrep.algorithms._setup import BATCHES, STOP_REASONS, Setup, prepare
 from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
 from linrep.kernels import designs
@@ -22,11 +22,6 @@ from linrep.trace import Trace, read_record
 
 NORMALIZATIONS = ("theorem", "published")
 _TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there the other is not
-_STOP_REASONS = {
-    kernel.COMPLETED: "rounds",
-    kernel.CONVERGED: "converged",
-    kernel.DIVERGED: "diverged",
-}
 
 
 def fedrep(
@@ -206,7 +201,7 @@ def fedrep(
             "orthonormal": orthonormal,
             "tolerance": tolerance,
         },
-        stop_reason=_STOP_REASONS[status],
+        stop_reason=STOP_REASONS[status],
         wall_time=time.perf_counter() - began,
         recorded=np.array(kept),
     )

@@ -11,22 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._random import stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
+from linrep.algorithms._setup import STOP_REASONS, read_pair
 from linrep.kernels import linalg
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.regression import SharedRepresentation
-from linrep.trace import Trace, read_record
+from linrep.trace import Trace, columns, read_record
 
 BATCHES = ("fixed", "fresh", "population")
 LOSSES = {"half": 1.0, "full": 2.0}
 AGGREGATES = ("sum", "mean")
 Values = NDArray[np.float64]
-_STOP_REASONS = {
-    kernel.COMPLETED: "rounds",
-    kernel.CONVERGED: "converged",
-    kernel.DIVERGED: "diverged",
-}
 
 
 def flute(
@@ -168,7 +164,7 @@ def flute(
     else:
         if scale is not None:
             raise ValueError("scale must not be given with a start of one's own")
-        B, W = _read_start(start, n, d, k)
+        B, W = read_pair(start, "'random'", B=(d, k), W=(n, k))
     best = None if truth is None else truth.best(k)
     eta_l, eta_r = _read_step_sizes(step_size, regularizer_step_size, best)
     tolerance = 0.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0)
@@ -202,8 +198,7 @@ def flute(
     B, W = steps.state
     return Trace(
         algorithm="FLUTE",
-        metrics={name: np.array([each[name] for each in rows]) for name in rows[0]}
-        | {"floats_up": sent, "floats_down": sent.copy()},
+        metrics=columns(rows) | {"floats_up": sent, "floats_down": sent.copy()},
         state={"B": B, "W": W},
         settings={
             "problem": repr(problem),
@@ -223,7 +218,7 @@ def flute(
             "aggregate": aggregate,
             "tolerance": tolerance,
         },
-        stop_reason=_STOP_REASONS[status],
+        stop_reason=STOP_REASONS[status],
         wall_time=time.perf_counter() - began,
         recorded=np.array(recorded),
     )
@@ -328,7 +323,7 @@ def _read_rank(k, problem, n, d):
         if not isinstance(truth, SharedRepresentation):
             raise ValueError("k must be given: the rank of the representation to learn")
         k = truth.k
-    return check.integer("k", k, minimum=1, maximum=min(n, d))
+    return check.rank(k, n, d)
 
 
 def _read_data(truth, data, m, batches, rng):
@@ -346,13 +341,6 @@ def _read_data(truth, data, m, batches, rng):
     if m is None:
         raise ValueError("m must be given: the number of samples per client")
     return truth.draw(m, rng=rng) if batches == "fixed" else None
-
-
-def _read_start(start, n, d, k) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if isinstance(start, str) or not isinstance(start, tuple) or len(start) != 2:
-        raise ValueError("start must be 'random' or a pair (B, W)")
-    B = check.array("start's B", start[0], (d, k)).copy()
-    return B, check.array("start's W", start[1], (n, k)).copy()
 
 
 def _read_step_sizes(step_size, regularizer_step_size, best):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linrep.algorithms._setup import Setup
 from linrep.kernels import designs
 from linrep.kernels import gram as kernel
+from linrep.kernels.gram_clients import BLOCK, client_workspace
 from linrep.kernels.rounds import (
     COMPLETED,
     CONVERGED,
@@ -91,7 +92,7 @@ def run_simulated(
     WT, truthT = np.ascontiguousarray(setup.W.T), np.ascontiguousarray(truth.W.T)
     moment = truth.W.T @ truth.W / setup.n
     table = np.full((rounds + 1, 4), np.nan)
-    G, scratch = np.empty((k, k)), np.empty(kernel.BLOCK)
+    G, scratch = np.empty((k, k)), np.empty(BLOCK)
     excess = kernel.deviation(C, truthT, WT, 0, setup.n, scratch) / setup.n
     kernel.measure(Phi, moment, excess, G, table[0])
     groups = range(0, setup.participants, GROUP)
@@ -99,7 +100,7 @@ def run_simulated(
     run = partial(
         _run_in_one if len(groups) == 1 else _run_in_groups,
         heads=[kernel.heads_workspace(k, min(GROUP, setup.participants)) for _ in groups],
-        client_work=[kernel.client_workspace(k, d) for _ in groups],
+        client_work=[client_workspace(k, d) for _ in groups],
         server_work=kernel.server_workspace(k, d),
         m=setup.largest, others=float(d - k - len(Phi)), noise=truth.noise, split=split,
         truthT=truthT, moment=moment, C=C, Phi=Phi, WT=WT, step_size=step_size, averaged=averaged,
@@ -154,7 +155,7 @@ def _run_in_groups(
 
     def deviation(first):
         last = min(n, first + GROUP)
-        return kernel.deviation(C, truthT, WT, first, last, np.empty(kernel.BLOCK))
+        return kernel.deviation(C, truthT, WT, first, last, np.empty(BLOCK))
 
     for t, row in enumerate(metrics[1:]):
         groups = [schedule[t, first : first + GROUP] for first in range(0, participants, GROUP)]

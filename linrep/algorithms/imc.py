@@ -16,8 +16,9 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from linrep import _validation as check
 from linrep.algorithms._imc_sides import Side, fit_both
+from linrep.algorithms._setup import read_pair
 from linrep.problems.completion import Observations
-from linrep.trace import Trace
+from linrep.trace import Trace, columns
 
 Values = NDArray[np.float64]
 
@@ -360,19 +361,16 @@ def _start(core, start):
     if isinstance(start, str):
         check.choice("start", start, ("spectral",))
         return core.spectral()
-    if not isinstance(start, (tuple, list)) or len(start) != 2:
-        raise ValueError(f"start must be 'spectral' or a pair (U, V), got {start!r}")
-    return (
-        core.left.inner(check.array("U", start[0], (core.shape[0], core.k))),
-        core.right.inner(check.array("V", start[1], (core.shape[1], core.k))),
-    )
+    (a, p), k = core.shape, core.k
+    U, V = read_pair(start, "'spectral'", U=(a, k), V=(p, k))
+    return core.left.inner(U), core.right.inner(V)
 
 
 def _trace(name, core, U, V, rows, reason, began):
     U, V = core.left.given(U), core.right.given(V)
     return Trace(
         algorithm=name,
-        metrics={metric: np.array([row[metric] for row in rows]) for metric in rows[0]},
+        metrics=columns(rows),
         state={"U": U, "V": V},
         settings={"problem": repr(core.observations), "k": core.k},
         stop_reason=reason,

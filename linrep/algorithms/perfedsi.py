@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._random import streams
+from linrep.algorithms._setup import STOP_REASONS, read_pair
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
 from linrep.kernels.rounds import COMPLETED, DIVERGED
 from linrep.problems.completion import Observations, SideInformationCompletion
-from linrep.trace import Trace, read_record
+from linrep.trace import Trace, columns, read_record
 
 Values = NDArray[np.float64]
-_STOP_REASONS = {COMPLETED: "rounds", DIVERGED: "diverged"}
 _NOTHING = np.empty((0, 0))
 
 
@@ -124,7 +124,7 @@ def perfedsi(
         scale = check.real("scale", scale, above=0.0)
         U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
     else:
-        U, V = _read_start(start, d, p, k)
+        U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
     noise = 0.0 if truth is None else truth.noise
     if data is None:
         entries = np.empty(0, dtype=np.int64), np.empty(0), np.zeros(n + 1, dtype=np.int64)
@@ -157,7 +157,7 @@ def perfedsi(
     sent = participants * k * (d + p) * np.array(recorded, dtype=float)
     return Trace(
         algorithm="PerFedSI",
-        metrics={name: np.array([row[name] for row in rows]) for name in rows[0]}
+        metrics=columns(rows)
         | {"floats_up": sent, "floats_down": sent.copy()},
         state={"U": U, "V": V},
         settings={
@@ -166,7 +166,7 @@ def perfedsi(
             "start": "random" if isinstance(start, str) else "given", "scale": scale,
             "privacy": privacy, "step_size": step_size,
         },
-        stop_reason=_STOP_REASONS[status],
+        stop_reason=STOP_REASONS[status],
         wall_time=time.perf_counter() - began,
         recorded=np.array(recorded),
     )  # fmt: skip
@@ -208,11 +208,3 @@ def _read_problem(problem):
     raise TypeError(
         f"problem must be a SideInformationCompletion or Observations, got {type(problem).__name__}"
     )
-
-
-def _read_start(start, d, p, k):
-    """Return copies of U (d, k) and V (p, k)."""
-    if isinstance(start, str) or not isinstance(start, (tuple, list)) or len(start) != 2:
-        raise ValueError(f"start must be 'random' or a pair (U, V), got {start!r}")
-    U, V = start
-    return check.array("U", U, (d, k)).copy(), check.array("V", V, (p, k)).copy()

@@ -226,7 +226,7 @@ def hard_thresholding(
     server decomposes a matrix (n, d) in every round.
     """
     problem = as_objectives(problem)
-    k = check.integer("k", k, minimum=1, maximum=min(problem.n, problem.d))
+    k = check.rank(k, problem.n, problem.d)
 
     def server(X, _):
         left, s, right = np.linalg.svd(X, full_matrices=False)

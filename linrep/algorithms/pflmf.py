@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._random import streams
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
+from linrep.algorithms._setup import read_pair
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
 from linrep.kernels.rounds import COMPLETED, DIVERGED
@@ -18,7 +19,7 @@ from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.objectives import Objectives
 from linrep.problems.regression import SharedRepresentation
 from linrep.subspace import random_frame
-from linrep.trace import Trace, read_record
+from linrep.trace import Trace, columns, read_record
 
 Values = NDArray[np.float64]
 AGGREGATES = ("participants", "full", "unbiased")
@@ -209,7 +210,7 @@ def pflmf(
     floats = {name: base + d * k * np.array(asked, dtype=float) for name, base in sent.items()}
     return Trace(
         algorithm="pFL^MF",
-        metrics={name: np.array([row[name] for row in rows]) for name in rows[0]} | floats,
+        metrics=columns(rows) | floats,
         state={"U": U, "V": V},
         settings={
             "problem": described, "k": k, "m": m, "rounds": rounds, "local_steps": local_steps,
@@ -327,7 +328,7 @@ def _read_problem(problem, k, m, rng):
     problem = as_objectives(problem)
     if k is None:
         raise ValueError("k must be given: the rank of the matrix of models")
-    return problem, check.integer("k", k, minimum=1, maximum=min(problem.n, problem.d))
+    return problem, check.rank(k, problem.n, problem.d)
 
 
 def _read_share(participation, n, participants):
@@ -351,10 +352,8 @@ def _read_start(start, problem, k, scale, rng):
     n, d = problem.n, problem.d
     sent = {"floats_up": 0.0, "floats_down": 0.0}
     if not isinstance(start, str):
-        if not isinstance(start, tuple | list) or len(start) != 2:
-            raise ValueError("start must be a name or a pair (U, V)")
-        U, V = check.array("U", start[0], (d, k)), check.array("V", start[1], (n, k))
-        return U.copy(), V.copy(), sent
+        U, V = read_pair(start, "a name", U=(d, k), V=(n, k))
+        return U, V, sent
     check.choice("start", start, STARTS)
     scale = check.real("scale", scale, above=0.0)
     if start == "random":

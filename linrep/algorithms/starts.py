@@ -34,7 +34,7 @@ def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
     -----
     FedRep, Algorithm 2 (initialization) and Theorem 2.
     """
-    k = _rank(data, k)
+    k = check.rank(k, data.n, data.d)
     weights = data.y**2 / np.repeat(data.m * data.n, data.m)
     second_moment = (data.X * weights[:, None]).T @ data.X
     _, vectors = eigh(second_moment, subset_by_index=[data.d - k, data.d - 1])
@@ -96,7 +96,7 @@ def projected_gradient_start(
     -----
     FedRep, Appendix A.1, after Tu et al. (2016), Algorithm 1.
     """
-    k = _rank(data, k)
+    k = check.rank(k, data.n, data.d)
     rounds = check.integer("rounds", rounds, minimum=1)
     blocks = [data.client(i) for i in range(data.n)]
     if step_size is None:
@@ -114,10 +114,3 @@ def projected_gradient_start(
         U, singular_values, VT = np.linalg.svd(theta, full_matrices=False)
         left, right = U[:, :k] * singular_values[:k], VT[:k]
     return np.ascontiguousarray(right.T), left
-
-
-def _rank(data, k):
-    k = check.integer("k", k, minimum=1)
-    if k > min(data.n, data.d):
-        raise ValueError(f"k must be at most min(n, d) = {min(data.n, data.d)}, got {k}")
-    return k

@@ -8,6 +8,7 @@ from typing import Any
 
 from linrep import _validation as check
 from linrep._random import stream
+from linrep.trace import Trace, Trials
 
 
 def run_trials(
@@ -43,7 +44,8 @@ def run_trials(
     Returns
     -------
     list
-        What the algorithm returned, trial by trial.
+        What the algorithm returned, trial by trial; of traces a :class:`linrep.trace.Trials`, which
+        shows itself as a table, draws itself, and gives a DataFrame.
     """
     trials = check.integer("trials", trials, minimum=1)
     workers = check.integer("workers", workers, minimum=1)
@@ -55,6 +57,8 @@ def run_trials(
         return algorithm(instance, rng=run_rng, **settings)
 
     if workers == 1:
-        return [one(pair) for pair in pairs]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(one, pairs))
+        results = [one(pair) for pair in pairs]
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            results = list(pool.map(one, pairs))
+    return Trials(results) if all(isinstance(item, Trace) for item in results) else results

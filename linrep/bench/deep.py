@@ -25,10 +25,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader
 
+from linrep._random import keyed
 from linrep.bench.timing import TOLERANCE, describe_packages, largest_difference, take_turns
 from linrep.deep import models
 from linrep.deep.data import FederatedData
-from linrep.deep.federation import LARGEST_TOGETHER, Federation, choose_engine, keyed
+from linrep.deep.federation import LARGEST_TOGETHER, Federation, choose_engine
 from linrep.deep.methods import HEAD, FedAvg, FedRep
 from linrep.deep.training import ENGINES, SGD, Phase, schedule
 

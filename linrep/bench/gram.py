@@ -13,6 +13,7 @@ from linrep.bench.timing import take_turns
 from linrep.kernels import designs, gram, rounds
 from linrep.kernels._jit import kernel
 from linrep.kernels.fedrep import run_fresh, workspace
+from linrep.kernels.gram_clients import BLOCK, client_workspace, draw_bartlett
 from linrep.problems import ImplicitRepresentation
 
 K, CLIENTS, MANY = 5, 200, 10**6
@@ -134,7 +135,7 @@ def _simulated(n, d, m, many):
     heads = _truth(n)
     truthT, moment = np.ascontiguousarray(heads.T), heads.T @ heads / n
     schedule = np.broadcast_to(np.arange(n), (many, n)).copy()
-    work = gram.heads_workspace(K, n), gram.client_workspace(K, d), gram.server_workspace(K, d)
+    work = gram.heads_workspace(K, n), client_workspace(K, d), gram.server_workspace(K, d)
     rng = np.random.default_rng(1)
     metrics, WT = np.empty((many + 1, 4)), np.zeros((K, n))
 
@@ -187,7 +188,7 @@ def _numpy(n, d, m):
 
 def _draws(n, d, m, many):
     rng = np.random.default_rng(1)
-    g, squares = np.empty((2 * K, gram.BLOCK)), np.empty((2, gram.BLOCK))
+    g, squares = np.empty((2 * K, BLOCK)), np.empty((2, BLOCK))
     R = np.empty((min(K, d - 2 * K), K))
     return lambda: _draw(rng, many, n, float(d - 2 * K), m, g, squares, R)
 
@@ -197,8 +198,8 @@ def _draw(rng, rounds, clients, others, m, g, squares, R):
     """Draw the numbers of simulated rounds, in their order and to where they go."""
     k = R.shape[1]
     for _ in range(rounds):
-        for start in range(0, clients, gram.BLOCK):
-            count = min(gram.BLOCK, clients - start)
+        for start in range(0, clients, BLOCK):
+            count = min(BLOCK, clients - start)
             for i in range(count):
                 for a in range(k):
                     g[a, i] = rng.standard_normal()
@@ -207,4 +208,4 @@ def _draw(rng, rounds, clients, others, m, g, squares, R):
                 squares[1, i] = rng.chisquare(float(m - k))
                 for a in range(k, g.shape[0]):
                     g[a, i] = rng.standard_normal()
-        gram.draw_bartlett(rng, others, R)
+        draw_bartlett(rng, others, R)

@@ -13,16 +13,11 @@ from linrep.claims.claim import (
     select,
 )
 from linrep.claims.decide import (
-    Slope,
-    bounded_constant,
     expectation,
-    exponent,
     frequency,
     identity,
-    log_slope,
     mean_between,
     ordering,
-    threshold_slope,
     trend,
 )
 from linrep.claims.evidence import (
@@ -36,6 +31,13 @@ from linrep.claims.evidence import (
     combine,
 )
 from linrep.claims.search import inequality
+from linrep.claims.slopes import (
+    Slope,
+    bounded_constant,
+    exponent,
+    log_slope,
+    threshold_slope,
+)
 
 __all__ = [
     "BUDGETS",
@@ -69,3 +71,7 @@ __all__ = [
     "threshold_slope",
     "trend",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

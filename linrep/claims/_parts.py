@@ -69,6 +69,12 @@ def best_reading(readings):
     )  # fmt: skip
 
 
+def if_all_hold(parts, sentence: str) -> Evidence:
+    """Put parts together; the sentence is for where all hold, and does for no other outcome."""
+    found = combine(parts)
+    return combine(parts, sentence) if found.verdict == HOLDS else found
+
+
 def together(parts, name):
     """Put many small parts together as one, without keeping them."""
     return replace(combine(parts), parts=(), name=name)
@@ -118,3 +124,14 @@ def table(settings, draw, replicates: int) -> pd.DataFrame:
             values.extend(np.atleast_1d(draw(**setting)))
         rows.append(pd.DataFrame({**setting, "constant": values[:replicates]}))
     return pd.concat(rows, ignore_index=True)
+
+
+def draw_seeds(rng, count: int) -> list[int]:
+    """Draw the seeds of so many replicates."""
+    return [int(seed) for seed in rng.integers(2**32, size=count)]
+
+
+def medians(rows):
+    """Return medians of y over seeds, for pictures."""
+    keys = ["panel", "series", "x", "xlabel", "ylabel"]
+    return pd.concat(rows).groupby(keys, sort=False)["y"].median().reset_index()

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import linrep.claims
+from linrep import _show as show
 from linrep.claims.evidence import FAILS, HOLDS, Evidence
 from linrep.sweeps import targets
 
@@ -60,7 +61,7 @@ class Hypothesis:
 
     name: str
     statement: str
-    test: Callable[[Any, int], bool] = field(compare=False)
+    test: Callable[[Any, int], bool] = field(compare=False, repr=False)
 
     def __call__(self, problem: Any, participants: int | None = None) -> bool:
         """Tell whether a problem satisfies it, with so many clients a round (all by default)."""
@@ -118,6 +119,20 @@ class Claim:
         for name in (*self.broken, *(self.mended or ())):
             if name not in known:
                 raise ValueError(f"{self.id}: the check takes no {name!r}, only {known}")
+
+    def __repr__(self):
+        return f"Claim({self.id!r}, {self.kind}, {self.place}: {self.plain})"
+
+    def _repr_markdown_(self):
+        under = "; ".join(map(str, self.hypotheses))
+        parts = (
+            f"**`{self.id}`** ({self.place}, {self.kind})",
+            show.literal(self.plain),
+            f"$$\n{self.latex}\n$$",
+            f"Under {show.literal(under)}." if under else "",
+            f"Puts right `{self.corrects}`." if self.corrects else "",
+        )
+        return "\n\n".join(filter(None, parts))
 
     @property
     def paper(self) -> str:

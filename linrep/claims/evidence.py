@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import pandas as pd
+
+from linrep import _show as show
 
 HOLDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = ("holds", "fails", "vacuous", "undecided")
 
@@ -70,6 +73,65 @@ class Evidence:
             object.__setattr__(self, name, float(getattr(self, name)))
         if math.isnan(self.tightness) and self.predicted not in (0.0, math.inf, -math.inf):
             object.__setattr__(self, "tightness", self.measured / self.predicted)
+
+    def plot(self):
+        """Draw what the verdict rests on, a panel each.
+
+        Returns
+        -------
+        list of matplotlib axes
+
+        Raises
+        ------
+        ValueError
+            If the check left nothing to draw.
+
+        See Also
+        --------
+        linrep.plotting.evidence
+        """
+        from linrep import plotting
+
+        if self.points is None:
+            raise ValueError("this evidence has no points to draw")
+        return plotting.evidence(self.points).axes
+
+    def __repr__(self):
+        name = f" of {self.name}" if self.name else ""
+        numbers = ", ".join(f"{name} {value}" for name, value in self._numbers().items())
+        return f"Evidence{name}: {self.verdict}. {self.sentence} ({numbers})"
+
+    def _repr_html_(self):
+        found = f"<p><strong>{self.verdict.capitalize()}</strong>: {escape(self.sentence)}</p>"
+        numbers = show.table([self._numbers().values()], self._numbers())
+        if not self.parts:
+            return found + numbers
+        parts = show.table(
+            (
+                (part.name, part.verdict, show.number(part.measured), show.number(part.predicted),
+                 part.sentence)
+                for part in self.parts
+            ),
+            ("part", "verdict", "measured", "predicted", "found"),
+        )  # fmt: skip
+        return f"{found}{numbers}<details><summary>parts</summary>{parts}</details>"
+
+    def _numbers(self):
+        numbers = {
+            name: show.number(getattr(self, name))
+            for name in ("measured", "predicted", "tightness")
+            if not math.isnan(getattr(self, name))
+        }
+        if self.interval is not None:
+            numbers["interval"] = " to ".join(map(show.number, self.interval))
+        numbers |= {"trials": str(self.n_trials), "error level": f"{self.level:.1g}"}
+        if self.parts:
+            numbers["parts"] = str(len(self.parts))
+        if self.needed:
+            numbers["it would take"] = self.needed
+        if self.counterexample is not None:
+            numbers["counterexample"] = show.brief(dict(self.counterexample))
+        return numbers
 
 
 def combine(parts: Iterable[Evidence], sentence: str = "") -> Evidence:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from linrep._show import number as show
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, UNDECIDED
 from linrep.claims.verify import Result
@@ -133,13 +133,6 @@ def _section(name, item, entry):
     if entry["counterexample"]:
         lines += ["", f"Counterexample: `{json.dumps(entry['counterexample'])}`"]
     return lines
-
-
-def show(value: float | None) -> str:
-    """Return a number for a table: four digits, a dash for none."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    return f"{value:.4g}"
 
 
 def _cell(text):

@@ -17,16 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from tqdm.auto import tqdm
 
 import linrep
+from linrep._show import number
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import Evidence
 from linrep.sweeps import Sweep, open_run
+from linrep.sweeps.progress import progress_bar
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 #: Layers of linrep that no verdict depends on.
-_IRRELEVANT = ("cli", "bench", "deep", "report", "plotting.py", "experiment.py", "simulation.py")
+_IRRELEVANT = ("cli", "bench", "deep", "report", "plotting", "experiment.py", "simulation.py")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,10 @@ class Result:
     corrected_by: str | None
     hypotheses: tuple[str, ...] = ()
     parts: tuple[Mapping[str, Any], ...] = ()
+
+    def __repr__(self):
+        numbers = (f"{name}={number(getattr(self, name))}" for name in ("measured", "predicted"))
+        return f"Result({self.id}: {self.verdict}, {', '.join(numbers)}. {self.sentence})"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -104,7 +109,7 @@ def verify(
     file : path, optional
         Where the claims come from, if not from linrep itself.
     progress : bool, optional
-        Show a bar; by default on a terminal.
+        Show a bar; by default on a terminal and in a notebook.
     expected : mapping of str to float, optional
         Seconds that claims took before; the longest are started first.
 
@@ -118,10 +123,9 @@ def verify(
     source = None if file is None else str(Path(file).resolve())
     jobs = {item.id: (item.id, budget, seed, str(store), source) for item in chosen}
     waiting = sorted(jobs, key=lambda name: -(expected or {}).get(name, math.inf))
-    disable = None if progress is None else not progress
     # Where the results are: the code may be edited while claims are checked.
     places: dict[str, Path] = {}
-    with tqdm(total=len(jobs), desc="verify", unit="claim", disable=disable) as bar:
+    with progress_bar(progress, total=len(jobs), desc="verify", unit="claim") as bar:
         if workers == 1 or len(jobs) == 1:
             for name in waiting:
                 bar.set_postfix_str(name)

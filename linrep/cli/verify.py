@@ -171,7 +171,7 @@ def _run(chosen, entries, file, budget, workers, seed, store):
 
 
 def _print(results, entries):
-    from linrep.claims.ledger import show
+    from linrep._show import number as show
 
     rows = [("claim", "verdict", "ledger", "measured", "predicted", "tightness", "trials", "s")]
     rows += [

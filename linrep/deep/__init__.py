@@ -27,7 +27,7 @@ _HOME = {
     "Phase": "training",
     "SGD": "training",
     "Scaffold": "methods",
-    "State": "federation",
+    "State": "state",
     "choose_lr": "runs",
     "fine_tune": "runs",
     "load": "readers",
@@ -37,7 +37,7 @@ _HOME = {
 }
 _MODULES = (
     "collapse", "data", "features", "federation", "layers", "methods", "models", "partitions",
-    "readers", "runs", "training",
+    "readers", "runs", "state", "training",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES]
@@ -59,4 +59,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 
 _CHANNELS = (1, 3)  # grey and RGB: by which the axis of channels is known
@@ -75,6 +76,9 @@ class Dataset:
             _set(self, coarse=_labels("coarse", self.coarse, classes))
         if self.embedding is not None:
             _set(self, embedding=_embedding(self.embedding, x))
+
+    def __repr__(self):
+        return show.line(self)
 
     @cached_property  # one array, which all partitions share
     def all_x(self) -> NDArray:
@@ -228,6 +232,15 @@ class FederatedData:
             _set(self, groups=_labels("groups", self.groups, self.n))
         if self.embedding is not None:
             _set(self, embedding=_embedding(self.embedding, x))
+
+    def __repr__(self):
+        sizes = [len(own) for own in self.train]
+        samples = f"{min(sizes)}" + (f"…{max(sizes)}" if max(sizes) > min(sizes) else "")
+        return (
+            f"FederatedData({self.name!r}, {self.n} clients with {samples} training samples of "
+            f"shape {self.x.shape[1:]}, {sum(map(len, self.test))} test samples, "
+            f"{self.classes} classes)"
+        )
 
     @property
     def n(self) -> int:

@@ -1,18 +1,15 @@
 """Clients, a network and local SGD on a device: what methods are written with.
 
-Several runs with seeds of their own, S of them, are trained at once: tensors of shared parameters
-have a first axis of length S, those of n clients first axes (S, n), and a *part* is an integer
-array (S, c) of clients.
+Axes are those of :mod:`linrep.deep.state`.
 """
 
 from __future__ import annotations
 
 import copy
 import threading
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +20,10 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from linrep import _validation as check
+from linrep._random import keyed
 from linrep.deep import features, layers
 from linrep.deep.data import FederatedData
+from linrep.deep.state import Clients, State, expand
 from linrep.deep.training import (
     ENGINES,
     SGD,
@@ -39,66 +38,10 @@ from linrep.deep.training import (
     schedule,
 )
 
-Clients = NDArray[np.int64]
 _DRAWING = threading.Lock()
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 #: On a processor, networks of more parameters are trained one by one: see `choose_engine`.
 LARGEST_TOGETHER = 200_000
-
-
-@dataclass
-class State:
-    """Where S runs stand.
-
-    Attributes
-    ----------
-    shared : dict of str to Tensor, shapes (S, ...)
-        Parameters and running statistics that the server has.
-    personal : dict of str to Tensor, shapes (S, n, ...)
-        Those that stay with the clients.
-    extra : dict of str to Tensor, shapes (S, ...)
-        What else a method keeps.
-    round : int
-        Rounds completed.
-    """
-
-    shared: Parameters
-    personal: Parameters
-    extra: Parameters = field(default_factory=dict)
-    round: int = 0
-
-    def own(self, part: Clients) -> Parameters:
-        """Return the personal parameters of a part's clients, (S, c, ...)."""
-        return gather(self.personal, part)
-
-
-def gather(values: Parameters, part: Clients) -> Parameters:
-    """Return the clients' rows of tensors (S, n, ...)."""
-    return {name: value[_rows(part), torch.as_tensor(part)] for name, value in values.items()}
-
-
-def scatter(values: Parameters, part: Clients, new: Mapping[str, Tensor]) -> None:
-    """Write the clients' rows of tensors (S, n, ...)."""
-    for name, value in values.items():
-        value[_rows(part), torch.as_tensor(part)] = new[name]
-
-
-def expand(shared: Parameters, part: Clients) -> Parameters:
-    """Return shared tensors (S, ...) as views (S, c, ...)."""
-    return {
-        name: value.unsqueeze(1).expand(-1, part.shape[1], *value.shape[1:])
-        for name, value in shared.items()
-    }
-
-
-def _rows(part):
-    return torch.arange(part.shape[0]).unsqueeze(1)
-
-
-def keyed(seed: SeedSequence, purpose: str, *key: int) -> np.random.Generator:
-    """Return the stream of a purpose, round, client and so on, whatever was drawn before."""
-    spawn_key = (*seed.spawn_key, zlib.crc32(purpose.encode()), *key)
-    return np.random.default_rng(SeedSequence(seed.entropy, spawn_key=spawn_key))
 
 
 def choose_engine(device: torch.device, model: nn.Module) -> str:
@@ -185,6 +128,13 @@ class Federation:
         self.buffers = tuple(name for name in self._starts if name not in self.parameters)
         check.choice("engine", engine, ("auto", *ENGINES))
         self.engine = choose_engine(self.device, self.model) if engine == "auto" else engine
+
+    def __repr__(self):
+        count = sum(value.numel() for value in self.model.parameters())
+        return (
+            f"Federation({self.n} clients, {len(self.seeds)} runs of a {type(self.model).__name__} "
+            f"of {count} parameters on {self.device.type}, engine={self.engine!r})"
+        )
 
     # Data and network
 

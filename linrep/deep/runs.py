@@ -1,11 +1,9 @@
-"""Runs of a method on a federation: rounds, evaluation over all clients, checkpoints."""
+"""Runs of a method on a federation: rounds, evaluations, step sizes, new clients."""
 
 from __future__ import annotations
 
 import copy
-import hashlib
 import inspect
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -19,15 +17,15 @@ from numpy.random import SeedSequence
 from torch import nn
 
 from linrep import _validation as check
+from linrep.deep import _checkpoints as checkpoints
 from linrep.deep import models, partitions
-from linrep.deep.collapse import neural_collapse
+from linrep.deep._evaluation import History, by_client, judge, trace_of
 from linrep.deep.data import FederatedData
-from linrep.deep.federation import Federation, expand, scatter
+from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
+from linrep.deep.state import scatter
 from linrep.deep.training import SGD, Phase, check_blocks
 from linrep.trace import Trace, read_record
-
-_FORMAT = 1
 
 
 def run(
@@ -55,56 +53,6 @@ def run(
     Trace
     """
     return run_seeds(data, method, seeds=[_root(rng)], **settings)[0]
-
-
-def algorithm(name: str) -> Callable[..., Trace]:
-    """Return a method as an algorithm: a function of data, with all settings as parameters.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`linrep.deep.methods.METHODS`.
-
-    Returns
-    -------
-    callable
-        ``algorithm(data, *, rng, **settings) -> Trace``, with the settings of the method and those
-        of :func:`run_seeds` that say what is computed.
-
-    Raises
-    ------
-    ValueError
-        If there is no such method.
-    """
-    kind = METHODS[check.choice("method", name, METHODS)]
-    own = {field.name: field.default for field in fields(kind)}
-    of_run = {
-        each.name: each.default
-        for each in inspect.signature(run_seeds).parameters.values()
-        if each.name not in ("data", "method", "seeds", "checkpoint", "checkpoint_every")
-    }
-
-    def call(data: FederatedData, *, rng: Any = None, **settings: Any) -> Trace:
-        unknown = [each for each in settings if each not in own | of_run]
-        if unknown:
-            raise TypeError(f"unknown setting {unknown[0]!r} of {name}")
-        if isinstance(settings.get("personal"), str):  # one block, as the command line has it
-            settings["personal"] = (settings["personal"],)
-        method = kind(**{each: settings.pop(each) for each in list(settings) if each in own})
-        return run(data, method, rng=rng, **settings)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = kind.__doc__
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-            *(inspect.Parameter(each, keyword, default=own[each]) for each in own),
-            *(inspect.Parameter(each, keyword, default=of_run[each]) for each in of_run),
-            inspect.Parameter("rng", keyword, default=None),
-        ]
-    )
-    return call
 
 
 def run_seeds(
@@ -204,23 +152,23 @@ def run_seeds(
         **asdict(federation.sgd), "dtype": dtype, "mixed_precision": mixed_precision,
         "model": model if isinstance(model, str) else type(federation.model).__name__,
     }  # fmt: skip
-    identity = {} if checkpoint is None else _identity(federation, settings)
-    state, history = method.start(federation), _History()
+    identity = {} if checkpoint is None else checkpoints.identity(federation, settings)
+    state, history = method.start(federation), History()
     if checkpoint is not None and os.path.exists(checkpoint):
-        history = _load(Path(checkpoint), identity, state, federation.device)
+        history = checkpoints.load(Path(checkpoint), identity, state, federation.device)
         if state.round > rounds:
             raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
     already, training, found = history.seconds, 0.0, None
     while True:
         if state.round in recorded and state.round not in history.rounds:
-            found = _by_client(federation, method.models, state)
+            found = by_client(federation, method.models, state)
             sent = np.full(len(federation.seeds), float(method.floats(state)) * count * state.round)
-            history.add(state.round, _judge(found) | {"floats_up": sent, "floats_down": sent})
+            history.add(state.round, judge(found) | {"floats_up": sent, "floats_down": sent})
         history.seconds = already + time.perf_counter() - began
         if checkpoint is not None and (
             state.round == rounds or (state.round and state.round % checkpoint_every == 0)
         ):
-            _save(Path(checkpoint), identity, state, history)
+            checkpoints.save(Path(checkpoint), identity, state, history)
         if state.round >= rounds:
             break
         clients = federation.sample("participation", state.round, count)
@@ -229,17 +177,67 @@ def run_seeds(
         training += time.perf_counter() - started
     trained = federation.samples_trained
     if found is None:  # the checkpoint was of the last round
-        found = _by_client(federation, method.models, state)
-    tuned = None if method.ft is None else _by_client(federation, method.fine_tuned, state)
+        found = by_client(federation, method.models, state)
+    tuned = None if method.ft is None else by_client(federation, method.fine_tuned, state)
     settings |= {"device": _describe(federation.device), "engine": federation.engine}
     if training:
         settings["samples_per_second"] = round(trained / training)
     if federation.device.type == "cuda":
         settings["peak_memory"] = torch.cuda.max_memory_allocated(federation.device)
     return [
-        _trace(run, federation, method, state, history, settings, found, tuned)
+        trace_of(run, federation, method, state, history, settings, found, tuned)
         for run in range(len(federation.seeds))
     ]
+
+
+def algorithm(name: str) -> Callable[..., Trace]:
+    """Return a method as an algorithm: a function of data, with all settings as parameters.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`linrep.deep.methods.METHODS`.
+
+    Returns
+    -------
+    callable
+        ``algorithm(data, *, rng, **settings) -> Trace``, with the settings of the method and those
+        of :func:`run_seeds` that say what is computed.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method.
+    """
+    kind = METHODS[check.choice("method", name, METHODS)]
+    own = {field.name: field.default for field in fields(kind)}
+    of_run = {
+        each.name: each.default
+        for each in inspect.signature(run_seeds).parameters.values()
+        if each.name not in ("data", "method", "seeds", "checkpoint", "checkpoint_every")
+    }
+
+    def call(data: FederatedData, *, rng: Any = None, **settings: Any) -> Trace:
+        unknown = [each for each in settings if each not in own | of_run]
+        if unknown:
+            raise TypeError(f"unknown setting {unknown[0]!r} of {name}")
+        if isinstance(settings.get("personal"), str):  # one block, as the command line has it
+            settings["personal"] = (settings["personal"],)
+        method = kind(**{each: settings.pop(each) for each in list(settings) if each in own})
+        return run(data, method, rng=rng, **settings)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = kind.__doc__
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+            *(inspect.Parameter(each, keyword, default=own[each]) for each in own),
+            *(inspect.Parameter(each, keyword, default=of_run[each]) for each in of_run),
+            inspect.Parameter("rng", keyword, default=None),
+        ]
+    )
+    return call
 
 
 def choose_lr(
@@ -348,14 +346,14 @@ def fine_tune(
         data, _maker(model, data), sgd=SGD(lr, momentum, weight_decay, batch_size),
         seeds=[_root(rng)], **hardware,
     )  # fmt: skip
-    state, history = federation.start(tuple(blocks)), _History()
+    state, history = federation.start(tuple(blocks)), History()
     for name, value in state.shared.items():
         value[0] = _left_behind(trained, name, value[0])
     phase, judged = Phase(tuple(blocks), epochs=1), FedAvg()
     while True:
         if state.round in recorded:
-            found = _by_client(federation, judged.models, state)
-            history.add(state.round, _judge(found))
+            found = by_client(federation, judged.models, state)
+            history.add(state.round, judge(found))
         if state.round == epochs:
             break
         for part in federation.everyone():
@@ -371,7 +369,7 @@ def fine_tune(
         **asdict(federation.sgd), "device": _describe(federation.device),
         "engine": federation.engine,
     }  # fmt: skip
-    return _trace(0, federation, judged, state, history, settings, found, None)
+    return trace_of(0, federation, judged, state, history, settings, found, None)
 
 
 def _root(rng):
@@ -379,26 +377,6 @@ def _root(rng):
     if isinstance(rng, np.random.Generator):
         rng = rng.integers(2**32, size=4).tolist()
     return rng if isinstance(rng, SeedSequence) else SeedSequence(rng)
-
-
-def _left_behind(trained, name, like):
-    """Return a parameter as a run has left it, the mean of those that clients had of their own."""
-    if f"shared.{name}" in trained.state:
-        value = trained.state[f"shared.{name}"]
-    elif f"personal.{name}" in trained.state:
-        value = trained.state[f"personal.{name}"].mean(0)
-    else:
-        raise ValueError(f"trained must hold the parameter {name} of the network, it does not")
-    if value.shape != like.shape:
-        raise ValueError(
-            f"trained must hold {name} of shape {tuple(like.shape)}, as the network has it, got "
-            f"{value.shape}"
-        )
-    return torch.as_tensor(value).to(like)
-
-
-def _describe(device):
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 def _method(method: FedAvg | str) -> FedAvg:
@@ -431,150 +409,21 @@ def _maker(model, data):
 _NEEDS = {"side": "side information of clients", "embedding": "vectors of tokens"}
 
 
-# Evaluation
+def _left_behind(trained, name, like):
+    """Return a parameter as a run has left it, the mean of those that clients had of their own."""
+    if f"shared.{name}" in trained.state:
+        value = trained.state[f"shared.{name}"]
+    elif f"personal.{name}" in trained.state:
+        value = trained.state[f"personal.{name}"].mean(0)
+    else:
+        raise ValueError(f"trained must hold the parameter {name} of the network, it does not")
+    if value.shape != like.shape:
+        raise ValueError(
+            f"trained must hold {name} of shape {tuple(like.shape)}, as the network has it, got "
+            f"{value.shape}"
+        )
+    return torch.as_tensor(value).to(like)
 
 
-class _History:
-    """Metrics of S runs, a row for each evaluated round."""
-
-    def __init__(self, rounds=(), metrics=None, seconds=0.0):
-        self.rounds = list(rounds)
-        self.metrics = {} if metrics is None else metrics
-        self.seconds = seconds
-
-    def add(self, round, values):
-        self.rounds.append(round)
-        for name, value in values.items():
-            self.metrics.setdefault(name, []).append(value)
-
-
-def _judge(found):
-    """Return metrics of what clients' models come to, arrays of shape (S,)."""
-    return {
-        "accuracy": _mean(_accuracies(found), found["size"] > 0),
-        "weighted_accuracy": _share(found["correct"].sum(1), found["size"].sum(1)),
-        "test_loss": _mean(found["loss"], found["size"] > 0),
-        **{name: found[name].mean(1) for name in ("nc2_global", "nc2_local") if name in found},
-    }
-
-
-def _share(part, whole):
-    """Return part / whole, NaN where the whole is 0."""
-    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
-
-
-def _accuracies(found):
-    """Return the accuracy of each client (S, n), NaN without test samples."""
-    return _share(found["correct"], found["size"])
-
-
-def _mean(values, tested):
-    """Return means over the clients (S, n) that have test samples."""
-    return _share(np.where(tested, values, 0.0).sum(1), tested.sum(1))
-
-
-def _by_client(federation, models_of, state):
-    """Return what all clients' models come to, arrays (S, n)."""
-    pieces = []
-    for part in federation.everyone():
-        shared, own = models_of(federation, state, part)
-        piece = federation.evaluate(shared, own, part)
-        heads = {k: v for k, v in (expand(shared, part) | own).items() if k == "head.weight"}
-        if heads and federation.classes > 1:
-            present = federation.present(part)
-            for name, local in (("nc2_global", False), ("nc2_local", True)):
-                value = neural_collapse(heads["head.weight"], present, local)
-                piece[name] = value.cpu().double().numpy()
-        pieces.append(piece)
-    return {name: np.concatenate([piece[name] for piece in pieces], 1) for name in pieces[0]}
-
-
-def _trace(run, federation, method, state, history, settings, found, tuned):
-    metrics = {name: np.array(values)[:, run] for name, values in history.metrics.items()}
-    if tuned is not None:
-        metrics["fine_tuned"] = np.full(len(history.rounds), np.nan)
-        metrics["fine_tuned"][-1] = _mean(_accuracies(tuned), tuned["size"] > 0)[run]
-    values = {f"shared.{name}": value[run] for name, value in state.shared.items()}
-    values |= {f"personal.{name}": value[run] for name, value in state.personal.items()}
-    arrays = {name: value.cpu().numpy() for name, value in values.items()}
-    finite = all(np.isfinite(value).all() for value in arrays.values())
-    arrays["accuracies"] = _accuracies(found)[run]
-    return Trace(
-        algorithm=type(method).__name__,
-        metrics=metrics,
-        state=arrays,
-        settings=dict(settings),
-        stop_reason="rounds" if finite else "diverged",
-        wall_time=history.seconds,
-        recorded=np.array(history.rounds),
-    )
-
-
-# Checkpoints
-
-
-def _identity(federation, settings):
-    """Return what a run is, but for its length and where it is computed."""
-    data = hashlib.sha256()
-    data.update(federation.x.cpu().numpy().tobytes())
-    for one in federation.data:
-        for array in (one.y, one.mean, one.std, one.side, one.embedding):
-            data.update(b"" if array is None else array.tobytes())
-        for index in (*one.train, *one.test):
-            data.update(np.int64(len(index)).tobytes() + np.ascontiguousarray(index).tobytes())
-    shapes = {name: list(value.shape[1:]) for name, value in federation.start().shared.items()}
-    return {
-        **settings,
-        "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
-        "model": f"{federation.model} {shapes}",
-        "data": data.hexdigest(),
-    }
-
-
-def _save(path, identity, state, history):
-    """Write a checkpoint beside its place, then put it there."""
-    content = {
-        "format": _FORMAT,
-        "identity": json.dumps(identity, default=repr),
-        "round": state.round,
-        "shared": state.shared,
-        "personal": state.personal,
-        "extra": state.extra,
-        "recorded": history.rounds,
-        "metrics": {name: torch.as_tensor(np.array(v)) for name, v in history.metrics.items()},
-        "seconds": history.seconds,
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        torch.save(content, draft)
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _load(path, identity, state, device):
-    """Fill a state from a checkpoint, which is read as data only, and return its history."""
-    try:
-        content = torch.load(path, map_location=device, weights_only=True)
-        if content["format"] != _FORMAT:
-            raise ValueError(f"its format is {content['format']}, not {_FORMAT}")
-        other = dict(json.loads(content["identity"]))
-        metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
-        history = _History(content["recorded"], metrics, content["seconds"])
-        values = [content[name] for name in ("shared", "personal", "extra", "round")]
-    except Exception as error:  # whatever a file that is no checkpoint makes torch raise
-        # Torch's own words advise to execute what is in it.
-        told = isinstance(error, OSError | ValueError) and "weights_only" not in str(error)
-        reason = error if told else "it is damaged, or holds something else than numbers"
-        raise ValueError(f"checkpoint {path} cannot be read: {reason}") from None
-    mine = json.loads(json.dumps(identity, default=repr))
-    names = sorted(mine | other, key=lambda name: (name != "method", name))
-    differing = [name for name in names if mine.get(name) != other.get(name)]
-    if differing:
-        name = differing[0]
-        long = name in ("model", "data")
-        what = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
-        raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{what}")
-    state.shared, state.personal, state.extra, state.round = values
-    return history
+def _describe(device):
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep.deep import layers
 
@@ -110,6 +111,9 @@ class Batch(NamedTuple):
     y: Tensor
     weight: Tensor
     z: Tensor
+
+    def __repr__(self):
+        return show.line(self)
 
     def mean(self, values: Tensor) -> Tensor:
         """Return the mean over the samples, 0 if there is none."""

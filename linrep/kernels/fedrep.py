@@ -52,9 +52,8 @@ def fit_heads(X, y, offsets, BT, W, work):
 
 
 @kernel
-def finish_round(
-    BT, W, loss, step_size, orthonormal, truthT, truth_heads, moment, tolerance, row, work
-):
+def move_and_measure(BT, W, loss, step_size, orthonormal, truthT, truth_heads, moment, tolerance,
+                     row, work):  # fmt: skip
     """Take the server's step and record the round; return how the run stands."""
     _, G, _, _, _, gradientT, candidateT, ET, C, D, _ = work
     row[LOSS] = loss
@@ -73,25 +72,22 @@ def finish_round(
 
 
 @kernel
-def _run_trial(
-    X,
-    y,
-    offsets,
-    schedule,
-    BT,
-    W,
-    step_size,
-    averaged,
-    local_steps,
-    head_step_size,
-    orthonormal,
-    truthT,
-    truth_heads,
-    moment,
-    tolerance,
-    metrics,
-    work,
-):
+def finish_round(BT, W, participants, loss, step_size, orthonormal, truthT, truth_heads, moment,
+                 tolerance, row, work):  # fmt: skip
+    """Do what move_and_measure does; participants get their heads back if the round fails."""
+    status = move_and_measure(
+        BT, W, loss, step_size, orthonormal, truthT, truth_heads, moment, tolerance, row, work
+    )
+    if status == DIVERGED:
+        previous = work[10]
+        for place in range(participants.shape[0]):
+            copy(previous[place], W[participants[place]])
+    return status
+
+
+@kernel
+def _run_trial(X, y, offsets, schedule, BT, W, step_size, averaged, local_steps, head_step_size,
+               orthonormal, truthT, truth_heads, moment, tolerance, metrics, work):  # fmt: skip
     """See run_fixed."""
     Z, G, v, residual, g, gradientT, _, _, _, _, previous = work
     rounds, participants = schedule.shape
@@ -106,21 +102,10 @@ def _run_trial(
             fit_head(Xi, yi, BT, w, local_steps, head_step_size, Z, G, v)
             loss += add_gradient(Xi, yi, w, weight, Z, residual, g, gradientT)
         status = finish_round(
-            BT,
-            W,
-            loss / participants,
-            step_size,
-            orthonormal,
-            truthT,
-            truth_heads,
-            moment,
-            tolerance,
-            metrics[t + 1],
-            work,
-        )
+            BT, W, schedule[t], loss / participants, step_size, orthonormal, truthT, truth_heads,
+            moment, tolerance, metrics[t + 1], work,
+        )  # fmt: skip
         if status == DIVERGED:
-            for place in range(participants):
-                copy(previous[place], W[schedule[t, place]])
             return t, DIVERGED
         if status == CONVERGED:
             return t + 1, CONVERGED
@@ -128,27 +113,9 @@ def _run_trial(
 
 
 @kernel
-def run_fixed_trials(
-    X,
-    y,
-    offsets,
-    schedule,
-    BT,
-    W,
-    step_size,
-    averaged,
-    local_steps,
-    head_step_size,
-    orthonormal,
-    truthT,
-    truth_heads,
-    moment,
-    tolerance,
-    metrics,
-    work,
-    completed,
-    status,
-):
+def run_fixed_trials(X, y, offsets, schedule, BT, W, step_size, averaged, local_steps,
+                     head_step_size, orthonormal, truthT, truth_heads, moment, tolerance, metrics,
+                     work, completed, status):  # fmt: skip
     """Run independent trials one after the other: every array has a leading axis of trials.
 
     Shared by all: offsets, the settings and the workspace. Threads take disjoint slices of the
@@ -156,24 +123,10 @@ def run_fixed_trials(
     """
     for trial in range(X.shape[0]):
         completed[trial], status[trial] = _run_trial(
-            X[trial],
-            y[trial],
-            offsets,
-            schedule[trial],
-            BT[trial],
-            W[trial],
-            step_size,
-            averaged,
-            local_steps,
-            head_step_size,
-            orthonormal,
-            truthT[trial],
-            truth_heads[trial],
-            moment[trial],
-            tolerance,
-            metrics[trial],
-            work,
-        )
+            X[trial], y[trial], offsets, schedule[trial], BT[trial], W[trial], step_size, averaged,
+            local_steps, head_step_size, orthonormal, truthT[trial], truth_heads[trial],
+            moment[trial], tolerance, metrics[trial], work,
+        )  # fmt: skip
 
 
 def run_fixed(X, y, offsets, schedule, BT, W, *arguments):
@@ -194,30 +147,9 @@ def run_fixed(X, y, offsets, schedule, BT, W, *arguments):
 
 
 @kernel
-def _run_fresh(
-    rng,
-    design,
-    degrees_of_freedom,
-    noise,
-    split,
-    X,
-    y,
-    theta,
-    schedule,
-    BT,
-    W,
-    step_size,
-    averaged,
-    local_steps,
-    head_step_size,
-    orthonormal,
-    truthT,
-    truth_heads,
-    moment,
-    tolerance,
-    metrics,
-    work,
-):
+def _run_fresh(rng, design, degrees_of_freedom, noise, split, X, y, theta, schedule, BT, W,
+               step_size, averaged, local_steps, head_step_size, orthonormal, truthT, truth_heads,
+               moment, tolerance, metrics, work):  # fmt: skip
     """See run_fresh."""
     Z, G, v, residual, g, gradientT, _, _, _, _, previous = work
     rounds, participants = schedule.shape
@@ -243,21 +175,10 @@ def _run_fresh(
                 project(X, BT, Z)
             loss += add_gradient(X, y, w, weight, Z, residual, g, gradientT)
         status = finish_round(
-            BT,
-            W,
-            loss / participants,
-            step_size,
-            orthonormal,
-            truthT,
-            truth_heads,
-            moment,
-            tolerance,
-            metrics[t + 1],
-            work,
-        )
+            BT, W, schedule[t], loss / participants, step_size, orthonormal, truthT, truth_heads,
+            moment, tolerance, metrics[t + 1], work,
+        )  # fmt: skip
         if status == DIVERGED:
-            for place in range(participants):
-                copy(previous[place], W[schedule[t, place]])
             return t, DIVERGED
         if status == CONVERGED:
             return t + 1, CONVERGED
@@ -265,55 +186,15 @@ def _run_fresh(
 
 
 @kernel(counted=True)
-def run_fresh(
-    rng,
-    design,
-    degrees_of_freedom,
-    noise,
-    split,
-    X,
-    y,
-    theta,
-    schedule,
-    BT,
-    W,
-    step_size,
-    averaged,
-    local_steps,
-    head_step_size,
-    orthonormal,
-    truthT,
-    truth_heads,
-    moment,
-    tolerance,
-    metrics,
-    work,
-):
+def run_fresh(rng, design, degrees_of_freedom, noise, split, X, y, theta, schedule, BT, W,
+              step_size, averaged, local_steps, head_step_size, orthonormal, truthT, truth_heads,
+              moment, tolerance, metrics, work):  # fmt: skip
     """Run one round per row of schedule, each participant drawing new samples into X (m, d).
 
     With split, the head sees one batch and the gradient another, drawn after it.
     """
     return _run_fresh(
-        rng,
-        design,
-        degrees_of_freedom,
-        noise,
-        split,
-        X,
-        y,
-        theta,
-        schedule,
-        BT,
-        W,
-        step_size,
-        averaged,
-        local_steps,
-        head_step_size,
-        orthonormal,
-        truthT,
-        truth_heads,
-        moment,
-        tolerance,
-        metrics,
-        work,
-    )
+        rng, design, degrees_of_freedom, noise, split, X, y, theta, schedule, BT, W, step_size,
+        averaged, local_steps, head_step_size, orthonormal, truthT, truth_heads, moment, tolerance,
+        metrics, work,
+    )  # fmt: skip

@@ -115,29 +115,8 @@ def move_representation(BT, gradientT, mixing):
 
 
 @kernel
-def _run(
-    rng,
-    source,
-    design,
-    degrees_of_freedom,
-    noise,
-    X,
-    y,
-    offsets,
-    S,
-    centres,
-    rests,
-    schedule,
-    BT,
-    W,
-    data_step,
-    weight,
-    first,
-    second,
-    tolerance,
-    losses,
-    work,
-):
+def _run(rng, source, design, degrees_of_freedom, noise, X, y, offsets, S, centres, rests,
+         schedule, BT, W, data_step, weight, first, second, tolerance, losses, work):  # fmt: skip
     """See run."""
     C, D, mix_B, mix_W, model, g, residual, gradientT, previous = work
     k, d = BT.shape
@@ -188,29 +167,8 @@ def _run(
 
 
 @kernel(counted=True)
-def run(
-    rng,
-    source,
-    design,
-    degrees_of_freedom,
-    noise,
-    X,
-    y,
-    offsets,
-    S,
-    centres,
-    rests,
-    schedule,
-    BT,
-    W,
-    data_step,
-    weight,
-    first,
-    second,
-    tolerance,
-    losses,
-    work,
-):
+def run(rng, source, design, degrees_of_freedom, noise, X, y, offsets, S, centres, rests, schedule,
+        BT, W, data_step, weight, first, second, tolerance, losses, work):  # fmt: skip
     """Run one round per row of schedule; return the rounds completed and how the run ended.
 
     BT (k, d) and W (n, k) are changed in place, losses (rounds,) filled with the participants' mean
@@ -223,28 +181,9 @@ def run(
     and y (m,) around the model centres[i]. What a source does not need may be empty.
     """
     return _run(
-        rng,
-        source,
-        design,
-        degrees_of_freedom,
-        noise,
-        X,
-        y,
-        offsets,
-        S,
-        centres,
-        rests,
-        schedule,
-        BT,
-        W,
-        data_step,
-        weight,
-        first,
-        second,
-        tolerance,
-        losses,
-        work,
-    )
+        rng, source, design, degrees_of_freedom, noise, X, y, offsets, S, centres, rests, schedule,
+        BT, W, data_step, weight, first, second, tolerance, losses, work,
+    )  # fmt: skip
 
 
 @kernel

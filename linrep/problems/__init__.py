@@ -1,6 +1,6 @@
 """What is true, and what clients see of it."""
 
-from linrep.problems import personal as personal
+from linrep.problems import personal
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
 from linrep.problems.completion import Observations, SideInformationCompletion
@@ -32,5 +32,10 @@ __all__ = [
     "SharedRepresentation",
     "SideInformationCompletion",
     "SoftmaxObjectives",
+    "personal",
     "read_movielens",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep._random import stream
 from linrep.problems.clients import ClientData
@@ -144,7 +145,7 @@ class LowRankRegression:
 
         The one after the last is taken to be 0. FLUTE, Section 5.
         """
-        k = self._rank(k)
+        k = check.rank(k, self.n, self.d)
         return 2.0 * float(self.singular_values[k - 1] - np.append(self.singular_values, 0.0)[k])
 
     def best(self, k: int) -> BestModel:
@@ -164,7 +165,7 @@ class LowRankRegression:
         -----
         FLUTE, equation (3).
         """
-        k = self._rank(k)
+        k = check.rank(k, self.n, self.d)
         U, singular_values, VT = np.linalg.svd(self.Phi, full_matrices=False)
         return BestModel(U[:, :k].copy(), singular_values[:k].copy(), VT[:k].T.copy(), self.gap(k))
 
@@ -210,9 +211,6 @@ class LowRankRegression:
         )
         return ClientData(X, y, offsets, truth=self)
 
-    def _rank(self, k):
-        return check.integer("k", k, minimum=1, maximum=min(self.n, self.d))
-
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
@@ -239,6 +237,9 @@ class BestModel:
     singular_values: NDArray[np.float64]
     V: NDArray[np.float64]
     gap: float
+
+    def __repr__(self):
+        return show.line(self)
 
     @property
     def Phi(self) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from numba.extending import is_jitted
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
+from linrep import _show as show
 from linrep import _validation as check
 
 Values = NDArray[np.float64]
@@ -24,6 +25,9 @@ class Optimum(NamedTuple):
     theta: Values
     value: float
 
+    def __repr__(self):
+        return show.line(self)
+
 
 class FactorGradients(NamedTuple):
     """The objective at the models U v_i, and its gradients in U (d, k) and V (n, k)."""
@@ -31,6 +35,9 @@ class FactorGradients(NamedTuple):
     value: float
     in_U: Values
     in_V: Values
+
+    def __repr__(self):
+        return show.line(self)
 
 
 class Objectives:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep._random import streams
 from linrep.problems.clients import ClientData
@@ -190,6 +191,9 @@ class Planar(NamedTuple):
     local: Values
     average: Values
     line: Values
+
+    def __repr__(self):
+        return show.line(self)
 
 
 def planar(n: int = 20, *, shift: float = 1.0, spread: float = 1.0, rng=None) -> Planar:

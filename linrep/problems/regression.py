@@ -122,9 +122,7 @@ class SharedRepresentation:
         """
         n = check.integer("n", n, minimum=1)
         d = check.integer("d", d, minimum=1)
-        k = check.integer("k", k, minimum=1)
-        if k > min(n, d):
-            raise ValueError(f"k must be at most min(n, d) = {min(n, d)}, got {k}")
+        k = check.rank(k, n, d)
         check.choice("heads", heads, HEADS)
         if condition is not None:
             condition = check.real("condition", condition, minimum=1.0)
@@ -272,7 +270,7 @@ class SharedRepresentation:
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
-        return f"SharedRepresentation(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
+        return f"{type(self).__name__}(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
 
 
 class ImplicitRepresentation(SharedRepresentation):

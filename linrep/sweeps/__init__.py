@@ -33,3 +33,7 @@ __all__ = [
     "summarize",
     "thresholds",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import product
 from numbers import Integral, Real
 from typing import Any
@@ -125,8 +126,13 @@ class Grid:
     def __iter__(self):
         return iter(self.cells)
 
+    def __repr__(self):
+        names = ", ".join(dict.fromkeys(name for cell in self.cells for name in cell))
+        rules = "; ".join(f"{count} left out: {rule}" for rule, count in self.left_out.items())
+        return f"Grid({len(self)} cells of {names}{f'; {rules}' if rules else ''})"
+
     def _repr_html_(self):
-        return pd.DataFrame(self.cells)._repr_html_()
+        return f"<p>{escape(repr(self))}</p>{pd.DataFrame(self.cells)._repr_html_()}"
 
 
 def canonical(cell: Mapping[str, Any]) -> str:

@@ -23,12 +23,12 @@ from functools import partial
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
-from tqdm.auto import tqdm
 
 from linrep import _validation as check
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.progress import progress_bar
 from linrep.sweeps.specification import Sweep
 from linrep.sweeps.store import Run, create_run, presence
 
@@ -80,7 +80,7 @@ def run(
     retry_failed : bool, default False
         Compute failed replicates again; the new rows replace the old.
     progress : bool, optional
-        Show a bar with the time left; by default on a terminal.
+        Show a bar with the time left; by default on a terminal and in a notebook.
     chunk_seconds : float, default 1
         Length of a chunk; a replicate is never cut.
 
@@ -110,12 +110,12 @@ def run(
         todo = _Todo(sweep, stored, index, shards, reverse=not alone, retry_failed=retry_failed)
         stop = threading.Event()
         job = _job_factory(sweep, chunk_seconds)
-        bar = tqdm(
+        bar = progress_bar(
+            progress,
             total=todo.total,
             initial=todo.total - todo.left,
             desc=sweep.name,
             unit="run",
-            disable=None if progress is None else not progress,
         )
         with bar, _executor(executor, workers, processes) as (pool, local):
             submit = partial(pool.submit, partial(run_chunk, stopped=stop.is_set))

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from numpy.random import PCG64, Generator, SeedSequence
@@ -104,6 +105,14 @@ class Sweep:
             ("name", name),
         ):
             object.__setattr__(self, attribute, value)
+
+    def __repr__(self):
+        return f"Sweep({self.name}, {self.grid}, replicates={self.replicates}, seed={self.seed})"
+
+    def _repr_html_(self):
+        assert isinstance(self.grid, Grid)
+        title = f"<strong>Sweep</strong> {escape(self.name)}: {self.replicates} replicates, "
+        return f"<p>{title}seed {self.seed}</p>{self.grid._repr_html_()}"
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from linrep import _show as show
 from linrep.sweeps import files
 from linrep.sweeps.columns import alike, parameter_column, parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
@@ -30,6 +32,7 @@ from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
 from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
 from linrep.sweeps.targets import own_folders
 
+_MOST_SHOWN = 12  # values of a parameter, where a run shows itself
 SPECIFICATION = "sweep.json"
 _PARTS = "parts"
 _COVERAGE = b"linrep.coverage"
@@ -262,7 +265,19 @@ class Run:
         )
 
     def _repr_html_(self):
-        return self.read()._repr_html_()
+        values = {
+            name: list(dict.fromkeys(cell[name] for cell in self.cells if name in cell))
+            for name in self.parameters
+        }
+        shown = show.table(
+            (
+                name,
+                ", ".join(map(str, several[:_MOST_SHOWN])) + ", …" * (len(several) > _MOST_SHOWN),
+            )
+            for name, several in values.items()
+        )
+        failed = self.failed()
+        return f"<p>{escape(repr(self))}{f', {failed} failed' if failed else ''}</p>{shown}"
 
 
 def open_run(path: str | Path) -> Run:

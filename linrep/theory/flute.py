@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep.problems.low_rank import LowRankRegression
 from linrep.theory._numbers import ratio
@@ -60,6 +61,9 @@ class Spectrum:
         object.__setattr__(self, "singular_values", padded)
         check.integer("k", self.k, minimum=1, maximum=least)
         check.real("noise", self.noise, minimum=0.0)
+
+    def __repr__(self):
+        return show.line(self)
 
     @classmethod
     def of(cls, truth: LowRankRegression, k: int) -> Spectrum:
@@ -131,6 +135,9 @@ class Sizes(NamedTuple):
     leading: Values  # sigma_k(Theta_k)
     rest: Values  # sigma_1(Theta_res)
 
+    def __repr__(self):
+        return show.line(self)
+
 
 def sizes(Theta: ArrayLike) -> Sizes:
     """Return sigma_1(Theta), sigma_k(Theta_k) and sigma_1(Theta_res), each of shape (...)."""
@@ -163,6 +170,9 @@ class Region(NamedTuple):
     whole: Values
     rest: Values
     leading: Values
+
+    def __repr__(self):
+        return show.line(self)
 
     @property
     def weak(self):
@@ -214,6 +224,9 @@ class Start(NamedTuple):
     rest: Values
     leading: Values
     balance: Values
+
+    def __repr__(self):
+        return show.line(self)
 
     @property
     def holds(self):

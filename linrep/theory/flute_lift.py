@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep.kernels import flute as kernel
 from linrep.problems.clients import ClientData
@@ -125,6 +126,9 @@ class Orbit(NamedTuple):
     steps: NDArray[np.int64]
     status: NDArray[np.int64]
 
+    def __repr__(self):
+        return show.line(self)
+
 
 def iterate(
     Theta: ArrayLike,
@@ -203,6 +207,9 @@ class LocalFactors(NamedTuple):
 
     rest: Values
     leading: Values
+
+    def __repr__(self):
+        return show.line(self)
 
 
 def local_factors(spectrum: Spectrum, step_size: float) -> LocalFactors:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep.problems.completion import Observations, SideInformationCompletion
 
@@ -114,6 +115,9 @@ class Regularity(NamedTuple):
     loss: Any
     rows: Any
     errors: Any
+
+    def __repr__(self):
+        return show.line(self)
 
     def worst(self) -> Regularity:
         """Return the largest over the clients, the last axis."""

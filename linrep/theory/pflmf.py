@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep.problems.objectives import Objectives
 from linrep.theory._numbers import ratio
@@ -120,6 +121,9 @@ class Bound(NamedTuple):
 
     start: Any
     noise: Any
+
+    def __repr__(self):
+        return show.line(self)
 
     @property
     def total(self) -> Any:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _show as show
 from linrep import _validation as check
 from linrep.problems.objectives import Objectives, QuadraticObjectives
 from linrep.theory.pflmf import Setting
@@ -52,6 +53,9 @@ class Round(NamedTuple):
     masked_sum_V: float
     moved_V: float
 
+    def __repr__(self):
+        return show.line(self)
+
 
 class Heads(NamedTuple):
     """A participant's heads over the local steps: means and covariances, and those of their sum.
@@ -66,6 +70,9 @@ class Heads(NamedTuple):
     spreads: Values | None
     sums: Values
     sum_spread: Values | None
+
+    def __repr__(self):
+        return show.line(self)
 
 
 def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> Round:

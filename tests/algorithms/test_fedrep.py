@@ -562,7 +562,7 @@ NAN = np.full((5, 2), np.nan)
         (TRUTH, {"batches": "stale"}, ValueError, ("batches", "'fixed', 'fresh'", "'stale'")),
         (OWN, {}, ValueError, ("k must be given",)),
         (TRUTH, {"k": 3}, ValueError, ("k ", "rank 2", "3")),
-        (OWN, {"k": 6}, ValueError, ("k ", "min(n, d) = 5", "6")),
+        (OWN, {"k": 6}, ValueError, ("k ", "5 = min(n, d)", "6")),
         (OWN, {"k": 0}, ValueError, ("k ", "at least 1", "0")),
         (OWN, {"k": 1.0}, TypeError, ("k ", "integer", "1.0")),
         (TRUTH, {"rounds": -1}, ValueError, ("rounds", "at least 0", "-1")),

@@ -187,7 +187,7 @@ OWN = lr.ClientData(DATA.X, DATA.y, DATA.offsets)
         (TRUTH, {"m": 0}, ValueError, ("m ", "at least 1", "0")),
         (DATA, {"m": 3}, ValueError, ("m must not be given",)),
         (OWN, {}, ValueError, ("k must be given",)),
-        (OWN, {"k": 7}, ValueError, ("k ", "min(n, d) = 5", "7")),
+        (OWN, {"k": 7}, ValueError, ("k ", "5 = min(n, d)", "7")),
         (TRUTH, {"batches": "split"}, ValueError, ("batches", "'fixed', 'fresh'", "'split'")),
         (DATA, {"batches": "fresh"}, ValueError, ("batches", "'fixed'", "'fresh'")),
         (TRUTH, {"rounds": -1}, ValueError, ("rounds", "at least 0", "-1")),

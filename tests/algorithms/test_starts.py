@@ -133,7 +133,7 @@ DATA = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(5, rng=0)
     ("k", "kind", "words"),
     [
         (0, ValueError, ("k ", "at least 1", "0")),
-        (4, ValueError, ("k ", "min(n, d) = 3", "4")),
+        (4, ValueError, ("k ", "3 = min(n, d)", "4")),
         (2.0, TypeError, ("k ", "integer", "2.0")),
         (None, TypeError, ("k ", "integer", "None")),
     ],

@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import torch
 
 from linrep.deep import SGD, Federation, models
 from linrep.deep.data import FederatedData
@@ -61,6 +62,9 @@ NETWORKS = {
     "factored": ("vectors", lambda: models.Factored(NETWORKS["mlp"][1](), 3)),
 }
 
+EVERYONE = np.arange(len(SIZES))[None]
+#: One step a round, with all samples, and nothing but the gradient.
+FULL = SGD(lr=0.2, momentum=0.0, weight_decay=0.0, batch_size=100)
 FAST = SGD(lr=0.1, momentum=0.5, weight_decay=0.01, batch_size=4)
 
 
@@ -96,3 +100,15 @@ def distance(one, other):
     assert one.keys() == other.keys()
     size = max(float(value.abs().max()) for value in one.values())
     return max(float((one[k].double() - other[k].double()).abs().max()) for k in one) / size
+
+
+def assert_close(one, other, tolerance=1e-12):
+    """Compare tensors of the same names, relative to the largest number among them."""
+    assert distance(dict(one), dict(other)) <= tolerance
+
+
+def assert_equal(one, other):
+    """Compare tensors of the same names bit by bit."""
+    assert one.keys() == other.keys()
+    for name in one:
+        assert torch.equal(one[name], other[name]), name

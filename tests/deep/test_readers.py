@@ -212,9 +212,9 @@ def test_mnist_in_idx_files(tmp_path, zipped, dot, inside):
 
 
 def test_fashion_mnist_is_found_where_debian_puts_it(tmp_path, monkeypatch):
-    assert readers._DEBIAN_FASHION_MNIST == "/usr/share/datasets/fashion-mnist"
+    assert readers.DEBIAN_FASHION_MNIST == "/usr/share/datasets/fashion-mnist"
     write_idx(tmp_path, zipped=True)
-    monkeypatch.setattr(readers, "_DEBIAN_FASHION_MNIST", str(tmp_path))
+    monkeypatch.setattr(readers, "DEBIAN_FASHION_MNIST", str(tmp_path))
     assert_is_idx(load("fashion-mnist"))
 
 

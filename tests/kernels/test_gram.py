@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from linrep.kernels import gram
+from linrep.kernels.gram_clients import BLOCK, client_workspace, draw_gradients, fit_and_step
 from linrep.kernels.rounds import EXACT
 from tests.tools import COMPILED, FALSE_ALARM
 
@@ -27,21 +27,21 @@ def error(k, noise, rng):
 def apart(rng, m, k, noise):
     """Let one client draw its gradient for a given error; return error, gradient, |r|^2."""
     _, _, outside, square = error(k, noise, rng)
-    lack, g = np.zeros((2 * k, gram.BLOCK)), np.zeros((2 * k, gram.BLOCK))
-    squares, length, share = np.zeros((3, gram.BLOCK))
+    lack, g = np.zeros((2 * k, BLOCK)), np.zeros((2 * k, BLOCK))
+    squares, length, share = np.zeros((3, BLOCK))
     lack[k:, 0], squares[0] = outside, square
-    gram.draw_gradients(rng, float(m - k), k, noise, 1, lack, squares, length, share, g)
+    draw_gradients(rng, float(m - k), k, noise, 1, lack, squares, length, share, g)
     return outside, g[k:, 0], length[0], square
 
 
 def stepped(rng, m, k, noise, local_steps, step_size):
     """Let one client fit its head and draw its gradient; return w0 - w, f, gradient, |r|, s^2."""
     C, star, outside, square = error(k, noise, rng)
-    columns, lack, g, squares, Z, T, vectors, G, v = gram.client_workspace(k, D)
+    columns, lack, g, squares, Z, T, vectors, G, v = client_workspace(k, D)
     columns[:, 0], lack[:] = star, 0.0
     w = rng.standard_normal((k, 1))
     lack[k:, 0], squares[0, 0] = outside, square
-    gram.fit_and_step(
+    fit_and_step(
         rng, m, local_steps, step_size, False, noise, 0, C, lack, squares[0], columns, w, g,
         squares[1], Z, T, vectors, G, v,
     )  # fmt: skip

@@ -18,8 +18,8 @@ from linrep.kernels import _jit, designs
 from tests.tools import COMPILED
 
 SOURCES = Path(_jit.__file__).parent
-MODULES = ("completion", "designs", "fedrep", "flute", "gram", "linalg", "one_model", "pflmf",
-           "pflmf_samples", "rounds")  # fmt: skip
+MODULES = ("completion", "designs", "fedrep", "flute", "gram", "gram_clients", "linalg",
+           "one_model", "pflmf", "pflmf_samples", "rounds")  # fmt: skip
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
 

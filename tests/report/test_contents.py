@@ -24,7 +24,7 @@ def test_without_a_store_the_ledger_is_shown(tmp_path):
     for name, entry in found.items():
         recorded = book.recorded()[name]
         assert (entry.stored, entry.result, entry.picture) == (False, recorded, None)
-        assert not (entry.differs or entry.contradicts)
+        assert (entry.differs, entry.contradicts) == (False, False)
         assert f" --budget {recorded['budget']} " in entry.command
     assert report.figures == ()
 

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -108,7 +109,7 @@ def test_headings_descend_one_by_one(recorded, page):
         levels = [int(tag[1]) for tag, _, _ in Page(text).elements if re.fullmatch(r"h\d", tag)]
         assert levels[0] == 1
         assert levels.count(1) == 1
-        assert all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+        assert all(b - a <= 1 for a, b in pairwise(levels))
 
 
 def test_who_does_not_see_is_told(page):

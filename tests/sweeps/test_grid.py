@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linrep.sweeps import Grid, canonical, cell_name
+from linrep.sweeps import Grid, Sweep, canonical, cell_name
 from tests.tools import complaint
 
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,4}", fullmatch=True)
@@ -122,7 +122,16 @@ def test_the_sum_of_grids_has_the_cells_of_both():
 
 
 def test_a_grid_shows_itself_in_a_notebook():
-    assert "<table" in Grid.product({"a": [1, 2]})._repr_html_()
+    grid = Grid.product({"a": range(1, 100), "b": 1}, constraints={"a < 90": "a < 90 & <b>"})
+    assert repr(grid) == "Grid(89 cells of a, b; 10 left out: a < 90 & <b>)"
+    assert "Grid(89 cells of a, b; 10 left out: a &lt; 90 &amp; &lt;b&gt;)" in grid._repr_html_()
+    assert "<table" in grid._repr_html_()
+
+
+def test_a_sweep_shows_what_it_computes():
+    own = Sweep(print, Grid.product({"a": range(50)}), 7, seed=3, name="<walk>")
+    assert repr(own) == "Sweep(<walk>, Grid(50 cells of a), replicates=7, seed=3)"
+    assert "</strong> &lt;walk&gt;: 7 replicates, seed 3" in own._repr_html_()
 
 
 @given(st.dictionaries(names, st.lists(st.integers(-9, 9), min_size=1, max_size=4, unique=True),

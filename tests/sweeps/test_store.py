@@ -15,7 +15,7 @@ from linrep.sweeps import create_run, merge, open_run, run
 from linrep.sweeps.store import check_directory
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
-from tests.tools import complaint
+from tests.tools import complaint, well_formed
 
 
 def files(path):
@@ -60,7 +60,9 @@ def test_a_run_tells_what_it_holds(tmp_path):
     assert stored.count() == stored.total == 40
     assert stored.cells == ({"a": 1}, {"a": 2})
     assert "40 of 40" in repr(stored)
-    assert "<table" in stored._repr_html_()
+    shown = well_formed(stored._repr_html_())
+    assert shown[0] == f"{stored!r}, {len(failed)} failed"
+    assert shown[1:] == ["a", "1, 2"]
 
 
 def test_parts_can_be_read_without_linrep(tmp_path):

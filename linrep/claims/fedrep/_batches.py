@@ -117,7 +117,11 @@ def gaussian_head_errors(squares: Array, m: int, k: int, rng) -> Array:
 
 
 def covariates(design: str, shape: tuple[int, ...], rng) -> Array:
-    """Draw covariates of mean 0 and covariance I; the last axis is a sample's."""
+    """Draw covariates of mean 0 and covariance I; the last axis is a sample's.
+
+    All at once, which for many small batches is quicker than the kernel that _common has; it uses
+    the stream in another way.
+    """
     if design == "gaussian":
         return rng.standard_normal(shape)
     if design == "rademacher":

@@ -76,10 +76,6 @@ def draw_problem(n, d, k, m, seed, **options):
     return truth, truth.draw(m, rng=rng)
 
 
-def draw_seeds(rng, count):
-    return [int(seed) for seed in rng.integers(2**32, size=count)]
-
-
 def until(trace):
     """Return the rounds a run took to its tolerance, infinity for never."""
     return float(trace.rounds) if trace.stop_reason == "converged" else np.inf
@@ -110,9 +106,3 @@ def round_table(found, reading):
         if np.isfinite(middle) and middle > 0:
             rows.append({"x": n, "y": middle, "low": low, "high": high, "series": method})
     return pd.DataFrame(rows).assign(panel=reading, xlabel="n", ylabel="rounds to the goal")
-
-
-def medians(rows):
-    """Return medians of y over seeds, for pictures."""
-    keys = ["panel", "series", "x", "xlabel", "ylabel"]
-    return pd.concat(rows).groupby(keys, sort=False)["y"].median().reset_index()

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from linrep import algorithms
-from linrep.claims.decide import exponent, threshold_slope
+from linrep.claims.slopes import exponent, threshold_slope
 from linrep.problems import SharedRepresentation
 from linrep.stats import transition_point
 from linrep.subspace import frame_at_distance

@@ -27,7 +27,7 @@ from linrep.claims import (
     log_slope,
     threshold_slope,
 )
-from linrep.claims._parts import decided
+from linrep.claims._parts import decided, draw_seeds
 from linrep.claims.fedrep._common import SUB_GAUSSIAN, instance
 from linrep.claims.fedrep._runs import run
 from linrep.stats import TransitionPoint, transition_point
@@ -359,7 +359,7 @@ def _together(n, d, k, trials, rounds, rng):
     won = []
     for excess in excesses:
         reached = 0
-        for seed in map(int, rng.integers(2**32, size=trials)):
+        for seed in draw_seeds(rng, trials):
             truth = lr.SharedRepresentation.random(n=n, d=d, k=k, condition=1.0, rng=seed)
             trace = lr.fedrep(
                 truth, m=k + excess, batches="fixed", rounds=rounds, start=0.5,

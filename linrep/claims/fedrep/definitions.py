@@ -9,16 +9,14 @@ from scipy.special import hyp0f1
 from scipy.stats import t as student
 
 from linrep.claims import (
-    HOLDS,
     LEVEL,
     Evidence,
     claim,
-    combine,
     expectation,
     identity,
     inequality,
 )
-from linrep.claims._parts import readings, relative, shown
+from linrep.claims._parts import if_all_hold, readings, relative, shown
 from linrep.claims.fedrep._common import DESIGNS, DIVERSE, NORMALIZED, covariates, entries, instance
 from linrep.subspace import distance, frame_at_distance, orthonormalize, random_frame
 
@@ -85,10 +83,7 @@ def definition1(budget, rng, *, power=1) -> Evidence:
         smallest_gap = min(smallest_gap, down)
         refused &= _refuses(one, small) and _refuses(wide, other)
     decided = [identity(cases, 1e-12, name=name) for name, cases in parts.items()]
-    found = combine(decided)
-    if found.verdict != HOLDS:
-        return found
-    return combine(
+    return if_all_hold(
         decided,
         f"(68) is an equality; between spans of unequal dimensions dist is 1 one way and as little "
         f"as {smallest_gap:.2g} the other, so no distance there; linrep "
@@ -161,10 +156,7 @@ def assumption1(budget, rng, *, proxy=1.0) -> Evidence:
         parts.append(_orlicz(design, proxy, rng))
         parts += _sampled(design, budget(20_000, 400_000), level, rng)
     parts += _controls()
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
-    return combine(
+    return if_all_hold(
         parts,
         "all four designs satisfy it, the Gaussian with equality; Student-t covariates, scale "
         "mixtures and skewed ones do not, since it implies E (v'x)^3 = 0 and E (v'x)^4 <= 3 |v|^4. "
@@ -333,10 +325,7 @@ def definition3(budget, rng, *, parameter=1.0) -> Evidence:
         identity(products, 1e-12, name="smallest parameter of W* B*' is 1/sqrt(d)"),
         readings(text, 1e-12, name="Section 4.2: W* B*' has parameter 1"),
     ]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
-    return combine(
+    return if_all_hold(
         parts,
         "Assumption 3 gives parameter 1, and 1/sqrt(k) for W*, 1/sqrt(d) for W* B*'; (34) needs "
         f"its equal norms. Assumption 2 alone lets them reach {alone['heads']:.3g} sqrt(n/k) and "

@@ -10,14 +10,12 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import HOLDS, Evidence, claim, combine, expectation, ordering
-from linrep.claims._parts import decided
+from linrep.claims._parts import decided, draw_seeds, medians
 from linrep.claims.fedrep._figures import (
     CONVENTIONS,
     SAME,
     Decision,
     draw_problem,
-    draw_seeds,
-    medians,
     one_model,
     risk,
 )

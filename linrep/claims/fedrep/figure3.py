@@ -13,7 +13,7 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import Evidence, claim, combine, ordering
-from linrep.claims._parts import decided
+from linrep.claims._parts import decided, draw_seeds
 from linrep.claims.fedrep._figures import (
     CONVENTIONS,
     METHODS,
@@ -21,7 +21,6 @@ from linrep.claims.fedrep._figures import (
     SAME,
     before,
     draw_problem,
-    draw_seeds,
     notebook,
     round_table,
     until,

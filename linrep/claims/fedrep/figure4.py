@@ -11,13 +11,11 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Evidence, claim, combine, expectation, ordering
-from linrep.claims._parts import decided
+from linrep.claims._parts import decided, draw_seeds, medians
 from linrep.claims.fedrep._figures import (
     CONVENTIONS,
     Decision,
     draw_problem,
-    draw_seeds,
-    medians,
     one_model,
 )
 from linrep.subspace import distance

@@ -12,13 +12,11 @@ import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import HOLDS, Evidence, claim, combine
 from linrep.claims import trend as rising
-from linrep.claims._parts import decided
+from linrep.claims._parts import decided, draw_seeds, medians
 from linrep.claims.fedrep._figures import (
     METHODS,
     Decision,
     draw_problem,
-    draw_seeds,
-    medians,
     until,
 )
 

@@ -13,10 +13,10 @@ from linrep.claims import (
     Evidence,
     Slope,
     claim,
-    combine,
     exponent,
     inequality,
 )
+from linrep.claims._parts import if_all_hold
 from linrep.claims.fedrep._common import DESIGNS, instance
 
 
@@ -270,12 +270,8 @@ def heads_gd_corrected(budget, rng, *, power=1.0) -> Evidence:
             }
         ).query("y > 1e-6").sort_values("x"),
     )  # fmt: skip
-    parts = [searched, batches]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
-    return combine(
-        parts,
+    return if_all_hold(
+        [searched, batches],
         f"{batches.sentence}; log(1/epsilon) alone suffices where the condition number is at most "
         f"{1.0 / (1.0 - np.exp(-1.0)):.3g}. Strongly convex if rank(X_i B) = k: never for m < k, "
         "and for Rademacher x along coordinates with k = 2 not in "

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from linrep.claims import HOLDS, Evidence, claim, combine, identity, inequality
-from linrep.claims._parts import readings, relative, shown
+from linrep.claims import Evidence, claim, identity, inequality
+from linrep.claims._parts import if_all_hold, readings, relative, shown
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, exact_heads, instance
 from linrep.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
@@ -117,11 +117,8 @@ def eq13_16(budget, rng, *, factor=1.0) -> Evidence:
 
 def _told(parts):
     """Put parts together; if all hold, the sentence is about the readings."""
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
     told = [f"{part.name}: {part.sentence}" for part in parts if "holds (" in part.sentence]
-    return combine(parts, ". ".join(told))
+    return if_all_hold(parts, ". ".join(told))
 
 
 def _loss_deviation(truth, B, W, m, rn, rng, factor):
@@ -367,16 +364,14 @@ def extra_identities(budget, rng, *, sign=1.0) -> Evidence:
         predicted=1.0,
         name="|R^-1| <= 1",
     )
-    decided = combine(
+    return if_all_hold(
         [
             *(identity(cases, 1e-12, name=name) for name, cases in parts.items()),
             bound,
             _population(budget, rng),
-        ]
+        ],
+        f"on one batch S B = 0, Q B = -F, R'R - I >= 0; {bound.sentence}",
     )
-    if decided.verdict != HOLDS:
-        return decided
-    return combine(decided.parts, f"on one batch S B = 0, Q B = -F, R'R - I >= 0; {bound.sentence}")
 
 
 def _step(truth, B, W, X, eta):

@@ -10,15 +10,10 @@ import pandas as pd
 
 from linrep.algorithms import moments_start
 from linrep.claims import Evidence, claim, combine, search
-from linrep.claims.decide import (
-    bounded_constant,
-    expectation,
-    exponent,
-    frequency,
-    log_slope,
-)
+from linrep.claims.decide import expectation, frequency
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED
+from linrep.claims.slopes import bounded_constant, exponent, log_slope
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.subspace import distance, random_frame
 from linrep.theory.expectations import moments_distance, moments_matrix

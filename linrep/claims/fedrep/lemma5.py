@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,18 +72,20 @@ def _along_clients(budget, rng, split, powers, *, centred=False):
 _LINE = ["m", "d", "k", "distance", "angles"]
 
 
+def _in_clients(tables, label, level, rng):
+    """Decide on both tables of _along_clients whether the constant stays bounded in rn."""
+    fixed, path = tables
+    settings: dict[str, Any] = {"level": level, "rng": rng, "label": label}
+    return [
+        bounded_constant(fixed, ["rn"], by=_LINE, name="fixed m", **settings),
+        bounded_constant(path, ["rn"], name="m = sqrt(rn)", **settings),
+    ]
+
+
 def _lemma5(budget, rng, split, powers, level):
     """Follow Lemma 5's constant along rn, and test whether its summands have mean zero."""
-    fixed, path = _along_clients(budget, rng, split, powers)
     label = "c that Lemma 5 needs"
-    parts = [
-        bounded_constant(
-            fixed, ["rn"], by=_LINE, level=level, rng=rng, name="fixed m", label=label
-        ),
-        bounded_constant(
-            path, ["rn"], level=level, rng=rng, name="m = sqrt(rn)", label=label
-        ),
-    ]  # fmt: skip
+    parts = _in_clients(_along_clients(budget, rng, split, powers), label, level, rng)
 
     def sampled(rn, m, d, k, design):
         truth, B = instance(rn, d, k, rng, distance=0.5, design=design)
@@ -257,17 +260,8 @@ def lemma5_corrected(
 def lemma5_same_batch(budget, rng, *, share=1.0) -> Evidence:
     """Compare the summands' means with the formula; follow the constant once it is taken off."""
     level, s = LEVEL / 7, 0.5
-    parts = []
-    fixed, path = _along_clients(budget, rng, False, (1.0, 0.5, 0.5), centred=True)
-    label = "c needed beside the mean"
-    parts = [
-        bounded_constant(
-            fixed, ["rn"], by=_LINE, level=level, rng=rng, name="fixed m", label=label
-        ),
-        bounded_constant(
-            path, ["rn"], level=level, rng=rng, name="m = sqrt(rn)", label=label
-        ),
-    ]  # fmt: skip
+    tables = _along_clients(budget, rng, False, (1.0, 0.5, 0.5), centred=True)
+    parts = _in_clients(tables, "c needed beside the mean", level, rng)
     for k, m in ((1, 16), (4, 24)):
         C, Phi = tilt(k, s)
         inside, outside = _summands(budget(20_000, 200_000, 1_000_000), m, k, rng, False, s)

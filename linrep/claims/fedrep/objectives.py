@@ -7,15 +7,13 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize
 
 from linrep.claims import (
-    HOLDS,
     LEVEL,
     Evidence,
     claim,
-    combine,
     expectation,
     identity,
 )
-from linrep.claims._parts import relative, together
+from linrep.claims._parts import if_all_hold, relative, together
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance, orthonormalize, random_frame
@@ -76,11 +74,8 @@ def ours(budget, rng, *, factor=0.5) -> Evidence:
         identity(spans, 1e-10, name="heads that span R^k: col(B*) from the minimizer"),
         identity(lost, 1e-10, name="heads that span k - 1 dimensions: a minimizer at distance 1"),
     ]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
     low, high = np.round([excess.min(), excess.max()], 3)
-    return combine(
+    return if_all_hold(
         parts,
         "needs E xx' = I alone: with another second moment M the loss is |M^(1/2) (Bw - B*w*)|^2/2 "
         f"({low:g} to {high:g} times the printed one), with the same minimizers if M > 0; heads "
@@ -157,10 +152,7 @@ def one_model(budget, rng, *, factor=0.5) -> Evidence:
         identity(far, 1e-6, name="k > 1: a minimizer at distance 1"),
         identity(near, 1e-6, name="k = 1, mean head not 0: B spans B*"),
     ]
-    found = combine(decided)
-    if found.verdict != HOLDS:
-        return found
-    return combine(
+    return if_all_hold(
         decided,
         "minimizers are the pairs with B w = B* mean(w*); for k > 1 one is at distance 1, for "
         "k = 1 only if the mean head is 0, and else col(B*) is recovered",

@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import (
-    HOLDS,
     Evidence,
     claim,
     combine,
     identity,
 )
-from linrep.claims._parts import relative, shown
+from linrep.claims._parts import if_all_hold, relative, shown
 from linrep.claims.fedrep._common import DESIGNS, covariates, instance
 from linrep.subspace import distance, random_frame
 
@@ -191,10 +190,7 @@ def privacy_corrected(budget, rng, *, offset=0) -> Evidence:
         identity(spans, 1e-10, name="m < d: range of Z_i is the span of the samples"),
         identity(same, 1e-10, name="1 < m <= d: other noise-free data with the same Z_i"),
     ]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
-    return combine(
+    return if_all_hold(
         parts,
         "the range of Z_i is the span of the samples for m < d (everything for m >= d); rotating "
         "the vectors y_j x_j among each other gives other noise-free data with the same Z_i; only "

@@ -10,10 +10,10 @@ import pandas as pd
 
 from linrep import algorithms
 from linrep.claims import Evidence, claim, combine, mean_between
-from linrep.claims.decide import Slope, exponent, log_slope
 from linrep.claims.evidence import LEVEL
 from linrep.claims.fedrep._common import ASSUMPTIONS
 from linrep.claims.fedrep._runs import run
+from linrep.claims.slopes import Slope, exponent, log_slope
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import step_size_limit, total_samples_of_theorem1
 from linrep.theory.fedrep_limits import limiting_contraction

@@ -7,9 +7,10 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from linrep.claims import Evidence, claim, combine, identity
-from linrep.claims.decide import Slope, expectation, exponent, log_slope
+from linrep.claims.decide import expectation
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN
+from linrep.claims.slopes import Slope, exponent, log_slope
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import one_row_ratios, witness_ratio
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import HOLDS, Evidence, claim, combine, frequency, ordering
-from linrep.claims._parts import decided
+from linrep.claims._parts import decided, draw_seeds
 from linrep.claims.fedrep._figures import (
     CONVENTIONS,
     METHODS,
@@ -18,7 +18,6 @@ from linrep.claims.fedrep._figures import (
     Decision,
     before,
     draw_problem,
-    draw_seeds,
     notebook,
 )
 

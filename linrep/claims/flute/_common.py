@@ -278,9 +278,9 @@ SEARCH_SHAPES: tuple[dict[str, int], ...] = (
 
 
 def step(Theta: Array, spectrum: Spectrum, step_size: float, R: Any = 0.0) -> Array:
-    """Return the next iterate by (13), written out; in the precision of Theta."""
+    """Return the next iterates by (13), written out; in the precision of Theta (..., rows, k)."""
     values = spectrum.eigenvalues.astype(Theta.dtype)
-    growth = values[:, None] * Theta - Theta @ (Theta.T @ Theta)
+    growth = values[:, None] * Theta - Theta @ (np.swapaxes(Theta, -1, -2) @ Theta)
     return Theta + Theta.dtype.type(step_size) / 2 * growth + R
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 import linrep as lr
+from linrep.claims._parts import cells
 from linrep.problems.clients import ClientData
 from linrep.theory.flute import Spectrum
 
@@ -59,3 +62,9 @@ def truth_of(values, n, d, rng, *, noise=0.0, per_client=False):
 def spectrum_of(values, k, n=None, d=None, noise=0.0) -> Spectrum:
     """Return the spectrum with these singular values, of the smallest shape by default."""
     return Spectrum(np.asarray(values, dtype=float), n or len(values), d or len(values), k, noise)
+
+
+def towards_extremes(centre: dict, lines: dict) -> Iterator[dict]:
+    """Yield the centre with each variable in turn along its line, without noise and with it."""
+    settings = (cell for noise in (0.0, 1.0) for cell in cells(centre | {"noise": noise}, **lines))
+    yield from map(dict, sorted({tuple(setting.items()) for setting in settings}))

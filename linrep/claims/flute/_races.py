@@ -21,6 +21,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.algorithms.flute import gaussian_start
+from linrep.claims._parts import draw_seeds
 
 D, STEP_SIZE, EPOCHS = 10, 0.03, 800
 NOISE = 0.3**0.5
@@ -101,7 +102,7 @@ def race(
 ):  # fmt: skip
     runs = [
         _run(models, n, m, k, seed, starts, heads, steps, epochs, noise)
-        for seed in seeds_of(rng, count)
+        for seed in draw_seeds(rng, count)
     ]
     name = f"M = {n}, N = {m}, k = {k}"
     return Races(name if noise == NOISE else f"{name}, noise {noise:g}", k, runs)
@@ -151,16 +152,6 @@ def draw_truth(models, n, noise, rng):
     return lr.LowRankRegression.random(
         n=n, d=D, singular_values=MODELS[models], noise=noise, rng=rng
     )
-
-
-def seeds_of(rng, count):
-    return [int(seed) for seed in rng.integers(2**32, size=count)]
-
-
-def medians(rows):
-    """Return medians of y over seeds, for pictures."""
-    keys = ["panel", "series", "x", "xlabel", "ylabel"]
-    return pd.concat(rows).groupby(keys, sort=False)["y"].median().reset_index()
 
 
 def sides(parts, tie=TIE):

@@ -51,20 +51,6 @@ def noise(truth: LowRankRegression, Theta: Array, moments: Array, step_size: flo
     return step_size * L @ np.concatenate([np.swapaxes(off, -1, -2) @ W, off @ B], axis=-2)
 
 
-def population_step(Theta: Array, spectrum: Spectrum, step_size: float) -> Array:
-    """Return the next iterates without noise, from (..., 2 max(n, d), k)."""
-    gram = np.swapaxes(Theta, -1, -2) @ Theta
-    growth = spectrum.eigenvalues[:, None] * Theta - Theta @ gram
-    return Theta + 0.5 * step_size * growth
-
-
-def one_step(spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng) -> Array:
-    """Return Theta after one step on m fresh samples per client, shape (runs, ...)."""
-    truth = truth_of(spectrum, rng)
-    R = noise(truth, Theta, draw_moments(truth, m, runs, rng), step_size)
-    return step(Theta, spectrum, step_size) + R
-
-
 def stays(
     spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *,
     inside, steps: int, fresh: bool,
@@ -78,7 +64,7 @@ def stays(
         if fresh and t:
             moments = draw_moments(truth, m, runs, rng)
         R = noise(truth, state, moments, step_size)
-        state = population_step(state, spectrum, step_size) + R
+        state = step(state, spectrum, step_size, R)
         kept &= inside(state)
         state = np.where(kept[:, None, None], state, 0.0)
     return kept
@@ -100,7 +86,7 @@ def bound_violations(
         if fresh and t > 1:
             moments = draw_moments(truth, m, runs, rng)
         R = noise(truth, state, moments, step_size)
-        state = population_step(state, spectrum, step_size) + R
+        state = step(state, spectrum, step_size, R)
         over |= inside & (measure(state) > bound(t))
         if t % 8 == 0 or t == steps:
             inside &= region(state, spectrum).full

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.claims import HOLDS, Evidence, claim, combine, identity
-from linrep.claims._parts import readings, relative, shown
+from linrep.claims import Evidence, claim, combine, identity
+from linrep.claims._parts import if_all_hold, readings, relative, shown
 from linrep.subspace import random_frame
 
 EXACT = 1e-12
@@ -54,7 +54,7 @@ def _cosines(gram, mask):
     return (gram[np.ix_(own, own)] / np.outer(lengths, lengths))[np.triu_indices(own.size, 1)]
 
 
-def _definition(budget, rng):
+def _definition(rng):
     """Return how far (52) is from (53), and the columns from unit length and equal angles."""
     cases = []
     for m in range(2, 11):
@@ -124,7 +124,7 @@ def nc(budget, rng, *, power=0.5) -> Evidence:
         for reading, gram in zip(left, (_normalized(whole * mask), masked), strict=True):
             left[reading].append((relative(gram, _target(mask, m, power)), where))
     parts = {name: identity(found, EXACT, name=name) for name, found in cases.items()}
-    parts |= {"standard": _definition(budget, rng), "Figure 2": _figure2()}
+    parts |= {"standard": _definition(rng), "Figure 2": _figure2()}
     told = {name: part.verdict for name, part in parts.items()}
     return combine(
         parts.values(),
@@ -293,7 +293,4 @@ def nc_corrected(budget, rng, *, count=2.0) -> Evidence:
         _column_sums(budget, rng),
         minima,
     ]  # fmt: skip
-    result = combine(parts)
-    if result.verdict != HOLDS:
-        return result
-    return combine(parts, f"{told}; {parts[2].sentence}")
+    return if_all_hold(parts, f"{told}; {parts[2].sentence}")

@@ -12,7 +12,6 @@ import pandas as pd
 from linrep.algorithms.flute import flute
 from linrep.claims import FAILS, HOLDS, LEVEL, Evidence, claim, combine, frequency, identity
 from linrep.claims._parts import at_most
-from linrep.claims.decide import log_slope
 from linrep.claims.flute._common import SCALES, SINGULAR_VALUES, scaled, scaled_spectrum, spectra
 from linrep.claims.flute._entering import (
     Start,
@@ -23,6 +22,7 @@ from linrep.claims.flute._entering import (
     hitting_time,
     log_scale,
 )
+from linrep.claims.slopes import log_slope
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lift, lower

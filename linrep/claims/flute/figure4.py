@@ -10,8 +10,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Evidence, claim, combine, frequency, ordering
-from linrep.claims._parts import decided
-from linrep.claims.flute._races import NOISE, NOISES, STEP_SIZE, TIE, draw_truth, noted, seeds_of
+from linrep.claims._parts import decided, draw_seeds
+from linrep.claims.flute._races import NOISE, NOISES, STEP_SIZE, TIE, draw_truth, noted
 
 Decision = Callable[..., Evidence]
 
@@ -42,7 +42,7 @@ def figure4(budget, rng, *, best=1.0) -> Evidence:
                 errors = pd.DataFrame(
                     [
                         {ratio: _weighted(m, noise, weights(ratio), seed) for ratio in RATIOS}
-                        for seed in seeds_of(rng, budget(40, 100, 400))
+                        for seed in draw_seeds(rng, budget(40, 100, 400))
                     ]
                 )
                 shares = (errors.idxmin(axis=1) == 1.0).mean()
@@ -97,7 +97,7 @@ def divergence(budget, rng, *, ratios=EXCESSES) -> Evidence:
     told = []
     for m in budget((8,), (8, 9, 10, 11)):
         thresholds, diverged = [], {ratio: 0 for ratio in (1.0, *ratios)}
-        for seed in seeds_of(rng, count):
+        for seed in draw_seeds(rng, count):
             rng_of_seed = np.random.default_rng([seed, m])
             data = draw_truth("Figure 3", 10, NOISE, rng_of_seed).draw(m, rng=rng_of_seed)
             thresholds.append(unbounded_from(data))

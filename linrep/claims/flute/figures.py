@@ -11,7 +11,7 @@ import pandas as pd
 
 from linrep.claims import Evidence, claim, combine, frequency, ordering
 from linrep.claims import trend as rising
-from linrep.claims._parts import best_reading, decided
+from linrep.claims._parts import best_reading, decided, medians
 from linrep.claims.flute._races import (
     EPOCH_TIE,
     HEADS,
@@ -21,7 +21,6 @@ from linrep.claims.flute._races import (
     RANKS,
     SIZES,
     TIE,
-    medians,
     noted,
     race,
     sides,
@@ -385,8 +384,8 @@ def _along_k(budget, rng, models, measures, trend):
     The runs of a block are independent; the text speaks of M and N that are held, and of FedRep
     from the moments' start. What is measured, and FedRep's step size, are readings.
     """
-    both = measures != ("gain",) or budget(False, True)
-    steps = ("own", "same") if both else ("own",)
+    readings = ("own", "same")
+    steps = budget(readings[:1], readings) if measures == ("gain",) else readings
     ranks = budget((2, 4, 8), RANKS)
     blocks: dict[tuple[str, str], list[Any]] = {
         (measure, step): [] for measure in measures for step in steps
@@ -396,18 +395,11 @@ def _along_k(budget, rng, models, measures, trend):
         for n, m in budget(((15, 20),), SIZES):
             found = [
                 race(
-                    rng,
-                    budget(40, 30, 100),
-                    models,
-                    n,
-                    m,
-                    k,
-                    starts=("moments",),
-                    steps=steps,
-                    noise=noise,
+                    rng, budget(40, 30, 100), models, n, m, k,
+                    starts=("moments",), steps=steps, noise=noise,
                 )
                 for k in ranks
-            ]
+            ]  # fmt: skip
             for measure, step in blocks:
                 place = steps.index(step)
                 columns = [MEASURES[measure](races, races.methods[place]) for races in found]

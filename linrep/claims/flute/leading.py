@@ -8,7 +8,6 @@ from scipy.stats import norm
 
 from linrep.claims import LEVEL, Evidence, bounded_constant, claim, combine
 from linrep.claims._parts import cells, decided, table
-from linrep.claims.decide import exponent, log_slope
 from linrep.claims.flute._checks import (
     FAILURE,
     Trial,
@@ -26,6 +25,7 @@ from linrep.claims.flute._common import (
     step,
 )
 from linrep.claims.flute._runs import corner, spread, truth_of
+from linrep.claims.slopes import exponent, log_slope
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, region, sizes, step_size_limits
 

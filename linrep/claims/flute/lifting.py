@@ -8,7 +8,7 @@ import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import HOLDS, Evidence, claim, combine, identity, inequality
-from linrep.claims._parts import Array, at_most, readings, together
+from linrep.claims._parts import Array, at_most, if_all_hold, readings, together
 from linrep.problems import ClientData, LowRankRegression
 from linrep.theory import flute_lift as lifting
 from linrep.theory.flute import Spectrum
@@ -188,11 +188,8 @@ def eq13(budget, rng, *, linear=0.5, cubic=0.5) -> Evidence:
         identity(noises, EXACT, name="(11) and (12)"),
         padding,
     ]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
     off = ", ".join(f"{name} {np.median(values):.1g}" for name, values in other.items())
-    return combine(
+    return if_all_hold(
         parts,
         f"exact for {', '.join(CONVENTIONS)}, with gammas 1/4 and 1/8 where not said otherwise; "
         f"median relative deviation of {off}. {padding.sentence}",

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import HOLDS, LEVEL, Evidence, claim, combine, frequency, inequality
-from linrep.claims._parts import at_most
+from linrep.claims._parts import at_most, if_all_hold
 from linrep.theory.flute import Spectrum, sizes
 from linrep.theory.flute_lift import product_error
 
@@ -89,10 +89,7 @@ def eq28(budget, rng, *, divisor=6) -> Evidence:
 def eq28_corrected(budget, rng, *, divisor=7) -> Evidence:
     """Compare both sides of every link in exact fractions."""
     parts = _chain(divisor)
-    result = combine(parts)
-    if result.verdict != HOLDS:
-        return result
-    return combine(
+    return if_all_hold(
         parts,
         "exactly, for all x tried in (0, 1]: the first link needs a divisor of 6 + x/2 or more, "
         "the second one of 8 or less",
@@ -164,10 +161,7 @@ def eq37(budget, rng, *, factor=2.0) -> Evidence:
             even.append((left * (1.0 - 1e-12), right, {"k": k, "rest over leading rows": share}))
             needed.append(factor * left / right)
     parts = [searched, at_most(even, name="D = 0 and rows of one length")]
-    result = combine(parts)
-    if result.verdict != HOLDS:
-        return result
-    return combine(
+    return if_all_hold(
         parts,
         f"{searched.sentence}; the block of the rest with itself is covered: at D = 0 the factor "
         f"needed in place of 2 is sqrt(2 + s^2), s the size of the rest over that of the leading "
@@ -211,10 +205,7 @@ def lemmaA19(budget, rng, *, edge=1.0) -> Evidence:
             )  # fmt: skip
             parts.append(part)
             shares.append(part.measured / allowed)
-    result = combine(parts)
-    if result.verdict != HOLDS:
-        return result
-    return combine(
+    return if_all_hold(
         parts,
         f"at most {max(shares):.2g} of the probability allowed is used over {len(parts)} settings "
         f"with {trials} draws each; for epsilon below sqrt(2 log 2) = {np.sqrt(2 * np.log(2)):.4g} "
@@ -254,6 +245,4 @@ def lemmaA20(budget, rng, *, shift=0) -> Evidence:
         budget,
         rng,
     )
-    if found.verdict != HOLDS:
-        return found
-    return combine([found], f"{found.sentence} (mu has indices to k, where d is printed)")
+    return if_all_hold([found], f"{found.sentence} (mu has indices to k, where d is printed)")

@@ -18,7 +18,7 @@ from linrep.claims import (
     exponent,
     log_slope,
 )
-from linrep.claims.flute._data import floor, spectrum_of, truth_of
+from linrep.claims.flute._data import floor, spectrum_of, towards_extremes, truth_of
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -99,14 +99,8 @@ _LINES: dict[str, tuple[float, ...]] = {
 def _constants(budget, rng, clients) -> pd.DataFrame:
     """Return a row per draw: N over what the theorem asks for the error kept, at c = 1."""
     centre = {"m": 1e5, "n": 16, "d": 16, "k": 2, "relative": 1.25}
-    points = {
-        tuple((centre | {"noise": noise, name: value}).items())
-        for noise in (0.0, 1.0)
-        for name, values in _LINES.items()
-        for value in values
-    }
     rows = []
-    for setting in map(dict, sorted(points)):
+    for setting in towards_extremes(centre, _LINES):
         k, n, m = int(setting["k"]), int(setting["n"]), int(setting["m"])
         values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
         for _ in range(budget(10, 300, 600)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import HOLDS, Evidence, claim, combine, identity
-from linrep.claims._parts import at_most, readings, relative
+from linrep.claims import Evidence, claim, combine, identity
+from linrep.claims._parts import at_most, if_all_hold, readings, relative
 from linrep.claims.flute.lifting import EXACT
 from linrep.problems import LowRankRegression
 from linrep.subspace import random_frame
@@ -96,14 +96,11 @@ def eq3(budget, rng, *, factor=1.0) -> Evidence:
                 if kind == "no gap":
                     spread.append(np.linalg.norm(found - found[0], axis=(1, 2)).max() / values[0])
     decided = [identity(cases, DESCENT, name=name) for name, cases in parts.items()]
-    result = combine(decided)
-    if result.verdict != HOLDS:
-        return result
-    return combine(
+    return if_all_hold(
         decided,
-        f"{result.sentence}; unique if and only if Delta > 0 (or k >= r): where lambda_k = "
-        f"lambda_(k+1) starts end up to {max(spread):.2g} lambda_1 apart, each at a truncation of "
-        "some decomposition",
+        f"{combine(decided).sentence}; unique if and only if Delta > 0 (or k >= r): where lambda_k "
+        f"= lambda_(k+1) starts end up to {max(spread):.2g} lambda_1 apart, each at a truncation "
+        "of some decomposition",
     )
 
 
@@ -165,12 +162,10 @@ def example1(budget, rng, *, power=0.5) -> Evidence:
         readings(target, EXACT, name="B*W* = u_1 lambda_1"),
         at_most(heavier, name="u_1 weighted more with w = sqrt(lambda/M)"),
     ]
-    result = combine(decided)
-    if result.verdict != HOLDS:
-        return result
-    return combine(
+    return if_all_hold(
         decided,
-        f"{result.sentence}. B*W* is u_1 lambda_1 in column 1 and 0 elsewhere; U has orthonormal "
-        f"columns, but is unitary in {np.mean(unitary):.0%} of the cases, all with M < d. Equal "
-        f"heads weight u_1 still more, cos = lambda_1/|lambda|, in {np.mean(equal):.0%} of them",
+        f"{combine(decided).sentence}. B*W* is u_1 lambda_1 in column 1 and 0 elsewhere; U has "
+        f"orthonormal columns, but is unitary in {np.mean(unitary):.0%} of the cases, all with "
+        "M < d. Equal heads weight u_1 still more, cos = lambda_1/|lambda|, in "
+        f"{np.mean(equal):.0%} of them",
     )

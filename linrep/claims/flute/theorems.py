@@ -17,7 +17,7 @@ from linrep.claims import (
     combine,
     frequency,
 )
-from linrep.claims.flute._data import compressed, floor, spectrum_of, truth_of
+from linrep.claims.flute._data import compressed, floor, spectrum_of, towards_extremes, truth_of
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -156,14 +156,8 @@ _LINES: dict[str, tuple[float, ...]] = {
 def _floors(budget, rng, restated) -> pd.DataFrame:
     """Return a row per draw: the error kept at the theorem's N, over (8) at t = T, constants 1."""
     centre = {"n": 16, "d": 16, "k": 2, "relative": 1.25, "precision": 10.0}
-    points = {
-        tuple((centre | {"noise": noise, name: value}).items())
-        for noise in (0.0, 1.0)
-        for name, entries in _LINES.items()
-        for value in entries
-    }
     rows = []
-    for setting in map(dict, sorted(points)):
+    for setting in towards_extremes(centre, _LINES):
         k = int(setting["k"])
         values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
         for _ in range(budget(15, 300, 600)):

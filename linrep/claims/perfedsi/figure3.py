@@ -17,7 +17,7 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms import imc
 from linrep.claims import LEVEL, UNDECIDED, Evidence, claim, combine, frequency, ordering
-from linrep.claims._parts import best_reading
+from linrep.claims._parts import best_reading, draw_seeds
 from linrep.stats import proportion_interval
 from linrep.theory import perfedsi as theory
 
@@ -92,11 +92,6 @@ def most(successes, name, *, expected=True, setting=None) -> Decision:
     )
 
 
-def seeds_of(rng, count: int) -> list[int]:
-    """Draw seeds."""
-    return [int(seed) for seed in rng.integers(2**32, size=count)]
-
-
 @claim(
     "perfedsi.figure3",
     place="Appendix C.4; Figure 3",
@@ -111,7 +106,7 @@ def seeds_of(rng, count: int) -> list[int]:
 def figure3(budget, rng, *, per_client=PER_CLIENT) -> Evidence:
     """Count successes over instances as C.4 draws them; those of each stratum are told."""
     rows, paths = [], []
-    for seed in seeds_of(rng, budget(32, 200, 1000)):
+    for seed in draw_seeds(rng, budget(32, 200, 1000)):
         seen = instance(seed, per_client)
         row: dict[Any, Any] = {
             "least": seen.per_item.min(),
@@ -178,7 +173,7 @@ def _varied(rng, count) -> str:
         return ""
     told = []
     for changes in VARIED:
-        seeds = seeds_of(rng, count)
+        seeds = draw_seeds(rng, count)
         counts = [
             share([losses(instance(seed), model, "random", seed, **changes)[-1] < SUCCESS
                    for seed in seeds])
@@ -224,7 +219,7 @@ def whatsoever(
     count = budget(60, 200, 1000)
     parts, told = [], []
     for start in starts:
-        seeds = seeds_of(rng, count)
+        seeds = draw_seeds(rng, count)
         ends = np.array(
             [losses(instance(seed, per_client), "one-hot", start, seed)[-1] for seed in seeds]
         )
@@ -256,7 +251,7 @@ def whatsoever(
 def corrected(budget, rng, *, per_client=PER_CLIENT) -> Evidence:
     """Ask whether information is missing: what the entries determine, and what others find."""
     rows = []
-    for seed in seeds_of(rng, budget(40, 150, 600)):
+    for seed in draw_seeds(rng, budget(40, 150, 600)):
         seen = instance(seed, per_client)
         one = view(seen, "one-hot")
         rows.append(
@@ -302,7 +297,7 @@ SOLVERS: dict[str, tuple[Callable[..., lr.Trace], dict[str, Any], dict[str, Any]
 
 def _comparators(rng, budget) -> str:
     """Tell how often each solver finds the matrix from the same entries, with Z and without."""
-    seeds = seeds_of(rng, budget(0, 30, 100))
+    seeds = draw_seeds(rng, budget(0, 30, 100))
     if not seeds:
         return ""
     instances = [instance(seed) for seed in seeds]

@@ -61,7 +61,7 @@ def _attained():
             yield abs(theory.incoherence(A) / mu - 1.0), {"d": d, "r": r, "mu": mu}
 
 
-def _rows(budget, rng) -> Evidence:
+def _rows(rng) -> Evidence:
     """Decide for which reading of Definition 3.1's bound on rows of U (35) follows with that mu.
 
     (35) bounds the mean over items of ||U'e_i||^2 (e_i'E z)^2.
@@ -199,7 +199,7 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0) -> Evidence:
     parts = [
         *_ends(budget, rng, highest),
         identity(_attained(), 1e-12, name="both ends attained"),
-        _rows(budget, rng),
+        _rows(rng),
         _bounded(c_0, rng),
     ]
     return combine(

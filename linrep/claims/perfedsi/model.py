@@ -119,7 +119,7 @@ def _slope_of_sample(truth, U, V, item, z):
     return gradient
 
 
-def _residuals(budget, rng):
+def _residuals(rng):
     """Yield deviations of (12)'s step from that gradient, for both readings of its residual."""
     found: dict[str, list] = {"VU' - M* as printed": [], "VU' - M*'": []}
     for n, d, p, k in ((4, 5, 3, 2), (4, 3, 5, 2), (4, 4, 4, 2), (3, 3, 3, 1)):
@@ -269,7 +269,7 @@ def eq11_13(budget, rng, *, power=1.0, first=0.0) -> Evidence:
     """
     local, overall = _unbiased(budget, rng, power)
     parts = [
-        readings(_residuals(budget, rng), 1e-12, name="(12)'s residual"),
+        readings(_residuals(rng), 1e-12, name="(12)'s residual"),
         readings(local, 1e-12, name="E ghat is"),
         identity(overall, 1e-12, name="d E ghat, averaged over clients, is the gradient of L"),
         identity(_server(budget, rng), 1e-12, name="(13)"),

@@ -15,7 +15,7 @@ from scipy.special import expit
 import linrep as lr
 from linrep.algorithms import personalized
 from linrep.claims import LEVEL, Evidence, claim, combine, exponent, identity, log_slope, ordering
-from linrep.claims._parts import readings, relative
+from linrep.claims._parts import draw_seeds, readings, relative
 from linrep.problems import personal
 
 Array = NDArray[np.float64]
@@ -392,7 +392,7 @@ def example3(budget, rng, *, swapped=False) -> Evidence:
         if oversampling(share, k + around) >= ENOUGH
     ]
     level = LEVEL / len(cells)
-    seeds = [int(seed) for seed in rng.integers(2**32, size=budget(28, 80, 400))]
+    seeds = draw_seeds(rng, budget(28, 80, 400))
     parts = []
     for kind, factors, k, share in cells:
         setting: Mapping[str, Any] = {"ratings": kind, "k": k, "share": share}

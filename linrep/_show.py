@@ -1,0 +1,77 @@
+"""How objects show themselves: a line for any terminal, a small table in a notebook."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from html import escape
+from typing import Any
+
+_FEW = 4  # entries that are written out
+_LETTERS = 60  # of a text
+
+
+def line(item: Any) -> str:
+    """Return the ``repr`` of a dataclass or named tuple: short, whatever arrays it holds."""
+    names = getattr(item, "_fields", None) or [own.name for own in fields(item) if own.repr]
+    return f"{type(item).__name__}({_pairs((name, getattr(item, name)) for name in names)})"
+
+
+def brief(value: Any) -> str:
+    """Return a value in a few words: numbers to six digits, arrays and tables by their shape."""
+    kind = type(value).__name__
+    if getattr(value, "shape", ()):
+        if len(value.shape) == 1 and value.shape[0] <= _FEW and hasattr(value, "tolist"):
+            return brief(value.tolist())
+        return f"{kind} of shape {tuple(map(int, value.shape))}"
+    if hasattr(value, "item") and hasattr(value, "shape"):
+        return brief(value.item())
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return f"{{{_pairs(value.items())}}}" if len(value) <= _FEW else f"{kind} of {len(value)}"
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        if len(value) > _FEW:
+            return f"{kind} of {len(value)}"
+        inside = ", ".join(map(brief, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    if callable(value) and hasattr(value, "__qualname__"):
+        return value.__qualname__
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """Return a text of which only so much is kept that it fits a line."""
+    return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
+
+
+def number(value: float | None) -> str:
+    """Return a number for a table: four digits, a dash for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.4g}"
+
+
+def table(rows: Iterable[Iterable[Any]], header: Iterable[Any] = ()) -> str:
+    """Return rows as HTML, their first cells as names; what they hold is escaped."""
+    top = "".join(_cell("th", text) for text in header)
+    lines = "".join(
+        f"<tr>{_cell('th', first)}{''.join(_cell('td', cell) for cell in rest)}</tr>"
+        for first, *rest in rows
+    )
+    return f"<table>{f'<tr>{top}</tr>' if top else ''}{lines}</table>"
+
+
+def _cell(tag, text):
+    return f"<{tag} style='text-align:left'>{escape(str(text))}</{tag}>"
+
+
+def _pairs(items):
+    return ", ".join(f"{name}={brief(value)}" for name, value in items)
+
+
+def literal(text: str) -> str:
+    """Return text for Markdown in which no sign means anything."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", text)

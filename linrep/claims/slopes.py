@@ -1,0 +1,329 @@
+"""Power laws and open constants, decided by slopes of logarithms with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats as distributions
+
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
+from linrep.stats import TransitionPoint
+
+#: Slopes of the logarithm of a constant up to this count as no growth.
+GROWTH = 0.05
+RESAMPLES = 400
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A slope of log y against log x, with an interval that also holds its bend.
+
+    Attributes
+    ----------
+    value, low, high : float
+        `low` and `high` are value -+ (noise + bend).
+    noise, bend : float
+        Half-width due to replicates; change of the slope when the smaller half of x is left out,
+        as far as it exceeds what noise makes of it.
+    """
+
+    value: float
+    noise: float
+    bend: float
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.value - self.noise - self.bend
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.value + self.noise + self.bend
+
+
+def log_slope(
+    x: ArrayLike,
+    samples: Sequence[ArrayLike],
+    *,
+    statistic: Callable[..., Any] = np.median,
+    level: float = LEVEL,
+    rng=None,
+) -> Slope:
+    """Fit log statistic(samples) against log x.
+
+    Parameters
+    ----------
+    x : array_like, shape (N,)
+        Positive, at least three different values.
+    samples : sequence of N array_like, each shape (R_i,)
+        Positive replicates at each x, at least two.
+    statistic : callable, default numpy.median
+        ``statistic(array, axis=)``.
+    level : float
+        Probability on each side that the slope is outside because of noise.
+    rng : optional
+        Of the bootstrap.
+
+    Returns
+    -------
+    Slope
+        Noise by the bootstrap standard error, replicates being resampled at each x, and the normal
+        quantile; bend from a fit to the upper half of x, whose noise is taken off.
+    """
+    rng = np.random.default_rng(rng)
+    logs = np.log(np.asarray(x, dtype=float))
+    columns = []
+    for sample in samples:
+        sample = np.asarray(sample, dtype=float)
+        drawn = sample[rng.integers(len(sample), size=(RESAMPLES, len(sample)))]
+        columns.append([statistic(sample, axis=0), *statistic(drawn, axis=1)])
+    return _fit(logs, np.log(np.array(columns)), level)
+
+
+def threshold_slope(
+    x: ArrayLike, points: Sequence[TransitionPoint], *, level: float = LEVEL, rng=None
+) -> Slope:
+    """Fit the logarithm of smallest sufficient sizes against log x.
+
+    Parameters
+    ----------
+    x : array_like, shape (N,)
+        Positive, at least three different values.
+    points : sequence of N TransitionPoint
+        With finite intervals; each counts as uniform in log over its interval.
+    level, rng
+        As in :func:`log_slope`.
+
+    Returns
+    -------
+    Slope
+    """
+    rng = np.random.default_rng(rng)
+    ends = np.log([(point.low, point.high) for point in points])
+    if not np.isfinite(ends).all():
+        return Slope(math.nan, math.inf, 0.0)
+    drawn = rng.uniform(ends[:, :1], ends[:, 1:], size=(len(ends), RESAMPLES))
+    centre = np.log([[point.x] for point in points])
+    return _fit(np.log(np.asarray(x, dtype=float)), np.hstack([centre, drawn]), level)
+
+
+def _fit(logs, values, level):
+    """Return the slope of column 0 of values, with noise from the others."""
+    if np.unique(logs).size < 3:
+        raise ValueError("x must hold at least three different values to fit a slope")
+
+    def slopes(logs, values):
+        centred = logs - logs.mean()
+        return centred @ values / (centred @ centred)
+
+    all_of_them = slopes(logs, values)
+    upper = logs >= np.median(logs)
+    if np.unique(logs[upper]).size < 2:
+        upper = logs >= np.sort(np.unique(logs))[-2]
+    change = slopes(logs[upper], values[upper]) - all_of_them
+    # The square of the measured change is that of the true one and its variance, in the mean.
+    bend = np.sqrt(max(0.0, change[0] ** 2 - np.var(change[1:], ddof=1)))
+    noise = distributions.norm.isf(level) * np.std(all_of_them[1:], ddof=1)
+    return Slope(float(all_of_them[0]), float(noise), float(bend))
+
+
+def exponent(
+    slope: Slope,
+    predicted: float,
+    *,
+    margin: float = 0.1,
+    at_most: bool = False,
+    level: float = LEVEL,
+    n_trials: int = 0,
+    name: str = "",
+    points: pd.DataFrame | None = None,
+    setting: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """Decide whether a power law has the exponent that is claimed.
+
+    Parameters
+    ----------
+    slope : Slope
+        Measured.
+    predicted : float
+        Claimed.
+    margin : float, default 0.1
+        Exponents so near count as equal: it holds if the whole interval is within.
+    at_most : bool, default False
+        The claim is O(.): a smaller exponent satisfies it as well, and is said not to be tight.
+    level, name, setting
+        As in :func:`frequency`.
+    n_trials : int
+        Random repetitions behind the slope.
+    points : DataFrame, optional
+        As in :class:`Evidence`.
+
+    Returns
+    -------
+    Evidence
+    """
+    low, high = slope.low, slope.high
+    inside = high <= predicted + margin and (at_most or low >= predicted - margin)
+    outside = low > predicted + margin or (not at_most and high < predicted - margin)
+    sign = "at most " if at_most else ""
+    found = f"exponent {slope.value:.3f} [{low:.3f}, {high:.3f}], claimed {sign}{predicted:g}"
+    if inside and at_most and high < predicted - margin:
+        found += ", not tight"
+    return Evidence(
+        HOLDS if inside else FAILS if outside else UNDECIDED,
+        found,
+        measured=slope.value,
+        predicted=predicted,
+        interval=(low, high),
+        n_trials=n_trials,
+        level=level,
+        counterexample={**(setting or {}), "exponent": slope.value} if outside else None,
+        needed="" if inside or outside else "more replicates, or larger sizes",
+        name=name,
+        points=points,
+    )
+
+
+def bounded_constant(
+    table: pd.DataFrame,
+    variables: Sequence[str],
+    value: str = "constant",
+    *,
+    by: Sequence[str] = (),
+    quantile: float = 0.95,
+    level: float = LEVEL,
+    rng=None,
+    name: str = "",
+    label: str = "",
+) -> Evidence:
+    """Decide whether the constant that a bound leaves open stays bounded over a grid.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per replicate: the variables and the constant that it needs, left side over right
+        side with the open constant at 1.
+    variables : sequence of str
+        The directions: along each, lines of at least three points that share all other variables.
+    value : str
+        Column of the constant.
+    by : sequence of str, optional
+        Columns that the points of a line share as well, and that are no directions.
+    quantile : float, default 0.95
+        Of the replicates, at each point.
+    level : float
+        Of a false verdict; shared among all lines.
+    rng : optional
+        Of the bootstrap.
+    name, label : str
+        Of the part, and of the constant in pictures.
+
+    Returns
+    -------
+    Evidence
+        Holds if the slope of log constant is below `GROWTH` in every direction, fails if one is
+        above it, as one-sided intervals say. The measured number is the slope that decides.
+    """
+    rng = np.random.default_rng(rng)
+
+    def statistic(sample, axis):
+        return np.quantile(sample, quantile, axis=axis)
+
+    lines = [
+        line for variable in variables for line in _lines(table, [*by, *variables], variable, value)
+    ]
+    for variable in variables:
+        if variable not in {line.variable for line in lines}:
+            raise ValueError(f"table has no line of three points along {variable!r}")
+    fits = [
+        log_slope(line.x, line.samples, statistic=statistic, level=level / len(lines), rng=rng)
+        for line in lines
+    ]
+    frames = [
+        pd.DataFrame(
+            {
+                "panel": f"along {line.variable}",
+                "series": line.series,
+                "x": line.x,
+                "y": [statistic(sample, 0) for sample in line.samples],
+                "xlabel": line.variable,
+                "ylabel": label or f"{quantile:.0%} quantile of the constant",
+            }
+        )
+        for line in lines
+    ]
+    # One that surely grows decides, and the steepest of those; else the one that may grow most.
+    sure = [place for place, fit in enumerate(fits) if fit.low > GROWTH]
+    place = max(sure or range(len(fits)), key=lambda place: fits[place].high)
+    variable, slope = lines[place].variable, fits[place]
+    grows, bounded = slope.low > GROWTH, slope.high <= GROWTH
+    tops = table.groupby([*by, *variables])[value].quantile(quantile)
+    largest = float(tops.max())
+    where = dict(
+        zip((*by, *variables), np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
+    )
+    sentence = (
+        f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
+        f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]; largest {largest:.3g}"
+    )
+    return Evidence(
+        FAILS if grows else HOLDS if bounded else UNDECIDED,
+        sentence,
+        measured=slope.value,
+        predicted=0.0,
+        interval=(slope.low, slope.high),
+        tightness=largest,
+        n_trials=len(table),
+        level=level,
+        counterexample={
+            "grows with": variable, "exponent": slope.value, "largest": largest,
+            **{key: _plain(entry) for key, entry in where.items()},
+        } if grows else None,
+        needed="" if grows or bounded else f"more replicates, or larger {variable}",
+        name=name,
+        points=pd.concat(frames, ignore_index=True),
+    )  # fmt: skip
+
+
+class _Line(NamedTuple):
+    variable: str
+    series: str
+    x: np.ndarray
+    samples: list[np.ndarray]
+
+
+def _lines(table, columns, variable, value):
+    """Yield the lines of at least three points along a variable, other columns being fixed."""
+    others = [other for other in columns if other != variable]
+    for key, line in table.groupby(others) if others else [((), table)]:
+        key = key if isinstance(key, tuple) else (key,)
+        cells = [
+            # Logarithms are taken of high quantiles, which do not feel where the rest is cut off.
+            (float(size), sample.clip(lower=sample[sample > 0.0].min()).to_numpy())
+            for size, sample in line.groupby(variable)[value]
+            if (sample > 0.0).any()
+        ]
+        if len(cells) >= 3:
+            yield _Line(
+                variable,
+                ", ".join(
+                    f"{name} = {_short(held)}" for name, held in zip(others, key, strict=True)
+                ),
+                np.array([size for size, _ in cells]),
+                [sample for _, sample in cells],
+            )
+
+
+def _short(value):
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _plain(value):
+    return value.item() if hasattr(value, "item") else value

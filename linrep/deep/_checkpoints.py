@@ -1,0 +1,81 @@
+"""Checkpoints of runs: written whole or not at all, read as data only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+import numpy as np
+import torch
+
+from linrep.deep._evaluation import History
+
+_FORMAT = 1
+
+
+def identity(federation, settings):
+    """Return what a run is, but for its length and where it is computed."""
+    data = hashlib.sha256()
+    data.update(federation.x.cpu().numpy().tobytes())
+    for one in federation.data:
+        for array in (one.y, one.mean, one.std, one.side, one.embedding):
+            data.update(b"" if array is None else array.tobytes())
+        for index in (*one.train, *one.test):
+            data.update(np.int64(len(index)).tobytes() + np.ascontiguousarray(index).tobytes())
+    shapes = {name: list(value.shape[1:]) for name, value in federation.start().shared.items()}
+    return {
+        **settings,
+        "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
+        "model": f"{federation.model} {shapes}",
+        "data": data.hexdigest(),
+    }
+
+
+def save(path, identity, state, history):
+    """Write a checkpoint beside its place, then put it there."""
+    content = {
+        "format": _FORMAT,
+        "identity": json.dumps(identity, default=repr),
+        "round": state.round,
+        "shared": state.shared,
+        "personal": state.personal,
+        "extra": state.extra,
+        "recorded": history.rounds,
+        "metrics": {name: torch.as_tensor(np.array(v)) for name, v in history.metrics.items()},
+        "seconds": history.seconds,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        torch.save(content, draft)
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def load(path, identity, state, device):
+    """Fill a state from a checkpoint, which is read as data only, and return its history."""
+    try:
+        content = torch.load(path, map_location=device, weights_only=True)
+        if content["format"] != _FORMAT:
+            raise ValueError(f"its format is {content['format']}, not {_FORMAT}")
+        other = dict(json.loads(content["identity"]))
+        metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
+        history = History(content["recorded"], metrics, content["seconds"])
+        values = [content[name] for name in ("shared", "personal", "extra", "round")]
+    except Exception as error:  # whatever a file that is no checkpoint makes torch raise
+        # Torch's own words advise to execute what is in it.
+        told = isinstance(error, OSError | ValueError) and "weights_only" not in str(error)
+        reason = error if told else "it is damaged, or holds something else than numbers"
+        raise ValueError(f"checkpoint {path} cannot be read: {reason}") from None
+    mine = json.loads(json.dumps(identity, default=repr))
+    names = sorted(mine | other, key=lambda name: (name != "method", name))
+    differing = [name for name in names if mine.get(name) != other.get(name)]
+    if differing:
+        name = differing[0]
+        long = name in ("model", "data")
+        what = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
+        raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{what}")
+    state.shared, state.personal, state.extra, state.round = values
+    return history

@@ -1,0 +1,87 @@
+"""Evaluation of all clients by the models that a method gives them, and the traces of runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep.deep.collapse import neural_collapse
+from linrep.deep.state import expand
+from linrep.trace import Trace
+
+
+class History:
+    """Metrics of S runs, a row for each evaluated round."""
+
+    def __init__(self, rounds=(), metrics=None, seconds=0.0):
+        self.rounds = list(rounds)
+        self.metrics = {} if metrics is None else metrics
+        self.seconds = seconds
+
+    def add(self, round, values):
+        """Append the metrics of a round, arrays of shape (S,)."""
+        self.rounds.append(round)
+        for name, value in values.items():
+            self.metrics.setdefault(name, []).append(value)
+
+
+def by_client(federation, models_of, state):
+    """Return what all clients' models come to, arrays (S, n)."""
+    pieces = []
+    for part in federation.everyone():
+        shared, own = models_of(federation, state, part)
+        piece = federation.evaluate(shared, own, part)
+        heads = {k: v for k, v in (expand(shared, part) | own).items() if k == "head.weight"}
+        if heads and federation.classes > 1:
+            present = federation.present(part)
+            for name, local in (("nc2_global", False), ("nc2_local", True)):
+                value = neural_collapse(heads["head.weight"], present, local)
+                piece[name] = value.cpu().double().numpy()
+        pieces.append(piece)
+    return {name: np.concatenate([piece[name] for piece in pieces], 1) for name in pieces[0]}
+
+
+def judge(found):
+    """Return metrics of what clients' models come to, arrays of shape (S,)."""
+    return {
+        "accuracy": _mean(_accuracies(found), found["size"] > 0),
+        "weighted_accuracy": _share(found["correct"].sum(1), found["size"].sum(1)),
+        "test_loss": _mean(found["loss"], found["size"] > 0),
+        **{name: found[name].mean(1) for name in ("nc2_global", "nc2_local") if name in found},
+    }
+
+
+def trace_of(run, federation, method, state, history, settings, found, tuned):
+    """Return the trace of one of the runs; `tuned` is what fine-tuned models come to, or None."""
+    metrics = {name: np.array(values)[:, run] for name, values in history.metrics.items()}
+    if tuned is not None:
+        metrics["fine_tuned"] = np.full(len(history.rounds), np.nan)
+        metrics["fine_tuned"][-1] = _mean(_accuracies(tuned), tuned["size"] > 0)[run]
+    values = {f"shared.{name}": value[run] for name, value in state.shared.items()}
+    values |= {f"personal.{name}": value[run] for name, value in state.personal.items()}
+    arrays = {name: value.cpu().numpy() for name, value in values.items()}
+    finite = all(np.isfinite(value).all() for value in arrays.values())
+    arrays["accuracies"] = _accuracies(found)[run]
+    return Trace(
+        algorithm=type(method).__name__,
+        metrics=metrics,
+        state=arrays,
+        settings=dict(settings),
+        stop_reason="rounds" if finite else "diverged",
+        wall_time=history.seconds,
+        recorded=np.array(history.rounds),
+    )
+
+
+def _accuracies(found):
+    """Return the accuracy of each client (S, n), NaN without test samples."""
+    return _share(found["correct"], found["size"])
+
+
+def _mean(values, tested):
+    """Return means over the clients (S, n) that have test samples."""
+    return _share(np.where(tested, values, 0.0).sum(1), tested.sum(1))
+
+
+def _share(part, whole):
+    """Return part / whole, NaN where the whole is 0."""
+    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)

@@ -1,0 +1,49 @@
+"""Methods of federated learning: each is what it does beyond federated averaging.
+
+A method is a frozen dataclass of its settings. Where code that authors published does something
+else than their paper, a setting chooses; the paper is the default. A method of one's own derives
+from :class:`FedAvg` and replaces what differs.
+"""
+
+from collections.abc import Mapping
+
+from linrep.deep.methods.base import HEAD, FedAvg
+from linrep.deep.methods.one_model import FedProx, PerFedAvg, PerFedSI, Scaffold
+from linrep.deep.methods.own_blocks import FLUTE, PFLMF, FedPer, FedRep, LGFedAvg
+from linrep.deep.methods.own_models import APFL, L2GD, Ditto, Local
+
+__all__ = [
+    "APFL",
+    "FLUTE",
+    "HEAD",
+    "L2GD",
+    "METHODS",
+    "PFLMF",
+    "Ditto",
+    "FedAvg",
+    "FedPer",
+    "FedProx",
+    "FedRep",
+    "LGFedAvg",
+    "Local",
+    "PerFedAvg",
+    "PerFedSI",
+    "Scaffold",
+]
+
+METHODS: Mapping[str, type[FedAvg]] = {
+    "local": Local,
+    "fedavg": FedAvg,
+    "fedprox": FedProx,
+    "scaffold": Scaffold,
+    "fedper": FedPer,
+    "fedrep": FedRep,
+    "lg": LGFedAvg,
+    "ditto": Ditto,
+    "apfl": APFL,
+    "l2gd": L2GD,
+    "perfedavg": PerFedAvg,
+    "flute": FLUTE,
+    "perfedsi": PerFedSI,
+    "pflmf": PFLMF,
+}

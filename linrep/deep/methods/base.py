@@ -1,0 +1,152 @@
+"""Federated averaging, what every method is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from linrep import _validation as check
+from linrep.deep.federation import Federation
+from linrep.deep.state import Clients, State, gather, scatter
+from linrep.deep.training import Parameters, Phase, loss
+
+HEAD = ("head",)
+
+
+@dataclass(frozen=True)
+class FedAvg:
+    """Federated averaging (McMahan et al., 2017).
+
+    Attributes
+    ----------
+    epochs : int
+        Local epochs of all that moves.
+    weighted : bool
+        Average clients in proportion to their training samples, instead of evenly.
+    ft : {None, "head", "all"}
+        What each client fine-tunes after the last round: FedRep's paper, Section 5.2, the head.
+    ft_epochs : int
+        For how long.
+    """
+
+    epochs: int = 1
+    weighted: bool = False
+    ft: str | None = None
+    ft_epochs: int = 10
+
+    #: Blocks that stay with the clients.
+    personal: ClassVar[tuple[str, ...]] = ()
+    #: What local steps decrease; a method that adds to it defines a function of the same name.
+    objective: ClassVar[Callable[..., Tensor]] = staticmethod(loss)
+
+    def __post_init__(self):
+        check.integer("epochs", self.epochs, minimum=1)
+        check.integer("ft_epochs", self.ft_epochs, minimum=1)
+        if self.ft is not None:
+            check.choice("ft", self.ft, ("head", "all"))
+
+    def network(self, make: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
+        """Return what makes the network that is trained, from what makes the user's."""
+        return make
+
+    def start(self, federation: Federation) -> State:
+        """Return the state before the first round."""
+        return federation.start(self.personal)
+
+    def phases(self) -> tuple[Phase, ...]:
+        """Return what a client does in a round."""
+        return (Phase(epochs=self.epochs),)
+
+    def begin(self, federation: Federation, state: State, part: Clients) -> Parameters:
+        """Return what clients start a round with besides the shared parameters."""
+        own = {name: value for name, value in state.personal.items() if name not in state.shared}
+        return gather(own, part)
+
+    def context(self, federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
+        """Return what else the objective needs, tensors (S, c, ...)."""
+        return {}
+
+    def end(self, federation: Federation, state: State, part: Clients, new: Parameters) -> None:
+        """Keep what stays with the clients; `state.shared` still is what they started from."""
+        scatter({k: v for k, v in state.personal.items() if k not in state.shared}, part, new)
+
+    def aggregate(self, old: Tensor, mean: Tensor) -> Tensor:
+        """Return a shared tensor (S, ...) from the one before and the clients' mean."""
+        return mean
+
+    def server(self, federation: Federation, state: State, clients: Clients) -> None:
+        """Do what the server does after averaging."""
+
+    def weights(self, federation: Federation, clients: Clients) -> Tensor:
+        """Return the clients' weights in a mean, (S, c)."""
+        sizes = np.ones(clients.shape)
+        if self.weighted:
+            sizes = np.take_along_axis(federation.sizes["train"], clients, axis=1)
+        shares = sizes / sizes.sum(1, keepdims=True)
+        return torch.as_tensor(shares, dtype=federation.dtype, device=federation.device)
+
+    def local(self, federation: Federation, state: State, part: Clients) -> Parameters:
+        """Return what clients (S, c) of a round send, and keep what stays with them."""
+        new = federation.train(
+            state.shared,
+            self.begin(federation, state, part),
+            part,
+            self.phases(),
+            round=state.round,
+            objective=self.objective,
+            context=self.context(federation, state, part),
+        )
+        self.end(federation, state, part, new)
+        return new
+
+    def round(self, federation: Federation, state: State, clients: Clients) -> None:
+        """Run one round with clients (S, c), changing the state."""
+        sums: Parameters = {}
+        parts = list(federation.parts(clients))
+        weights = self.weights(federation, clients).split([part.shape[1] for part in parts], 1)
+        for part, weight in zip(parts, weights, strict=True):
+            new = self.local(federation, state, part)
+            for name in state.shared.keys() & new.keys():
+                total = weighted(weight, new[name])
+                sums[name] = sums[name] + total if name in sums else total
+        for name, mean in sums.items():
+            state.shared[name] = self.aggregate(state.shared[name], mean)
+        self.server(federation, state, clients)
+        state.round += 1
+
+    def models(
+        self, federation: Federation, state: State, part: Clients
+    ) -> tuple[Parameters, Parameters]:
+        """Return shared and own parameters of the models by which clients are judged."""
+        shared = {name: value for name, value in state.shared.items() if name not in state.personal}
+        return shared, state.own(part)
+
+    def fine_tuned(
+        self, federation: Federation, state: State, part: Clients
+    ) -> tuple[Parameters, Parameters]:
+        """Return the models after the fine-tuning that `ft` asks for."""
+        shared, own = self.models(federation, state, part)
+        phase = Phase(HEAD if self.ft == "head" else (), epochs=self.ft_epochs)
+        own = federation.train(
+            shared, own, part, (phase,), round=state.round, purpose="fine-tuning"
+        )
+        return {name: value for name, value in shared.items() if name not in own}, own
+
+    def floats(self, state: State) -> int:
+        """Return the numbers that a client of a round sends; it is sent as many."""
+        return count(state.shared)
+
+
+def count(values: Parameters, axes: int = 1) -> int:
+    """Return how many numbers tensors hold for each place of their first axes."""
+    return sum(int(np.prod(value.shape[axes:])) for value in values.values())
+
+
+def weighted(weights: Tensor, values: Tensor) -> Tensor:
+    """Return weighted sums over clients, (S, ...)."""
+    return torch.einsum("sc,sc...->s...", weights.to(values.dtype), values)

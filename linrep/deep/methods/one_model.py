@@ -1,0 +1,195 @@
+"""Methods whose clients are all judged by one model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import grad
+
+from linrep import _validation as check
+from linrep.deep.methods._anchor import anchored, penalized
+from linrep.deep.methods.base import FedAvg
+from linrep.deep.state import expand, gather, scatter
+from linrep.deep.training import Batch, Network, Parameters, Phase, loss, travelled
+
+
+@dataclass(frozen=True)
+class FedProx(FedAvg):
+    """Local objectives with a penalty (μ/2)||θ - θ_t||² (Li et al., 2018).
+
+    Attributes
+    ----------
+    mu : float
+        Weight of the penalty; 0.1 for CIFAR in FedRep's paper, Appendix A.2.
+    """
+
+    mu: float = 0.1
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.real("mu", self.mu, minimum=0.0)
+
+    def context(self, federation, state, part):
+        """Return the models that the round began with."""
+        return anchored(federation, state, part)
+
+    def objective(self, network: Network, params: Parameters, batch: Batch, context) -> Tensor:
+        """Return the penalized loss of a batch."""
+        return penalized(self.mu, network, params, batch, context)
+
+
+@dataclass(frozen=True)
+class Scaffold(FedAvg):
+    """SCAFFOLD: gradients corrected by control variates (Karimireddy et al., 2020), option II.
+
+    A client's control variate is the mean of the gradients of its steps, as far as the way it went
+    shows: with momentum a gradient also moves the steps after its own, which is counted.
+
+    Attributes
+    ----------
+    global_lr : float
+        Step of the server towards the clients' mean.
+    """
+
+    global_lr: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.real("global_lr", self.global_lr, above=0.0)
+
+    def start(self, federation):
+        """Return a state with control variates of zero; the server's is the mean of all."""
+        state = federation.start()
+        size = (len(federation.seeds), federation.n)
+        for name in federation.parameters:
+            value = state.shared[name]
+            state.extra[f"control.{name}"] = value.new_zeros((*size, *value.shape[1:]))
+            state.extra[f"server.{name}"] = torch.zeros_like(value)
+        return state
+
+    def context(self, federation, state, part):
+        """Return the server's control variates less the clients'."""
+        names = federation.parameters
+        own = gather({name: state.extra[f"control.{name}"] for name in names}, part)
+        server = {name: state.extra[f"server.{name}"].unsqueeze(1) for name in names}
+        return {"control": {name: server[name] - own[name] for name in names}}
+
+    def objective(self, network, params, batch, context):
+        """Return a loss whose gradient is the corrected one."""
+        terms = [(params[name] * value).sum() for name, value in context["control"].items()]
+        return loss(network, params, batch) + torch.stack(terms).sum()
+
+    def end(self, federation, state, part, new):
+        """Move the clients' control variates by what their steps have shown."""
+        correction = self.context(federation, state, part)["control"]
+        sizes = np.take_along_axis(federation.sizes["train"], part, axis=1)
+        steps = self.epochs * -(-sizes // federation.sgd.batch_size)
+        scale = torch.as_tensor(1.0 / (federation.sgd.lr * travelled(steps, federation.sgd)))
+        for name, value in correction.items():
+            moved = state.shared[name].unsqueeze(1) - new[name]
+            moved = moved * scale.to(moved).reshape(*scale.shape, *[1] * (moved.ndim - 2))
+            scatter({name: state.extra[f"control.{name}"]}, part, {name: moved - value})
+
+    def server(self, federation, state, clients):
+        """Set the server's control variate to the mean of all clients'."""
+        for name in federation.parameters:
+            state.extra[f"server.{name}"] = state.extra[f"control.{name}"].mean(1)
+
+    def aggregate(self, old, mean):
+        """Return the server's step."""
+        return old + self.global_lr * (mean - old)
+
+    def floats(self, state):
+        """Return the numbers of model and control variate."""
+        return 2 * super().floats(state)
+
+
+@dataclass(frozen=True)
+class PerFedAvg(FedAvg):
+    """One model that is good after a step on a client's samples (Fallah et al., 2020).
+
+    The samples of a batch are cut into support and target, one at least in each; a single one is
+    both. With w' = w - α ∇f(w; support), the step is along
+    ∇f(w'; target), less α times the Hessian at w times it in the Hessian-free variant, where the
+    product is a difference of two gradients.
+
+    Attributes
+    ----------
+    inner_lr : float
+        α; 1e-4 in FedRep's Appendix A.2.
+    support : float
+        Share of a batch, 8 of 10 there.
+    variant : {"hf", "fo"}
+        Hessian-free, or first order.
+    adapt_epochs : int
+        Of steps with inner_lr on a client's samples before it is judged.
+    """
+
+    inner_lr: float = 1e-4
+    support: float = 0.8
+    variant: str = "hf"
+    adapt_epochs: int = 1
+
+    _DIFFERENCE: ClassVar[float] = 1e-3
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.real("inner_lr", self.inner_lr, above=0.0)
+        if not 0.0 < check.real("support", self.support) < 1.0:
+            raise ValueError(f"support must be between 0 and 1, got {self.support}")
+        check.choice("variant", self.variant, ("hf", "fo"))
+        check.integer("adapt_epochs", self.adapt_epochs, minimum=0)
+
+    def objective(self, network, params, batch, context):
+        """Return a linear function whose gradient is the meta-gradient."""
+        # By weights, since batches differ in how many samples they have.
+        count = batch.weight.sum()
+        cut = torch.minimum((self.support * count).round(), count - 1.0).clamp(min=1.0)
+        first = batch.weight * (batch.weight.cumsum(0) <= cut)
+        support = batch._replace(weight=first)
+        target = batch._replace(weight=torch.where(count > 1.0, batch.weight - first, first))
+
+        def gradient(at, samples):
+            return grad(lambda values: loss(network.peek(samples.weight), values, samples))(at)
+
+        def moved(along, by):
+            return {name: value + by * along[name] for name, value in fixed.items()}
+
+        fixed = {name: value.detach() for name, value in params.items()}
+        inner = moved(gradient(fixed, support), -self.inner_lr)
+        direction = gradient(inner, target)
+        if self.variant == "hf":
+            ahead, behind = (
+                gradient(moved(direction, by), support)
+                for by in (self._DIFFERENCE, -self._DIFFERENCE)
+            )
+            rate = self.inner_lr / (2.0 * self._DIFFERENCE)
+            direction = {k: v - rate * (ahead[k] - behind[k]) for k, v in direction.items()}
+        loss(network, fixed, batch)  # for what layers note of the batch
+        terms = [(params[name] * value.detach()).sum() for name, value in direction.items()]
+        return torch.stack(terms).sum()
+
+    def models(self, federation, state, part):
+        """Return the model after each client's adaptation."""
+        phase = Phase(epochs=self.adapt_epochs, lr=self.inner_lr)
+        own = federation.train(
+            state.shared, {}, part, (phase,), round=state.round, purpose="adaptation"
+        )
+        return {}, expand(state.shared, part) | own
+
+
+@dataclass(frozen=True)
+class PerFedSI(FedAvg):
+    """Federated averaging of a network that takes clients' side information, (3) or (4)."""
+
+    def start(self, federation):
+        """Return the state; the network must take side information, and clients have some."""
+        if not getattr(federation.model, "side_information", False):
+            raise ValueError("model must take side information, as concatenation and mask do")
+        if federation.side.shape[-1] == 0:
+            raise ValueError("data must have side information of clients")
+        return super().start(federation)

@@ -1,0 +1,224 @@
+"""Methods whose clients keep some blocks of the network, and share the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import nn
+from torch.func import grad, vmap
+
+from linrep import _validation as check
+from linrep.deep import models
+from linrep.deep.collapse import neural_collapse
+from linrep.deep.methods.base import HEAD, FedAvg, count
+from linrep.deep.state import gather, scatter
+from linrep.deep.training import Phase
+
+
+@dataclass(frozen=True)
+class FedPer(FedAvg):
+    """Shared representation and personal heads, moved together (Arivazhagan et al., 2019).
+
+    Attributes
+    ----------
+    personal : tuple of str
+        Blocks that stay with the clients.
+    """
+
+    personal: tuple[str, ...] = HEAD  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class LGFedAvg(FedPer):
+    """LG-FedAvg, personal representations and a shared head (Liang et al., 2020); PR-SH.
+
+    The papers' personal layers are the first two convolutional ones: FedRep, Appendix A.2, and
+    PerFedSI, Appendix D.
+    """
+
+    personal: tuple[str, ...] = ("representation.conv1", "representation.conv2")  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class FedRep(FedPer):
+    """FedRep: heads first, on a frozen representation, then the representation.
+
+    Attributes
+    ----------
+    head_epochs : int
+        Ten in the paper, Section 5.2; `epochs` are those of the representation.
+    first_head : {"own", "mean"}
+        What a client that takes part for the first time begins with: its own head, or the mean of
+        the heads of the round before.
+    """
+
+    head_epochs: int = 10
+    first_head: str = "own"
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.integer("head_epochs", self.head_epochs, minimum=0)
+        check.choice("first_head", self.first_head, ("own", "mean"))
+
+    def phases(self):
+        """Return the heads' epochs and the representation's."""
+        heads = (Phase(self.personal, epochs=self.head_epochs),) if self.personal else ()
+        return (*heads, Phase(frozen=self.personal, epochs=self.epochs))
+
+    def start(self, federation):
+        """Return a state that knows who has taken part."""
+        state = super().start(federation)
+        if self.first_head == "mean":
+            shape = (len(federation.seeds), federation.n)
+            state.extra["met"] = torch.zeros(shape, dtype=torch.bool, device=federation.device)
+        return state
+
+    def server(self, federation, state, clients):
+        """Hand the mean of the round's heads to all that never took part, if asked to."""
+        if self.first_head == "own":
+            return
+        met = state.extra["met"]
+        present = torch.ones(clients.shape, dtype=torch.bool, device=met.device)
+        scatter({"met": met}, clients, {"met": present})
+        means = {k: v.mean(1, keepdim=True) for k, v in gather(state.personal, clients).items()}
+        for name, value in state.personal.items():
+            known = met.reshape(*met.shape, *[1] * (value.ndim - 2))
+            state.personal[name] = torch.where(known, value, means[name])
+
+
+@dataclass(frozen=True)
+class FLUTE(FedPer):
+    """General FLUTE, Algorithm 2 with the loss (10), and FLUTE* (Section 7.2).
+
+    To the loss come λ1 ||ψ_B(x)||² + λ2 ||H_i||² + λ3 NC_i(H_i), and the server takes a step of
+    size `server_lr` down Σ_i NC_i(H_i) in the participants' heads. FLUTE* is `head_epochs` > 0:
+    further epochs of the heads alone. The paper gives no values of its λ and of the server's step.
+
+    Attributes
+    ----------
+    lambda1, lambda2, lambda3 : float
+        Weights of features, heads and collapse.
+    server_lr : float
+        η_r; zero leaves out the server's step.
+    head_epochs : int
+        Ten for FLUTE*.
+    flute_order : {"joint_first", "head_first"}
+        Whether those epochs come after the joint ones, as in the paper, or before.
+    """
+
+    lambda1: float = 1e-4
+    lambda2: float = 1e-4
+    lambda3: float = 0.1
+    server_lr: float = 0.1
+    head_epochs: int = 0
+    flute_order: str = "joint_first"
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("lambda1", "lambda2", "lambda3", "server_lr"):
+            check.real(name, getattr(self, name), minimum=0.0)
+        check.integer("head_epochs", self.head_epochs, minimum=0)
+        check.choice("flute_order", self.flute_order, ("joint_first", "head_first"))
+
+    def phases(self):
+        """Return the joint epochs and the heads' own."""
+        joint = (Phase(epochs=self.epochs),)
+        wanted = self.head_epochs and self.personal
+        heads = (Phase(self.personal, epochs=self.head_epochs),) if wanted else ()
+        return joint + heads if self.flute_order == "joint_first" else heads + joint
+
+    def start(self, federation):
+        """Return the state; classes are told apart by linear heads, which are personal."""
+        state = super().start(federation)
+        if federation.y.is_floating_point():
+            raise ValueError("data must have classes for FLUTE, not real labels")
+        if "head.weight" not in federation.parameters:
+            raise ValueError("model must have a linear head for FLUTE, a parameter head.weight")
+        if self.server_lr and "head.weight" not in state.personal:
+            raise ValueError("personal must hold the heads, on which FLUTE's server takes a step")
+        return state
+
+    def context(self, federation, state, part):
+        """Return which classes each client has."""
+        return {"present": federation.present(part)}
+
+    def objective(self, network, params, batch, context):
+        """Return (10) at a batch."""
+        features = network.features(params, batch)
+        outputs = network.head(params, features)
+        value = batch.mean(nn.functional.cross_entropy(outputs, batch.y, reduction="none"))
+        head = params["head.weight"]
+        if self.lambda1:
+            value = value + self.lambda1 * batch.mean((features**2).flatten(1).sum(1))
+        if self.lambda2:
+            value = value + self.lambda2 * (head**2).sum()
+        if self.lambda3:
+            value = value + self.lambda3 * neural_collapse(head, context["present"])
+        return value
+
+    def server(self, federation, state, clients):
+        """Step down the heads' neural collapse."""
+        if not self.server_lr:
+            return
+        heads = {"head.weight": state.personal["head.weight"]}
+        new = gather(heads, clients)["head.weight"]
+        descent = vmap(vmap(grad(neural_collapse)))(new, federation.present(clients))
+        scatter(heads, clients, {"head.weight": new - self.server_lr * descent})
+
+    def floats(self, state):
+        """Return the numbers of representation and head, which the server sees, too."""
+        return count(state.shared) + count(state.personal, axes=2)
+
+
+@dataclass(frozen=True)
+class PFLMF(FedAvg):
+    """pFL^MF, Algorithm 1: θ_i = U v_i over all parameters, v_i personal.
+
+    A round is `epochs` of v_i and then `steps_U` steps of U, whose results are averaged; with one
+    step and all samples in a batch, the server's step along the mean gradient.
+
+    A step of U of size lr moves θ_i by -lr ||v_i||² ∇f_i, and ||v_i|| is 1 at the start, for every
+    rank: it is as long as a step of federated averaging, whose lr is a good one here, too. With
+    `steps_U` = 1, progress is that of one local step in a round; where batches are small, `steps_U`
+    near the number of batches in an epoch makes up for it. A step of v_i moves θ_i by
+    -lr_v U Uᵀ∇f_i, and U is as large as the network's weights. With lr_v = lr and clients unlike
+    each other ||v_i|| grows, steps of U become longer by its square, and many of them diverge. The
+    ratio of the paper's Theorem 1, lr_v = lr p / K with participation p and K steps of v, was
+    stable where lr was. The η_i / n of Algorithm 1 is shorter by another factor n p / K: v_i then
+    hardly moves within some hundred rounds, and clients keep about the same model.
+
+    Attributes
+    ----------
+    rank : int
+        r.
+    steps_U : int
+        K_U of Setup (6).
+    lr_v : float, optional
+        Step of v_i, the paper's η_i / n; by default the run's.
+    """
+
+    rank: int = 5
+    steps_U: int = 1
+    lr_v: float | None = None
+
+    personal: ClassVar[tuple[str, ...]] = ("v",)
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.integer("rank", self.rank, minimum=1)
+        check.integer("steps_U", self.steps_U, minimum=1)
+        if self.ft == "head":
+            raise ValueError("ft must be None or 'all' for pFL^MF, whose models have no own head")
+
+    def network(self, make):
+        """Return what makes the factored network."""
+        return lambda: models.Factored(make(), self.rank)
+
+    def phases(self):
+        """Return the steps of v and of U."""
+        return (
+            Phase(self.personal, epochs=self.epochs, lr=self.lr_v),
+            Phase(("U",), steps=self.steps_U),
+        )

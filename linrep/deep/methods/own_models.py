@@ -1,0 +1,176 @@
+"""Methods whose clients have whole models of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from linrep import _validation as check
+from linrep._random import keyed
+from linrep.deep.methods._anchor import anchored, penalized
+from linrep.deep.methods.base import FedAvg, count, weighted
+from linrep.deep.state import State, gather, scatter
+from linrep.deep.training import Phase, loss
+
+
+@dataclass(frozen=True)
+class Local(FedAvg):
+    """Every client for itself."""
+
+    def start(self, federation):
+        """Return a state in which nothing is shared."""
+        return federation.start(all_personal=True)
+
+
+@dataclass(frozen=True)
+class Ditto(FedAvg):
+    """A model of one's own near the averaged one: (λ/2)||v - w_t||² (Li et al., 2021).
+
+    Attributes
+    ----------
+    penalty : float
+        λ; 0.75 in FedRep's Table 1.
+    personal_epochs : int, optional
+        Of one's own model; by default as many as of the shared one.
+    """
+
+    penalty: float = 0.75
+    personal_epochs: int | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.real("penalty", self.penalty, minimum=0.0)
+        if self.personal_epochs is not None:
+            check.integer("personal_epochs", self.personal_epochs, minimum=0)
+
+    def start(self, federation):
+        """Return a state with a shared model and one for each client."""
+        own = federation.start(all_personal=True)
+        return State(federation.start().shared, own.personal)
+
+    def near(self, network, params, batch, context):
+        """Return the penalized loss of a client's own model."""
+        return penalized(self.penalty, network, params, batch, context)
+
+    def local(self, federation, state, part):
+        """Train one's own models beside the shared one, on the same batches."""
+        epochs = self.epochs if self.personal_epochs is None else self.personal_epochs
+        own = federation.train(
+            {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
+            objective=self.near, context=anchored(federation, state, part),
+        )  # fmt: skip
+        scatter(state.personal, part, own)
+        return super().local(federation, state, part)
+
+
+@dataclass(frozen=True)
+class APFL(FedAvg):
+    """Mixtures α v_i + (1 - α) w of own and shared models (Deng et al., 2020).
+
+    Attributes
+    ----------
+    alpha : float
+        Weight of one's own model, fixed as in FedRep's Appendix A.2.
+    """
+
+    alpha: float = 0.25
+
+    def __post_init__(self):
+        super().__post_init__()
+        if check.real("alpha", self.alpha, minimum=0.0) > 1.0:
+            raise ValueError(f"alpha must be between 0 and 1, got {self.alpha}")
+
+    def start(self, federation):
+        """Return a state with a shared model and one for each client."""
+        if federation.buffers:
+            raise ValueError("model must keep no running statistics, since APFL mixes weights")
+        own = federation.start(all_personal=True)
+        return State(federation.start().shared, own.personal)
+
+    def objective(self, network, params, batch, context):
+        """Return a loss whose gradients are those of the shared model and of the mixture."""
+        shared = {name[7:]: value for name, value in params.items() if name.startswith("shared.")}
+        mixed = {
+            name: self.alpha * params[f"own.{name}"] + (1.0 - self.alpha) * value.detach()
+            for name, value in shared.items()
+        }
+        return loss(network, shared, batch) + loss(network, mixed, batch)
+
+    def local(self, federation, state, part):
+        """Step the shared model and the mixture together."""
+        new = federation.train(
+            {f"shared.{name}": value for name, value in state.shared.items()},
+            {f"own.{name}": value for name, value in state.own(part).items()},
+            part, self.phases(), round=state.round, objective=self.objective,
+        )  # fmt: skip
+        scatter(state.personal, part, {name: new[f"own.{name}"] for name in state.personal})
+        return {name: new[f"shared.{name}"] for name in state.shared}
+
+    def models(self, federation, state, part):
+        """Return the mixtures."""
+        own = {
+            name: self.alpha * value + (1.0 - self.alpha) * state.shared[name].unsqueeze(1)
+            for name, value in state.own(part).items()
+        }
+        return {}, own
+
+
+@dataclass(frozen=True)
+class L2GD(FedAvg):
+    """Local models drawn to their mean in a random share of the rounds (Hanzely, Richtárik, 2020).
+
+    With probability p a round pulls participants by x_i <- x_i - (αλ/p)(x_i - mean), otherwise
+    they train; α is in units of the number of clients, which the paper's α divides by.
+
+    Attributes
+    ----------
+    p, alpha, penalty : float
+        0.9, 0.25 and λ = 1 in FedRep's Appendix A.2.
+    """
+
+    p: float = 0.9
+    alpha: float = 0.25
+    penalty: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not 0.0 < check.real("p", self.p) < 1.0:
+            raise ValueError(f"p must be between 0 and 1, got {self.p}")
+        check.real("alpha", self.alpha, above=0.0)
+        check.real("penalty", self.penalty, minimum=0.0)
+        if self.alpha * self.penalty > self.p:
+            raise ValueError(
+                "alpha times penalty must be at most p, where models are pulled all the way to "
+                f"their mean, got {self.alpha * self.penalty:g}"
+            )
+
+    def start(self, federation):
+        """Return a state in which nothing is shared."""
+        return federation.start(all_personal=True)
+
+    def round(self, federation, state, clients):
+        """Train, or pull to the mean, each run by a coin of its own."""
+        coins = [keyed(seed, "coin", state.round).random() for seed in federation.seeds]
+        trains = torch.as_tensor(np.array(coins) >= self.p, device=federation.device)
+        pull = self.alpha * self.penalty / self.p
+        weights = self.weights(federation, clients)
+        means = {
+            name: weighted(weights, value).unsqueeze(1)
+            for name, value in gather(state.personal, clients).items()
+        }
+        for part in federation.parts(clients):
+            own = state.own(part)
+            new = {name: value - pull * (value - means[name]) for name, value in own.items()}
+            if trains.any():
+                trained = federation.train({}, own, part, self.phases(), round=state.round)
+                for name, value in trained.items():
+                    chosen = trains.reshape(-1, *[1] * (value.ndim - 1))
+                    new[name] = torch.where(chosen, value, new[name])
+            scatter(state.personal, part, new)
+        state.round += 1
+
+    def floats(self, state):
+        """Return the numbers of a model, which is sent in a share p of the rounds: the mean."""
+        return round(self.p * count(state.personal, axes=2))

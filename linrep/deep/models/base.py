@@ -1,0 +1,82 @@
+"""What all networks are: a representation and a head; and the parts they share."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from linrep._random import stream
+from linrep._validation import integer
+
+
+class Model(nn.Module):
+    """A head on a representation: ``head(representation(*inputs))``.
+
+    Parameters
+    ----------
+    representation : nn.Module
+        Makes features of a batch, (b, features).
+    head : nn.Module
+        Makes predictions of features, usually ``nn.Linear``.
+    """
+
+    #: Whether the network takes the client's side information z: forward(x, z).
+    side_information = False
+
+    def __init__(self, representation: nn.Module, head: nn.Module):
+        super().__init__()
+        self.representation = representation
+        self.head = head
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """Return the predictions for a batch."""
+        return self.head(self.representation(*inputs))
+
+
+class SideInformationModel(Model):
+    """A model with forward(x, z).
+
+    x are the samples (b, ...), z is their client's side information (p,), or one row for each
+    sample (b, p).
+    """
+
+    side_information = True
+
+
+def layer_sizes(name: str, sizes: Any) -> list[int]:
+    """Return the sizes of several layers."""
+    if not isinstance(sizes, Sequence) or isinstance(sizes, str):
+        raise TypeError(f"{name} must be a list of integers, got {sizes!r}")
+    return [integer(name, size, minimum=1) for size in sizes]
+
+
+def fully_connected(
+    layers: OrderedDict[str, nn.Module], features: int, hidden: Sequence[int]
+) -> int:
+    """Append fully connected layers with ReLU; return the number of features."""
+    activations = sum(isinstance(layer, nn.ReLU) for layer in layers.values())
+    for number, width in enumerate(layer_sizes("hidden", hidden), 1):
+        layers[f"fc{number}"] = nn.Linear(features, width)
+        layers[f"relu{activations + number}"] = nn.ReLU()
+        features = width
+    return features
+
+
+def with_head(layers: OrderedDict[str, nn.Module], features: int, classes: int) -> Model:
+    """Return a model with the given layers and a linear head."""
+    head = nn.Linear(features, integer("classes", classes, minimum=1))
+    return Model(nn.Sequential(layers), head)
+
+
+@contextmanager
+def drawing_from(rng: Any, purpose: str) -> Iterator[None]:
+    """Let torch draw, on the CPU, from a stream of numpy's, or as it would if rng is None."""
+    if rng is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(int(stream(rng, purpose).integers(2**63)))
+        yield

@@ -1,0 +1,39 @@
+"""Splits of a dataset among clients: each is drawn once, without retries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linrep import _validation as check
+from linrep.deep.data import Dataset, FederatedData
+from linrep.deep.partitions.classes import dirichlet, log_normal, shards
+from linrep.deep.partitions.groups import affine_shifts, permuted_labels, super_groups
+from linrep.deep.partitions.owners import alphabets, natural
+from linrep.deep.partitions.parted import hold_out, table
+
+__all__ = [
+    "affine_shifts",
+    "alphabets",
+    "dirichlet",
+    "hold_out",
+    "log_normal",
+    "natural",
+    "partition",
+    "permuted_labels",
+    "shards",
+    "super_groups",
+    "table",
+]
+
+_PARTITIONS = {
+    function.__name__: function
+    for function in (
+        shards, dirichlet, permuted_labels, super_groups, alphabets, affine_shifts, log_normal,
+        natural,
+    )
+}  # fmt: skip
+
+
+def partition(dataset: Dataset, name: str, *args: Any, **settings: Any) -> FederatedData:
+    """Call the partition of a name, as "shards", with the dataset and what else is given."""
+    return _PARTITIONS[check.choice("name", name, _PARTITIONS)](dataset, *args, **settings)

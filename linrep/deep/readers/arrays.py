@@ -1,0 +1,98 @@
+"""Data sets that are arrays already: scikit-learn's digits, and files of numpy.savez."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linrep._random import stream
+from linrep.deep.data import Dataset, channels_first
+
+_TEST_SHARE = 0.25  # of the digits, which come without a test split
+
+
+def digits(*, rng: Any = 0) -> Dataset:
+    """Return scikit-learn's digits: 1797 grey images of 8 by 8 pixels, 10 classes.
+
+    Parameters
+    ----------
+    rng : Generator or seed
+        Of the split: a quarter of each class, at random, is for testing.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    ImportError
+        If scikit-learn, which brings the images, is not installed.
+    """
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        raise ImportError("digits come with scikit-learn, which is not installed") from None
+    bunch = load_digits()
+    x, y = np.rint(bunch.images * (255.0 / 16.0)).astype(np.uint8)[:, None], bunch.target
+    order = stream(rng, "deep.digits").permutation(y.size)
+    is_test = np.zeros(y.size, dtype=bool)
+    for label in range(10):
+        members = order[y[order] == label]
+        is_test[members[: int(_TEST_SHARE * members.size)]] = True
+    return Dataset(x[~is_test], y[~is_test], x[is_test], y[is_test], name="digits")
+
+
+def npz(path: str | Path) -> Dataset:
+    """Read arrays x_train, y_train and, if they are there, x_test, y_test.
+
+    Parameters
+    ----------
+    path : path
+        File of numpy.savez. Images may have their channels first, last or none, labels also the
+        shape (N, 1). Arrays owner, owner_test, coarse and embedding are taken as
+        :class:`Dataset` describes them.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not of numpy, lacks arrays, or they do not fit together.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there")
+    try:
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (AttributeError, EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} must be a file of numpy.savez with plain arrays") from error
+    missing = [name for name in ("x_train", "y_train") if name not in arrays]
+    if missing:
+        there = ", ".join(arrays) or "nothing"
+        raise ValueError(f"{path} must hold {' and '.join(missing)}, it holds {there}")
+    others = {
+        name: arrays[name]
+        for name in ("owner", "owner_test", "coarse", "embedding")
+        if name in arrays
+    }
+    tests = {
+        "x_test": channels_first(arrays.get("x_test", np.empty(0))),
+        "y_test": _column(arrays.get("y_test", np.empty(0, dtype=np.int64))),
+    }
+    return Dataset(
+        channels_first(arrays["x_train"]), _column(arrays["y_train"]), **tests,
+        name=path.stem, **others,
+    )  # fmt: skip
+
+
+def _column(labels):
+    """Return labels of shape (N, 1) as (N,)."""
+    return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels

@@ -1,0 +1,27 @@
+"""Pictures: pure functions of stored rows, in one style for paper and screen."""
+
+from linrep.plotting.lines import curves, dots, evidence, scaling
+from linrep.plotting.maps import heat_map, partition
+from linrep.plotting.page import (
+    COLUMN_WIDTH,
+    PAGE_WIDTH,
+    caption,
+    caption_height,
+    plain_log_ticks,
+    style,
+)
+
+__all__ = [
+    "COLUMN_WIDTH",
+    "PAGE_WIDTH",
+    "caption",
+    "caption_height",
+    "curves",
+    "dots",
+    "evidence",
+    "heat_map",
+    "partition",
+    "plain_log_ticks",
+    "scaling",
+    "style",
+]

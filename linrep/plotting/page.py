@@ -1,0 +1,71 @@
+"""The style of all figures, and what stands around their panels."""
+
+from __future__ import annotations
+
+import textwrap
+
+import matplotlib as mpl
+import seaborn as sns
+from cycler import cycler
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+COLUMN_WIDTH = 3.4  # inches, of a two-column page
+PAGE_WIDTH = 7.0
+
+
+def style():
+    """Return a context manager with the style of all figures."""
+    return mpl.rc_context(
+        {
+            "axes.grid": True,
+            "axes.labelsize": 8,
+            "axes.prop_cycle": cycler(color=sns.color_palette("colorblind")),
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlesize": 8.5,
+            "figure.constrained_layout.use": True,
+            "font.size": 8,
+            "grid.alpha": 0.3,
+            "grid.linewidth": 0.5,
+            "legend.fontsize": 7.5,
+            "legend.frameon": False,
+            "lines.linewidth": 1.3,
+            "lines.markersize": 3.5,
+            "savefig.dpi": 220,
+            "svg.fonttype": "none",
+            "svg.hashsalt": "linrep",
+            "xtick.labelsize": 7.5,
+            "ytick.labelsize": 7.5,
+        }
+    )
+
+
+def caption(figure: Figure, text: str) -> None:
+    """Write a caption under a figure, wrapped to its width and adding to its height."""
+    lines, room = _caption_lines(text, figure.get_figwidth())
+    height = figure.get_figheight()
+    figure.set_figheight(height + room)
+    figure.set_layout_engine(
+        "constrained", rect=(0, room / (height + room), 1, height / (height + room))
+    )
+    figure.text(
+        0.01, 0.05 / (height + room), "\n".join(lines), fontsize=7, va="bottom", linespacing=1.25
+    )
+
+
+def caption_height(text: str, width: float) -> float:
+    """Return by how much `caption` makes a figure of a width taller, both in inches."""
+    return _caption_lines(text, width)[1]
+
+
+def _caption_lines(text, width):
+    lines = textwrap.wrap(text, int(width * 18.0))
+    return lines, 0.125 * len(lines) + 0.12
+
+
+def plain_log_ticks(axis) -> None:
+    """Label a logarithmic axis of few decades with plain numbers at 1, 2 and 5."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,65 @@
+"""How claims and evidence show themselves."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from linrep.claims import Evidence, claims, combine
+from linrep.claims.verify import verify
+from tests.tools import well_formed
+
+
+def evidence():
+    points = pd.DataFrame(
+        {"panel": "a", "x": [1.0, 2.0], "y": [1.0, 3.0], "xlabel": "x", "ylabel": "y"}
+    )
+    first = Evidence("holds", "a < b & c.", 1.0, 2.0, (0.5, 1.5), name="one", n_trials=3)
+    second = Evidence(
+        "fails", "Too large.", 3.0, 2.0, name="two", counterexample={"X": [0.0] * 9}, points=points
+    )
+    return combine([first, second])
+
+
+def test_evidence_shows_itself_in_a_line():
+    assert repr(evidence()) == (
+        "Evidence: fails. two: Too large. (measured 3, predicted 2, tightness 1.5, trials 3, error "
+        "level 0, parts 2, counterexample {X=list of 9})"
+    )
+    assert repr(evidence().parts[0]).startswith("Evidence of one: holds. a < b & c. (measured 1,")
+    undecided = repr(Evidence("undecided", "Who knows.", needed="10 runs"))
+    assert "measured" not in undecided
+    assert undecided.endswith("it would take 10 runs)")
+
+
+def test_evidence_shows_verdict_numbers_and_parts_as_html():
+    shown = well_formed(evidence()._repr_html_())
+    assert {"Fails", "measured", "1.5", "part", "one", "a < b & c."} <= set(shown)
+    assert "0.5 to 1.5" in well_formed(evidence().parts[0]._repr_html_())
+
+
+def test_evidence_plots_itself():
+    (axes,) = evidence().plot()
+    try:
+        assert axes.get_xlabel() == "x"
+        assert axes.get_title() == "two a"
+    finally:
+        plt.close(axes.figure)
+    with pytest.raises(ValueError, match="no points"):
+        evidence().parts[0].plot()
+
+
+def test_claims_show_id_and_statement():
+    known = claims()
+    for name, item in known.items():
+        assert repr(item).startswith(f"Claim('{name}', {item.kind}, ")
+        assert len(repr(item)) < 400
+        assert f"$$\n{item.latex}\n$$" in item._repr_markdown_()
+    shown = known["fedrep.lemma1"]._repr_markdown_()
+    assert shown.startswith("**`fedrep.lemma1`** (")
+    assert "0x" not in repr(known["fedrep.lemma1"].hypotheses)
+
+
+def test_a_result_shows_verdict_and_numbers(tmp_path):
+    (result,) = verify([claims()["fedrep.lemma1"]], store=tmp_path)
+    assert repr(result).startswith("Result(fedrep.lemma1: ")
+    assert "measured=" in repr(result)

@@ -1,0 +1,277 @@
+"""Rounds of methods, step by step from their formulas."""
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from linrep._random import keyed  # noqa: E402
+from linrep.deep import (  # noqa: E402
+    APFL,
+    L2GD,
+    PFLMF,
+    SGD,
+    Ditto,
+    FedAvg,
+    Federation,
+    FedProx,
+    FedRep,
+    PerFedAvg,
+    Phase,
+    Scaffold,
+    models,
+)
+from linrep.deep.training import schedule  # noqa: E402
+from tests.deep import small  # noqa: E402
+from tests.deep.methods.hand import Hand, mean, moved, run  # noqa: E402
+from tests.deep.small import EVERYONE, FULL, assert_close, assert_equal  # noqa: E402
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", [FedAvg, APFL])
+def test_averages_by_hand(method, weighted):
+    hand = Hand()
+    chosen = method(weighted=weighted)
+    state = small.rounds(chosen, hand.fed, count=1, participants=4)
+    start = hand.start()
+    clients = [moved(start, hand.gradient(start, i), -FULL.lr) for i in range(4)]
+    sizes = np.array(small.SIZES, dtype=float)
+    assert_close(run(state.shared), mean(clients, sizes if weighted else None))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+@pytest.mark.parametrize("name", ["fedprox", "ditto"])
+def test_penalties_pull_to_the_averaged_model(name, penalty):
+    hand = Hand()
+    start, client = hand.start(), 2
+    if name == "fedprox":
+        method = FedProx(mu=penalty, epochs=3)
+    else:
+        method = Ditto(penalty=penalty, personal_epochs=3)
+    state = method.start(hand.fed)
+    method.round(hand.fed, state, np.array([[client]]))
+    found = run(state.shared) if name == "fedprox" else run(state.personal)
+    found = found if name == "fedprox" else run(found, client)
+    params = start
+    for _ in range(3):
+        pull = {k: penalty * (params[k] - start[k]) for k in params}
+        params = moved(moved(params, hand.gradient(params, client), -FULL.lr), pull, -FULL.lr)
+    assert_close(found, params)
+
+
+def test_apfl_by_hand():
+    hand, alpha, client = Hand(), 0.25, 1
+    method = APFL(alpha=alpha, epochs=2)
+    state = method.start(hand.fed)
+    method.round(hand.fed, state, np.array([[client]]))
+    shared = own = hand.start()
+    for _ in range(2):
+        mixed = {k: alpha * own[k] + (1 - alpha) * shared[k] for k in own}
+        own = moved(own, hand.gradient(mixed, client), -FULL.lr * alpha)
+        shared = moved(shared, hand.gradient(shared, client), -FULL.lr)
+    assert_close(run(run(state.personal), client), own)
+    assert_close(run(state.shared), shared)
+
+
+@pytest.mark.parametrize("chunk", [1, 64])
+def test_scaffold_by_hand(chunk):
+    hand, epochs, global_lr = Hand(), 2, 0.5
+    hand.fed.chunk = chunk
+    method = Scaffold(epochs=epochs, global_lr=global_lr)
+    state = method.start(hand.fed)
+    x = hand.start()
+    zero = {name: torch.zeros_like(value) for name, value in x.items()}
+    controls, server = [zero] * 4, zero
+    for participants in ([0, 1, 2], [1, 2, 3], [0, 1, 3]):
+        method.round(hand.fed, state, np.array([participants]))
+        ends, news = [], list(controls)
+        for i in participants:
+            y = x
+            for _ in range(epochs):
+                step = moved(moved(hand.gradient(y, i), controls[i], -1.0), server, 1.0)
+                y = moved(y, step, -FULL.lr)
+            way = {k: (x[k] - y[k]) / (epochs * FULL.lr) for k in x}
+            news[i] = moved(moved(controls[i], server, -1.0), way, 1.0)
+            ends.append(y)
+        controls, server = news, mean(news)
+        x = moved(x, moved(mean(ends), x, -1.0), global_lr)
+        assert_close(run(state.shared), x)
+        for name in x:
+            extra = state.extra[f"control.{name}"][0]
+            torch.testing.assert_close(extra, torch.stack([c[name] for c in controls]))
+            torch.testing.assert_close(state.extra[f"server.{name}"][0], extra.mean(0))
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])
+def test_scaffolds_controls_are_gradients_with_momentum_too(momentum):
+    sgd = SGD(lr=1e-9, momentum=momentum, batch_size=100)  # so small that gradients stay
+    fed = small.federation(sgd=sgd)
+    method = Scaffold(epochs=5)
+    state = method.start(fed)
+    for _ in range(2):
+        method.round(fed, state, EVERYONE)
+    hand = Hand()
+    start = hand.start()
+    for client in range(4):
+        found = {k: state.extra[f"control.{k}"][0, client] for k in start}
+        assert_close(found, hand.gradient(start, client), 1e-5)
+
+
+def test_l2gds_pull_by_hand():
+    method = L2GD(p=1 - 1e-9, alpha=0.25, penalty=0.5)
+    fed = small.federation()
+    state = method.start(fed)
+    rng = torch.Generator().manual_seed(0)
+    for name, value in state.personal.items():
+        state.personal[name] = torch.randn(value.shape, generator=rng, dtype=value.dtype)
+    before = small.copied(state)
+    clients = np.array([[0, 2, 3]])
+    method.round(fed, state, clients)
+    for name, value in state.personal.items():
+        old = before[f"personal.{name}"][0, clients[0]]
+        expected = old - 0.125 / method.p * (old - old.mean(0))
+        torch.testing.assert_close(value[0, clients[0]], expected)
+        assert torch.equal(value[0, 1], before[f"personal.{name}"][0, 1])
+
+
+def test_l2gd_trains_in_its_share_of_the_rounds():
+    method, fed = L2GD(p=0.7), small.federation("linear", seeds=range(4))
+    state = method.start(fed)
+    trained = 0
+    for _ in range(40):
+        before = {name: value.clone() for name, value in state.personal.items()}
+        method.round(fed, state, np.tile(EVERYONE, (4, 1)))
+        means = [
+            torch.stack([v.mean(1).flatten(1).sum(1) for v in values.values()])
+            for values in (before, state.personal)
+        ]
+        trained += int((~torch.isclose(*means, rtol=1e-9)).any(0).sum())
+    # 160 coins: Hoeffding's inequality, probability of a failure below 1e-4.
+    assert abs(trained / 160 - 0.3) < math.sqrt(math.log(2e4) / 320)
+
+
+@pytest.mark.parametrize("variant", ["fo", "hf"])
+@pytest.mark.parametrize("client", [0, 1])
+def test_perfedavg_by_hand_on_a_quadratic(variant, client):
+    data = small.data("real")
+    network = models.Model(torch.nn.Flatten(), torch.nn.Linear(5, 1, bias=False))
+    sgd = SGD(lr=0.1, batch_size=5)
+    fed = Federation(data, network, sgd=sgd, dtype="float64")
+    inner, share = 0.3, 0.45
+    method = PerFedAvg(inner_lr=inner, support=share, variant=variant)
+    state = method.start(fed)
+    w = state.shared["head.weight"][0, 0].numpy().copy()
+    method.round(fed, state, np.array([[client]]))
+    size = small.SIZES[client]
+    plan = schedule([size], [keyed(fed.seeds[0], "batches", 0, 0, client)], batch_size=5)
+    for position, weight in zip(plan.position[0], plan.weight[0], strict=True):
+        rows = data.train[client][position[weight]]
+        cut = min(round(share * len(rows)), len(rows) - 1)
+        parts = [(data.x[part].astype(float), data.y[part]) for part in (rows[:cut], rows[cut:])]
+        hessians = [x.T @ x / len(x) for x, _ in parts]
+        slopes = [x.T @ y / len(x) for x, y in parts]
+        adapted = w - inner * (hessians[0] @ w - slopes[0])
+        direction = hessians[1] @ adapted - slopes[1]
+        if variant == "hf":
+            direction = direction - inner * hessians[0] @ direction
+        w = w - sgd.lr * direction
+    np.testing.assert_allclose(state.shared["head.weight"][0, 0].numpy(), w, rtol=1e-9)
+    shared, own = method.models(fed, state, np.array([[client]]))
+    assert shared == {}
+    expected = fed.train(
+        state.shared, {}, np.array([[client]]), (Phase(lr=inner),), round=1, purpose="adaptation"
+    )
+    assert_equal(own, expected)
+
+
+def test_perfedavg_moves_a_client_with_a_single_sample():
+    samples = small.data(sizes=(1, 2), tested=(1, 1))
+    fed = small.federation(samples=samples)
+    state = PerFedAvg().start(fed)
+    before = small.copied(state)
+    PerFedAvg().round(fed, state, np.array([[0]]))
+    assert not torch.equal(state.shared["head.bias"], before["shared.head.bias"])
+
+
+def test_fedrep_by_hand():
+    hand, client = Hand(), 2
+    method = FedRep(head_epochs=3, epochs=2)
+    state = method.start(hand.fed)
+    method.round(hand.fed, state, np.array([[client]]))
+    params = hand.start()
+    for names in [("head",)] * 3 + [("representation",)] * 2:
+        gradient = hand.gradient(params, client)
+        still = [name for name in params if not name.startswith(names)]
+        params = moved(params, gradient | {k: torch.zeros_like(params[k]) for k in still}, -0.2)
+    found = run(state.shared) | run(run(state.personal), client)
+    assert_close({name: found[name] for name in params}, params)
+
+
+def test_new_clients_begin_with_the_mean_head_of_the_round_before_if_asked_to():
+    fed = small.federation()
+    method, own = FedRep(first_head="mean"), FedRep()
+    state, other = method.start(fed), own.start(fed)
+    clients = np.array([[0, 2]])
+    method.round(fed, state, clients)
+    own.round(fed, other, clients)
+    for name, value in state.personal.items():
+        mean_head = value[0, [0, 2]].mean(0)
+        assert torch.equal(value[0, [0, 2]], other.personal[name][0, [0, 2]])
+        for newcomer in (1, 3):
+            torch.testing.assert_close(value[0, newcomer], mean_head)
+    before = small.copied(state)
+    method.round(fed, state, np.array([[1, 3]]))
+    for name, value in state.personal.items():  # those who have taken part keep their own
+        assert torch.equal(value[0, [0, 2]], before[f"personal.{name}"][0, [0, 2]])
+
+
+def test_pflmfs_gradients_are_those_through_u_v():
+    method = PFLMF(rank=3)
+    fed, base = small.federation(sgd=FULL, method=method), Hand()
+    start = run(fed.start().shared)
+    u = {name[2:]: value for name, value in start.items() if name != "v"}
+    v = torch.tensor([0.3, -1.0, 2.0], dtype=torch.float64)
+    theta = {name: torch.tensordot(v, value, 1) for name, value in u.items()}
+    shared = {f"U.{name}": value[None] for name, value in u.items()} | {"v": v[None]}
+    for client in range(4):
+        slope = base.gradient(theta, client)
+        new = fed.train(shared, {}, np.array([[client]]), (Phase(),), round=0)
+        of_v = sum((u[k] * slope[k]).flatten(1).sum(1) for k in u)
+        torch.testing.assert_close(new["v"][0, 0], v - FULL.lr * of_v)
+        for name, value in u.items():
+            of_u = v.reshape(-1, *[1] * slope[name].ndim) * slope[name]
+            torch.testing.assert_close(new[f"U.{name}"][0, 0], value - FULL.lr * of_u)
+
+
+def test_a_round_of_pflmf_by_hand():
+    epochs, lr_v, clients = 3, 0.05, [0, 3]
+    method = PFLMF(rank=2, epochs=epochs, lr_v=lr_v)
+    fed = small.federation("regression", sgd=FULL, method=method)
+    state = method.start(fed)
+    B, w = (state.shared[f"U.{k}"][0].numpy().copy() for k in ("representation.B.weight",
+                                                               "head.weight"))  # fmt: skip
+    start = state.personal["v"][0].numpy().copy()
+    method.round(fed, state, np.array([clients]))
+    gradients = []
+    for client in clients:
+        index = fed.data[0].train[client]
+        x, y = fed.data[0].x[index].astype(float), fed.data[0].y[index]
+
+        def slope(v, x=x, y=y):
+            own_B, own_w = np.tensordot(v, B, 1), np.tensordot(v, w, 1)
+            residual = (x @ own_B.T @ own_w[0] - y) / len(y)
+            return np.outer(own_w[0], residual @ x), (residual @ x @ own_B.T)[None]
+
+        v = start[client].copy()
+        for _ in range(epochs):
+            of_B, of_w = slope(v)
+            v -= lr_v * np.array([(B[j] * of_B).sum() + (w[j] * of_w).sum() for j in range(2)])
+        np.testing.assert_allclose(state.personal["v"][0, client].numpy(), v, rtol=1e-10)
+        gradients.append([np.multiply.outer(v, part) for part in slope(v)])
+    for name, old, of_u in (
+        ("representation.B.weight", B, np.mean([g[0] for g in gradients], 0)),
+        ("head.weight", w, np.mean([g[1] for g in gradients], 0)),
+    ):
+        np.testing.assert_allclose(state.shared[f"U.{name}"][0].numpy(), old - FULL.lr * of_u)

@@ -1,0 +1,71 @@
+"""FLUTE's objective, its server's step and the order of its phases."""
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from linrep.deep import FLUTE  # noqa: E402
+from tests.deep import small  # noqa: E402
+from tests.deep.methods.hand import Hand, nc, run  # noqa: E402
+from tests.deep.small import FULL, assert_close  # noqa: E402
+
+
+def test_flutes_objective_by_hand():
+    hand, client = Hand(), 2
+    lambdas = {"lambda1": 0.2, "lambda2": 0.3, "lambda3": 0.4}
+    method = FLUTE(**lambdas, server_lr=0.0)
+    state = method.start(hand.fed)
+    method.round(hand.fed, state, np.array([[client]]))
+    index = hand.data.train[client]
+    present = np.bincount(hand.data.y[index], minlength=small.CLASSES) > 0
+    params = {name: value.requires_grad_() for name, value in hand.start().items()}
+    x, y = torch.as_tensor(hand.data.x[index]).double(), torch.as_tensor(hand.data.y[index])
+    names = [name for name in params if name.startswith("representation")]
+    inner = {name.removeprefix("representation."): params[name] for name in names}
+    features = torch.func.functional_call(hand.fed.model.representation, inner, (x,))
+    head = params["head.weight"]
+    value = torch.nn.functional.cross_entropy(features @ head.T + params["head.bias"], y)
+    value = value + 0.2 * (features**2).sum() / len(x) + 0.3 * (head**2).sum()
+    gram, m = head @ head.T, small.CLASSES
+    u = torch.as_tensor(present, dtype=torch.float64)
+    frame = torch.outer(u, u) * (torch.eye(m, dtype=torch.float64) - 1 / m) / math.sqrt(m - 1)
+    value = value + 0.4 * (gram / gram.norm() - frame).norm()
+    value.backward()
+    found = run(state.shared) | run(run(state.personal), client)
+    expected = {name: p.detach() - FULL.lr * p.grad for name, p in params.items()}
+    assert_close({name: found[name] for name in expected}, expected)
+
+
+def test_flutes_server_step_by_hand():
+    fed = small.federation()
+    without = FLUTE(server_lr=0.0)
+    state = without.start(fed)
+    without.round(fed, state, np.array([[0, 3]]))
+    before = state.personal["head.weight"].clone()
+    FLUTE(server_lr=0.5).server(fed, state, np.array([[0, 3]]))
+    after = state.personal["head.weight"]
+    assert torch.equal(after[0, 1:3], before[0, 1:3])
+    for client in (0, 3):
+        labels = fed.data[0].y[fed.data[0].train[client]]
+        present = (np.bincount(labels, minlength=small.CLASSES) > 0).astype(float)
+        head = before[0, client].numpy()
+        slope = np.zeros_like(head)
+        for place in np.ndindex(*head.shape):
+            ends = []
+            for by in (1e-6, -1e-6):
+                shifted = head.copy()
+                shifted[place] += by
+                ends.append(nc(shifted, present, small.CLASSES))
+            slope[place] = (ends[0] - ends[1]) / 2e-6
+        expected = head - 0.5 * slope
+        np.testing.assert_allclose(after[0, client].numpy(), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_flute_star_trains_heads_after_the_joint_epoch_or_before():
+    after, before = (FLUTE(head_epochs=4, flute_order=o) for o in ("joint_first", "head_first"))
+    assert [phase.blocks for phase in after.phases()] == [(), ("head",)]
+    assert [phase.blocks for phase in before.phases()] == [("head",), ()]
+    assert after.phases()[1].epochs == 4

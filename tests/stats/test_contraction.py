@@ -1,0 +1,265 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from linrep.stats import contraction_rate
+from tests.stats.shared import RUNS
+from tests.strategies import seeds
+from tests.tools import EPS, FALSE_ALARM, complaint
+
+rates = st.floats(0.2, 0.99)
+lengths = st.integers(4, 200)
+
+
+def rounding(values):
+    """Bound the relative error of a rate: that of two logarithms."""
+    return 10 * EPS * (1.0 + np.abs(np.log(values)).max())
+
+
+# Sequences without noise.
+
+
+@given(rates, lengths, st.floats(1e-3, 1e3))
+def test_a_geometric_sequence_has_its_ratio_as_rate(rate, steps, start):
+    values = start * rate ** np.arange(steps + 1.0)
+    result = contraction_rate(values)
+    error = rounding(values)
+    assert result.rate == pytest.approx(rate, rel=error)
+    # Increments that are equal up to rounding leave an interval that is as small; its width is a
+    # Student quantile, below 13 for two batches or more, times their spread.
+    assert result.low == pytest.approx(rate, rel=20 * error)
+    assert result.high == pytest.approx(rate, rel=20 * error)
+    assert result.low <= result.rate <= result.high
+    assert (result.steps, result.plateau, result.level) == (steps, None, None)
+    assert result.confidence == 0.95
+
+
+@given(st.floats(1.001, 2.0), lengths)
+def test_a_growing_sequence_has_a_rate_above_one(rate, steps):
+    values = rate ** np.arange(steps + 1.0)
+    result = contraction_rate(values)
+    assert result.rate == pytest.approx(rate, rel=rounding(values))
+    assert result.plateau is None
+
+
+@given(st.integers(3, 300), st.floats(1e-300, 1e300))
+def test_a_constant_sequence_does_not_contract(length, value):
+    result = contraction_rate(np.full(length, value))
+    assert result.rate == 1.0
+    assert result.plateau is None
+
+
+@given(st.floats(0.2, 0.8), st.integers(8, 60), st.integers(12, 100))
+def test_a_sharp_plateau_is_found_where_it_starts(rate, corner, flat):
+    values = rate ** np.minimum(np.arange(corner + flat + 1.0), corner)
+    result = contraction_rate(values)
+    assert result.plateau == corner
+    assert result.level == pytest.approx(values[-1], rel=rounding(values))
+    # Used: what is above ten times the level.
+    assert values[result.steps + 1] < 10.0 * result.level * (1.0 + 1e-9)
+    if result.steps:
+        assert values[result.steps] >= 10.0 * result.level * (1.0 - 1e-9)
+        assert result.rate == pytest.approx(rate, rel=rounding(values))
+    else:
+        assert np.isnan([result.rate, result.low, result.high]).all()
+
+
+@given(st.floats(0.3, 0.8), st.floats(1e-14, 1e-6), st.integers(30, 100))
+def test_a_smooth_plateau_biases_the_rate_by_no_more_than_its_share(rate, level, flat):
+    """values = rate^t + level, used until they are below ten times the level.
+
+    In the last one used rate^t is at least 9 times the level, which raises its logarithm, and so
+    the sum of all increments, by at most log(1 + 1/9). In the first value it adds up to 1e-6,
+    which lowers that sum.
+    """
+    corner = int(np.ceil(np.log(level) / np.log(rate)))
+    values = rate ** np.arange(corner + flat + 1.0) + level
+    result = contraction_rate(values)
+    # The logarithm leaves its line where the two terms are comparable, a few rounds on either side.
+    assert abs(result.plateau - corner) <= 3 + 2 / -np.log(rate)
+    # The tail begins a fifth of the way into the plateau, where rate^t may still count.
+    assert level <= result.level * (1 + 1e-12)
+    assert result.level <= 1.1 * level
+    excess = np.log(result.rate / rate) * result.steps
+    assert -1e-6 <= excess <= np.log(1.0 + 1.0 / 9.0) + 1e-9
+
+
+@given(st.floats(0.2, 0.9), st.floats(1e-16, 1e-3), st.integers(20, 60))
+def test_values_below_the_floor_are_a_plateau_there(rate, floor, rest):
+    """A floor is what the values are cut off at, zeros included."""
+    decay = rate ** np.arange(np.ceil(np.log(floor) / np.log(rate)))
+    values = np.append(decay, np.tile([0.0, floor / 2], rest))
+    result = contraction_rate(values, floor=floor)
+    again = contraction_rate(np.maximum(values, floor))
+    assert result == again
+    assert result.level == pytest.approx(floor, rel=1e-9)
+    assert result.rate == pytest.approx(rate, rel=rounding(np.maximum(values, floor)))
+
+
+@given(st.floats(0.5, 0.9), st.floats(1.01, 1.2), st.integers(15, 40))
+def test_a_tail_that_rises_is_no_plateau(fall, rise, steps):
+    down = fall ** np.arange(steps + 1.0)
+    values = np.append(down, down[-1] * rise ** np.arange(1.0, steps + 1))
+    steep = np.log(rise) > -0.5 * np.log(fall)
+    assert not steep or contraction_rate(values).plateau is None
+
+
+def test_a_drift_with_noise_hardly_ever_looks_like_a_plateau(fresh_rng):
+    """A random walk of drift -0.05 and step 0.1 over thirty rounds: at most 1 in 50 sequences.
+
+    One-sided binomial test over 4 000 sequences (400 uncompiled).
+    """
+    found = sum(
+        contraction_rate(np.exp(np.cumsum(fresh_rng.normal(-0.05, 0.1, 31)))).plateau is not None
+        for _ in range(RUNS)
+    )
+    assert scipy_stats.binomtest(found, RUNS, 0.02, alternative="greater").pvalue > FALSE_ALARM
+
+
+@given(seeds, st.integers(3, 80), st.floats(1e-3, 1e3))
+def test_the_rate_does_not_depend_on_the_scale(seed, length, scale):
+    values = np.exp(np.cumsum(np.random.default_rng(seed).normal(-0.3, 0.3, length)))
+    one, other = contraction_rate(values), contraction_rate(scale * values)
+    assert other.steps == one.steps
+    assert other.rate == pytest.approx(one.rate, rel=1e3 * rounding(values), nan_ok=True)
+
+
+@given(seeds, st.integers(3, 15))
+def test_before_a_plateau_can_be_seen_the_rate_is_the_mean_of_all_steps(seed, length):
+    values = np.exp(np.random.default_rng(seed).standard_normal(length))
+    result = contraction_rate(values)
+    expected = (values[-1] / values[0]) ** (1.0 / (length - 1))
+    assert result.rate == pytest.approx(expected, rel=rounding(values))
+    assert (result.steps, result.plateau) == (length - 1, None)
+    if length < 5:
+        assert (result.low, result.high) == (0.0, np.inf)
+
+
+def test_a_sequence_never_clear_of_its_plateau_has_no_rate():
+    result = contraction_rate(np.append([0.9, 0.5, 0.3], np.full(40, 0.2)))
+    assert (result.steps, result.plateau) == (0, 3)
+    assert np.isnan([result.rate, result.low, result.high]).all()
+
+
+def test_two_steps_before_the_plateau_are_a_rate_without_an_interval():
+    result = contraction_rate(np.append([1.0, 0.1, 0.01], np.full(40, 1e-4)))
+    assert result.rate == pytest.approx(0.1, rel=1e-12)
+    assert (result.steps, result.low, result.high) == (2, 0.0, np.inf)
+
+
+# The interval.
+
+
+@given(seeds, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+def test_more_confidence_is_a_wider_interval_around_the_same_rate(seed, first, second):
+    values = np.exp(np.cumsum(np.random.default_rng(seed).normal(-0.5, 0.1, 50)))
+    one, other = (contraction_rate(values, confidence=c) for c in sorted((first, second)))
+    assert one.rate == other.rate
+    assert other.low <= one.low * (1 + 10 * EPS)
+    assert one.high <= other.high * (1 + 10 * EPS)
+
+
+@given(seeds)
+def test_the_interval_is_students_over_batch_means(seed):
+    """Ten batches of ten steps, by SciPy."""
+    increments = np.random.default_rng(seed).normal(-0.5, 0.1, 100)
+    result = contraction_rate(np.exp(np.append(0.0, np.cumsum(increments))), confidence=0.9)
+    batches = increments.reshape(10, 10).mean(axis=1)
+    expected = scipy_stats.ttest_1samp(batches, 0.0).confidence_interval(0.9)
+    # The increments are differences of sums of size up to 60, in units of the rounding of those.
+    assert np.log(result.low) == pytest.approx(expected.low, rel=1e-10)
+    assert np.log(result.high) == pytest.approx(expected.high, rel=1e-10)
+
+
+def coverage(draw, rate, confidence):
+    covered = 0
+    for _ in range(RUNS):
+        result = contraction_rate(draw(), confidence=confidence)
+        covered += result.low <= rate <= result.high
+    return covered
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_the_interval_covers_as_often_as_it_says(confidence, fresh_rng):
+    """Independent normal steps in ten equal batches: Student's interval is exact.
+
+    Two-sided binomial test over 4 000 sequences (400 uncompiled).
+    """
+
+    def draw():
+        return np.exp(np.append(0.0, np.cumsum(fresh_rng.normal(-0.5, 0.2, 100))))
+
+    covered = coverage(draw, np.exp(-0.5), confidence)
+    assert scipy_stats.binomtest(covered, RUNS, confidence).pvalue > FALSE_ALARM
+
+
+def test_the_interval_covers_at_least_as_often_with_independent_noise_on_the_values(fresh_rng):
+    """Noise on the values, not on the steps, makes batch means vary more than their mean.
+
+    One-sided binomial test over 4 000 sequences (400 uncompiled).
+    """
+    decay = np.exp(-0.3 * np.arange(101.0))
+
+    def draw():
+        return decay * np.exp(0.2 * fresh_rng.standard_normal(101))
+
+    covered = coverage(draw, np.exp(-0.3), 0.95)
+    test = scipy_stats.binomtest(covered, RUNS, 0.95, alternative="less")
+    assert test.pvalue > FALSE_ALARM
+
+
+def test_noise_does_not_hide_a_plateau_nor_invent_one(fresh_rng):
+    """In each of 4 000 sequences (400 uncompiled) of either kind.
+
+    Noise of 0.1 in the logarithm against a slope of -0.5: with the corner at round 40, thirty noise
+    standard deviations separate 35 from 45, and no fit puts a corner where there is none.
+    """
+    t = np.arange(101.0)
+    for _ in range(RUNS):
+        noise = 0.1 * fresh_rng.standard_normal(101)
+        assert contraction_rate(np.exp(-0.5 * t + noise)).plateau is None
+        result = contraction_rate(np.exp(-0.5 * np.minimum(t, 40.0) + noise))
+        assert 35 <= result.plateau <= 45
+        # Sixty values of noise 0.1 and a corner that may be off by a round or two.
+        assert np.log(result.level) == pytest.approx(-20.0, abs=0.2)
+        # From round 0 to about 35: a standard deviation of 0.1 * sqrt(2) / 35.
+        assert np.log(result.rate) == pytest.approx(-0.5, abs=8 * 0.1 * np.sqrt(2.0) / 33.0)
+
+
+# Text and errors.
+
+
+def test_str_tells_rate_interval_and_plateau():
+    values = 0.5 ** np.minimum(np.arange(60.0), 30.0)
+    text = str(contraction_rate(values))
+    assert text.startswith("0.5 [0.5, 0.5] over ")
+    assert text.endswith("plateau 9.3e-10 from round 30")
+    assert str(contraction_rate(values[:20])).endswith("over 19 rounds, no plateau")
+
+
+def test_lists_and_integers_are_read():
+    assert contraction_rate([8, 4, 2, 1]).rate == pytest.approx(0.5, rel=4 * EPS)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "kind", "words"),
+    [
+        ([], {}, ValueError, ("values", "empty")),
+        ([1.0, 0.5, 0.0, 0.25], {}, ValueError, ("values", "positive", "floor")),
+        ([1.0, -0.5, 0.25], {}, ValueError, ("values", "positive", "floor")),
+        ([1.0, 0.5], {"floor": -1.0}, ValueError, ("floor", "at least 0")),
+        ([1.0, np.nan, 0.25], {}, ValueError, ("values", "finite")),
+        ([1.0, np.inf, 0.25], {}, ValueError, ("values", "finite")),
+        ([[1.0, 0.5, 0.25]], {}, ValueError, ("values", "(any)", "(1, 3)")),
+        (None, {}, ValueError, ("values", "shape")),
+        (["a", "b", "c"], {}, TypeError, ("values", "real numbers")),
+        ([1.0, 0.5, 0.25], {"confidence": 0.0}, ValueError, ("confidence", "greater than 0")),
+        ([1.0, 0.5, 0.25], {"confidence": 1.0}, ValueError, ("confidence", "below 1", "1.0")),
+        ([1.0, 0.5, 0.25], {"confidence": "95%"}, TypeError, ("confidence", "real number")),
+    ],
+)
+def test_bad_arguments_are_named(values, options, kind, words):
+    with complaint(kind, *words):
+        contraction_rate(values, **options)

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from linrep.stats import (
+    mean_interval,
+    proportion_interval,
+)
+from tests.stats.shared import levels
+from tests.tools import complaint
+
+# Means over trials.
+
+
+def test_mean_interval_is_students():
+    values = np.random.default_rng(1).normal(size=(10, 6))
+    mean, low, high = mean_interval(values, confidence=0.9)
+    expected = scipy_stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
+    np.testing.assert_allclose(mean, values.mean(axis=0))
+    np.testing.assert_allclose(low, expected.low)
+    np.testing.assert_allclose(high, expected.high)
+
+
+def test_geometric_mean_interval_is_that_of_the_logarithms():
+    values = np.random.default_rng(1).lognormal(sigma=3.0, size=(10, 6))
+    for part, log_part in zip(
+        mean_interval(values, geometric=True), mean_interval(np.log(values)), strict=True
+    ):
+        np.testing.assert_allclose(part, np.exp(log_part))
+    np.testing.assert_allclose(mean_interval(values, geometric=True)[0], scipy_stats.gmean(values))
+
+
+def test_one_trial_has_no_interval():
+    mean, low, high = mean_interval([[1.0, 2.0]])
+    np.testing.assert_array_equal(mean, [1.0, 2.0])
+    assert np.isnan([low, high]).all()
+
+
+def test_columns_may_have_any_shape():
+    values = np.random.default_rng(1).normal(size=(4, 3, 2))
+    flat = mean_interval(values.reshape(4, 6))
+    for part, expected in zip(mean_interval(values), flat, strict=True):
+        np.testing.assert_array_equal(part.ravel(), expected)
+    assert mean_interval([1.0, 3.0])[0] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "words"),
+    [
+        (1.0, {}, ("values", "one row per trial")),
+        ([[1.0, np.nan]], {}, ("values", "finite")),
+        ([[1.0, 0.0]], {"geometric": True}, ("values", "positive", "0")),
+        ([[1.0, 2.0]], {"confidence": 1.0}, ("confidence", "below 1")),
+    ],
+)
+def test_bad_arguments_of_means_are_named(values, options, words):
+    with complaint(ValueError, *words):
+        mean_interval(values, **options)
+
+
+# Proportions.
+
+
+@given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), levels)
+def test_the_interval_of_a_proportion_is_the_exact_one(counts, confidence):
+    successes, trials = counts
+    estimate, low, high = proportion_interval(successes, trials, confidence=confidence)
+    expected = scipy_stats.binomtest(successes, trials).proportion_ci(confidence, method="exact")
+    assert estimate == successes / trials
+    # SciPy finds its ends by solving for them, to an absolute error of 2e-12.
+    assert low == pytest.approx(expected.low, abs=1e-11)
+    assert high == pytest.approx(expected.high, abs=1e-11)
+    assert 0.0 <= low <= estimate <= high <= 1.0
+
+
+@given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_successes_and_failures_mirror_each_other(counts):
+    successes, trials = counts
+    _, low, high = proportion_interval(successes, trials)
+    _, mirrored_low, mirrored_high = proportion_interval(trials - successes, trials)
+    assert low == pytest.approx(1.0 - mirrored_high, abs=1e-12)
+    assert high == pytest.approx(1.0 - mirrored_low, abs=1e-12)
+
+
+def test_the_interval_of_a_proportion_covers_at_least_as_often_as_it_says():
+    """By summation over all outcomes, so without any chance."""
+    trials = 30
+    _, low, high = proportion_interval(np.arange(trials + 1), trials, confidence=0.9)
+    p = np.linspace(0.0, 1.0, 201)[:, None]
+    chance = scipy_stats.binom.pmf(np.arange(trials + 1), trials, p)
+    assert (np.sum(chance * ((low <= p) & (p <= high)), axis=1) >= 0.9 - 1e-12).all()
+
+
+def test_counts_broadcast_and_may_be_outcomes():
+    estimate, low, high = proportion_interval([[0], [2]], [2, 4, 8])
+    np.testing.assert_array_equal(estimate, [[0.0, 0.0, 0.0], [1.0, 0.5, 0.25]])
+    assert low.shape == high.shape == (2, 3)
+    np.testing.assert_array_equal(proportion_interval([True, False], 1)[0], [1.0, 0.0])
+    assert all(isinstance(part, float) for part in proportion_interval(3, 7))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind", "words"),
+    [
+        ((1, 0), {}, ValueError, ("trials", "at least 1", "0")),
+        ((-1, 2), {}, ValueError, ("successes", "between 0")),
+        ((3, 2), {}, ValueError, ("successes", "between 0", "trials")),
+        ((0.5, 2), {}, ValueError, ("successes", "whole numbers")),
+        ((1, [2, 2.5]), {}, ValueError, ("trials", "whole numbers")),
+        (([1, 2], [3, 4, 5]), {}, ValueError, ("successes and trials", "(2,)", "(3,)")),
+        (([], []), {}, ValueError, ("successes", "empty")),
+        ((np.nan, 2), {}, ValueError, ("successes", "finite")),
+        (("many", 2), {}, TypeError, ("successes", "real numbers")),
+        ((1, 2), {"confidence": 0.0}, ValueError, ("confidence", "greater than 0")),
+    ],
+)
+def test_bad_counts_are_named(arguments, options, kind, words):
+    with complaint(kind, *words):
+        proportion_interval(*arguments, **options)

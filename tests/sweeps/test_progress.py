@@ -1,0 +1,66 @@
+"""Bars are seen on a terminal and in a notebook, and nowhere else unless asked for."""
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+from io import StringIO
+
+import pytest
+
+from linrep.sweeps.progress import progress_bar
+
+SCRIPT = """
+from linrep.sweeps.progress import progress_bar
+with progress_bar(None, total=3, desc="walk") as bar:
+    for _ in range(3):
+        bar.update()
+print("done")
+"""
+
+
+def test_nothing_is_written_where_nobody_looks():
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+@pytest.mark.parametrize("terminal", ["dumb", "xterm"])
+def test_a_terminal_shows_the_bar_without_escape_sequences(terminal):
+    reader, writer = pty.openpty()
+    termios.tcsetwinsize(writer, (24, 80))
+    environment = os.environ | {"TERM": terminal}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=writer, env=environment
+    )
+    os.close(writer)
+    text = os.read(reader, 65536).decode()
+    os.close(reader)
+    assert done.returncode == 0
+    assert "walk" in text
+    assert "3/3" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_it_is_shown_where_asked_for(shown):
+    stream = StringIO()
+    with progress_bar(shown, total=2, file=stream) as bar:
+        bar.update(2)
+    assert ("2/2" in stream.getvalue()) == shown
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_the_bar_and_no_warning():
+    """With ipywidgets it is a widget, without them text."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    cell = nbformat.v4.new_code_cell(SCRIPT)
+    nbclient.execute(nbformat.v4.new_notebook(cells=[cell]))
+    told = "".join(str(output) for output in cell.outputs)
+    assert "walk" in told
+    assert "3/3" in told
+    assert "Warning" not in told

@@ -1,0 +1,128 @@
+"""Objects show themselves in a line or a small table, however large the arrays they hold."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linrep as lr
+from linrep import _show as show
+from linrep.theory import flute, flute_lift, perfedsi, pflmf, pflmf_rounds
+from tests.tools import well_formed
+
+LINE = 250  # letters
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1 / 3, "0.333333"),
+        (np.float64(2.0), "2"),
+        (3, "3"),
+        (None, "None"),
+        ("a", "'a'"),
+        (np.array([1.0, 0.5]), "[1, 0.5]"),
+        (np.zeros((3, 4)), "ndarray of shape (3, 4)"),
+        (np.zeros(5), "ndarray of shape (5,)"),
+        (pd.DataFrame({"a": [1]}), "DataFrame of shape (1, 1)"),
+        ((1, 0.25), "(1, 0.25)"),
+        ([np.zeros(9)] * 5, "list of 5"),
+        ({"a": np.zeros(9)}, "{a=ndarray of shape (9,)}"),
+        (dict.fromkeys(range(5)), "dict of 5"),
+        (np.linalg.norm, "norm"),
+        ("x" * 100, "'" + "x" * 58 + "…"),
+    ],
+)
+def test_a_value_in_a_few_words(value, text):
+    assert show.brief(value) == text
+
+
+def test_a_line_names_the_fields():
+    @dataclass
+    class Pair:
+        left: np.ndarray
+        right: float
+
+    assert show.line(Pair(np.zeros(7), 0.5)) == "Pair(left=ndarray of shape (7,), right=0.5)"
+
+
+def test_a_table_is_well_formed_and_escaped():
+    text = well_formed(show.table([("<a>", 1), ("b", "&")], ("name", "value")))
+    assert text == ["name", "value", "<a>", "1", "b", "&"]
+
+
+def test_markdown_means_nothing_in_a_literal_text():
+    assert show.literal("a_1 * |b| <c>") == r"a\_1 \* \|b\| \<c\>"
+
+
+def large():
+    """Yield an object of every class that holds arrays, as large as the class allows here."""
+    shared = lr.SharedRepresentation.random(n=300, d=40, k=3, rng=0)
+    low = lr.LowRankRegression.random(n=300, d=40, singular_values=[3, 2, 1], rng=0)
+    matrix = lr.SideInformationCompletion.random(n=300, d=40, p=6, k=2, rng=0)
+    data = shared.draw(20, rng=0)
+    quadratic = lr.QuadraticObjectives(np.ones((300, 40)))
+    U, V = np.ones((40, 2)), np.ones((300, 2))
+    yield from (shared, low, matrix, data, quadratic)
+    yield lr.SharedRepresentation.random(n=300, d=10**9, k=3, store=False, rng=0)
+    yield lr.ClientData.from_list([data.client(i) for i in range(300)])
+    yield lr.CustomObjectives(lambda i, theta: (0.0, theta), n=300, d=40)
+    yield lr.LeastSquaresObjectives(data)
+    yield lr.LogisticObjectives(lr.ClientData(data.X, np.sign(data.y), data.offsets))
+    yield lr.BiasedRegression(np.ones(40), np.ones(300), np.ones((300, 40)))
+    yield matrix.observe(per_client=5, rng=0)
+    yield low.best(2)
+    yield quadratic.best(2)
+    yield quadratic.factor_gradients(U, V)
+    yield lr.problems.personal.planar(300, rng=0)
+    spectrum = flute.Spectrum.of(low, 2)
+    Theta = np.full((200, 600, 2), 0.1)
+    yield spectrum
+    yield flute.sizes(Theta)
+    yield flute.region(Theta, spectrum)
+    yield flute.claim_A3(Theta, spectrum, 0.01)
+    yield flute_lift.local_factors(spectrum, 0.01)
+    yield perfedsi.Regularity(*[np.ones((50, 300))] * 4)
+    yield pflmf.theorem1(1.0, smoothness=1.0, step_size=np.full(300, 0.1), rounds=10)
+    setting = pflmf.Setting(0.5, 30, 0.1, 1.0, 1.0)
+    yield pflmf_rounds.expected_round(setting, quadratic, U, V)
+    yield lr.sweeps.Grid.product({"a": range(300), "b": range(10)})
+
+
+def test_every_class_shows_itself_in_a_line():
+    seen = set()
+    for item in large():
+        text = repr(item)
+        assert text.startswith(type(item).__name__)
+        assert "\n" not in text
+        assert len(text) < LINE, text
+        seen.add(type(item).__name__)
+    exported = {
+        name for name in lr.problems.__all__ if isinstance(getattr(lr.problems, name), type)
+    }
+    abstract = {"Objectives", "SampleObjectives"}
+    shown_elsewhere = {"Ratings", "SoftmaxObjectives"}
+    assert exported - abstract - shown_elsewhere <= seen
+
+
+def test_networks_data_show_their_sizes():
+    dataset = lr.deep.Dataset(np.zeros((60, 8)), np.arange(60) % 3, name="<b>")
+    data = lr.deep.partitions.shards(dataset, n=6, classes_per_client=1, rng=0)
+    assert len(repr(dataset)) < 400
+    assert repr(data).startswith("FederatedData('<b>', 6 clients with ")
+    assert "3 classes" in repr(data)
+
+
+def test_federations_and_states_show_their_sizes():
+    pytest.importorskip("torch")
+    dataset = lr.deep.Dataset(np.zeros((60, 8)), np.arange(60) % 3)
+    data = lr.deep.partitions.shards(dataset, n=6, classes_per_client=1, rng=0)
+    federation = lr.deep.Federation(data, lambda: lr.deep.models.build("linear", (8,), 3, k=2))
+    assert repr(federation).startswith("Federation(6 clients, 1 runs of a ")
+    assert len(repr(federation.start())) < 400
+
+
+def test_shapes_of_anything_that_has_them_are_told():
+    assert show.brief(SimpleNamespace(shape=(2, 3))) == "SimpleNamespace of shape (2, 3)"
