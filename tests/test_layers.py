@@ -135,6 +135,20 @@ def test_the_package_itself_imports_nothing_but_the_standard_library():
     assert tops <= sys.stdlib_module_names
 
 
+SCRIPTS = sorted((TESTS.parent / "experiments").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_experiments_import_public_names_only(path):
+    """Nor one another: each script runs by itself."""
+    names = imported_modules(path.read_text(encoding="utf-8"), f"experiments.{path.stem}")
+    ours = [name.split(".") for name in names if name.split(".")[0] in ("linrep", "experiments")]
+    private = [name for name in ours if any(part.startswith("_") for part in name)]
+    assert private == []
+    assert not {name[0] for name in ours} & {"experiments"}
+    assert not names & {script.stem for script in SCRIPTS}
+
+
 REFERENCES = sorted(TESTS.glob("reference/**/*.py"))
 
 

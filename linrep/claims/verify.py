@@ -28,7 +28,7 @@ from linrep.sweeps.progress import progress_bar
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 #: Layers of linrep that no verdict depends on.
-_IRRELEVANT = ("cli", "bench", "deep", "report", "plotting.py", "experiment.py", "simulation.py")
+IRRELEVANT = ("_show", "bench", "cli", "deep", "experiment", "plotting", "report", "simulation")
 
 
 @dataclass(frozen=True)
@@ -335,6 +335,7 @@ def _core() -> bytes:
     papers = [path.parent for path in (package / "claims").glob("*/__init__.py")]
     digest = hashlib.sha256(repr([version(name) for name in _LIBRARIES]).encode())
     for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).parts[0] not in _IRRELEVANT and path.parent not in papers:
+        layer = path.relative_to(package).parts[0].removesuffix(".py")
+        if layer not in IRRELEVANT and path.parent not in papers:
             digest.update(path.read_bytes())
     return digest.digest()
