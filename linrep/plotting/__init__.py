@@ -17,3 +17,7 @@ __all__ = [
     "scaling",
     "style",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

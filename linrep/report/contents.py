@@ -140,9 +140,7 @@ def gather(
     disable = None if progress is None else not progress
     budgets = tuple(reversed(BUDGETS)) if budget is None else (budget,)
     bar = tqdm(list(chosen), desc="report", unit="claim", disable=disable)
-    entries = tuple(
-        _entry(item, ledger.get(item.id), store, budgets, seed, file) for item in bar
-    )
+    entries = tuple(_entry(item, ledger.get(item.id), store, budgets, seed, file) for item in bar)
     return Report(
         entries=entries,
         figures=() if figures is None else tuple(_figures(figures, papers)),
