@@ -1,5 +1,6 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 TORCH ?= torch>=2.4
 
 # Extras whose declared lowest versions `make floors` tests, next to the core dependencies.
@@ -52,10 +53,8 @@ floors: export NUMBA_CACHE_DIR := $(or $(NUMBA_CACHE_DIR),$(CURDIR)/.venv-floors
 floors: .venv-floors/.installed ## run the tests with the lowest declared versions
 	.venv-floors/bin/python -m pytest -m "not teeth and not slow" $(PYTEST_ARGS)
 
-bench: .venv/.installed-bench ## run the benchmarks
-	.venv/bin/linrep bench fedrep
-	.venv/bin/linrep bench gram
-	.venv/bin/linrep bench sweeps
+bench: .venv/.installed-bench ## run the benchmarks (BENCH_ARGS="..." passes names and options)
+	.venv/bin/linrep bench $(BENCH_ARGS)
 
 docs: .venv/.installed-docs ## build the documentation into docs/_build; warnings are errors
 	.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build

@@ -5,57 +5,55 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from linrep.bench.timing import Record, compared
 
-def run_benchmark(echo: Callable[[str], None]) -> None:
-    """Run the benchmark and print it."""
-    result = bench_startup()
-    echo("Fresh process, compiled kernels on disk")
-    echo(f"  import linrep {1e3 * result['import']:.1f} ms beyond a bare interpreter")
-    echo(
-        f"  linrep.fedrep loaded after {result['load']:.2f} s, "
-        f"its first call (10 rounds) {1e3 * result['first_call']:.1f} ms"
-    )
+_CASE = "100 clients, 10 rounds"
 
 
-def bench_startup(repetitions: int = 15) -> dict[str, float]:
-    """Time fresh interpreters; the disk cache of compiled kernels is warm.
+def measure(repetitions: int = 15) -> Iterator[list[Record]]:
+    """Time fresh interpreters with compiled kernels on disk, and one without.
 
-    Returns
-    -------
-    dict
-        Seconds, medians. ``import``: of ``import linrep``, beyond a bare interpreter;
-        ``load``: until ``linrep.fedrep`` is loaded, with numba and all, inside the process;
-        ``first_call``: of the first call of `linrep.fedrep`, on 100 clients.
+    Yields
+    ------
+    list of Record
+        Of ``import linrep``, beyond a bare interpreter; of what comes before the first call of
+        `linrep.fedrep`, numba and all, and of that call; and of the first call of a process that
+        finds no compiled kernels.
     """
-
-    def start(code):
-        began = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, check=True, capture_output=True
-        )
-        return time.perf_counter() - began, done.stdout
-
-    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
     for code in ("import linrep", _FIRST_CALL):  # fills the caches
-        start(code)
-    differences, inside = [], []
-    for _ in range(repetitions):
-        bare, _output = start("pass")
-        differences.append(start("import linrep")[0] - bare)
-        inside.append([float(value) for value in start(_FIRST_CALL)[1].split()])
-    load, first_call = np.median(inside, axis=0)
-    return {
-        "import": float(np.median(differences)),
-        "load": float(load),
-        "first_call": float(first_call),
-    }
+        _start(code)
+    imports, loads, calls = np.empty((3, repetitions))
+    for place in range(repetitions):
+        bare, _ = _start("pass")
+        imports[place] = _start("import linrep")[0] - bare
+        loads[place], calls[place] = map(float, _start(_FIRST_CALL)[1].split())
+    table = "A fresh process, compiled kernels on disk"
+    yield compared(table, "beyond a bare interpreter", {"import linrep": imports})
+    yield compared(table, "with numba and SciPy", {"linrep.fedrep loaded": loads})
+    yield compared(table, _CASE, {"first call": calls})
+    with tempfile.TemporaryDirectory() as empty:
+        _, found = _start(_FIRST_CALL, NUMBA_CACHE_DIR=empty)
+    compiling = np.array([float(found.split()[1])])
+    yield compared("A fresh process, nothing compiled", _CASE, {"first call": compiling})
+
+
+def _start(code: str, **variables: str) -> tuple[float, bytes]:
+    """Return the seconds that a fresh interpreter takes, and what it prints."""
+    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
+    path = os.pathsep.join(path for path in paths if path)
+    environment = os.environ | {"PYTHONPATH": path} | variables
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True
+    )
+    return time.perf_counter() - began, done.stdout
 
 
 _FIRST_CALL = """

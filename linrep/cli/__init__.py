@@ -8,7 +8,6 @@ import sys
 import time
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
-from importlib import import_module
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from shlex import quote
@@ -237,35 +236,6 @@ def _set_data(folder):
         os.environ[FOLDER_VARIABLE] = str(folder.resolve())
 
 
-@main.command()
-@click.argument(
-    "what",
-    type=click.Choice(["deep", "fedrep", "flute", "gram", "imc", "pflmf", "sweeps"]),
-    default="fedrep",
-)
-@click.option(
-    "--sizes", default="S,S1000,M,L,T", show_default=True, help="Which sizes, comma-separated."
-)
-def bench(what, sizes):
-    """Compare kernels with NumPy and JAX, simulated with sampled batches; measure the rest."""
-    if what != "fedrep":
-        try:
-            module = import_module(f"linrep.bench.{what}")
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise BadInput(f"bench {what} needs torch: pip install 'linrep[deep]'") from None
-        if module.run_benchmark(click.echo) is False:
-            raise click.exceptions.Exit(1)
-        return
-    from linrep.bench import fedrep as benchmark
-
-    with bad_input(ValueError):
-        chosen = benchmark.parse_sizes(sizes)
-    if not benchmark.run(chosen, click.echo):
-        raise click.exceptions.Exit(1)
-
-
 def run_script(experiment):
     """Run one experiment from the command line: what its script calls when run by itself."""
 
@@ -302,6 +272,7 @@ def _make(item, quick, workers, seed, out):
 
 
 from linrep.cli import (  # noqa: E402  they register their commands
+    bench,  # noqa: F401
     info,  # noqa: F401
     pictures,  # noqa: F401
     report,  # noqa: F401
