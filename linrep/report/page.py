@@ -118,7 +118,7 @@ def _listed(sentence):
         else:
             items.append(piece)
     if len(sentence) < _LONG or len(items) < 3:
-        return mathml.prose(sentence)
+        return mathml.prose(sentence if sentence.endswith(".") else f"{sentence}.")
     lines = (Markup("<li>{}</li>").format(mathml.prose(item)) for item in items)
     return Markup("<ul>{}</ul>").format(Markup("").join(lines))
 
