@@ -11,25 +11,23 @@ from __future__ import annotations
 
 import copy
 import math
-import resource
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader
 
 from linrep._random import keyed
-from linrep.bench.timing import TOLERANCE, describe_packages, largest_difference, take_turns
+from linrep.bench.timing import TOLERANCE, Record, compared, largest_difference, take_turns
 from linrep.deep import models
 from linrep.deep.data import FederatedData
-from linrep.deep.federation import LARGEST_TOGETHER, Federation, choose_engine
+from linrep.deep.federation import Federation, choose_engine
 from linrep.deep.methods import HEAD, FedAvg, FedRep
 from linrep.deep.training import ENGINES, SGD, Phase, schedule
 
@@ -69,16 +67,23 @@ ROUNDS = ((16, 100, 3), (32, 100, 3))
 _STEPS = 5  # of a client, in timings of engines
 
 
-def run_benchmark(echo: Callable[[str], None]) -> bool:
-    """Run the benchmark and print it; return whether all that is compared agrees."""
-    echo(describe_packages("numpy", "torch"))
-    echo(f"torch uses {torch.get_num_threads()} thread(s)")
-    agree = [report(echo, device) for device in devices()]
-    # Linux counts in KiB.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    echo("")
-    echo(f"Largest memory of the process: {peak:.0f} MiB")
-    return all(agree)
+def measure() -> Iterator[list[Record]]:
+    """Time the head phase with cached features, engines, and whole rounds, on every device.
+
+    Yields
+    ------
+    list of Record
+        Of one case.
+    """
+    for device in devices():
+        for size, samples, repetitions in CACHES:
+            yield cache(size, samples, repetitions, device=device)
+        for name in NETWORKS:
+            for clients in WIDTHS:
+                yield engines(name, clients, device=device)
+        for method in METHODS:
+            for size, samples, repetitions in ROUNDS:
+                yield rounds(method, size, samples, repetitions, device=device)
 
 
 def devices() -> list[str]:
@@ -86,195 +91,116 @@ def devices() -> list[str]:
     return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
-def report(echo: Callable[[str], None], device: str) -> bool:
-    """Print all timings on a device; return whether all that is compared agrees."""
-    name = "the processor" if device == "cpu" else torch.cuda.get_device_name(device)
-    echo("")
-    echo(f"On {name}; times are medians, ratios medians of paired ratios")
-    echo("")
-    echo(f"{HEAD_EPOCHS} epochs of the heads of {CLIENTS} clients, the representation frozen")
-    echo(f"{'':15} {'samples':>7} {'cached/ms':>10} {'not/ms':>10} {'not:cached':>11}")
-    caches = bench_cache(CACHES, device=device)
-    for row in caches.itertuples():
-        echo(f"{f'CNN, {row.size} pixels':15} {row.samples:7} {1e3 * row.cached:10.1f} "
-             f"{1e3 * row.plain:10.1f} {row.ratio:10.1f}x{_doubt(row)}")  # fmt: skip
-    echo("")
-    echo("A client's step on a batch of 10, clients one by one and together; * is what is taken")
-    echo(f"{'':20} {'parameters':>10} {'clients':>7} {'loop/µs':>10} {'vmap/µs':>10} "
-         f"{'loop:vmap':>10}")  # fmt: skip
-    engines = bench_engines(tuple(NETWORKS), WIDTHS, device=device)
-    for row in engines.itertuples():
-        loop, vmap = (f"{1e6 * getattr(row, name):9.1f}{'* '[row.taken != name]}"
-                      for name in ("loop", "vmap"))  # fmt: skip
-        echo(f"{row.network:20} {row.parameters:10} {row.clients:7} {loop} {vmap} "
-             f"{row.ratio:9.2f}x{_doubt(row)}")  # fmt: skip
-    wrong = engines[(engines["ratio"] > 1) != (engines["taken"] == "vmap")]
-    rule = f", together up to {LARGEST_TOGETHER} parameters" if device == "cpu" else ""
-    echo(f"The slower one is taken in {len(wrong)} of {len(engines)} cases{rule}")
-    echo("")
-    echo(f"A round of {CLIENTS} clients, and the same in a plain loop over clients")
-    echo(f"{'':22} {'samples':>7} {'linrep/ms':>10} {'plain/ms':>10} {'plain:linrep':>13} "
-         f"{'linrep/s':>9} {'plain/s':>9} {'linrep/MiB':>10} {'plain/MiB':>10}")  # fmt: skip
-    rounds = bench_rounds(ROUNDS, device=device)
-    for row in rounds.itertuples():
-        memory = " ".join(
-            f"{value / 2**20:10.0f}" for value in (row.linrep_memory, row.plain_memory)
-        )
-        echo(f"{f'{row.method}, {row.size} pixels':22} {row.samples:7} {1e3 * row.linrep:10.1f} "
-             f"{1e3 * row.plain:10.1f} {row.ratio:12.1f}x {row.linrep_rate:9.0f} "
-             f"{row.plain_rate:9.0f} {memory}{_doubt(row)}")  # fmt: skip
-    echo("/s: samples that pass in a second, all epochs counted")
-    return all(bool(table["agree"].all()) for table in (caches, engines, rounds))
-
-
-def _doubt(row):
-    return "" if row.agree else f"  differs by {row.difference:.1e}: the times mean nothing"
-
-
-def bench_cache(
-    cases: Sequence[tuple[int, int, int]] = CACHES, *, device: str = "cpu"
-) -> pd.DataFrame:
+def cache(size: int, samples: int, repetitions: int, *, device: str = "cpu") -> list[Record]:
     """Time FedRep's head phase with features computed once, and in every step.
+
+    Results must agree after two steps in double precision.
 
     Parameters
     ----------
-    cases : sequence of (size, samples, repetitions)
+    size, samples, repetitions : int
         Pixels of the images, samples of a client, timed calls.
     device : str
         Of torch.
-
-    Returns
-    -------
-    DataFrame
-        A row per case: ``cached`` and ``plain`` in seconds, medians; ``ratio`` of the second to the
-        first, the median of paired ones; ``difference`` after two steps in double precision, and
-        ``agree``, whether it is rounding.
     """
-    rows = []
-    for size, samples, repetitions in cases:
-        network = Network(partial(models.cnn, CLASSES, 3, size), (3, size, size))
-        data = draw(network.shape, CLIENTS, samples)
+    network = Network(partial(models.cnn, CLASSES, 3, size), (3, size, size))
+    data = draw(network.shape, CLIENTS, samples)
 
-        def build(cached, phase, dtype, data=data, network=network):
-            return _local(data, network, phase, device=device, dtype=dtype, cache=cached)
+    def build(cached, phase, dtype):
+        return _local(data, network, phase, device=device, dtype=dtype, cache=cached)
 
-        difference = _difference(partial(build, phase=Phase(HEAD, steps=2)), (True, False))
-        timed = partial(build, phase=Phase(HEAD, epochs=HEAD_EPOCHS), dtype="float32")
-        times = take_turns({name: timed(name) for name in (True, False)}, repetitions, warm=False)
-        rows.append(
-            {
-                "device": device, "size": size, "samples": samples,
-                "cached": float(np.median(times[True])), "plain": float(np.median(times[False])),
-                "ratio": float(np.median(times[False] / times[True])),
-                "difference": difference, "agree": difference <= TOLERANCE,
-            }
-        )  # fmt: skip
-    return pd.DataFrame(rows)
+    difference = _difference(partial(build, phase=Phase(HEAD, steps=2)), (True, False))
+    timed = partial(build, phase=Phase(HEAD, epochs=HEAD_EPOCHS), dtype="float32")
+    return _compared(
+        f"{HEAD_EPOCHS} epochs of the heads of {CLIENTS} clients, the representation frozen",
+        f"CNN, {size} pixels, {samples} samples", device,
+        {"cached": timed(True), "not cached": timed(False)}, repetitions, 1.0, difference,
+    )  # fmt: skip
 
 
-def bench_engines(
-    networks: Sequence[str] = tuple(NETWORKS),
-    widths: Sequence[int] = WIDTHS,
-    repetitions: int = 5,
-    *,
-    device: str = "cpu",
-) -> pd.DataFrame:
+def engines(name: str, clients: int, repetitions: int = 5, *, device: str = "cpu") -> list[Record]:
     """Time local steps of clients one by one, and of all of them together.
+
+    Results must agree after two steps in double precision. The note tells which is taken, by
+    :func:`linrep.deep.federation.choose_engine`.
 
     Parameters
     ----------
-    networks : sequence of str
-        Keys of `NETWORKS`.
-    widths : sequence of int
-        Clients trained at once.
+    name : str
+        Key of `NETWORKS`.
+    clients : int
+        Trained at once.
     repetitions : int
         Timed calls of each engine.
     device : str
         Of torch.
-
-    Returns
-    -------
-    DataFrame
-        A row per network and width: ``parameters``; ``loop`` and ``vmap`` in seconds per step of
-        one client, medians; ``ratio`` of the first to the second, the median of paired ones;
-        ``taken``, by :func:`linrep.deep.federation.choose_engine`; ``difference`` after two steps
-        in double precision, and ``agree``, whether it is rounding.
     """
-    rows = []
-    for name in networks:
-        network = NETWORKS[name]
-        model = network.make()
-        for clients in widths:
-            data = draw(network.shape, clients, _STEPS * _SGD.batch_size)
+    network = NETWORKS[name]
+    model = network.make()
+    data = draw(network.shape, clients, _STEPS * _SGD.batch_size)
 
-            def build(engine, phase, dtype, data=data, network=network, clients=clients):
-                return _local(
-                    data, network, phase, device=device, dtype=dtype, engine=engine, chunk=clients
-                )
+    def build(engine, phase, dtype):
+        return _local(
+            data, network, phase, device=device, dtype=dtype, engine=engine, chunk=clients
+        )
 
-            difference = _difference(partial(build, phase=Phase(steps=2)), ENGINES)
-            timed = partial(build, phase=Phase(steps=_STEPS), dtype="float32")
-            times = take_turns({engine: timed(engine) for engine in ENGINES}, repetitions)
-            rows.append(
-                {
-                    "device": device, "network": name, "clients": clients,
-                    "parameters": sum(value.numel() for value in model.parameters()),
-                    **{k: float(np.median(v)) / (_STEPS * clients) for k, v in times.items()},
-                    "ratio": float(np.median(times["loop"] / times["vmap"])),
-                    "taken": choose_engine(torch.device(device), model),
-                    "difference": difference, "agree": difference <= TOLERANCE,
-                }
-            )  # fmt: skip
-    return pd.DataFrame(rows)
+    difference = _difference(partial(build, phase=Phase(steps=2)), ENGINES)
+    timed = partial(build, phase=Phase(steps=_STEPS), dtype="float32")
+    words = {"loop": "one by one", "vmap": "together"}
+    size = sum(value.numel() for value in model.parameters())
+    return _compared(
+        f"A client's step on a batch of {_SGD.batch_size}",
+        f"{name}, {size} parameters, {clients} clients", device,
+        {words[engine]: timed(engine) for engine in ENGINES}, repetitions, _STEPS * clients,
+        difference, warm=True, notes={words[choose_engine(torch.device(device), model)]: "taken"},
+    )  # fmt: skip
 
 
-def bench_rounds(
-    cases: Sequence[tuple[int, int, int]] = ROUNDS,
-    methods: Sequence[str] = tuple(METHODS),
-    *,
-    device: str = "cpu",
-) -> pd.DataFrame:
+def rounds(
+    method: str, size: int, samples: int, repetitions: int, *, device: str = "cpu"
+) -> list[Record]:
     """Time whole rounds, and the same rounds in a plain loop over clients.
+
+    Results must agree after a round on the same batches in double precision. The note is how many
+    samples pass in a second, all epochs counted, and the most memory that each has on CUDA.
 
     Parameters
     ----------
-    cases : sequence of (size, samples, repetitions)
+    method : str
+        Key of `METHODS`.
+    size, samples, repetitions : int
         Pixels of the images, samples of a client, timed calls.
-    methods : sequence of str
-        Keys of `METHODS`.
     device : str
         Of torch.
-
-    Returns
-    -------
-    DataFrame
-        A row per method and case: ``linrep`` and ``plain`` in seconds per round, medians; ``ratio``
-        of the second to the first, the median of paired ones; ``linrep_rate`` and ``plain_rate``,
-        samples that pass in a second, all epochs counted; ``linrep_memory`` and ``plain_memory``,
-        most bytes that each has on the device, NaN on a processor; ``difference`` after a round on
-        the same batches in double precision, and ``agree``, whether it is rounding.
     """
-    rows = []
-    for method in methods:
-        for size, samples, repetitions in cases:
-            case = RoundCase.draw(METHODS[method], size, samples, device)
-            difference = RoundCase.draw(METHODS[method], size, 15, device, "float64").difference()
-            calls, memory = {}, {}
-            for name in ("linrep", "plain"):
-                calls[name], memory[name] = _with_peak(getattr(case, name), device)
-            times = take_turns(calls, repetitions, warm=False)
-            passes = CLIENTS * samples * sum(phase.epochs for phase in case.method.phases())
-            medians = {name: float(np.median(values)) for name, values in times.items()}
-            rows.append(
-                {
-                    "device": device, "method": method, "size": size, "samples": samples, **medians,
-                    "ratio": float(np.median(times["plain"] / times["linrep"])),
-                    **{f"{name}_rate": passes / value for name, value in medians.items()},
-                    **{f"{name}_memory": value for name, value in memory.items()},
-                    "difference": difference, "agree": difference <= TOLERANCE,
-                }
-            )  # fmt: skip
-    return pd.DataFrame(rows)
+    case = RoundCase.draw(METHODS[method], size, samples, device)
+    difference = RoundCase.draw(METHODS[method], size, 15, device, "float64").difference()
+    calls, memory = {}, {}
+    for name, build in (("linrep", case.linrep), ("plain loop", case.plain)):
+        calls[name], memory[name] = _with_peak(build, device)
+    passes = CLIENTS * samples * sum(phase.epochs for phase in case.method.phases())
+    records = _compared(
+        f"A round of {CLIENTS} clients", f"{method}, {size} pixels, {samples} samples", device,
+        calls, repetitions, 1.0, difference,
+    )  # fmt: skip
+
+    def noted(record):
+        used = memory[record.contender]
+        mebibytes = "" if math.isnan(used) else f", {used / 2**20:.0f} MiB"
+        return replace(record, note=f"{passes / record.seconds:.0f} samples/s{mebibytes}")
+
+    return [noted(record) if record.agree else record for record in records]
+
+
+def _compared(
+    table, case, device, calls, repetitions, work, difference, *, warm=False, notes=None
+) -> list[Record]:
+    """Time calls; return the records."""
+    where = "" if device == "cpu" else f" ({torch.cuda.get_device_name(device)})"
+    return compared(
+        table + where, case, take_turns(calls, repetitions, warm=warm), work,
+        agree=bool(difference <= TOLERANCE), difference=difference, notes=notes,
+    )  # fmt: skip
 
 
 # What is timed.

@@ -2,69 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.linalg
 
 from linrep import subspace
-from linrep.bench.timing import take_turns
+from linrep.bench.timing import Record, compared, take_turns
 
 
-def run_benchmark(echo: Callable[[str], None]) -> None:
-    """Run the benchmark and print it."""
-    result = bench_distance()
-    echo("Distance of two subspaces, d = 1000, k = 5")
-    echo(
-        f"  linrep {1e6 * result['linrep']:.1f} µs, "
-        f"scipy.linalg.subspace_angles {1e6 * result['scipy']:.1f} µs, ratio "
-        f"{result['ratio']:.1f}x"
-    )
-    echo(
-        f"  largest relative error at distance 1e-12: linrep {result['error']:.1e}, "
-        f"SciPy {result['scipy_error']:.1e}"
-    )
-
-
-def bench_distance(repetitions: int = 15) -> dict[str, float]:
+def measure(repetitions: int = 15) -> Iterator[list[Record]]:
     """Time `linrep.subspace.distance` and SciPy's at d = 1000, k = 5, and measure their accuracy.
 
-    Returns
-    -------
-    dict
-        ``linrep`` and ``scipy``: seconds per call; ``ratio``: median ratio SciPy/linrep;
-        ``error`` and ``scipy_error``: largest relative error at a distance of 1e-12 over 20 draws,
-        half with equal angles and half with a single one, against an evaluation of the same
-        matrices in extended precision (NaN where the platform has none).
+    Yields
+    ------
+    list of Record
+        The note is the largest relative error at a distance of 1e-12 over 20 draws, half with equal
+        angles and half with a single one, against an evaluation of the same matrices in extended
+        precision, where the platform has one.
     """
     calls, d, k = 20, 1000, 5
-
-    def with_scipy(B1, B2):
-        return np.sin(scipy.linalg.subspace_angles(B1, B2)[0])
-
     B1, B2 = subspace.random_frame(d, k, rng=0), subspace.random_frame(d, k, rng=1)
+    functions = {"linrep": subspace.distance, "SciPy": _with_scipy}
     contenders = {
         name: lambda function=function: [function(B1, B2) for _ in range(calls)]
-        for name, function in (("linrep", subspace.distance), ("scipy", with_scipy))
+        for name, function in functions.items()
     }
-    times = take_turns(contenders, repetitions)
-    errors = {"error": np.nan, "scipy_error": np.nan}
+    notes = {}
     if np.finfo(np.longdouble).eps < 1e-18:
-        draws = []
-        for seed in range(20):
-            rng = np.random.default_rng(seed)
-            B1 = subspace.random_frame(d, k, rng)
-            angles = "equal" if seed % 2 else "single"
-            B2 = subspace.frame_at_distance(B1, 1e-12, angles=angles, rng=rng)
-            exact = extended_distance(B1, B2)
-            draws.append([subspace.distance(B1, B2) / exact - 1, with_scipy(B1, B2) / exact - 1])
-        errors = dict(zip(errors, np.abs(draws).max(axis=0).tolist(), strict=True))
-    return {
-        "linrep": float(np.median(times["linrep"])) / calls,
-        "scipy": float(np.median(times["scipy"])) / calls,
-        "ratio": float(np.median(times["scipy"] / times["linrep"])),
-        **errors,
-    }
+        notes = {
+            name: f"relative error {error:.1e} at distance 1e-12"
+            for name, error in zip(functions, _errors(d, k, functions.values()), strict=True)
+        }
+    times = take_turns(contenders, repetitions)
+    yield compared("Distance of two subspaces", f"d = {d}, k = {k}", times, calls, notes=notes)
+
+
+def _with_scipy(B1, B2):
+    return np.sin(scipy.linalg.subspace_angles(B1, B2)[0])
+
+
+def _errors(d, k, functions):
+    """Return the largest relative error of each function over draws."""
+    draws = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        B1 = subspace.random_frame(d, k, rng)
+        angles = "equal" if seed % 2 else "single"
+        B2 = subspace.frame_at_distance(B1, 1e-12, angles=angles, rng=rng)
+        exact = extended_distance(B1, B2)
+        draws.append([function(B1, B2) / exact - 1 for function in functions])
+    return np.abs(draws).max(axis=0)
 
 
 def extended_distance(B1: np.ndarray, B2: np.ndarray) -> float:

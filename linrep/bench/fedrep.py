@@ -10,24 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from linrep import subspace
-from linrep.bench import distance, startup
 from linrep.bench.timing import (
     BYTES_PER_READ,
     TOLERANCE,
-    describe_machine,
-    has_jax,
+    Record,
+    compared,
+    double_precision,
     largest_difference,
-    per_unit,
     sum_up,
     take_turns,
+    with_jax,
 )
 from linrep.kernels import designs, rounds
 from linrep.kernels.fedrep import run_fixed, run_fixed_trials, workspace
@@ -66,51 +64,9 @@ def parse_sizes(text: str) -> tuple[str, ...]:
     return _check_sizes([name.strip() for name in text.split(",")])
 
 
-def run(sizes: Sequence[str], echo: Callable[[str], None]) -> bool:
-    """Run this benchmark, that of the distance and that of the start, and print them.
-
-    Parameters
-    ----------
-    sizes : sequence of str
-        Keys of `SIZES`.
-    echo : callable
-        Takes a line of text, such as `print` does.
-
-    Returns
-    -------
-    bool
-        Whether all contenders arrived at the same numbers.
-
-    Raises
-    ------
-    ValueError
-        If a size is unknown.
-    """
-    sizes = _check_sizes(sizes)
-    for line in describe_machine():
-        echo(line)
-    echo("")
-    echo("FedRep: time per round (T: of all trials), median; ratios are medians of paired ratios")
-    echo(_line(_COLUMNS))
-    agree = True
-    for name in sizes:
-        for row in _compare(name, None):
-            agree = agree and row["agree"]
-            echo(_line(_cells(row)))
-            if not row["agree"]:
-                echo(
-                    f"{name}: the results differ by {row['difference']:.1e}, "
-                    f"more than {TOLERANCE:.0e}; the times mean nothing"
-                )
-    for other in (distance, startup):
-        echo("")
-        other.run_benchmark(echo)
-    return agree
-
-
-def bench_fedrep(
+def measure(
     sizes: Sequence[str] = tuple(SIZES), repetitions: int | None = None
-) -> pd.DataFrame:
+) -> Iterator[list[Record]]:
     """Time rounds of FedRep on stored data.
 
     Parameters
@@ -120,25 +76,20 @@ def bench_fedrep(
     repetitions : int, optional
         Timed calls of each contender; by default as many as the size asks for.
 
-    Returns
-    -------
-    DataFrame
-        One row per size, two for several trials (one thread and two). ``linrep``, ``numpy`` and
-        ``jax`` are seconds per round, medians; ``numpy_ratio`` and ``jax_ratio`` are medians over
-        the repetitions of the ratio to linrep, NaN without JAX. ``read_bandwidth`` is the speed, in
-        bytes per second, at which one thread sums all covariates; ``read_share`` the speed at which
-        linrep goes through the participants' covariates relative to it. ``difference`` is the
-        largest between any contender's B or W and linrep's, ``agree`` whether it is within
-        `TOLERANCE`.
+    Yields
+    ------
+    list of Record
+        Of one size, or of several trials on one thread and then on two. The note is the speed at
+        which linrep goes through the participants' covariates, as a share of that at which one
+        thread sums all covariates.
 
     Raises
     ------
     ValueError
         If a size is unknown.
     """
-    return pd.DataFrame(
-        [row for name in _check_sizes(sizes) for row in _compare(name, repetitions)]
-    )
+    for name in _check_sizes(sizes):
+        yield from _compare(name, repetitions)
 
 
 # A case and the contenders: callables that run all rounds once and return B and W with a leading
@@ -252,10 +203,7 @@ def _jax(case: _Case):
     import jax.numpy as jnp
     from jax.scipy.linalg import cho_factor, cho_solve
 
-    # A context manager; older versions of JAX keep it in jax.experimental.
-    double_precision: Any = getattr(jax, "enable_x64", None)
-    if double_precision is None:
-        double_precision = import_module("jax.experimental").enable_x64
+    in_doubles = double_precision()
     size = case.size
     everyone = size.participants == size.n
 
@@ -287,59 +235,54 @@ def _jax(case: _Case):
         compiled = jax.jit(trial)
     else:
         compiled = jax.jit(jax.vmap(trial))
-    with double_precision(True):
+    with in_doubles(True):
         arguments = jax.block_until_ready([jnp.asarray(array) for array in arrays])
 
     def call():
-        with double_precision(True):
+        with in_doubles(True):
             B, W = jax.block_until_ready(compiled(*arguments))
         return (B, W) if size.trials > 1 else (B[None], W[None])
 
     return call
 
 
-def _compare(name: str, repetitions: int | None) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one size: one thread and, for several trials, two."""
+def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
+    """Yield the records of one size: on one thread and, for several trials, on two."""
     size = SIZES[name]
     case = _draw(size)
     reads = max(1, round(BYTES_PER_READ / case.X.nbytes))
     covariates = case.X.reshape(-1)
     with ThreadPoolExecutor(2) as pool:
-        variants = {1: _linrep(case)}
+        variants = {"linrep": _linrep(case)}
         if size.trials > 1:
-            variants[2] = _linrep(case, pool, 2)
-        contenders: dict[Any, Callable[[], Any]] = {**variants, "numpy": _numpy(case)}
-        if has_jax():
-            contenders["jax"] = _jax(case)
+            variants["two threads"] = _linrep(case, pool, 2)
+        others: dict[str, Any] = with_jax({"NumPy": _numpy(case)}, lambda: _jax(case))
+        contenders: dict[str, Callable[[], Any]] = {**variants, **others}
         # Compiles what is to be compiled, too.
-        results = {
-            contender: [np.array(part) for part in call()] for contender, call in contenders.items()
-        }
-        difference = largest_difference(list(results.values()))
+        results = [[np.array(part) for part in call()] for call in contenders.values()]
+        difference = largest_difference(results)
         contenders["read"] = lambda: sum_up(covariates, reads)
         contenders["read"]()
         times = take_turns(contenders, repetitions or size.repetitions)
     bandwidth = reads * case.X.nbytes / times["read"]
     participating = size.trials * size.participants * size.m * size.d * case.X.itemsize
-    for threads in variants:
-        yield {
-            "size": name,
-            "trials": size.trials,
-            "n": size.n,
-            "participants": size.participants,
-            "m": size.m,
-            "d": size.d,
-            "k": size.k,
-            "rounds": size.rounds,
-            "threads": threads,
-            **per_unit(times, size.rounds, threads),
-            "read_bandwidth": float(np.median(bandwidth)),
-            "read_share": float(
-                np.median(size.rounds * participating / times[threads] / bandwidth)
-            ),
-            "difference": difference,
-            "agree": difference <= TOLERANCE,
-        }
+    for threads, variant in enumerate(variants, start=1):
+        share = np.median(size.rounds * participating / times[variant] / bandwidth)
+        yield compared(
+            "FedRep: a round on stored data",
+            f"{name}: {_described(size)}" + (f", {threads} threads" if threads > 1 else ""),
+            {"linrep": times[variant], **{other: times[other] for other in others}},
+            size.rounds,
+            agree=bool(difference <= TOLERANCE),
+            difference=difference,
+            notes={"linrep": f"{share:.0%} of {np.median(bandwidth) / 1e9:.1f} GB/s read"},
+        )
+
+
+def _described(size: Size) -> str:
+    n = f"{size.participants} of {size.n}" if size.participants < size.n else f"{size.n}"
+    trials = f", {size.trials} trials" if size.trials > 1 else ""
+    return f"n = {n}, m = {size.m}, d = {size.d}, k = {size.k}{trials}"
 
 
 def _check_sizes(sizes: Sequence[str]) -> tuple[str, ...]:
@@ -347,32 +290,3 @@ def _check_sizes(sizes: Sequence[str]) -> tuple[str, ...]:
         if name not in SIZES:
             raise ValueError(f"size must be one of {', '.join(SIZES)}, got {name!r}")
     return tuple(dict.fromkeys(sizes))
-
-
-# What is printed.
-
-_COLUMNS = (
-    "size", "trials", "clients", "of", "m", "d", "k", "threads",
-    "linrep/µs", "NumPy/µs", "JAX/µs", "NumPy:linrep", "JAX:linrep", "of read speed",
-)  # fmt: skip
-
-
-def _cells(row) -> list[str]:
-    def number(value, form):
-        return "-" if np.isnan(value) else form.format(value)
-
-    return [
-        row["size"],
-        *(str(row[key]) for key in ("trials", "participants", "n", "m", "d", "k", "threads")),
-        *(number(1e6 * row[key], "{:.1f}") for key in ("linrep", "numpy", "jax")),
-        *(number(row[key], "{:.2f}x") for key in ("numpy_ratio", "jax_ratio")),
-        f"{100 * row['read_share']:.0f} % of {row['read_bandwidth'] / 1e9:.1f} GB/s",
-    ]
-
-
-def _line(cells) -> str:
-    widths = (-5, 6, 7, 5, 4, 5, 3, 7, 10, 10, 10, 13, 11, 19)
-    return " ".join(
-        cell.ljust(-width) if width < 0 else cell.rjust(width)
-        for cell, width in zip(cells, widths, strict=True)
-    ).rstrip()

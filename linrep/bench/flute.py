@@ -8,26 +8,25 @@ speed at which one thread reads what linrep reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from linrep.algorithms._flute_rounds import source
 from linrep.algorithms.flute import gaussian_start
 from linrep.bench.timing import (
     BYTES_PER_READ,
     TOLERANCE,
-    describe_machine,
-    has_jax,
+    Record,
+    compared,
+    double_precision,
     largest_difference,
     one_thread,
-    per_unit,
     sum_up,
     take_turns,
+    with_jax,
 )
 from linrep.kernels import flute as kernel
 from linrep.problems import LowRankRegression
@@ -61,102 +60,57 @@ SIZES = {
 MAPS = ((20, 4, 50, 400), (60, 8, 10, 200), (1000, 10, 1, 200), (1000, 50, 1, 20))
 
 
-def run_benchmark(echo: Callable[[str], None]) -> bool:
-    """Run the benchmark and print it; return whether all contenders got to the same numbers."""
-    for line in describe_machine():
-        echo(line)
-    echo("")
-    echo("FLUTE: time per round, median; ratios are medians of paired ratios")
-    echo(f"{'size':8} {'n':>4} {'m':>4} {'d':>4} {'k':>3} {'linrep/µs':>10} {'NumPy/µs':>10} "
-         f"{'JAX/µs':>9} {'NumPy:linrep':>13} {'JAX:linrep':>11}   of what the machine can do"
-    )  # fmt: skip
-    agree = True
-    for name in SIZES:
-        row = compare(name)
-        agree = agree and row["agree"]
-        echo(f"{name:8} {row['n']:4} {row['m']:4} {row['d']:4} {row['k']:3} "
-             f"{1e6 * row['linrep']:10.1f} {1e6 * row['numpy']:10.1f} {1e6 * row['jax']:9.1f} "
-             f"{row['numpy_ratio']:12.1f}x {row['jax_ratio']:10.1f}x   {_share(row)}"
-        )  # fmt: skip
-        if not row["agree"]:
-            echo(f"{name}: the results differ by {row['difference']:.1e}; the times mean nothing")
-    echo("")
-    echo("Lifted map: time per step and entry of Theta, per flop; against a loop in NumPy")
-    for rows, k, trials, steps in MAPS:
-        row = compare_map(rows, k, trials, steps)
-        agree = agree and row["agree"]
-        echo(f"{rows:5} rows, k = {k:<3} {trials:3} trials: {1e9 * row['linrep']:7.2f} ns, "
-             f"{row['flops']:.0f} flops, {1e-9 * row['rate']:5.1f} GF/s; "
-             f"NumPy {row['numpy_ratio']:.1f}x as long; {_share(row)}"
-        )  # fmt: skip
-    return agree
-
-
-def bench_flute(sizes: Sequence[str] = tuple(SIZES), repetitions: int | None = None):
-    """Time rounds of FLUTE on stored data.
+def measure(repetitions: int | None = None) -> Iterator[list[Record]]:
+    """Time rounds of FLUTE on stored data, and steps of the lifted map.
 
     Parameters
     ----------
-    sizes : sequence of str
-        Keys of `SIZES`.
     repetitions : int, optional
         Timed calls of each contender; by default as many as the size asks for.
 
-    Returns
-    -------
-    DataFrame
-        One row per size: ``linrep``, ``numpy`` and ``jax`` are seconds per round, medians (NaN
-        without JAX); ``numpy_ratio`` and ``jax_ratio`` medians of the ratio to linrep;
-        ``gemm_rate`` (flops per second) and ``read_bandwidth`` (bytes per second) what the machine
-        does; ``share`` the time that the slower of the two would take at least, over linrep's, and
-        ``binds`` which that is; ``difference`` between the results, ``agree`` whether it is
-        rounding.
-
-    Raises
+    Yields
     ------
-    ValueError
-        If a size is unknown.
+    list of Record
+        Of one size. The note is the time that the machine's products of matrices or its reading,
+        whichever is the slower, would take at least, as a share of linrep's.
     """
-    return pd.DataFrame([compare(name, repetitions) for name in sizes])
+    for name in SIZES:
+        yield compare(name, repetitions)
+    for rows, k, trials, steps in MAPS:
+        yield compare_map(rows, k, trials, steps, repetitions or 7)
 
 
-def compare(name: str, repetitions: int | None = None) -> dict[str, Any]:
-    """Return the row of one size; see bench_flute."""
+def compare(name: str, repetitions: int | None = None) -> list[Record]:
+    """Return the records of one size; see measure."""
     if name not in SIZES:
         raise ValueError(f"size must be one of {', '.join(SIZES)}, got {name!r}")
     size = SIZES[name]
     case = _draw(size)
-    contenders: dict[str, Callable[[], Any]] = {"linrep": _linrep(case), "numpy": _numpy(case)}
-    if has_jax():
-        contenders["jax"] = _jax(case)
+    contenders = with_jax({"linrep": _linrep(case), "NumPy": _numpy(case)}, lambda: _jax(case))
     flops = size.n * size.d * (6 * size.k + (2 * size.d if case.moments else 4 * size.m))
     numbers = case.S if case.moments else case.X
-    row = _times(contenders, numbers, size.rounds, repetitions or size.repetitions)
-    return {
-        "size": name,
-        **{key: getattr(size, key) for key in ("n", "m", "d", "k", "rounds")},
-        **row,
-        **_limits(row, flops, numbers.nbytes),
-    }
+    return _timed(
+        "FLUTE: a round on stored data",
+        f"{name}: n = {size.n}, m = {size.m}, d = {size.d}, k = {size.k}",
+        contenders, numbers, size.rounds, repetitions or size.repetitions, flops, numbers.nbytes,
+    )  # fmt: skip
 
 
-def compare_map(rows: int, k: int, trials: int, steps: int, repetitions: int = 7) -> dict[str, Any]:
-    """Time the lifted map; ``linrep`` and ``numpy`` are seconds per step and entry of Theta.
-
-    ``flops`` are those per entry: k + 1 of the Gram matrix, of which only half is needed, 2 k of
-    its product with Theta, and 2.
-    """
+def compare_map(rows: int, k: int, trials: int, steps: int, repetitions: int = 7) -> list[Record]:
+    """Time the lifted map per step and entry of Theta."""
     rng = np.random.default_rng(0)
     Thetas = 0.1 * rng.standard_normal((trials, rows, k))
     eigenvalues = np.tile(np.linspace(2.0, -2.0, rows), (trials, 1))
     contenders: dict[str, Callable[[], Any]] = {
         "linrep": _map(Thetas, eigenvalues, steps),
-        "numpy": _numpy_map(Thetas, eigenvalues, steps),
+        "NumPy": _numpy_map(Thetas, eigenvalues, steps),
     }
-    flops = 3.0 * k + 3.0
-    row = _times(contenders, Thetas.reshape(-1), steps * Thetas.size, repetitions)
-    row |= _limits(row, flops, 0.0)
-    return {"rows": rows, "k": k, "flops": flops, "rate": flops / row["linrep"], **row}
+    # Per entry: k + 1 of the Gram matrix, of which only half is needed, 2 k of the product, and 2.
+    return _timed(
+        "FLUTE's lifted map: a step, per entry",
+        f"{rows} rows, k = {k}, {trials} at once",
+        contenders, Thetas.reshape(-1), steps * Thetas.size, repetitions, 3.0 * k + 3.0, 0.0,
+    )  # fmt: skip
 
 
 # What is timed.
@@ -249,10 +203,7 @@ def _jax(case: _Case):
     import jax
     import jax.numpy as jnp
 
-    # A context manager; older versions of JAX keep it in jax.experimental.
-    double_precision: Any = getattr(jax, "enable_x64", None)
-    if double_precision is None:
-        double_precision = import_module("jax.experimental").enable_x64
+    in_doubles = double_precision()
     eta, m = case.step_size, case.size.m
 
     def rounds(first, second, B, W):
@@ -272,11 +223,11 @@ def _jax(case: _Case):
 
     compiled = jax.jit(rounds)
     arrays = (case.S, case.centres) if case.moments else (case.X, case.y)
-    with double_precision(True):
+    with in_doubles(True):
         arguments = jax.block_until_ready([jnp.asarray(a) for a in (*arrays, case.B, case.W)])
 
     def call():
-        with double_precision(True):
+        with in_doubles(True):
             return jax.block_until_ready(compiled(*arguments))
 
     return call
@@ -310,8 +261,11 @@ def _numpy_map(Thetas, eigenvalues, steps):
     return call
 
 
-def _times(contenders, numbers, work, repetitions):
-    """Time contenders, a product of matrices and a pass over numbers; per unit of work."""
+def _timed(table, case, contenders, numbers, work, repetitions, flops, read) -> list[Record]:
+    """Time contenders, and in between a product of matrices and a pass over numbers.
+
+    A unit of work takes so many flops, and reads so many bytes.
+    """
     results = [[np.array(part) for part in call()] for call in contenders.values()]
     difference = largest_difference(results)
     square = np.random.default_rng(1).standard_normal((_SQUARE, _SQUARE))
@@ -325,29 +279,16 @@ def _times(contenders, numbers, work, repetitions):
     machine = {"gemm": gemm, "read": lambda: sum_up(flat, reads)}
     machine["read"]()
     times = take_turns({**contenders, **machine}, repetitions)
-    gemm_rate = 2.0 * _SQUARE**3 / times.pop("gemm")
-    bandwidth = reads * flat.nbytes / times.pop("read")
+    products = float(np.median(2.0 * _SQUARE**3 / times.pop("gemm")))
+    bandwidth = float(np.median(reads * flat.nbytes / times.pop("read")))
     size = max(float(np.abs(part).max()) for part in results[0])
-    return {
-        **per_unit(times, work),
-        "gemm_rate": float(np.median(gemm_rate)),
-        "read_bandwidth": float(np.median(bandwidth)),
-        "difference": difference,
-        "agree": difference <= TOLERANCE * max(1.0, size),
-    }
-
-
-def _limits(row, flops, read):
-    """Return the share of linrep's time that flops or reading would take at least, and which."""
-    at_least = {"products": flops / row["gemm_rate"], "reading": read / row["read_bandwidth"]}
-    binds = max(at_least, key=at_least.__getitem__)
-    return {"share": at_least[binds] / row["linrep"], "binds": binds}
-
-
-def _share(row) -> str:
-    rate = (
-        f"{row['read_bandwidth'] / 1e9:.1f} GB/s read"
-        if row["binds"] == "reading"
-        else f"{row['gemm_rate'] / 1e9:.1f} GF/s of products"
+    at_least, rate = max(
+        (flops / products, f"{products / 1e9:.1f} GF/s of products"),
+        (read / bandwidth, f"{bandwidth / 1e9:.1f} GB/s read"),
     )
-    return f"{100 * row['share']:.0f} % of {rate}"
+    share = at_least * work / np.median(times["linrep"])
+    return compared(
+        table, case, times, work,
+        agree=bool(difference <= TOLERANCE * max(1.0, size)), difference=difference,
+        notes={"linrep": f"{share:.0%} of {rate}"},
+    )  # fmt: skip

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pandas as pd
 
 from linrep.algorithms import fedrep
-from linrep.bench.timing import take_turns
+from linrep.bench.timing import Record, compared, take_turns
 from linrep.kernels import designs, gram, rounds
 from linrep.kernels._jit import kernel
 from linrep.kernels.fedrep import run_fresh, workspace
@@ -33,87 +31,55 @@ SCALING = (
 _STEP_SIZE, _WORK = 0.2, 4_000  # clients times rounds in a timed call
 
 
-def run_benchmark(echo: Callable[[str], None]) -> None:
-    """Run the benchmark and print it."""
-    echo(f"FedRep on fresh Gaussian batches, n = {CLIENTS}, k = {K}: time per round, medians")
-    echo(f"{'d':>6} {'m':>5} {'simulated/µs':>13} {'sampled/µs':>11} {'NumPy/µs':>10} "
-         f"{'sampled:simulated':>18} {'NumPy:simulated':>16} {'to its own draws':>17}")  # fmt: skip
-    for row in bench_gram().itertuples():
-        echo(f"{row.d:6} {row.m:5} {1e6 * row.simulated:13.1f} {1e6 * row.sampled:11.0f} "
-             f"{1e6 * row.numpy:10.0f} {row.sampled_ratio:17.0f}x {row.numpy_ratio:15.0f}x "
-             f"{row.draws_ratio:16.2f}x")  # fmt: skip
-    echo("")
-    echo("Simulated batches, k = 5: time per round and per client")
-    for row in bench_scaling().itertuples():
-        echo(f"n = {row.n:<8} d = {row.d:<11} m = {row.m:<8} {1e6 * row.simulated:10.1f} µs "
-             f"{1e9 * row.simulated / row.n:7.1f} ns a client")  # fmt: skip
-    echo("")
-    times = bench_threads()
-    for threads, values in times.items():
-        ratio = np.median(times[1] / values)
-        echo(f"n = {MANY}, {threads} threads: {1e3 * np.median(values):.1f} ms a round, "
-             f"{ratio:.2f} times as fast as one")  # fmt: skip
+def measure() -> Iterator[list[Record]]:
+    """Time simulated rounds next to sampled ones, over sizes, and by the number of threads.
 
-
-def bench_gram(
-    sizes: Sequence[tuple[int, int]] = SIZES, n: int = CLIENTS, repetitions: int = 9
-) -> pd.DataFrame:
-    """Time one round of FedRep with exact heads, interleaved.
-
-    Parameters
-    ----------
-    sizes : sequence of (d, m)
-        Dimension and samples per client.
-    n : int
-        Clients.
-    repetitions : int
-        Timed calls of each contender.
-
-    Returns
-    -------
-    DataFrame
-        Seconds per round, medians: ``simulated`` (batches="gram"), ``sampled`` (the compiled kernel
-        that draws them), ``numpy`` (batched NumPy that draws them), ``draws`` (the random numbers
-        of the simulation alone); and medians of ratios to ``simulated``, of ``simulated`` to
-        ``draws`` for the last. No metrics are asked of NumPy, all of the other two.
+    Yields
+    ------
+    list of Record
+        Of one case. "its draws" are the random numbers of the simulation alone.
     """
-    lines = []
-    for d, m in sizes:
-        many = max(1, _WORK // n)
-        contenders = {
-            "simulated": _simulated(n, d, m, many),
-            "sampled": _sampled(n, d, m),
-            "numpy": _numpy(n, d, m),
-            "draws": _draws(n, d, m, many),
-        }
-        times = take_turns(contenders, repetitions)
-        times["simulated"] /= many
-        times["draws"] /= many
-        line: dict[str, Any] = {"d": d, "m": m}
-        line |= {name: float(np.median(values)) for name, values in times.items()}
-        for name in ("sampled", "numpy"):
-            line[f"{name}_ratio"] = float(np.median(times[name] / times["simulated"]))
-        line["draws_ratio"] = float(np.median(times["simulated"] / times["draws"]))
-        lines.append(line)
-    return pd.DataFrame(lines)
+    for d, m in SIZES:
+        yield compare(d, m)
+    for n, d, m in SCALING:
+        yield scaling(n, d, m)
+    yield threads()
 
 
-def bench_scaling(
-    sizes: Sequence[tuple[int, int, int]] = SCALING, repetitions: int = 7
-) -> pd.DataFrame:
-    """Time simulated rounds over (n, d, m); ``simulated`` is in seconds per round, a median."""
-    lines = []
-    for n, d, m in sizes:
-        many = max(1, 4 * _WORK // n)
-        times = take_turns({"simulated": _simulated(n, d, m, many)}, repetitions)["simulated"]
-        lines.append({"n": n, "d": d, "m": m, "simulated": float(np.median(times)) / many})
-    return pd.DataFrame(lines)
+def compare(d: int, m: int, n: int = CLIENTS, repetitions: int = 9) -> list[Record]:
+    """Time one round of FedRep with exact heads on fresh Gaussian batches.
+
+    All metrics are asked of both compiled kernels, none of NumPy.
+    """
+    many = max(1, _WORK // n)
+    contenders = {
+        "simulated": _simulated(n, d, m, many),
+        "sampled": _sampled(n, d, m),
+        "sampled, NumPy": _numpy(n, d, m),
+        "its draws": _draws(n, d, m, many),
+    }
+    times = take_turns(contenders, repetitions)
+    work = {name: many if name in ("simulated", "its draws") else 1 for name in contenders}
+    return compared(
+        "FedRep: a round on fresh Gaussian batches", f"n = {n}, m = {m}, d = {d}, k = {K}",
+        times, work,
+    )  # fmt: skip
 
 
-def bench_threads(
-    n: int = MANY, threads: Sequence[int] = (1, 2), rounds: int = 10, repetitions: int = 5
-) -> dict[int, Any]:
-    """Time whole runs of `fedrep` with one and more threads; return seconds per round of each."""
+def scaling(n: int, d: int, m: int, repetitions: int = 7) -> list[Record]:
+    """Time simulated rounds of any size, per client."""
+    many = max(1, 4 * _WORK // n)
+    times = take_turns({"simulated": _simulated(n, d, m, many)}, repetitions)
+    return compared(
+        "FedRep: a simulated round, per client", f"n = {n:,}, m = {m:,}, d = {d:,}, k = {K}",
+        times, many * n,
+    )  # fmt: skip
+
+
+def threads(
+    n: int = MANY, counts: Sequence[int] = (1, 2), rounds: int = 10, repetitions: int = 5
+) -> list[Record]:
+    """Time whole runs of `fedrep` with one and more threads."""
     truth = ImplicitRepresentation(_truth(n), 10**6)
 
     def run(workers):
@@ -122,8 +88,8 @@ def bench_threads(
             workers=workers, rng=0,
         )  # fmt: skip
 
-    times = take_turns({str(count): run(count) for count in threads}, repetitions)
-    return {int(count): values / rounds for count, values in times.items()}
+    times = take_turns({f"{count} thread(s)": run(count) for count in counts}, repetitions)
+    return compared("FedRep: a simulated round, by threads", f"n = {n:,}", times, rounds)
 
 
 def _truth(n):

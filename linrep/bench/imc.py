@@ -7,20 +7,20 @@ in Python that solve the same linearized problems by LSQR.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
 from linrep.algorithms import imc, perfedsi
-from linrep.bench.timing import describe_machine, one_thread, take_turns
+from linrep.bench.timing import Record, compared, one_thread, take_turns
 from linrep.problems import Observations, SideInformationCompletion
 from linrep.subspace import random_frame
+from linrep.trace import columns
 
 GOAL = 1e-8  # relative error of the whole matrix
 D, N, A, P, K = 300, 350, 10, 15, 5
@@ -33,124 +33,79 @@ _ENTRIES = 200_000  # in a timed call of local steps
 _LOOP = 4_000  # the same for the NumPy loop
 
 
-def run_benchmark(echo: Callable[[str], None]) -> bool:
-    """Run the benchmark and print it; return whether all solvers got to the goal."""
-    for line in describe_machine():
-        echo(line)
-    echo("")
-    echo(f"Completion of {D} x {N}, rank {K}, side dimensions {A} and {P}, on one thread:")
-    echo(f"time to a relative error of {GOAL:.0e}, medians, and paired ratios to Gauss-Newton")
-    table = bench_imc()
-    for row in table.itertuples():
-        if not row.reached:
-            echo(f"condition {row.condition:g}, oversampling {row.oversampling:g}: {row.solver} "
-                 f"does not get there")  # fmt: skip
-            continue
-        echo(f"condition {row.condition:4g}, oversampling {row.oversampling:g}: {row.solver:29} "
-             f"{row.iterations:6} iterations {1e3 * row.seconds:9.2f} ms {row.ratio:8.1f}x"
-        )  # fmt: skip
-    echo("")
-    echo("PerFedSI: time per entry of a local step, rounds and server included")
-    for row in bench_rounds().itertuples():
-        echo(f"d = {row.d:<8} n = {row.n:<8} p = {row.p:<3} k = {row.k}, {row.local_steps:3} steps "
-             f"of {row.participants} clients: {1e9 * row.seconds:7.1f} ns"
-             + ("" if np.isnan(row.ratio) else f"; a NumPy loop takes {row.ratio:.0f}x as long")
-        )  # fmt: skip
-    return bool(table["reached"].all())
+def measure() -> Iterator[list[Record]]:
+    """Time solvers, and rounds of PerFedSI.
 
-
-def bench_imc(
-    settings: Sequence[tuple[float, float]] = SETTINGS, repetitions: int = 9, rng=0
-) -> pd.DataFrame:
-    """Time the solvers of :mod:`linrep.algorithms.imc`, and Gauss-Newton by LSQR.
-
-    Parameters
-    ----------
-    settings : sequence of (condition, oversampling)
-    repetitions : int
-        Timed calls of each solver.
-    rng : optional
-        Of the problems.
-
-    Returns
-    -------
-    DataFrame
-        A row per setting and solver: ``iterations`` to the goal, ``seconds`` they take (those of
-        nuclear norm: a whole run, whose last level depends on all), a median, ``ratio`` to
-        Gauss-Newton, the median of paired ones, ``reached``, and the ``error`` after them.
+    Yields
+    ------
+    list of Record
+        Of one case. Records agree where their solver got to the goal.
     """
-    lines = []
-    for condition, oversampling in settings:
-        seen = draw(condition, oversampling, rng)
-        blind = replace(seen, truth=None)
-        found: dict[str, dict[str, Any]] = {}
-        with one_thread():
-            for name, solve in SOLVERS.items():
-                errors = solve(seen)["error"]
-                reached = bool((errors <= GOAL).any())
-                last = int(np.argmax(errors <= GOAL)) if reached else len(errors) - 1
-                found[name] = {
-                    "iterations": last, "reached": reached, "error": float(errors[last]),
-                }  # fmt: skip
-            calls = {
-                name: partial(SOLVERS[name], blind, iterations=row["iterations"])
-                for name, row in found.items()
-            }
-            times = take_turns(calls, repetitions)
-        for name, row in found.items():
-            lines.append(
-                {"condition": condition, "oversampling": oversampling, "solver": name, **row}
-                | {
-                    "seconds": float(np.median(times[name])),
-                    "ratio": float(np.median(times[name] / times["Gauss-Newton"])),
-                }
-            )
-    return pd.DataFrame(lines)
+    for condition, oversampling in SETTINGS:
+        yield compare(condition, oversampling)
+    for size in ROUNDS:
+        yield rounds(*size)
 
 
-def bench_rounds(
-    sizes: Sequence[tuple[int, int, int, int, int, int]] = ROUNDS,
-    repetitions: int = 7,
-    entries: int = _ENTRIES,
-) -> pd.DataFrame:
-    """Time PerFedSI's rounds on stored entries, and the same in a NumPy loop where it can.
+def compare(condition: float, oversampling: float, repetitions: int = 9, rng=0) -> list[Record]:
+    """Time the solvers of :mod:`linrep.algorithms.imc`, and Gauss-Newton by LSQR, on one thread.
 
-    Returns
-    -------
-    DataFrame
-        A row per size: ``seconds`` per entry, and the loop's ``ratio`` to it, NaN where it would
-        copy factors of more than a million rows.
+    The time is that of the iterations to the goal; that of nuclear norm, whose last level depends
+    on all of them, is a whole run's.
     """
-    lines = []
-    for d, n, p, k, local_steps, participants in sizes:
-        truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, side="unit", rng=0)
-        seen = replace(truth.observe(entries=min(5 * n, n * d), rng=1), truth=None)
-        rng = np.random.default_rng(2)
-        start = tuple(0.3 * rng.standard_normal((size, k)) for size in (d, p))
-        setting: dict[str, Any] = {
-            "step_size": 0.05,
-            "local_steps": local_steps,
-            "participants": participants,
-        }
-        per_round = local_steps * participants
-        many = max(1, entries // per_round)
-        few = max(1, min(many, _LOOP // per_round))
-        calls: dict[str, Callable[[], Any]] = {
-            "linrep": partial(
-                perfedsi, seen, k=k, start=start, rounds=many, record=many, rng=3, **setting
-            )
-        }
-        if max(d, n) < 10**6:
-            calls["numpy"] = partial(_loop, seen, start, few, **setting)
+    seen = draw(condition, oversampling, rng)
+    blind = replace(seen, truth=None)
+    calls, notes, missed = {}, {}, {}
+    with one_thread():
+        for name, solve in SOLVERS.items():
+            errors = solve(seen)["error"]
+            reached = bool((errors <= GOAL).any())
+            last = int(np.argmax(errors <= GOAL)) if reached else len(errors) - 1
+            calls[name] = partial(solve, blind, iterations=last)
+            notes[name] = f"{last} iterations"
+            if not reached:
+                missed[name] = f"ends at {errors[last]:.1e}: the goal is not reached"
         times = take_turns(calls, repetitions)
-        own = times["linrep"] / (many * per_round)
-        other = times.get("numpy", np.full(repetitions, np.nan)) / (few * per_round)
-        lines.append(
-            {"d": d, "n": n, "p": p, "k": k, "local_steps": local_steps,
-             "participants": participants, "seconds": float(np.median(own)),
-             "ratio": float(np.median(other / own))}
-        )  # fmt: skip
-    return pd.DataFrame(lines)
+    records = compared(
+        f"Matrix completion {D} x {N} to a relative error of {GOAL:.0e}",
+        f"condition {condition:g}, oversampling {oversampling:g}", times, notes=notes | missed,
+    )  # fmt: skip
+    return [replace(record, agree=record.contender not in missed) for record in records]
+
+
+def rounds(
+    d: int, n: int, p: int, k: int, local_steps: int, participants: int,
+    repetitions: int = 7, entries: int = _ENTRIES,
+) -> list[Record]:  # fmt: skip
+    """Time PerFedSI's rounds on stored entries, and the same in a NumPy loop.
+
+    The loop is left out where it would copy factors of a million rows or more.
+    """
+    truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, side="unit", rng=0)
+    seen = replace(truth.observe(entries=min(5 * n, n * d), rng=1), truth=None)
+    rng = np.random.default_rng(2)
+    start = tuple(0.3 * rng.standard_normal((size, k)) for size in (d, p))
+    setting: dict[str, Any] = {
+        "step_size": 0.05,
+        "local_steps": local_steps,
+        "participants": participants,
+    }
+    per_round = local_steps * participants
+    many = max(1, entries // per_round)
+    few = max(1, min(many, _LOOP // per_round))
+    calls: dict[str, Callable[[], Any]] = {
+        "linrep": partial(
+            perfedsi, seen, k=k, start=start, rounds=many, record=many, rng=3, **setting
+        )
+    }
+    if max(d, n) < 10**6:
+        calls["NumPy loop"] = partial(_loop, seen, start, few, **setting)
+    work = {"linrep": float(many * per_round), "NumPy loop": float(few * per_round)}
+    return compared(
+        "PerFedSI: a local step on an entry, rounds included",
+        f"n = {n:,}, d = {d:,}, p = {p}, k = {k}, {local_steps} steps of {participants}",
+        take_turns(calls, repetitions), work,
+    )  # fmt: skip
 
 
 def draw(condition: float, oversampling: float, rng) -> Observations:
@@ -208,7 +163,7 @@ def gauss_newton_by_lsqr(
         rows.append(core.measure(U, V))
         if rows[-1]["residual"] <= 1e-14:
             break
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return columns(rows)
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {

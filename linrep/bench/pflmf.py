@@ -8,23 +8,21 @@ recursion, on samples the projected covariates are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.special import expit
 
 from linrep.algorithms._pflmf_rounds import Compiled
 from linrep.bench.timing import (
     TOLERANCE,
-    describe_machine,
-    has_jax,
+    Record,
+    compared,
+    double_precision,
     largest_difference,
-    per_unit,
     take_turns,
+    with_jax,
 )
 from linrep.problems import ClientData, LogisticObjectives, Objectives, QuadraticObjectives
 
@@ -56,77 +54,44 @@ SIZES = {
     "logistic": Size(40, 3, 3, True, 500, m=20),
     "logistic, large": Size(1000, 500, 10, True, 2, m=10, repetitions=7),
 }
-_COLUMNS = {"n": 4, "d": 4, "k": 3, "m": 3, "local_steps": 2}
 
 
-def run_benchmark(echo: Callable[[str], None]) -> bool:
-    """Run the benchmark and print it; return whether all contenders got to the same numbers."""
-    for line in describe_machine():
-        echo(line)
-    echo("")
-    echo("pFL^MF: time per round, median; ratios are medians of paired ratios")
-    echo(f"{'':15} {'n':>4} {'d':>4} {'k':>3} {'m':>3} {'K':>2} {'linrep/µs':>10} "
-         f"{'NumPy/µs':>10} {'JAX/µs':>10} {'NumPy:linrep':>13} {'JAX:linrep':>11}"
-    )  # fmt: skip
-    agree = True
-    for name in SIZES:
-        row = compare(name)
-        agree = agree and row["agree"]
-        sizes = " ".join(f"{row[key]:{width}}" for key, width in _COLUMNS.items())
-        echo(f"{name:15} {sizes} "
-             f"{1e6 * row['linrep']:10.2f} {1e6 * row['numpy']:10.1f} {1e6 * row['jax']:10.1f} "
-             f"{row['numpy_ratio']:12.1f}x {row['jax_ratio']:10.1f}x"
-        )  # fmt: skip
-        if not row["agree"]:
-            echo(f"{name}: the results differ by {row['difference']:.1e}; the times mean nothing")
-    return agree
-
-
-def bench_pflmf(sizes: Sequence[str] = tuple(SIZES), repetitions: int | None = None):
+def measure(repetitions: int | None = None) -> Iterator[list[Record]]:
     """Time rounds of pFL^MF.
 
     Parameters
     ----------
-    sizes : sequence of str
-        Keys of `SIZES`.
     repetitions : int, optional
         Timed calls of each contender; by default as many as the size asks for.
 
-    Returns
-    -------
-    DataFrame
-        One row per size: ``linrep``, ``numpy`` and ``jax`` are seconds per round, medians (NaN
-        without JAX); ``numpy_ratio`` and ``jax_ratio`` medians of the ratio to linrep;
-        ``difference`` between the results, ``agree`` whether it is rounding.
-
-    Raises
+    Yields
     ------
-    ValueError
-        If a size is unknown.
+    list of Record
+        Of one size.
     """
-    return pd.DataFrame([compare(name, repetitions) for name in sizes])
+    for name in SIZES:
+        yield compare(name, repetitions)
 
 
-def compare(name: str, repetitions: int | None = None) -> dict[str, Any]:
-    """Return the row of one size; see bench_pflmf."""
+def compare(name: str, repetitions: int | None = None) -> list[Record]:
+    """Return the records of one size; see measure."""
     if name not in SIZES:
         raise ValueError(f"size must be one of {', '.join(SIZES)}, got {name!r}")
     size = SIZES[name]
     case = _draw(size)
     numpy = _numpy_logistic if size.m else _numpy_full if size.everyone else _numpy_participants
-    contenders: dict[str, Callable[[], Any]] = {"linrep": _linrep(case), "numpy": numpy(case)}
-    if has_jax():
-        contenders["jax"] = _jax(case)
+    contenders = with_jax({"linrep": _linrep(case), "NumPy": numpy(case)}, lambda: _jax(case))
     results = [[np.array(part) for part in call()] for call in contenders.values()]
     difference = largest_difference(results)
-    times = take_turns(contenders, repetitions or size.repetitions)
-    return {
-        "size": name,
-        **{key: getattr(size, key) for key in ("n", "d", "k", "m", "local_steps", "everyone")},
-        **per_unit(times, size.rounds),
-        "difference": difference,
-        "agree": difference <= TOLERANCE,
-    }
+    m = f", m = {size.m}" if size.m else ""
+    return compared(
+        "pFL^MF: a round",
+        f"{name}: n = {size.n}, d = {size.d}, k = {size.k}{m}, K = {size.local_steps}",
+        take_turns(contenders, repetitions or size.repetitions),
+        size.rounds,
+        agree=bool(difference <= TOLERANCE),
+        difference=difference,
+    )
 
 
 # What is timed.
@@ -252,10 +217,7 @@ def _jax(case: _Case):
     import jax
     import jax.numpy as jnp
 
-    # A context manager; older versions of JAX keep it in jax.experimental.
-    double_precision: Any = getattr(jax, "enable_x64", None)
-    if double_precision is None:
-        double_precision = import_module("jax.experimental").enable_x64
+    in_doubles = double_precision()
     size = case.size
     n, m, K, (eta, step) = size.n, size.m, size.local_steps, case.steps
 
@@ -290,14 +252,14 @@ def _jax(case: _Case):
     compiled = jax.jit(rounds)
     functions = _samples(case) if m else case.problem.A  # type: ignore[attr-defined]
     who = np.ones_like(case.masks) if size.everyone else case.masks
-    with double_precision(True):
+    with in_doubles(True):
         arguments = jax.tree_util.tree_map(
             jnp.asarray,
             (functions, case.U, case.V, case.masks.astype(float), who * case.scales[:, None]),
         )
 
     def call():
-        with double_precision(True):
+        with in_doubles(True):
             return jax.block_until_ready(compiled(*arguments))
 
     return call

@@ -5,59 +5,60 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from linrep.bench.timing import Record, compared
 
-def run_benchmark(echo: Callable[[str], None]) -> None:
-    """Run the benchmark and print it."""
-    result = bench_startup()
-    echo("Fresh process, compiled kernels on disk")
-    echo(f"  import linrep {1e3 * result['import']:.1f} ms beyond a bare interpreter")
-    echo(
-        f"  linrep.fedrep loaded after {result['load']:.2f} s, "
-        f"its first call (10 rounds) {1e3 * result['first_call']:.1f} ms"
-    )
+_CASE = "100 clients, 10 rounds"
 
 
-def bench_startup(repetitions: int = 15) -> dict[str, float]:
-    """Time fresh interpreters; the disk cache of compiled kernels is warm.
+def measure(repetitions: int = 15) -> Iterator[list[Record]]:
+    """Time fresh interpreters with compiled kernels on disk, and one without.
 
-    Returns
-    -------
-    dict
-        Seconds, medians. ``import``: of ``import linrep``, beyond a bare interpreter;
-        ``load``: until ``linrep.fedrep`` is loaded, with numba and all, inside the process;
-        ``first_call``: of the first call of `linrep.fedrep`, on 100 clients.
+    Yields
+    ------
+    list of Record
+        Of ``import linrep``; of what comes before the first call of
+        `linrep.fedrep`, numba and all, and of that call; and of the first call of a process that
+        finds no compiled kernels.
     """
+    for code in (_IMPORT, _FIRST_CALL):  # fills the caches
+        _start(code)
+    imports, loads, calls = np.empty((3, repetitions))
+    for place in range(repetitions):
+        (imports[place],) = _start(_IMPORT)
+        loads[place], calls[place] = _start(_FIRST_CALL)
+    table = "A fresh process, compiled kernels on disk"
+    yield compared(table, "alone", {"import linrep": imports})
+    yield compared(table, "with numba and SciPy", {"linrep.fedrep loaded": loads})
+    yield compared(table, _CASE, {"first call": calls})
+    with tempfile.TemporaryDirectory() as empty:
+        _, compiling = _start(_FIRST_CALL, NUMBA_CACHE_DIR=empty)
+    times = {"first call": np.array([compiling])}
+    yield compared("A fresh process, nothing compiled", _CASE, times)
 
-    def start(code):
-        began = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, check=True, capture_output=True
-        )
-        return time.perf_counter() - began, done.stdout
 
+def _start(code: str, **variables: str) -> list[float]:
+    """Return the numbers that a fresh interpreter prints."""
     paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-    for code in ("import linrep", _FIRST_CALL):  # fills the caches
-        start(code)
-    differences, inside = [], []
-    for _ in range(repetitions):
-        bare, _output = start("pass")
-        differences.append(start("import linrep")[0] - bare)
-        inside.append([float(value) for value in start(_FIRST_CALL)[1].split()])
-    load, first_call = np.median(inside, axis=0)
-    return {
-        "import": float(np.median(differences)),
-        "load": float(load),
-        "first_call": float(first_call),
-    }
+    path = os.pathsep.join(path for path in paths if path)
+    environment = os.environ | {"PYTHONPATH": path} | variables
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True
+    )
+    return [float(number) for number in done.stdout.split()]
 
 
+_IMPORT = """
+import time
+began = time.perf_counter()
+import linrep
+print(time.perf_counter() - began)
+"""
 _FIRST_CALL = """
 import time
 began = time.perf_counter()

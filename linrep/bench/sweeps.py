@@ -6,12 +6,13 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from linrep.bench.timing import Record, compared
 from linrep.sweeps import Grid, Sweep, open_run, run
 
 REPLICATES = 1_000_000
@@ -74,15 +75,26 @@ def bench_sweeps(replicates: int = REPLICATES) -> dict[str, float]:
     }
 
 
-def run_benchmark(echo: Callable[[str], None]) -> None:
-    """Run the benchmark and print it."""
-    result = bench_sweeps()
-    echo(f"Sweep of {result['replicates']:,} replicates of a trivial function, one thread")
-    echo(f"  overhead {1e6 * result['overhead']:.1f} µs per replicate, storing included")
-    echo(f"  memory grew by {result['growth'] / 1e6:.0f} MB after the first tenth of the time")
-    echo(
-        f"  {result['parts']} parts, {result['bytes'] / 1e6:.1f} MB; read in {result['read']:.1f} s"
-    )
+def measure(replicates: int = REPLICATES) -> Iterator[list[Record]]:
+    """Measure a sweep of a trivial function, on one thread.
+
+    Yields
+    ------
+    list of Record
+        Of the overhead and of reading, see `bench_sweeps`.
+    """
+    found = bench_sweeps(replicates)
+    case = f"{found['replicates']:,} replicates"
+    overhead, read = np.array([found["overhead"]]), np.array([found["read"]])
+    yield compared(
+        "Sweep of a trivial function: overhead of a replicate", case,
+        {"storing included": overhead},
+        notes={"storing included": f"memory grew by {found['growth'] / 1e6:.0f} MB after a tenth"},
+    )  # fmt: skip
+    yield compared(
+        "Sweep of a trivial function: reading all rows", case, {"read": read},
+        notes={"read": f"{found['parts']} parts, {found['bytes'] / 1e6:.1f} MB"},
+    )  # fmt: skip
 
 
 class _Memory:

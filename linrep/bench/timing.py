@@ -1,13 +1,12 @@
-"""Contenders timed by turns, whether they agree, and the machine they run on."""
+"""Contenders timed by turns, what they took as records, and whether they agree."""
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from importlib import import_module, metadata
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -43,21 +42,92 @@ def take_turns(
     return times
 
 
-def per_unit(
-    times: Mapping[Any, np.ndarray], work: float, reference: Any = "linrep"
-) -> dict[str, float]:
-    """Return the median times of linrep, NumPy and JAX per unit of work, and paired ratios.
+@dataclass(frozen=True)
+class Record:
+    """What one contender of a case took, next to the first one of that case.
 
-    ``linrep`` is the contender `reference`; ``numpy``, ``jax``, ``numpy_ratio`` and ``jax_ratio``
-    are NaN for one that did not take part.
+    Attributes
+    ----------
+    table, case, contender : str
+        What is timed, and per what; the setting; who.
+    seconds, low, high : float
+        Median and quartiles over the repetitions.
+    ratio, ratio_low, ratio_high : float
+        The same of the ratio to the first contender, of times taken right after one another.
+    agree : bool or None
+        Whether all contenders came to the same result; None where there is none to compare.
+    note : str
+        What else was measured.
     """
-    own = times[reference]
-    found = {"linrep": float(np.median(own)) / work}
-    for other in ("numpy", "jax"):
-        took = times.get(other, np.full_like(own, np.nan))
-        found[other] = float(np.median(took)) / work
-        found[f"{other}_ratio"] = float(np.median(took / own))
-    return found
+
+    table: str
+    case: str
+    contender: str
+    seconds: float
+    low: float
+    high: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    agree: bool | None = None
+    note: str = ""
+
+    def line(self) -> str:
+        """Return the record as a line of text, without its table."""
+        ratio = f"{self.ratio:.3g}x" if self.ratio != 1.0 else ""
+        spread = f"{duration(self.low)} to {duration(self.high)}"
+        columns = f"{self.case:46} {self.contender:30} {duration(self.seconds):>9}"
+        return f"{columns} {spread:>23} {ratio:>7}  {self.note}".rstrip()
+
+
+def compared(
+    table: str,
+    case: str,
+    times: Mapping[str, np.ndarray],
+    work: float | Mapping[str, float] = 1.0,
+    *,
+    agree: bool | None = None,
+    difference: float = 0.0,
+    notes: Mapping[str, str] | None = None,
+) -> list[Record]:
+    """Return the records of a case.
+
+    Parameters
+    ----------
+    table, case : str
+        See `Record`.
+    times : mapping of str to ndarray
+        Seconds of every contender's repetitions; the first is what the others are compared with.
+    work : float or mapping of str to float
+        Units of work in a repetition, of all contenders or of each.
+    agree, difference
+        Whether results agree, and the largest difference between them.
+    notes : mapping of str to str, optional
+        Of some contenders.
+    """
+    per_unit = {
+        name: np.asarray(values) / (work[name] if isinstance(work, Mapping) else work)
+        for name, values in times.items()
+    }
+    reference = next(iter(per_unit))
+    records = []
+    for name, values in per_unit.items():
+        low, middle, high = (float(x) for x in np.quantile(values, (0.25, 0.5, 0.75)))
+        ratios = np.ones(1) if name == reference else values / per_unit[reference]
+        fast, ratio, slow = (float(x) for x in np.quantile(ratios, (0.25, 0.5, 0.75)))
+        note = (notes or {}).get(name, "")
+        if agree is False:
+            note = f"results differ by {difference:.1e}: the times mean nothing"
+        records.append(Record(table, case, name, middle, low, high, ratio, fast, slow, agree, note))
+    return records
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
 
 
 def largest_difference(results) -> float:
@@ -98,23 +168,14 @@ def has_jax() -> bool:
     return True
 
 
-def describe_packages(*names: str) -> str:
-    """Return a line about processors and versions."""
-    versions = [f"{name} {metadata.version(name)}" for name in names]
-    versions.insert(0, f"Python {platform.python_version()}")
-    return f"{platform.machine()}, {os.cpu_count()} processors; {', '.join(versions)}"
+def double_precision():
+    """Return JAX's context manager for 64 bits, which older versions keep in jax.experimental."""
+    import jax
+
+    manager: Any = getattr(jax, "enable_x64", None)
+    return import_module("jax.experimental").enable_x64 if manager is None else manager
 
 
-def describe_machine() -> list[str]:
-    """Return lines about processors, versions, and threads of BLAS."""
-    lines = [describe_packages("numpy", "scipy", "numba", *(["jax"] if has_jax() else []))]
-    try:
-        pools = import_module("threadpoolctl").threadpool_info()
-    except ImportError:
-        pools = []
-    threads = [pool["num_threads"] for pool in pools if pool["user_api"] == "blas"]
-    if threads:
-        lines.append(f"BLAS may use {max(threads)} thread(s)")
-    if not has_jax():
-        lines.append("JAX was not found and is left out; pip install 'linrep[bench]' brings it")
-    return lines
+def with_jax(contenders: dict[str, Any], make: Callable[[], Any]) -> dict[str, Any]:
+    """Return the contenders with JAX's at the end, where JAX can be imported."""
+    return {**contenders, "JAX": make()} if has_jax() else contenders

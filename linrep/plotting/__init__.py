@@ -25,3 +25,7 @@ __all__ = [
     "scaling",
     "style",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

@@ -30,18 +30,18 @@ def _tiny(monkeypatch):
     monkeypatch.setattr(timing, "_SETTLE", 0.0)
 
 
-def tables():
-    return {
-        "cache": bench.bench_cache([(16, 4, 1)]),
-        "engines": bench.bench_engines(["linear 64"], [2], 1),
-        "rounds": bench.bench_rounds([(16, 4, 1)]),
-    }
+def cases():
+    return [
+        bench.cache(16, 4, 1),
+        bench.engines("linear 64", 2, 1),
+        bench.rounds("FedAvg", 16, 4, 1),
+    ]
 
 
 def test_what_is_compared_agrees_and_is_timed():
-    for table in tables().values():
-        assert table["agree"].all()
-        assert (table["ratio"] > 0).all()
+    for records in cases():
+        assert len(records) == 2
+        assert all(record.agree and record.ratio > 0.0 for record in records)
 
 
 @pytest.mark.parametrize("method", [FedAvg(), FedAvg(epochs=2), FedPer(), FedRep(head_epochs=2)])
@@ -81,34 +81,28 @@ def test_clients_have_two_classes_each():
     assert all(len(np.unique(data.y[places])) == 2 for places in data.train)
 
 
-def test_the_command_prints_every_table(monkeypatch):
+def test_every_case_is_measured_and_the_engine_taken_is_told(monkeypatch):
     monkeypatch.setattr(bench, "NETWORKS", NETWORKS)
     monkeypatch.setattr(bench, "WIDTHS", (2, 3))
     monkeypatch.setattr(bench, "CACHES", [(16, 4, 1)])
     monkeypatch.setattr(bench, "ROUNDS", [(16, 4, 1)])
     monkeypatch.setattr(bench, "devices", lambda: ["cpu"])
-    result = CliRunner().invoke(main, ["bench", "deep"])
-    assert result.exit_code == 0, result.output
-    lines = result.output.splitlines()
-    for name, count in (("CNN, 16 pixels", 1), ("linear", 2), ("FedAvg", 1), ("FedRep, 16", 1)):
-        assert sum(line.startswith(name) for line in lines) == count, name
-    assert sum("*" in line for line in lines if line.startswith(("linear", "CNN  "))) == 4
-    assert "differs" not in result.output
+    found = list(bench.measure())
+    assert len(found) == 1 + len(NETWORKS) * 2 + len(bench.METHODS)
+    for records in found[1:5]:
+        assert [record.note for record in records].count("taken") == 1
+    for records in found[5:]:
+        assert all(record.note.endswith("samples/s") for record in records)
 
 
-def test_disagreement_is_reported(monkeypatch):
-    found = tables()
-    for name, table in found.items():
-        table = table.assign(agree=False, difference=1e-3)
-        monkeypatch.setattr(bench, f"bench_{name}", lambda *cases, table=table, **device: table)
-    monkeypatch.setattr(bench, "devices", lambda: ["cpu"])
-    lines = []
-    assert not bench.run_benchmark(lines.append)
-    assert sum("differs by 1.0e-03" in line for line in lines) == sum(map(len, found.values()))
+def test_disagreement_is_found(monkeypatch):
+    monkeypatch.setattr(bench, "TOLERANCE", -1.0)
+    for records in cases():
+        assert [record.agree for record in records] == [False, False]
+        assert all("the times mean nothing" in record.note for record in records)
 
 
 def test_without_torch_there_is_one_line(monkeypatch):
-    monkeypatch.delitem(sys.modules, "linrep.bench.deep")
     monkeypatch.setitem(sys.modules, "torch", None)
     result = CliRunner().invoke(main, ["bench", "deep"])
     assert result.exit_code == 2

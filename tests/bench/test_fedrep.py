@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from linrep import subspace
-from linrep.bench import distance, startup, timing
 from linrep.bench import fedrep as bench
+from linrep.bench import timing
 from tests.tools import complaint
 
 TINY = {
@@ -30,12 +30,6 @@ def without_jax(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
 
 
-@pytest.fixture
-def fedrep_only(monkeypatch):
-    for other in (distance, startup):
-        monkeypatch.setattr(other, "run_benchmark", lambda echo: None)
-
-
 def spoil(monkeypatch, change):
     """Let the NumPy contender end elsewhere."""
     honest = bench._numpy
@@ -49,11 +43,14 @@ def spoil(monkeypatch, change):
 
 @pytest.mark.parametrize("name", TINY)
 def test_contenders_agree_and_are_all_timed(name):
-    table = bench.bench_fedrep([name])
-    assert table["agree"].all()
-    assert (table["difference"] <= bench.TOLERANCE).all()
-    assert table["threads"].tolist() == ([1, 2] if TINY[name].trials > 1 else [1])
-    assert (table[["linrep", "numpy", "numpy_ratio", "read_share"]] > 0.0).all(axis=None)
+    cases = list(bench.measure([name]))
+    assert len(cases) == (2 if TINY[name].trials > 1 else 1)
+    for records in cases:
+        assert all(record.agree for record in records)
+        assert {"linrep", "NumPy"} <= {record.contender for record in records}
+        assert all(record.seconds > 0.0 and record.ratio > 0.0 for record in records)
+        assert "GB/s read" in records[0].note
+    assert len({records[0].case for records in cases}) == len(cases)
 
 
 def test_the_contenders_move(without_jax):
@@ -73,30 +70,14 @@ def test_jax_agrees(name):
 
 
 @pytest.mark.parametrize("change", [lambda B: B + 1e-9, lambda B: B * np.nan])
-def test_disagreement_is_found_and_reported(monkeypatch, without_jax, fedrep_only, change):
+def test_disagreement_is_found(monkeypatch, without_jax, change):
     spoil(monkeypatch, change)
-    assert not bench.bench_fedrep(["some"], repetitions=1)["agree"].any()
-    lines = []
-    assert not bench.run(["some"], lines.append)
-    assert any("differ" in line for line in lines)
-
-
-def test_run_prints_a_row_per_size_and_says_that_jax_is_missing(without_jax, fedrep_only):
-    lines = []
-    assert bench.run(["some", "trials"], lines.append)
-    assert [line.split()[0] for line in lines if line.startswith(("some", "trials"))] == [
-        "some",
-        "trials",
-        "trials",
-    ]
-    assert any("linrep[bench]" in line for line in lines)
-    assert bench.bench_fedrep(["some"], repetitions=1)["jax_ratio"].isna().all()
+    (records,) = bench.measure(["some"], repetitions=1)
+    assert [record.agree for record in records] == [False, False]
 
 
 def test_sizes_are_read_from_text_and_checked():
     assert bench.parse_sizes("S, L,S") == ("S", "L")
-    for bad in (lambda: bench.parse_sizes("S,Q"), lambda: bench.bench_fedrep(["Q"])):
+    for bad in (lambda: bench.parse_sizes("S,Q"), lambda: list(bench.measure(["Q"]))):
         with complaint(ValueError, "S1000", "'Q'"):
             bad()
-    with complaint(ValueError, "S1000", "'Q'"):
-        bench.run(["S", "Q"], print)

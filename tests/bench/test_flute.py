@@ -26,9 +26,12 @@ def _tiny(monkeypatch):
 
 
 def test_contenders_agree_and_are_all_timed():
-    table = bench.bench_flute(list(TINY))
-    assert table["agree"].all()
-    assert (table[["linrep", "numpy", "numpy_ratio", "share", "gemm_rate"]] > 0).all(axis=None)
+    cases = list(bench.measure())
+    assert len(cases) == len(TINY) + 1
+    for records in cases:
+        assert all(record.agree and record.seconds > 0.0 for record in records)
+        assert [record.contender for record in records][:2] == ["linrep", "NumPy"]
+        assert "% of" in records[0].note
     assert [bench._draw(size).moments for size in TINY.values()] == [False, True]
 
 
@@ -50,12 +53,10 @@ def test_jax_agrees(name):
 
 @pytest.mark.parametrize("shape", MAPS)
 def test_maps_agree(shape):
-    row = bench.compare_map(*shape, repetitions=1)
-    assert row["agree"]
-    assert row["flops"] == 3 * shape[1] + 3
+    assert all(record.agree for record in bench.compare_map(*shape, repetitions=1))
 
 
-def test_disagreement_is_reported(monkeypatch):
+def test_disagreement_is_found(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
     honest = bench._numpy
 
@@ -64,10 +65,7 @@ def test_disagreement_is_reported(monkeypatch):
         return lambda: (call()[0] + 1e-6, call()[1])
 
     monkeypatch.setattr(bench, "_numpy", dishonest)
-    lines = []
-    assert not bench.run_benchmark(lines.append)
-    assert any("differ" in line for line in lines)
-    assert any("linrep[bench]" in line for line in lines)
+    assert not any(record.agree for record in bench.compare("stored"))
 
 
 def test_unknown_sizes_are_refused():

@@ -23,9 +23,11 @@ def _tiny(monkeypatch):
 
 
 def test_contenders_agree_and_are_all_timed():
-    table = bench.bench_pflmf(list(TINY))
-    assert table["agree"].all()
-    assert (table[["linrep", "numpy", "numpy_ratio"]] > 0).all(axis=None)
+    cases = list(bench.measure())
+    assert len(cases) == len(TINY)
+    for records in cases:
+        assert all(record.agree and record.seconds > 0.0 for record in records)
+        assert [record.contender for record in records][:2] == ["linrep", "NumPy"]
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -44,7 +46,7 @@ def test_jax_agrees(name):
         np.testing.assert_allclose(np.array(one), np.array(other), atol=1e-12)
 
 
-def test_disagreement_is_reported(monkeypatch):
+def test_disagreement_is_found(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
     honest = bench._numpy_full
 
@@ -53,10 +55,7 @@ def test_disagreement_is_reported(monkeypatch):
         return lambda: (call()[0] + 1e-6, call()[1])
 
     monkeypatch.setattr(bench, "_numpy_full", dishonest)
-    lines = []
-    assert not bench.run_benchmark(lines.append)
-    assert any("differ" in line for line in lines)
-    assert any("linrep[bench]" in line for line in lines)
+    assert not any(record.agree for record in bench.compare("full"))
 
 
 def test_unknown_sizes_are_refused():

@@ -1,0 +1,102 @@
+"""Benchmarks by name: run, printed, and stored with the machine they are of."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from linrep.bench.timing import Record, has_jax
+from linrep.experiment import versions
+from linrep.sweeps import files
+
+#: In the order in which they are run; each is a module with a function ``measure``.
+NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
+
+
+def run(name: str, echo: Callable[[str], None], **options: Any) -> list[Record]:
+    """Run a benchmark, printing each case when it is done.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    echo : callable
+        Takes a line of text, such as `print` does.
+    **options
+        Of its ``measure``.
+
+    Returns
+    -------
+    list of Record
+    """
+    measure = import_module(f"linrep.bench.{name}").measure
+    records: list[Record] = []
+    for case in measure(**options):
+        if not records or records[-1].table != case[0].table:
+            echo(f"\n{case[0].table}")
+        for record in case:
+            echo(f"  {record.line()}")
+        records += case
+    return records
+
+
+def store(folder: Path, name: str, records: list[Record], about: dict[str, Any]) -> Path:
+    """Write a benchmark's records to ``name.json`` in a folder, whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing one.
+    name : str
+        Of the benchmark.
+    records : list of Record
+        As `run` returned them.
+    about : dict
+        What `machine` returned before.
+    """
+    path = folder / f"{name}.json"
+    content = {"benchmark": name, "machine": about, "records": [asdict(r) for r in records]}
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    files.write(path, f"{text}\n".encode())
+    return path
+
+
+def machine(name: str = "") -> dict[str, Any]:
+    """Return versions, processor, cores, BLAS threads, the load before, and the date.
+
+    With the name of a benchmark, versions include those of torch or JAX where it uses them.
+    """
+    used = {"deep": ["torch"], "fedrep": ["jax"], "flute": ["jax"], "pflmf": ["jax"]}.get(name, [])
+    return {
+        **versions(module for module in used if module != "jax" or has_jax()),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "BLAS threads": _blas_threads(),
+        "load": [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _blas_threads() -> int | None:
+    """Return how many threads BLAS may use, where threadpoolctl can tell."""
+    try:
+        pools = import_module("threadpoolctl").threadpool_info()
+    except ImportError:
+        return None
+    return max((pool["num_threads"] for pool in pools if pool["user_api"] == "blas"), default=None)

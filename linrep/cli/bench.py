@@ -1,0 +1,68 @@
+"""The command ``linrep bench``."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from linrep.cli import BadInput, bad_input, main
+
+#: Those of linrep.bench.results, which would load much for the command's help alone.
+NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
+
+
+@main.command()
+@click.argument("what", nargs=-1, type=click.Choice((*NAMES, "all")))
+@click.option("--sizes", help="Which sizes of fedrep's, comma-separated.  [default: all]")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIRECTORY",
+    help="Write each benchmark's results, and what machine they are of, into this folder.",
+)
+def bench(what, sizes, out):
+    """Time kernels against NumPy and JAX, simulated batches against sampled ones, and the rest.
+
+    Without a name, all benchmarks run. The exit status is 1 if contenders that do the same work do
+    not come to the same numbers.
+    """
+    from linrep.bench import results
+    from linrep.bench.timing import has_jax
+
+    everything = not what or "all" in what
+    names = list(NAMES) if everything else list(dict.fromkeys(what))
+    without_torch = "deep" in names and find_spec("torch") is None
+    if without_torch:
+        if not everything:
+            raise BadInput("bench deep needs torch: pip install 'linrep[deep]'")
+        names.remove("deep")
+    options: dict[str, dict[str, Any]] = {name: {} for name in names}
+    if sizes is not None:
+        from linrep.bench.fedrep import parse_sizes
+
+        if names != ["fedrep"]:
+            raise BadInput("--sizes needs the benchmark fedrep, and no other")
+        with bad_input(ValueError):
+            options["fedrep"]["sizes"] = parse_sizes(sizes)
+    if out is not None:
+        with bad_input(OSError):
+            out.mkdir(parents=True, exist_ok=True)
+    for key, value in results.machine().items():
+        click.echo(f"{key:12} {value}")
+    if not has_jax():
+        click.echo("JAX was not found and is left out; pip install 'linrep[bench]' brings it")
+    if without_torch:
+        click.echo("deep is left out: it needs torch; pip install 'linrep[deep]' brings it")
+    agree = True
+    for name in names:
+        about = results.machine(name)
+        records = results.run(name, click.echo, **options[name])
+        agree = agree and all(record.agree is not False for record in records)
+        if out is not None:
+            with bad_input(OSError):
+                click.echo(f"  {results.store(out, name, records, about)}")
+    if not agree:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,126 @@
+"""What all benchmarks share: records, how they are printed and stored, and the command."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from linrep.bench import results, timing
+from linrep.cli import bench as command
+from linrep.cli import main
+
+TIMES = {"linrep": np.array([1.0, 2.0, 4.0]), "NumPy": np.array([10.0, 40.0, 20.0])}
+WRONG = timing.compared("A table", "a case", TIMES, agree=False, difference=1e-3)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Let every benchmark be a made-up one, and the start of the command quick."""
+    records = timing.compared("A table", "a case", TIMES, agree=True, notes={"linrep": "a note"})
+    monkeypatch.setattr(results, "run", lambda name, echo, **options: records)
+    return records
+
+
+def call(*words):
+    return CliRunner().invoke(main, ["bench", *words])
+
+
+def test_ratios_are_those_of_times_taken_right_after_one_another():
+    first, second = timing.compared("A table", "a case", TIMES, {"linrep": 1, "NumPy": 10})
+    assert (first.seconds, first.low, first.high) == (2.0, 1.5, 3.0)
+    assert (first.ratio, first.ratio_low, first.ratio_high) == (1.0, 1.0, 1.0)
+    assert second.seconds == 2.0
+    assert (second.ratio, second.ratio_low, second.ratio_high) == (1.0, 0.75, 1.5)
+
+
+def test_results_that_differ_are_said_to_mean_nothing():
+    assert all("1.0e-03: the times mean nothing" in record.line() for record in WRONG)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2.0, "2 s"), (0.0123, "12.3 ms"), (4e-6, "4 µs"), (5.5e-10, "0.55 ns")]
+)
+def test_times_are_told_in_the_unit_that_suits_them(seconds, text):
+    assert timing.duration(seconds) == text
+
+
+def test_the_command_knows_the_benchmarks_there_are():
+    modules = {path.stem for path in Path(results.__file__).parent.glob("[a-z]*.py")}
+    assert set(results.NAMES) == modules - {"results", "timing"}
+    assert command.NAMES == results.NAMES
+
+
+def test_a_benchmark_prints_each_table_once_and_a_line_per_record(monkeypatch):
+    lines = []
+    monkeypatch.setattr(timing, "_SETTLE", 0.0)
+    records = results.run("distance", lines.append, repetitions=2)
+    assert [record.contender for record in records] == ["linrep", "SciPy"]
+    assert all(0.0 < record.low <= record.seconds <= record.high for record in records)
+    assert len(lines) == 1 + len(records)
+
+
+def test_what_is_stored_says_all_and_of_which_machine(quick, tmp_path):
+    done = call("gram", "imc", "--out", str(tmp_path / "new" / "folder"))
+    assert done.exit_code == 0, done.output
+    files = sorted((tmp_path / "new" / "folder").iterdir())
+    assert [file.name for file in files] == ["gram.json", "imc.json"]
+    stored = json.loads(files[0].read_text(encoding="utf-8"))
+    assert stored["benchmark"] == "gram"
+    assert [timing.Record(**record) for record in stored["records"]] == quick
+    machine = stored["machine"]
+    assert {"linrep", "python", "numpy", "processor", "cores", "BLAS threads", "load", "date"} <= (
+        set(machine)
+    )
+
+
+def test_numbers_that_json_has_not_are_not_stored(tmp_path):
+    record = timing.compared("A table", "a case", {"linrep": np.array([math.nan])})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        results.store(tmp_path, "gram", record, {})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("torch", [True, False])
+def test_without_a_name_all_that_can_run_do(quick, monkeypatch, torch):
+    asked = []
+    monkeypatch.setattr(results, "run", lambda name, echo: asked.append(name) or quick)
+    monkeypatch.setattr(command, "find_spec", lambda name: torch or None)
+    done = call()
+    assert done.exit_code == 0, done.output
+    assert asked == [name for name in results.NAMES if torch or name != "deep"]
+    assert ("deep is left out: it needs torch" in done.output) == (not torch)
+
+
+def test_the_status_tells_whether_results_agree(quick, monkeypatch, tmp_path):
+    assert call("gram").exit_code == 0
+    monkeypatch.setattr(results, "run", lambda name, echo, **options: WRONG)
+    assert call("gram", "--out", str(tmp_path)).exit_code == 1
+    assert (tmp_path / "gram.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nothing"], "nothing"),
+        (["gram", "--sizes", "S"], "--sizes needs the benchmark fedrep"),
+        (["--sizes", "S"], "--sizes needs the benchmark fedrep"),
+        (["fedrep", "--sizes", "S,Q"], "'Q'"),
+    ],
+)
+def test_bad_words_are_refused_before_anything_runs(monkeypatch, words, told):
+    monkeypatch.setattr(results, "run", None)
+    done = call(*words)
+    assert done.exit_code == 2
+    assert told in done.output
+
+
+def test_a_folder_that_cannot_be_is_refused_before_anything_runs(monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "run", None)
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "folder"):
+        done = call("gram", "--out", str(path))
+        assert done.exit_code == 2
+        assert "Traceback" not in done.output
