@@ -155,9 +155,7 @@ def frame_at_distance(
         If there is no room for the angles, or an argument is out of range.
     """
     check.choice("angles", angles, ("equal", "single"))
-    sine = check.real("distance", distance, minimum=0.0)
-    if sine > 1.0:
-        raise ValueError(f"distance must be between 0 and 1, got {distance}")
+    sine = check.real("distance", distance, minimum=0.0, maximum=1.0)
     Q = orthonormalize(B)
     d, k = Q.shape
     tilted = k if angles == "equal" else 1
