@@ -15,6 +15,10 @@ from linrep.kernels import linalg
 __all__ = ["distance", "frame_at_distance", "orthonormalize", "principal_angles", "random_frame"]
 
 
+def __dir__():
+    return sorted(__all__)
+
+
 def orthonormalize(B: ArrayLike) -> NDArray[np.float64]:
     """Return the frame Q of the factorization B = QR in which R has a positive diagonal.
 
