@@ -30,6 +30,7 @@ from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.stats import mean_interval
 from linrep.sweeps import Grid, Run, Sweep, run
 from linrep.sweeps.targets import load_file
+from linrep.trace import Trace
 
 Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
@@ -308,6 +309,25 @@ def beside(
     ]  # fmt: skip
     names = [*by, "replicates", value, "low", "high", "paper", *listed]
     return pd.DataFrame(lines, columns=names)
+
+
+def accuracies(trace: Trace, **labels: Any) -> pd.DataFrame:
+    """Return how accurate a run was, in percent, a row for each recorded round.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a run of networks.
+    **labels
+        Further columns, the same in all rows, as the method.
+
+    Returns
+    -------
+    DataFrame
+        Columns `labels`, ``round`` and ``accuracy``; :func:`mean_of_last` takes such rows.
+    """
+    values = {"round": trace.recorded, "accuracy": 100.0 * trace["accuracy"]}
+    return pd.DataFrame({**labels, **values})
 
 
 def mean_of_last(
