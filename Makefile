@@ -17,7 +17,7 @@ require_python = $(if $(filter ok,$(shell $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env env-deep reproduce figures test test-nojit lint format floors bench docs clean
+.PHONY: help env env-deep reproduce figures test test-nojit lint format floors bench docs dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ bench: .venv/.installed-bench ## run the benchmarks (BENCH_ARGS="..." passes nam
 
 docs: .venv/.installed-docs ## build the documentation into docs/_build; warnings are errors
 	.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+dist: .venv/.installed ## build sdist and wheel into dist, and try them in an empty environment
+	.ci/dist .venv/bin/python
 
 clean: ## remove environments, caches and build products (not figures)
 	rm -rf .venv .venv-floors build dist docs/_build docs/generated docs/jupyter_execute *.egg-info .coverage htmlcov \

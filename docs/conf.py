@@ -17,7 +17,9 @@ extensions = [
 ]
 html_theme = "furo"
 html_title = f"linrep {release}"
-exclude_patterns = ["_build"]
+html_static_path = ["_static"]
+html_css_files = ["notebooks.css"]
+exclude_patterns = ["_build", "jupyter_execute"]
 autosummary_generate = True
 numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]
@@ -25,6 +27,7 @@ myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_render_markdown_format = "myst"  # formulas in what objects show
 suppress_warnings = ["myst.xref_missing"]
 # torch is optional; without it the reference of networks shows names and texts all the same.
 autodoc_mock_imports = [name for name in ("torch",) if find_spec(name) is None]

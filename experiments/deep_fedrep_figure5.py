@@ -9,7 +9,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, data_folder
+from linrep.experiment import Experiment, beside
 from linrep.sweeps import Grid
 from linrep.trace import last_rounds
 
@@ -27,7 +27,7 @@ def cells(quick):
 def replicate(cell, rng):
     name, rounds, epochs = cell["data"], cell["rounds"], cell["E"]
     seed = rng.integers(2**32)
-    dataset = deep.load(name, None if name == "digits" else data_folder())
+    dataset = deep.load(name)
     data = deep.partitions.shards(dataset, cell["n"], cell["classes"], rng=seed)
     rows = []
     for method in (deep.FedAvg(epochs=epochs), deep.FedRep(head_epochs=epochs)):

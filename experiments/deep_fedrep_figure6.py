@@ -15,7 +15,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, data_folder
+from linrep.experiment import Experiment, beside
 from linrep.sweeps import Grid
 
 LR = 0.01
@@ -37,10 +37,9 @@ def cells(quick):
 @cache
 def datasets(name):
     """Return what the network is trained on, and what new clients have."""
+    found = deep.load(name)
     if name == "digits":
-        found = deep.load(name)
         return found.restrict(range(5)), found.restrict(range(5, 10))
-    found = deep.load(name, data_folder())
     return found.restrict(found.largest(10, among=range(36, 62))), found.restrict(range(10))
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, data_folder
+from linrep.experiment import Experiment, beside
 from linrep.sweeps import Grid
 from linrep.trace import last_rounds
 
@@ -72,7 +72,7 @@ def cells(quick):
 @cache
 def dataset(name):
     """Return a dataset, of FEMNIST ten small letters."""
-    found = deep.load(name, None if name == "digits" else data_folder())
+    found = deep.load(name)
     if name != "femnist":
         return found
     return found.restrict(found.largest(10, among=range(36, 62)))

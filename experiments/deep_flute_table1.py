@@ -11,7 +11,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, data_folder, mean_of_last
+from linrep.experiment import Experiment, beside, mean_of_last
 from linrep.sweeps import Grid
 from linrep.trace import last_rounds
 
@@ -79,7 +79,7 @@ def replicate(cell, rng):
     name, rounds = cell["data"], ROUNDS[cell["data"]]
     small = name == "digits"
     seed = rng.integers(2**32)
-    dataset = deep.load(name, None if small else data_folder())
+    dataset = deep.load(name)
     data = deep.partitions.shards(dataset, cell["n"], cell["classes"], rng=seed)
     rows = []
     for method, chosen in methods(name).items():

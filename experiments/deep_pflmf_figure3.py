@@ -40,9 +40,7 @@ def replicate(cell, rng):
         return deep.PFLMF(rank=cell["rank"], steps_U=K, lr_v=lr_v)
 
     settings = {"model": NETWORKS[cell["data"]], "rng": seed, **SETTINGS}
-    lr = deep.choose_lr(
-        data, make, LRS[: cell["tried"]], rounds=tried, record=last_rounds(tried), **settings
-    )
+    lr = deep.choose_lr(data, make, LRS[: cell["tried"]], rounds=tried, **settings)
     trace = deep.run(data, make(lr), lr=lr, rounds=rounds, record=last_rounds(rounds), **settings)
     accuracy = 100.0 * trace.mean_of_last("accuracy")
     return pd.DataFrame([{"lr": lr, "accuracy": accuracy, "time": trace.wall_time}])

@@ -46,9 +46,7 @@ def replicate(cell, rng):
     tables = []
     for steps in STEPS:
         make = partial(method, rank=cell["rank"], steps=steps, K=K)
-        lr = deep.choose_lr(
-            data, make, LRS[: cell["tried"]], rounds=tried, record=last_rounds(tried), **settings
-        )
+        lr = deep.choose_lr(data, make, LRS[: cell["tried"]], rounds=tried, **settings)
         trace = deep.run(data, make(lr), lr=lr, rounds=rounds, record=record, **settings)
         values = {"round": trace.recorded, "accuracy": 100.0 * trace["accuracy"]}
         tables.append(pd.DataFrame({"steps": steps, "lr": lr, **values}))

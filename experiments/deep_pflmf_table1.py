@@ -65,9 +65,7 @@ def replicate(cell, rng):
     rows = []
     for name in METHODS:
         make = partial(method, name, K=data.batches(SETTINGS["batch_size"]))
-        lr = deep.choose_lr(
-            data, make, LRS[: cell["tried"]], rounds=tried, record=last_rounds(tried), **settings
-        )
+        lr = deep.choose_lr(data, make, LRS[: cell["tried"]], rounds=tried, **settings)
         trace = deep.run(
             data, make(lr), lr=lr, rounds=rounds, record=last_rounds(rounds), **settings
         )

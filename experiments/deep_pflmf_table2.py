@@ -93,9 +93,7 @@ def replicate(cell, rng):
     rows = []
     for name in METHODS:
         make = partial(method, name, epochs=epochs, K=K)
-        lr = deep.choose_lr(
-            data, make, LRS[: cell["tried"]], rounds=tried, record=last_rounds(tried), **settings
-        )
+        lr = deep.choose_lr(data, make, LRS[: cell["tried"]], rounds=tried, **settings)
         trace = deep.run(
             data, make(lr), lr=lr, rounds=rounds, record=last_rounds(rounds), **settings
         )

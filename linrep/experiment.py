@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import platform
-import runpy
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,9 +24,11 @@ import numpy as np
 import pandas as pd
 
 import linrep
+from linrep._scripts import available, folder
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.stats import mean_interval
-from linrep.sweeps import Grid, Sweep, run
+from linrep.sweeps import Grid, Run, Sweep, run
+from linrep.sweeps.targets import load_file
 
 Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
@@ -98,6 +99,18 @@ def data_folder() -> Path | None:
     return Path(folder) if folder else None
 
 
+class Failed(RuntimeError):
+    """Replicates of an experiment raised; `run` is where what they raised is stored."""
+
+    def __init__(self, experiment: Experiment, run: Run, failures: pd.DataFrame):
+        self.run = run
+        self.first = failures.iloc[0]
+        super().__init__(
+            f"{len(failures)} replicates of {experiment.id} failed, the first in cell "
+            f"{self.first['cell']}, replicate {self.first['replicate']}: {self.first['exception']}"
+        )
+
+
 def run_rows(
     experiment: Experiment,
     *,
@@ -129,8 +142,8 @@ def run_rows(
 
     Raises
     ------
-    RuntimeError
-        If a replicate failed.
+    Failed
+        If a replicate did.
     """
     sweep = sweep_of(experiment, quick=quick, seed=seed)
     with TemporaryDirectory() as scratch:
@@ -138,11 +151,7 @@ def run_rows(
         done = run(sweep, directory, workers=workers, retry_failed=directory.exists())
         failed = done.failures()
         if len(failed):
-            first = failed.iloc[0]
-            raise RuntimeError(
-                f"{len(failed)} replicates of {experiment.id} failed, the first in cell "
-                f"{first['cell']}, replicate {first['replicate']}: {first['exception']}"
-            )
+            raise Failed(experiment, done, failed)
         rows = done.read()
     return rows.drop(columns=["row", "status", "exception", "seconds", "versions", "cell"])
 
@@ -257,7 +266,8 @@ def make_figure(
     manifest["files"] = {
         name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names.values()
     }
-    _replace(manifest_path, lambda path: path.write_text(json.dumps(manifest, indent=2) + "\n"))
+    text = json.dumps(manifest, indent=2) + "\n"
+    _replace(manifest_path, lambda path: path.write_text(text, encoding="utf-8"))
     return out / names["png"], summary
 
 
@@ -337,18 +347,6 @@ def versions(packages: Iterable[str] = ()) -> dict[str, str]:
     }
 
 
-def folder() -> Path:
-    """Return the folder of the experiments' scripts, of the repository or of the installation."""
-    package = Path(linrep.__file__).parent
-    shipped = package / "_experiments"
-    return shipped if shipped.is_dir() else package.parent / "experiments"
-
-
-def available() -> list[str]:
-    """Return the ids of the experiments that come with linrep."""
-    return sorted(_id(path) for path in folder().glob("[a-z]*_*.py"))
-
-
 def matching(names: Iterable[str]) -> list[str]:
     """Return names with patterns, such as ``flute.*``, replaced by the ids that they match.
 
@@ -373,21 +371,15 @@ def load(name: str) -> Experiment:
     Raises
     ------
     ValueError
-        If there is no such experiment, or the script defines none.
+        If there is no such experiment, or the script cannot be run or defines none.
     """
     path = Path(name) if name.endswith(".py") else folder() / f"{name.replace('.', '_', 1)}.py"
-    if name.endswith(".py") and not path.is_file():
-        raise ValueError(f"no such file: {name}")
-    if not path.is_file():
+    if not name.endswith(".py") and name not in available():
         raise ValueError(f"unknown experiment {name!r}; there are {', '.join(available())}")
-    experiment = runpy.run_path(str(path)).get("EXPERIMENT")
+    experiment = load_file(path).get("EXPERIMENT")
     if not isinstance(experiment, Experiment):
         raise ValueError(f"{path} must define EXPERIMENT, a linrep.experiment.Experiment")
     return experiment
-
-
-def _id(path):
-    return path.stem.replace("_", ".", 1)
 
 
 def _replace(path: Path, write: Callable[[Path], Any]) -> None:

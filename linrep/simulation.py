@@ -211,18 +211,18 @@ def sweep(
     grids = []
     for algorithm, own in known.items():
 
-        def takes(name, own=own):
+        def knows(name, own=own):
             return own is None or name in own
 
-        groups = [tuple(filter(takes, group)) for group in together]
+        groups = [tuple(filter(knows, group)) for group in together]
         grids.append(
             Grid.product(
                 {
                     "algorithm": algorithm,
-                    **{name: axis for name, axis in axes.items() if takes(name)},
+                    **{name: axis for name, axis in axes.items() if knows(name)},
                 },
                 zipped=[group for group in groups if len(group) > 1],
-                derived={name: rule for name, rule in derived.items() if takes(name)},
+                derived={name: rule for name, rule in derived.items() if knows(name)},
                 constraints={**kind.constraints, **constraints},
             )
         )

@@ -95,7 +95,7 @@ def test_data_are_asked_for_where_the_full_settings_read_them(run, monkeypatch, 
 def test_info_prints_versions(run):
     result = run("info")
     assert result.exit_code == 0
-    assert f"linrep       {linrep.__version__}" in result.output
+    assert f"linrep        {linrep.__version__}" in result.output
     assert "numba" in result.output
 
 

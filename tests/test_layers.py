@@ -13,6 +13,7 @@ TESTS = Path(__file__).parent
 
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
+    "_scripts",
     "_show",
     "_validation",
     "_random",
@@ -36,6 +37,7 @@ LAYERS = (
 )
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
+    "_scripts": (set(), set()),
     "_show": (set(), set()),
     "_validation": (set(), {"numpy"}),
     "_random": (set(), {"numpy"}),
@@ -131,6 +133,20 @@ def test_the_package_itself_imports_nothing_but_the_standard_library():
     source = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
     tops = {name.partition(".")[0] for name in imported_modules(source, "linrep.__init__")}
     assert tops <= sys.stdlib_module_names
+
+
+SCRIPTS = sorted((TESTS.parent / "experiments").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_experiments_import_public_names_only(path):
+    """Nor one another: each script runs by itself."""
+    names = imported_modules(path.read_text(encoding="utf-8"), f"experiments.{path.stem}")
+    ours = [name.split(".") for name in names if name.split(".")[0] in ("linrep", "experiments")]
+    private = [name for name in ours if any(part.startswith("_") for part in name)]
+    assert private == []
+    assert not {name[0] for name in ours} & {"experiments"}
+    assert not names & {script.stem for script in SCRIPTS}
 
 
 REFERENCES = sorted(TESTS.glob("reference/**/*.py"))

@@ -7,12 +7,12 @@ import inspect
 import json
 import math
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from multiprocessing import get_context
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,13 @@ import linrep
 from linrep._show import number
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import Evidence
-from linrep.sweeps import Sweep, open_run
+from linrep.sweeps import Stopped, Sweep, open_run
+from linrep.sweeps.pool import process_pool
 from linrep.sweeps.progress import progress_bar
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 #: Layers of linrep that no verdict depends on.
-_IRRELEVANT = ("cli", "bench", "deep", "report", "plotting.py", "experiment.py", "simulation.py")
+IRRELEVANT = ("_show", "bench", "cli", "deep", "experiment", "plotting", "report", "simulation")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,13 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return asdict(self)
+
+
+class Interrupted(Exception):
+    """Checks were interrupted; everything finished is stored."""
+
+    def __init__(self, store: str | Path, done: int, total: int):
+        super().__init__(f"{store}: stopped at {done} of {total} claims")
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,12 @@ def verify(
     -------
     list of Result
         In the order of `chosen`. A check that raised is there too, with the verdict "error".
+
+    Raises
+    ------
+    Interrupted
+        On an interrupt (Ctrl-C), after the checks that were running are stored. A second one
+        ends at once.
     """
     Budget(budget)
     chosen = list(chosen)
@@ -129,22 +143,44 @@ def verify(
         if workers == 1 or len(jobs) == 1:
             for name in waiting:
                 bar.set_postfix_str(name)
-                places[name] = compute(*jobs[name])
+                try:
+                    places[name] = compute(*jobs[name])
+                except (KeyboardInterrupt, Stopped) as interrupt:
+                    last = interrupt.run.count() if isinstance(interrupt, Stopped) else 0
+                    done = len(places) + last
+                    raise Interrupted(store, done, len(jobs)) from None
                 bar.update()
         else:
-            # Numba's threads do not survive a fork.
-            with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            with process_pool(workers) as pool:
+                flying: dict[Future, str] = {}
                 try:
-                    futures = {pool.submit(compute, *jobs[name]): name for name in waiting}
-                    for future in as_completed(futures):
-                        places[futures[future]] = future.result()
-                        bar.update()
+                    # No more than are running: what is handed over cannot be taken back.
+                    while waiting or flying:
+                        while waiting and len(flying) < workers:
+                            name = waiting.pop(0)
+                            flying[pool.submit(compute, *jobs[name])] = name
+                        for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                            places[flying.pop(future)] = future.result()
+                            bar.update()
+                except KeyboardInterrupt:
+                    _finish(pool)
+                    raise Interrupted(store, len(places) + len(flying), len(jobs)) from None
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
     known = load_file(file) if file is not None else claims()
     corrected = {item.corrects: item.id for item in known.values() if item.corrects}
     return [_result(item, corrected.get(item.id), budget, seed, places[item.id]) for item in chosen]
+
+
+def _finish(pool):
+    """Wait for the checks that are running, and are stored; a second interrupt ends them."""
+    try:
+        pool.shutdown(cancel_futures=True)
+    except KeyboardInterrupt:
+        for process in active_children():
+            process.terminate()
+        raise
 
 
 def compute(name: str, budget: str, seed: int, store: str, source: str | None) -> Path:
@@ -299,6 +335,7 @@ def _core() -> bytes:
     papers = [path.parent for path in (package / "claims").glob("*/__init__.py")]
     digest = hashlib.sha256(repr([version(name) for name in _LIBRARIES]).encode())
     for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).parts[0] not in _IRRELEVANT and path.parent not in papers:
+        layer = path.relative_to(package).parts[0].removesuffix(".py")
+        if layer not in IRRELEVANT and path.parent not in papers:
             digest.update(path.read_bytes())
     return digest.digest()

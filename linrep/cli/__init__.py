@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from shlex import quote
 
 import click
 
 import linrep
+from linrep.cli import completion
 
 DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
 
@@ -19,6 +24,26 @@ class BadInput(click.ClickException):
     """Something the caller has to mend: one line, exit status 2."""
 
     exit_code = 2
+
+
+class Unfinished(click.ClickException):
+    """What stopped a command that goes on where it was when it is called again."""
+
+    def __init__(self, message, status=130):
+        super().__init__(f"{message}; the same command goes on from there")
+        self.status = status
+
+
+@contextmanager
+def interruptible(*interrupts):
+    """Say how to go on after an interrupt, or after a worker process was killed."""
+    try:
+        yield
+    except interrupts as interrupt:
+        raise Unfinished(interrupt) from None
+    except BrokenExecutor:
+        killed = "a worker process was killed, perhaps for lack of memory"
+        raise Unfinished(f"Error: {killed}; what was finished is stored", 1) from None
 
 
 @contextmanager
@@ -35,18 +60,48 @@ class _OneLine:
 
     def main(self, args=None, prog_name=None, **extra):
         extra["standalone_mode"] = False
-        try:
-            code = super().main(args, prog_name, **extra)  # type: ignore[misc]
-        except click.ClickException as error:
-            if isinstance(error, _ONLY_HELP):
-                error.show()
-            else:
-                click.echo(f"Error: {error.format_message().splitlines()[0]}", err=True)
-            sys.exit(error.exit_code)
-        except click.Abort:
-            click.echo("stopped", err=True)
-            sys.exit(130)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # where there is no Greek, a question mark
+                stream.reconfigure(errors="replace")
+        with _terminable() as signals:
+            try:
+                code = super().main(args, prog_name, **extra)  # type: ignore[misc]
+            except Unfinished as error:
+                click.echo(error.format_message(), err=True)
+                code = 128 + signals[0] if signals else error.status
+            except click.ClickException as error:
+                if isinstance(error, _ONLY_HELP):
+                    error.show()
+                else:
+                    click.echo(f"Error: {error.format_message().splitlines()[0]}", err=True)
+                code = error.exit_code
+            except click.Abort:
+                click.echo("stopped", err=True)
+                code = 128 + (signals or [signal.SIGINT])[0]
+            except OSError as error:  # that no command has foreseen: standard output's disk is full
+                click.echo(f"Error: {error}", err=True)
+                code = 2
         sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _terminable():
+    """Let SIGTERM, which batch systems send before they kill, interrupt as Ctrl-C does."""
+    received: list[int] = []
+
+    def interrupt(number, frame):
+        received.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread
+        yield received
+        return
+    try:
+        yield received
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 class _Group(_OneLine, click.Group):  # type: ignore[misc]
@@ -74,6 +129,39 @@ SEED_OPTION = click.option(
     show_default=True,
     help="Root of all random streams.",
 )
+
+
+def replay_command(directory, failure):
+    """Say how to see a failed replicate, one of the rows of a run directory."""
+    place = f"{quote(str(directory))} --cell {quote(failure['cell'])}"
+    return f"see it with: linrep replay {place} --replicate {failure['replicate']}"
+
+
+def check_output(option, path):
+    """Refuse a file that cannot be written, before anything is computed for it."""
+    if path.is_dir():
+        raise BadInput(f"{option}: {path} is a folder")
+    if not path.parent.is_dir():
+        raise BadInput(f"{option}: there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadInput(f"{option}: {path} cannot be written")
+
+
+def write_file(path, content):
+    """Write bytes, whole or not at all; to a device, such as /dev/stdout, as they come."""
+    from linrep.sweeps import files
+
+    if path.is_absolute() and path.is_relative_to("/dev"):
+        path.write_bytes(content)
+    else:
+        files.write(path.resolve(), content)
+
+
+def write_figure(path, figure):
+    """Write a picture in the format that the file's name says, PNG if it says none."""
+    picture = BytesIO()
+    figure.savefig(picture, format=path.suffix[1:] or None)
+    write_file(path, picture.getvalue())
 
 
 def workers_option(text):
@@ -114,7 +202,9 @@ def _run_options(command):
 
 
 @main.command()
-@click.argument("names", metavar="[ID|SCRIPT.py]...", nargs=-1)
+@click.argument(
+    "names", metavar="[ID|SCRIPT.py]...", nargs=-1, shell_complete=completion.experiments
+)
 @click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
 @_run_options
 def figures(names, list_only, quick, workers, seed, out, data):
@@ -146,17 +236,6 @@ def _set_data(folder):
         os.environ[FOLDER_VARIABLE] = str(folder.resolve())
 
 
-@main.command()
-def info():
-    """Print versions and the experiments found, for a bug report."""
-    from linrep import experiment
-
-    for name, value in experiment.versions().items():
-        click.echo(f"{name:12} {value}")
-    click.echo(f"{'processors':12} {os.cpu_count()}")
-    click.echo(f"{'experiments':12} {', '.join(experiment.available())}")
-
-
 def run_script(experiment):
     """Run one experiment from the command line: what its script calls when run by itself."""
 
@@ -174,7 +253,7 @@ def run_script(experiment):
 
 
 def _make(item, quick, workers, seed, out):
-    from linrep.experiment import make_figure
+    from linrep.experiment import Failed, make_figure
     from linrep.sweeps import Stopped
 
     if missing := item.missing(quick):
@@ -182,17 +261,19 @@ def _make(item, quick, workers, seed, out):
     began = time.perf_counter()
     out = out or Path("figures", *(["quick"] if quick else []))
     try:
-        with bad_input(OSError):
+        with bad_input(OSError), interruptible(Stopped):
             path, summary = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
-    except Stopped as stopped:
-        click.echo(f"{stopped}; the same command goes on from there", err=True)
-        raise click.exceptions.Exit(130) from None
+    except Failed as error:
+        click.echo(f"Error: {error}", err=True)
+        click.echo(replay_command(error.run.path, error.first), err=True)
+        raise click.exceptions.Exit(1) from None
     click.echo(summary.to_string(index=False, float_format="{:.4g}".format))
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 
 
 from linrep.cli import (  # noqa: E402  they register their commands
     bench,  # noqa: F401
+    info,  # noqa: F401
     pictures,  # noqa: F401
     report,  # noqa: F401
     sweeps,  # noqa: F401

@@ -70,8 +70,10 @@ def duration(seconds: float) -> str:
 
 
 def _bytes(size):
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+    if size < 1000:
+        return f"{size:.0f} bytes"
+    for unit in ("kB", "MB"):
         size /= 1000
-    raise AssertionError
+        if size < 1000:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1000:.1f} GB"

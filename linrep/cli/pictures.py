@@ -6,21 +6,36 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import bad_input, main
+from linrep.cli import bad_input, completion, main, write_figure, write_file
 from linrep.cli.values import read_names
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("value")
-@click.option("--by", default="", help="Columns to group by: n,m.  [default: all that vary]")
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
+@click.argument("value", shell_complete=completion.columns)
+@click.option(
+    "--by",
+    shell_complete=completion.parameters,
+    default="",
+    help="Columns to group by: n,m.  [default: all that vary]",
+)
 @click.option(
     "--statistic",
     type=click.Choice(["mean", "geometric", "median", "success"]),
     help="[default: success for a condition, else mean]",
 )
-@click.option("--threshold", metavar="X", help="Where along X the condition starts to hold.")
-@click.option("--exponents", metavar="A,B", help="Fit a power law of the estimate in A and B.")
+@click.option(
+    "--threshold",
+    shell_complete=completion.parameters,
+    metavar="X",
+    help="Where along X the condition starts to hold.",
+)
+@click.option(
+    "--exponents",
+    shell_complete=completion.parameters,
+    metavar="A,B",
+    help="Fit a power law of the estimate in A and B.",
+)
 @click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write a file, too.")
 def summary(run, value, by, statistic, threshold, exponents, csv):
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
@@ -38,8 +53,6 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
         else:
             table = thresholds(rows, value, threshold, columns)
         pooled = [name for name in _varying(stored) if name not in (*columns, threshold)]
-        if pooled:
-            click.echo(f"taken together over {', '.join(pooled)}", err=True)
         fit = None
         if exponents is not None:
             usable = table.dropna(subset="estimate")
@@ -50,18 +63,31 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
                 usable["estimate"], {name: usable[name] for name in read_names(exponents)}
             )
         if csv is not None:
-            table.to_csv(csv, index=False)
+            write_file(csv, table.to_csv(index=False).encode())
+    if pooled:
+        click.echo(f"taken together over {', '.join(pooled)}", err=True)
     click.echo(table.to_string(index=False, float_format="{:.5g}".format))
     if fit is not None:
         click.echo(f"power law of the estimate: {fit}")
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("value")
-@click.option("--x", required=True, help="Column along the horizontal axis; round for traces.")
-@click.option("--by", help="Column that tells the lines apart.")
-@click.option("--y", help="Second axis: draw a heat map of the mean of VALUE.")
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
+@click.argument("value", shell_complete=completion.columns)
+@click.option(
+    "--x",
+    shell_complete=completion.parameters,
+    required=True,
+    help="Column along the horizontal axis; round for traces.",
+)
+@click.option(
+    "--by", shell_complete=completion.parameters, help="Column that tells the lines apart."
+)
+@click.option(
+    "--y",
+    shell_complete=completion.parameters,
+    help="Second axis: draw a heat map of the mean of VALUE.",
+)
 @click.option("--boundary", help="Expression of x, drawn into a heat map: '4 + 10 / m'.")
 @click.option(
     "--statistic", type=click.Choice(["mean", "geometric", "median"]),
@@ -92,12 +118,12 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
         if x != "round":
             rows = _last_rows(rows)
         rows = rows.assign(_value=evaluate(rows, value).astype(float))
-        shown = {x, by, y} - {None}
+        shown, notes = {x, by, y} - {None}, []
         for name in _varying(stored):
             if name not in shown:
                 kept = rows[name].iloc[0]
                 rows = rows[rows[name] == kept]
-                click.echo(f"only {name} = {kept} is shown", err=True)
+                notes.append(f"only {name} = {kept} is shown")
         figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.3, 2.9))
         ax = figure.subplots()
         if y is None:
@@ -120,7 +146,9 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
             ax.set(xlabel=x, ylabel=y)
             if line:
                 figure.legend(loc="outside upper center")
-        figure.savefig(out)
+        write_figure(out, figure)
+    for note in notes:
+        click.echo(note, err=True)
     click.echo(str(out))
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import SEED_OPTION, BadInput, bad_input, main
-from linrep.cli.verify import STORE_OPTION, choose
+from linrep.cli import SEED_OPTION, BadInput, bad_input, check_output, completion, main, write_file
+from linrep.cli.verify import STORE, STORE_OPTION, choose
 
 
 @main.command()
-@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1)
+@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
 @click.option(
     "--budget",
     type=click.Choice(["quick", "standard", "thorough"]),
@@ -39,10 +39,11 @@ def report(ids, budget, seed, store, figures, out):
     """
     from linrep.claims import ledger as book
     from linrep.report import gather, render
-    from linrep.sweeps import files
 
-    if not out.parent.is_dir():
-        raise BadInput(f"--out: there is no folder {out.parent}")
+    if store != STORE and not store.is_dir():
+        raise BadInput(f"--store: there is no folder {store}")
+    with bad_input(OSError):
+        check_output("--out", out)
     chosen, file = choose(ids)
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")
@@ -58,7 +59,7 @@ def report(ids, budget, seed, store, figures, out):
             file=file,
         )
         page = render(found).encode()
-        files.write(out, page)
+        write_file(out, page)
     runs = sum(entry.stored for entry in found.entries)
     click.echo(
         f"{out}: {len(found.entries)} claims, {runs} with a stored run, "

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from shlex import quote
 
 import click
 
-from linrep.cli import BadInput, bad_input, main, workers_option
+from linrep.cli import (
+    BadInput,
+    Unfinished,
+    bad_input,
+    completion,
+    interruptible,
+    main,
+    replay_command,
+    workers_option,
+)
 from linrep.cli.estimate import duration, estimate
 from linrep.cli.specification import build, read_options
 from linrep.cli.values import read_cell, read_shard
@@ -21,8 +28,13 @@ from linrep.cli.values import read_cell, read_shard
     metavar="[ALGORITHM[,ALGORITHM]...] [--AXIS VALUES]...",
     nargs=-1,
     type=click.UNPROCESSED,
+    shell_complete=completion.algorithms,
 )
-@click.option("--algorithm", help="The same as an option, such as mymodule:myfunction.")
+@click.option(
+    "--algorithm",
+    shell_complete=completion.algorithms,
+    help="The same as an option, such as mymodule:myfunction.",
+)
 @click.option(
     "--function",
     help="Sweep any function(cell, rng) instead: module:name or file.py:name.",
@@ -71,7 +83,11 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
     if dry_run:
         estimate(specification, out, flags["workers"], extend=flags["extend"])
         return
-    with bad_input(ValueError, TypeError, OSError), _executor(flags["address"]) as executor:
+    with (
+        bad_input(ValueError, TypeError, OSError),
+        _executor(flags["address"]) as executor,
+        interruptible(Stopped),
+    ):
         try:
             result = run(
                 specification,
@@ -83,18 +99,10 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
                 extend=flags["extend"],
                 retry_failed=flags["retry_failed"],
             )
-        except Stopped as stopped:
-            click.echo(f"{stopped}; the same command goes on from there", err=True)
-            raise click.exceptions.Exit(130) from None
-        except (OSError, BrokenExecutor) as error:
+        except OSError as error:
             if isinstance(error, PermissionError) or not (out / "sweep.json").exists():
                 raise
-            killed = "a worker process was killed, perhaps for lack of memory"
-            reason = killed if isinstance(error, BrokenExecutor) else error
-            click.echo(
-                f"Error: {reason}; what was finished is stored, the same command goes on", err=True
-            )
-            raise click.exceptions.Exit(1) from None
+            raise Unfinished(f"Error: {error}; what was finished is stored", 1) from None
     failed = result.failed()
     click.echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
     for reason, count in specification.grid.left_out.items():
@@ -102,16 +110,16 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
     if failed:
         first = result.failures().iloc[0]
         click.echo(f"the first failure: {first['exception']}")
-        click.echo(
-            f"see it with: linrep replay {quote(str(out))} --cell {quote(first['cell'])} "
-            f"--replicate {first['replicate']}"
-        )
+        click.echo(replay_command(out, first))
         raise click.exceptions.Exit(1)
 
 
 @main.command()
 @click.argument(
-    "directories", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path)
+    "directories",
+    nargs=-1,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    shell_complete=completion.run_directories,
 )
 def runs(directories):
     """List run directories: what is done, missing and failed, and the time left."""
@@ -150,8 +158,14 @@ def runs(directories):
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option("--cell", "cell", default="", help="Parameters that single out a cell: n=10,m=5.")
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
+@click.option(
+    "--cell",
+    "cell",
+    default="",
+    shell_complete=completion.parameters,
+    help="Parameters that single out a cell: n=10,m=5.",
+)
 @click.option("--replicate", type=int, required=True, help="Its number, from 0.")
 @click.option("--function", help="Where it is now: module:name or file.py:name.")
 @click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
@@ -189,7 +203,13 @@ def replay(run, cell, replicate, function, debug):
 
 @main.command()
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("directories", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument(
+    "directories",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    shell_complete=completion.run_directories,
+)
 def merge(out, directories):
     """Put the run directories of shards together in OUT; they stay as they are."""
     from linrep.sweeps import merge as merge_runs

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 _WORDS = {"true": True, "false": False, "none": None}
 _RANGE = re.compile(r"(?P<start>[^:]+):(?P<stop>[^:]+)(?::(?P<step>[^:]+))?")
 _POINTS = re.compile(r"(?P<kind>log|lin)(?P<count>\d+)")
@@ -115,6 +113,8 @@ def _read_range(name, item):
         if points["kind"] == "log" and start <= 0:
             raise ValueError(f"--{name}: {item!r} must start above 0 to be log-spaced")
         if points["kind"] == "log":
+            import numpy as np  # a tenth of a second that no other command needs
+
             # Twelve digits: libraries and processors differ in the last ones of a power, and a
             # parameter that differs is another parameter.
             values = [float(f"{value:.12g}") for value in np.geomspace(start, stop, count)]

@@ -7,12 +7,24 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import SEED_OPTION, BadInput, bad_input, main, workers_option
+from linrep.cli import (
+    SEED_OPTION,
+    BadInput,
+    bad_input,
+    check_output,
+    completion,
+    interruptible,
+    main,
+    workers_option,
+    write_figure,
+    write_file,
+)
 
+STORE = Path("runs", "verify")
 STORE_OPTION = click.option(
     "--store",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("runs", "verify"),
+    default=STORE,
     show_default=True,
     help="Folder of finished checks; what is there is not computed again.",
 )
@@ -38,7 +50,7 @@ def _options(command):
 
 
 @main.command()
-@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1)
+@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
 @_options
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 @click.option(
@@ -71,15 +83,18 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
         for item in chosen:
             click.echo(f"{item.id:34} {item.kind:26} {item.plain}")
         return
+    with bad_input(OSError):
+        if path is not None:
+            check_output("--json", path)
+        if figures is not None:
+            figures.mkdir(parents=True, exist_ok=True)
     entries = {} if file else book.recorded()
     results = _run(chosen, entries, file, budget, workers, seed, store)
     _print(results, entries)
     with bad_input(OSError, ValueError):
         if path is not None:
-            path.write_text(
-                json.dumps([result.as_json() for result in results], indent=1) + "\n",
-                encoding="utf-8",
-            )
+            text = json.dumps([result.as_json() for result in results], indent=1)
+            write_file(path, f"{text}\n".encode())
         if figures is not None:
             _draw(chosen, results, store, figures)
         if record:
@@ -98,7 +113,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
 
 
 @main.command()
-@click.argument("paper")
+@click.argument("paper", shell_complete=completion.papers)
 @_options
 @click.option(
     "--out",
@@ -118,6 +133,8 @@ def constants(paper, budget, workers, seed, store, out):
         chosen = [
             item for item in select(claims(), [f"{paper}.*"]) if item.kind == "probability bound"
         ]
+    with bad_input(OSError):
+        out.mkdir(parents=True, exist_ok=True)
     results = _run(chosen, {}, None, budget, workers, seed, store)
     lines, pictures = [], {}
     for item, result in zip(chosen, results, strict=True):
@@ -158,12 +175,13 @@ def choose(names):
 
 
 def _run(chosen, entries, file, budget, workers, seed, store):
+    from linrep.claims.verify import Interrupted
     from linrep.claims.verify import verify as run
 
     seconds = {
         name: entry["seconds"] for name, entry in entries.items() if entry["budget"] == budget
     }
-    with bad_input(ValueError, TypeError, OSError):
+    with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         return run(
             chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
             expected=seconds,
@@ -213,11 +231,10 @@ def _save(folder, name, points, text):
 
     from linrep import plotting
 
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
     with plotting.style():
         figure = plotting.evidence(points)
         plotting.caption(figure, text)
-        figure.savefig(path)
+        write_figure(path, figure)
         plt.close(figure)
     return path

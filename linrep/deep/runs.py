@@ -25,7 +25,7 @@ from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
 from linrep.deep.state import scatter
 from linrep.deep.training import SGD, Phase, check_blocks
-from linrep.trace import Trace, read_record
+from linrep.trace import Trace, last_rounds, read_record
 
 
 def run(
@@ -247,6 +247,7 @@ def choose_lr(
     *,
     share: float = 0.25,
     rng: int | Sequence[int] | SeedSequence = 0,
+    rounds: int = 100,
     **settings: Any,
 ) -> float:
     """Return the step size whose models are best on training samples that are held out.
@@ -263,9 +264,11 @@ def choose_lr(
         See :func:`linrep.deep.partitions.hold_out`.
     rng : int, sequence of int or SeedSequence
         Of the split and of all runs.
+    rounds : int
+        Of each run.
     **settings
         See :func:`run_seeds`; the accuracy that is compared is the mean over those of the last ten
-        rounds that are in `record`.
+        rounds that are in `record`, by default all of them.
 
     Returns
     -------
@@ -280,7 +283,8 @@ def choose_lr(
     if not len(lrs):
         raise ValueError("lrs must hold one step size at least")
     kept = partitions.hold_out(data, share, rng=rng)
-    traces = [run(kept, method(lr), lr=lr, rng=rng, **settings) for lr in lrs]
+    settings = {"record": last_rounds(rounds)} | settings
+    traces = [run(kept, method(lr), lr=lr, rounds=rounds, rng=rng, **settings) for lr in lrs]
     return lrs[int(np.argmax([trace.mean_of_last("accuracy") for trace in traces]))]
 
 

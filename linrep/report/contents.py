@@ -140,9 +140,7 @@ def gather(
     disable = None if progress is None else not progress
     budgets = tuple(reversed(BUDGETS)) if budget is None else (budget,)
     bar = tqdm(list(chosen), desc="report", unit="claim", disable=disable)
-    entries = tuple(
-        _entry(item, ledger.get(item.id), store, budgets, seed, file) for item in bar
-    )
+    entries = tuple(_entry(item, ledger.get(item.id), store, budgets, seed, file) for item in bar)
     return Report(
         entries=entries,
         figures=() if figures is None else tuple(_figures(figures, papers)),
@@ -194,7 +192,7 @@ def _figures(folder, papers):
             continue
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
-        picture = pictures.stored(path.with_suffix(".png"), _FIGURE_WIDTH)
+        picture = pictures.stored(path.with_suffix(".png"), _FIGURE_WIDTH, manifest["caption"])
         settings = manifest.get("settings", {})
         quick = " --quick" if settings.get("quick") else ""
         command = f"linrep figures {shlex.quote(manifest['id'])}{quick}"

@@ -21,9 +21,10 @@ import pandas as pd
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from linrep.sweeps.columns import parameter_column, plain, result_column
+from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell
+from linrep.sweeps.plain import plain
 from linrep.sweeps.specification import RESERVED, generator
 
 #: What a function may raise without ending the sweep.
@@ -203,7 +204,7 @@ def _read_row(row, parameters):
             raise ValueError(f"column {name!r} has a name that is not free")
         if name in parameters:
             raise ValueError(f"column {name!r} has the name of a parameter")
-        read[name] = value if type(value) is float else plain(name, value)
+        read[name] = value if type(value) is float else plain(f"column {name!r}", value)
     return read
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 
@@ -25,33 +23,6 @@ def parameter_type(values: Iterable[Any]) -> str:
 def parameter_column(values: Iterable[Any], kind: str) -> pa.Array:
     """Return the column of a parameter: text everywhere if it is text in some cells."""
     return pa.array([_parameter_value(value, kind) for value in values], kind)
-
-
-def plain(name: str, value: Any) -> Any:
-    """Return one of a function's results as a plain Python value; name is its column's.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If no column can hold it.
-    """
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        value = value.item()
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        value.encode()  # which half a surrogate pair does not survive, nor would it a file
-        return str.__str__(value)  # of a subclass, such as an enumeration's
-    if isinstance(value, Integral):
-        if abs(int(value)) >= 2**63:
-            raise ValueError(f"column {name!r} must fit 64 bits, got {value}")
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    raise TypeError(
-        f"column {name!r} must hold a number, a string, a boolean or None, "
-        f"got {type(value).__name__}"
-    )
 
 
 def result_column(values: Sequence[Any]) -> pa.Array:

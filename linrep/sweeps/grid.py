@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import product
-from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 import pandas as pd
+
+from linrep.sweeps.plain import LARGEST_INTEGER, plain
 
 Cell = dict[str, Any]
 Rule = str | Callable[[Cell], Any]
-_LARGEST_INTEGER = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +159,7 @@ def check_name(name: Any) -> str:
 
 def _whole(value):
     """Return whole floats as integers: 10.0 and 10 are the same parameter."""
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_INTEGER:
+    if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_INTEGER:
         return int(value)
     return value
 
@@ -192,26 +191,11 @@ def _read_axis(name, axis):
 
 
 def _read_value(name, value):
-    """Return a plain Python value."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)  # of a subclass, such as an enumeration's
-    if isinstance(value, Integral):
-        if abs(int(value)) > _LARGEST_INTEGER:
-            raise ValueError(f"parameter {name!r} must fit 64 bits, got {value}")
-        return int(value)
-    if isinstance(value, Real):
-        number = float(value)
-        if not math.isfinite(number):
-            raise ValueError(f"parameter {name!r} must be finite, got {number}")
-        return _whole(number)
-    raise TypeError(
-        f"parameter {name!r} must be a number, a string, a boolean or None, "
-        f"got {type(value).__name__}"
-    )
+    """Return a plain, finite Python value."""
+    value = plain(f"parameter {name!r}", value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"parameter {name!r} must be finite, got {value}")
+    return _whole(value)
 
 
 def _bundles(values, zipped):

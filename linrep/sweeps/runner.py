@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
-import signal
 import threading
 import time
 from collections import deque
@@ -14,7 +12,6 @@ from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
     Future,
-    ProcessPoolExecutor,
     ThreadPoolExecutor,
     wait,
 )
@@ -28,6 +25,7 @@ from linrep import _validation as check
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.pool import process_pool
 from linrep.sweeps.progress import progress_bar
 from linrep.sweeps.specification import Sweep
 from linrep.sweeps.store import Run, create_run, presence
@@ -297,19 +295,12 @@ def _executor(executor, workers, processes):
         with threadpool_limits(limits=1):
             yield executor, False
     elif processes:
-        # Spawned: a fork of a process with threads may hang.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, _ignore_interrupts) as pool:
+        with process_pool(workers) as pool:
             yield pool, False
     else:
         # BLAS on one thread: matrices are small, and sums must not depend on the number of cores.
         with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as pool:
             yield pool, True
-
-
-def _ignore_interrupts():
-    """Ctrl-C reaches all processes of a terminal; the parent alone decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _check_importable(function):

@@ -87,6 +87,72 @@ def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
     assert run() == ["21", "0"]
 
 
+def small_package(folder):
+    """Make a package of one kernel; return a function that calls it in a process of its own."""
+    package = folder / "linrep" / "kernels"
+    package.mkdir(parents=True)
+    for each in (package, package.parent):
+        (each / "__init__.py").touch()
+    shutil.copy(SOURCES / "_jit.py", package)
+    (package / "twice.py").write_text(
+        "from linrep.kernels._jit import kernel\n\n@kernel\ndef twice(x):\n    return x + x\n"
+    )
+
+    def call(argument, **variables):
+        script = (
+            f"from linrep.kernels.twice import twice\nprint(twice({argument}), "
+            "sum(twice.stats.cache_hits.values()))"
+        )
+        environment = {
+            **os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **variables
+        }  # fmt: skip
+        return subprocess.run(
+            [sys.executable, "-W", "always", "-c", script],
+            env=environment, cwd=folder, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+
+    return call
+
+
+@compiled_only
+def test_where_nothing_can_be_kept_kernels_are_compiled_and_one_line_says_so(tmp_path):
+    call = small_package(tmp_path)
+    (tmp_path / "linrep" / "kernels" / "__pycache__").touch()  # a file in place of the folder
+    nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"}
+    nowhere["NUMBA_CACHE_DIR"] = "/proc/nowhere"
+    done = call(1, **nowhere)
+    assert done.stdout.split() == ["2", "0"]
+    assert done.stderr.count("compiled kernels are not kept") == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+
+
+@compiled_only
+def test_a_damaged_cache_is_replaced(tmp_path):
+    call = small_package(tmp_path)
+    kept = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert call(1, **kept).stdout.split() == ["2", "0"]
+    for kind in ("nbc", "nbi"):
+        (file,) = (tmp_path / "cache").rglob(f"*.{kind}")
+        file.write_bytes(file.read_bytes()[:-9])
+        assert call(1, **kept).stdout.split() == ["2", "0"]
+    assert call(1, **kept).stdout.split() == ["2", "1"]
+
+
+@compiled_only
+def test_processes_that_compile_at_the_same_time_never_write_to_one_file(tmp_path):
+    """Neither knows of the other's entry when it names the file of its own."""
+    names = []
+    for key, stamp in (("one", "a"), ("two", "a"), ("one", "b"), ("one", "a")):
+        entries = _jit._Entries(str(tmp_path), "f", stamp)
+        entries._load_index = dict
+        entries.save(key, key)
+        names.append({path.name for path in tmp_path.glob("f.*.nbc")})
+    assert [len(name) for name in names] == [1] * 4  # those of no index are removed
+    assert len(names[0] | names[1] | names[2]) == 3
+    assert names[3] == names[0]
+    assert _jit._Entries(str(tmp_path), "f", "a").load("one") == "one"
+
+
 COLD_AND_WARM = """
 import hashlib
 import linrep as lr

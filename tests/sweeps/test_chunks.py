@@ -84,7 +84,7 @@ def test_a_row_without_columns_counts(tmp_path):
         (1j, "TypeError", "complex"),
         (np.zeros(2), "TypeError", "ndarray"),
         ([1, 2], "TypeError", "a row must be a mapping, got int"),
-        ({"x": [1]}, "TypeError", "column 'x' must hold a number, a string"),
+        ({"x": [1]}, "TypeError", "column 'x' must be a number, a string"),
         ({"x": 2**63}, "ValueError", "'x' must fit 64 bits"),
         ({"x": "\ud800"}, "UnicodeEncodeError", "surrogate"),
         ({1: 2}, "ValueError", "column 1 has a name that is not free"),

@@ -1,0 +1,19 @@
+"""Where the scripts of the experiments are, and their ids; loads nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import linrep
+
+
+def folder() -> Path:
+    """Return the folder of the experiments' scripts, of the repository or of the installation."""
+    package = Path(linrep.__file__).parent
+    shipped = package / "_experiments"
+    return shipped if shipped.is_dir() else package.parent / "experiments"
+
+
+def available() -> list[str]:
+    """Return the ids of the experiments that come with linrep."""
+    return sorted(path.stem.replace("_", ".", 1) for path in folder().glob("[a-z]*_*.py"))

@@ -1,0 +1,43 @@
+"""Plain values: what parameters and columns may hold."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+LARGEST_INTEGER = 2**63 - 1
+
+
+def plain(what: str, value: Any) -> Any:
+    """Return None, a boolean, a string, an integer of 64 bits or a float as Python has it.
+
+    Parameters
+    ----------
+    what : str
+        Whose value it is, for the error.
+    value : object
+        Such a value, also NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none of these.
+    """
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        value.encode()  # which half a surrogate pair does not survive, nor would it a file
+        return str.__str__(value)  # of a subclass, such as an enumeration's
+    if isinstance(value, Integral):
+        if abs(int(value)) > LARGEST_INTEGER:
+            raise ValueError(f"{what} must fit 64 bits, got {value}")
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(
+        f"{what} must be a number, a string, a boolean or None, got {type(value).__name__}"
+    )

@@ -1,0 +1,240 @@
+"""Generated invocations of every command: never a traceback, never a stray file.
+
+Those that are wrong by construction end with status 2 and one line; whatever else comes out of
+putting arguments together ends in the statuses that are documented.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linrep.cli import main
+from tests.test_cli import SCRIPT
+
+CLAIMS = """
+from linrep.claims import claim, identity
+
+@claim("mine.one", place="here", kind="identity", latex="x", plain="One.", broken={"x": 2})
+def one(budget, rng, *, x=1):
+    return identity([(abs(x - 1), {"x": x})], 1e-12)
+"""
+SWEPT = "def measure(cell, rng):\n    return {'x': rng.random()}\n"
+#: What stands in the folder in which everything is called.
+FILES = {
+    "mine.py": SCRIPT,
+    "claims.py": CLAIMS,
+    "swept.py": SWEPT,
+    "empty.py": "",
+    "syntax.py": "def\n",
+    "raises.py": "raise KeyError('no\\nsuch')\n",
+    "leaves.py": "raise SystemExit(3)\n",
+    "needs.py": "import no_such_module\n",
+    "notes.txt": "notes\n",
+    "binary.bin": b"\x00\xff\xfePAR1",
+    "binary.py": b"\x00\xff\xfe",
+    "bad.toml": "algorithm = ",
+    "latin.toml": b'where = "\xff"',
+    "other.toml": 'algorithm = "fedrep"\n[axes]\nn = [[1]]\nk = "x"\nd = {}\n',
+    "list.json": "[1, 2]",
+    "broken/sweep.json": "{",
+    "foreign/sweep.json": '{"format": 1, "cells": [], "name": 3}',
+    "binary/sweep.json": b"\xff\xfe",
+    "theirs/notes.txt": "notes\n",
+    "torn/parts/a.parquet": b"PAR1\x00\x00\x00\x00PAR1",
+    "empty/.keep": "",
+}
+#: Texts that mean something somewhere, and nothing in most places.
+TEXTS = (
+    "", " ", "-", "--", "0", "-1", "1", "2", "nan", "inf", "-inf", "1e400", "1e9", "0.5", "1/0",
+    "9" * 40, "1,2", ",", "1,,2", "1:", "1:2:3:4", "2:1", "1:9:log2", "true", "none", "x", "x < 1",
+    "x <", "a", "a=1", "a=1,", "=", "a=nan", 'a="', "a:b", ":", "swept.py:", "swept.py:nothing",
+    "swept:measure", "notes.txt:f", "swept.py:measure", "*", "[", "?", "{}", "%s", "ü∞–", "a\nb",
+    "\udcff", "\u202e", "a" * 300, "nowhere", "/proc/nowhere/x", "notes.txt/below", "run", "torn",
+    "__import__('os')", "x.__class__", "@x", "1 if x else 2", "n", "round", "status",
+    "mean", "quick", "fedrep", "nobody", "1/2", "0/1", "3/2", "tcp://127.0.0.1:1",
+    "fedrep.lemma*", *FILES, *{name.partition("/")[0] for name in FILES},
+)  # fmt: skip
+anything = st.one_of(st.sampled_from(TEXTS), st.text(max_size=8).filter(lambda t: "\0" not in t))
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A folder with files of all kinds, and runs that are as they should be, or not."""
+    folder = tmp_path_factory.mktemp("template")
+    for name, content in FILES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        done = invoke("sweep", "--function", "swept.py:measure", "--a", "1,2", "--replicates", "2",
+                      "--workers", "1", "--out", "run")  # fmt: skip
+    finally:
+        os.chdir(before)
+    assert done.exit_code == 0, done.output
+    shutil.copy(folder / "run" / "sweep.json", folder / "torn")
+    return folder
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, list(arguments))
+
+
+def listing(folder):
+    """Return what is in a folder: names, kinds and sizes."""
+    return {
+        str(path.relative_to(folder)): path.stat().st_size if path.is_file() else None
+        for path in folder.rglob("*")
+        if "__pycache__" not in path.parts and path.name != ".lock"
+    }
+
+
+@pytest.fixture
+def place(template, tmp_path, monkeypatch):
+    """Call commands in a copy of the template, made anew whenever a call has changed it."""
+    folder = tmp_path / "place"
+    expected = listing(template)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def call(*arguments):
+        if not folder.exists() or listing(folder) != expected:
+            os.chdir(tmp_path)
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(template, folder)
+        monkeypatch.chdir(folder)
+        done = invoke(*arguments)
+        return done, listing(folder) == expected
+
+    return call
+
+
+def is_answered(done):
+    """Assert that a result is one of those documented."""
+    __tracebackhide__ = True
+    error = done.exception
+    if error is not None and not isinstance(error, SystemExit):
+        raise error
+    assert done.exit_code in (0, 1, 2)
+    if done.exit_code == 2:
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith("Error: ")
+        assert len(done.stderr) < 1000
+    assert "Traceback" not in done.stderr
+
+
+def is_refused(done, unchanged):
+    """Assert that an invocation is answered with one line and status 2, and leaves nothing."""
+    __tracebackhide__ = True
+    is_answered(done)
+    assert done.exit_code == 2, done.output
+    assert unchanged
+
+
+#: How each command is called so that it does something quickly; the last two do nothing quick.
+CALLS = {
+    "figures": ("mine.py", "--quick", "--workers", "1"),
+    "info": (),
+    "report": ("fedrep.lemma1", "--out", "page.html"),
+    "summary": ("run", "x"),
+    "plot": ("run", "x", "--x", "a"),
+    "sweep": ("--function", "swept.py:measure", "--a", "1", "--replicates", "1", "--workers", "1"),
+    "runs": ("run",),
+    "replay": ("run", "--cell", "a=1", "--replicate", "0"),
+    "merge": ("new", "run"),
+    "verify": ("claims.py", "--workers", "1"),
+    "bench": ("nothing",),
+    "constants": ("nobody",),
+}
+#: Options that are not put together at random: they start processes, wait, or ask back.
+APART = {"--workers", "--processes", "--dask", "--pdb", "--help"}
+
+
+def test_every_command_is_called_here():
+    assert set(CALLS) == set(main.commands)
+
+
+def wrong_for(kind):
+    """Return texts that are no values of a kind of option, None where any text may be one."""
+    if isinstance(kind, click.Choice):
+        return anything.filter(lambda text: text not in kind.choices)
+    if isinstance(kind, click.IntRange):
+        texts = st.sampled_from(("", "x", "0.5", "nan", "1e3", "ü", "1 2", "--quick"))
+        return texts | st.integers(max_value=kind.min - 1).map(str)
+    if isinstance(kind, click.types.IntParamType):
+        return st.sampled_from(("", "x", "0.5", "nan", "inf", "-1", "1e3", "9" * 40, "ü", "1 2"))
+    if isinstance(kind, click.Path):
+        wrong = ["notes.txt/below", "/proc/nowhere/x", "a" * 300]
+        if not kind.file_okay:
+            wrong += ["notes.txt", "binary.bin"]
+        if not kind.dir_okay:
+            wrong += ["empty", "run", "."]
+        if kind.exists:
+            wrong += ["nowhere", "\udcff", "a\nb", ""]
+        return st.sampled_from(wrong)
+    return None
+
+
+TYPED = [
+    pytest.param(name, option.opts[-1], wrong, id=f"{name}{option.opts[-1]}")
+    for name, command in main.commands.items()
+    for option in command.params
+    if isinstance(option, click.Option)
+    and not option.is_flag
+    and (wrong := wrong_for(option.type)) is not None
+]
+bounded = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.parametrize(("name", "option", "wrong"), TYPED)
+def test_a_value_that_is_none_is_refused(place, name, option, wrong):
+    @bounded
+    @given(wrong)
+    def refused(text):
+        is_refused(*place(name, *CALLS[name], option, text))
+
+    refused()
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("extra", [("--no-such-option",), ("-q",), ("-", "--")])
+def test_an_unknown_option_is_refused(place, name, extra):
+    is_refused(*place(name, *CALLS[name], *extra))
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [(param.values[0], param.values[1]) for param in TYPED]
+)
+def test_an_option_without_its_value_is_refused(place, name, option):
+    is_refused(*place(name, *CALLS[name], option))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_whatever_is_put_together_is_answered(place, name):
+    options = [
+        option.opts[-1]
+        for option in main.commands[name].params
+        if isinstance(option, click.Option) and option.opts[-1] not in APART
+    ]
+    quick = anything.filter(lambda text: "*" not in text and ":" not in text[1:2])
+    pairs = st.tuples(st.sampled_from(options or ["--x"]), quick)
+    parts = st.lists(st.one_of(pairs, quick.map(lambda text: (text,))), max_size=4)
+
+    @bounded
+    @given(parts, st.booleans())
+    def answered(parts, base):
+        before = CALLS[name] if base or name in ("figures", "verify") else ()
+        dry = ("--dry-run",) if name == "sweep" else ()
+        arguments = (name, *dry, *before, *(text for part in parts for text in part))
+        done, unchanged = place(*arguments)
+        is_answered(done)
+        assert unchanged or done.exit_code != 2
+
+    answered()

@@ -1,0 +1,104 @@
+"""What the shell is offered, and that it is offered quickly."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+from linrep import experiment
+from linrep.claims import ledger
+from linrep.cli import completion, main
+from linrep.simulation import ALGORITHMS
+from tests.test_import import HEAVY, ROOT
+
+SWEPT = "def measure(cell, rng):\n    return {'error': 1.0, 'loss': 2.0}\n"
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "swept.py").write_text(SWEPT)
+    arguments = ["sweep", "--function", "swept.py:measure", "--size", "1,2", "--rate", "3"]
+    assert CliRunner().invoke(main, [*arguments, "--out", "runs/mine"]).exit_code == 0
+    (tmp_path / "runs" / "no").mkdir()
+    yield tmp_path
+    sys.modules.pop("swept", None)
+
+
+def offered(*words):
+    """Return what is offered for the last of the words."""
+    complete = ShellComplete(main, {}, "linrep", "_LINREP_COMPLETE")
+    return [item.value for item in complete.get_completions(list(words[:-1]), words[-1])]
+
+
+def test_commands_and_options():
+    assert offered("ver") == ["verify"]
+    assert offered("verify", "--bud") == ["--budget"]
+    assert offered("verify", "--budget", "st") == ["standard"]
+
+
+def test_names_of_what_comes_with_linrep():
+    assert offered("verify", "") == list(ledger.recorded())
+    assert (
+        offered("report", "fedrep.lemma1")
+        == ["fedrep.lemma1", "fedrep.lemma1.corrected"][: len(offered("report", "fedrep.lemma1"))]
+    )
+    assert offered("figures", "") == experiment.available()
+    assert offered("figures", "fedrep.figure1") == ["fedrep.figure1"]
+    assert offered("constants", "f") == ["fedrep", "flute"]
+
+
+def test_algorithms_are_those_there_are():
+    assert set(completion.ALGORITHMS) == set(ALGORITHMS)
+    assert offered("sweep", "fed") == ["fedrep", "fedsgd", "fedavg"]
+    assert offered("sweep", "fedrep,fl") == ["fedrep,flute"]
+    assert offered("sweep", "--algorithm", "pf") == ["pflmf"]
+
+
+def test_runs_and_what_they_hold(stored):
+    for command in ("summary", "plot", "replay", "runs"):
+        assert offered(command, "ru") == ["runs/mine"]
+    assert offered("merge", "runs/all", "runs/m") == ["runs/mine"]
+    assert offered("summary", "runs/mine", "") == ["error", "loss", "seconds"]
+    assert offered("summary", "runs/mine", "error", "--by", "") == ["size", "rate"]
+    assert offered("plot", "runs/mine", "loss", "--x", "s") == ["size"]
+    assert offered("summary", "runs/mine", "loss", "--exponents", "size,") == [
+        "size,size", "size,rate"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", ["", "[1]", '{"cells": 3}', '{"cells": [3]}'])
+def test_what_is_no_run_directory_offers_nothing(stored, content):
+    (stored / "runs" / "mine" / "sweep.json").write_text(content)
+    for part in (stored / "runs" / "mine" / "parts").glob("*.parquet"):
+        part.write_bytes(b"PAR1")
+    assert offered("summary", "runs/mine", "") == []
+    assert offered("summary", "runs/mine", "error", "--by", "") == []
+    assert offered("summary", "runs/no", "") == []
+
+
+@pytest.mark.parametrize(
+    "words", ["linrep verify fedrep.lem", "linrep figures pf", "linrep sweep "]
+)
+def test_nothing_heavy_is_loaded_for_it(words):
+    script = (
+        "import sys, atexit\n"
+        "atexit.register(lambda: print(*{name.partition('.')[0] for name in sys.modules}))\n"
+        "from linrep.cli import main\nmain(prog_name='linrep')\n"
+    )
+    variables = {
+        "PYTHONPATH": str(ROOT), "_LINREP_COMPLETE": "bash_complete", "COMP_WORDS": words,
+        "COMP_CWORD": "2",
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **variables}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    *found, loaded = done.stdout.splitlines()
+    assert found
+    assert all(line.startswith("plain,") for line in found)
+    assert set(loaded.split()) & HEAVY <= {"click"}

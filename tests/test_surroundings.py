@@ -1,0 +1,230 @@
+"""linrep where the surroundings are hostile: interrupts, full disks, odd terminals, no home."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import linrep
+from linrep.cli import main
+
+ROOT = Path(linrep.__file__).parents[1]
+CLAIMS = """
+import time
+from pathlib import Path
+from linrep.claims import claim, identity
+
+
+def make(name):
+    @claim(f"mine.{name}", place="here", kind="identity", latex="x", plain="Ψ ≤ Σ – yes.",
+           broken={"x": 2})
+    def check(budget, rng, *, x=1):
+        with open("computed", "a", encoding="utf-8") as file:
+            file.write(f"{name}\\n")
+        time.sleep(0.3)
+        return identity([(abs(x - 1), {"x": x})], 1e-12)
+
+
+for name in "abcdef":
+    make(name)
+"""
+NOWHERE = {
+    name: "/proc/nowhere"
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR")
+}
+posix_only = pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "own.py").write_text(CLAIMS, encoding="utf-8")
+    return tmp_path
+
+
+def start(folder, *arguments, package=ROOT, **variables):
+    return subprocess.Popen(
+        [sys.executable, "-m", "linrep.cli", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(package), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def finish(process):
+    """Return status, output and errors of a process."""
+    output, errors = process.communicate(timeout=300)
+    return process.returncode, output.decode(), errors.decode()
+
+
+def computed(folder):
+    path = folder / "computed"
+    return path.read_text(encoding="utf-8").split() if path.exists() else []
+
+
+def stored(folder):
+    return len(list(folder.glob("runs/verify/*/*/parts/[!.]*.parquet")))
+
+
+def stopped(folder, number, workers, whole_group):
+    """Start a verification, stop it when a claim is stored, and return what it said."""
+    process = start(folder, "verify", "own.py", "--workers", str(workers))
+    while not stored(folder):
+        assert process.poll() is None
+        time.sleep(0.02)
+    (os.killpg if whole_group else os.kill)(process.pid, number)
+    return finish(process)
+
+
+@posix_only
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "workers", "status"),
+    [
+        (signal.SIGINT, 1, 130),
+        (signal.SIGINT, 2, 130),
+        (signal.SIGTERM, 1, 143),
+        (signal.SIGTERM, 2, 143),
+        (signal.SIGKILL, 1, -signal.SIGKILL),
+        (signal.SIGKILL, 2, -signal.SIGKILL),
+    ],
+)
+def test_verify_goes_on_where_it_was_stopped(folder, number, workers, status):
+    # Ctrl-C reaches all processes of a terminal.
+    code, output, errors = stopped(folder, number, workers, number == signal.SIGINT)
+    assert code == status
+    assert output == ""
+    done = stored(folder)
+    if number == signal.SIGKILL:
+        assert errors == ""
+    else:
+        assert 1 <= done < 6
+        assert errors.splitlines()[-1] == (
+            f"runs/verify: stopped at {done} of 6 claims; the same command goes on from there"
+        )
+        assert sorted(computed(folder)) == list("abcdef")[:done]
+    before = computed(folder)
+    again = finish(start(folder, "verify", "own.py", "--workers", "1"))
+    assert again[0] == 0
+    assert "6 claims: 6 holds" in again[1]
+    new = computed(folder)[len(before) :]
+    assert len(new) <= 6 - done
+    assert len(set(before) - set(new)) >= done
+
+
+@posix_only
+@pytest.mark.slow
+def test_workers_end_with_a_parent_that_is_killed(folder):
+    stopped(folder, signal.SIGKILL, 2, whole_group=False)
+    # Both pipes are closed, which finish waits for: no worker holds them any more.
+    settled = computed(folder)
+    time.sleep(1.0)
+    assert computed(folder) == settled
+
+
+@posix_only
+@pytest.mark.slow
+def test_two_processes_at_once_on_one_store(folder):
+    both = [start(folder, "verify", "own.py", "--workers", "1") for _ in range(2)]
+    for status, output, errors in map(finish, both):
+        assert (status, errors) == (0, "")
+        assert "6 claims: 6 holds" in output
+
+
+SCRIPT = (Path(__file__).parent / "test_cli.py").read_text(encoding="utf-8").split('"""')[3]
+
+
+@pytest.mark.slow
+def test_two_processes_at_once_on_one_figure(folder):
+    (folder / "mine.py").write_text(SCRIPT, encoding="utf-8")
+    both = [start(folder, "figures", "mine.py", "--workers", "1") for _ in range(2)]
+    for status, output, errors in map(finish, both):
+        assert (status, errors) == (0, "")
+        assert "mine.figure: figures" in output
+    names = {path.name for path in (folder / "figures").iterdir()}
+    assert names == {f"mine.figure.{kind}" for kind in ("json", "parquet", "png", "svg")}
+
+
+@pytest.mark.slow
+def test_nothing_can_be_written_but_here(folder):
+    """Neither home, nor caches, nor the package; not as root either, who may write anywhere."""
+    package = folder / "package"
+    shutil.copytree(
+        ROOT / "linrep", package / "linrep", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (package / "linrep" / "kernels" / "__pycache__").touch()  # a file in place of the folder
+    variables = {**NOWHERE, "PYTHONDONTWRITEBYTECODE": "1"}
+    status, output, errors = finish(
+        start(folder, "verify", "own.py", "mine.a", "--figures", "drawn", "--workers", "1",
+              package=package, **variables)
+    )  # fmt: skip
+    assert (status, "Traceback" in errors) == (0, False)
+    assert "1 claims: 1 holds" in output
+    told = finish(start(folder, "info", "--json", package=package, **variables))
+    assert told[0] == 0
+    assert json.loads(told[1])["kernels"]["kept in"] is None
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+    ],
+)
+def test_an_output_without_greek_letters(folder, variables):
+    status, output, errors = finish(start(folder, "verify", "own.py", "--list", **variables))
+    assert (status, errors) == (0, "")
+    assert output.count(" yes.") == 6
+
+
+@posix_only
+def test_a_reader_that_has_seen_enough(folder):
+    process = start(folder, "verify", "own.py", "--list")
+    process.stdout.close()
+    errors = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait(timeout=60) in (0, 1, -signal.SIGPIPE)
+    assert errors == ""
+
+
+FULL = Path("/dev/full")
+full_disk = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+
+
+@full_disk
+def test_a_full_disk_behind_the_output(folder):
+    with FULL.open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "linrep.cli", "verify", "own.py", "--list"],
+            cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "Error: [Errno 28] No space left on device\n"
+
+
+@full_disk
+@pytest.mark.parametrize("arguments", [("--json", "/dev/full"), ("--store", "/dev/full/x")])
+def test_a_full_disk_behind_a_file(folder, monkeypatch, arguments):
+    monkeypatch.chdir(folder)
+    done = CliRunner().invoke(main, ["verify", "own.py", "mine.a", "--workers", "1", *arguments])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_device_is_written_to_and_not_replaced(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    arguments = ["verify", "own.py", "mine.a", "--workers", "1", "--json", os.devnull]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    assert not Path(os.devnull).is_file()
