@@ -17,6 +17,8 @@ extensions = [
 ]
 html_theme = "furo"
 html_title = f"linrep {release}"
+html_static_path = ["_static"]
+html_css_files = ["notebooks.css"]
 exclude_patterns = ["_build", "jupyter_execute"]
 autosummary_generate = True
 numpydoc_show_class_members = False

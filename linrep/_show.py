@@ -65,7 +65,8 @@ def table(rows: Iterable[Iterable[Any]], header: Iterable[Any] = ()) -> str:
 
 
 def _cell(tag, text):
-    return f"<{tag} style='text-align:left'>{escape(str(text))}</{tag}>"
+    style = "text-align:left;padding:0.1em 0.8em 0.1em 0"
+    return f"<{tag} style='{style}'>{escape(str(text))}</{tag}>"
 
 
 def _pairs(items):

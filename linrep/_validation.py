@@ -22,8 +22,16 @@ def integer(name: str, value: Any, *, minimum: int, maximum: int | None = None) 
     return number
 
 
-def real(name: str, value: Any, *, minimum: float = -np.inf, above: float | None = None) -> float:
-    """Return value as a finite float, at least minimum and, where given, strictly above a bound."""
+def real(
+    name: str,
+    value: Any,
+    *,
+    minimum: float = -np.inf,
+    maximum: float = np.inf,
+    above: float | None = None,
+    below: float | None = None,
+) -> float:
+    """Return value as a finite float in [minimum, maximum], where given strictly between bounds."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {value!r}")
     number = float(value)
@@ -31,8 +39,12 @@ def real(name: str, value: Any, *, minimum: float = -np.inf, above: float | None
         raise ValueError(f"{name} must be finite, got {number}")
     if above is not None and number <= above:
         raise ValueError(f"{name} must be greater than {above:g}, got {number:g}")
+    if below is not None and number >= below:
+        raise ValueError(f"{name} must be below {below:g}, got {number}")
     if number < minimum:
         raise ValueError(f"{name} must be at least {minimum:g}, got {number:g}")
+    if number > maximum:
+        raise ValueError(f"{name} must be at most {maximum:g}, got {number:g}")
     return number
 
 
@@ -124,9 +136,7 @@ def rank(k: Any, n: int, d: int) -> int:
 
 def count_participants(n: int, participation: Any) -> int:
     """Return the whole number of clients nearest to participation times n."""
-    participation = real("participation", participation, above=0.0)
-    if participation > 1.0:
-        raise ValueError(f"participation must be in (0, 1], got {participation}")
+    participation = real("participation", participation, above=0.0, maximum=1.0)
     participants = int(np.floor(participation * n + 0.5))
     if participants < 1:
         raise ValueError(

@@ -15,6 +15,10 @@ from linrep.kernels import linalg
 __all__ = ["distance", "frame_at_distance", "orthonormalize", "principal_angles", "random_frame"]
 
 
+def __dir__():
+    return sorted(__all__)
+
+
 def orthonormalize(B: ArrayLike) -> NDArray[np.float64]:
     """Return the frame Q of the factorization B = QR in which R has a positive diagonal.
 
@@ -151,9 +155,7 @@ def frame_at_distance(
         If there is no room for the angles, or an argument is out of range.
     """
     check.choice("angles", angles, ("equal", "single"))
-    sine = check.real("distance", distance, minimum=0.0)
-    if sine > 1.0:
-        raise ValueError(f"distance must be between 0 and 1, got {distance}")
+    sine = check.real("distance", distance, minimum=0.0, maximum=1.0)
     Q = orthonormalize(B)
     d, k = Q.shape
     tilted = k if angles == "equal" else 1

@@ -74,8 +74,9 @@ def test_public_names_are_listed_once():
 @pytest.mark.parametrize(
     "module",
     [
-        linrep, linrep.algorithms, linrep.claims, linrep.deep, linrep.problems, linrep.sweeps,
-        linrep.theory,
+        linrep, linrep.algorithms, linrep.claims, linrep.deep, linrep.deep.partitions,
+        linrep.deep.readers, linrep.plotting, linrep.problems, linrep.stats, linrep.subspace,
+        linrep.sweeps, linrep.theory,
     ],
 )  # fmt: skip
 def test_dir_shows_the_public_names_and_no_others(module):

@@ -344,7 +344,7 @@ def test_random_frame_refuses_bad_dimensions(arguments, kind, words):
     ("distance", "options", "kind", "words"),
     [
         (-0.1, {}, ValueError, ("distance", "at least 0", "-0.1")),
-        (1.5, {}, ValueError, ("distance", "between 0 and 1", "1.5")),
+        (1.5, {}, ValueError, ("distance", "at most 1", "1.5")),
         (np.nan, {}, ValueError, ("distance", "finite")),
         ("far", {}, TypeError, ("distance", "real number", "far")),
         (None, {}, TypeError, ("distance", "real number", "None")),

@@ -110,9 +110,7 @@ def fedavg(
     data, Z = _read(data, side)
     step_size = check.real("step_size", step_size, above=0.0)
     local_steps = check.integer("local_steps", local_steps, minimum=1)
-    participation = check.real("participation", participation, above=0.0)
-    if participation > 1.0:
-        raise ValueError(f"participation must be at most 1, got {participation:g}")
+    participation = check.real("participation", participation, above=0.0, maximum=1.0)
     n, d, p = data.n, data.d, Z.shape[1]
     participants = int(np.ceil(participation * n))
     (rng,) = streams(rng, "participation")

@@ -332,9 +332,7 @@ def _read_problem(problem, k, m, rng):
 
 
 def _read_share(participation, n, participants):
-    share = check.real("participation", participation, above=0.0)
-    if share > 1.0:
-        raise ValueError(f"participation must be in (0, 1], got {share:g}")
+    share = check.real("participation", participation, above=0.0, maximum=1.0)
     return share if participants is None else participants / n
 
 

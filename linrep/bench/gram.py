@@ -71,7 +71,7 @@ def scaling(n: int, d: int, m: int, repetitions: int = 7) -> list[Record]:
     many = max(1, 4 * _WORK // n)
     times = take_turns({"simulated": _simulated(n, d, m, many)}, repetitions)
     return compared(
-        "FedRep: a simulated round, per client", f"n = {n:.0e}, m = {m:.0e}, d = {d:.0e}, k = {K}",
+        "FedRep: a simulated round, per client", f"n = {n:,}, m = {m:,}, d = {d:,}, k = {K}",
         times, many * n,
     )  # fmt: skip
 
@@ -89,7 +89,7 @@ def threads(
         )  # fmt: skip
 
     times = take_turns({f"{count} thread(s)": run(count) for count in counts}, repetitions)
-    return compared("FedRep: a simulated round, by threads", f"n = {n:.0e}", times, rounds)
+    return compared("FedRep: a simulated round, by threads", f"n = {n:,}", times, rounds)
 
 
 def _truth(n):

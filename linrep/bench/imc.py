@@ -103,8 +103,7 @@ def rounds(
     work = {"linrep": float(many * per_round), "NumPy loop": float(few * per_round)}
     return compared(
         "PerFedSI: a local step on an entry, rounds included",
-        f"n = {n:.0e}, d = {d:.0e}, p = {p}, k = {k}" if n >= 10**6 else
-        f"n = {n}, d = {d}, p = {p}, k = {k}",
+        f"n = {n:,}, d = {d:,}, p = {p}, k = {k}, {local_steps} steps of {participants}",
         take_turns(calls, repetitions), work,
     )  # fmt: skip
 

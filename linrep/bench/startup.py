@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,39 +22,43 @@ def measure(repetitions: int = 15) -> Iterator[list[Record]]:
     Yields
     ------
     list of Record
-        Of ``import linrep``, beyond a bare interpreter; of what comes before the first call of
+        Of ``import linrep``; of what comes before the first call of
         `linrep.fedrep`, numba and all, and of that call; and of the first call of a process that
         finds no compiled kernels.
     """
-    for code in ("import linrep", _FIRST_CALL):  # fills the caches
+    for code in (_IMPORT, _FIRST_CALL):  # fills the caches
         _start(code)
     imports, loads, calls = np.empty((3, repetitions))
     for place in range(repetitions):
-        bare, _ = _start("pass")
-        imports[place] = _start("import linrep")[0] - bare
-        loads[place], calls[place] = map(float, _start(_FIRST_CALL)[1].split())
+        (imports[place],) = _start(_IMPORT)
+        loads[place], calls[place] = _start(_FIRST_CALL)
     table = "A fresh process, compiled kernels on disk"
-    yield compared(table, "beyond a bare interpreter", {"import linrep": imports})
+    yield compared(table, "alone", {"import linrep": imports})
     yield compared(table, "with numba and SciPy", {"linrep.fedrep loaded": loads})
     yield compared(table, _CASE, {"first call": calls})
     with tempfile.TemporaryDirectory() as empty:
-        _, found = _start(_FIRST_CALL, NUMBA_CACHE_DIR=empty)
-    compiling = np.array([float(found.split()[1])])
-    yield compared("A fresh process, nothing compiled", _CASE, {"first call": compiling})
+        _, compiling = _start(_FIRST_CALL, NUMBA_CACHE_DIR=empty)
+    times = {"first call": np.array([compiling])}
+    yield compared("A fresh process, nothing compiled", _CASE, times)
 
 
-def _start(code: str, **variables: str) -> tuple[float, bytes]:
-    """Return the seconds that a fresh interpreter takes, and what it prints."""
+def _start(code: str, **variables: str) -> list[float]:
+    """Return the numbers that a fresh interpreter prints."""
     paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
     path = os.pathsep.join(path for path in paths if path)
     environment = os.environ | {"PYTHONPATH": path} | variables
-    began = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, check=True, capture_output=True
     )
-    return time.perf_counter() - began, done.stdout
+    return [float(number) for number in done.stdout.split()]
 
 
+_IMPORT = """
+import time
+began = time.perf_counter()
+import linrep
+print(time.perf_counter() - began)
+"""
 _FIRST_CALL = """
 import time
 began = time.perf_counter()

@@ -7,6 +7,8 @@ that count are a buffer ``mask``, and running statistics are replaced, never wri
 trainer sets ``key`` and ``mask`` before each step; :func:`per_batch` names them.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import torch

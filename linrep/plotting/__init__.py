@@ -2,12 +2,20 @@
 
 from linrep.plotting.lines import curves, dots, evidence, scaling
 from linrep.plotting.maps import heat_map, partition
-from linrep.plotting.page import COLUMN_WIDTH, PAGE_WIDTH, caption, plain_log_ticks, style
+from linrep.plotting.page import (
+    COLUMN_WIDTH,
+    PAGE_WIDTH,
+    caption,
+    caption_height,
+    plain_log_ticks,
+    style,
+)
 
 __all__ = [
     "COLUMN_WIDTH",
     "PAGE_WIDTH",
     "caption",
+    "caption_height",
     "curves",
     "dots",
     "evidence",
@@ -17,3 +25,7 @@ __all__ = [
     "scaling",
     "style",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

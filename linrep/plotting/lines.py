@@ -264,7 +264,7 @@ def evidence(points: pd.DataFrame) -> Figure:
             ends = {end: line[end] for end in ("low", "high") if end in line}
             if len(ends) < 2 or line["low"].isna().any():
                 ends = {}
-            label = name if 1 < len(names) <= _FEW_SERIES else None
+            label = _wrapped(name) if 1 < len(names) <= _FEW_SERIES else None
             scaling(ax, line["x"], line["y"], place=place % len(_MARKERS), label=label, **ends)
             ax.plot(line["x"], line["y"], color=f"C{place % len(_MARKERS)}", linewidth=0.6)
             if "predicted" in line and line["predicted"].notna().any():

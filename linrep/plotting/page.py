@@ -43,10 +43,8 @@ def style():
 
 def caption(figure: Figure, text: str) -> None:
     """Write a caption under a figure, wrapped to its width and adding to its height."""
-    width = figure.get_figwidth()
-    lines = textwrap.wrap(text, int(width * 18.0))
+    lines, room = _caption_lines(text, figure.get_figwidth())
     height = figure.get_figheight()
-    room = 0.125 * len(lines) + 0.12
     figure.set_figheight(height + room)
     figure.set_layout_engine(
         "constrained", rect=(0, room / (height + room), 1, height / (height + room))
@@ -54,6 +52,16 @@ def caption(figure: Figure, text: str) -> None:
     figure.text(
         0.01, 0.05 / (height + room), "\n".join(lines), fontsize=7, va="bottom", linespacing=1.25
     )
+
+
+def caption_height(text: str, width: float) -> float:
+    """Return by how much `caption` makes a figure of a width taller, both in inches."""
+    return _caption_lines(text, width)[1]
+
+
+def _caption_lines(text, width):
+    lines = textwrap.wrap(text, int(width * 18.0))
+    return lines, 0.125 * len(lines) + 0.12
 
 
 def plain_log_ticks(axis) -> None:

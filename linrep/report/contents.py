@@ -192,7 +192,7 @@ def _figures(folder, papers):
             continue
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
-        picture = pictures.stored(path.with_suffix(".png"), _FIGURE_WIDTH)
+        picture = pictures.stored(path.with_suffix(".png"), _FIGURE_WIDTH, manifest["caption"])
         settings = manifest.get("settings", {})
         quick = " --quick" if settings.get("quick") else ""
         command = f"linrep figures {shlex.quote(manifest['id'])}{quick}"

@@ -15,14 +15,12 @@ _COMMAS = frozenset(",;:")
 _OPEN, _CLOSE, _EITHER = frozenset("([{⌈⟨"), frozenset(")]}⌉⟩"), frozenset("|‖")
 _SCRIPTS = frozenset(("msub", "msup", "msubsup", "munder", "mover", "munderover"))
 
-_GREEK = dict(
-    zip(
-        "alpha beta gamma delta epsilon eta theta kappa lambda mu xi rho sigma tau phi psi "
-        "Gamma Delta Theta Lambda Phi Psi Omega".split(),
-        "αβγδεηθκλμξρστφψΓΔΘΛΦΨΩ",
-        strict=True,
-    )
-)
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η",
+    "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "xi": "ξ", "rho": "ρ", "sigma": "σ",
+    "tau": "τ", "phi": "φ", "psi": "ψ", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ",
+    "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+}  # fmt: skip
 _SIGNS = (("<=", "≤"), (">=", "≥"), ("->", "→"), ("sqrt(", "√("))
 _NAMES = "|".join(_GREEK)
 _SCRIPT = r"(?:\{[^{}]+\}|-?\d+\.\d+|-?[A-Za-z0-9*]+)"
@@ -41,14 +39,14 @@ class Unreadable(ValueError):
 
 @cache
 def _converter():
-    return LatexToMathML(xml_namespace=False)
+    return LatexToMathML(fancy_error=False)
 
 
 def formula(latex: str) -> Markup:
     """Return a displayed formula as pieces of MathML, between which a line may be broken.
 
-    Browsers break no line within one. As in a paper, breaks are allowed after relations, after commas
-    that a space follows, and after wide spaces, outside all brackets.
+    Browsers break no line within one. As in a paper, breaks are allowed after relations, after
+    commas that a space follows, and after wide spaces, outside all brackets.
 
     Parameters
     ----------
@@ -87,7 +85,9 @@ def _loosen(root):
 
 
 def _pieces(nodes):
-    depth, inside, piece, sign = 0, set(), [], ""
+    depth, sign = 0, ""
+    inside: set[str] = set()
+    piece: list[ElementTree.Element] = []
     for node in nodes:
         piece.append(node)
         before, sign = sign, _sign(node)

@@ -51,7 +51,7 @@ def render(report: Report) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "formula": _formula, "prose": mathml.prose, "number": show, "listed": _listed,
+        "formula": _formula, "prose": mathml.prose, "number": _number, "listed": _listed,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
         "paper": lambda name: PAPERS.get(name, (name, ""))[0],
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
@@ -79,7 +79,10 @@ def render(report: Report) -> str:
         contradicting=[entry for entry in report.entries if entry.contradicts],
         smaller=[entry for entry in report.entries if entry.differs and not entry.contradicts],
         bounds=_bounds(report.entries),
-        ticks=[(f"1e{decade}", _percent(decade)) for decade in range(_AXIS[0], _AXIS[1] + 1, 2)],
+        ticks=[
+            (mathml.prose(f"10^{decade}" if decade else "1"), _percent(decade))
+            for decade in range(_AXIS[0], _AXIS[1] + 1, 2)
+        ],
         runs=_runs(report),
         level=f"{LEDGER_LEVEL:.0%}",
     )
@@ -91,6 +94,11 @@ def origin(entry) -> str:
         return "no result"
     budget = entry.result["budget"]
     return f"{budget} run" if entry.stored else f"ledger, {budget}"
+
+
+def _number(value):
+    """Return a number in four digits, a dash for none, and no sign for zero."""
+    return show(value if value is None else value + 0.0)
 
 
 def _formula(latex):

@@ -39,8 +39,8 @@ def evidence(points: pd.DataFrame) -> Picture:
     return _picture(Image.open(buffer), _CSS_DPI / _DPI)
 
 
-def stored(path: Path, width: int) -> Picture:
-    """Return a stored PNG, to be shown so wide.
+def stored(path: Path, width: int, caption: str) -> Picture:
+    """Return a figure's PNG without the caption under it, to be shown so wide.
 
     Raises
     ------
@@ -48,7 +48,10 @@ def stored(path: Path, width: int) -> Picture:
         If it cannot be read.
     """
     with Image.open(path) as image:
-        return _picture(image, width / image.width)
+        dpi = image.info.get("dpi", (_CSS_DPI, _CSS_DPI))[0]
+        room = round(dpi * plotting.caption_height(caption, image.width / dpi))
+        plain = image.crop((0, 0, image.width, max(image.height - room, 1)))
+        return _picture(plain, width / plain.width)
 
 
 def _picture(image, scale):

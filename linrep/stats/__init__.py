@@ -17,3 +17,7 @@ __all__ = [
     "scaling_exponents",
     "transition_point",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

@@ -10,10 +10,7 @@ from linrep import _validation as check
 
 def fraction(name: str, value: Any) -> float:
     """Return value as a float in (0, 1)."""
-    number = check.real(name, value, above=0.0)
-    if number >= 1.0:
-        raise ValueError(f"{name} must be below 1, got {number}")
-    return number
+    return check.real(name, value, above=0.0, below=1.0)
 
 
 def positive(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArray[np.float64]:

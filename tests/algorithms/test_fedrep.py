@@ -570,7 +570,7 @@ NAN = np.full((5, 2), np.nan)
         (TRUTH, {"rounds": None}, TypeError, ("rounds", "integer", "None")),
         (TRUTH, {"participation": 0}, ValueError, ("participation", "greater than 0", "0")),
         (TRUTH, {"participation": -0.5}, ValueError, ("participation", "greater than 0", "-0.5")),
-        (TRUTH, {"participation": 1.01}, ValueError, ("participation", "(0, 1]", "1.01")),
+        (TRUTH, {"participation": 1.01}, ValueError, ("participation", "at most 1", "1.01")),
         (TRUTH, {"participation": 0.05}, ValueError, ("participation", "none of 6", "0.0833")),
         (TRUTH, {"participation": np.nan}, ValueError, ("participation", "finite")),
         (TRUTH, {"participation": "all"}, TypeError, ("participation", "real number", "'all'")),

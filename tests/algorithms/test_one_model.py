@@ -197,7 +197,7 @@ OWN = lr.ClientData(DATA.X, DATA.y, DATA.offsets)
         (TRUTH, {"step_size": "theorem"}, TypeError, ("step_size", "real number")),
         (TRUTH, {"step_size": None}, TypeError, ("step_size", "real number", "None")),
         (TRUTH, {"participation": 0}, ValueError, ("participation", "greater than 0")),
-        (TRUTH, {"participation": 2}, ValueError, ("participation", "(0, 1]")),
+        (TRUTH, {"participation": 2}, ValueError, ("participation", "at most 1")),
         (TRUTH, {"participation": 0.01}, ValueError, ("participation", "none of 6")),
         (TRUTH, {"start": "zeros"}, ValueError, ("start", "'random'", "'zeros'")),
         (TRUTH, {"start": TRUTH.W}, ValueError, ("start", "(5, 2)", "(6, 2)")),

@@ -266,7 +266,7 @@ def test_rank_k_of_quadratic_functions_of_ones_own_matrices_is_a_local_optimum()
         ({"aggregate": "sum"}, "aggregate must be one of"),
         ({"sampling": "some"}, "sampling must be one of"),
         ({"order": "none"}, "order must be one of"),
-        ({"participation": 1.5}, "participation must be in"),
+        ({"participation": 1.5}, "participation must be at most 1"),
         ({"participation": 1e-3, "sampling": "fixed"}, "selects none of 12 clients"),
         ({"head_step_size": "tied"}, "head_step_size must be one of"),
         ({"start": "moments"}, "start must be one of"),

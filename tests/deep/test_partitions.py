@@ -188,7 +188,7 @@ def test_dirichlet_gives_every_sample_to_one_client_and_each_its_least(
     whole = dataset(counts, [1] * len(counts))
     total = sum(counts) + len(counts)
     if n * least > total:
-        with pytest.raises(ValueError, match=f"there are {total}"):
+        with pytest.raises(ValueError, match=f"of {total} samples"):
             dirichlet(whole, n, alpha, min_samples=least, rng=seed)
         return
     data = dirichlet(whole, n, alpha, min_samples=least, rng=seed)
@@ -341,7 +341,7 @@ def test_owners_are_clients():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: dirichlet(dataset([2], [0]), 3, 1.0), "3 clients must have 3 samples or more"),
+        (lambda: dirichlet(dataset([2], [0]), 3, 1.0), "n must be at most 2"),
         (lambda: dirichlet(dataset([9]), 3, 0.0), "alpha must be greater than 0"),
         (lambda: dirichlet(dataset([9]), 3, 1.0, train_share=1.5), "train_share must be at most 1"),
         (lambda: permuted_labels(dataset([9]), 3, 4), "groups must be between 1 and 3, got 4"),

@@ -440,7 +440,7 @@ def test_data_that_cannot_be_written_to_are_no_matter():
         ({"method": FedAvg(ft="head"), "model": Own}, ValueError, "no block 'head'"),
         ({"chunk": 0}, ValueError, "chunk must be at least 1"),
         ({"participation": 0.01}, ValueError, "participation 0.01 selects none of 4 clients"),
-        ({"participation": 1.5}, ValueError, r"participation must be in \(0, 1\]"),
+        ({"participation": 1.5}, ValueError, "participation must be at most 1"),
         ({"rounds": -1}, ValueError, "rounds must be at least 0"),
         ({"record": 0}, ValueError, "record must be at least 1"),
         ({"checkpoint_every": 0}, ValueError, "checkpoint_every must be at least 1"),

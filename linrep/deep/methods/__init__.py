@@ -47,3 +47,7 @@ METHODS: Mapping[str, type[FedAvg]] = {
     "perfedsi": PerFedSI,
     "pflmf": PFLMF,
 }
+
+
+def __dir__():
+    return sorted(__all__)

@@ -139,8 +139,7 @@ class PerFedAvg(FedAvg):
     def __post_init__(self):
         super().__post_init__()
         check.real("inner_lr", self.inner_lr, above=0.0)
-        if not 0.0 < check.real("support", self.support) < 1.0:
-            raise ValueError(f"support must be between 0 and 1, got {self.support}")
+        check.real("support", self.support, above=0.0, below=1.0)
         check.choice("variant", self.variant, ("hf", "fo"))
         check.integer("adapt_epochs", self.adapt_epochs, minimum=0)
 

@@ -79,8 +79,7 @@ class APFL(FedAvg):
 
     def __post_init__(self):
         super().__post_init__()
-        if check.real("alpha", self.alpha, minimum=0.0) > 1.0:
-            raise ValueError(f"alpha must be between 0 and 1, got {self.alpha}")
+        check.real("alpha", self.alpha, minimum=0.0, maximum=1.0)
 
     def start(self, federation):
         """Return a state with a shared model and one for each client."""
@@ -136,8 +135,7 @@ class L2GD(FedAvg):
 
     def __post_init__(self):
         super().__post_init__()
-        if not 0.0 < check.real("p", self.p) < 1.0:
-            raise ValueError(f"p must be between 0 and 1, got {self.p}")
+        check.real("p", self.p, above=0.0, below=1.0)
         check.real("alpha", self.alpha, above=0.0)
         check.real("penalty", self.penalty, minimum=0.0)
         if self.alpha * self.penalty > self.p:

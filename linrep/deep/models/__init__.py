@@ -32,3 +32,7 @@ __all__ = [
     "mlp",
     "multiplied",
 ]
+
+
+def __dir__():
+    return sorted(__all__)

@@ -37,3 +37,7 @@ _PARTITIONS = {
 def partition(dataset: Dataset, name: str, *args: Any, **settings: Any) -> FederatedData:
     """Call the partition of a name, as "shards", with the dataset and what else is given."""
     return _PARTITIONS[check.choice("name", name, _PARTITIONS)](dataset, *args, **settings)
+
+
+def __dir__():
+    return sorted(__all__)

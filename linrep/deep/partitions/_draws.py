@@ -12,7 +12,10 @@ def count_clients(n, dataset, least=1):
     total = dataset.y.size + dataset.y_test.size
     n = check.integer("n", n, minimum=1)
     if n * least > total:
-        raise ValueError(f"{n} clients must have {n * least} samples or more, there are {total}")
+        raise ValueError(
+            f"n must be at most {total // least}, of {total} samples {least} or more for each "
+            f"client, got {n}"
+        )
     return n
 
 
@@ -45,7 +48,7 @@ def members_of(group, groups, rng):
 
 def split_each(parts, labels, train_share, rng):
     """Split each client's samples: a share, and one of each class, is for training."""
-    share = float(check.numbers("train_share", train_share, above=0.0, maximum=1.0))
+    share = check.real("train_share", train_share, above=0.0, maximum=1.0)
     train, test = [], []
     for part in parts:
         part = rng.permutation(part)

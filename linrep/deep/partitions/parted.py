@@ -37,9 +37,7 @@ def hold_out(data: FederatedData, share: float = 0.25, *, rng: Any = None) -> Fe
     FederatedData
         Images are scaled as before.
     """
-    if check.real("share", share, minimum=0.0) >= 1.0:
-        raise ValueError(f"share must be below 1, got {share}")
-    kept = 1.0 - share
+    kept = 1.0 - check.real("share", share, minimum=0.0, below=1.0)
     rng = stream(rng, "deep.hold_out")
     train, test = split_each(data.train, data.y, kept, rng)
     return replace(data, train=tuple(train), test=tuple(test))

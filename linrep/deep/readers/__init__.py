@@ -116,3 +116,7 @@ def _download(name, folder):
         dataset(folder, background=False, download=True)
     else:
         dataset(folder, download=True)
+
+
+def __dir__():
+    return sorted(__all__)

@@ -71,7 +71,9 @@
     }
   }
 
-  form.addEventListener("input", () => { filter(); keep(); });
+  for (const kind of ["input", "change"]) {
+    form.addEventListener(kind, () => { filter(); keep(); });
+  }
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => { event.preventDefault(); clear(); filter(); keep(); });
   document.getElementById("reset").addEventListener("click", () => { form.reset(); field("q").focus(); });

@@ -1,0 +1,102 @@
+"""Claims of one's own, some with a stored run, and a figure; nothing here computes for long."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from linrep.claims import load_file
+from linrep.claims.verify import verify
+
+CLAIMS = """
+import numpy as np
+import pandas as pd
+from linrep.claims import Evidence, Hypothesis, bounded_constant, claim, identity
+
+
+@claim(
+    "mine.bound", place="Theorem 1", kind="probability bound", latex=r"\\\\|x\\\\|_2 \\\\le c",
+    plain="Bounded by x_1 & <b>bold</b> | sigma_min.", broken={"growth": 1},
+    hypotheses=[Hypothesis("Assumption 1", "a < b & c", lambda problem, participants: True)],
+)
+def bound(budget, rng, *, growth=-1):
+    "Estimate the constant."
+    n = np.repeat([1.0, 10.0, 99.0], 3)
+    rows = pd.DataFrame({"n": n, "constant": n**growth * rng.uniform(1, 1.1, 9)})
+    return bounded_constant(rows, ["n"], rng=rng)
+
+
+@claim(
+    "mine.wrong", place="my notes", kind="identity", latex="x = 2 x",
+    plain="All numbers are twice themselves.", broken={"factor": 3}, mended={"factor": 1},
+)
+def wrong(budget, rng, *, factor=2):
+    "Compare both."
+    case = {"x": [1.0, np.inf], "A": [[1.0, 2.0], [3.0, 4.0]], "</script><b>": "<i>"}
+    return identity([(abs(factor - 1), case)], 1e-12)
+
+
+@claim(
+    "mine.wrong.corrected", place="my notes", kind="identity", latex=r"\\\\nosuchcommand",
+    plain="They are themselves.", broken={"factor": 3}, corrects="mine.wrong",
+)
+def right(budget, rng, *, factor=1):
+    "Compare both."
+    return identity([(abs(factor - 1), {})], 1e-12)
+
+
+@claim(
+    "mine.crash", place="my notes", kind="identity", latex="x", plain="Raises.",
+    broken={"power": 3},
+)
+def crash(budget, rng, *, power=2):
+    "Raise."
+    raise RuntimeError("no <such> thing")
+""".replace("\\\\\\\\", "\\")
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Write a file of claims in an empty folder, and go there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_claims.py").write_text(CLAIMS)
+    return tmp_path
+
+
+@pytest.fixture
+def known(own):
+    """Load the claims."""
+    return load_file(own / "own_claims.py")
+
+
+@pytest.fixture
+def store(own, known):
+    """Run them, all but the corrected one."""
+    chosen = [item for name, item in known.items() if not name.endswith("corrected")]
+    verify(chosen, store=own / "store", file=own / "own_claims.py", progress=False)
+    return own / "store"
+
+
+@pytest.fixture
+def figures(tmp_path):
+    """Make a folder with a figure and a file that is none."""
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    noise = np.random.default_rng(0).integers(0, 255, (600, 700, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(folder / "mine.figure.png", dpi=(100, 100))
+    manifest = {
+        "id": "mine.figure",
+        "title": "Noise & nothing",
+        "caption": "Pixels with <tags>.",
+        "settings": {"quick": True, "seed": 3, "replicates": 2},
+        "summary": [{"n": 1, "value": 0.5}, {"n": 2, "value": None}],
+        "rows": 7,
+        "finished": "2026-01-02T03:04:05+00:00",
+        "seconds": 1.5,
+        "versions": {"linrep": "0", "numpy": "2"},
+        "files": {},
+    }
+    (folder / "mine.figure.json").write_text(json.dumps(manifest))
+    (folder / "other.json").write_text("[1, 2]")
+    return folder

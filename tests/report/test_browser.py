@@ -1,0 +1,304 @@
+"""The page in a browser: filters, anchors, themes, paper, a phone's width."""
+
+import shutil
+import time
+
+import pytest
+
+from linrep.claims import claims
+from linrep.claims import ledger as book
+from linrep.report import gather, render
+from tests.report.test_page import Page
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (BROWSER and DRIVER), reason="Chromium or its driver is not installed"),
+]
+QUIET = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--hide-scrollbars",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    profile = tmp_path_factory.mktemp("profile")
+    for argument in (*QUIET, f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.set_script_timeout(60)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Write a page of all claims as the ledger has them."""
+    folder = tmp_path_factory.mktemp("page")
+    report = gather(
+        claims().values(), ledger=book.recorded(), store=folder / "none", progress=False
+    )
+    path = folder / "report.html"
+    path.write_text(render(report), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def browse(driver, address):
+    """Return a function that opens the page; afterwards the console must be without complaints."""
+
+    def open_page(hash="", *, width=1280, scheme="light", media="", url=address):
+        driver.get("about:blank")  # another hash alone would not load the page anew
+        driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False},
+        )
+        preference = {"name": "prefers-color-scheme", "value": scheme}
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": media, "features": [preference]}
+        )
+        driver.get(url + hash)
+        return driver
+
+    yield open_page
+    assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def find(page, selector):
+    return page.find_element("css selector", selector)
+
+
+def shown(page):
+    return [
+        claim.get_attribute("id")
+        for claim in page.find_elements("css selector", ".claim:not([hidden])")
+    ]
+
+
+def choose(page, name, value):
+    find(page, f"#filters [name={name}] option[value='{value}']").click()
+
+
+def expected(**wanted):
+    """Return the ids of the ledger's entries of a verdict, and perhaps a paper."""
+    return [
+        name
+        for name, item in claims().items()
+        if all(
+            {"paper": item.paper, "kind": item.kind, **book.recorded()[name]}[key] == value
+            for key, value in wanted.items()
+        )
+    ]
+
+
+def test_nothing_is_asked_of_the_network(browse, driver):
+    driver.get_log("performance")
+    browse()
+    asked = [
+        entry["message"]
+        for entry in driver.get_log("performance")
+        if '"Network.requestWillBeSent"' in entry["message"]
+    ]
+    assert asked
+    assert not [message for message in asked if '"url":"http' in message]
+
+
+def test_all_claims_are_there_and_closed(browse):
+    page = browse()
+    assert shown(page) == list(claims())
+    assert find(page, "#shown").text == f"{len(claims())} claims"
+    assert page.find_elements("css selector", ".claim details[open]") == []
+
+
+def test_filters_narrow_and_the_address_keeps_them(browse):
+    page = browse()
+    choose(page, "verdict", "fails")
+    assert shown(page) == expected(verdict="fails")
+    choose(page, "paper", "flute")
+    some = expected(verdict="fails", paper="flute")
+    assert shown(page) == some
+    assert find(page, "#shown").text == f"{len(some)} of {len(claims())} claims"
+    assert len(page.find_elements("css selector", ".paper:not([hidden])")) == 1
+    hash = page.execute_script("return location.hash")
+    again = browse(hash)
+    assert shown(again) == some
+    assert find(again, "[name=verdict]").get_attribute("value") == "fails"
+    find(again, "#filters [type=reset]").click()
+    assert len(shown(again)) == len(claims())
+    assert again.execute_script("return location.hash") == ""
+
+
+def test_a_number_of_the_table_shows_its_claims(browse):
+    page = browse()
+    find(page, ".counts a[href='#paper=perfedsi&verdict=fails']").click()
+    time.sleep(0.1)
+    assert shown(page) == expected(paper="perfedsi", verdict="fails")
+    choose(page, "kind", "identity")
+    assert shown(page) == expected(paper="perfedsi", verdict="fails", kind="identity")
+
+
+def test_search_and_nothing_found(browse):
+    page = browse()
+    find(page, "#filters [name=q]").send_keys("lemma1 FEDREP")
+    assert "fedrep.lemma1" in shown(page)
+    assert len(shown(page)) < len(claims())
+    assert not find(page, "#nothing").is_displayed()
+    find(page, "#filters [name=q]").send_keys(" zzz")
+    assert shown(page) == []
+    assert find(page, "#nothing").is_displayed()
+    assert find(page, "#shown").get_attribute("aria-live") == "polite"
+    find(page, "#reset").click()
+    assert len(shown(page)) == len(claims())
+
+
+def test_a_claims_address_opens_it_even_where_a_filter_hides_it(browse):
+    page = browse("#fedrep.theorem1")
+    claim = page.find_element("id", "fedrep.theorem1")
+    assert claim.find_element("css selector", "details").get_attribute("open")
+    assert page.switch_to.active_element == claim
+    assert abs(claim.rect["y"] - page.execute_script("return scrollY")) < 100
+    formula = claim.find_element("css selector", ".formula math")
+    assert formula.size["height"] > 10
+    choose(page, "paper", "pflmf")
+    assert not claim.is_displayed()
+    page.execute_script("location.hash = '#fedrep.lemma1'; location.hash = '#fedrep.theorem1'")
+    time.sleep(0.1)
+    assert claim.is_displayed()
+
+
+def test_a_word_of_a_summary_opens_by_keyboard(browse):
+    page = browse("#verdict=vacuous")
+    first = find(page, ".claim:not([hidden]) > details")
+    assert not first.get_attribute("open")
+    first.find_element("css selector", "summary").send_keys("\ue007")
+    assert first.get_attribute("open")
+    find(page, "#collapse").click()
+    assert not first.get_attribute("open")
+    find(page, "#expand").click()
+    assert first.get_attribute("open")
+
+
+def test_commands_are_copied(browse):
+    page = browse("#fedrep.lemma1")
+    button = page.find_element("id", "fedrep.lemma1").find_element("css selector", ".command .copy")
+    assert button.is_displayed()
+    assert "linrep verify fedrep.lemma1" in button.get_attribute("data-copy")
+    page.execute_script(
+        "Object.defineProperty(navigator, 'clipboard',"
+        " {value: {writeText: async (text) => { window.copied = text; }}})"
+    )
+    button.click()
+    time.sleep(0.1)
+    assert page.execute_script("return window.copied") == button.get_attribute("data-copy")
+    assert button.text == "Copied"
+
+
+def ground(page):
+    return page.execute_script("return getComputedStyle(document.body).backgroundColor")
+
+
+def test_light_dark_and_by_choice(browse):
+    assert ground(browse()) == "rgb(255, 255, 255)"
+    page = browse(scheme="dark")
+    dark = ground(page)
+    assert dark == "rgb(20, 24, 28)"
+    find(page, "#theme").click()
+    assert "light" in find(page, "#theme").text
+    assert ground(page) == "rgb(255, 255, 255)"
+    page = browse(scheme="dark")  # the choice is remembered
+    assert ground(page) == "rgb(255, 255, 255)"
+    find(page, "#theme").click()
+    find(page, "#theme").click()
+    assert ground(page) == dark
+
+
+CONTRAST = """
+const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+const light = (color) => parse(color).slice(0, 3).map((v) => v / 255)
+  .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const behind = (element) => {
+  for (let e = element; e; e = e.parentElement) {
+    const color = getComputedStyle(e).backgroundColor;
+    if (parse(color)[3] !== 0) return color;
+  }
+};
+const low = new Set();
+for (const element of document.querySelectorAll("body *")) {
+  const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+  if (!own || !element.checkVisibility()) continue;
+  const [a, b] = [light(getComputedStyle(element).color), light(behind(element))];
+  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  if (ratio < 4.5) low.add(element.tagName + "." + element.className + " " + ratio.toFixed(2));
+}
+return [...low];
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(browse, scheme):
+    """WCAG AA: 4.5 for text."""
+    page = browse(scheme=scheme)
+    page.execute_script("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    assert page.execute_script(CONTRAST) == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_the_page_is_never_wider_than_the_window(browse, width):
+    page = browse(width=width)
+    page.execute_script("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    # No text is cut off, except where one can scroll.
+    wide = page.execute_script(
+        "return [...document.querySelectorAll('p, li, h2, h3, h4, dl, summary, form')]"
+        ".filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1"
+        " && getComputedStyle(e).overflowX === 'visible' && e.clientWidth > 1)"
+        ".map((e) => e.textContent.slice(0, 80))"
+    )
+    assert wide == []
+
+
+def test_on_paper_everything_is_open_and_no_control_is_left(browse):
+    page = browse(media="print", scheme="dark")
+    page.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert page.find_elements("css selector", "details:not([open])") == []
+    assert ground(page) == "rgb(255, 255, 255)"
+    for selector in ("#filters", "#theme", "nav", ".copy"):
+        assert not find(page, selector).is_displayed()
+    assert find(page, ".claim .numbers").is_displayed()
+    page.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert page.find_elements("css selector", ".claim details[open]") == []
+
+
+def test_without_scripts_all_is_there_and_no_control(browse, driver):
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        page = browse()
+        assert len(page.find_elements("css selector", ".claim")) == len(claims())
+        assert not find(page, "#filters").is_displayed()
+        assert not find(page, "#theme").is_displayed()
+        summary = find(page, ".claim summary")
+        summary.click()
+        assert find(page, ".claim .formula").is_displayed()
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_evidence_is_drawn(browse, known, store, figures, tmp_path):
+    path = tmp_path / "own.html"
+    report = gather(known.values(), ledger={}, store=store, figures=figures, progress=False)
+    path.write_text(render(report), encoding="utf-8")
+    assert len(Page(path.read_text(encoding="utf-8")).all("img")) == 2
+    page = browse("#mine.bound", url=path.as_uri(), width=360)
+    loaded = page.execute_script(
+        "return Promise.all([...document.images].map((i) => i.decode().then(() => i.naturalWidth)))"
+    )
+    assert min(loaded) > 100
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,98 @@
+"""linrep report."""
+
+import json
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from linrep.claims import claims
+from linrep.cli import main
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_without_runs_the_ledger_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert f"report.html: {len(claims())} claims, 0 with a stored run" in call("report")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "linrep verify fedrep.lemma1 --budget standard --seed 0" in page
+    assert "of which no plot is stored" in page
+
+
+def test_claims_of_ones_own(own):
+    call("verify", "own_claims.py", "mine.bound", "--workers", "1")
+    output = call("report", "own_claims.py", "--out", "mine.html")
+    assert "mine.html: 4 claims, 1 with a stored run, 0 figures" in output
+    page = (own / "mine.html").read_text(encoding="utf-8")
+    assert "linrep verify own_claims.py mine.bound --budget quick --seed 0" in page
+    assert page.count("data:image/png") == 1
+    call("report", "own_claims.py", "mine.wrong*", "--out", "few.html")
+    few = (own / "few.html").read_text(encoding="utf-8")
+    assert 'id="mine.wrong.corrected"' in few
+    assert 'id="mine.bound"' not in few
+
+
+def test_a_run_of_linreps_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("verify", "pflmf.lemma3", "--workers", "1", "--store", "here")
+    output = call("report", "pflmf.lemma*", "--store", "here")
+    assert "5 claims, 1 with a stored run" in output
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'data-verdict="holds" data-result="quick run"' in page
+    assert 'data-result="ledger, standard"' in page
+
+
+def test_figures_of_the_folder_in_place(tmp_path, monkeypatch, figures):
+    monkeypatch.chdir(tmp_path)
+    assert ", 0 figures" in call("report")
+    assert ", 1 figures" in call("report", "--figures", "pictures")
+    figures.rename("figures")
+    assert ", 1 figures" in call("report")
+    assert ", 0 figures" in call("report", "flute.*")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing.*"], "no claim 'nothing.*'"),
+        (["missing.py"], "no such file"),
+        (["one.py", "two.py"], "one file of claims at a time"),
+        (["--budget", "huge"], "huge"),
+        (["--seed", "-1"], "-1"),
+        (["--figures", "missing"], "missing"),
+        (["--out", "missing/report.html"], "no folder missing"),
+        (["--out", "."], "directory"),
+        (["--store", "own_claims.py"], "own_claims.py"),
+        (["--what"], "--what"),
+    ],
+)
+def test_bad_input_is_one_line(own, arguments, words):
+    output = call("report", *arguments, code=2)
+    assert words in output
+    assert len(output.splitlines()) == 1
+    assert list(own.iterdir()) == [own / "own_claims.py"]
+
+
+def test_a_failure_leaves_the_page_that_was_there(own, figures, monkeypatch):
+    page = own / "report.html"
+    page.write_text("before")
+    manifest = figures / "mine.figure.json"
+    content = json.loads(manifest.read_text())
+    manifest.write_text("{")
+    assert "not JSON" in call("report", "--figures", figures, code=2)
+    assert page.read_text() == "before"
+    manifest.write_text(json.dumps(content))
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert "no space left" in call("report", "mine.bound", "own_claims.py", code=2)
+    assert page.read_text() == "before"
+    monkeypatch.undo()
+    assert not [path for path in own.iterdir() if path.name.startswith(".")]

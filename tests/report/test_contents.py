@@ -1,0 +1,110 @@
+"""What the page is made of."""
+
+import json
+import shutil
+
+import pytest
+
+from linrep.claims import claims
+from linrep.claims import ledger as book
+from linrep.claims.verify import verify
+from linrep.report import gather
+from tests.tools import complaint
+
+
+def entries(report):
+    return {entry.claim.id: entry for entry in report.entries}
+
+
+def test_without_a_store_the_ledger_is_shown(tmp_path):
+    chosen = claims()
+    report = gather(chosen.values(), ledger=book.recorded(), store=tmp_path, progress=False)
+    found = entries(report)
+    assert list(found) == list(chosen)
+    for name, entry in found.items():
+        recorded = book.recorded()[name]
+        assert (entry.stored, entry.result, entry.picture) == (False, recorded, None)
+        assert (entry.differs, entry.contradicts) == (False, False)
+        assert f" --budget {recorded['budget']} " in entry.command
+    assert report.figures == ()
+
+
+def test_of_a_stored_run_the_evidence_is_drawn(known, store):
+    found = entries(gather(known.values(), ledger={}, store=store, progress=False))
+    bound = found["mine.bound"]
+    assert bound.stored
+    assert bound.verdict == "holds"
+    assert bound.picture.address.startswith("data:image/png;base64,")
+    assert bound.picture.width > bound.picture.height > 100
+    assert bound.versions.startswith("linrep ")
+    assert found["mine.wrong"].verdict == "fails"
+    assert found["mine.wrong"].picture is None
+    assert found["mine.wrong"].corrected_by == ("mine.wrong.corrected",)
+    assert found["mine.crash"].verdict == "error"
+    assert found["mine.wrong.corrected"].verdict == "unchecked"
+    assert found["mine.wrong.corrected"].result is None
+
+
+def test_the_largest_stored_budget_is_shown_unless_one_is_named(known, store):
+    chosen = [known["mine.wrong"]]
+    verify(chosen, budget="standard", store=store, progress=False)
+    for budget, shown in ((None, "standard"), ("quick", "quick"), ("standard", "standard")):
+        report = gather(chosen, ledger={}, store=store, budget=budget, progress=False)
+        assert report.entries[0].result["budget"] == shown
+    for others in ({"budget": "thorough"}, {"seed": 1}):
+        report = gather(chosen, ledger={}, store=store, progress=False, **others)
+        assert report.entries[0].result is None
+
+
+def test_another_verdict_in_the_ledger_is_told(known, store):
+    (run,) = verify([known["mine.wrong"]], store=store, progress=False)
+    cases = {
+        "fails": ("fails", "quick", False, False),
+        "holds": ("holds", "quick", True, True),
+        # With fewer trials than the ledger's, undecided would have been no contradiction.
+        "undecided": ("undecided", "standard", True, False),
+    }
+    for verdict, budget, differs, contradicts in cases.values():
+        recorded = run.as_json() | {"verdict": verdict, "budget": budget}
+        (entry,) = gather(
+            [known["mine.wrong"]], ledger={"mine.wrong": recorded}, store=store, progress=False
+        ).entries
+        assert (entry.differs, entry.contradicts) == (differs, contradicts)
+        assert entry.verdict == "fails"
+
+
+def test_commands_reproduce(known, store):
+    found = entries(
+        gather(known.values(), ledger={}, store=store, file="my claims.py", progress=False)
+    )
+    command = found["mine.bound"].command
+    assert command == "linrep verify 'my claims.py' mine.bound --budget quick --seed 0"
+
+
+def test_figures_come_with_their_manifests(known, tmp_path, figures):
+    def found(**options):
+        return gather([], ledger={}, store=tmp_path, figures=figures, progress=False, **options)
+
+    (figure,) = found().figures
+    assert figure.command == "linrep figures mine.figure --quick --seed 3"
+    # The caption under it, of one line, is cut off.
+    assert figure.picture.width == 880
+    assert 0.8 < figure.picture.height / 880 * 700 / 600 < 0.98
+    assert found(papers={"fedrep"}).figures == ()
+    assert len(found(papers={"mine"}).figures) == 1
+
+
+def test_a_damaged_figure_is_named(tmp_path, figures):
+    def found():
+        return gather([], ledger={}, store=tmp_path, figures=figures, progress=False)
+
+    shutil.copy(figures / "other.json", figures / "mine.figure.png")
+    with pytest.raises(OSError, match=r"mine\.figure\.png"):
+        found()
+    (figures / "mine.figure.json").write_text("{")
+    with complaint(ValueError, "mine.figure.json", "not JSON"):
+        found()
+
+
+def test_counterexamples_of_the_ledger_are_plain():
+    assert json.dumps([entry["counterexample"] for entry in book.recorded().values()])

@@ -1,0 +1,90 @@
+"""Formulas: of the statements, and of the sentences that checks write."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from linrep.claims import claims
+from linrep.report import mathml
+from tests.tools import complaint
+
+
+def texts(markup):
+    """Return the text of each piece of a formula."""
+    root = ElementTree.fromstring(f"<all>{markup}</all>")
+    assert {piece.tag for piece in root} == {"math"}
+    return ["".join(piece.itertext()) for piece in root]
+
+
+@pytest.mark.parametrize("item", claims().values(), ids=lambda item: item.id)
+def test_every_statement_converts(item):
+    text = "".join(texts(mathml.formula(item.latex)))
+    assert text.strip()
+    # A command that is not known would stand there as it is.
+    assert "\\" not in text
+
+
+@pytest.mark.parametrize(
+    ("latex", "pieces"),
+    [
+        (r"a \le b", ["a≤", "b"]),
+        (r"a,\ b", ["a,\xa0", "b"]),
+        (r"a, b", ["a,b"]),
+        (r"a \qquad b", ["a", "b"]),
+        (r"(a \le b)", ["(a≤b)"]),
+        (r"\|a \le b\|_2 = c", ["‖a≤b‖2=", "c"]),
+        (r"\Big(a = b\Big)^2 < c", ["(a=b)2<", "c"]),
+        (r"[0, 1) = x", ["[0,1)=", "x"]),
+        (r"|A| = a", ["|A|=", "a"]),
+    ],
+)
+def test_a_line_breaks_after_relations_and_spaces_outside_brackets(latex, pieces):
+    assert texts(mathml.formula(latex)) == pieces
+
+
+@pytest.mark.parametrize(
+    ("latex", "parts"),
+    [
+        (r"\mathcal L + \mathbb E", "ℒ 𝔼"),
+        (r"\text{if } x < 1 \text{ \emph{or} } y", "if < or"),
+        (r"\begin{cases} a & x > 0 \\ b & \text{else} \end{cases}", "{ a else"),
+        (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a b c d"),
+        (r"\arg\min_x f", "arg min"),
+    ],
+)
+def test_constructs(latex, parts):
+    text = "".join(texts(mathml.formula(latex))).replace("\xa0", " ")
+    for part in parts.split():
+        assert part in text
+
+
+def test_a_bracket_of_given_size_keeps_it_under_an_index():
+    root = ElementTree.fromstring(mathml.formula(r"\Big\|x\Big\|_2"))
+    base = root.find("msub")[0]
+    assert base.tag == "mrow"
+    assert base[0].get("minsize")
+
+
+def test_what_cannot_be_converted_is_said():
+    with complaint(mathml.Unreadable, "nosuchcommand", "cannot be converted"):
+        mathml.formula(r"\nosuchcommand")
+    with complaint(mathml.Unreadable, "cannot be converted"):
+        mathml.formula(r"\frac{1")
+
+
+@pytest.mark.parametrize(
+    ("plain", "html"),
+    [
+        ("eta <= Delta^2/(16 lambda*_1^3)", "η ≤ Δ<sup>2</sup>/(16 λ*<sub>1</sub><sup>3</sup>)"),
+        ("sigma_min^2 > 0", "σ<sub>min</sub><sup>2</sup> &gt; 0"),
+        ("delta'_k, 10^-6, rn^0.378.", "δ′<sub>k</sub>, 10<sup>−6</sup>, rn<sup>0.378</sup>."),
+        ("lambda*_{k+1} and 1_G", "λ*<sub>k+1</sub> and 1<sub>G</sub>"),
+        ("(1 - x)^2, sqrt(k)", "(1 - x)<sup>2</sup>, √(k)"),
+        ("scaled_qr, lemma_A8, step_size", "scaled_qr, lemma_A8, step_size"),
+        ("beta, theta; metadata, eta2", "β, θ; metadata, eta2"),
+        ("<b>|a| & b</b>", "&lt;b&gt;|a| &amp; b&lt;/b&gt;"),
+        ("x_{<i>}", "x<sub>&lt;i&gt;</sub>"),
+    ],
+)
+def test_formulas_in_sentences(plain, html):
+    assert mathml.prose(plain) == html

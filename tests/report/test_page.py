@@ -1,0 +1,158 @@
+"""The page as text: complete, self-contained, safe, and in order."""
+
+import re
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from linrep.claims import claims
+from linrep.claims import ledger as book
+from linrep.report import gather, render
+
+VOID = {"meta", "link", "input", "img", "br", "wbr", "hr", "mspace"}
+
+
+class Page(HTMLParser):
+    """Elements of a page, in order, each with its attributes and the tags around it."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs), tuple(self.open)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs), tuple(self.open)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.open):
+            self.texts.append(data)
+
+    def all(self, *tags):
+        return [attributes for tag, attributes, _ in self.elements if tag in tags]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    report = gather(
+        claims().values(),
+        ledger=book.recorded(),
+        store=tmp_path_factory.mktemp("store"),
+        made=datetime(2026, 1, 2, tzinfo=UTC),
+        progress=False,
+    )
+    text = render(report)
+    assert render(report) == text
+    return text
+
+
+@pytest.fixture
+def page(known, store, figures):
+    report = gather(known.values(), ledger={}, store=store, figures=figures, progress=False)
+    return render(report)
+
+
+def test_every_claim_has_its_place(recorded):
+    found = [entry.get("id") for entry in Page(recorded).all("article")]
+    assert found == list(claims())
+    for entry in book.recorded().values():
+        assert f'href="#{entry["id"]}"' in recorded
+
+
+def test_identifiers_are_unique_and_links_lead_somewhere(recorded, page):
+    for text in (recorded, page):
+        elements = Page(text).elements
+        ids = [attributes["id"] for _, attributes, _ in elements if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        for attributes in Page(text).all("a"):
+            target = attributes["href"]
+            assert target.startswith("#")
+            assert "=" in target or target[1:] in ids, target
+
+
+def test_nothing_is_loaded(recorded, page):
+    for text in (recorded, page):
+        for tag, attributes, _ in Page(text).elements:
+            assert attributes.get("src", "data:").startswith("data:")
+            if tag == "link":
+                assert attributes["href"].startswith("data:")
+        assert not re.search(r"url\(|@import|https?://", text)
+        assert "default-src 'none'" in text
+
+
+def test_markup_in_texts_is_shown_and_not_followed(page):
+    found = Page(page)
+    text = "".join(found.texts)
+    for shown in ("& <b>bold</b> |", "a < b & c", "</script><b>", "no <such> thing",
+                  "Noise & nothing", "Pixels with <tags>."):  # fmt: skip
+        assert shown in text
+    assert not {"i", "such", "tags"} & {
+        tag for tag, attributes, _ in found.elements if not attributes
+    }
+    # LaTeX that cannot be converted is shown as it is.
+    assert r"\nosuchcommand" in text
+
+
+def test_headings_descend_one_by_one(recorded, page):
+    for text in (recorded, page):
+        levels = [int(tag[1]) for tag, _, _ in Page(text).elements if re.fullmatch(r"h\d", tag)]
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+def test_who_does_not_see_is_told(page):
+    found = Page(page)
+    assert len(found.all("main")) == len(found.all("header")) == len(found.all("footer")) == 1
+    assert found.all("html")[0]["lang"] == "en"
+    for image in found.all("img"):
+        assert image["alt"].strip()
+        assert int(image["width"]) > 0
+        assert int(image["height"]) > 0
+    assert len(found.all("img")) == 2
+    assert len(found.all("table")) == len(found.all("caption"))
+    assert all(head["scope"] in ("row", "col") for head in found.all("th"))
+    for tag, _, around in found.elements:
+        if tag in ("input", "select"):
+            assert "label" in around
+    for region in found.all("div"):
+        if "scroll" in region.get("class", "").split():
+            assert region["tabindex"] == "0"
+            assert region["aria-label"]
+
+
+def test_verdicts_are_words(page):
+    text = " ".join("".join(Page(page).texts).split())
+    for verdict in ("✓ holds", "✗ fails", "! error", "– unchecked"):
+        assert verdict in text
+    assert "There is no result yet" in text
+    assert "inf" in text  # the counterexample
+
+
+def test_both_verdicts_are_shown_where_they_differ(known, store):
+    def made(verdict):
+        report = gather(known.values(), ledger={}, store=store, progress=False)
+        result = next(e.result for e in report.entries if e.claim.id == "mine.wrong")
+        ledger = {"mine.wrong": {**result, "verdict": verdict, "sentence": "recorded then"}}
+        return render(gather(known.values(), ledger=ledger, store=store, progress=False))
+
+    assert "contradicts the ledger" not in made("fails")
+    page = made("holds")
+    assert "contradicts the ledger" in page
+    assert "recorded then" in page
+
+
+def test_nothing_at_all(tmp_path):
+    page = render(gather([], ledger={}, store=tmp_path, progress=False))
+    assert Page(page).all("article") == []
