@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 #: How the names of files begin that are being written, before host and process.
@@ -52,6 +52,32 @@ def remove_leftovers(folder: Path) -> None:
         host, process = path.name.removeprefix(TEMPORARY).split("-")[:2]
         if host == _host() and not _alive(int(process)):
             path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def shared(lock: Path) -> Iterator[Callable[[], bool]]:
+    """Share something with other processes; yield what tells whether none of them is left.
+
+    From then on until the end nobody else may begin. Where the system has no locks, nobody is
+    known of.
+    """
+    with open(lock, "a") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_SH)
+        except (ImportError, OSError):
+            yield lambda: True
+            return
+
+        def alone() -> bool:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return False
+            return True
+
+        yield alone
 
 
 @contextlib.contextmanager

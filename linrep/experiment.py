@@ -221,16 +221,20 @@ def make_figure(
         raise PermissionError(f"{out} is not writable")
     began = time.perf_counter()
     runs = out / RUNS
-    rows = run_rows(experiment, quick=quick, workers=workers, seed=seed, runs=runs)
-    elapsed = time.perf_counter() - began
+    runs.mkdir(exist_ok=True)
+    directory = run_directory(runs, experiment, sweep_of(experiment, quick=quick, seed=seed))
     names = {kind: f"{experiment.id}.{kind}" for kind in ("png", "svg", "parquet")}
     manifest_path = out / f"{experiment.id}.json"
-    manifest_path.unlink(missing_ok=True)
-    with files.whole(out / names["parquet"]) as path:
-        rows.to_parquet(path, index=False)
-    # The rows are in their file now.
-    sweep = sweep_of(experiment, quick=quick, seed=seed)
-    shutil.rmtree(run_directory(runs, experiment, sweep), ignore_errors=True)
+    lock = runs / f"{directory.name}.lock"
+    with files.shared(lock) as alone:
+        rows = run_rows(experiment, quick=quick, workers=workers, seed=seed, runs=runs)
+        elapsed = time.perf_counter() - began
+        manifest_path.unlink(missing_ok=True)
+        with files.whole(out / names["parquet"]) as path:
+            rows.to_parquet(path, index=False)
+        if alone():  # another process may be at the same figure, and read what both have computed
+            shutil.rmtree(directory, ignore_errors=True)
+            lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         runs.rmdir()  # another figure may still be under way
     replicates = int(rows["replicate"].max()) + 1
