@@ -10,7 +10,7 @@ import pytest
 import linrep as lr
 from linrep import experiment
 from linrep.experiment import Experiment, make_figure, run_rows
-from linrep.sweeps import Grid, Stopped
+from linrep.sweeps import Grid, Stopped, files, open_run
 from tests.tools import complaint
 
 
@@ -190,6 +190,17 @@ def test_rows_have_the_means_of_the_last_rounds_that_traces_have():
         np.testing.assert_allclose(means["accuracy"], expected)
 
 
+def test_accuracies_are_percents_with_labels():
+    trace = lr.Trace("", {"accuracy": np.array([0.25, 0.5])}, {}, recorded=np.array([0, 20]))
+    rows = experiment.accuracies(trace, method="FedRep", lr=0.1)
+    assert rows.to_dict("list") == {
+        "method": ["FedRep"] * 2,
+        "lr": [0.1] * 2,
+        "round": [0, 20],
+        "accuracy": [25.0, 50.0],
+    }
+
+
 def test_means_stand_beside_published_numbers():
     rows = pd.DataFrame(
         {
@@ -208,3 +219,16 @@ def test_means_stand_beside_published_numbers():
     assert table["replicates"].tolist() == [2, 1, 1]
     assert table["low"][0] < 0.5 < 0.7 < table["high"][0]
     assert np.isnan(table["low"][1])
+
+
+def test_the_run_of_a_figure_stays_while_another_process_is_at_it(tmp_path):
+    """That one still reads there; whoever comes last removes it."""
+    runs = tmp_path / ".runs"
+    runs.mkdir()
+    sweep = experiment.sweep_of(TOY, quick=True)
+    directory = experiment.run_directory(runs, TOY, sweep)
+    with files.shared(runs / f"{directory.name}.lock"):
+        make_figure(TOY, out=tmp_path, quick=True)
+        assert open_run(directory).count() == 4
+    make_figure(TOY, out=tmp_path, quick=True)
+    assert not runs.exists()

@@ -104,7 +104,7 @@ def test_verify_goes_on_where_it_was_stopped(folder, number, workers, status):
     assert output == ""
     done = stored(folder)
     if number == signal.SIGKILL:
-        assert errors == ""
+        assert "Traceback" not in errors
     else:
         assert 1 <= done < 6
         assert errors.splitlines()[-1] == (

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from linrep import _files as files
 from linrep.bench.timing import Record, has_jax
 from linrep.experiment import processor, versions
-from linrep.sweeps import files
 
 #: In the order in which they are run; each is a module with a function ``measure``.
 NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")

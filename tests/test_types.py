@@ -1,0 +1,80 @@
+"""The public face is typed: every parameter and every result of what users call."""
+
+import importlib
+import inspect
+from functools import cached_property
+
+import pytest
+
+import linrep
+
+MODULES = (
+    "linrep", "linrep.algorithms", "linrep.algorithms.imc", "linrep.algorithms.personalized",
+    "linrep.algorithms.starts", "linrep.claims", "linrep.claims.ledger", "linrep.claims.verify",
+    "linrep.experiment", "linrep.plotting", "linrep.problems", "linrep.problems.personal",
+    "linrep.report", "linrep.simulation", "linrep.stats", "linrep.subspace", "linrep.sweeps",
+    "linrep.theory", "linrep.trace",
+    *(f"linrep.theory.{name}" for name in linrep.theory.__all__),
+)  # fmt: skip
+
+
+def public(module):
+    """Yield the functions and classes of linrep that a module offers, by name."""
+    names = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__
+    ]
+    for name in names:
+        value = getattr(module, name)
+        home = getattr(value, "__module__", None) or ""
+        if not name.startswith("_") and callable(value) and home.startswith("linrep"):
+            yield name, value
+
+
+def functions(name, value):
+    """Yield the functions behind a name: of a class, its public methods and what makes it."""
+    if not inspect.isclass(value):
+        yield name, inspect.unwrap(value)
+        return
+    for method, member in vars(value).items():
+        if method.startswith("_") and method != "__init__":
+            continue
+        if isinstance(member, property):
+            member = member.fget
+        elif isinstance(member, cached_property):
+            member = member.func
+        member = getattr(member, "__func__", member)
+        if inspect.isfunction(member):
+            yield f"{name}.{method}", member
+
+
+def untyped(function):
+    """Return what of a function has no annotation."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    missing = [
+        parameter.name
+        for place, parameter in enumerate(parameters)
+        if parameter.annotation is parameter.empty
+        and not (place == 0 and parameter.name in ("self", "cls"))
+    ]
+    makes = function.__name__ == "__init__"
+    return missing + ["return"] * (signature.return_annotation is signature.empty and not makes)
+
+
+FOUND = {
+    f"{function.__module__}.{path}": function
+    for module in MODULES
+    for name, value in public(importlib.import_module(module))
+    for path, function in functions(name, value)
+}
+
+
+@pytest.mark.parametrize("path", FOUND)
+def test_every_parameter_and_result_is_typed(path):
+    assert untyped(FOUND[path]) == []
+
+
+def test_types_are_shipped():
+    assert (importlib.resources.files("linrep") / "py.typed").is_file()
