@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 import linrep as lr
+from linrep import _files as files
 from linrep import experiment
 from linrep.experiment import Experiment, make_figure, run_rows
-from linrep.sweeps import Grid, Stopped, files, open_run
+from linrep.sweeps import Grid, Stopped, open_run
 from tests.tools import complaint
 
 
