@@ -64,7 +64,7 @@ dist: .venv/.installed ## build sdist and wheel into dist, and try them in an em
 	.ci/dist .venv/bin/python
 
 clean: ## remove environments, caches and build products (not figures)
-	rm -rf .venv .venv-floors build dist docs/_build docs/generated docs/jupyter_execute *.egg-info .coverage htmlcov \
+	rm -rf .venv .venv-floors build dist docs/_build docs/jupyter_execute *.egg-info .coverage htmlcov \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,8 +1,12 @@
 """Sphinx configuration."""
 
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import linrep
+
+sys.path.insert(0, str(Path(__file__).with_name("_ext")))
 
 project = "linrep"
 author = copyright = "The linrep developers"
@@ -12,22 +16,29 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
+    "claim_pages",
+    "mathml",
+    "reference",
 ]
 html_theme = "furo"
 html_title = f"linrep {release}"
 html_static_path = ["_static"]
-html_css_files = ["notebooks.css"]
+html_css_files = ["linrep.css", "notebooks.css"]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build", "jupyter_execute"]
-autosummary_generate = True
 numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
 # Notebooks are kept as text and run whenever the site is built; a cell that raises stops the build.
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_render_markdown_format = "myst"  # formulas in what objects show
-suppress_warnings = ["myst.xref_missing"]
+# Every link into linrep has to lead somewhere; types of other packages are not linked.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!linrep\.).*"), ("py:data", ".*")]
+# The texts give types with shapes; signatures are shorter without.
+autodoc_typehints = "none"
 # torch is optional; without it the reference of networks shows names and texts all the same.
 autodoc_mock_imports = [name for name in ("torch",) if find_spec(name) is None]

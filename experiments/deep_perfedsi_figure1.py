@@ -18,7 +18,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, mean_of_last
+from linrep.experiment import Experiment, accuracies, beside, mean_of_last
 from linrep.sweeps import Grid
 from linrep.trace import last_rounds
 
@@ -101,8 +101,7 @@ def replicate(cell, rng):
             data, getattr(deep, name)(**settings), model=model, rounds=rounds, record=record,
             rng=seed, **SETTINGS,
         )  # fmt: skip
-        values = {"round": trace.recorded, "accuracy": 100.0 * trace["accuracy"]}
-        tables.append(pd.DataFrame({"method": label, **values}))
+        tables.append(accuracies(trace, method=label))
     return pd.concat(tables, ignore_index=True).assign(samples=data.sizes.mean())
 
 

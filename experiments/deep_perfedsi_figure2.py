@@ -11,7 +11,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, mean_of_last
+from linrep.experiment import Experiment, accuracies, beside, mean_of_last
 from linrep.sweeps import Grid
 from linrep.trace import last_rounds
 
@@ -55,8 +55,7 @@ def replicate(cell, rng):
             model=network("multiplied" if name == "PerFedSI" else "blocks", data, cell),
             lr=LR_DITTO if name == "Ditto" else LR, **SETTINGS,
         )  # fmt: skip
-        values = {"round": trace.recorded, "accuracy": 100.0 * trace["accuracy"]}
-        tables.append(pd.DataFrame({"method": label, **values}))
+        tables.append(accuracies(trace, method=label))
     return pd.concat(tables, ignore_index=True)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, mean_of_last
+from linrep.experiment import Experiment, accuracies, beside, mean_of_last
 from linrep.sweeps import Grid
 from linrep.trace import last_rounds
 
@@ -48,8 +48,7 @@ def replicate(cell, rng):
         make = partial(method, rank=cell["rank"], steps=steps, K=K)
         lr = deep.choose_lr(data, make, LRS[: cell["tried"]], rounds=tried, **settings)
         trace = deep.run(data, make(lr), lr=lr, rounds=rounds, record=record, **settings)
-        values = {"round": trace.recorded, "accuracy": 100.0 * trace["accuracy"]}
-        tables.append(pd.DataFrame({"steps": steps, "lr": lr, **values}))
+        tables.append(accuracies(trace, steps=steps, lr=lr))
     return pd.concat(tables, ignore_index=True)
 
 

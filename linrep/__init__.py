@@ -44,8 +44,8 @@ _HOME = {
     "simulate_heads": "linrep.algorithms",
 }
 _MODULES = (
-    "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "simulation",
-    "stats", "subspace", "sweeps", "theory",
+    "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "report",
+    "simulation", "stats", "subspace", "sweeps", "theory",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES, "__version__"]

@@ -24,11 +24,13 @@ import numpy as np
 import pandas as pd
 
 import linrep
+from linrep import _files as files
 from linrep._scripts import available, folder
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.stats import mean_interval
-from linrep.sweeps import Grid, Run, Sweep, files, run
+from linrep.sweeps import Grid, Run, Sweep, run
 from linrep.sweeps.targets import load_file
+from linrep.trace import Trace
 
 Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
@@ -228,7 +230,8 @@ def make_figure(
         rows = run_rows(experiment, quick=quick, workers=workers, seed=seed, runs=runs)
         elapsed = time.perf_counter() - began
         manifest_path.unlink(missing_ok=True)
-        _replace(out / names["parquet"], lambda path: rows.to_parquet(path, index=False))
+        with files.whole(out / names["parquet"]) as path:
+            rows.to_parquet(path, index=False)
         if alone():  # another process may be at the same figure, and read what both have computed
             shutil.rmtree(directory, ignore_errors=True)
             lock.unlink(missing_ok=True)
@@ -261,17 +264,16 @@ def make_figure(
     with plotting.style():
         figure = experiment.draw(rows)
         plotting.caption(figure, text)
-        _replace(out / names["png"], lambda path: figure.savefig(path, format="png"))
-        _replace(
-            out / names["svg"],
-            lambda path: figure.savefig(path, format="svg", metadata={"Date": None}),
-        )
+        with files.whole(out / names["png"]) as path:
+            figure.savefig(path, format="png")
+        with files.whole(out / names["svg"]) as path:
+            figure.savefig(path, format="svg", metadata={"Date": None})
         plt.close(figure)
     manifest["files"] = {
         name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names.values()
     }
     text = json.dumps(manifest, indent=2) + "\n"
-    _replace(manifest_path, lambda path: path.write_text(text, encoding="utf-8"))
+    files.write(manifest_path, text.encode())
     return out / names["png"], summary
 
 
@@ -311,6 +313,25 @@ def beside(
     ]  # fmt: skip
     names = [*by, "replicates", value, "low", "high", "paper", *listed]
     return pd.DataFrame(lines, columns=names)
+
+
+def accuracies(trace: Trace, **labels: Any) -> pd.DataFrame:
+    """Return how accurate a run was, in percent, a row for each recorded round.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a run of networks.
+    **labels
+        Further columns, the same in all rows, as the method.
+
+    Returns
+    -------
+    DataFrame
+        Columns `labels`, ``round`` and ``accuracy``; :func:`mean_of_last` takes such rows.
+    """
+    values = {"round": trace.recorded, "accuracy": 100.0 * trace["accuracy"]}
+    return pd.DataFrame({**labels, **values})
 
 
 def mean_of_last(
@@ -384,13 +405,3 @@ def load(name: str) -> Experiment:
     if not isinstance(experiment, Experiment):
         raise ValueError(f"{path} must define EXPERIMENT, a linrep.experiment.Experiment")
     return experiment
-
-
-def _replace(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,41 +1,177 @@
-"""Code in the documentation runs."""
+"""Code in the documentation runs, commands parse, and what it lists is complete."""
 
+import importlib
+import inspect
 import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 import linrep
+from linrep.claims import HOLDS, UNDECIDED, claims, ledger
+from linrep.cli import main
 
-DOCS = Path(linrep.__file__).parents[1] / "docs"
+ROOT = Path(linrep.__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+    # The ledger is generated; notebooks are run when the site is built.
+    if not path.is_relative_to(DOCS / "ledger")
+    and not {"_build", "jupyter_execute", "notebooks"} & set(path.parts)
+)
+#: Findings are reproductions that stand alone; all other pages read from top to bottom.
+ALONE = DOCS / "findings.md"
 
 
-def blocks(path):
-    """Return a page's blocks of Python."""
-    return re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
+def blocks(path, language):
+    """Return a page's blocks of code in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
 
 
-BLOCKS = [
-    pytest.param(block, id=f"{page}-{number}")
-    for page in ("findings", "gram")
-    for number, block in enumerate(blocks(DOCS / f"{page}.md"), 1)
-]
+def named(path):
+    return str(path.relative_to(ROOT))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_of_code_runs(block):
-    exec(compile(block, "documentation", "exec"), {})
+@pytest.mark.parametrize("block", blocks(ALONE, "python"), ids=lambda block: None)
+def test_a_finding_is_reproduced(block):
+    exec(compile(block, "findings", "exec"), {})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/deep.md", "docs/flute.md", "docs/perfedsi.md", "docs/pflmf.md"]
+    "page", [page for page in PAGES if page != ALONE and blocks(page, "python")], ids=named
 )
 def test_a_page_runs_from_top_to_bottom(page, monkeypatch, tmp_path):
-    if page == "docs/deep.md":
-        pytest.importorskip("torch")
+    for package, sign in (("torch", "linrep import deep"), ("distributed", "from distributed")):
+        if any(sign in block for block in blocks(page, "python")):
+            pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     names = {}
-    for block in blocks(DOCS.parent / page):
-        exec(compile(block, page, "exec"), names)
+    write_files(page)
+    for block in blocks(page, "python"):
+        exec(compile(block, named(page), "exec"), names)
+
+
+def command_lines(page):
+    """Return the words of each linrep command on a page, comments left out, variables as 1."""
+    for block in blocks(page, "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(re.sub(r"\$\w+", "1", line), comments=True)
+            if words and words[0] == "linrep":
+                yield words[1:]
+
+
+def write_files(page):
+    """Write the blocks that begin with a file's name, as a reader would."""
+    for language in ("python", "toml"):
+        for block in blocks(page, language):
+            if file := re.match(r"# (\w+\.\w+)\n", block):
+                Path(file[1]).write_text(block, encoding="utf-8")
+
+
+class Reached(Exception):
+    """A command got as far as the work."""
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        pytest.param(page, words, id=f"{named(page)}: {' '.join(words)}")
+        for page in PAGES
+        for words in command_lines(page)
+    ],
+)
+def test_a_command_is_one(page, words, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    # Run directories and data that it expects are not what is tested.
+    monkeypatch.setattr(click.Path, "convert", lambda self, value, param, ctx: value)
+    context = click.Context(main)
+    name, command, rest = main.resolve_command(context, words)
+    command.make_context(name, list(rest), parent=context)
+    if name == "sweep":  # which makes sense of its options by itself
+        if "deep." in words[1]:
+            pytest.importorskip("torch")
+
+        def run(*args, **kwargs):
+            raise Reached
+
+        write_files(page)
+        monkeypatch.undo()
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("linrep.sweeps.run", run)
+        words = [word for word in words if word != "--dry-run"]
+        if "--dask" in words:
+            place = words.index("--dask")
+            words = words[:place] + words[place + 2 :]
+        result = CliRunner().invoke(main, words)
+        assert isinstance(result.exception, Reached), result.output
+
+
+def test_every_shell_block_is_of_commands_that_are_known():
+    known = {"linrep", "make", "python", "pip", "bash", "for", "done"}
+    for page in PAGES:
+        for block in blocks(page, "sh"):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True)
+                assert not words or words[0] in known, f"{named(page)}: {line}"
+
+
+def documented():
+    """Return the modules of which the reference documents all public names."""
+    pages = sorted((DOCS / "api").glob("*.md"))
+    found = [
+        name for page in pages for name in re.findall(r"{public} (\S+)", page.read_text("utf-8"))
+    ]
+    assert len(set(found)) == len(found)
+    return found
+
+
+def public(module):
+    """Return the functions and classes that a module is for: its `__all__`, or all of its own."""
+    if hasattr(module, "__all__"):
+        named = [getattr(module, name) for name in module.__all__]
+        return [item for item in named if inspect.isclass(item) or inspect.isfunction(item)]
+    return [
+        item
+        for name, item in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(item) or inspect.isfunction(inspect.unwrap(item)))
+        and item.__module__ == module.__name__
+    ]
+
+
+@pytest.mark.parametrize("name", documented())
+def test_public_names_have_texts(name):
+    if name.startswith("linrep.deep"):
+        pytest.importorskip("torch")
+    module = importlib.import_module(name)
+    for item in public(module):
+        summary = (inspect.getdoc(item) or "").partition("\n")[0]
+        assert summary.endswith((".", ":")), f"{name}.{item.__name__}: {summary!r}"
+
+
+def test_the_names_of_the_front_page_are_documented():
+    pytest.importorskip("torch")
+    known = {item for name in documented() for item in public(importlib.import_module(name))}
+    for package in (linrep, linrep.problems, linrep.algorithms, linrep.deep, linrep.sweeps):
+        missing = [item.__name__ for item in public(package) if item not in known]
+        assert not missing, package.__name__
+
+
+def test_pages_of_the_ledger_are_up_to_date():
+    for name, text in ledger.pages(claims(), ledger.recorded()).items():
+        assert (DOCS / name).read_text("utf-8") == text, "linrep verify --record writes it"
+
+
+def test_findings_have_a_headline_for_all_that_fails():
+    headlines = re.findall(r"^### (.+?): ", ALONE.read_text("utf-8"), re.MULTILINE)
+    explained = {name for line in headlines for name in re.findall(r"`([^`]+)`", line)}
+    verdicts = {name: entry["verdict"] for name, entry in ledger.recorded().items()}
+    wrong = {name for name, verdict in verdicts.items() if verdict not in (HOLDS, UNDECIDED)}
+    assert wrong <= explained
+    assert explained <= set(verdicts)

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 import linrep as lr
+from linrep import _files as files
 from linrep import experiment
 from linrep.experiment import Experiment, make_figure, run_rows
-from linrep.sweeps import Grid, Stopped, files, open_run
+from linrep.sweeps import Grid, Stopped, open_run
 from tests.tools import complaint
 
 
@@ -188,6 +189,17 @@ def test_rows_have_the_means_of_the_last_rounds_that_traces_have():
         assert list(means[["method", "replicate"]].itertuples(index=False, name=None)) == [*traces]
         expected = [trace.mean_of_last("accuracy", rounds) for trace in traces.values()]
         np.testing.assert_allclose(means["accuracy"], expected)
+
+
+def test_accuracies_are_percents_with_labels():
+    trace = lr.Trace("", {"accuracy": np.array([0.25, 0.5])}, {}, recorded=np.array([0, 20]))
+    rows = experiment.accuracies(trace, method="FedRep", lr=0.1)
+    assert rows.to_dict("list") == {
+        "method": ["FedRep"] * 2,
+        "lr": [0.1] * 2,
+        "round": [0, 20],
+        "accuracy": [25.0, 50.0],
+    }
 
 
 def test_means_stand_beside_published_numbers():

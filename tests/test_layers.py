@@ -13,6 +13,7 @@ TESTS = Path(__file__).parent
 
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
+    "_files",
     "_scripts",
     "_show",
     "_validation",
@@ -37,6 +38,7 @@ LAYERS = (
 )
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
+    "_files": (set(), set()),
     "_scripts": (set(), set()),
     "_show": (set(), set()),
     "_validation": (set(), {"numpy"}),
@@ -46,7 +48,7 @@ STRICT = {
     "trace": ({"_show", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
     # The adapter needs no compiled kernels.
     "deep": (
-        {"_show", "_validation", "_random", "stats", "trace"},
+        {"_files", "_show", "_validation", "_random", "stats", "trace"},
         {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
@@ -56,7 +58,7 @@ STRICT = {
     ),
     # What is swept is none of their business.
     "sweeps": (
-        {"_show", "_validation", "stats"},
+        {"_files", "_show", "_validation", "stats"},
         {"numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
     ),
 }

@@ -72,9 +72,9 @@ def fedrep(
         metrics of the same law as with ``"fresh"`` and ``"split"``, at a cost that depends neither
         on m nor on d.
     start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), or pair (B, W)
-        Starting representation, and heads for methods that step them. See
-        :mod:`linrep.algorithms.starts`; a number is a distance from B*, all angles equal. Unless
-        batches are fixed, the first and third draw a batch of their own.
+        Starting representation, and heads for methods that step them; see
+        :func:`linrep.moments_start` and the others. A number is a distance from B*, all angles
+        equal. Unless batches are fixed, the first and third draw a batch of their own.
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
         the nearest whole number.

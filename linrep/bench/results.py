@@ -12,15 +12,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from linrep import _files as files
 from linrep.bench.timing import Record, has_jax
 from linrep.experiment import versions
-from linrep.sweeps import files
 
 #: In the order in which they are run; each is a module with a function ``measure``.
 NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
 
 
-def run(name: str, echo: Callable[[str], None], **options: Any) -> list[Record]:
+def run(
+    name: str,
+    echo: Callable[[str], None],
+    keep: Callable[[list[Record]], Any] | None = None,
+    **options: Any,
+) -> list[Record]:
     """Run a benchmark, printing each case when it is done.
 
     Parameters
@@ -29,6 +34,8 @@ def run(name: str, echo: Callable[[str], None], **options: Any) -> list[Record]:
         One of `NAMES`.
     echo : callable
         Takes a line of text, such as `print` does.
+    keep : callable, optional
+        Called after every case with the records so far, so that an interruption loses none.
     **options
         Of its ``measure``.
 
@@ -44,10 +51,12 @@ def run(name: str, echo: Callable[[str], None], **options: Any) -> list[Record]:
         for record in case:
             echo(f"  {record.line()}")
         records += case
+        if keep is not None:
+            keep(records)
     return records
 
 
-def store(folder: Path, name: str, records: list[Record], about: dict[str, Any]) -> Path:
+def store(folder: Path, name: str, about: dict[str, Any], records: list[Record]) -> Path:
     """Write a benchmark's records to ``name.json`` in a folder, whole or not at all.
 
     Parameters
@@ -56,10 +65,10 @@ def store(folder: Path, name: str, records: list[Record], about: dict[str, Any])
         An existing one.
     name : str
         Of the benchmark.
-    records : list of Record
-        As `run` returned them.
     about : dict
         What `machine` returned before.
+    records : list of Record
+        As `run` returned them.
     """
     path = folder / f"{name}.json"
     content = {"benchmark": name, "machine": about, "records": [asdict(r) for r in records]}

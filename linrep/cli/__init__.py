@@ -149,7 +149,7 @@ def check_output(option, path):
 
 def write_file(path, content):
     """Write bytes, whole or not at all; to a device, such as /dev/stdout, as they come."""
-    from linrep.sweeps import files
+    from linrep import _files as files
 
     if path.is_absolute() and path.is_relative_to("/dev"):
         path.write_bytes(content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -59,10 +60,9 @@ def bench(what, sizes, out):
     agree = True
     for name in names:
         about = results.machine(name)
-        records = results.run(name, click.echo, **options[name])
+        keep = None if out is None else partial(results.store, out, name, about)
+        with bad_input(OSError):
+            records = results.run(name, click.echo, keep, **options[name])
         agree = agree and all(record.agree is not False for record in records)
-        if out is not None:
-            with bad_input(OSError):
-                click.echo(f"  {results.store(out, name, records, about)}")
     if not agree:
         raise click.exceptions.Exit(1)

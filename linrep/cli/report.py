@@ -61,6 +61,8 @@ def report(ids, budget, seed, store, figures, out):
         page = render(found).encode()
         write_file(out, page)
     runs = sum(entry.stored for entry in found.entries)
+    if not runs:
+        click.echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)
     click.echo(
         f"{out}: {len(found.entries)} claims, {runs} with a stored run, "
         f"{len(found.figures)} figures, {len(page) / 1e6:.1f} MB"

@@ -65,7 +65,9 @@ def _options(command):
     help="Draw what the verdicts rest on into this folder.",
 )
 @click.option(
-    "--record", is_flag=True, help="Make these verdicts the ledger's, and write docs/ledger.md."
+    "--record",
+    is_flag=True,
+    help="Make these verdicts the ledger's, and write them into docs/ledger.",
 )
 def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
     """Check claims of the papers: all of them, some by id or pattern, or those of a file.
@@ -99,10 +101,10 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
             _draw(chosen, results, store, figures)
         if record:
             book.record(results, claims())
-            page = book.markdown(claims(), book.recorded())
             folder = book.PATH.parents[2] / "docs"
-            if folder.is_dir():
-                (folder / "ledger.md").write_text(page, encoding="utf-8")
+            if (folder / "ledger").is_dir():
+                for name, text in book.pages(claims(), book.recorded()).items():
+                    (folder / name).write_text(text, encoding="utf-8")
             return
     different = [item for item in results if book.differs(item, entries.get(item.id))]
     for item in different:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 
 import numpy as np
 import torch
 
+from linrep import _files as files
 from linrep.deep._evaluation import History
 
 _FORMAT = 1
@@ -46,12 +46,8 @@ def save(path, identity, state, history):
         "seconds": history.seconds,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
+    with files.whole(path) as draft:
         torch.save(content, draft)
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def load(path, identity, state, device):

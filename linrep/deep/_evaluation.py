@@ -50,7 +50,7 @@ def judge(found):
     }
 
 
-def trace_of(run, federation, method, state, history, settings, found, tuned):
+def trace_of(run, method, state, history, settings, found, tuned):
     """Return the trace of one of the runs; `tuned` is what fine-tuned models come to, or None."""
     metrics = {name: np.array(values)[:, run] for name, values in history.metrics.items()}
     if tuned is not None:

@@ -185,7 +185,7 @@ def run_seeds(
     if federation.device.type == "cuda":
         settings["peak_memory"] = torch.cuda.max_memory_allocated(federation.device)
     return [
-        trace_of(run, federation, method, state, history, settings, found, tuned)
+        trace_of(run, method, state, history, settings, found, tuned)
         for run in range(len(federation.seeds))
     ]
 
@@ -373,7 +373,7 @@ def fine_tune(
         **asdict(federation.sgd), "device": _describe(federation.device),
         "engine": federation.engine,
     }  # fmt: skip
-    return trace_of(0, federation, judged, state, history, settings, found, None)
+    return trace_of(0, judged, state, history, settings, found, None)
 
 
 def _root(rng):

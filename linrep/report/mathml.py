@@ -23,7 +23,7 @@ _GREEK = {
 }  # fmt: skip
 _SIGNS = (("<=", "≤"), (">=", "≥"), ("->", "→"), ("sqrt(", "√("))
 _NAMES = "|".join(_GREEK)
-_SCRIPT = r"(?:\{[^{}]+\}|-?\d+\.\d+|-?[A-Za-z0-9*]+)"
+_SCRIPT = r"(?:\{[^{}]+\}|\([^()]+\)|-?\d+\.\d+|-?[A-Za-z0-9*]+)"
 # A Greek letter; or a letter, a number or a bracket with an index, a power or both. What is left
 # are names: scaled_qr, lemma_A8.
 _SYMBOL = re.compile(

@@ -15,7 +15,7 @@ from linrep.claims import VERDICTS
 from linrep.claims.evidence import LEDGER_LEVEL
 from linrep.claims.ledger import show
 from linrep.report import mathml
-from linrep.report.contents import Report
+from linrep.report.contents import Entry, Report
 
 PAPERS = {
     "fedrep": ("FedRep", "Collins, Hassani, Mokhtari and Shakkottai, Exploiting Shared "
@@ -88,7 +88,7 @@ def render(report: Report) -> str:
     )
 
 
-def origin(entry) -> str:
+def origin(entry: Entry) -> str:
     """Return where a result comes from, one of the page's filters."""
     if entry.result is None:
         return "no result"
@@ -110,12 +110,17 @@ def _formula(latex):
 
 
 def _listed(sentence):
-    """Return a sentence, as a list where it tells several readings at length."""
-    pieces = re.split(r"; (?![^(]*\))", sentence)
-    if len(sentence) < _LONG or len(pieces) < 3:
-        return mathml.prose(sentence)
-    items = Markup("").join(Markup("<li>{}</li>").format(mathml.prose(piece)) for piece in pieces)
-    return Markup("<ul>{}</ul>").format(items)
+    """Return a sentence, as a list where it tells several readings, ``name: found``, at length."""
+    items: list[str] = []
+    for piece in re.split(r"; (?![^(]*\))", sentence):
+        if items and ": " not in piece:
+            items[-1] += f"; {piece}"
+        else:
+            items.append(piece)
+    if len(sentence) < _LONG or len(items) < 3:
+        return mathml.prose(sentence if sentence.endswith(".") else f"{sentence}.")
+    lines = (Markup("<li>{}</li>").format(mathml.prose(item)) for item in items)
+    return Markup("<ul>{}</ul>").format(Markup("").join(lines))
 
 
 def _cells(records):

@@ -108,7 +108,7 @@ class Regularity(NamedTuple):
     rows : float
         mu of ||e_i' U|| <= sqrt(mu k sigma_1/d), reading the printed tau as the rank.
     errors : float
-        mu of |e_i' E z| <= sqrt(mu/d) ||E z||, the largest over the clients; at most d.
+        mu of ``|e_i' E z|`` <= sqrt(mu/d) ||E z||, the largest over the clients; at most d.
     """
 
     norms: Any

@@ -8,6 +8,7 @@ import pytest
 from linrep import subspace
 from linrep.bench import fedrep as bench
 from linrep.bench import timing
+from tests.bench.support import spoil
 from tests.tools import complaint
 
 TINY = {
@@ -28,17 +29,6 @@ def _tiny(monkeypatch):
 @pytest.fixture
 def without_jax(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
-
-
-def spoil(monkeypatch, change):
-    """Let the NumPy contender end elsewhere."""
-    honest = bench._numpy
-
-    def dishonest(case):
-        call = honest(case)
-        return lambda: (change(call()[0]), call()[1])
-
-    monkeypatch.setattr(bench, "_numpy", dishonest)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -71,7 +61,7 @@ def test_jax_agrees(name):
 
 @pytest.mark.parametrize("change", [lambda B: B + 1e-9, lambda B: B * np.nan])
 def test_disagreement_is_found(monkeypatch, without_jax, change):
-    spoil(monkeypatch, change)
+    spoil(monkeypatch, bench, "_numpy", change)
     (records,) = bench.measure(["some"], repetitions=1)
     assert [record.agree for record in records] == [False, False]
 

@@ -7,6 +7,7 @@ import pytest
 
 from linrep.bench import flute as bench
 from linrep.bench import timing
+from tests.bench.support import spoil
 from tests.tools import complaint
 
 TINY = {
@@ -58,13 +59,7 @@ def test_maps_agree(shape):
 
 def test_disagreement_is_found(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
-    honest = bench._numpy
-
-    def dishonest(case):
-        call = honest(case)
-        return lambda: (call()[0] + 1e-6, call()[1])
-
-    monkeypatch.setattr(bench, "_numpy", dishonest)
+    spoil(monkeypatch, bench, "_numpy", lambda first: first + 1e-6)
     assert not any(record.agree for record in bench.compare("stored"))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from linrep.bench import pflmf as bench
 from linrep.bench import timing
+from tests.bench.support import spoil
 from tests.tools import complaint
 
 TINY = {
@@ -48,13 +49,7 @@ def test_jax_agrees(name):
 
 def test_disagreement_is_found(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
-    honest = bench._numpy_full
-
-    def dishonest(case):
-        call = honest(case)
-        return lambda: (call()[0] + 1e-6, call()[1])
-
-    monkeypatch.setattr(bench, "_numpy_full", dishonest)
+    spoil(monkeypatch, bench, "_numpy_full", lambda first: first + 1e-6)
     assert not any(record.agree for record in bench.compare("full"))
 
 

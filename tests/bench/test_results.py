@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from linrep.bench import results, timing
+from linrep.bench import distance, results, timing
 from linrep.cli import bench as command
 from linrep.cli import main
 
@@ -20,8 +20,19 @@ WRONG = timing.compared("A table", "a case", TIMES, agree=False, difference=1e-3
 def quick(monkeypatch):
     """Let every benchmark be a made-up one, and the start of the command quick."""
     records = timing.compared("A table", "a case", TIMES, agree=True, notes={"linrep": "a note"})
-    monkeypatch.setattr(results, "run", lambda name, echo, **options: records)
+    monkeypatch.setattr(results, "run", made_up(records))
     return records
+
+
+def made_up(records):
+    """Return what runs a benchmark of one case, with these records."""
+
+    def run(name, echo, keep=None):
+        if keep is not None:
+            keep(records)
+        return records
+
+    return run
 
 
 def call(*words):
@@ -76,17 +87,30 @@ def test_what_is_stored_says_all_and_of_which_machine(quick, tmp_path):
     )
 
 
+def test_what_was_measured_before_an_interruption_is_kept(monkeypatch, tmp_path):
+    case = timing.compared("A table", "a case", TIMES)
+
+    def interrupted():
+        yield case
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(distance, "measure", interrupted)
+    assert call("distance", "--out", str(tmp_path)).exit_code != 0
+    stored = json.loads((tmp_path / "distance.json").read_text(encoding="utf-8"))
+    assert len(stored["records"]) == len(case)
+
+
 def test_numbers_that_json_has_not_are_not_stored(tmp_path):
     record = timing.compared("A table", "a case", {"linrep": np.array([math.nan])})
     with pytest.raises(ValueError, match="not JSON compliant"):
-        results.store(tmp_path, "gram", record, {})
+        results.store(tmp_path, "gram", {}, record)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("torch", [True, False])
 def test_without_a_name_all_that_can_run_do(quick, monkeypatch, torch):
     asked = []
-    monkeypatch.setattr(results, "run", lambda name, echo: asked.append(name) or quick)
+    monkeypatch.setattr(results, "run", lambda name, *_: asked.append(name) or quick)
     monkeypatch.setattr(command, "find_spec", lambda name: torch or None)
     done = call()
     assert done.exit_code == 0, done.output
@@ -96,7 +120,7 @@ def test_without_a_name_all_that_can_run_do(quick, monkeypatch, torch):
 
 def test_the_status_tells_whether_results_agree(quick, monkeypatch, tmp_path):
     assert call("gram").exit_code == 0
-    monkeypatch.setattr(results, "run", lambda name, echo, **options: WRONG)
+    monkeypatch.setattr(results, "run", made_up(WRONG))
     assert call("gram", "--out", str(tmp_path)).exit_code == 1
     assert (tmp_path / "gram.json").exists()
 

@@ -79,6 +79,7 @@ def test_what_cannot_be_converted_is_said():
         ("sigma_min^2 > 0", "σ<sub>min</sub><sup>2</sup> &gt; 0"),
         ("delta'_k, 10^-6, rn^0.378.", "δ′<sub>k</sub>, 10<sup>−6</sup>, rn<sup>0.378</sup>."),
         ("lambda*_{k+1} and 1_G", "λ*<sub>k+1</sub> and 1<sub>G</sub>"),
+        ("A_(0,0), x^(1/2)", "A<sub>(0,0)</sub>, x<sup>(1/2)</sup>"),
         ("(1 - x)^2, sqrt(k)", "(1 - x)<sup>2</sup>, √(k)"),
         ("scaled_qr, lemma_A8, step_size", "scaled_qr, lemma_A8, step_size"),
         ("beta, theta; metadata, eta2", "β, θ; metadata, eta2"),

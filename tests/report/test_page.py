@@ -153,6 +153,20 @@ def test_both_verdicts_are_shown_where_they_differ(known, store):
     assert "recorded then" in page
 
 
+def test_many_readings_become_a_list(known, tmp_path):
+    def made(sentence):
+        result = book.recorded()["fedrep.lemma1"] | {"sentence": sentence}
+        report = gather(
+            [known["mine.bound"]], ledger={"mine.bound": result}, store=tmp_path, progress=False
+        )
+        return render(report).count("<li>") - 4  # those of the navigation
+
+    reading = "first reading (a; b): holds, by a measured value that is long enough; at most 2"
+    assert made("; ".join([reading] * 4)) == 4
+    assert made("short: yes; shorter: no; shortest: no") == 0
+    assert made("; ".join(["no reading of all these pieces has any name of its own"] * 9)) == 0
+
+
 def test_nothing_at_all(tmp_path):
     page = render(gather([], ledger={}, store=tmp_path, progress=False))
     assert Page(page).all("article") == []

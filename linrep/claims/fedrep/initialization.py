@@ -331,7 +331,7 @@ def _settings(parts, verdict):
 def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9) -> Evidence:
     """Run it on each design, with axis-aligned and uniform B*, and compute its limit.
 
-    For independent coordinates of fourth moment mu, E y^2 x x' is |theta|^2 I + 2 theta theta' +
+    For independent coordinates of fourth moment mu, E y^2 x x' is ‖theta‖^2 I + 2 theta theta' +
     (mu - 3) diag(theta_j^2). Rademacher: mu = 1, with k = 1 and B* = e_1 even y^2 = 1.
     """
     parts, points = _remark(budget, rng, designs, farthest)

@@ -102,7 +102,7 @@ def _lemma_3_or_4(budget, rng, level, draw, column, constant, smallest, k_power,
 def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0) -> Evidence:
     """Follow the constant over rn, m, k, both kinds of angles, distances 0.01 to 1, four designs.
 
-    For Gaussian x the rows of (GD - C)w* have the law of ||Phi w_i*|| |u| z/m with u and z standard
+    For Gaussian x the rows of (GD - C)w* have the law of ‖Phi w_i*‖ ‖u‖ z/m with u and z standard
     normal in R^m and R^k.
     """
 

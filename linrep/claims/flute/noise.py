@@ -292,7 +292,7 @@ _BOUND = (
     broken={"growth": 0.2},
 )
 def lemma_A13(budget, rng, *, growth=0.5) -> Evidence:
-    """Follow the constant of |Q|; growth is the power of max(d, M) + log(1/delta)."""
+    """Follow the constant of ‖Q‖; growth is the power of max(d, M) + log(1/delta)."""
     return _lemma(False, budget, rng, growth)
 
 
@@ -306,5 +306,5 @@ def lemma_A13(budget, rng, *, growth=0.5) -> Evidence:
     broken={"growth": 0.2},
 )
 def lemma_A14(budget, rng, *, growth=0.5) -> Evidence:
-    """Follow the constant of |Q~|; growth is the power of max(d, M) + log(1/delta)."""
+    """Follow the constant of ‖Q~‖; growth is the power of max(d, M) + log(1/delta)."""
     return _lemma(True, budget, rng, growth)

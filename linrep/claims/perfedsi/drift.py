@@ -217,7 +217,7 @@ def _products(future):
     mended={"norms": True},
 )
 def indicators(budget, rng, *, norms=False, larger=False) -> Evidence:
-    """Enumerate states at the edge of the event; norms: of E|X| in place of |E X|."""
+    """Enumerate states at the edge of the event; norms: of E‖X‖ in place of ‖E X‖."""
     cases = []
     for d in (2, 4, 8, 16):
         for c in (1.0, 1.5, 2.0):

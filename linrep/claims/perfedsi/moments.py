@@ -175,7 +175,7 @@ def _needed(on_side) -> tuple[float, float]:
     mended=_POWERS,
 )
 def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0) -> Evidence:
-    """Enumerate a round; powers are those of c, factor is |E z|^2 over a client's loss."""
+    """Enumerate a round; powers are those of c, factor is ‖E z‖^2 over a client's loss."""
     return _lemma_c7(budget, rng, factor=factor, norm_power=norm_power, loss_power=loss_power)
 
 

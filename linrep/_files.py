@@ -17,20 +17,31 @@ TEMPORARY = ".writing-"
 
 def write(path: Path, content: bytes) -> None:
     """Write a file, in place of the one that may be there."""
-    with _temporary(path, content) as temporary:
-        os.replace(temporary, path)
+    with whole(path) as draft:
+        draft.write_bytes(content)
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Yield another name to write a file under; put it in its place if nothing is raised."""
+    with _draft(path) as draft:
+        yield draft
+        _flush(draft)
+        os.replace(draft, path)
     _flush_folder(path.parent)
 
 
 def create(path: Path, content: bytes) -> bool:
     """Write a file unless it is there; tell whether it was written."""
-    with _temporary(path, content) as temporary:
+    with _draft(path) as draft:
+        draft.write_bytes(content)
+        _flush(draft)
         try:
-            os.link(temporary, path)
+            os.link(draft, path)
         except FileExistsError:
             return False
         except OSError:  # no links on this file system
-            os.replace(temporary, path)
+            os.replace(draft, path)
     _flush_folder(path.parent)
     return True
 
@@ -70,17 +81,19 @@ def shared(lock: Path) -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
-def _temporary(path: Path, content: bytes) -> Iterator[Path]:
-    """Yield a file beside path that holds the content, on the disk; remove it if still there."""
-    temporary = path.with_name(f"{TEMPORARY}{_host()}-{os.getpid()}-{path.name}")
+def _draft(path: Path) -> Iterator[Path]:
+    """Yield the name of a file beside path; remove it if it is still there."""
+    draft = path.with_name(f"{TEMPORARY}{_host()}-{os.getpid()}-{path.name}")
     try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        yield temporary
+        yield draft
     finally:
-        temporary.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
+
+
+def _flush(path):
+    """Wait until a file is on the disk."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
 
 
 def _flush_folder(folder):

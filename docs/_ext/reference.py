@@ -1,0 +1,118 @@
+"""``{public} MODULE`` documents what a module is for, ``{checks} PAPER`` the checks of its claims.
+
+Both list names by themselves, so that the reference is complete whatever is added.
+"""
+
+import importlib
+import inspect
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from linrep.claims import claims
+
+
+class Markdown(SphinxDirective):
+    """A directive that stands for the lines of Markdown that `lines` returns."""
+
+    optional_arguments = 1
+
+    def run(self):
+        node = nodes.Element()
+        text = StringList(self.lines(*self.arguments), "generated")
+        self.state.nested_parse(text, self.content_offset, node, match_titles=True)
+        return node.children
+
+
+class Public(Markdown):
+    def lines(self, module):
+        try:
+            names = public(importlib.import_module(module))
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            return [f"`{module}` needs torch, which was not there when this page was built."]
+        return [
+            "```{eval-rst}",
+            f".. automodule:: {module}",
+            "   :no-members:",
+            "",
+            f".. currentmodule:: {module}",
+            ".. autosummary::",
+            "",
+            *(f"   {name}" for name in names),
+            "",
+            *(line for name in names for line in _entry(module, name)),
+            "```",
+        ]
+
+
+def _entry(module, name):
+    kind = (
+        "class" if inspect.isclass(getattr(importlib.import_module(module), name)) else "function"
+    )
+    return [f".. auto{kind}:: {name}", *(["   :members:"] if kind == "class" else []), ""]
+
+
+def public(module):
+    """Return the functions and classes that a module is for: its `__all__`, or all of its own."""
+    if hasattr(module, "__all__"):
+        return [name for name in module.__all__ if callable(getattr(module, name))]
+    own = {
+        name: inspect.getsourcelines(inspect.unwrap(item))[1]
+        for name, item in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(item) or inspect.isfunction(inspect.unwrap(item)))
+        and item.__module__ == module.__name__
+    }
+    return sorted(own, key=own.__getitem__)
+
+
+class Checks(Markdown):
+    def lines(self, paper):
+        by_module = {}
+        for item in claims().values():
+            if item.paper == paper:
+                by_module.setdefault(item.check.__module__, []).append(item.check.__name__)
+        lines = []
+        for module, names in sorted(by_module.items()):
+            lines += [
+                f"## {module.rpartition('.')[2]}",
+                "",
+                "```{eval-rst}",
+                f".. automodule:: {module}",
+                f"   :members: {', '.join(names)}",
+                "   :member-order: bysource",
+                "```",
+                "",
+            ]
+        return lines
+
+
+def _skip(app, what, name, item, skip, options):
+    """Leave out the fields of named tuples, which their classes' texts describe."""
+    return skip or str(getattr(item, "__doc__", "")).startswith("Alias for field number")
+
+
+def _short_names(app, env, node, content):
+    """Find what texts call by a short name, as in `linrep.fedrep`, where it is documented."""
+    target = node.get("reftarget", "")
+    for package in ("linrep.deep", "linrep"):
+        name, _, rest = target.removeprefix(f"{package}.").partition(".")
+        home = importlib.import_module(package)._HOME.get(name)
+        if target.startswith(f"{package}.") and home:
+            full = ".".join(filter(None, [home.rpartition(f"{package}.")[2], name, rest]))
+            domain, builder = env.get_domain("py"), app.builder
+            return domain.resolve_xref(
+                env, node["refdoc"], builder, node["reftype"], f"{package}.{full}", node, content
+            )
+    return None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", _skip)
+    app.connect("missing-reference", _short_names)
+    app.add_directive("public", Public)
+    app.add_directive("checks", Checks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
