@@ -7,6 +7,7 @@ from linrep import experiment as experiment
 from linrep import kernels as kernels
 from linrep import plotting as plotting
 from linrep import problems as problems
+from linrep import report as report
 from linrep import simulation as simulation
 from linrep import stats as stats
 from linrep import subspace as subspace

@@ -47,7 +47,7 @@ def other_problems() -> None:
     assert_type(lr.perfedsi(seen, k=1, step_size=0.01, rounds=3, rng=1), lr.Trace)
     flipped = lr.problems.personal.flipped_labels(n=4, d=3, m=5, ridge=0.1, rng=0)
     assert_type(lr.pflmf(flipped, k=1, step_size=0.1, rounds=3, rng=1), lr.Trace)
-    spectrum = lr.theory.flute.spectrum(low)
+    spectrum = lr.theory.flute.Spectrum.of(low, 1)
     assert_type(spectrum, lr.theory.flute.Spectrum)
 
 
