@@ -44,6 +44,7 @@ lint: .venv/.installed ## check style, formatting and types
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
+	.venv/bin/mypy --strict tests/typed_use.py
 
 format: .venv/.installed ## format the code
 	.venv/bin/ruff check --select I --fix

@@ -2,13 +2,26 @@
 
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.random import SeedSequence
+from numpy.random import BitGenerator, Generator, SeedSequence
+from numpy.typing import NDArray
+
+#: What ``numpy.random.default_rng`` takes (SPEC 7).
+RNGLike: TypeAlias = (
+    Generator
+    | BitGenerator
+    | SeedSequence
+    | int
+    | np.integer[Any]
+    | Sequence[int]
+    | NDArray[np.integer[Any]]
+    | None
+)
 
 
-def streams(rng: Any, *purposes: str) -> list[np.random.Generator]:
+def streams(rng: RNGLike, *purposes: str) -> list[np.random.Generator]:
     """Return one independent generator per purpose.
 
     From a seed (None, integers, a SeedSequence) each stream is keyed by the name of its purpose, so
@@ -24,7 +37,7 @@ def streams(rng: Any, *purposes: str) -> list[np.random.Generator]:
     return [generator] if len(purposes) == 1 else generator.spawn(len(purposes))
 
 
-def stream(rng: Any, purpose: str) -> np.random.Generator:
+def stream(rng: RNGLike, purpose: str) -> np.random.Generator:
     """Return the generator of a single purpose; see :func:`streams`."""
     return streams(rng, purpose)[0]
 

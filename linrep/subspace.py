@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import stream
+from linrep._random import RNGLike, stream
 from linrep.kernels import linalg
 
 __all__ = ["distance", "frame_at_distance", "orthonormalize", "principal_angles", "random_frame"]
@@ -107,7 +107,7 @@ def principal_angles(B1: ArrayLike, B2: ArrayLike) -> NDArray[np.float64]:
     return np.arctan2(sines, cosines[::-1])
 
 
-def random_frame(d: int, k: int, rng=None) -> NDArray[np.float64]:
+def random_frame(d: int, k: int, rng: RNGLike = None) -> NDArray[np.float64]:
     """Draw a frame whose span is uniform over all k-dimensional subspaces of R^d (Haar measure).
 
     Parameters
@@ -128,7 +128,7 @@ def random_frame(d: int, k: int, rng=None) -> NDArray[np.float64]:
 
 
 def frame_at_distance(
-    B: ArrayLike, distance: float, *, angles: str = "equal", rng=None
+    B: ArrayLike, distance: float, *, angles: str = "equal", rng: RNGLike = None
 ) -> NDArray[np.float64]:
     """Draw a frame at a prescribed principal-angle distance from the span of a basis.
 

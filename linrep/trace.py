@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from linrep import _validation as check
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from linrep.stats import ContractionRate
 
@@ -103,7 +104,7 @@ class Trace:
     def __iter__(self):
         return iter(self.metrics)
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """Return the names of the metrics."""
         return self.metrics.keys()
 
@@ -174,7 +175,7 @@ class Trace:
         floor = np.finfo(np.float64).eps if metric == "distance" else 0.0
         return contraction_rate(values[np.isfinite(values)], confidence=confidence, floor=floor)
 
-    def plot(self, metric: str = "distance", *, ax=None, **line):
+    def plot(self, metric: str = "distance", *, ax: Axes | None = None, **line: Any) -> Axes:
         """Draw a metric against rounds on a logarithmic axis; return the matplotlib axes."""
         if ax is None:
             import matplotlib.pyplot as plt
@@ -219,7 +220,7 @@ class Trials(list[Trace]):
         tables = {number: trace.to_frame() for number, trace in enumerate(self)}
         return pd.concat(tables, names=["replicate"]).reset_index()
 
-    def plot(self, metric: str = "distance", *, ax=None, **line):
+    def plot(self, metric: str = "distance", *, ax: Axes | None = None, **line: Any) -> Axes:
         """Draw a metric of every trial, all in one colour; return the matplotlib axes.
 
         Raises
@@ -229,10 +230,12 @@ class Trials(list[Trace]):
         """
         if not self:
             raise ValueError("there is no trial to draw")
-        for trace in self:
-            ax = trace.plot(metric, ax=ax, **line)
-            line |= {"color": ax.lines[-1].get_color(), "label": "_nolegend_"}
-        return ax
+        first, *others = self
+        axes = first.plot(metric, ax=ax, **line)
+        line |= {"color": axes.lines[-1].get_color(), "label": "_nolegend_"}
+        for trace in others:
+            trace.plot(metric, ax=axes, **line)
+        return axes
 
     def __repr__(self):
         lines = [

@@ -1,12 +1,15 @@
 """The public face is typed: every parameter and every result of what users call."""
 
+import ast
 import importlib
+import importlib.resources
 import inspect
 from functools import cached_property
 
 import pytest
 
 import linrep
+from tests import typed_use
 
 MODULES = (
     "linrep", "linrep.algorithms", "linrep.algorithms.imc", "linrep.algorithms.personalized",
@@ -78,3 +81,27 @@ def test_every_parameter_and_result_is_typed(path):
 
 def test_types_are_shipped():
     assert (importlib.resources.files("linrep") / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("package", [linrep, linrep.deep, linrep.theory])
+def test_the_names_for_type_checkers_are_the_public_ones(package):
+    if package is linrep.deep:
+        pytest.importorskip("torch")
+    path = importlib.resources.files(package) / "__init__.pyi"
+    found = {}
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                assert alias.asname == alias.name  # a name that is offered, not only used
+                found[alias.name] = node.module
+    assert set(found) == {*package.__all__} - {"__version__"}
+    for name, module in found.items():
+        assert getattr(importlib.import_module(module), name) is getattr(package, name)
+
+
+def test_a_typed_program_runs(tmp_path):
+    trace = typed_use.regression()
+    typed_use.other_problems()
+    assert typed_use.own_method().rounds == 4
+    assert 1.0 < typed_use.swept(str(tmp_path / "run")) < 2.0
+    assert typed_use.drawn(trace).lines

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from linrep import _show as show
 from linrep import _validation as check
-from linrep._random import stream
+from linrep._random import RNGLike, stream
 from linrep.algorithms.local import fit_heads
 from linrep.problems.clients import ClientData
 from linrep.subspace import orthonormalize, random_frame
@@ -47,7 +47,12 @@ class Fit(NamedTuple):
 
 
 def empirical_risk_minimizer(
-    data: ClientData, k: int, *, restarts: int = 10, starts: Iterable[ArrayLike] = (), rng=None
+    data: ClientData,
+    k: int,
+    *,
+    restarts: int = 10,
+    starts: Iterable[ArrayLike] = (),
+    rng: RNGLike = None,
 ) -> Fit:
     r"""Minimize the training loss over all models of rank k.
 

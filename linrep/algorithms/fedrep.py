@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
+from linrep._random import RNGLike
 from linrep.algorithms._setup import BATCHES, STOP_REASONS, Setup, prepare
 from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
 from linrep.kernels import designs
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
+from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS, SharedRepresentation
 from linrep.subspace import orthonormalize
@@ -25,13 +27,13 @@ _TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there th
 
 
 def fedrep(
-    problem,
+    problem: SharedRepresentation | ClientData,
     *,
-    m=None,
+    m: int | ArrayLike | None = None,
     k: int | None = None,
     rounds: int = 100,
     batches: str | None = None,
-    start="moments",
+    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] = "moments",
     participation: float = 1.0,
     local_steps: int | None = None,
     step_size: float | str | None = None,
@@ -41,7 +43,7 @@ def fedrep(
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
     workers: int = 1,
-    rng=None,
+    rng: RNGLike = None,
 ) -> Trace:
     r"""Run FedRep for linear regression.
 

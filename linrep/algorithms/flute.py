@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import stream, streams
+from linrep._random import RNGLike, stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
 from linrep.algorithms._setup import STOP_REASONS, read_pair
 from linrep.kernels import linalg
@@ -26,14 +26,14 @@ Values = NDArray[np.float64]
 
 
 def flute(
-    problem,
+    problem: LowRankRegression | SharedRepresentation | ClientData,
     *,
     step_size: float | str,
-    m=None,
+    m: int | ArrayLike | None = None,
     k: int | None = None,
     rounds: int = 100,
     batches: str = "fixed",
-    start="random",
+    start: str | tuple[ArrayLike, ArrayLike] = "random",
     scale: float | None = None,
     participation: float = 1.0,
     regularizer_step_size: float | None = None,
@@ -45,7 +45,7 @@ def flute(
     spectrum: bool = False,
     measure: Callable[[Values, Values], Mapping[str, float]] | None = None,
     tolerance: float | None = None,
-    rng=None,
+    rng: RNGLike = None,
 ) -> Trace:
     r"""Run FLUTE for linear regression.
 
@@ -224,7 +224,9 @@ def flute(
     )
 
 
-def gaussian_start(n: int, d: int, k: int, scale: float, rng=None):
+def gaussian_start(
+    n: int, d: int, k: int, scale: float, rng: RNGLike = None
+) -> tuple[Values, Values]:
     """Return B (d, k) and W (n, k) of independent N(0, scale^2) entries.
 
     Parameters

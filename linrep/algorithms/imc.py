@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, svds
 
@@ -25,7 +25,7 @@ Values = NDArray[np.float64]
 
 def gauss_newton(
     observations: Observations, k: int, *, iterations: int = 100, tolerance: float = 1e-14,
-    start="spectral",
+    start: str | tuple[ArrayLike, ArrayLike] = "spectral",
 ) -> Trace:  # fmt: skip
     r"""Fit by Gauss-Newton steps: least squares of the entries linearized in both factors.
 
@@ -87,7 +87,7 @@ def gauss_newton(
 
 def alternating(
     observations: Observations, k: int, *, iterations: int = 1000, tolerance: float = 1e-14,
-    start="spectral",
+    start: str | tuple[ArrayLike, ArrayLike] = "spectral",
 ) -> Trace:  # fmt: skip
     """Fit by least squares in one factor and then in the other, orthonormalized in between.
 
@@ -111,7 +111,8 @@ def alternating(
 
 def balanced_gradient(
     observations: Observations, k: int, *, iterations: int = 10_000, tolerance: float = 1e-14,
-    step_size: float = 0.5, balance: float = 0.5, start="spectral",
+    step_size: float = 0.5, balance: float = 0.5,
+    start: str | tuple[ArrayLike, ArrayLike] = "spectral",
 ) -> Trace:  # fmt: skip
     r"""Fit by gradient steps in both factors, on the squared residual and a balancing term.
 
@@ -258,7 +259,7 @@ class Core:
         seen = self.observations
         return csr_array((values, (seen.items, seen.clients)), shape=(seen.d, seen.n))
 
-    def adjoint(self, values: Values):
+    def adjoint(self, values: Values) -> Values | csr_array:
         """Return the core whose inner product with any M is that of values with M's entries.
 
         It is sparse where nothing is known of either side.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import stream, streams
+from linrep._random import RNGLike, stream, streams
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
@@ -49,7 +49,11 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
 
 
 def simulate_heads(
-    truth: SharedRepresentation, B: ArrayLike | tuple[ArrayLike, ArrayLike], m: int, *, rng=None
+    truth: SharedRepresentation,
+    B: ArrayLike | tuple[ArrayLike, ArrayLike],
+    m: int,
+    *,
+    rng: RNGLike = None,
 ) -> NDArray[np.float64]:
     r"""Draw the heads that clients would fit on a frozen representation, without their samples.
 
@@ -128,7 +132,13 @@ def _read_frame(truth, B):
     return coordinates(B, truth.B)
 
 
-def local_only(problem, *, m=None, batches: str = "fixed", rng=None) -> Trace:
+def local_only(
+    problem: SharedRepresentation | ClientData,
+    *,
+    m: int | ArrayLike | None = None,
+    batches: str = "fixed",
+    rng: RNGLike = None,
+) -> Trace:
     """Fit every client's own d-dimensional model by least squares, without collaboration.
 
     Parameters

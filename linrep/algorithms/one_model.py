@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linrep import _validation as check
+from linrep._random import RNGLike
 from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
 from linrep.kernels import designs
 from linrep.kernels.linalg import orthonormalize
 from linrep.kernels.one_model import one_model_round
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, POPULATION_RISK, measure
+from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.trace import Trace, run_rounds
 
 
 def fedavg(
-    problem,
+    problem: SharedRepresentation | ClientData,
     *,
-    m=None,
+    m: int | ArrayLike | None = None,
     k: int | None = None,
     rounds: int = 100,
     batches: str | None = None,
-    start="moments",
+    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] = "moments",
     participation: float = 1.0,
     local_steps: int = 1,
     step_size: float,
-    rng=None,
+    rng: RNGLike = None,
 ) -> Trace:
     r"""Run FedAvg on a single model: all clients share the representation B and the head w.
 
@@ -113,7 +118,9 @@ def fedavg(
     return trace
 
 
-def fedsgd(problem, *, step_size: float, **settings) -> Trace:
+def fedsgd(
+    problem: SharedRepresentation | ClientData, *, step_size: float, **settings: Any
+) -> Trace:
     """Run FedSGD on a single model (B, w): :func:`fedavg` with one local step.
 
     Parameters

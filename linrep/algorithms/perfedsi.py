@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import streams
+from linrep._random import RNGLike, streams
 from linrep.algorithms._setup import STOP_REASONS, read_pair
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
@@ -21,7 +21,7 @@ _NOTHING = np.empty((0, 0))
 
 
 def perfedsi(
-    problem,
+    problem: SideInformationCompletion | Observations,
     *,
     step_size: float,
     k: int | None = None,
@@ -29,11 +29,11 @@ def perfedsi(
     local_steps: int = 5,
     participants: int = 1,
     replacement: bool = True,
-    start="random",
+    start: str | tuple[ArrayLike, ArrayLike] = "random",
     scale: float = 0.3,
     privacy: float = 0.0,
     record: int | ArrayLike = 1,
-    rng=None,
+    rng: RNGLike = None,
 ) -> Trace:
     r"""Run federated averaging on U and V, with local steps on single entries.
 

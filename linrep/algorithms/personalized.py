@@ -33,7 +33,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep.algorithms.pflmf import distances
+from linrep.problems.clients import ClientData
 from linrep.problems.losses import as_objectives
+from linrep.problems.objectives import Objectives
 from linrep.trace import Trace, run_rounds
 
 Values = NDArray[np.float64]
@@ -44,7 +46,7 @@ _ADMM_ROUNDING = 1e-12
 
 
 def local(
-    problem,
+    problem: Objectives | ClientData,
     *,
     local_steps: int = 1,
     step_size: float | None = None,
@@ -66,7 +68,7 @@ def local(
 
 
 def average(
-    problem,
+    problem: Objectives | ClientData,
     *,
     local_steps: int = 1,
     step_size: float | None = None,
@@ -88,7 +90,7 @@ def average(
 
 
 def oracle_clusters(
-    problem,
+    problem: Objectives | ClientData,
     *,
     clusters: ArrayLike | None = None,
     local_steps: int = 1,
@@ -116,7 +118,7 @@ def oracle_clusters(
 
 
 def distance_regularized(
-    problem,
+    problem: Objectives | ClientData,
     *,
     penalty: float,
     center: str = "mean",
@@ -167,7 +169,7 @@ def distance_regularized(
 
 
 def constrained(
-    problem,
+    problem: Objectives | ClientData,
     *,
     delta: float,
     step_size: float | None = None,
@@ -203,7 +205,7 @@ def constrained(
 
 
 def hard_thresholding(
-    problem,
+    problem: Objectives | ClientData,
     *,
     k: int,
     step_size: float | None = None,
@@ -237,7 +239,7 @@ def hard_thresholding(
 
 
 def nuclear_norm(
-    problem,
+    problem: Objectives | ClientData,
     *,
     penalty: float,
     step_size: float | None = None,

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import streams
+from linrep._random import RNGLike, streams
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
 from linrep.algorithms._setup import read_pair
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
 from linrep.kernels.rounds import COMPLETED, DIVERGED
+from linrep.problems.clients import ClientData
 from linrep.problems.losses import SampleObjectives, as_objectives
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.objectives import Objectives
@@ -30,11 +31,11 @@ _NUMBERS_PER_CALL = 1 << 20
 
 
 def pflmf(
-    problem,
+    problem: Objectives | ClientData | SharedRepresentation | LowRankRegression,
     *,
     step_size: float,
     k: int | None = None,
-    m=None,
+    m: int | ArrayLike | None = None,
     rounds: int = 1000,
     local_steps: int = 1,
     head_step_size: float | str | None = None,
@@ -44,12 +45,12 @@ def pflmf(
     order: str = "simultaneous",
     gradient_noise: float = 0.0,
     batch: int | None = None,
-    start="random",
+    start: str | tuple[ArrayLike, ArrayLike] = "random",
     scale: float = 0.1,
     stationarity: bool = True,
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
-    rng=None,
+    rng: RNGLike = None,
 ) -> Trace:
     r"""Minimize :math:`F(UV^\top) = \frac1n \sum_i f_i(U v_i)` by block-coordinate gradient steps.
 
@@ -159,8 +160,8 @@ def pflmf(
         rng, "data", "participation", "start", "noise"
     )
     described = repr(problem)
-    problem, k = _read_problem(problem, k, m, data_rng)
-    n, d = problem.n, problem.d
+    objectives, k = _read_problem(problem, k, m, data_rng)
+    n, d = objectives.n, objectives.d
     step_size = check.real("step_size", step_size, above=0.0)
     rounds = check.integer("rounds", rounds, minimum=0)
     local_steps = check.integer("local_steps", local_steps, minimum=1)
@@ -168,25 +169,25 @@ def pflmf(
     participants = check.count_participants(n, participation) if sampling == "fixed" else None
     participation = _read_share(participation, n, participants)
     head_step_size = _read_head_step_size(head_step_size, step_size, participation, local_steps)
-    U, V, sent = _read_start(start, problem, k, scale, start_rng)
+    U, V, sent = _read_start(start, objectives, k, scale, start_rng)
     everyone = aggregate == "full"
     shared = {
         "steps": (step_size, head_step_size), "local_steps": local_steps, "everyone": everyone,
         "measured": bool(stationarity),
     }  # fmt: skip
     steps: Compiled | General
-    if batch is None and order == "simultaneous" and is_compiled(problem):
-        steps = Compiled(problem, U, V, **shared)
+    if batch is None and order == "simultaneous" and is_compiled(objectives):
+        steps = Compiled(objectives, U, V, **shared)
     else:
         if batch is not None:
             batch = check.integer("batch", batch, minimum=1)
-            if not isinstance(problem, SampleObjectives):
+            if not isinstance(objectives, SampleObjectives):
                 raise ValueError("batch needs losses of samples")
-        steps = General(problem, U, V, **shared, alternating=order == "alternating",
+        steps = General(objectives, U, V, **shared, alternating=order == "alternating",
                         batch=batch, batch_rng=noise_rng)  # fmt: skip
     draw = _Rounds(n, d, k, local_steps, participation, participants, aggregate,
                    gradient_noise, participation_rng, noise_rng)  # fmt: skip
-    measure = _Metrics(problem, k, stationarity)
+    measure = _Metrics(objectives, k, stationarity)
     limit = -1.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0) ** 2
     rows, recorded, reason = [measure(U, V, steps.totals, 0)], [0], "rounds"
     asked = [0]

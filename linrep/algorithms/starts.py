@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from linrep import _validation as check
-from linrep._random import stream
+from linrep._random import RNGLike, stream
 from linrep.problems.clients import ClientData
 from linrep.subspace import random_frame
 
@@ -41,7 +41,9 @@ def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(vectors[:, ::-1])
 
 
-def random_start(n: int, d: int, k: int, rng=None):
+def random_start(
+    n: int, d: int, k: int, rng: RNGLike = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a Haar frame (d, k) and standard normal heads (n, k).
 
     Parameters
@@ -62,7 +64,7 @@ def random_start(n: int, d: int, k: int, rng=None):
 
 def projected_gradient_start(
     data: ClientData, k: int, *, rounds: int = 10, step_size: float | None = None
-):
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Return the factors of a few rounds of projected gradient descent on the matrix of models.
 
     Starting from Theta = 0 in R^{n x d}, whose row i is client i's regression vector, each round

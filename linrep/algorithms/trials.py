@@ -7,18 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from linrep import _validation as check
-from linrep._random import stream
+from linrep._random import RNGLike, stream
 from linrep.trace import Trace, Trials
 
 
 def run_trials(
     algorithm: Callable[..., Any],
-    problem,
+    problem: Any,
     *,
     trials: int,
     workers: int = 1,
-    rng=None,
-    **settings,
+    rng: RNGLike = None,
+    **settings: Any,
 ) -> list:
     """Run an algorithm several times with independent randomness.
 

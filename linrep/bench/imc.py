@@ -84,7 +84,7 @@ def rounds(
     truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, side="unit", rng=0)
     seen = replace(truth.observe(entries=min(5 * n, n * d), rng=1), truth=None)
     rng = np.random.default_rng(2)
-    start = tuple(0.3 * rng.standard_normal((size, k)) for size in (d, p))
+    start = (0.3 * rng.standard_normal((d, k)), 0.3 * rng.standard_normal((p, k)))
     setting: dict[str, Any] = {
         "step_size": 0.05,
         "local_steps": local_steps,

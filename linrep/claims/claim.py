@@ -15,6 +15,7 @@ import numpy as np
 
 import linrep.claims
 from linrep import _show as show
+from linrep._random import RNGLike
 from linrep.claims.evidence import FAILS, HOLDS, Evidence
 from linrep.sweeps import targets
 
@@ -85,7 +86,7 @@ class Claim:
     latex, plain : str
         The statement as printed, and in one plain line.
     check : callable
-        ``check(budget, rng, **variant) -> Evidence``.
+        ``check(budget, rng, **variant: Any) -> Evidence``.
     hypotheses : tuple of Hypothesis
     broken : mapping
         Keyword arguments of the check under which the statement is false; on top of `mended`, for
@@ -143,7 +144,9 @@ class Claim:
         """Return the names of the hypotheses that a problem does not satisfy."""
         return [item.name for item in self.hypotheses if not item(problem, participants)]
 
-    def verify(self, budget: str | Budget = "quick", rng=None, **variant) -> Evidence:
+    def verify(
+        self, budget: str | Budget = "quick", rng: RNGLike = None, **variant: Any
+    ) -> Evidence:
         """Run the check.
 
         Parameters
@@ -164,7 +167,7 @@ class Claim:
             raise TypeError(f"{self.id}: a check returns Evidence, got {type(found).__name__}")
         return found
 
-    def has_teeth(self, budget: str | Budget = "quick", rng=None) -> bool:
+    def has_teeth(self, budget: str | Budget = "quick", rng: RNGLike = None) -> bool:
         """Tell whether the check rejects the broken version, and accepts a true one.
 
         The true one is the statement as printed; where that fails it is the mended version, or a

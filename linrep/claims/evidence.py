@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from linrep import _show as show
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 HOLDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = ("holds", "fails", "vacuous", "undecided")
 
@@ -74,7 +77,7 @@ class Evidence:
         if math.isnan(self.tightness) and self.predicted not in (0.0, math.inf, -math.inf):
             object.__setattr__(self, "tightness", self.measured / self.predicted)
 
-    def plot(self):
+    def plot(self) -> list[Axes]:
         """Draw what the verdict rests on, a panel each.
 
         Returns

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats as distributions
 
+from linrep._random import RNGLike
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
 from linrep.stats import TransitionPoint
 
@@ -54,7 +55,7 @@ def log_slope(
     *,
     statistic: Callable[..., Any] = np.median,
     level: float = LEVEL,
-    rng=None,
+    rng: RNGLike = None,
 ) -> Slope:
     """Fit log statistic(samples) against log x.
 
@@ -88,7 +89,7 @@ def log_slope(
 
 
 def threshold_slope(
-    x: ArrayLike, points: Sequence[TransitionPoint], *, level: float = LEVEL, rng=None
+    x: ArrayLike, points: Sequence[TransitionPoint], *, level: float = LEVEL, rng: RNGLike = None
 ) -> Slope:
     """Fit the logarithm of smallest sufficient sizes against log x.
 
@@ -199,7 +200,7 @@ def bounded_constant(
     by: Sequence[str] = (),
     quantile: float = 0.95,
     level: float = LEVEL,
-    rng=None,
+    rng: RNGLike = None,
     name: str = "",
     label: str = "",
 ) -> Evidence:

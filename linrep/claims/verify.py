@@ -16,6 +16,7 @@ from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import linrep
@@ -195,7 +196,7 @@ def compute(name: str, budget: str, seed: int, store: str, source: str | None) -
     return place
 
 
-def check(cell: Mapping[str, Any], rng, *, budget: str) -> dict[str, Any]:
+def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> dict[str, Any]:
     """Run the check of a cell's claim; the row a sweep stores."""
     return {"evidence": to_json(registered(cell["claim"]).verify(budget, rng))}
 

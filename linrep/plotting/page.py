@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from contextlib import AbstractContextManager
 
 import matplotlib as mpl
 import seaborn as sns
 from cycler import cycler
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -14,7 +16,7 @@ COLUMN_WIDTH = 3.4  # inches, of a two-column page
 PAGE_WIDTH = 7.0
 
 
-def style():
+def style() -> AbstractContextManager[None]:
     """Return a context manager with the style of all figures."""
     return mpl.rc_context(
         {
@@ -64,7 +66,7 @@ def _caption_lines(text, width):
     return lines, 0.125 * len(lines) + 0.12
 
 
-def plain_log_ticks(axis) -> None:
+def plain_log_ticks(axis: Axis) -> None:
     """Label a logarithmic axis of few decades with plain numbers at 1, 2 and 5."""
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

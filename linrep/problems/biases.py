@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import stream
+from linrep._random import RNGLike, stream
 from linrep.problems.clients import ClientData
 from linrep.problems.completion import draw_side_information
 from linrep.problems.samples import DESIGNS, draw_samples
@@ -74,7 +74,7 @@ class BiasedRegression:
         explained: float = 1.0,
         noise: float = 0.0,
         design: str = "gaussian",
-        rng=None,
+        rng: RNGLike = None,
     ) -> BiasedRegression:
         """Draw a regression vector of length 1, side information, and biases.
 
@@ -128,7 +128,7 @@ class BiasedRegression:
         """Dimension of the side information."""
         return self.Z.shape[1]
 
-    def draw(self, m: int | ArrayLike, *, rng=None) -> ClientData:
+    def draw(self, m: int | ArrayLike, *, rng: RNGLike = None) -> ClientData:
         """Draw samples.
 
         Parameters

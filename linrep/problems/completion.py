@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import stream
+from linrep._random import RNGLike, stream
 from linrep.subspace import random_frame
 
 Values = NDArray[np.float64]
@@ -72,7 +72,7 @@ class SideInformationCompletion:
         singular_values: ArrayLike | None = None,
         condition: float = 1.0,
         noise: float = 0.0,
-        rng=None,
+        rng: RNGLike = None,
     ) -> SideInformationCompletion:
         r"""Draw U* and V* uniform over frames, and side information.
 
@@ -174,7 +174,7 @@ class SideInformationCompletion:
         return np.einsum("ej,ej->e", self.U[items], self.heads[clients])
 
     def observe(
-        self, per_client: int | None = None, *, entries: int | None = None, rng=None
+        self, per_client: int | None = None, *, entries: int | None = None, rng: RNGLike = None
     ) -> Observations:
         """Draw entries to be seen, without repetition.
 
@@ -318,7 +318,7 @@ class Observations:
         """Return the same entries with nothing known of clients and items."""
         return replace(self, Z=None, A=None)
 
-    def split(self, held_out: float, *, rng=None) -> tuple[Observations, Observations]:
+    def split(self, held_out: float, *, rng: RNGLike = None) -> tuple[Observations, Observations]:
         """Return two disjoint parts, the second of about this share of the entries.
 
         Parameters

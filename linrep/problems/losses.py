@@ -169,7 +169,7 @@ class LogisticObjectives(SampleObjectives):
 
     curvature = 0.25
 
-    def __init__(self, data: ClientData, **known):
+    def __init__(self, data: ClientData, **known: Any):
         super().__init__(data, **known)
         if not np.isin(data.y, (-1.0, 1.0)).all():
             raise ValueError("labels must be -1 or 1")
@@ -196,7 +196,7 @@ class SoftmaxObjectives(SampleObjectives):
 
     curvature = 0.5
 
-    def __init__(self, data: ClientData, classes: int, **known):
+    def __init__(self, data: ClientData, classes: int, **known: Any):
         self.classes = check.integer("classes", classes, minimum=2)
         super().__init__(data, **known)
         if not np.isin(data.y, np.arange(classes)).all():

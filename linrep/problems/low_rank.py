@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _show as show
 from linrep import _validation as check
-from linrep._random import stream
+from linrep._random import RNGLike, stream
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 from linrep.problems.samples import DESIGNS, draw_samples
@@ -72,7 +72,7 @@ class LowRankRegression:
         noise: float = 0.0,
         design: str = "gaussian",
         degrees_of_freedom: float = 5.0,
-        rng=None,
+        rng: RNGLike = None,
     ) -> LowRankRegression:
         r"""Draw a matrix of models, of independent normal columns or of given singular values.
 
@@ -180,7 +180,9 @@ class LowRankRegression:
             best.U, best.V * best.singular_values, self.noise, self.design, self.degrees_of_freedom
         )
 
-    def draw(self, m: int | ArrayLike, *, rng=None, clients=None) -> ClientData:
+    def draw(
+        self, m: int | ArrayLike, *, rng: RNGLike = None, clients: ArrayLike | None = None
+    ) -> ClientData:
         """Draw samples for every client, one client after the other.
 
         Parameters

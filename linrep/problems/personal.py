@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from linrep import _show as show
 from linrep import _validation as check
-from linrep._random import streams
+from linrep._random import RNGLike, streams
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import (
     LeastSquaresObjectives,
@@ -40,7 +40,7 @@ def clustered(
     noise: float = 0.0,
     classes: int = 3,
     ridge: float = 0.0,
-    rng=None,
+    rng: RNGLike = None,
 ) -> QuadraticObjectives | SampleObjectives:
     r"""Draw clients of which each belongs to one of several clusters with a model of its own.
 
@@ -104,7 +104,7 @@ def clustered(
 
 def flipped_labels(
     *, n: int, d: int, m: int, loss: str = "logistic", flipped: float = 0.5, same: bool = False,
-    intercept: bool = False, ridge: float = 0.0, rng=None,
+    intercept: bool = False, ridge: float = 0.0, rng: RNGLike = None,
 ) -> SampleObjectives:  # fmt: skip
     """Draw classifiers of one rule, some clients with the labels' signs the other way round.
 
@@ -196,7 +196,7 @@ class Planar(NamedTuple):
         return show.line(self)
 
 
-def planar(n: int = 20, *, shift: float = 1.0, spread: float = 1.0, rng=None) -> Planar:
+def planar(n: int = 20, *, shift: float = 1.0, spread: float = 1.0, rng: RNGLike = None) -> Planar:
     r"""Draw the planar example :math:`\frac1n \sum_i \|\theta_i - a_i\|^2`.
 
     Parameters

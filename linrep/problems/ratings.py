@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from linrep._random import RNGLike
 from linrep.problems.completion import Observations
 
 if TYPE_CHECKING:
@@ -117,18 +118,19 @@ class Ratings:
             () if table is None else tuple(map(str, table.columns)),
         )
 
-    def split(self, held_out: float, *, rng=None) -> tuple[Ratings, Ratings]:
+    def split(self, held_out: float, *, rng: RNGLike = None) -> tuple[Ratings, Ratings]:
         """Return two disjoint parts, see :meth:`Observations.split`; ids and mean stay the same."""
         parts = self.observations.split(held_out, rng=rng)
         return replace(self, observations=parts[0]), replace(self, observations=parts[1])
 
-    def predict(self, U, V) -> NDArray[np.float64]:
+    def predict(self, U: ArrayLike, V: ArrayLike) -> NDArray[np.float64]:
         """Return the ratings that factors (d, k), (p, k) predict, one per rating here."""
         seen = self.observations
+        V = np.asarray(V)
         heads = V if seen.Z is None else seen.Z @ V
         return self.mean + np.einsum("ek,ek->e", np.asarray(U)[seen.items], heads[seen.clients])
 
-    def rmse(self, predictions) -> float:
+    def rmse(self, predictions: ArrayLike) -> float:
         """Return the root mean square error of predictions, one per rating here."""
         values = self.mean + self.observations.values
         return float(np.sqrt(np.mean((np.asarray(predictions) - values) ** 2)))

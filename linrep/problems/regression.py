@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import stream
+from linrep._random import RNGLike, stream
 from linrep.problems.clients import ClientData
 from linrep.problems.samples import DESIGNS, draw_samples
 from linrep.subspace import orthonormalize, random_frame
@@ -90,7 +91,7 @@ class SharedRepresentation:
         design: str = "gaussian",
         degrees_of_freedom: float = 5.0,
         store: bool = True,
-        rng=None,
+        rng: RNGLike = None,
     ) -> SharedRepresentation:
         r"""Draw a ground truth: B* uniform over subspaces, W* in one of the conventions in use.
 
@@ -236,7 +237,9 @@ class SharedRepresentation:
             return self.n
         return check.integer("participants", participants, minimum=1, maximum=self.n)
 
-    def draw(self, m: int | ArrayLike, *, rng=None, clients=None) -> ClientData:
+    def draw(
+        self, m: int | ArrayLike, *, rng: RNGLike = None, clients: ArrayLike | None = None
+    ) -> ClientData:
         """Draw samples for every client, one client after the other.
 
         Parameters
@@ -308,7 +311,7 @@ class ImplicitRepresentation(SharedRepresentation):
             object.__setattr__(self, name, value)
 
     @property
-    def B(self):
+    def B(self) -> NoReturn:
         """Not there."""
         raise ValueError("this truth stores no B*; run it with batches='gram' or 'gram_split'")
 

@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from numpy.random import PCG64, Generator, SeedSequence
 
 from linrep import _validation as check
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.targets import reference
+
+if TYPE_CHECKING:
+    from linrep.sweeps.store import Run
 
 #: Columns of every stored row besides the parameters and what the function returns.
 RESERVED = (
@@ -158,7 +162,7 @@ class Sweep:
             ],
         }
 
-    def run(self, directory, **options):
+    def run(self, directory: str | Path, **options: Any) -> Run:
         """Compute what is missing in a run directory; see :func:`linrep.sweeps.run`."""
         from linrep.sweeps.runner import run
 

@@ -175,12 +175,12 @@ class Region(NamedTuple):
         return show.line(self)
 
     @property
-    def weak(self):
+    def weak(self) -> NDArray[np.bool_]:
         """Membership in R_s: the first two conditions."""
         return (self.whole >= 0.0) & (self.rest >= 0.0)
 
     @property
-    def full(self):
+    def full(self) -> NDArray[np.bool_]:
         """Membership in R: all three."""
         return self.weak & (self.leading >= 0.0)
 
@@ -229,7 +229,7 @@ class Start(NamedTuple):
         return show.line(self)
 
     @property
-    def holds(self):
+    def holds(self) -> NDArray[np.bool_]:
         """Whether all four hold."""
         return np.all([margin >= 0.0 for margin in self], axis=0)
 

@@ -194,7 +194,9 @@ def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
     return (1.0 - np.sqrt(share)) / np.asarray(c, dtype=float)
 
 
-def loss_and_gradients(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
+def loss_and_gradients(
+    truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Return L of (10) and its gradients in U (d, k) and V (p, k)."""
     U, V = check.array("U", U, (truth.d, None)), check.array("V", V, (truth.p, None))
     error = U @ V.T - truth.M
@@ -203,7 +205,9 @@ def loss_and_gradients(truth: SideInformationCompletion, U: ArrayLike, V: ArrayL
     return loss, error @ moment @ V, moment @ error.T @ U
 
 
-def expected_step(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike):
+def expected_step(
+    truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean over items and clients of (11)'s and (12)'s gradients, 1/d times L's."""
     _, in_U, in_V = loss_and_gradients(truth, U, V)
     return in_U / truth.d, in_V / truth.d
@@ -376,7 +380,7 @@ def decrease(
     return 0.5 * step_size * local_steps * s.smallest / slow
 
 
-def contraction(setting: Setting, **settings) -> float:
+def contraction(setting: Setting, **settings: Any) -> float:
     """Return the factor by which L falls in a round, 1 less what :func:`decrease` is for them."""
     return 1.0 - decrease(setting, **settings)
 

@@ -320,7 +320,9 @@ def summed_noise(s: Setting, *, linear: bool = False) -> float:
     return 1.0 + p**3 / K + (0.0 if linear else others)
 
 
-def auxiliary(step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike):
+def auxiliary(
+    step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike
+) -> NDArray[np.float64]:
     r"""Return :math:`\frac{\eta L}2 \frac{(1 + p)K + 1}K`, which is used as at most 1."""
     eta_L, p, K = (np.asarray(x) for x in (step_size_times_L, participation, local_steps))
     return 0.5 * eta_L * ((1.0 + p) * K + 1.0) / K

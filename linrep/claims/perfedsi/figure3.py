@@ -108,6 +108,7 @@ def figure3(budget, rng, *, per_client=PER_CLIENT) -> Evidence:
     rows, paths = [], []
     for seed in draw_seeds(rng, budget(32, 200, 1000)):
         seen = instance(seed, per_client)
+        assert seen.truth is not None
         row: dict[Any, Any] = {
             "least": seen.per_item.min(),
             "c_z": theory.scaling(seen.truth.Z).c_z,

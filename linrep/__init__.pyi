@@ -1,0 +1,51 @@
+"""What the lazily loaded names are, for type checkers; tests/test_types.py compares."""
+
+from linrep import algorithms as algorithms
+from linrep import claims as claims
+from linrep import deep as deep
+from linrep import experiment as experiment
+from linrep import kernels as kernels
+from linrep import plotting as plotting
+from linrep import problems as problems
+from linrep import report as report
+from linrep import simulation as simulation
+from linrep import stats as stats
+from linrep import subspace as subspace
+from linrep import sweeps as sweeps
+from linrep import theory as theory
+from linrep.algorithms import empirical_risk_minimizer as empirical_risk_minimizer
+from linrep.algorithms import fedavg as fedavg
+from linrep.algorithms import fedrep as fedrep
+from linrep.algorithms import fedsgd as fedsgd
+from linrep.algorithms import fit_heads as fit_heads
+from linrep.algorithms import flute as flute
+from linrep.algorithms import gaussian_start as gaussian_start
+from linrep.algorithms import local_only as local_only
+from linrep.algorithms import moments_start as moments_start
+from linrep.algorithms import perfedsi as perfedsi
+from linrep.algorithms import pflmf as pflmf
+from linrep.algorithms import projected_gradient_start as projected_gradient_start
+from linrep.algorithms import random_start as random_start
+from linrep.algorithms import run_trials as run_trials
+from linrep.algorithms import simulate_heads as simulate_heads
+from linrep.problems import BestModel as BestModel
+from linrep.problems import BiasedRegression as BiasedRegression
+from linrep.problems import ClientData as ClientData
+from linrep.problems import CustomObjectives as CustomObjectives
+from linrep.problems import ImplicitRepresentation as ImplicitRepresentation
+from linrep.problems import LeastSquaresObjectives as LeastSquaresObjectives
+from linrep.problems import LogisticObjectives as LogisticObjectives
+from linrep.problems import LowRankRegression as LowRankRegression
+from linrep.problems import Objectives as Objectives
+from linrep.problems import Observations as Observations
+from linrep.problems import QuadraticObjectives as QuadraticObjectives
+from linrep.problems import Ratings as Ratings
+from linrep.problems import SampleObjectives as SampleObjectives
+from linrep.problems import SharedRepresentation as SharedRepresentation
+from linrep.problems import SideInformationCompletion as SideInformationCompletion
+from linrep.problems import SoftmaxObjectives as SoftmaxObjectives
+from linrep.problems import read_movielens as read_movielens
+from linrep.trace import Trace as Trace
+from linrep.trace import run_rounds as run_rounds
+
+__version__: str
