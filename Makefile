@@ -26,9 +26,10 @@ env: .venv/.installed ## make .venv with linrep and everything needed to develop
 
 env-deep: .venv/.installed-deep ## add torch to it, for the experiments with networks
 
-reproduce: .venv/.installed ## draw the papers' figures at their full settings, then check all claims
+reproduce: .venv/.installed ## draw the papers' figures at their full settings, check all claims, report
 	.venv/bin/linrep figures '*.figure*' '*.digits'
 	.venv/bin/linrep verify --budget quick
+	.venv/bin/linrep report
 
 figures: .venv/.installed ## draw all figures, those beyond the papers' too
 	.venv/bin/linrep figures

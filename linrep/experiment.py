@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -370,6 +371,16 @@ def versions(packages: Iterable[str] = ()) -> dict[str, str]:
         **{module: import_module(module).__version__ for module in packages},
         "system": f"{platform.system()} {platform.machine()}",
     }
+
+
+def processor() -> str:
+    """Return the name of the processor, or of its kind where the system does not tell."""
+    cpus = Path("/proc/cpuinfo")
+    if cpus.is_file():
+        model = re.search(r"^model name\s*:\s*(.+)$", cpus.read_text("utf-8"), re.MULTILINE)
+        if model:
+            return model[1]
+    return platform.processor() or platform.machine()
 
 
 def matching(names: Iterable[str]) -> list[str]:

@@ -230,7 +230,7 @@ def test_whatever_is_put_together_is_answered(place, name):
     @bounded
     @given(parts, st.booleans())
     def answered(parts, base):
-        before = CALLS[name] if base or name in ("figures", "verify") else ()
+        before = CALLS[name] if base or name in ("bench", "figures", "verify") else ()
         dry = ("--dry-run",) if name == "sweep" else ()
         arguments = (name, *dry, *before, *(text for part in parts for text in part))
         done, unchanged = place(*arguments)

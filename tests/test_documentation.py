@@ -51,7 +51,7 @@ def test_a_page_runs_from_top_to_bottom(page, monkeypatch, tmp_path):
         if any(sign in block for block in blocks(page, "python")):
             pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    names = {}
+    names = {"__name__": "page"}
     write_files(page)
     for block in blocks(page, "python"):
         exec(compile(block, named(page), "exec"), names)
@@ -175,3 +175,22 @@ def test_findings_have_a_headline_for_all_that_fails():
     wrong = {name for name, verdict in verdicts.items() if verdict not in (HOLDS, UNDECIDED)}
     assert wrong <= explained
     assert explained <= set(verdicts)
+
+
+def test_tables_of_statements_know_theory_and_figures(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    pages = importlib.import_module("claim_pages")
+    known = claims()
+    theory = pages.theory_of(known["fedrep.theorem1"].check)
+    assert {"linrep.theory.fedrep.contraction", "linrep.theory.fedrep.sample_size"} <= set(theory)
+    assert pages.theory_of(known["fedrep.definition1"].check) == []
+    # Through a helper of another module.
+    assert "linrep.theory.flute.step_size_limits" in pages.theory_of(known["flute.lemmaA16"].check)
+    for paper in ("fedrep", "flute", "perfedsi", "pflmf"):
+        figures = pages.figures_of(paper)
+        assert {name for name in pages.ABOUT if name.startswith(f"{paper}.")} <= set(figures)
+        assert any(pages.figure_of(name, figures) for name in known)
+    assert set(pages.ABOUT.values()) <= set(known)
+    assert pages.figure_of("fedrep.figure3.clients", ["fedrep.figure3"]) == "fedrep.figure3"
+    assert pages.figure_of("fedrep.figure30", ["fedrep.figure3"]) is None

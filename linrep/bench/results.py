@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from typing import Any
 
 from linrep import _files as files
 from linrep.bench.timing import Record, has_jax
-from linrep.experiment import versions
+from linrep.experiment import processor, versions
 
 #: In the order in which they are run; each is a module with a function ``measure``.
 NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
@@ -85,21 +84,12 @@ def machine(name: str = "") -> dict[str, Any]:
     used = {"deep": ["torch"], "fedrep": ["jax"], "flute": ["jax"], "pflmf": ["jax"]}.get(name, [])
     return {
         **versions(module for module in used if module != "jax" or has_jax()),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "BLAS threads": _blas_threads(),
         "load": [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None,
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _blas_threads() -> int | None:

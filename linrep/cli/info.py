@@ -89,12 +89,9 @@ def _version(name):
 
 
 def _processor():
-    cpus = Path("/proc/cpuinfo")
-    if cpus.is_file():
-        model = re.search(r"^model name\s*:\s*(.+)$", cpus.read_text("utf-8"), re.MULTILINE)
-        if model:
-            return model[1]
-    return platform.processor() or platform.machine()
+    from linrep.experiment import processor
+
+    return processor()
 
 
 def _blas():

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from math_core import LatexError, LatexToMathML
 
 _RELATIONS = frozenset("=≤≥<>∈∼≈≪≫→⇒⟹⟺⇔≠∝⪯")
+_BINARY = frozenset("+−")
 _COMMAS = frozenset(",;:")
 _OPEN, _CLOSE, _EITHER = frozenset("([{⌈⟨"), frozenset(")]}⌉⟩"), frozenset("|‖")
 _SCRIPTS = frozenset(("msub", "msup", "msubsup", "munder", "mover", "munderover"))
@@ -45,8 +46,8 @@ def _converter():
 def formula(latex: str) -> Markup:
     """Return a displayed formula as pieces of MathML, between which a line may be broken.
 
-    Browsers break no line within one. As in a paper, breaks are allowed after relations, after
-    commas that a space follows, and after wide spaces, outside all brackets.
+    Browsers break no line within one. As in a paper, breaks are allowed after relations, plus
+    and minus, after commas that a space follows, and after wide spaces, outside all brackets.
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ def _pieces(nodes):
         space = node.tag in ("mspace", "mtext") and not (node.text or "").strip()
         wide = float(node.get("width", "0").removesuffix("em")) >= 1.0
         gap = space and (wide or before in _COMMAS)
-        if depth == 0 and not inside and (gap or sign in _RELATIONS):
+        binary = sign in _BINARY and len(piece) > 1  # else it is a sign
+        if depth == 0 and not inside and (gap or binary or sign in _RELATIONS):
             yield piece
             piece = []
     if piece:

@@ -36,6 +36,7 @@ def test_every_statement_converts(item):
         (r"\Big(a = b\Big)^2 < c", ["(a=b)2<", "c"]),
         (r"[0, 1) = x", ["[0,1)=", "x"]),
         (r"|A| = a", ["|A|=", "a"]),
+        (r"a + b = -c - (d + e)", ["a+", "b=", "−c−", "(d+e)"]),
     ],
 )
 def test_a_line_breaks_after_relations_and_spaces_outside_brackets(latex, pieces):
