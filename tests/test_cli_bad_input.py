@@ -11,12 +11,12 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linrep.cli import main
 from tests.test_cli import SCRIPT
+from tests.tools import runner
 
 CLAIMS = """
 from linrep.claims import claim, identity
@@ -85,7 +85,7 @@ def template(tmp_path_factory):
 
 
 def invoke(*arguments):
-    return CliRunner().invoke(main, list(arguments))
+    return runner().invoke(main, list(arguments))
 
 
 def listing(folder):

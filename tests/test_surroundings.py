@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import linrep
 from linrep.cli import main
+from tests.tools import runner
 
 ROOT = Path(linrep.__file__).parents[1]
 CLAIMS = """
@@ -217,7 +217,7 @@ def test_a_full_disk_behind_the_output(folder):
 @pytest.mark.parametrize("arguments", [("--json", "/dev/full"), ("--store", "/dev/full/x")])
 def test_a_full_disk_behind_a_file(folder, monkeypatch, arguments):
     monkeypatch.chdir(folder)
-    done = CliRunner().invoke(main, ["verify", "own.py", "mine.a", "--workers", "1", *arguments])
+    done = runner().invoke(main, ["verify", "own.py", "mine.a", "--workers", "1", *arguments])
     assert done.exit_code == 2
     assert done.stderr.startswith("Error: ")
     assert done.stderr.count("\n") == 1
@@ -226,5 +226,5 @@ def test_a_full_disk_behind_a_file(folder, monkeypatch, arguments):
 def test_a_device_is_written_to_and_not_replaced(folder, monkeypatch):
     monkeypatch.chdir(folder)
     arguments = ["verify", "own.py", "mine.a", "--workers", "1", "--json", os.devnull]
-    assert CliRunner().invoke(main, arguments).exit_code == 0
+    assert runner().invoke(main, arguments).exit_code == 0
     assert not Path(os.devnull).is_file()

@@ -2,10 +2,12 @@
 
 from contextlib import contextmanager
 from html.parser import HTMLParser
+from inspect import signature
 
 import numba
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.linalg import norm, svdvals
 from scipy.stats import binom
 
@@ -25,6 +27,12 @@ UNITS = 300.0
 def draws(count):
     """Return a Monte-Carlo size: count, or a fiftieth of it where kernels are not compiled."""
     return count if COMPILED else count // 50
+
+
+def runner():
+    """Return what calls commands, with the outputs apart, as they are since click 8.2."""
+    apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+    return CliRunner(**apart)
 
 
 @contextmanager
