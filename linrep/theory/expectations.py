@@ -111,8 +111,22 @@ def new_client_error(
 ) -> Values:
     """Return the expected excess risk of a client that fits an exact head on a given frame.
 
-    outside^2 plus the head's error; parameters as in :func:`head_error`. With all principal angles
-    equal and distance s, outside is s|w*|. FedRep, Section 4.2 (new clients) and Figure 4.
+    outside^2 plus the head's error. With all principal angles equal and distance s, outside is
+    s|w*|.
+
+    Parameters
+    ----------
+    k, m, outside, inside, noise
+        As in :func:`head_error`.
+
+    Returns
+    -------
+    float or ndarray
+        Infinite for m = k - 1, k, k + 1, unless outside and noise are both 0.
+
+    Notes
+    -----
+    FedRep, Section 4.2 (new clients) and Figure 4.
     """
     error = head_error(k, m, outside=outside, inside=inside, noise=noise)
     return error + check.numbers("outside", outside, minimum=0.0) ** 2
@@ -125,6 +139,18 @@ def fourth_moment(design: str, degrees_of_freedom: float = 5.0) -> float:
     """Return E x_j^4 of a design's coordinates; those of "sphere" it has in high dimension.
 
     Infinite for Student-t coordinates with at most 4 degrees of freedom.
+
+    Parameters
+    ----------
+    design : str
+        As in :class:`linrep.problems.SharedRepresentation`.
+    degrees_of_freedom : float, default 5
+        Of Student's t, above 2; other designs do not read it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range.
     """
     check.choice("design", design, DESIGNS)
     if design == "student_t":
@@ -188,6 +214,16 @@ def moments_distance(truth: SharedRepresentation) -> float:
     """Return the distance to B* of the moments start on infinitely many samples of the truth.
 
     Zero up to rounding for Gaussian covariates and on the sphere, if the heads span R^k.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        Its design must have a fourth moment.
+
+    Raises
+    ------
+    ValueError
+        If the covariates have no fourth moment.
     """
     matrix = moments_matrix(
         truth.theta,

@@ -33,14 +33,34 @@ Values = NDArray[np.float64]
 def condition(truth: SharedRepresentation, participants: int | None = None) -> float:
     """Return kappa = sigma_max/sigma_min over subsets of clients, infinite if sigma_min is 0.
 
-    Exact where `sigma_max` and `sigma_min` of the truth are. FedRep, Theorem 1.
+    Exact where `sigma_max` and `sigma_min` of the truth are.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+    participants : int, optional
+        Size rn of the subsets; all clients by default.
+
+    Notes
+    -----
+    FedRep, Theorem 1.
     """
     smallest = truth.sigma_min(participants)
     return truth.sigma_max(participants) / smallest if smallest > 0.0 else np.inf
 
 
 def step_size_limit(sigma_max: ArrayLike) -> Values:
-    """Return the largest step size that Theorem 1 allows, 1/(4 sigma_max^2)."""
+    """Return the largest step size that Theorem 1 allows, 1/(4 sigma_max^2).
+
+    Parameters
+    ----------
+    sigma_max : array_like
+        Positive.
+
+    Notes
+    -----
+    FedRep, Theorem 1.
+    """
     return 0.25 / check.numbers("sigma_max", sigma_max, above=0.0) ** 2
 
 
@@ -246,6 +266,16 @@ def failure_probability(
     """Return the bound on the probability that Theorem 1's conclusion fails within some rounds.
 
     T exp(-100 min(k^2 log(rn), d)), at most 1: with a single participant the theorem says nothing.
+
+    Parameters
+    ----------
+    rounds : array_like
+        T, at least 0.
+    d, k, participants : array_like
+        Dimension, rank, clients per round, at least 1.
+
+    Notes
+    -----
     FedRep, Theorem 1; for one round also Lemma 6.
     """
     T = check.numbers("rounds", rounds, minimum=0.0)
@@ -313,6 +343,15 @@ def initial_distance_bound(
 ) -> Values:
     """Return the bound on the distance of the moments start: :func:`initial_sample_size` over m.
 
+    Parameters
+    ----------
+    d, k, n, sigma_min, condition, constant
+        As in :func:`initial_sample_size`.
+    m : array_like
+        Samples per client, at least 1.
+
+    Notes
+    -----
     FedRep, Theorem 2, equation (86), as printed: of order 1/(mn), while Section 1.1 has m of order
     1/(n epsilon^2), hence a distance of order 1/sqrt(mn).
     """

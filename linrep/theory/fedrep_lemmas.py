@@ -15,7 +15,19 @@ Values = NDArray[np.float64]
 
 
 def delta(k: ArrayLike, participants: ArrayLike, m: ArrayLike, constant: float = 1.0) -> Values:
-    """Return delta_k, the size of the heads' errors: c sqrt(k^3 log(rn)/m). FedRep, Lemma 2."""
+    """Return delta_k, the size of the heads' errors: c sqrt(k^3 log(rn)/m).
+
+    Parameters
+    ----------
+    k, participants, m : array_like
+        Rank, clients per round, samples per client and round, at least 1.
+    constant : float, default 1
+        c, positive.
+
+    Notes
+    -----
+    FedRep, Lemma 2.
+    """
     k = check.numbers("k", k, minimum=1.0)
     rn = check.numbers("participants", participants, minimum=1.0)
     m = check.numbers("m", m, minimum=1.0)
@@ -25,7 +37,19 @@ def delta(k: ArrayLike, participants: ArrayLike, m: ArrayLike, constant: float =
 def delta_prime(
     k: ArrayLike, d: ArrayLike, participants: ArrayLike, m: ArrayLike, constant: float = 1.0
 ) -> Values:
-    """Return delta'_k, the size of the gradient's error: c k sqrt(d/(rn m)). FedRep, Lemma 5."""
+    """Return delta'_k, the size of the gradient's error: c k sqrt(d/(rn m)).
+
+    Parameters
+    ----------
+    k, d, participants, m : array_like
+        Rank, dimension, clients per round, samples per client and round, at least 1.
+    constant : float, default 1
+        c, positive.
+
+    Notes
+    -----
+    FedRep, Lemma 5.
+    """
     k = check.numbers("k", k, minimum=1.0)
     d = check.numbers("d", d, minimum=1.0)
     rn = check.numbers("participants", participants, minimum=1.0)
@@ -36,6 +60,15 @@ def delta_prime(
 def delta_limit(condition: ArrayLike = 1.0, initial_distance: ArrayLike = 0.0) -> Values:
     """Return what delta_k + delta'_k has to stay below for Lemma 6: 16 E0/(125 kappa^2).
 
+    Parameters
+    ----------
+    condition : array_like, default 1
+        At least 1.
+    initial_distance : array_like, default 0
+        Of the start, in [0, 1].
+
+    Notes
+    -----
     FedRep, the text before equation (85).
     """
     kappa = check.numbers("condition", condition, minimum=1.0)
@@ -45,6 +78,13 @@ def delta_limit(condition: ArrayLike = 1.0, initial_distance: ArrayLike = 0.0) -
 def inverse_bound(delta: ArrayLike) -> Values:
     """Return the bound on the norm of G^-1, all clients' head problems: 1/(1 - delta_k).
 
+    Parameters
+    ----------
+    delta : array_like
+        delta_k, at least 0; the bound is infinite from 1 on.
+
+    Notes
+    -----
     FedRep, Lemma 2; it needs delta_k < 1 and m >= k.
     """
     return ratio(1.0, 1.0 - check.numbers("delta", delta, minimum=0.0))
@@ -53,7 +93,18 @@ def inverse_bound(delta: ArrayLike) -> Values:
 def cross_bound(delta: ArrayLike, heads_norm: ArrayLike, distance: ArrayLike) -> Values:
     """Return the bound on the norm of (G D - C) w*: delta_k times ||W*||_2 times the distance.
 
-    `heads_norm` is that of the participants' heads, not divided by sqrt(rn). FedRep, Lemma 3.
+    Parameters
+    ----------
+    delta : array_like
+        delta_k, at least 0.
+    heads_norm : array_like
+        Spectral norm of W* of the participants, not divided by sqrt(rn); at least 0.
+    distance : array_like
+        In [0, 1].
+
+    Notes
+    -----
+    FedRep, Lemma 3.
     """
     delta = check.numbers("delta", delta, minimum=0.0)
     norm = check.numbers("heads_norm", heads_norm, minimum=0.0)
@@ -63,7 +114,14 @@ def cross_bound(delta: ArrayLike, heads_norm: ArrayLike, distance: ArrayLike) ->
 def head_error_bound(delta: ArrayLike, heads_norm: ArrayLike, distance: ArrayLike) -> Values:
     """Return the bound on ||F||_F, the exact heads' error: that of Lemma 3 over 1 - delta_k.
 
-    `heads_norm` is as in :func:`cross_bound`. FedRep, Lemma 4, equation (40), and (61).
+    Parameters
+    ----------
+    delta, heads_norm, distance
+        As in :func:`cross_bound`; the bound is infinite from delta = 1 on.
+
+    Notes
+    -----
+    FedRep, Lemma 4, equation (40), and (61).
     """
     bound = cross_bound(delta, heads_norm, distance)
     return ratio(bound, 1.0 - np.asarray(delta))
@@ -72,7 +130,18 @@ def head_error_bound(delta: ArrayLike, heads_norm: ArrayLike, distance: ArrayLik
 def concentration_bound(delta_prime: ArrayLike, distance: ArrayLike) -> Values:
     """Return the bound on how far the gradient is from its mean at fixed heads: delta' * distance.
 
-    That is ||(A*A(Q)/m - Q)'W||_2/(rn), if delta' is at most k. FedRep, Lemma 5, equation (41).
+    That is ||(A*A(Q)/m - Q)'W||_2/(rn), if delta' is at most k.
+
+    Parameters
+    ----------
+    delta_prime : array_like
+        delta'_k, at least 0.
+    distance : array_like
+        In [0, 1].
+
+    Notes
+    -----
+    FedRep, Lemma 5, equation (41).
     """
     prime = check.numbers("delta_prime", delta_prime, minimum=0.0)
     return prime * check.numbers("distance", distance, minimum=0.0, maximum=1.0)
@@ -152,6 +221,17 @@ def shrinking_bound(
 
     FedRep, equation (67), with the smallest squared cosine written as 1 - dist^2: (68) is an
     equality. It needs delta_k <= 1/2 and a step size within the limit.
+
+    Parameters
+    ----------
+    delta : array_like
+        delta_k, at least 0; the bound is infinite from 1 on.
+    step_size, sigma_max : array_like
+        Positive.
+    sigma_min : array_like
+        At least 0.
+    distance : array_like
+        In [0, 1].
     """
     gain = _gain(step_size, sigma_min, "distance", distance)
     delta = check.numbers("delta", delta, minimum=0.0)
@@ -160,9 +240,18 @@ def shrinking_bound(
 
 
 def cross_term_bound(delta_prime: ArrayLike, *, step_size: ArrayLike) -> Values:
-    """Return the bound on the first term of (72), 2 eta delta'. FedRep, equation (73).
+    """Return the bound on the first term of (72), 2 eta delta'.
 
-    Lemma 5, which it comes from, would give the distance as one more factor.
+    Parameters
+    ----------
+    delta_prime : array_like
+        delta'_k, at least 0.
+    step_size : array_like
+        Positive.
+
+    Notes
+    -----
+    FedRep, equation (73). Lemma 5, which it comes from, would give the distance as one more factor.
     """
     step_size = check.numbers("step_size", step_size, above=0.0)
     return 2.0 * step_size * check.numbers("delta_prime", delta_prime, minimum=0.0)
@@ -173,7 +262,21 @@ def triangle_bound(delta: ArrayLike, *, step_size: ArrayLike, sigma_max: ArrayLi
 
     .. math:: \Big(1 - 4\eta\frac{\bar\delta}{(1 - \bar\delta)^2}\sigma_{\max}^2\Big)^{-1/2}
 
-    `delta` is delta_k + delta'_k. FedRep, equation (84).
+    Parameters
+    ----------
+    delta : array_like
+        delta_k + delta'_k, at least 0.
+    step_size, sigma_max : array_like
+        Positive.
+
+    Returns
+    -------
+    float or ndarray
+        Infinite where what is under the root is not positive.
+
+    Notes
+    -----
+    FedRep, equation (84).
     """
     loss = 4.0 * _spread(delta, step_size, sigma_max)
     return ratio(1.0, np.sqrt(np.maximum(1.0 - loss, 0.0)))
@@ -192,7 +295,20 @@ def descent_bound(
     .. math:: \frac{1 - a + 2y}{\sqrt{1 - 4y}}, \qquad a = \eta E_0\sigma_{\min}^2, \quad
               y = \eta\frac{\bar\delta}{(1 - \bar\delta)^2}\sigma_{\max}^2
 
-    `delta` is delta_k + delta'_k. FedRep, the display after equation (84).
+    Parameters
+    ----------
+    delta : array_like
+        delta_k + delta'_k, at least 0.
+    step_size, sigma_max : array_like
+        Positive.
+    sigma_min : array_like
+        At least 0.
+    initial_distance : array_like, default 0
+        Of the start, in [0, 1].
+
+    Notes
+    -----
+    FedRep, the display after equation (84).
     """
     y = _spread(delta, step_size, sigma_max)
     a = _gain(step_size, sigma_min, "initial_distance", initial_distance)

@@ -313,6 +313,15 @@ def population_bound(distance: ArrayLike, *, sigma_min: ArrayLike, step_size: Ar
 
     1 - eta sigma_min^2 (1 - dist^2), for step sizes up to 1/sigma_max^2: that of FedRep's (67) with
     delta_k = 0, as R^-1 has norm at most 1; R'R is I + E'E in :func:`population_round`.
+
+    Parameters
+    ----------
+    distance : array_like
+        Of the frame, in [0, 1].
+    sigma_min : array_like
+        At least 0.
+    step_size : array_like
+        Positive.
     """
     smallest = check.numbers("sigma_min", sigma_min, minimum=0.0)
     step_size = check.numbers("step_size", step_size, above=0.0)

@@ -67,7 +67,14 @@ class Spectrum:
 
     @classmethod
     def of(cls, truth: LowRankRegression, k: int) -> Spectrum:
-        """Return that of a ground truth, for representations of rank k."""
+        """Return that of a ground truth, for representations of rank k.
+
+        Parameters
+        ----------
+        truth : LowRankRegression
+        k : int
+            Rank of the representation, 1 <= k <= min(n, d).
+        """
         return cls(truth.singular_values, truth.n, truth.d, k, truth.noise)
 
     @property
@@ -129,7 +136,13 @@ class Spectrum:
 
 
 class Sizes(NamedTuple):
-    """Singular values of a lifted iterate: of the whole, the leading rows, and the rest."""
+    """Singular values of a lifted iterate.
+
+    Attributes
+    ----------
+    whole, leading, rest : ndarray, shape (...)
+        sigma_1(Theta), sigma_k(Theta_k) and sigma_1(Theta_res).
+    """
 
     whole: Values  # sigma_1(Theta)
     leading: Values  # sigma_k(Theta_k)
@@ -140,7 +153,18 @@ class Sizes(NamedTuple):
 
 
 def sizes(Theta: ArrayLike) -> Sizes:
-    """Return sigma_1(Theta), sigma_k(Theta_k) and sigma_1(Theta_res), each of shape (...)."""
+    """Return sigma_1(Theta), sigma_k(Theta_k) and sigma_1(Theta_res), each of shape (...).
+
+    Parameters
+    ----------
+    Theta : array_like, shape (..., rows, k)
+        Lifted iterates, with more than k rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the shape is another, or not all entries are finite numbers.
+    """
     Theta = check.array("Theta", Theta, None)
     k = Theta.shape[-1]
     if Theta.ndim < 2 or Theta.shape[-2] <= k:
@@ -186,8 +210,16 @@ class Region(NamedTuple):
 
 
 def region(Theta: ArrayLike, spectrum: Spectrum) -> Region:
-    """Return where lifted iterates (..., 2 max(n, d), k) are with respect to R and R_s.
+    """Return where lifted iterates are with respect to R and R_s.
 
+    Parameters
+    ----------
+    Theta : array_like, shape (..., 2 max(n, d), k)
+        Lifted iterates.
+    spectrum : Spectrum
+
+    Notes
+    -----
     FLUTE, Appendix A.2.1.
     """
     whole, leading, rest = sizes(Theta)
@@ -203,6 +235,12 @@ def exponent(spectrum: Spectrum, step_size: float) -> float:
 
     log(1 + eta lambda*_{k+1}/2 + eta Delta/8) / log(1 + eta (lambda*_k - Delta/2)/2). Not finite
     where lambda*_k = Delta/2: for k = n = d, or without singular value k.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    step_size : float
+        eta in (13), positive.
     """
     slow, fast = _growth_rates(spectrum, step_size)
     return float(ratio(slow, fast))
@@ -239,6 +277,14 @@ def claim_A3(Theta: ArrayLike, spectrum: Spectrum, step_size: float) -> Start:
 
     The last one is a difference of logarithms, so that starts as small as 1e-150 have one. Its two
     sides scale differently with Phi; see :func:`balance_needed`.
+
+    Parameters
+    ----------
+    Theta : array_like, shape (..., 2 max(n, d), k)
+        Lifted starts.
+    spectrum : Spectrum
+    step_size : float
+        eta in (13), positive.
     """
     whole, leading, rest = sizes(Theta)
     kappa = exponent(spectrum, step_size)
@@ -261,6 +307,16 @@ def balance_needed(Theta: ArrayLike, spectrum: Spectrum, step_size: float) -> Va
 
     This is the claim's last condition with c_1 over sqrt(lambda*_1), and does not change with the
     unit of Phi: its margin is the claim's, less log(lambda*_1)/2.
+
+    Parameters
+    ----------
+    Theta, spectrum, step_size
+        As in :func:`claim_A3`.
+
+    Returns
+    -------
+    float or ndarray, shape (...)
+        Nonnegative where it holds.
     """
     _, leading, rest = sizes(Theta)
     kappa = exponent(spectrum, step_size)
@@ -311,6 +367,10 @@ def step_size_limits(spectrum: Spectrum) -> dict[str, float]:
 
     Theorem 5.1's is in terms of lambda_1, all others in terms of lambda*_1 = 2 lambda_1.
     "lemma_A5_proof" is what its proof uses instead.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
     """
     first, gap = spectrum.first, spectrum.gap
     cubic = gap**2 / first**3
@@ -332,14 +392,29 @@ def step_size_limits(spectrum: Spectrum) -> dict[str, float]:
 
 
 def decay(spectrum: Spectrum, step_size: float, t: ArrayLike) -> Values:
-    """Return (1 - eta Delta/16)^t, the rate that all bounds below share."""
+    """Return (1 - eta Delta/16)^t, the rate that all bounds below share.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    step_size : float
+        eta in (13), positive.
+    t : array_like
+        Rounds, at least 0.
+    """
     eta = check.real("step_size", step_size, above=0.0)
     t = check.numbers("t", t, minimum=0.0)
     return np.exp(t * np.log1p(-eta * spectrum.gap / 16.0))
 
 
 def rest_bound(spectrum: Spectrum, step_size: float, t: ArrayLike) -> Values:
-    """Return Lemma A.10's bound on sigma_1(Theta_res), lambda*_1 sqrt(8/Delta) times decay."""
+    """Return Lemma A.10's bound on sigma_1(Theta_res), lambda*_1 sqrt(8/Delta) times decay.
+
+    Parameters
+    ----------
+    spectrum, step_size, t
+        As in :func:`decay`.
+    """
     return np.sqrt(8.0 / spectrum.gap) * spectrum.first * decay(spectrum, step_size, t)
 
 
@@ -347,12 +422,23 @@ def leading_bound(spectrum: Spectrum, step_size: float, t: ArrayLike) -> Values:
     """Return Lemma A.11's bound on sigma_1(Theta_k Theta_k' - Lambda_k), 200 kappa times decay.
 
     kappa is lambda*_1^2/(eta Delta^2), as in Proposition A.12.
+
+    Parameters
+    ----------
+    spectrum, step_size, t
+        As in :func:`decay`.
     """
     return 200.0 * _amplitude(spectrum, step_size) * decay(spectrum, step_size, t)
 
 
 def product_bound(spectrum: Spectrum, step_size: float, t: ArrayLike) -> Values:
-    """Return Proposition A.12's bound on the Frobenius norm of Theta Theta' - diag(Lambda_k, 0)."""
+    """Return Proposition A.12's bound on the Frobenius norm of Theta Theta' - diag(Lambda_k, 0).
+
+    Parameters
+    ----------
+    spectrum, step_size, t
+        As in :func:`decay`.
+    """
     return 2.0 * np.sqrt(spectrum.k) * leading_bound(spectrum, step_size, t)
 
 

@@ -52,9 +52,20 @@ def lift(truth: LowRankRegression, B: ArrayLike, W: ArrayLike) -> Values:
 
 
 def lower(truth: LowRankRegression, Theta: ArrayLike) -> tuple[Values, Values]:
-    """Return the B (d, k) and W (n, k) of which Theta is the lifted iterate; inverse of `lift`.
+    """Return the B and W of which Theta is the lifted iterate; inverse of `lift`.
 
     What Theta has outside the range of `lift`, in the padding, is dropped.
+
+    Parameters
+    ----------
+    truth : LowRankRegression
+        Whose singular bases U and V are meant.
+    Theta : array_like, shape (2 max(n, d), k)
+
+    Returns
+    -------
+    B : ndarray, shape (d, k)
+    W : ndarray, shape (n, k)
     """
     size = max(truth.n, truth.d)
     Theta = check.array("Theta", Theta, (2 * size, None))
@@ -203,7 +214,15 @@ def iterate(
 
 
 class LocalFactors(NamedTuple):
-    """Factors per step of small deviations from the optimum, see `local_factors`."""
+    """Factors per step of small deviations from the optimum, see `local_factors`.
+
+    Attributes
+    ----------
+    rest : ndarray, shape (2 max(n, d) - k, k)
+        Of the rows that are not learned.
+    leading : ndarray, shape (k, k)
+        Of the product of the leading rows.
+    """
 
     rest: Values
     leading: Values
@@ -245,7 +264,18 @@ def local_factors(spectrum: Spectrum, step_size: float) -> LocalFactors:
 
 
 def product_error(Theta: ArrayLike, spectrum: Spectrum) -> Values:
-    """Return the Frobenius norm of Theta Theta' - diag(Lambda_k, 0), shape (...)."""
+    """Return the Frobenius norm of Theta Theta' - diag(Lambda_k, 0), shape (...).
+
+    Parameters
+    ----------
+    Theta : array_like, shape (..., 2 max(n, d), k)
+        Lifted iterates.
+    spectrum : Spectrum
+
+    Notes
+    -----
+    What Proposition A.12 of FLUTE bounds: :func:`linrep.theory.flute.product_bound`.
+    """
     Theta = check.array("Theta", Theta, None)
     target = np.zeros(2 * spectrum.size)
     target[: spectrum.k] = spectrum.eigenvalues[: spectrum.k]

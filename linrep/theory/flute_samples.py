@@ -18,7 +18,14 @@ from linrep.theory.flute import Spectrum, Values, decay
 
 
 def deviation(spectrum: Spectrum, failure: ArrayLike) -> Values:
-    """Return l = sqrt(max(n, d) + log(1/failure))."""
+    """Return l = sqrt(max(n, d) + log(1/failure)).
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    failure : array_like
+        delta, in (0, 1].
+    """
     failure = check.numbers("failure", failure, above=0.0, maximum=1.0)
     return np.sqrt(spectrum.size - np.log(failure))
 
@@ -66,6 +73,16 @@ def lemma_A5(
     """Return (17): max(l, 3456 l/(sigma_1(Theta_res) Delta))^2 / c_1, of the start's sigma_1.
 
     The minimum that (17) prints has twice the same argument.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    rest : array_like
+        sigma_1(Theta_res) of the start, positive.
+    failure : array_like, default 0.05
+        delta, in (0, 1].
+    constant : float, default 1
+        c_1, positive.
     """
     rest = check.numbers("rest", rest, above=0.0)
     return _largest(spectrum, failure, constant, 3456.0 / (rest * spectrum.gap))
@@ -74,7 +91,15 @@ def lemma_A5(
 def lemma_A5_proof(
     spectrum: Spectrum, leading: ArrayLike, *, failure: ArrayLike = 0.05, constant: float = 1.0
 ) -> Values:
-    """Return what its proof uses: 3456 sqrt(lambda*_1) S l/(sigma_k(Theta_k) Delta) in (17)."""
+    """Return what its proof uses: 3456 sqrt(lambda*_1) S l/(sigma_k(Theta_k) Delta) in (17).
+
+    Parameters
+    ----------
+    spectrum, failure, constant
+        As in :func:`lemma_A5`.
+    leading : array_like
+        sigma_k(Theta_k) of the start, positive.
+    """
     leading = check.numbers("leading", leading, above=0.0)
     return _largest(
         spectrum, failure, constant, 3456.0 * _unit(spectrum) / (leading * spectrum.gap)
@@ -82,13 +107,25 @@ def lemma_A5_proof(
 
 
 def lemma_A6(spectrum: Spectrum, *, failure: ArrayLike = 0.05, constant: float = 1.0) -> Values:
-    """Return 288 k (max(n, d) + log(1/delta)) / c_1, which knows nothing of the noise."""
+    """Return 288 k (max(n, d) + log(1/delta)) / c_1, which knows nothing of the noise.
+
+    Parameters
+    ----------
+    spectrum, failure, constant
+        As in :func:`lemma_A5`.
+    """
     c = check.real("constant", constant, above=0.0)
     return 288.0 * spectrum.k * deviation(spectrum, failure) ** 2 / c
 
 
 def lemma_A7(spectrum: Spectrum, *, failure: ArrayLike = 0.05, constant: float = 1.0) -> Values:
-    """Return max(l, 48 sqrt(lambda*_1) S l/(Delta sqrt(lambda*_k - Delta/2)))^2 / c_1."""
+    """Return max(l, 48 sqrt(lambda*_1) S l/(Delta sqrt(lambda*_k - Delta/2)))^2 / c_1.
+
+    Parameters
+    ----------
+    spectrum, failure, constant
+        As in :func:`lemma_A5`.
+    """
     room = np.sqrt(spectrum.last - 0.5 * spectrum.gap)
     return _largest(spectrum, failure, constant, ratio(48.0 * _unit(spectrum), spectrum.gap * room))
 
@@ -97,6 +134,11 @@ def lemma_A8(spectrum: Spectrum, *, failure: ArrayLike = 0.05, constant: float =
     """Return max(l, 6144 sqrt(lambda*_1) S l/Delta)^2 / c_1, as printed in the lemma.
 
     (39), from which it is to follow, has lambda*_1 and Delta^2: :func:`lemma_A13_second`.
+
+    Parameters
+    ----------
+    spectrum, failure, constant
+        As in :func:`lemma_A5`.
     """
     return _largest(spectrum, failure, constant, ratio(6144.0 * _unit(spectrum), spectrum.gap))
 
@@ -104,7 +146,16 @@ def lemma_A8(spectrum: Spectrum, *, failure: ArrayLike = 0.05, constant: float =
 def proposition_A9(
     spectrum: Spectrum, *, failure: ArrayLike = 0.05, constant: float = 1.0
 ) -> Values:
-    """Return c^2 lambda*_1 S^2 l^2/Delta^3, c being the constant."""
+    """Return c^2 lambda*_1 S^2 l^2/Delta^3, c being the constant.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    failure : array_like, default 0.05
+        delta, in (0, 1].
+    constant : float, default 1
+        c, positive, which multiplies.
+    """
     c = check.real("constant", constant, above=0.0)
     size = c * _unit(spectrum) * deviation(spectrum, failure)
     return ratio(size**2, spectrum.gap**3)
@@ -122,6 +173,15 @@ def lemma_A10(
 
     max(l, 192 sqrt(lambda*_1) S l/(sigma_ref Delta), 6144 lambda*_1 S l/Delta^2)^2 / c_1 with
     sigma_ref = sqrt(lambda*_1) (1 - eta Delta/16)^(t + 1).
+
+    Parameters
+    ----------
+    spectrum, failure, constant
+        As in :func:`lemma_A5`.
+    step_size : float
+        eta in (13), positive.
+    t : array_like
+        Rounds, at least 0.
     """
     reference = np.sqrt(spectrum.first) * decay(spectrum, step_size, np.add(t, 1.0))
     first = ratio(192.0 * _unit(spectrum), reference * spectrum.gap)
@@ -139,6 +199,11 @@ def lemma_A11(
     """Return (31): max(l, 1152 lambda*_1 S l/(sigma_D Delta))^2 / c_1 for t + 1 rounds.
 
     sigma_D is the smaller of 3 lambda*_1 and (1 - eta Delta/16)^(t + 1) lambda*_1^2/(eta Delta^2).
+
+    Parameters
+    ----------
+    spectrum, step_size, t, failure, constant
+        As in :func:`lemma_A10`.
     """
     amplitude = ratio(spectrum.first**2, step_size * spectrum.gap**2)
     shrinking = decay(spectrum, step_size, np.add(t, 1.0)) * amplitude
@@ -158,6 +223,11 @@ def proposition_A12(
     """Return (34): max(l, 1152 S l/(kappa^t Delta), 6144 lambda*_1 S l/Delta^2)^2 / c_1.
 
     kappa^t is (1 - eta Delta/16)^(t + 1), exponent and all.
+
+    Parameters
+    ----------
+    spectrum, step_size, t, failure, constant
+        As in :func:`lemma_A10`.
     """
     shrinking = decay(spectrum, step_size, np.add(t, 1.0))
     first = ratio(1152.0 * spectrum.noise_scale, shrinking * spectrum.gap)
@@ -170,6 +240,13 @@ def lemma_A13(
     """Return the number for (38): max(l, 192 sqrt(lambda*_1) S l/(size Delta))^2 / c_1.
 
     It makes the discrepancies at most size eta Delta/(16 sqrt(2)); size is the paper's free sigma.
+
+    Parameters
+    ----------
+    spectrum, failure, constant
+        As in :func:`lemma_A5`.
+    size : array_like
+        sigma, positive.
     """
     size = check.numbers("size", size, above=0.0)
     return _largest(
@@ -183,6 +260,11 @@ def lemma_A13_second(
     """Return the number for (39): max(l, 6144 lambda*_1 S l/Delta^2)^2 / c_1.
 
     It makes the discrepancies at most eta Delta^2/(512 sqrt(2 lambda*_1)).
+
+    Parameters
+    ----------
+    spectrum, failure, constant
+        As in :func:`lemma_A5`.
     """
     return _largest(spectrum, failure, constant, _second(spectrum))
 
@@ -190,7 +272,15 @@ def lemma_A13_second(
 def lemma_A17(
     spectrum: Spectrum, rest: ArrayLike, *, failure: ArrayLike = 0.05, constant: float = 1.0
 ) -> Values:
-    """Return (47): max(l, 96 sqrt(lambda*_1) S l/(sigma_1(Theta_res) Delta))^2 / c_1."""
+    """Return (47): max(l, 96 sqrt(lambda*_1) S l/(sigma_1(Theta_res) Delta))^2 / c_1.
+
+    Parameters
+    ----------
+    spectrum, failure, constant
+        As in :func:`lemma_A5`.
+    rest : array_like
+        sigma_1(Theta_res), positive.
+    """
     rest = check.numbers("rest", rest, above=0.0)
     return _largest(spectrum, failure, constant, ratio(96.0 * _unit(spectrum), rest * spectrum.gap))
 
@@ -288,6 +378,21 @@ def theorem_5_1_rounds(
 
     log(epsilon sqrt(n) eta Delta^2/(c' lambda_1^2 sqrt(k))) / log(1 - eta Delta/16): those after
     which the bound (8) is at most the tolerance.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    tolerance : array_like
+        The mean error per client wanted, in (0, 1).
+    step_size : float
+        eta, positive.
+    constant : float, default 1
+        c', positive.
+
+    Returns
+    -------
+    float or ndarray
+        Not rounded; negative where the bound is below the tolerance from the start.
     """
     epsilon = _tolerance(tolerance)
     eta = check.real("step_size", step_size, above=0.0)

@@ -53,7 +53,14 @@ class Setting:
 
     @classmethod
     def of(cls, truth: SideInformationCompletion, *, c: float, mu: float) -> Setting:
-        """Return that of a ground truth, with the c_z its side information has."""
+        """Return that of a ground truth, with the c_z its side information has.
+
+        Parameters
+        ----------
+        truth : SideInformationCompletion
+        c, mu : float
+            Positive; see :class:`Setting`.
+        """
         values = truth.singular_values
         return cls(
             truth.d, truth.p, truth.k, float(values[0]), float(values[-1]), c, mu,
@@ -62,7 +69,13 @@ class Setting:
 
 
 class Scaling(NamedTuple):
-    """The constants of Assumption 3.2 that side information has, the least ones from 1 on."""
+    """The constants of Assumption 3.2 that side information has, the least ones from 1 on.
+
+    Attributes
+    ----------
+    c_z, mu_z : float
+        Of the Gram matrix's eigenvalues, possibly infinite, and of the rows' squared norms.
+    """
 
     c_z: float
     mu_z: float
@@ -73,6 +86,11 @@ def scaling(Z: ArrayLike) -> Scaling:
 
     :math:`\frac{n}{c_z} I \preceq Z^\top Z \preceq c_z n I` and
     :math:`\max_i \|z_i\|^2 \le \mu_z p`; c_z is infinite where Z has dependent columns.
+
+    Parameters
+    ----------
+    Z : array_like, shape (n, p)
+        Side information, row i is client i's.
     """
     Z = check.array("Z", Z, (None, None))
     n, p = Z.shape
@@ -85,8 +103,19 @@ def scaling(Z: ArrayLike) -> Scaling:
 def incoherence(A: ArrayLike) -> float:
     r"""Return the least mu with :math:`\|e_i^\top A\| \le \sqrt{\mu r/d}\,\|A\|_2` for all rows.
 
-    Definition C.3, for A of shape (d, r). Between 1/r and d/r: the largest squared row norm is at
-    least the mean, :math:`\|A\|_F^2/d`, and at most :math:`\|A\|_2^2`.
+    Parameters
+    ----------
+    A : array_like, shape (d, r)
+
+    Returns
+    -------
+    float
+        Between 1/r and d/r: the largest squared row norm is at least the mean,
+        :math:`\|A\|_F^2/d`, and at most :math:`\|A\|_2^2`. Zero for A = 0.
+
+    Notes
+    -----
+    PerFedSI, Definition C.3.
     """
     A = check.array("A", A, (None, None))
     d, r = A.shape
@@ -190,6 +219,13 @@ def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
     \le \sqrt s \sigma_k`, while :math:`\|UV^\top\| \le \|U\| c\sqrt{\sigma_1}`. For iterates that
     all clients share, the server's: L_i of a client's own iterate says nothing about others' z.
     Derived here.
+
+    Parameters
+    ----------
+    c : array_like
+        Of Definition 3.1, positive.
+    share : array_like
+        s, in [0, 1).
     """
     return (1.0 - np.sqrt(share)) / np.asarray(c, dtype=float)
 
@@ -197,7 +233,20 @@ def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
 def loss_and_gradients(
     truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return L of (10) and its gradients in U (d, k) and V (p, k)."""
+    """Return L of (10) and its gradients.
+
+    Parameters
+    ----------
+    truth : SideInformationCompletion
+    U : array_like, shape (d, k)
+    V : array_like, shape (p, k)
+
+    Returns
+    -------
+    loss : float
+    in_U : ndarray, shape (d, k)
+    in_V : ndarray, shape (p, k)
+    """
     U, V = check.array("U", U, (truth.d, None)), check.array("V", V, (truth.p, None))
     error = U @ V.T - truth.M
     moment = truth.Z.T @ truth.Z / truth.n
@@ -208,7 +257,18 @@ def loss_and_gradients(
 def expected_step(
     truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean over items and clients of (11)'s and (12)'s gradients, 1/d times L's."""
+    """Return the mean over items and clients of (11)'s and (12)'s gradients, 1/d times L's.
+
+    Parameters
+    ----------
+    truth, U, V
+        As in :func:`loss_and_gradients`.
+
+    Returns
+    -------
+    in_U : ndarray, shape (d, k)
+    in_V : ndarray, shape (p, k)
+    """
     _, in_U, in_V = loss_and_gradients(truth, U, V)
     return in_U / truth.d, in_V / truth.d
 
@@ -245,6 +305,12 @@ def pl_constant(setting: Setting, *, c_z_power: float = 2.0) -> float:
     """Return gamma of Lemma C.5, for which ||grad L||^2 >= gamma L is stated.
 
     Lemma C.11 and Theorem C.4 have c_z to the third power.
+
+    Parameters
+    ----------
+    setting : Setting
+    c_z_power : float, default 2
+        Power of c_z in the denominator.
     """
     return setting.smallest / (setting.c * setting.c_z**c_z_power)
 
@@ -253,14 +319,26 @@ def pl_constant_near(setting: Setting, *, power: float = 2.0) -> float:
     r"""Return a constant g for which ||grad L||^2 >= g L near M*.
 
     :math:`g = \frac{9}{10}\sigma_k^2/(c_z c^2 \sigma_1)` where ||U||, ||V|| <= c sqrt(sigma_1) and
-    :math:`L \le \sigma_k^2/(32 c_z)`; derived in docs/perfedsi.md. ``power`` is that of c.
+    :math:`L \le \sigma_k^2/(32 c_z)`; derived in docs/perfedsi.md.
+
+    Parameters
+    ----------
+    setting : Setting
+    power : float, default 2
+        That of c.
     """
     s = setting
     return 0.9 * s.smallest**2 / (s.c_z * s.c**power * s.largest)
 
 
 class Alignment(NamedTuple):
-    """What (20) bounds the gradient by: squares of smallest singular values."""
+    """What (20) bounds the gradient by: squares of smallest singular values.
+
+    Attributes
+    ----------
+    heads, side, items : float
+        Those of Y*'ZV, of Z, and of U*'U.
+    """
 
     heads: float
     side: float
@@ -271,6 +349,12 @@ def alignment(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike) -> A
     r"""Return (20)'s smallest squared singular values of Y*'ZV, of Z, and of U*'U.
 
     Y* and U* are orthonormal here: the right singular vectors of M* Z', the left ones of M*.
+
+    Parameters
+    ----------
+    truth : SideInformationCompletion
+    U : array_like, shape (d, k)
+    V : array_like, shape (p, k)
     """
     U, V = check.array("U", U, (truth.d, None)), check.array("V", V, (truth.p, None))
     Y, _ = np.linalg.qr(truth.Z @ truth.V)
@@ -290,13 +374,24 @@ def smoothness_sharp(setting: Setting) -> float:
     With S = Z'Z/n the derivative along (A, B) is :math:`A V^\top S V + U B^\top S V + E S B` and
     its mirror image, so that it is bounded by the norm of the matrix with c^2 on the diagonal and
     2 c^2 + 1 off it; u = v = c, M* = -1 attains it. Derived here; Lemma C.6 has beta/sqrt(2).
+
+    Parameters
+    ----------
+    setting : Setting
     """
     s = setting
     return s.c_z * s.largest * (3.0 * s.c**2 + 1.0)
 
 
 def smoothness(setting: Setting, *, factor: float = 32.0, constant: float = 4.0) -> float:
-    """Return beta of Lemma C.6: beta^2 = c_z^2 (32 c^4 + 4) sigma_1^2."""
+    """Return beta of Lemma C.6: beta^2 = c_z^2 (32 c^4 + 4) sigma_1^2.
+
+    Parameters
+    ----------
+    setting : Setting
+    factor, constant : float, default 32 and 4
+        The numbers under the root.
+    """
     return setting.c_z * setting.largest * float(np.sqrt(factor * setting.c**4 + constant))
 
 
@@ -307,8 +402,22 @@ def second_moments(
 ) -> tuple[Values, Values]:  # fmt: skip
     """Return Lemma C.7's bounds on E||U+ - U||^2 and E||V+ - V||^2.
 
-    mu stands for mu_z and mu_U unless they are given. What its proof gives has factor 2, as
-    ||E z||^2 is twice a client's loss, c^2 from the norms and another c from the losses.
+    What its proof gives has factor 2, as ||E z||^2 is twice a client's loss, c^2 from the norms and
+    another c from the losses.
+
+    Parameters
+    ----------
+    setting : Setting
+    step_size, local_steps, participants : array_like
+        eta, tau and C, clients per round.
+    loss : array_like
+        L at the round's start.
+    mu_z, mu_U : float, optional
+        Incoherence of side information and of U; by default the setting's mu.
+    factor : float, default 1
+        In front.
+    norm_power, loss_power : float, default 1 and 0
+        Powers of c from the norms, and from the losses.
     """
     s = setting
     common = (
@@ -328,6 +437,18 @@ def drift(
 
     Lemma C.9 for s = tau; the increment of Lemma C.8 for s = 1, stated without p and proved with it
     (``with_p``). Lemma C.10 has 10 and tau^2.
+
+    Parameters
+    ----------
+    setting : Setting
+    step_size, steps : array_like
+        eta and s.
+    loss : array_like
+        L at the round's start.
+    factor : float, default 6
+        In front.
+    with_p : bool, default True
+        Whether p^(3/2) is in it.
     """
     s = setting
     growth = s.p**1.5 if with_p else 1.0
@@ -340,7 +461,13 @@ def drift(
 def gradient_bound(setting: Setting, loss: ArrayLike, *, root: bool = False) -> Values:
     r"""Return (61)'s bound on the gradient's norm, :math:`c\sqrt{c_z}\sigma_1 L`.
 
-    With ``root`` what its second line gives: :math:`2c\sqrt{c_z \sigma_1 L}`.
+    Parameters
+    ----------
+    setting : Setting
+    loss : array_like
+        L.
+    root : bool, default False
+        What its second line gives instead: :math:`2c\sqrt{c_z \sigma_1 L}`.
     """
     s = setting
     if root:
@@ -354,7 +481,16 @@ def gradient_bound(setting: Setting, loss: ArrayLike, *, root: bool = False) -> 
 def step_size_limit(
     setting: Setting, local_steps: int, *, c_power: float = 5.0, condition_power: float = 0.0
 ) -> float:
-    """Return the largest step size of Theorem C.4; corrected, with c^7 and sigma_1/sigma_k."""
+    """Return the largest step size of Theorem C.4; corrected, with c^7 and sigma_1/sigma_k.
+
+    Parameters
+    ----------
+    setting : Setting
+    local_steps : int
+        tau, at least 1.
+    c_power, condition_power : float, default 5 and 0
+        Powers of c and of sigma_1/sigma_k in the denominator: 7 and 1 in the corrected one.
+    """
     s = setting
     steps = check.integer("local_steps", local_steps, minimum=1)
     condition = (s.largest / s.smallest) ** condition_power
@@ -373,6 +509,18 @@ def decrease(
     Lemma C.11; Theorem C.4 has another p in the denominator (``with_p``), and displays differ in
     the power of c_z. Factors may be as unbalanced as their norms allow, U's smallest singular value
     down to sigma_k over V's norm: that takes c^2 and sigma_1/sigma_k in the denominator.
+
+    Parameters
+    ----------
+    setting : Setting
+    step_size : float
+        eta.
+    local_steps : int
+        tau.
+    with_p : bool, default False
+        Whether p is in the denominator.
+    c_z_power, c_power, condition_power : float, default 3, 1 and 0
+        Powers of c_z, c and sigma_1/sigma_k in the denominator.
     """
     s = setting
     slow = s.c**c_power * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
@@ -381,12 +529,35 @@ def decrease(
 
 
 def contraction(setting: Setting, **settings: Any) -> float:
-    """Return the factor by which L falls in a round, 1 less what :func:`decrease` is for them."""
+    """Return the factor by which L falls in a round, 1 less what :func:`decrease` is for them.
+
+    Parameters
+    ----------
+    setting : Setting
+    **settings
+        Step size, local steps and options of :func:`decrease`.
+    """
     return 1.0 - decrease(setting, **settings)
 
 
 def rounds(setting: Setting, tolerance: float, *, local_steps: int, with_p: bool = False) -> float:
-    """Return the rounds after which Theorem C.4 at its largest step size has L <= tolerance L_0."""
+    """Return the rounds after which Theorem C.4 at its largest step size has L <= tolerance L_0.
+
+    Parameters
+    ----------
+    setting : Setting
+    tolerance : float
+        Positive; a share of the loss at the start.
+    local_steps : int
+        tau, at least 1.
+    with_p : bool, default False
+        As in :func:`decrease`.
+
+    Returns
+    -------
+    float
+        Not rounded; at least 1, as the theorem's exponent is T - 1.
+    """
     tolerance = check.real("tolerance", tolerance, above=0.0)
     step_size = step_size_limit(setting, local_steps)
     rate = decrease(setting, step_size=step_size, local_steps=local_steps, with_p=with_p)

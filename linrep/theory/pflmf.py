@@ -107,17 +107,37 @@ def _spectral(X: Values) -> float:
 
 
 def step_size_limit(smoothness: float) -> float:
-    """Return 1/(2L), below which Theorem 1 asks eta to be."""
+    """Return 1/(2L), below which Theorem 1 asks eta to be.
+
+    Parameters
+    ----------
+    smoothness : float
+        L, positive.
+    """
     return 0.5 / check.real("smoothness", smoothness, above=0.0)
 
 
 def head_step_size(step_size: float, participation: float, local_steps: int) -> float:
-    """Return eta_v = p eta / K of Theorem 1."""
+    """Return eta_v = p eta / K of Theorem 1.
+
+    Parameters
+    ----------
+    step_size, participation : float
+        eta and p.
+    local_steps : int
+        K.
+    """
     return participation * step_size / local_steps
 
 
 class Bound(NamedTuple):
-    """The right side of Theorem 1 in its parts: the start's, and the noise's; arrays broadcast."""
+    """The right side of Theorem 1 in its parts.
+
+    Attributes
+    ----------
+    start, noise : float or ndarray
+        The start's part and the noise's; arrays are broadcast.
+    """
 
     start: Any
     noise: Any
@@ -162,6 +182,13 @@ def corollary2_step_size(smoothness: ArrayLike, rounds: ArrayLike | None = None)
     r"""Return :math:`\frac1{2L\sqrt T}` of Corollary 2, or, without rounds, 1/(4L) for sigma = 0.
 
     The first is not below 1/(2L), as Theorem 1 asks, at T = 1.
+
+    Parameters
+    ----------
+    smoothness : array_like
+        L.
+    rounds : array_like, optional
+        T.
     """
     L = np.asarray(smoothness, dtype=np.float64)
     return 0.25 / L if rounds is None else 0.5 / (L * np.sqrt(rounds))
@@ -175,6 +202,13 @@ def corollary2(
     .. math::
         \frac{4 L (F^0 - F^\star) + \sigma^2}{\sqrt T - 1} \quad\text{or, without noise,}\quad
         \frac{16 L (F^0 - F^\star)}{T}
+
+    Parameters
+    ----------
+    gap, smoothness, rounds : array_like
+        F at the start less its infimum, L and T.
+    noise : array_like, optional
+        sigma; by default the step size without noise is meant.
     """
     gap, L, T = (np.asarray(x, dtype=np.float64) for x in (gap, smoothness, rounds))
     if noise is None:
@@ -230,7 +264,13 @@ class Setting:
 
 
 class Sides(NamedTuple):
-    """An inequality left <= right."""
+    """An inequality left <= right.
+
+    Attributes
+    ----------
+    left, right : float
+        Its sides.
+    """
 
     left: float
     right: float
@@ -242,14 +282,33 @@ class Sides(NamedTuple):
 
 
 def step_A(s: Setting, r: Round, *, p_power: int = 1, noise_factor: float = 0.5) -> Sides:
-    r"""Return (12): :math:`\eta_v p (1 - \eta_v L_V/2) \Delta_V \le \dots`, with powers of p."""
+    r"""Return (12): :math:`\eta_v p (1 - \eta_v L_V/2) \Delta_V \le \dots`, with powers of p.
+
+    Parameters
+    ----------
+    s : Setting
+    r : Round
+        Exact expectations of a round in this setting.
+    p_power : int, default 1
+        Power of p on the left.
+    noise_factor : float, default 0.5
+        Of eta_v^2 L_V sigma^2 on the right.
+    """
     left = s.head_step_size * s.participation**p_power * (1.0 - 0.5 * s.head_step_size * s.in_V)
     noise = noise_factor * s.head_step_size**2 * s.in_V * s.noise**2
     return Sides(left * r.delta_V, (r.value - r.after_V) / s.local_steps + noise)
 
 
 def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
-    r"""Return (14): :math:`\eta_u (1 - \eta_u L_U) \Delta_U \le F(U, V) - E F(U^+, V) + \dots`."""
+    r"""Return (14): :math:`\eta_u (1 - \eta_u L_U) \Delta_U \le F(U, V) - E F(U^+, V) + \dots`.
+
+    Parameters
+    ----------
+    s, r
+        As in :func:`step_A`.
+    noise_factor : float, default 0.5
+        Of eta_u^2 L_U sigma^2 on the right.
+    """
     left = s.step_size * (1.0 - s.step_size * s.in_U) * r.delta_U
     noise = noise_factor * s.step_size**2 * s.in_U * s.noise**2
     return Sides(left, r.value - r.after_U + noise)
@@ -258,8 +317,17 @@ def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
 def step_B_last(s: Setting, r: Round, *, masked: bool = False, head_noise: bool = False) -> Sides:
     """Return case k = K after (14): what F(U+, V+) may exceed F(U, V+) by.
 
-    The displacement of V is printed as the whole sum of gradients; ``masked`` counts participants
-    only, and ``head_noise`` has the sum of stochastic gradients: with both it is E||V+ - V||^2.
+    The displacement of V is printed as the whole sum of gradients; with both options it is
+    E||V+ - V||^2.
+
+    Parameters
+    ----------
+    s, r
+        As in :func:`step_A`.
+    masked : bool, default False
+        Count participants only.
+    head_noise : bool, default False
+        Take the sum of stochastic gradients.
     """
     moved = r.masked_sum_V if masked else r.sum_V
     if head_noise:
@@ -272,7 +340,15 @@ def step_B_last(s: Setting, r: Round, *, masked: bool = False, head_noise: bool 
 
 
 def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
-    """Return step (C), summed over the local steps."""
+    """Return step (C), summed over the local steps.
+
+    Parameters
+    ----------
+    s, r
+        As in :func:`step_A`.
+    noise_factor : float, default 0.5
+        Of eta_v^2 K L_V sigma^2 on the right.
+    """
     K, p, eta_v = s.local_steps, s.participation, s.head_step_size
     left = eta_v * p * (1.0 - 0.5 * eta_v * (K + 1) * s.in_V) * K * r.delta_V
     left -= 0.5 * s.step_size**2 * p * s.in_V * r.delta_U
@@ -283,9 +359,16 @@ def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
 def equation16(s: Setting, r: Round, *, p_power: float = 1) -> tuple[float, float, float, float]:
     r"""Return the four members of the chain (16), each to be at most the next.
 
-    :math:`\eta(1-2\eta L)(\Delta_U+\Delta_V)`, then with :math:`\eta p (1 - \eta pL/2K)` at Delta_V
-    (``p_power=2`` is what the inequalities that are summed have), then twice the decrease with
-    noise :math:`\eta^2 (1 + 1/K) L \sigma^2`, then with :math:`2\eta^2 L\sigma^2`.
+    :math:`\eta(1-2\eta L)(\Delta_U+\Delta_V)`, then with :math:`\eta p (1 - \eta pL/2K)` at
+    Delta_V, then twice the decrease with noise :math:`\eta^2 (1 + 1/K) L \sigma^2`, then with
+    :math:`2\eta^2 L\sigma^2`.
+
+    Parameters
+    ----------
+    s, r
+        As in :func:`step_A`.
+    p_power : float, default 1
+        Power of p at Delta_V; the inequalities that are summed have 2.
     """
     eta, p, L, K = s.step_size, s.participation, s.largest, s.local_steps
     first = eta * (1.0 - 2.0 * eta * L)
@@ -307,8 +390,16 @@ def summed_noise(s: Setting, *, linear: bool = False) -> float:
         \le 2 (F - E F^+) + c \eta^2 L \sigma^2, \qquad
         c = 1 + \frac{p^3}K + (1 - p) p^4 \eta L \frac{(K - 1)(2K - 1)}{3K^2}
 
-    Without the last term where gradients are ``linear``, as those of quadratic functions. Always at
-    most 2, which is what Theorem 1 takes.
+    Parameters
+    ----------
+    s : Setting
+    linear : bool, default False
+        Whether gradients are linear, as those of quadratic functions: without the last term.
+
+    Returns
+    -------
+    float
+        Always at most 2, which is what Theorem 1 takes.
 
     Notes
     -----
@@ -323,7 +414,13 @@ def summed_noise(s: Setting, *, linear: bool = False) -> float:
 def auxiliary(
     step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike
 ) -> NDArray[np.float64]:
-    r"""Return :math:`\frac{\eta L}2 \frac{(1 + p)K + 1}K`, which is used as at most 1."""
+    r"""Return :math:`\frac{\eta L}2 \frac{(1 + p)K + 1}K`, which is used as at most 1.
+
+    Parameters
+    ----------
+    step_size_times_L, participation, local_steps : array_like
+        eta L, p and K.
+    """
     eta_L, p, K = (np.asarray(x) for x in (step_size_times_L, participation, local_steps))
     return 0.5 * eta_L * ((1.0 + p) * K + 1.0) / K
 
@@ -332,7 +429,12 @@ def auxiliary(
 
 
 class Resummed(NamedTuple):
-    r"""Weights for which :math:`w_U \Delta_U + w_V \Delta_V \le (F - E F^+)/\eta + noise`."""
+    r"""Weights for which :math:`w_U \Delta_U + w_V \Delta_V \le (F - E F^+)/\eta + noise`.
+
+    Attributes
+    ----------
+    weight_U, weight_V, noise : float
+    """
 
     weight_U: float
     weight_V: float
@@ -352,6 +454,10 @@ def resummed(s: Setting) -> Resummed:
 
     Averaged over rounds it bounds the weighted averages by (F^0 - F*)/(eta T) plus the noise: of
     the gradient in V what is bounded is p^2 times its square.
+
+    Parameters
+    ----------
+    s : Setting
 
     Notes
     -----
@@ -378,6 +484,12 @@ def resummed_steps(s: Setting, r: Round) -> tuple[Sides, Sides, Sides]:
         + \frac{\eta L^2 \eta_v^2 K}2 (Y + K p \sigma^2) + \frac{\eta^2 L \sigma^2}2,
 
     and :math:`K \Delta_V \le C Y / p + (1 - p)(q^2/2 + q/\sqrt2) K \sigma^2`.
+
+    Parameters
+    ----------
+    s : Setting
+    r : Round
+        Exact expectations of a round in this setting.
 
     Notes
     -----
@@ -406,29 +518,60 @@ def resummed_steps(s: Setting, r: Round) -> tuple[Sides, Sides, Sides]:
 
 
 def lemma3(A: ArrayLike, B: ArrayLike) -> float:
-    """Return ||A||_2 ||B||_F, which ||A B||_F is at most."""
+    """Return the product of norms ``||A||_2 ||B||_F``, which ``||A B||_F`` is at most.
+
+    Parameters
+    ----------
+    A, B : array_like, shape (i, j), (j, l)
+    """
     return float(np.linalg.norm(A, 2) * np.linalg.norm(B))
 
 
 def lemma4(X: ArrayLike, Y: ArrayLike, alpha: float) -> float:
-    """Return (17), (alpha/2)||X||^2 + ||Y||^2/(2 alpha), which <X, Y> is at most."""
+    """Return (17), (alpha/2)||X||^2 + ||Y||^2/(2 alpha), which <X, Y> is at most.
+
+    Parameters
+    ----------
+    X, Y : array_like
+        Of the same shape.
+    alpha : float
+        Positive.
+    """
     alpha = check.real("alpha", alpha, above=0.0)
     X, Y = np.asarray(X), np.asarray(Y)
     return float(0.5 * alpha * np.sum(X**2) + 0.5 * np.sum(Y**2) / alpha)
 
 
 def lemma5(X: ArrayLike) -> float:
-    """Return (18), K times the sum of ||X_i||_F^2, for X of shape (K, ...)."""
+    """Return (18), K times the sum of ||X_i||_F^2.
+
+    Parameters
+    ----------
+    X : array_like, shape (K, ...)
+    """
     X = np.asarray(X)
     return float(len(X) * np.sum(X**2))
 
 
 def lemma6(A: ArrayLike, participation: float) -> float:
-    """Return p ||A||_F^2, stated as E||D A||_F^2."""
+    """Return p ||A||_F^2, stated as E||D A||_F^2.
+
+    Parameters
+    ----------
+    A : array_like, shape (n, k)
+    participation : float
+        p, the probability with which the diagonal entries of D are 1.
+    """
     return float(participation * np.sum(np.asarray(A) ** 2))
 
 
 def lemma7(n: ArrayLike, participation: ArrayLike) -> Any:
-    """Return 1 - (1 - p)^n, stated as E||D||_2, and its square's expectation, too."""
+    """Return 1 - (1 - p)^n, stated as E||D||_2, and its square's expectation, too.
+
+    Parameters
+    ----------
+    n, participation : array_like
+        Clients, and p in [0, 1].
+    """
     with np.errstate(divide="ignore"):  # p = 1
         return -np.expm1(np.asarray(n) * np.log1p(-np.asarray(participation, dtype=np.float64)))

@@ -60,9 +60,17 @@ class Round(NamedTuple):
 class Heads(NamedTuple):
     """A participant's heads over the local steps: means and covariances, and those of their sum.
 
-    Shapes (K + 1, n, k) and (K + 1, n, k, k); ``gradients`` are those in V at the first K means,
-    ``sums`` and ``sum_spread`` of their sum, (n, k) and (n, k, k). Covariances are None without
-    noise.
+    Attributes
+    ----------
+    means : ndarray, shape (K + 1, n, k)
+    gradients : ndarray, shape (K, n, k)
+        In V at the first K means.
+    spreads : ndarray, shape (K + 1, n, k, k), or None
+        Covariances; None without noise.
+    sums : ndarray, shape (n, k)
+        Of the gradients over the local steps.
+    sum_spread : ndarray, shape (n, k, k), or None
+        Covariances of these sums; None without noise.
     """
 
     means: Values
@@ -142,9 +150,22 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
 
 
 def mean_value(problem: Objectives, U: ArrayLike, V: ArrayLike, variance: float) -> float:
-    """Return E F(U, V) where normal noise of this variance is added to each entry of U.
+    """Return E F(U, V) where normal noise is added to each entry of U.
 
-    Exact for quadratic functions, which there have to be unless the variance is zero.
+    Exact for quadratic functions.
+
+    Parameters
+    ----------
+    problem : Objectives
+        A QuadraticObjectives unless the variance is zero.
+    U, V : array_like, shape (d, k), (n, k)
+    variance : float
+        Of the noise, at least 0.
+
+    Raises
+    ------
+    ValueError
+        If there is noise and the functions are not quadratic.
     """
     matrices = _matrices(problem) if variance > 0.0 else None
     return _mean_value(problem, matrices, np.asarray(U), np.asarray(V), None, variance)
@@ -155,7 +176,19 @@ def expected_value(
 ) -> float:
     """Return E F(U', V+) for a given U', the local steps of the round being taken at U.
 
-    With noise in the heads only, and then for a QuadraticObjectives.
+    There is noise in the heads only.
+
+    Parameters
+    ----------
+    s, problem, U, V
+        As in :func:`expected_round`.
+    new_U : array_like, shape (d, k)
+        U'.
+
+    Raises
+    ------
+    ValueError
+        If there is noise and the functions are not quadratic.
     """
     V, new_U = np.asarray(V, dtype=np.float64), np.asarray(new_U, dtype=np.float64)
     path, p = local_path(s, problem, U, V), s.participation
@@ -203,7 +236,18 @@ def fixed_U_average(
 
 
 def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> Heads:
-    """Return the heads that every client would have if it took part."""
+    """Return the heads that every client would have if it took part.
+
+    Parameters
+    ----------
+    s, problem, U, V
+        As in :func:`expected_round`.
+
+    Raises
+    ------
+    ValueError
+        If there is noise and the functions are not quadratic.
+    """
     U, V = np.asarray(U, dtype=np.float64), np.asarray(V, dtype=np.float64)
     n, k = V.shape
     eta, means, gradients = s.head_step_size, [V], []
