@@ -86,7 +86,13 @@ class Experiment:
     data: tuple[str, ...] = ()
 
     def missing(self, quick: bool = False) -> str | None:
-        """Return what it cannot run without and does not find, None if there is nothing."""
+        """Return what it cannot run without and does not find, None if there is nothing.
+
+        Parameters
+        ----------
+        quick : bool, default False
+            Whether the quick settings are meant, which do with the data that come along.
+        """
         for package in self.packages:
             if find_spec(package) is None:
                 extra = _EXTRAS.get(package, "experiments")
@@ -103,7 +109,15 @@ def data_folder() -> Path | None:
 
 
 class Failed(RuntimeError):
-    """Replicates of an experiment raised; `run` is where what they raised is stored."""
+    """Replicates of an experiment raised; ``run`` is where what they raised is stored.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    run : Run
+    failures : DataFrame
+        The rows of the failed replicates, at least one.
+    """
 
     def __init__(self, experiment: Experiment, run: Run, failures: pd.DataFrame):
         self.run = run
@@ -160,7 +174,16 @@ def run_rows(
 
 
 def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> Sweep:
-    """Return the sweep behind a figure."""
+    """Return the sweep behind a figure.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    quick : bool, default False
+        Take the quick cells and replicates.
+    seed : int, default 0
+        Root of all streams, at least 0.
+    """
     return Sweep(
         experiment.replicate,
         experiment.cells(quick),
@@ -171,7 +194,16 @@ def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> S
 
 
 def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
-    """Return the folder of a figure's run: another setting or an edited script has another one."""
+    """Return the folder of a figure's run: another setting or an edited script has another one.
+
+    Parameters
+    ----------
+    runs : Path
+        The folder of all runs.
+    experiment : Experiment
+    sweep : Sweep
+        As :func:`sweep_of` makes it.
+    """
     digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
     source = Path(experiment.replicate.__code__.co_filename)
     digest.update(source.read_bytes() if source.is_file() else b"")
@@ -363,7 +395,13 @@ def mean_of_last(
 
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:
-    """Return the versions that numbers may depend on, those of further modules, too."""
+    """Return the versions that numbers may depend on, those of further modules, too.
+
+    Parameters
+    ----------
+    packages : iterable of str
+        Further modules, each with a ``__version__``.
+    """
     return {
         "linrep": linrep.__version__,
         "python": platform.python_version(),
@@ -386,6 +424,11 @@ def processor() -> str:
 def matching(names: Iterable[str]) -> list[str]:
     """Return names with patterns, such as ``flute.*``, replaced by the ids that they match.
 
+    Parameters
+    ----------
+    names : iterable of str
+        Ids, patterns, or paths of scripts.
+
     Raises
     ------
     ValueError
@@ -403,6 +446,11 @@ def matching(names: Iterable[str]) -> list[str]:
 
 def load(name: str) -> Experiment:
     """Load an experiment by id, or from a script of your own by its path (ending in .py).
+
+    Parameters
+    ----------
+    name : str
+        An id such as ``fedrep.figure3``, or a path.
 
     Raises
     ------

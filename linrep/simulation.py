@@ -242,6 +242,10 @@ def sweep(
 def find_algorithm(name: str) -> Callable[..., Any]:
     """Return an algorithm: one of this package by name, or ``module:function`` of your own.
 
+    Parameters
+    ----------
+    name : str
+
     Raises
     ------
     ValueError
@@ -275,7 +279,15 @@ def _deep(name):
 def known_parameters(
     algorithm: Callable[..., Any], kind: Kind = REGRESSION
 ) -> tuple[str, ...] | None:
-    """Return the parameters that a cell may have with an algorithm, None if any."""
+    """Return the parameters that a cell may have with an algorithm, None if any.
+
+    Parameters
+    ----------
+    algorithm : callable
+        As :func:`find_algorithm` returns it.
+    kind : Kind, default REGRESSION
+        Of the problem.
+    """
     signature = inspect.signature(fedavg if algorithm is fedsgd else algorithm).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature):
         return None

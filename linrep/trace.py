@@ -160,8 +160,17 @@ class Trace:
     def rate(self, metric: str = "distance", *, confidence: float = 0.95) -> ContractionRate:
         """Return the contraction of a metric per round, its interval, and the plateau.
 
-        Distances below the unit of rounding, 2.2e-16, count as equal to it. Every round must have
-        been recorded.
+        Parameters
+        ----------
+        metric : str, default "distance"
+            Distances below the unit of rounding, 2.2e-16, count as equal to it.
+        confidence : float, default 0.95
+            Level of the interval, in (0, 1).
+
+        Raises
+        ------
+        ValueError
+            If not every round was recorded, or a value of another metric is not positive.
 
         See Also
         --------
@@ -176,7 +185,16 @@ class Trace:
         return contraction_rate(values[np.isfinite(values)], confidence=confidence, floor=floor)
 
     def plot(self, metric: str = "distance", *, ax: Axes | None = None, **line: Any) -> Axes:
-        """Draw a metric against rounds on a logarithmic axis; return the matplotlib axes."""
+        """Draw a metric against rounds on a logarithmic axis; return the matplotlib axes.
+
+        Parameters
+        ----------
+        metric : str, default "distance"
+        ax : Axes, optional
+            Where to draw; a new figure's by default.
+        **line
+            For :meth:`matplotlib.axes.Axes.plot`; the label is the algorithm by default.
+        """
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -211,7 +229,12 @@ class Trace:
 
 
 class Trials(list[Trace]):
-    """Traces of several trials in their order, as :func:`linrep.run_trials` returns them."""
+    """Traces of several trials in their order, as :func:`linrep.run_trials` returns them.
+
+    Parameters
+    ----------
+    iterable : iterable of Trace, optional
+    """
 
     def to_frame(self) -> pd.DataFrame:
         """Return the metrics, one row per trial (column ``replicate``) and recorded round."""
@@ -222,6 +245,13 @@ class Trials(list[Trace]):
 
     def plot(self, metric: str = "distance", *, ax: Axes | None = None, **line: Any) -> Axes:
         """Draw a metric of every trial, all in one colour; return the matplotlib axes.
+
+        Parameters
+        ----------
+        metric, ax
+            As in :meth:`Trace.plot`.
+        **line
+            As in :meth:`Trace.plot`; one colour, and one label, for all.
 
         Raises
         ------
@@ -264,7 +294,20 @@ class Trials(list[Trace]):
 
 
 def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
-    """Return the rounds to record, increasing, from 0 to the last."""
+    """Return the rounds to record, increasing, from 0 to the last.
+
+    Parameters
+    ----------
+    record : int or list of int
+        Every so many rounds, or these, between 0 and `rounds`.
+    rounds : int
+        The last round.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is neither.
+    """
     if np.ndim(record) == 0:
         every = check.integer("record", record, minimum=1)
         return sorted({*range(0, rounds, every), rounds})
@@ -277,12 +320,26 @@ def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
 
 
 def columns(rows: Sequence[Mapping[str, float]]) -> dict[str, NDArray[np.float64]]:
-    """Return the rows of a table, which have the same keys, as one array per key."""
+    """Return the rows of a table, which have the same keys, as one array per key.
+
+    Parameters
+    ----------
+    rows : sequence of mappings of str to float
+        At least one.
+    """
     return {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
 
 
 def last_rounds(rounds: int, count: int = 10) -> range:
-    """Return the last rounds of a run, those that :meth:`Trace.mean_of_last` averages."""
+    """Return the last rounds of a run, those that :meth:`Trace.mean_of_last` averages.
+
+    Parameters
+    ----------
+    rounds : int
+        Of the run.
+    count : int, default 10
+        At most so many, and never the start.
+    """
     return range(max(rounds - count, 0) + 1, rounds + 1)
 
 

@@ -57,7 +57,14 @@ def least_squares(data: ClientData, *, side="given") -> Trace:
 def local_only(data: ClientData) -> Trace:
     """Fit every client alone, a regression vector and a bias each, of least norm.
 
-    Parameters and return value as for :func:`least_squares`; state ``theta`` (n, d).
+    Parameters
+    ----------
+    data : ClientData
+
+    Returns
+    -------
+    Trace
+        As of :func:`least_squares`; ``theta`` has shape (n, d), and ``theta_2`` is the biases.
     """
     data, _ = _read(data, "one")
     fits = []

@@ -91,7 +91,12 @@ def alternating(
 ) -> Trace:  # fmt: skip
     """Fit by least squares in one factor and then in the other, orthonormalized in between.
 
-    Parameters and return value as for :func:`gauss_newton`.
+    Parameters
+    ----------
+    observations, k, tolerance, start
+        As in :func:`gauss_newton`, and so is what is returned and raised.
+    iterations : int, default 1000
+        At most so many.
 
     Notes
     -----
@@ -119,14 +124,18 @@ def balanced_gradient(
     .. math::
         \frac1{2q} \|P_\Omega(U V^\top) - y\|^2 + \frac{\lambda}{4} \|U^\top U - V^\top V\|_F^2
 
+    with q the share of entries seen.
+
     Parameters
     ----------
+    observations, k, tolerance, start
+        As in :func:`gauss_newton`, and so is what is returned and raised.
+    iterations : int, default 10000
+        At most so many.
     step_size : float, default 0.5
-        In units of one over the largest singular value of the start.
+        In units of one over the squared spectral norm of the start's U; positive.
     balance : float, default 0.5
-        lambda.
-
-    Others, and the return value, as for :func:`gauss_newton`; q is the share of entries seen.
+        lambda, at least 0.
 
     Notes
     -----
@@ -213,7 +222,14 @@ def nuclear_norm(
 def least_squares(observations: Observations) -> Trace:
     """Fit the core by unconstrained least squares, of least norm; the rank is free.
 
-    Return value as for :func:`gauss_newton`, with a single row besides the start's.
+    Parameters
+    ----------
+    observations : Observations
+
+    Returns
+    -------
+    Trace
+        As of :func:`gauss_newton`, with a single row besides the start's.
     """
     began = time.perf_counter()
     core = Core(observations, None)
@@ -248,11 +264,22 @@ class Core:
             raise ValueError("observations must not be 0 everywhere")
 
     def predict(self, U: Values, V: Values) -> Values:
-        """Return the entries of U V'."""
+        """Return the entries of U V'.
+
+        Parameters
+        ----------
+        U, V : ndarray, shape (a, k), (p, k)
+            Factors of a core between the bases.
+        """
         return np.einsum("ec,ec->e", self.left.seen(U), self.right.seen(V))
 
     def predict_core(self, M: Values) -> Values:
-        """Return the entries of a whole core."""
+        """Return the entries of a whole core.
+
+        Parameters
+        ----------
+        M : ndarray, shape (a, p)
+        """
         return self.right.along(self.left.seen(M))
 
     def _sparse(self, values):
@@ -263,6 +290,14 @@ class Core:
         """Return the core whose inner product with any M is that of values with M's entries.
 
         It is sparse where nothing is known of either side.
+
+        Parameters
+        ----------
+        values : ndarray, shape (entries,)
+
+        Returns
+        -------
+        ndarray or sparse array, shape (a, p)
         """
         S = self._sparse(values)
         return self.left.fold(S if self.right.basis is None else S @ self.right.basis)
@@ -282,7 +317,17 @@ class Core:
         return 1.001 * float(largest) ** 2  # found to less than that
 
     def gradients(self, U: Values, V: Values) -> tuple[Values, Values]:
-        """Return those of half the squared residual over the share of entries seen."""
+        """Return those of half the squared residual over the share of entries seen.
+
+        Parameters
+        ----------
+        U, V
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        in_U, in_V : ndarray, shape (a, k), (p, k)
+        """
         S = self._sparse((self.predict(U, V) - self.values) / self.share)
         return (
             self.left.fold(S @ self.right.whole(V)),
@@ -311,7 +356,18 @@ class Core:
         return found.reshape(self.shape[::-1]).T
 
     def measure(self, U: Values, V: Values) -> dict[str, float]:
-        """Return a row of metrics."""
+        """Return a row of metrics.
+
+        Parameters
+        ----------
+        U, V
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        dict of str to float
+            ``residual``, and ``error`` where the truth is known; see :func:`gauss_newton`.
+        """
         row = {"residual": float(np.linalg.norm(self.predict(U, V) - self.values)) / self.size}
         truth = self.observations.truth
         if truth is not None:

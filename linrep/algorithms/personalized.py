@@ -275,6 +275,11 @@ class DiameterProjection:
     """Projection of models on those of which no two are further apart than delta.
 
     Keeps its multipliers, so that a next call for models near by is quick.
+
+    Parameters
+    ----------
+    delta : float
+        At least 0.
     """
 
     def __init__(self, delta: float):

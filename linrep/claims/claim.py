@@ -33,7 +33,18 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a check may spend: quick (seconds), standard (a minute), thorough (ten)."""
+    """How much a check may spend.
+
+    Attributes
+    ----------
+    name : {"quick", "standard", "thorough"}
+        Seconds, a minute, or ten.
+
+    Raises
+    ------
+    ValueError
+        If there is no such budget.
+    """
 
     name: str = "quick"
 
@@ -141,7 +152,15 @@ class Claim:
         return self.id.partition(".")[0]
 
     def unmet(self, problem: Any, participants: int | None = None) -> list[str]:
-        """Return the names of the hypotheses that a problem does not satisfy."""
+        """Return the names of the hypotheses that a problem does not satisfy.
+
+        Parameters
+        ----------
+        problem : object
+            What the hypotheses are about.
+        participants : int, optional
+            Clients of a round; all by default.
+        """
         return [item.name for item in self.hypotheses if not item(problem, participants)]
 
     def verify(
@@ -173,6 +192,11 @@ class Claim:
         The true one is the statement as printed; where that fails it is the mended version, or a
         corrected claim. A mended statement is broken after it is mended, so that it is not rejected
         for what is wrong in print.
+
+        Parameters
+        ----------
+        budget, rng
+            As in :meth:`verify`.
         """
         true = self.mended or {}
         if self.verify(budget, rng, **{**true, **self.broken}).verdict != FAILS:
@@ -243,6 +267,10 @@ def claims() -> dict[str, Claim]:
 def load_file(path: str | Path) -> dict[str, Claim]:
     """Run a Python file and return the claims it makes, by id.
 
+    Parameters
+    ----------
+    path : path
+
     Raises
     ------
     ValueError
@@ -262,7 +290,13 @@ def registered(id: str) -> Claim:
 
 
 def corrections(id: str) -> list[Claim]:
-    """Return the claims that put another one right."""
+    """Return the claims that put another one right.
+
+    Parameters
+    ----------
+    id : str
+        Of the claim that they put right.
+    """
     return [item for item in _CLAIMS.values() if item.corrects == id]
 
 

@@ -253,7 +253,13 @@ class FederatedData:
         return np.array([part.size for part in self.train], dtype=np.int64)
 
     def batches(self, batch_size: int) -> int:
-        """Return the number of batches in an epoch of a client of average size."""
+        """Return the number of batches in an epoch of a client of average size.
+
+        Parameters
+        ----------
+        batch_size : int
+            Samples in a batch, at least 1.
+        """
         batch_size = check.integer("batch_size", batch_size, minimum=1)
         return math.ceil(self.sizes.sum() / (self.n * batch_size))
 
@@ -364,6 +370,10 @@ def channels_first(x: ArrayLike) -> NDArray:
 
     Of shape (N, H, W, C) with 1 or 3 channels, the last axis becomes the second, unless that has
     such a size itself; uint8 images of shape (N, H, W) get one channel.
+
+    Parameters
+    ----------
+    x : array_like
     """
     x = np.asarray(x)
     if x.ndim == 3 and x.dtype == np.uint8:

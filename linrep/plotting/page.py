@@ -44,7 +44,14 @@ def style() -> AbstractContextManager[None]:
 
 
 def caption(figure: Figure, text: str) -> None:
-    """Write a caption under a figure, wrapped to its width and adding to its height."""
+    """Write a caption under a figure, wrapped to its width and adding to its height.
+
+    Parameters
+    ----------
+    figure : Figure
+    text : str
+        White space and line breaks in it do not matter.
+    """
     lines, room = _caption_lines(text, figure.get_figwidth())
     height = figure.get_figheight()
     figure.set_figheight(height + room)
@@ -57,7 +64,15 @@ def caption(figure: Figure, text: str) -> None:
 
 
 def caption_height(text: str, width: float) -> float:
-    """Return by how much `caption` makes a figure of a width taller, both in inches."""
+    """Return by how much `caption` makes a figure of a width taller, both in inches.
+
+    Parameters
+    ----------
+    text : str
+        The caption.
+    width : float
+        Of the figure.
+    """
     return _caption_lines(text, width)[1]
 
 
@@ -67,7 +82,13 @@ def _caption_lines(text, width):
 
 
 def plain_log_ticks(axis: Axis) -> None:
-    """Label a logarithmic axis of few decades with plain numbers at 1, 2 and 5."""
+    """Label a logarithmic axis of few decades with plain numbers at 1, 2 and 5.
+
+    Parameters
+    ----------
+    axis : Axis
+        A figure's ``ax.xaxis`` or ``ax.yaxis``, already logarithmic.
+    """
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -176,7 +176,13 @@ class ClientData:
         return np.diff(self.offsets)
 
     def client(self, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (X_i, y_i) of the client in place i, as views."""
+        """Return (X_i, y_i) of the client in place i, as views.
+
+        Parameters
+        ----------
+        i : int
+            From 0 to n - 1.
+        """
         i = check.integer("i", i, minimum=0, maximum=self.n - 1)
         rows = slice(self.offsets[i], self.offsets[i + 1])
         return self.X[rows], self.y[rows]

@@ -157,6 +157,12 @@ class SideInformationCompletion:
         r"""Return :math:`\|U H^\top - M^\star Z^\top\|_F` of factors (d, j) and heads H (n, j).
 
         The matrix is not formed: O((n + d)(k + j)^2), and accurate to rounding of its size.
+
+        Parameters
+        ----------
+        U : array_like, shape (d, j)
+        heads : array_like, shape (n, j)
+            H, row i is client i's.
         """
         U, H = check.array("U", U, (self.d, None)), check.array("heads", heads, (self.n, None))
         left = np.linalg.qr(np.hstack([U, self.U]))[1]
@@ -164,7 +170,18 @@ class SideInformationCompletion:
         return float(np.linalg.norm(left @ right.T))
 
     def entries(self, items: ArrayLike, clients: ArrayLike) -> Values:
-        """Return the entries of Y at pairs of an item and a client, without noise."""
+        """Return the entries of Y at pairs of an item and a client, without noise.
+
+        Parameters
+        ----------
+        items, clients : array_like of int, shape (entries,)
+            Places from 0 to d - 1, and from 0 to n - 1.
+
+        Raises
+        ------
+        ValueError
+            If a place does not exist, or the lengths differ.
+        """
         items = check.places("items", items, self.d)
         clients = check.places("clients", clients, self.n)
         if items.shape != clients.shape:
@@ -308,7 +325,13 @@ class Observations:
         return np.concatenate([[0], np.cumsum(self.per_client)])
 
     def degrees_of_freedom(self, rank: int) -> int:
-        """Return the number of free parameters of a core of this rank, rank (a + p - rank)."""
+        """Return the number of free parameters of a core of this rank, rank (a + p - rank).
+
+        Parameters
+        ----------
+        rank : int
+            From 1 to min(a, p).
+        """
         a = self.d if self.A is None else self.A.shape[1]
         p = self.n if self.Z is None else self.Z.shape[1]
         rank = check.integer("rank", rank, minimum=1, maximum=min(a, p))

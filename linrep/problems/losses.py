@@ -52,20 +52,39 @@ class SampleObjectives(Objectives):
         self._know(truth, clusters)
 
     def values(self, theta: Values) -> Values:
-        """Return f_i at each client's model, shape (n,)."""
+        """Return f_i at each client's model, shape (n,).
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         losses = self._losses(self._scores(theta), self.data.y)
         mean = np.add.reduceat(losses, self.data.offsets[:-1]) / self.data.m
         return mean + 0.5 * self.ridge * np.einsum("ij,ij->i", theta, theta)
 
     def gradients(self, theta: Values) -> Values:
-        """Return the gradient of f_i at each client's model, shape (n, d)."""
+        """Return the gradient of f_i at each client's model, shape (n, d).
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         slopes = self._slopes(self._scores(theta), self.data.y) / self.data.m[self._client, None]
         rows = slopes[:, :, None] * self.data.X[:, None, :]
         sums = np.add.reduceat(rows.reshape(len(rows), -1), self.data.offsets[:-1], axis=0)
         return sums + self.ridge * theta
 
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
-        """Return the value and the gradient of one client's function."""
+        """Return the value and the gradient of one client's function.
+
+        Parameters
+        ----------
+        i : int
+            The client, from 0 to n - 1.
+        model : ndarray, shape (d,)
+        """
         X, y = self.data.client(i)
         scores = X @ model.reshape(-1, self.data.d).T
         value = np.mean(self._losses(scores, y)) + 0.5 * self.ridge * model @ model
@@ -84,6 +103,12 @@ class SampleObjectives(Objectives):
         """Return the same losses on so many samples of every client, drawn with replacement.
 
         Their gradients are unbiased for those here: mini-batches.
+
+        Parameters
+        ----------
+        size : int
+            Samples of each client.
+        rng : numpy.random.Generator
         """
         m = self.data.m[:, None]
         rows = (self.data.offsets[:-1, None] + (rng.random((self.n, size)) * m).astype(int)).ravel()
@@ -159,8 +184,15 @@ class LogisticObjectives(SampleObjectives):
 
     Parameters
     ----------
-    data, ridge, truth, clusters
-        See :class:`SampleObjectives`. An intercept is a column of ones.
+    data : ClientData
+        Its covariates hold a column of ones where there is to be an intercept.
+    **known
+        ``ridge``, ``truth`` and ``clusters``, see :class:`SampleObjectives`.
+
+    Raises
+    ------
+    ValueError
+        If a label is not -1 or 1.
 
     Notes
     -----
@@ -190,8 +222,13 @@ class SoftmaxObjectives(SampleObjectives):
         Labels are 0 … classes - 1.
     classes : int
         At least 2; models have dimension classes times that of the covariates.
-    ridge, truth, clusters
-        See :class:`SampleObjectives`.
+    **known
+        ``ridge``, ``truth`` and ``clusters``, see :class:`SampleObjectives`.
+
+    Raises
+    ------
+    ValueError
+        If a label is not one of these.
     """
 
     curvature = 0.5

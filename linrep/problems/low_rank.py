@@ -143,7 +143,16 @@ class LowRankRegression:
     def gap(self, k: int) -> float:
         """Return Delta, twice the difference of singular values k and k + 1.
 
-        The one after the last is taken to be 0. FLUTE, Section 5.
+        The one after the last is taken to be 0.
+
+        Parameters
+        ----------
+        k : int
+            From 1 to min(n, d).
+
+        Notes
+        -----
+        FLUTE, Section 5.
         """
         k = check.rank(k, self.n, self.d)
         return 2.0 * float(self.singular_values[k - 1] - np.append(self.singular_values, 0.0)[k])
@@ -174,6 +183,11 @@ class LowRankRegression:
 
         What it is for: ``dataclasses.replace(data, truth=problem.representation(k))`` makes FedRep
         and its relatives, run on data drawn from `problem`, measure their distance to U_k.
+
+        Parameters
+        ----------
+        k : int
+            From 1 to min(n, d).
         """
         best = self.best(k)
         return SharedRepresentation(

@@ -65,25 +65,56 @@ class Objectives:
     clusters: NDArray[np.int64] | None = None
 
     def values(self, theta: Values) -> Values:
-        """Return f_i at each client's model, shape (n,)."""
+        """Return f_i at each client's model, shape (n,).
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         raise NotImplementedError
 
     def gradients(self, theta: Values) -> Values:
-        """Return the gradient of f_i at each client's model, shape (n, d)."""
+        """Return the gradient of f_i at each client's model, shape (n, d).
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         raise NotImplementedError
 
     def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
-        """Return both."""
+        """Return both.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         return self.values(theta), self.gradients(theta)
 
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
-        """Return the value and the gradient of one client's function."""
+        """Return the value and the gradient of one client's function.
+
+        Parameters
+        ----------
+        i : int
+            The client, from 0 to n - 1.
+        model : ndarray, shape (d,)
+        """
         theta = np.zeros((self.n, self.d))
         theta[i] = model
         return float(self.values(theta)[i]), self.gradients(theta)[i]
 
     def value(self, theta: Values) -> float:
-        """Return F."""
+        """Return F.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         return float(np.mean(self.values(theta)))
 
     def factor_gradients(self, U: Values, V: Values) -> FactorGradients:
@@ -92,6 +123,11 @@ class Objectives:
         .. math::
             \nabla_U = \frac1n \sum_i \nabla f_i(U v_i) v_i^\top, \qquad
             \nabla_{v_i} = \frac1n U^\top \nabla f_i(U v_i)
+
+        Parameters
+        ----------
+        U, V : ndarray, shape (d, k), (n, k)
+            Factors of the models, which are the rows of V U'.
 
         Notes
         -----
@@ -123,7 +159,13 @@ class Objectives:
         return self.value(self.minimizers)
 
     def best(self, k: int) -> Optimum | None:
-        """Return the optimum of rank at most k, None where no closed form is known."""
+        """Return the optimum of rank at most k, None where no closed form is known.
+
+        Parameters
+        ----------
+        k : int
+            At least 1.
+        """
         k = check.integer("k", k, minimum=1)
         if k >= min(self.n, self.d):
             return Optimum(self.minimizers, self.infimum)
@@ -190,11 +232,23 @@ class QuadraticObjectives(Objectives):
         self._know(truth, clusters)
 
     def values(self, theta: Values) -> Values:
-        """Return f_i at each client's model, shape (n,)."""
+        """Return f_i at each client's model, shape (n,).
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         return 0.5 * np.einsum("ij,ij->i", theta - self.A, self.gradients(theta))
 
     def gradients(self, theta: Values) -> Values:
-        """Return the gradient of f_i at each client's model, shape (n, d)."""
+        """Return the gradient of f_i at each client's model, shape (n, d).
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         difference = theta - self.A
         if self.weights is not None:
             return self.weights * difference
@@ -232,6 +286,11 @@ class QuadraticObjectives(Objectives):
         """Return the optimum of rank at most k, where the clients share H and there is one.
 
         The singular value decomposition of A H^(1/2) cut off at rank k, back from there.
+
+        Parameters
+        ----------
+        k : int
+            At least 1.
         """
         k = check.integer("k", k, minimum=1)
         shared = self.weights is None and (self.H is None or self.H.ndim == 2)
@@ -302,15 +361,33 @@ class CustomObjectives(Objectives):
         self._know(truth, clusters)
 
     def values(self, theta: Values) -> Values:
-        """Return f_i at each client's model, shape (n,)."""
+        """Return f_i at each client's model, shape (n,).
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         return self.values_and_gradients(theta)[0]
 
     def gradients(self, theta: Values) -> Values:
-        """Return the gradient of f_i at each client's model, shape (n, d)."""
+        """Return the gradient of f_i at each client's model, shape (n, d).
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         return self.values_and_gradients(theta)[1]
 
     def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
-        """Return both, each client's function called once."""
+        """Return both, each client's function called once.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
         values, gradients = np.empty(self.n), np.empty((self.n, self.d))
         if is_jitted(self._function):
             _evaluate_all(self._function, theta, values, gradients)
@@ -320,7 +397,19 @@ class CustomObjectives(Objectives):
         return values, gradients
 
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
-        """Return the value and the gradient of one client's function."""
+        """Return the value and the gradient of one client's function.
+
+        Parameters
+        ----------
+        i : int
+            The client, from 0 to n - 1.
+        model : ndarray, shape (d,)
+
+        Raises
+        ------
+        ValueError
+            If the function returns a gradient of another shape.
+        """
         value, gradient = self._function(i, model)
         gradient = np.asarray(gradient, dtype=np.float64)
         if gradient.shape != (self.d,):

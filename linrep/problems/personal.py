@@ -185,7 +185,14 @@ def masked(ratings: ArrayLike, mask: ArrayLike) -> QuadraticObjectives:
 
 
 class Planar(NamedTuple):
-    """Figure 1: the problem, and the solutions whose form is closed, as rows (n, 2)."""
+    """Figure 1: the problem, and the solutions whose form is closed.
+
+    Attributes
+    ----------
+    problem : QuadraticObjectives
+    local, average, line : ndarray, shape (n, 2)
+        Models as rows: the clients' own, one for all, and the optimum of rank 1.
+    """
 
     problem: QuadraticObjectives
     local: Values

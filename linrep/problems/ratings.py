@@ -119,19 +119,38 @@ class Ratings:
         )
 
     def split(self, held_out: float, *, rng: RNGLike = None) -> tuple[Ratings, Ratings]:
-        """Return two disjoint parts, see :meth:`Observations.split`; ids and mean stay the same."""
+        """Return two disjoint parts; ids and mean stay the same.
+
+        Parameters
+        ----------
+        held_out, rng
+            As in :meth:`Observations.split`.
+        """
         parts = self.observations.split(held_out, rng=rng)
         return replace(self, observations=parts[0]), replace(self, observations=parts[1])
 
     def predict(self, U: ArrayLike, V: ArrayLike) -> NDArray[np.float64]:
-        """Return the ratings that factors (d, k), (p, k) predict, one per rating here."""
+        """Return the ratings that factors predict, one per rating here.
+
+        Parameters
+        ----------
+        U : array_like, shape (d, k)
+        V : array_like, shape (p, k)
+            Or (n, k) without side information.
+        """
         seen = self.observations
         V = np.asarray(V)
         heads = V if seen.Z is None else seen.Z @ V
         return self.mean + np.einsum("ek,ek->e", np.asarray(U)[seen.items], heads[seen.clients])
 
     def rmse(self, predictions: ArrayLike) -> float:
-        """Return the root mean square error of predictions, one per rating here."""
+        """Return the root mean square error of predictions, one per rating here.
+
+        Parameters
+        ----------
+        predictions : array_like
+            As :meth:`predict` returns them.
+        """
         values = self.mean + self.observations.values
         return float(np.sqrt(np.mean((np.asarray(predictions) - values) ** 2)))
 

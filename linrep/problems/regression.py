@@ -166,7 +166,13 @@ class SharedRepresentation:
         return float(singular_values[0] / smallest) if smallest > 0.0 else np.inf
 
     def with_heads(self, W: ArrayLike) -> SharedRepresentation:
-        """Return a truth of the same representation, noise and design for other clients."""
+        """Return a truth of the same representation, noise and design for other clients.
+
+        Parameters
+        ----------
+        W : array_like, shape (n, k)
+            Heads of the other clients.
+        """
         return replace(self, W=np.asarray(W))
 
     def sigma_max(self, participants: int | None = None) -> float:
@@ -326,7 +332,13 @@ class ImplicitRepresentation(SharedRepresentation):
         return self.W.shape[1]
 
     def with_heads(self, W: ArrayLike) -> ImplicitRepresentation:
-        """Return such a truth for other clients."""
+        """Return such a truth for other clients.
+
+        Parameters
+        ----------
+        W : array_like, shape (n, k)
+            Heads of the other clients.
+        """
         return ImplicitRepresentation(W, self.d, self.noise)
 
 

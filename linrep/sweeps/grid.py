@@ -103,7 +103,18 @@ class Grid:
 
     @classmethod
     def of(cls, cells: Iterable[Mapping[str, Any]]) -> Grid:
-        """Return a grid of the given cells, which must be distinct and at least one."""
+        """Return a grid of the given cells.
+
+        Parameters
+        ----------
+        cells : iterable of mappings
+            Names and plain values of the parameters of each cell; at least one cell, all distinct.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no cell, two are the same, or a name or a value cannot be one.
+        """
         read = [
             {check_name(name): _read_value(name, value) for name, value in cell.items()}
             for cell in cells
@@ -135,7 +146,12 @@ class Grid:
 
 
 def canonical(cell: Mapping[str, Any]) -> str:
-    """Return the one JSON text that stands for a cell: sorted names, whole floats as integers."""
+    """Return the one JSON text that stands for a cell: sorted names, whole floats as integers.
+
+    Parameters
+    ----------
+    cell : mapping of str to plain values
+    """
     return json.dumps(
         {name: _whole(value) for name, value in cell.items()},
         sort_keys=True,
@@ -146,7 +162,12 @@ def canonical(cell: Mapping[str, Any]) -> str:
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:
-    """Return a cell's name, one for one with its parameters: ``d=10,heads=qr,k=2``."""
+    """Return a cell's name, one for one with its parameters: ``d=10,heads=qr,k=2``.
+
+    Parameters
+    ----------
+    cell : mapping of str to plain values
+    """
     return ",".join(f"{name}={_show(_whole(cell[name]))}" for name in sorted(cell))
 
 

@@ -36,7 +36,13 @@ _MOST_SEGMENTS = 2_000  # cells in a chunk
 
 
 class Stopped(Exception):
-    """A sweep was interrupted; everything finished is stored."""
+    """A sweep was interrupted; everything finished is stored.
+
+    Parameters
+    ----------
+    run : Run
+        As far as it came.
+    """
 
     def __init__(self, run: Run):
         self.run = run

@@ -134,7 +134,12 @@ class Sweep:
         return reference(self.function)
 
     def keys(self, cell: Mapping[str, Any]) -> dict[str, int]:
-        """Return a cell's stream keys by purpose, which is empty where there is one stream."""
+        """Return a cell's stream keys by purpose, which is empty where there is one stream.
+
+        Parameters
+        ----------
+        cell : mapping of str to plain values
+        """
         if self.streams is None:
             relevant = {"": [name for name in cell if name not in self.paired]}
         else:
@@ -163,20 +168,45 @@ class Sweep:
         }
 
     def run(self, directory: str | Path, **options: Any) -> Run:
-        """Compute what is missing in a run directory; see :func:`linrep.sweeps.run`."""
+        """Compute what is missing in a run directory; see :func:`linrep.sweeps.run`.
+
+        Parameters
+        ----------
+        directory : path
+        **options
+            As in :func:`linrep.sweeps.run`.
+        """
         from linrep.sweeps.runner import run
 
         return run(self, directory, **options)
 
 
 def stream_key(seed: int, purpose: str, parameters: Mapping[str, Any]) -> int:
-    """Return the 128-bit key of a stream."""
+    """Return the 128-bit key of a stream.
+
+    Parameters
+    ----------
+    seed : int
+        Root of all streams.
+    purpose : str
+        What is drawn; empty where there is one stream.
+    parameters : mapping of str to plain values
+        Those that change the stream.
+    """
     text = json.dumps([seed, purpose, canonical(parameters)], ensure_ascii=False)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
 
 def generator(key: int, replicate: int) -> Generator:
-    """Return a replicate's generator."""
+    """Return a replicate's generator.
+
+    Parameters
+    ----------
+    key : int
+        Of the stream, as :func:`stream_key` returns it.
+    replicate : int
+        Its number, from 0 on.
+    """
     return Generator(PCG64(SeedSequence(key, spawn_key=(replicate,))))
 
 

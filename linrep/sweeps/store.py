@@ -51,7 +51,14 @@ class Part:
 
 
 class Run:
-    """A run directory, open for reading; see :func:`open_run` and :func:`create_run`."""
+    """A run directory, open for reading; see :func:`open_run` and :func:`create_run`.
+
+    Parameters
+    ----------
+    path : Path
+    description : mapping
+        What its ``sweep.json`` holds.
+    """
 
     def __init__(self, path: Path, description: Mapping[str, Any]):
         self.path = path
@@ -89,7 +96,13 @@ class Run:
         return self.description.get("target")
 
     def keys(self, cell: Cell) -> dict[str, int]:
-        """Return the stream keys of one of the cells, by purpose."""
+        """Return the stream keys of one of the cells, by purpose.
+
+        Parameters
+        ----------
+        cell : mapping of str to plain values
+            One of `cells`.
+        """
         texts = self.description["streams"][self.names.index(cell_name(cell))]
         return {purpose: int(text, 16) for purpose, text in texts.items()}
 
@@ -201,6 +214,11 @@ class Run:
     def find(self, selection: Mapping[str, Any]) -> Cell:
         """Return the one cell whose parameters have the given values.
 
+        Parameters
+        ----------
+        selection : mapping of str to plain values
+            Some of a cell's parameters.
+
         Raises
         ------
         ValueError
@@ -227,7 +245,16 @@ class Run:
         )
 
     def write(self, table: pa.Table, segments: Iterable[Segment], generation: int) -> Part:
-        """Store the rows of a finished chunk."""
+        """Store the rows of a finished chunk.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+        segments : iterable of Segment
+            Which replicates of which cells the rows are of.
+        generation : int
+            Rows of a later generation replace those of earlier ones.
+        """
         segments = tuple(segments)
         failed = int(np.count_nonzero(np.asarray(table["status"]) == "failed"))
         coverage = {
@@ -247,7 +274,12 @@ class Run:
         return stored
 
     def adopt(self, part: Part) -> None:
-        """Copy a part of another directory, unless it is here."""
+        """Copy a part of another directory, unless it is here.
+
+        Parameters
+        ----------
+        part : Part
+        """
         copy = self.path / _PARTS / part.path.name
         if not copy.exists():
             files.write(copy, part.path.read_bytes())
@@ -282,6 +314,10 @@ class Run:
 
 def open_run(path: str | Path) -> Run:
     """Open a run directory for reading.
+
+    Parameters
+    ----------
+    path : path
 
     Raises
     ------

@@ -19,6 +19,10 @@ def load(reference: str) -> Callable[..., Any]:
 
     Modules are looked for in the current folder, too.
 
+    Parameters
+    ----------
+    reference : str
+
     Raises
     ------
     ValueError
@@ -66,7 +70,13 @@ def _loading(home):
 
 
 def label(reference: str) -> str:
-    """Return a reference without the way to its file: ``path/file.py:name`` as ``file:name``."""
+    """Return a reference without the way to its file: ``path/file.py:name`` as ``file:name``.
+
+    Parameters
+    ----------
+    reference : str
+        ``module:name`` or ``file.py:name``.
+    """
     home, _, name = reference.rpartition(":")
     return f"{Path(home).stem}:{name}" if home.endswith(".py") else reference
 

@@ -35,7 +35,22 @@ _PARTITIONS = {
 
 
 def partition(dataset: Dataset, name: str, *args: Any, **settings: Any) -> FederatedData:
-    """Call the partition of a name, as "shards", with the dataset and what else is given."""
+    """Call a partition by its name, as "shards".
+
+    Parameters
+    ----------
+    dataset : Dataset
+    name : str
+    *args
+        Of the partition, after the data set.
+    **settings
+        Of the partition, by name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such partition.
+    """
     return _PARTITIONS[check.choice("name", name, _PARTITIONS)](dataset, *args, **settings)
 
 
