@@ -155,6 +155,56 @@ def test_public_names_have_texts(name):
         assert summary.endswith((".", ":")), f"{name}.{item.__name__}: {summary!r}"
 
 
+def described(item):
+    """Return the names in the section on a function's parameters or a class's attributes."""
+    text = inspect.getdoc(item) or ""
+    found = re.search(r"(?ms)^(Parameters|Attributes)\n-+\n(.*?)(?=\n\n\S[^\n]*\n---|\Z)", text)
+    heads = re.findall(r"^\S.*", found[2], re.MULTILINE) if found else []
+    names = [name.lstrip("*") for head in heads for name in head.partition(" :")[0].split(", ")]
+    return names, found and found[1]
+
+
+def parameters(item):
+    """Return the names of what a function takes, or what makes a class."""
+    names = [name for name in inspect.signature(item).parameters if name not in ("self", "cls")]
+    # Torch's modules say so where they take nothing.
+    return [] if inspect.isclass(item) and names == ["args", "kwargs"] else names
+
+
+def bases(item):
+    """Return the classes of this package that a class derives from."""
+    return [base for base in item.__mro__[1:] if base.__module__.startswith("linrep")]
+
+
+def callables(item):
+    """Yield a public function; or a class and its methods, those that it overrides apart."""
+    yield item
+    if not inspect.isclass(item):
+        return
+    for name, member in vars(item).items():
+        member = getattr(member, "__func__", member)
+        new = not any(name in vars(base) for base in bases(item))
+        if inspect.isfunction(member) and new and not name.startswith("_"):
+            yield member
+
+
+@pytest.mark.parametrize("name", documented())
+def test_texts_name_exactly_the_parameters(name):
+    if name.startswith("linrep.deep"):
+        pytest.importorskip("torch")
+    for item in public(importlib.import_module(name)):
+        for each in callables(item):
+            names, section = described(each)
+            assert len(set(names)) == len(names), f"{name}.{each.__qualname__}"
+            takes = set(parameters(each))
+            missing, unknown = takes - set(names), set(names) - takes
+            if inspect.isclass(each):  # what it has from others is in their texts
+                missing -= {known for base in bases(each) for known in described(base)[0]}
+            if section == "Attributes":  # not all of which are given
+                unknown -= {*dir(each), *inspect.get_annotations(each)}
+            assert not missing | unknown, f"{name}.{each.__qualname__}: {missing}, {unknown}"
+
+
 def test_the_names_of_the_front_page_are_documented():
     pytest.importorskip("torch")
     known = {item for name in documented() for item in public(importlib.import_module(name))}

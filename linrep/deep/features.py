@@ -37,7 +37,20 @@ def why_not_exact(model: nn.Module, trained: Sequence[str]) -> str | None:
 
 
 def in_pieces(module: nn.Module, params: Parameters, x: Tensor) -> Tensor:
-    """Return a module's outputs for many samples, a limited number of them at a time."""
+    """Return a module's outputs for many samples, a limited number of them at a time.
+
+    Parameters
+    ----------
+    module : nn.Module
+    params : dict of str to Tensor
+        Of the module, by its own names.
+    x : Tensor, shape (N, ...)
+
+    Returns
+    -------
+    Tensor, shape (N, ...)
+        Without gradients.
+    """
     size = _SAMPLES_AT_ONCE
     if x.device.type == "cpu":
         size = _SAMPLES_IN_CACHE
@@ -51,16 +64,32 @@ def in_pieces(module: nn.Module, params: Parameters, x: Tensor) -> Tensor:
 
 
 def linear_head(model: nn.Module) -> bool:
-    """Tell whether the head is one linear layer, whose gradient has a closed form."""
+    """Tell whether the head is one linear layer, whose gradient has a closed form.
+
+    Parameters
+    ----------
+    model : nn.Module
+    """
     return type(getattr(model, "head", None)) is nn.Linear
 
 
 def head_gradient(params: Parameters, batch: Batch) -> Parameters:
     """Return the gradient of the mean loss in linear heads, all workers at once.
 
-    Of features (K, b, k), weights (K, c, k) and biases (K, c): with R the softmax of the outputs
-    less the labels, or the residuals of real labels, both over the number of samples, the
-    gradients are R'x and the sum of R.
+    With R the softmax of the outputs less the labels, or the residuals of real labels, both over
+    the number of samples, the gradients are R'x and the sum of R.
+
+    Parameters
+    ----------
+    params : dict of str to Tensor
+        With ``head.weight`` (K, c, k), and ``head.bias`` (K, c) if there is one.
+    batch : Batch
+        Of all workers: features (K, b, k), labels and weights (K, b).
+
+    Returns
+    -------
+    dict of str to Tensor
+        Of the same names and shapes.
     """
     outputs = torch.matmul(batch.x, params["head.weight"].mT)
     if "head.bias" in params:
@@ -79,7 +108,15 @@ def head_gradient(params: Parameters, batch: Batch) -> Parameters:
 
 
 def block(params: Parameters, name: str) -> Parameters:
-    """Return the parameters of one child of the model, if any, by the names they have in it."""
+    """Return the parameters of one child of the model, if any, by the names they have in it.
+
+    Parameters
+    ----------
+    params : dict of str to Tensor
+        Of the model.
+    name : str
+        Of the child.
+    """
     return {
         key.removeprefix(f"{name}."): value
         for key, value in params.items()

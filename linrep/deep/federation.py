@@ -50,6 +50,12 @@ def choose_engine(device: torch.device, model: nn.Module) -> str:
     Stepping together saves the cost of launching operations, which is most of the time on an
     accelerator and, on a processor, for networks of up to `LARGEST_TOGETHER` parameters. The
     choice never depends on a timing, so that the same run has the same digits everywhere.
+
+    Parameters
+    ----------
+    device : torch.device
+    model : nn.Module
+        Only its number of parameters matters.
     """
     if device.type != "cpu":
         return "vmap"
@@ -232,7 +238,17 @@ class Federation:
     # Clients of a round
 
     def sample(self, purpose: str, round: int, count: int) -> Clients:
-        """Return clients of a round, (S, count), without replacement and in increasing order."""
+        """Return clients of a round, (S, count), without replacement and in increasing order.
+
+        Parameters
+        ----------
+        purpose : str
+            Names the stream that is drawn from.
+        round : int
+            Its number.
+        count : int
+            Clients c in it, at most n.
+        """
         if count == self.n:
             return np.tile(np.arange(self.n), (len(self.seeds), 1))
         draws = (keyed(s, purpose, round).choice(self.n, count, replace=False) for s in self.seeds)
@@ -243,13 +259,24 @@ class Federation:
         yield from self.parts(np.tile(np.arange(self.n), (len(self.seeds), 1)))
 
     def parts(self, clients: Clients) -> Iterator[Clients]:
-        """Yield clients (S, c) in parts of at most `chunk` workers."""
+        """Yield clients in parts of at most `chunk` workers.
+
+        Parameters
+        ----------
+        clients : ndarray of int, shape (S, c)
+        """
         width = max(1, self.chunk // len(self.seeds))
         for begin in range(0, clients.shape[1], width):
             yield clients[:, begin : begin + width]
 
     def present(self, part: Clients) -> Tensor:
-        """Return 1 for the classes among each client's training samples, (S, c, classes)."""
+        """Return 1 for the classes among each client's training samples, (S, c, classes).
+
+        Parameters
+        ----------
+        part : ndarray of int, shape (S, c)
+            Clients.
+        """
         places, counts = self._pick("train", part)
         real = self._real(places, counts)
         found = torch.zeros((len(places), self.classes), dtype=self.dtype, device=self.device)

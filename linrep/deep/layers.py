@@ -61,7 +61,13 @@ class Dropout(nn.Module):
         self.register_buffer("key", torch.zeros((), dtype=torch.int64), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x, of any shape, with elements dropped if in training mode."""
+        """Return the input with elements dropped if in training mode.
+
+        Parameters
+        ----------
+        x : Tensor
+            Of any shape.
+        """
         if not self.training or self.p == 0.0:
             return x
         return x * kept(self.key, self.salt, x.shape, self.p) / (1.0 - self.p)
@@ -160,7 +166,12 @@ class BatchNorm2d(nn.Module):
         nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the normalized images; x has shape (b, channels, height, width)."""
+        """Return the normalized images.
+
+        Parameters
+        ----------
+        x : Tensor, shape (b, channels, height, width)
+        """
         if self.training:
             mean, var = self._batch_statistics(x)
         else:
@@ -234,7 +245,12 @@ class LSTM(nn.Module):
             nn.init.uniform_(parameter, -(self.hidden**-0.5), self.hidden**-0.5)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the last layer's states, (b, length, hidden); x is (b, length, inputs)."""
+        """Return the last layer's states, (b, length, hidden).
+
+        Parameters
+        ----------
+        x : Tensor, shape (b, length, inputs)
+        """
         for layer in range(self.layers):
             x = self._layer(x, layer)
         return x
@@ -288,7 +304,12 @@ class Embedding(nn.Module):
         self.register_buffer("matrix", matrix, persistent=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return the vectors, (b, length, size), of tokens (b, length), int64."""
+        """Return the vectors of tokens, (b, length, size).
+
+        Parameters
+        ----------
+        tokens : Tensor of int64, shape (b, length)
+        """
         return self.matrix[tokens]
 
     def extra_repr(self) -> str:
@@ -300,7 +321,12 @@ class Last(nn.Module):
     """The last of each sample's states: (b, length, size) to (b, size)."""
 
     def forward(self, states: Tensor) -> Tensor:
-        """Return the states at the last token."""
+        """Return the states at the last token.
+
+        Parameters
+        ----------
+        states : Tensor, shape (b, length, size)
+        """
         return states[:, -1]
 
 
@@ -347,7 +373,13 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
 
 
 def statistics(model: nn.Module) -> list[str]:
-    """Return the names of the buffers that training changes: batch normalization's averages."""
+    """Return the names of the buffers that training changes: batch normalization's averages.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The network.
+    """
     return [
         _joined(prefix, name)
         for prefix, module in model.named_modules()

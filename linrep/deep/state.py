@@ -46,23 +46,49 @@ class State:
         return show.line(self)
 
     def own(self, part: Clients) -> Parameters:
-        """Return the personal parameters of a part's clients, (S, c, ...)."""
+        """Return the personal parameters of a part's clients, (S, c, ...).
+
+        Parameters
+        ----------
+        part : ndarray of int, shape (S, c)
+        """
         return gather(self.personal, part)
 
 
 def gather(values: Parameters, part: Clients) -> Parameters:
-    """Return the clients' rows of tensors (S, n, ...)."""
+    """Return the clients' rows of tensors, (S, c, ...).
+
+    Parameters
+    ----------
+    values : dict of str to Tensor, shapes (S, n, ...)
+    part : ndarray of int, shape (S, c)
+    """
     return {name: value[_rows(part), torch.as_tensor(part)] for name, value in values.items()}
 
 
 def scatter(values: Parameters, part: Clients, new: Mapping[str, Tensor]) -> None:
-    """Write the clients' rows of tensors (S, n, ...)."""
+    """Write the clients' rows of tensors.
+
+    Parameters
+    ----------
+    values : dict of str to Tensor, shapes (S, n, ...)
+        Changed.
+    part : ndarray of int, shape (S, c)
+    new : mapping of str to Tensor, shapes (S, c, ...)
+        The new rows, of all names in `values` at least.
+    """
     for name, value in values.items():
         value[_rows(part), torch.as_tensor(part)] = new[name]
 
 
 def expand(shared: Parameters, part: Clients) -> Parameters:
-    """Return shared tensors (S, ...) as views (S, c, ...)."""
+    """Return shared tensors as views with an axis of clients, (S, c, ...).
+
+    Parameters
+    ----------
+    shared : dict of str to Tensor, shapes (S, ...)
+    part : ndarray of int, shape (S, c)
+    """
     return {
         name: value.unsqueeze(1).expand(-1, part.shape[1], *value.shape[1:])
         for name, value in shared.items()

@@ -84,19 +84,50 @@ class Phase:
             check.real("lr", self.lr, above=0.0)
 
     def trained(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the parameters that move, and statistics; an unknown block is a ValueError."""
+        """Return the names of what moves.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of all parameters and statistics.
+
+        Raises
+        ------
+        ValueError
+            If there is no such block.
+        """
         check_blocks((*self.blocks, *self.frozen), names)
         moving = names if not self.blocks else [n for n in names if belongs(n, self.blocks)]
         return tuple(name for name in moving if not belongs(name, self.frozen))
 
 
 def belongs(name: str, blocks: Sequence[str]) -> bool:
-    """Tell whether a parameter is in one of the blocks."""
+    """Tell whether a parameter is in one of the blocks.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    blocks : sequence of str
+        Names or beginnings of names, as in :class:`Phase`.
+    """
     return any(name == block or name.startswith(f"{block}.") for block in blocks)
 
 
 def check_blocks(blocks: Sequence[str], names: Sequence[str]) -> None:
-    """Raise ValueError if a block names no parameter."""
+    """Raise an error if a block names no parameter.
+
+    Parameters
+    ----------
+    blocks : sequence of str
+    names : sequence of str
+        All parameters.
+
+    Raises
+    ------
+    ValueError
+        If a block names none.
+    """
     for block in blocks:
         if not any(belongs(name, (block,)) for name in names):
             parts = (name.split(".") for name in names)
@@ -105,7 +136,17 @@ def check_blocks(blocks: Sequence[str], names: Sequence[str]) -> None:
 
 
 class Batch(NamedTuple):
-    """Samples of one step: what the network sees, labels, 1 for samples and 0 for padding."""
+    """Samples of one step.
+
+    Attributes
+    ----------
+    x, y : Tensor, shapes (b, ...) and (b,)
+        What the network sees, and labels.
+    weight : Tensor, shape (b,)
+        1 for samples and 0 for padding.
+    z : Tensor, shape (p,)
+        Side information of the client; p may be 0.
+    """
 
     x: Tensor
     y: Tensor
@@ -116,7 +157,12 @@ class Batch(NamedTuple):
         return show.line(self)
 
     def mean(self, values: Tensor) -> Tensor:
-        """Return the mean over the samples, 0 if there is none."""
+        """Return the mean over the samples, 0 if there is none.
+
+        Parameters
+        ----------
+        values : Tensor, shape (b,)
+        """
         return (self.weight * values).sum() / self.weight.sum().clamp(min=1.0)
 
 
@@ -124,6 +170,14 @@ class Network:
     """A model as a function of parameters, as objectives see it.
 
     What layers write down on the way, such as running statistics, is kept in `buffers`.
+
+    Parameters
+    ----------
+    model : nn.Module
+        With children ``representation`` and ``head`` where these are run apart.
+    buffers : dict of str to Tensor
+    from_features : bool, default False
+        Whether a batch's x are features, so that only the head is run.
     """
 
     def __init__(self, model: nn.Module, buffers: Parameters, from_features: bool = False):
@@ -145,7 +199,13 @@ class Network:
         return result
 
     def peek(self, weight: Tensor) -> Network:
-        """Return the same network at part of the batch's samples; its notes are thrown away."""
+        """Return the same network at part of the batch's samples; its notes are thrown away.
+
+        Parameters
+        ----------
+        weight : Tensor, shape (b,)
+            1 for the samples that count.
+        """
         masks = {name: weight for name in layers.per_batch(self._model)["mask"]}
         masks = {name: value for name, value in masks.items() if name in self.buffers}
         return Network(self._model, self.buffers | masks, self._from_features)
@@ -155,14 +215,26 @@ class Network:
         return (batch.x, batch.z) if side else (batch.x,)
 
     def features(self, params: Parameters, batch: Batch) -> Tensor:
-        """Return the representation of the samples, (b, ...)."""
+        """Return the representation of the samples, (b, ...).
+
+        Parameters
+        ----------
+        params : dict of str to Tensor
+        batch : Batch
+        """
         if self._from_features:
             return batch.x
         inputs = self._inputs(batch)
         return self._call(self._model.representation, "representation.", params, *inputs)
 
     def head(self, params: Parameters, features: Tensor) -> Tensor:
-        """Return what the head makes of features."""
+        """Return what the head makes of features.
+
+        Parameters
+        ----------
+        params : dict of str to Tensor
+        features : Tensor, shape (b, ...)
+        """
         return self._call(self._model.head, "head.", params, features)
 
     def __call__(self, params: Parameters, batch: Batch) -> Tensor:
@@ -177,20 +249,49 @@ Objective = Callable[[Network, Parameters, Batch, Any], Tensor]
 
 
 def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
-    """Return the cross entropy of every sample, or half the squared error of real labels."""
+    """Return the cross entropy of every sample, or half the squared error of real labels.
+
+    Parameters
+    ----------
+    outputs : Tensor, shape (b, classes)
+        One column for real labels.
+    y : Tensor, shape (b,)
+        Classes, or real labels.
+
+    Returns
+    -------
+    Tensor, shape (b,)
+    """
     if y.is_floating_point():
         return 0.5 * (outputs.reshape(y.shape) - y) ** 2
     return F.cross_entropy(outputs, y, reduction="none")
 
 
 def travelled(steps: NDArray[np.int64], sgd: SGD) -> NDArray[np.float64]:
-    """Return by how many step sizes SGD moves, at least one step, along a constant gradient."""
+    """Return by how many step sizes SGD moves, at least one step, along a constant gradient.
+
+    Parameters
+    ----------
+    steps : ndarray of int
+        Numbers of steps, at least 1.
+    sgd : SGD
+        Its momentum is read.
+    """
     ahead = np.cumsum(sgd.momentum ** np.arange(steps.max(initial=1)))
     return np.cumsum(ahead)[steps - 1]
 
 
 def loss(network: Network, params: Parameters, batch: Batch, context: Any = None) -> Tensor:
-    """Return the mean loss of a batch: the objective of all methods that add nothing."""
+    """Return the mean loss of a batch: the objective of all methods that add nothing.
+
+    Parameters
+    ----------
+    network : Network
+    params : dict of str to Tensor
+    batch : Batch
+    context : optional
+        Not read.
+    """
     return batch.mean(sample_loss(network(params, batch), batch.y))
 
 
@@ -229,6 +330,22 @@ def schedule(
     """Return the batches of workers with so many samples, each from a stream of its own.
 
     An epoch is one permutation of the samples; a batch never holds samples of two epochs.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Samples of each worker.
+    streams : sequence of numpy.random.Generator
+        One for each worker.
+    batch_size : int
+    epochs : int, default 1
+        Passes over the samples.
+    steps : int, optional
+        Number of batches instead, over as many passes as they take.
+
+    Returns
+    -------
+    Schedule
     """
     plans = []
     for size, stream in zip(sizes, streams, strict=True):
@@ -293,7 +410,18 @@ class Work:
     gradient: Callable[[Parameters, Batch], Parameters] | None = None
 
     def value(self, params, frozen, buffers, batch, context):
-        """Return a worker's objective at a batch, and its buffers after it."""
+        """Return a worker's objective at a batch, and its buffers after it.
+
+        Parameters
+        ----------
+        params, frozen : dict of str to Tensor
+            The parameters that move, and those that do not.
+        buffers : dict of str to Tensor
+            What layers keep, and what they must know of this step.
+        batch : Batch
+        context
+            What else the objective sees.
+        """
         network = Network(self.model, buffers, self.from_features)
         return self.objective(network, {**frozen, **params}, batch, context), network.buffers
 
@@ -313,7 +441,12 @@ def _split(work):
 
 
 def train_together(work: Work) -> tuple[Parameters, Parameters]:
-    """Return parameters and buffers after the phase, all workers stepping at once (torch.func)."""
+    """Return parameters and buffers after the phase, all workers stepping at once (torch.func).
+
+    Parameters
+    ----------
+    work : Work
+    """
     trained, frozen = _split(work)
     trained = {name: value.clone() for name, value in trained.items()}
     device = work.z.device
@@ -341,7 +474,12 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
 
 
 def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
-    """Return the same from plain autograd, one worker after another."""
+    """Return the same as :func:`train_together` from plain autograd, one worker after another.
+
+    Parameters
+    ----------
+    work : Work
+    """
     device = work.z.device
     dtype = next(iter(work.start.values())).dtype
     trained, frozen = _split(work)

@@ -51,11 +51,22 @@ class FedAvg:
             check.choice("ft", self.ft, ("head", "all"))
 
     def network(self, make: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
-        """Return what makes the network that is trained, from what makes the user's."""
+        """Return what makes the network that is trained, from what makes the user's.
+
+        Parameters
+        ----------
+        make : callable
+            ``make() -> Module``.
+        """
         return make
 
     def start(self, federation: Federation) -> State:
-        """Return the state before the first round."""
+        """Return the state before the first round.
+
+        Parameters
+        ----------
+        federation : Federation
+        """
         return federation.start(self.personal)
 
     def phases(self) -> tuple[Phase, ...]:
@@ -63,27 +74,73 @@ class FedAvg:
         return (Phase(epochs=self.epochs),)
 
     def begin(self, federation: Federation, state: State, part: Clients) -> Parameters:
-        """Return what clients start a round with besides the shared parameters."""
+        """Return what clients start a round with besides the shared parameters.
+
+        Parameters
+        ----------
+        federation : Federation
+        state : State
+            At the round's start.
+        part : ndarray of int, shape (S, c)
+            Clients.
+        """
         own = {name: value for name, value in state.personal.items() if name not in state.shared}
         return gather(own, part)
 
     def context(self, federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
-        """Return what else the objective needs, tensors (S, c, ...)."""
+        """Return what else the objective needs, tensors (S, c, ...).
+
+        Parameters
+        ----------
+        federation, state, part
+            As in :meth:`begin`.
+        """
         return {}
 
     def end(self, federation: Federation, state: State, part: Clients, new: Parameters) -> None:
-        """Keep what stays with the clients; `state.shared` still is what they started from."""
+        """Keep what stays with the clients.
+
+        Parameters
+        ----------
+        federation, part
+            As in :meth:`begin`.
+        state : State
+            Changed; ``state.shared`` still is what they started from.
+        new : dict of str to Tensor, shapes (S, c, ...)
+            The clients' parameters after training.
+        """
         scatter({k: v for k, v in state.personal.items() if k not in state.shared}, part, new)
 
     def aggregate(self, old: Tensor, mean: Tensor) -> Tensor:
-        """Return a shared tensor (S, ...) from the one before and the clients' mean."""
+        """Return a shared tensor after a round.
+
+        Parameters
+        ----------
+        old, mean : Tensor, shape (S, ...)
+            The one before, and the clients' mean.
+        """
         return mean
 
     def server(self, federation: Federation, state: State, clients: Clients) -> None:
-        """Do what the server does after averaging."""
+        """Do what the server does after averaging.
+
+        Parameters
+        ----------
+        federation : Federation
+        state : State
+            Changed.
+        clients : ndarray of int, shape (S, c)
+            All of the round.
+        """
 
     def weights(self, federation: Federation, clients: Clients) -> Tensor:
-        """Return the clients' weights in a mean, (S, c)."""
+        """Return the clients' weights in a mean, (S, c).
+
+        Parameters
+        ----------
+        federation : Federation
+        clients : ndarray of int, shape (S, c)
+        """
         sizes = np.ones(clients.shape)
         if self.weighted:
             sizes = np.take_along_axis(federation.sizes["train"], clients, axis=1)
@@ -91,7 +148,15 @@ class FedAvg:
         return torch.as_tensor(shares, dtype=federation.dtype, device=federation.device)
 
     def local(self, federation: Federation, state: State, part: Clients) -> Parameters:
-        """Return what clients (S, c) of a round send, and keep what stays with them."""
+        """Return what clients of a round send, and keep what stays with them.
+
+        Parameters
+        ----------
+        federation, part
+            As in :meth:`begin`.
+        state : State
+            Changed where things stay with the clients.
+        """
         new = federation.train(
             state.shared,
             self.begin(federation, state, part),
@@ -105,7 +170,16 @@ class FedAvg:
         return new
 
     def round(self, federation: Federation, state: State, clients: Clients) -> None:
-        """Run one round with clients (S, c), changing the state."""
+        """Run one round.
+
+        Parameters
+        ----------
+        federation : Federation
+        state : State
+            Changed.
+        clients : ndarray of int, shape (S, c)
+            All of the round.
+        """
         sums: Parameters = {}
         parts = list(federation.parts(clients))
         weights = self.weights(federation, clients).split([part.shape[1] for part in parts], 1)
@@ -122,14 +196,26 @@ class FedAvg:
     def models(
         self, federation: Federation, state: State, part: Clients
     ) -> tuple[Parameters, Parameters]:
-        """Return shared and own parameters of the models by which clients are judged."""
+        """Return shared and own parameters of the models by which clients are judged.
+
+        Parameters
+        ----------
+        federation, state, part
+            As in :meth:`begin`.
+        """
         shared = {name: value for name, value in state.shared.items() if name not in state.personal}
         return shared, state.own(part)
 
     def fine_tuned(
         self, federation: Federation, state: State, part: Clients
     ) -> tuple[Parameters, Parameters]:
-        """Return the models after the fine-tuning that `ft` asks for."""
+        """Return the models after the fine-tuning that `ft` asks for.
+
+        Parameters
+        ----------
+        federation, state, part
+            As in :meth:`begin`.
+        """
         shared, own = self.models(federation, state, part)
         phase = Phase(HEAD if self.ft == "head" else (), epochs=self.ft_epochs)
         own = federation.train(
@@ -138,7 +224,12 @@ class FedAvg:
         return {name: value for name, value in shared.items() if name not in own}, own
 
     def floats(self, state: State) -> int:
-        """Return the numbers that a client of a round sends; it is sent as many."""
+        """Return the numbers that a client of a round sends; it is sent as many.
+
+        Parameters
+        ----------
+        state : State
+        """
         return count(state.shared)
 
 

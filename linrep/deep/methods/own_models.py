@@ -51,7 +51,15 @@ class Ditto(FedAvg):
         return State(federation.start().shared, own.personal)
 
     def near(self, network, params, batch, context):
-        """Return the penalized loss of a client's own model."""
+        """Return the penalized loss of a client's own model.
+
+        Parameters
+        ----------
+        network, params, batch
+            As in :func:`linrep.deep.training.loss`.
+        context : mapping
+            The shared model, to stay near to.
+        """
         return penalized(self.penalty, network, params, batch, context)
 
     def local(self, federation, state, part):

@@ -32,7 +32,13 @@ class Model(nn.Module):
         self.head = head
 
     def forward(self, *inputs: Tensor) -> Tensor:
-        """Return the predictions for a batch."""
+        """Return the predictions for a batch.
+
+        Parameters
+        ----------
+        *inputs : Tensor
+            What the representation takes, usually the samples (b, ...).
+        """
         return self.head(self.representation(*inputs))
 
 

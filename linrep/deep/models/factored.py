@@ -66,7 +66,13 @@ class Factored(nn.Module):
         return {name: torch.tensordot(self.v, u, dims=1) for name, u in self.U.named_parameters()}
 
     def forward(self, *inputs: Tensor) -> Tensor:
-        """Return the base's output at θ = U v."""
+        """Return the base's output at θ = U v.
+
+        Parameters
+        ----------
+        *inputs : Tensor
+            What the base takes.
+        """
         return functional_call(self.U, self.parameters_of_base(), inputs)
 
 

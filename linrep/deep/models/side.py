@@ -122,6 +122,13 @@ def multiplied(
 class Concatenated(nn.Module):
     """Features of the samples beside features of their side information, (b, d1 + d2).
 
+    Parameters
+    ----------
+    features, side : nn.Module
+        G and W: features (b, d1) of the samples, and (b, d2) of the side information.
+
+    Notes
+    -----
     PerFedSI, equation (3).
     """
 
@@ -131,7 +138,13 @@ class Concatenated(nn.Module):
         self.side = side
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        """Return [G(x), W(z)]; z is (p,) or (b, p)."""
+        """Return [G(x), W(z)].
+
+        Parameters
+        ----------
+        x : Tensor, shape (b, ...)
+        z : Tensor, shape (p,) or (b, p)
+        """
         z = z.expand(x.shape[0], z.shape[-1])
         return torch.cat([self.features(x), self.side(z)], dim=1)
 
@@ -139,7 +152,18 @@ class Concatenated(nn.Module):
 class Multiplied(nn.Module):
     """Channels of an intermediate layer times a function of the side information.
 
-    PerFedSI, equation (4): ``before`` is G, ``side`` is W, ``after`` the part of H below the head.
+    Parameters
+    ----------
+    before : nn.Module
+        G, up to the intermediate layer.
+    side : nn.Module
+        W: a factor for each channel.
+    after : nn.Module
+        The part of H below the head.
+
+    Notes
+    -----
+    PerFedSI, equation (4).
     """
 
     def __init__(self, before: nn.Module, side: nn.Module, after: nn.Module):
@@ -149,7 +173,13 @@ class Multiplied(nn.Module):
         self.after = after
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        """Return after(G(x) ⊙ W(z)); z is (p,) or (b, p)."""
+        """Return after(G(x) ⊙ W(z)).
+
+        Parameters
+        ----------
+        x : Tensor, shape (b, ...)
+        z : Tensor, shape (p,) or (b, p)
+        """
         return self.after(self.before(x) * self.side(z)[..., None, None])
 
 
@@ -158,6 +188,13 @@ class ChannelMasks(nn.Module):
 
     Channel c is multiplied by entry ⌊c p / channels⌋: a one-hot z leaves its own share of the
     channels and sets the others to zero, a z of ones changes nothing.
+
+    Parameters
+    ----------
+    p : int
+        Size of z, at least 1.
+    channels : int
+        At least p.
     """
 
     def __init__(self, p: int, channels: int):
@@ -166,6 +203,11 @@ class ChannelMasks(nn.Module):
         self.p, self.channels = p, integer("width", channels, minimum=p)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Return what each channel is multiplied by."""
+        """Return what each channel is multiplied by.
+
+        Parameters
+        ----------
+        z : Tensor, shape (..., p)
+        """
         owners = torch.arange(self.channels, device=z.device) * self.p // self.channels
         return z[..., owners]
