@@ -56,28 +56,42 @@ def remove_leftovers(folder: Path) -> None:
 
 @contextlib.contextmanager
 def shared(lock: Path) -> Iterator[Callable[[], bool]]:
-    """Share something with other processes; yield what tells whether none of them is left.
+    """Share something with other processes; yield what gives it up and tells whether it was last.
 
-    From then on until the end nobody else may begin. Where the system has no locks, nobody is
+    Of the last one nobody else may begin until the end. Where the system has no locks, nobody is
     known of.
     """
-    with open(lock, "a") as file:
+    try:
+        import fcntl
+
+        file = _locked(lock)
+    except (ImportError, OSError):
+        yield lambda: True
+        return
+
+    def alone() -> bool:
         try:
-            import fcntl
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
 
-            fcntl.flock(file, fcntl.LOCK_SH)
-        except (ImportError, OSError):
-            yield lambda: True
-            return
-
-        def alone() -> bool:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                return False
-            return True
-
+    with file:
         yield alone
+
+
+def _locked(lock):
+    """Open a file and share its lock; again where its last user removed it meanwhile."""
+    import fcntl
+
+    while True:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as unless_kept, contextlib.suppress(FileNotFoundError):
+            file = unless_kept.enter_context(open(lock, "a"))
+            fcntl.flock(file, fcntl.LOCK_SH)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
+                unless_kept.pop_all()
+                return file
 
 
 @contextlib.contextmanager

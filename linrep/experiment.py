@@ -254,7 +254,6 @@ def make_figure(
         raise PermissionError(f"{out} is not writable")
     began = time.perf_counter()
     runs = out / RUNS
-    runs.mkdir(exist_ok=True)
     directory = run_directory(runs, experiment, sweep_of(experiment, quick=quick, seed=seed))
     names = {kind: f"{experiment.id}.{kind}" for kind in ("png", "svg", "parquet")}
     manifest_path = out / f"{experiment.id}.json"

@@ -238,3 +238,11 @@ def test_whatever_is_put_together_is_answered(place, name):
         assert unchanged or done.exit_code != 2
 
     answered()
+
+
+def test_a_run_may_be_where_one_is(place):
+    done, _ = place("plot", "run", "x", "--x", "a")
+    assert done.exit_code == 0
+    os.chdir("run")
+    done = invoke("plot", ".", "x", "--x", "a")
+    assert (done.exit_code, done.stdout.endswith("/run.png\n")) == (0, True)

@@ -75,9 +75,12 @@ def stored(folder):
 
 
 def stopped(folder, number, workers, whole_group):
-    """Start a verification, stop it when a claim is stored, and return what it said."""
+    """Start a verification, stop it when a claim is stored, and return what it said.
+
+    All workers have begun by then: one that is being started can still be ended by a signal.
+    """
     process = start(folder, "verify", "own.py", "--workers", str(workers))
-    while not stored(folder):
+    while not stored(folder) or len(computed(folder)) < workers:
         assert process.poll() is None
         time.sleep(0.02)
     (os.killpg if whole_group else os.kill)(process.pid, number)

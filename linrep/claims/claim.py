@@ -97,7 +97,7 @@ class Claim:
     latex, plain : str
         The statement as printed, and in one plain line.
     check : callable
-        ``check(budget, rng, **variant: Any) -> Evidence``.
+        ``check(budget, rng, **variant) -> Evidence``.
     hypotheses : tuple of Hypothesis
     broken : mapping
         Keyword arguments of the check under which the statement is false; on top of `mended`, for

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from linrep import _files as files
 from linrep._show import number as show
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, UNDECIDED, VERDICTS
@@ -58,7 +59,7 @@ def record(results: Iterable[Result], known: Iterable[str], path: Path = PATH) -
     entries |= {result.id: result.as_json() for result in results}
     entries = {name: entries[name] for name in known if name in entries}
     text = json.dumps([entries[name] for name in sorted(entries)], indent=1, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    files.write(path, f"{text}\n".encode())
 
 
 def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

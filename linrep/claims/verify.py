@@ -146,10 +146,8 @@ def verify(
                 bar.set_postfix_str(name)
                 try:
                     places[name] = compute(*jobs[name])
-                except (KeyboardInterrupt, Stopped) as interrupt:
-                    last = interrupt.run.count() if isinstance(interrupt, Stopped) else 0
-                    done = len(places) + last
-                    raise Interrupted(store, done, len(jobs)) from None
+                except (KeyboardInterrupt, Stopped):
+                    raise _interrupted(chosen, places, budget, seed, store) from None
                 bar.update()
         else:
             with process_pool(workers) as pool:
@@ -165,13 +163,22 @@ def verify(
                             bar.update()
                 except KeyboardInterrupt:
                     _finish(pool)
-                    raise Interrupted(store, len(places) + len(flying), len(jobs)) from None
+                    raise _interrupted(chosen, places, budget, seed, store) from None
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
     known = load_file(file) if file is not None else claims()
     corrected = {item.corrects: item.id for item in known.values() if item.corrects}
     return [_result(item, corrected.get(item.id), budget, seed, places[item.id]) for item in chosen]
+
+
+def _interrupted(chosen, places, budget, seed, store):
+    """Count what is stored; a check may just have been, and its place not yet be known."""
+    done = [
+        item.id in places or stored(item, budget=budget, seed=seed, store=store) is not None
+        for item in chosen
+    ]
+    return Interrupted(store, sum(done), len(done))
 
 
 def _finish(pool):

@@ -143,15 +143,22 @@ def check_output(option, path):
         raise BadInput(f"{option}: {path} is a folder")
     if not path.parent.is_dir():
         raise BadInput(f"{option}: there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    # A file is replaced, which its folder has to allow as well; a device is written to.
+    places = [path] if is_device(path) else [path.parent, path]
+    if not all(os.access(place, os.W_OK) for place in places if place.exists()):
         raise BadInput(f"{option}: {path} cannot be written")
+
+
+def is_device(path):
+    """Tell whether a path is that of a device, such as /dev/stdout."""
+    return path.is_absolute() and path.is_relative_to("/dev")
 
 
 def write_file(path, content):
     """Write bytes, whole or not at all; to a device, such as /dev/stdout, as they come."""
     from linrep import _files as files
 
-    if path.is_absolute() and path.is_relative_to("/dev"):
+    if is_device(path):
         path.write_bytes(content)
     else:
         files.write(path.resolve(), content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,6 +52,8 @@ def bench(what, sizes, out):
     if out is not None:
         with bad_input(OSError):
             out.mkdir(parents=True, exist_ok=True)
+        if not os.access(out, os.W_OK):
+            raise BadInput(f"--out: {out} cannot be written")
     for key, value in results.machine().items():
         click.echo(f"{key:12} {value}")
     if not has_jax():

@@ -105,7 +105,9 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
     from linrep.sweeps import open_run
     from linrep.sweeps.summary import evaluate
 
-    out = out or run.with_name(run.name + ".png")
+    if out is None:  # "." has a name once it is resolved
+        named = run if run.name else run.resolve()
+        out = named.parent / f"{named.name}.png"
     with bad_input(ValueError, TypeError, OSError), plotting.style():
         statistic = statistic or ("geometric" if "y" in log else "mean")
         if not set(log) <= {"x", "y"}:

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import SEED_OPTION, BadInput, bad_input, check_output, completion, main, write_file
+from linrep.cli import (
+    SEED_OPTION,
+    BadInput,
+    bad_input,
+    check_output,
+    completion,
+    is_device,
+    main,
+    write_file,
+)
 from linrep.cli.verify import STORE, STORE_OPTION, choose
 
 
@@ -57,6 +66,7 @@ def report(ids, budget, seed, store, figures, out):
             figures=figures,
             papers={item.paper for item in chosen} if ids else None,
             file=file,
+            options=() if store == STORE else ("--store", str(store)),
         )
         page = render(found).encode()
         write_file(out, page)
@@ -65,5 +75,6 @@ def report(ids, budget, seed, store, figures, out):
         click.echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)
     click.echo(
         f"{out}: {len(found.entries)} claims, {runs} with a stored run, "
-        f"{len(found.figures)} figures, {len(page) / 1e6:.1f} MB"
+        f"{len(found.figures)} figures, {len(page) / 1e6:.1f} MB",
+        err=is_device(out),
     )

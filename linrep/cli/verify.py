@@ -104,7 +104,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record):
             folder = book.PATH.parents[2] / "docs"
             if (folder / "ledger").is_dir():
                 for name, text in book.pages(claims(), book.recorded()).items():
-                    (folder / name).write_text(text, encoding="utf-8")
+                    write_file(folder / name, text.encode())
             return
     different = [item for item in results if book.differs(item, entries.get(item.id))]
     for item in different:

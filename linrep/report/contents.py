@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,7 +38,7 @@ class Entry:
     corrected_by : tuple of str
         Ids of the claims that put this one right.
     command : str
-        What computes `result`.
+        What gives `result`, and computes it where the store does not hold it.
     contradicts : bool
         Whether the run in the store has an outcome that the ledger's cannot be squared with.
     picture : Picture or None
@@ -101,6 +101,7 @@ def gather(
     figures: Path | None = None,
     papers: Collection[str] | None = None,
     file: str | None = None,
+    options: Sequence[str] = (),
     made: datetime | None = None,
     progress: bool | None = None,
 ) -> Report:
@@ -123,6 +124,8 @@ def gather(
         Only figures of these.
     file : str, optional
         Where the claims come from, if not from linrep itself.
+    options : sequence of str
+        Further words of the commands shown, such as ``--store`` and a folder.
     made : datetime, optional
         When the page is made; by default now.
     progress : bool, optional
@@ -140,7 +143,14 @@ def gather(
     disable = None if progress is None else not progress
     budgets = tuple(reversed(BUDGETS)) if budget is None else (budget,)
     bar = tqdm(list(chosen), desc="report", unit="claim", disable=disable)
-    entries = tuple(_entry(item, ledger.get(item.id), store, budgets, seed, file) for item in bar)
+
+    def command(name, budget, seed):
+        words = ["linrep", "verify", *([file] if file else []), name]
+        return shlex.join([*words, "--budget", budget, "--seed", str(seed), *options])
+
+    entries = tuple(
+        _entry(item, ledger.get(item.id), store, budgets, seed, command) for item in bar
+    )
     return Report(
         entries=entries,
         figures=() if figures is None else tuple(_figures(figures, papers)),
@@ -150,7 +160,7 @@ def gather(
     )
 
 
-def _entry(item, recorded, store, budgets, seed, file):
+def _entry(item, recorded, store, budgets, seed, command):
     def found(name):
         return stored(item, budget=name, seed=seed, store=store)
 
@@ -161,24 +171,22 @@ def _entry(item, recorded, store, budgets, seed, file):
     }
     run = next(filter(None, map(found, budgets)), None)
     if run is None:
-        budget = budgets[0] if len(budgets) == 1 else (recorded or {}).get("budget", "quick")
-        command = _command(item.id, budget, seed, file)
-        return Entry(result=recorded, stored=False, command=command, **common)
+        asked = {"budget": budgets[0] if len(budgets) == 1 else BUDGETS[0], "seed": seed}
+        shown = recorded or asked
+        again = command(item.id, shown["budget"], shown["seed"])
+        return Entry(result=recorded, stored=False, command=again, **common)
     return Entry(
         result=run.result.as_json(),
         stored=True,
-        command=_command(item.id, run.result.budget, seed, file),
-        contradicts=recorded is not None and differs(run.result, recorded),
+        command=command(item.id, run.result.budget, seed),
+        contradicts=recorded is not None
+        and run.result.verdict != "error"
+        and differs(run.result, recorded),
         picture=None if run.points is None else pictures.evidence(run.points),
         versions=run.versions,
         finished=run.finished,
         **common,
     )
-
-
-def _command(name, budget, seed, file):
-    words = ["linrep", "verify", *([file] if file else []), name]
-    return f"{shlex.join(words)} --budget {budget} --seed {seed}"
 
 
 def _figures(folder, papers):
@@ -190,10 +198,18 @@ def _figures(folder, papers):
         # Others may keep their own files here.
         if not isinstance(manifest, dict) or not {"id", "caption", "files"} <= manifest.keys():
             continue
+        _require(path, manifest, ("title", "settings", "rows", "seconds", "finished", "versions"))
+        _require(path, manifest["settings"], ("quick", "seed", "replicates"))
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
         picture = pictures.stored(path.with_suffix(".png"), _FIGURE_WIDTH, manifest["caption"])
-        settings = manifest.get("settings", {})
-        quick = " --quick" if settings.get("quick") else ""
-        command = f"linrep figures {shlex.quote(manifest['id'])}{quick}"
-        yield Figure(manifest, picture, f"{command} --seed {settings.get('seed', 0)}")
+        settings = manifest["settings"]
+        quick = " --quick" if settings["quick"] else ""
+        command = f"linrep figures {shlex.quote(manifest['id'])}{quick} --seed {settings['seed']}"
+        yield Figure(manifest, picture, command)
+
+
+def _require(path, values, names):
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise ValueError(f"{path} is no manifest of a figure: it lacks {missing[0]!r}")

@@ -77,7 +77,12 @@ def render(report: Report) -> str:
         origin=origin,
         ids={entry.claim.id for entry in report.entries},
         contradicting=[entry for entry in report.entries if entry.contradicts],
-        smaller=[entry for entry in report.entries if entry.differs and not entry.contradicts],
+        raised=[entry for entry in report.entries if entry.verdict == "error"],
+        smaller=[
+            entry
+            for entry in report.entries
+            if entry.differs and not entry.contradicts and entry.verdict != "error"
+        ],
         bounds=_bounds(report.entries),
         ticks=[
             (mathml.prose(f"10^{decade}" if decade else "1"), _percent(decade))

@@ -25,8 +25,14 @@ def test_without_a_store_the_ledger_is_shown(tmp_path):
         recorded = book.recorded()[name]
         assert (entry.stored, entry.result, entry.picture) == (False, recorded, None)
         assert (entry.differs, entry.contradicts) == (False, False)
-        assert f" --budget {recorded['budget']} " in entry.command
+        again = f" --budget {recorded['budget']} --seed {recorded['seed']}"
+        assert entry.command.endswith(again)
     assert report.figures == ()
+    other = gather(
+        chosen.values(), ledger=book.recorded(), store=tmp_path, budget="quick", seed=7,
+        progress=False,
+    )  # fmt: skip
+    assert [entry.command for entry in other.entries] == [entry.command for entry in report.entries]
 
 
 def test_of_a_stored_run_the_evidence_is_drawn(known, store):
@@ -73,12 +79,23 @@ def test_another_verdict_in_the_ledger_is_told(known, store):
         assert entry.verdict == "fails"
 
 
+def test_a_check_that_raised_does_not_contradict_the_ledger(known, store):
+    (run,) = verify([known["mine.crash"]], store=store, progress=False)
+    recorded = {"mine.crash": run.as_json() | {"verdict": "holds"}}
+    (entry,) = gather([known["mine.crash"]], ledger=recorded, store=store, progress=False).entries
+    assert (entry.verdict, entry.differs, entry.contradicts) == ("error", True, False)
+
+
 def test_commands_reproduce(known, store):
     found = entries(
         gather(known.values(), ledger={}, store=store, file="my claims.py", progress=False)
     )
     command = found["mine.bound"].command
     assert command == "linrep verify 'my claims.py' mine.bound --budget quick --seed 0"
+    (entry,) = gather(
+        [known["mine.bound"]], ledger={}, store=store, options=["--store", "a b"], progress=False
+    ).entries
+    assert entry.command == "linrep verify mine.bound --budget quick --seed 0 --store 'a b'"
 
 
 def test_figures_come_with_their_manifests(known, tmp_path, figures):
@@ -103,6 +120,9 @@ def test_a_damaged_figure_is_named(tmp_path, figures):
         found()
     (figures / "mine.figure.json").write_text("{")
     with complaint(ValueError, "mine.figure.json", "not JSON"):
+        found()
+    (figures / "mine.figure.json").write_text('{"id": "a.b", "caption": "", "files": {}}')
+    with complaint(ValueError, "mine.figure.json", "title"):
         found()
 
 
