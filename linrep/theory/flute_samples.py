@@ -355,7 +355,7 @@ def theorem_5_1(
     failure : array_like, default 0.05
         delta.
     constant : float, default 1
-        c.
+        c, positive.
 
     Returns
     -------

@@ -465,7 +465,7 @@ def gradient_bound(setting: Setting, loss: ArrayLike, *, root: bool = False) -> 
     ----------
     setting : Setting
     loss : array_like
-        L.
+        L, at least 0.
     root : bool, default False
         What its second line gives instead: :math:`2c\sqrt{c_z \sigma_1 L}`.
     """

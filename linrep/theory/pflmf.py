@@ -125,7 +125,7 @@ def head_step_size(step_size: float, participation: float, local_steps: int) -> 
     step_size, participation : float
         eta and p.
     local_steps : int
-        K.
+        Their number K.
     """
     return participation * step_size / local_steps
 
@@ -186,9 +186,9 @@ def corollary2_step_size(smoothness: ArrayLike, rounds: ArrayLike | None = None)
     Parameters
     ----------
     smoothness : array_like
-        L.
+        L, positive.
     rounds : array_like, optional
-        T.
+        Their number T.
     """
     L = np.asarray(smoothness, dtype=np.float64)
     return 0.25 / L if rounds is None else 0.5 / (L * np.sqrt(rounds))
@@ -227,9 +227,9 @@ class Setting:
     Parameters
     ----------
     participation : float
-        p.
+        p, positive.
     local_steps : int
-        K.
+        K, at least 1.
     step_size : float
         eta_u = eta.
     in_U, in_V : float

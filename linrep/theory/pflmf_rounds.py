@@ -216,7 +216,7 @@ def fixed_U_average(
     square : float
         ||g||^2 at the start, 2h times what F is above its least value.
     rounds : array_like
-        T.
+        Their number T.
 
     Notes
     -----

@@ -192,7 +192,7 @@ class PFLMF(FedAvg):
     Attributes
     ----------
     rank : int
-        r.
+        r, at least 1.
     steps_U : int
         K_U of Setup (6).
     lr_v : float, optional
