@@ -34,5 +34,5 @@ def test_assumption_2_speaks_of_the_participants():
 
 def test_the_ledger_names_them():
     page = ledger.pages(ASSUMING, ledger.recorded())["ledger/fedrep.md"]
-    section = page.split("### `fedrep.lemma4`")[1].split("###")[0]
+    section = page.split("\n## `fedrep.lemma4`")[1].split("\n## ")[0]
     assert all(f"Assumption {number} (" in section for number in (1, 2, 3))
