@@ -95,7 +95,7 @@ def test_what_is_stored_is_not_computed_again(own):
 def test_an_edited_file_is_checked_anew(own):
     call("own_claims.py", "mine.square")
     (own / "own_claims.py").write_text(OWN.replace("power=2", "power=4"))
-    assert "mine.square: fails, the ledger has holds" in call(
+    assert "mine.square: fails, it is not in the ledger, and expected to hold" in call(
         "own_claims.py", "mine.square", code=1
     )
 

@@ -99,7 +99,8 @@ class Statements(Markdown):
             figure = figure_of(item.id, shown)
             seen = f" ([figure](#{_figure_label(figure)}))" if figure else ""
             cells = [
-                f"**{ledger.cell(item.place)}**. {ledger.cell(prose(item.plain))}{seen}",
+                f"**{ledger.cell(item.place)}**{', corrected' if item.corrects else ''}. "
+                f"{ledger.cell(prose(item.plain))}{seen}",
                 f"[{entries[item.id]['verdict']}](#{ledger.anchor(item.id)})",
                 _reference(f"{module}.{name}", name),
                 ", ".join(theory) or "–",

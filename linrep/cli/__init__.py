@@ -274,6 +274,7 @@ def _make(item, quick, workers, seed, out):
         click.echo(f"Error: {error}", err=True)
         click.echo(replay_command(error.run.path, error.first), err=True)
         raise click.exceptions.Exit(1) from None
+    click.echo(f"{item.id}: {item.title}")
     click.echo(summary.to_string(index=False, float_format="{:.4g}".format))
     click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
 

@@ -474,7 +474,7 @@ def _compare(run, identity, extend) -> bool:
         return False
     difference = "; ".join(lines)
     if not extends(stored, identity):
-        raise ValueError(f"{run.path} holds another sweep ({difference})")
+        raise ValueError(f"{run.path} holds another sweep ({difference}); take another folder")
     if not extend:
         raise ValueError(f"{run.path} holds a smaller sweep ({difference}); extend it explicitly")
     return True
