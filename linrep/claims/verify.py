@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -174,11 +175,14 @@ def verify(
 
 def _interrupted(chosen, places, budget, seed, store):
     """Count what is stored; a check may just have been, and its place not yet be known."""
-    done = [
-        item.id in places or stored(item, budget=budget, seed=seed, store=store) is not None
-        for item in chosen
-    ]
-    return Interrupted(store, sum(done), len(done))
+
+    def is_stored(item):
+        with suppress(ValueError, OSError):  # begun, and not yet a run directory
+            return stored(item, budget=budget, seed=seed, store=store) is not None
+        return False
+
+    done = sum(item.id in places or is_stored(item) for item in chosen)
+    return Interrupted(store, done, len(chosen))
 
 
 def _finish(pool):
