@@ -37,8 +37,10 @@ figures: .venv/.installed ## draw all figures, those beyond the papers' too
 test: .venv/.installed ## run the tests with compiled kernels (PYTEST_ARGS="..." passes options)
 	.venv/bin/python -m pytest $(PYTEST_ARGS)
 
+# Networks and pages have nothing to do with kernels.
 test-nojit: .venv/.installed ## run the tests, except the slow ones, with kernels as plain Python
-	NUMBA_DISABLE_JIT=1 .venv/bin/python -m pytest -m "not slow" --ignore tests/deep $(PYTEST_ARGS)
+	NUMBA_DISABLE_JIT=1 .venv/bin/python -m pytest -m "not slow" --ignore tests/deep \
+		--ignore tests/report $(PYTEST_ARGS)
 
 lint: .venv/.installed ## check style, formatting and types
 	.venv/bin/ruff check

@@ -346,7 +346,7 @@ def test_a_grid_of_ones_own_can_be_simulated(tmp_path):
     sweep = Sweep(simulate, Grid.of([one_cell(), one_cell(k=9)]), 2)
     rows = run(sweep, tmp_path / "run").read()
     assert rows["status"].tolist() == ["ok", "ok", "failed", "failed"]
-    assert rows["exception"][2].startswith("ValueError: k must be at most")
+    assert rows["exception"][2].startswith("ValueError: k must be between 1 and 4")
 
 
 COMPLETION = {"n": 20, "d": 12, "p": 4, "k": 2}

@@ -56,6 +56,8 @@ def start(folder, *arguments, package=ROOT, **variables):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # As at a terminal, also where the tests were started with interrupts ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -257,10 +257,14 @@ def claim(
 
 def claims() -> dict[str, Claim]:
     """Return the claims of the papers by id, in the order of their files."""
-    for module in walk_packages(linrep.claims.__path__, "linrep.claims."):
-        import_module(module.name)
+    modules = [item.name for item in walk_packages(linrep.claims.__path__, "linrep.claims.")]
+    for name in modules:
+        import_module(name)
+    # Not in the order in which somebody imported them.
+    ours = [item for item in _CLAIMS.values() if item.check.__module__ in modules]
     return {
-        name: item for name, item in _CLAIMS.items() if item.check.__module__.startswith("linrep.")
+        item.id: item
+        for item in sorted(ours, key=lambda item: modules.index(item.check.__module__))
     }
 
 

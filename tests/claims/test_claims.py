@@ -1,6 +1,8 @@
 """Every claim: complete, with teeth, and recorded."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -69,3 +71,9 @@ def test_an_incomplete_claim_is_refused(changes, words):
     fields = {"id": "a.b", "place": "p", "kind": "identity", "latex": "x", "plain": "x"}
     with complaint(ValueError, *words):
         Claim(**{**fields, "broken": {"c": 1}, "check": lambda budget, rng, c=0: None, **changes})
+
+
+def test_the_order_is_that_of_the_files_whatever_was_imported_first():
+    code = "import linrep.claims.pflmf.lemmas; from linrep.claims import claims; print(*claims())"
+    alone = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert alone.stdout.split() == list(claims())
