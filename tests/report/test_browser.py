@@ -11,6 +11,8 @@ from linrep.report import gather, render
 from tests.report.test_page import Page
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.common.exceptions import WebDriverException  # noqa: E402
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
@@ -32,7 +34,10 @@ def driver(tmp_path_factory):
     for argument in (*QUIET, f"--user-data-dir={profile}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    try:
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    except WebDriverException as error:
+        pytest.skip(f"the browser does not start: {(error.msg or '').splitlines()[0]}")
     driver.set_script_timeout(60)
     yield driver
     driver.quit()
