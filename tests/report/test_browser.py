@@ -37,7 +37,9 @@ def driver(tmp_path_factory):
     try:
         driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     except WebDriverException as error:
-        pytest.skip(f"the browser does not start: {(error.msg or 'no reason given').splitlines()[0]}")
+        pytest.skip(
+            f"the browser does not start: {(error.msg or 'no reason given').splitlines()[0]}"
+        )
     driver.set_script_timeout(60)
     yield driver
     driver.quit()
