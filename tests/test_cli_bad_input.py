@@ -246,3 +246,11 @@ def test_a_run_may_be_where_one_is(place):
     os.chdir("run")
     done = invoke("plot", ".", "x", "--x", "a")
     assert (done.exit_code, done.stdout.endswith("/run.png\n")) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["\r", "\n", "\rmine", "\x0b", " "])
+def test_a_name_that_is_a_line_break_is_answered(place, name):
+    done, unchanged = place("merge", "new", "run", name)
+    is_answered(done)
+    assert unchanged
+    assert done.exit_code == 2

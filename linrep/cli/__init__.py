@@ -52,7 +52,12 @@ def bad_input(*errors):
     try:
         yield
     except errors as error:
-        raise BadInput((str(error).splitlines() or [type(error).__name__])[0]) from None
+        raise BadInput(_first_line(str(error)) or type(error).__name__) from None
+
+
+def _first_line(text):
+    """Return the first line that says something: names of files may begin with a line break."""
+    return next(filter(str.strip, text.splitlines()), "")
 
 
 class _OneLine:
@@ -73,7 +78,7 @@ class _OneLine:
                 if isinstance(error, _ONLY_HELP):
                     error.show()
                 else:
-                    click.echo(f"Error: {error.format_message().splitlines()[0]}", err=True)
+                    click.echo(f"Error: {_first_line(error.format_message())}", err=True)
                 code = error.exit_code
             except click.Abort:
                 click.echo("stopped", err=True)

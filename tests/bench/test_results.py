@@ -109,6 +109,8 @@ def test_numbers_that_json_has_not_are_not_stored(tmp_path):
 
 @pytest.mark.parametrize("torch", [True, False])
 def test_without_a_name_all_that_can_run_do(quick, monkeypatch, torch):
+    if torch:
+        pytest.importorskip("torch")
     asked = []
     monkeypatch.setattr(results, "run", lambda name, *_: asked.append(name) or quick)
     monkeypatch.setattr(command, "find_spec", lambda name: torch or None)
