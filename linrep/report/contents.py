@@ -11,13 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tqdm.auto import tqdm
-
 import linrep
 from linrep.claims import BUDGETS, Claim, corrections
 from linrep.claims.ledger import differs
 from linrep.claims.verify import stored
 from linrep.report import pictures
+from linrep.sweeps.progress import progress_bar
 
 _FIGURE_WIDTH = 880  # CSS pixels
 
@@ -129,7 +128,7 @@ def gather(
     made : datetime, optional
         When the page is made; by default now.
     progress : bool, optional
-        Show a bar; by default on a terminal.
+        Show a bar; by default on a terminal and in a notebook.
 
     Returns
     -------
@@ -140,19 +139,20 @@ def gather(
     ValueError, OSError
         If the store or a figure is damaged.
     """
-    disable = None if progress is None else not progress
     budgets = tuple(reversed(BUDGETS)) if budget is None else (budget,)
-    bar = tqdm(list(chosen), desc="report", unit="claim", disable=disable)
+    chosen = list(chosen)
 
     def command(name, budget, seed):
         words = ["linrep", "verify", *([file] if file else []), name]
         return shlex.join([*words, "--budget", budget, "--seed", str(seed), *options])
 
-    entries = tuple(
-        _entry(item, ledger.get(item.id), store, budgets, seed, command) for item in bar
-    )
+    entries = []
+    with progress_bar(progress, total=len(chosen), desc="report", unit="claim") as bar:
+        for item in chosen:
+            entries.append(_entry(item, ledger.get(item.id), store, budgets, seed, command))
+            bar.update()
     return Report(
-        entries=entries,
+        entries=tuple(entries),
         figures=() if figures is None else tuple(_figures(figures, papers)),
         made=made or datetime.now(UTC),
         processors=os.cpu_count() or 1,
