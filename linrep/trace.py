@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _show as show
 from linrep import _validation as check
+from linrep._clock import Stopwatch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -382,7 +382,7 @@ def run_rounds(
         A round after which a metric is not finite ends the run as ``diverged``, without that round.
     """
     rounds = check.integer("rounds", rounds, minimum=0)
-    began = time.perf_counter()
+    watch = Stopwatch()
     rows = [dict(measure(state))]
     reason = "rounds"
     if stop is not None and stop(rows[0]):
@@ -404,5 +404,5 @@ def run_rounds(
         state=dict(final(state)),
         settings=dict(settings or {}),
         stop_reason=reason,
-        wall_time=time.perf_counter() - began,
+        wall_time=watch.seconds(),
     )

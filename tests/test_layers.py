@@ -13,6 +13,7 @@ TESTS = Path(__file__).parent
 
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
+    "_clock",
     "_files",
     "_scripts",
     "_show",
@@ -38,14 +39,15 @@ LAYERS = (
 )
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
+    "_clock": (set(), set()),
     "_files": (set(), set()),
     "_scripts": (set(), set()),
     "_show": (set(), set()),
     "_validation": (set(), {"numpy"}),
     "_random": (set(), {"numpy"}),
-    "kernels": (set(), {"numba", "numpy"}),
+    "kernels": ({"_clock"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
-    "trace": ({"_show", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
+    "trace": ({"_clock", "_show", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
     # The adapter needs no compiled kernels.
     "deep": (
         {"_files", "_show", "_validation", "_random", "stats", "trace"},

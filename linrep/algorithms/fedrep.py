@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
+from linrep._clock import Stopwatch
 from linrep._random import RNGLike
 from linrep.algorithms._setup import BATCHES, STOP_REASONS, Setup, prepare
 from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
@@ -134,7 +134,7 @@ def fedrep(
     >>> bool(trace["distance"][-1] < 1e-6)
     True
     """
-    began = time.perf_counter()
+    watch = Stopwatch()
     rounds = check.integer("rounds", rounds, minimum=0)
     recorded = read_record(record, rounds)
     workers = check.integer("workers", workers, minimum=1)
@@ -204,7 +204,7 @@ def fedrep(
             "tolerance": tolerance,
         },
         stop_reason=STOP_REASONS[status],
-        wall_time=time.perf_counter() - began,
+        wall_time=watch.seconds(),
         recorded=np.array(kept),
     )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._clock import Stopwatch
 from linrep._random import RNGLike, stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
 from linrep.algorithms._setup import STOP_REASONS, read_pair
@@ -143,7 +143,7 @@ def flute(
     >>> bool(trace["error"][-1] < 1e-12)
     True
     """
-    began = time.perf_counter()
+    watch = Stopwatch()
     check.choice("batches", batches, BATCHES)
     check.choice("loss", loss, LOSSES)
     check.choice("aggregate", aggregate, AGGREGATES)
@@ -219,7 +219,7 @@ def flute(
             "tolerance": tolerance,
         },
         stop_reason=STOP_REASONS[status],
-        wall_time=time.perf_counter() - began,
+        wall_time=watch.seconds(),
         recorded=np.array(recorded),
     )
 

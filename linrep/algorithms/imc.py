@@ -6,7 +6,6 @@ Z, in which the literature states them, and return M's factors in the given ones
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, svds
 
 from linrep import _validation as check
+from linrep._clock import Stopwatch
 from linrep.algorithms._imc_sides import Side, fit_both
 from linrep.algorithms._setup import read_pair
 from linrep.problems.completion import Observations
@@ -210,13 +210,13 @@ def nuclear_norm(
                 if change <= tolerance * np.linalg.norm(M):
                     break
 
-    began = time.perf_counter()
+    watch = Stopwatch()
     U, V = _factors(np.zeros(core.shape))
     rows = [core.measure(U, V)]
     for U, V in steps(np.zeros(core.shape)):
         rows.append(core.measure(U, V))
     U, V = _factors(U @ V.T)
-    return _trace("nuclear norm", core, U, V, rows, "rounds", began)
+    return _trace("nuclear norm", core, U, V, rows, "rounds", watch)
 
 
 def least_squares(observations: Observations) -> Trace:
@@ -231,12 +231,12 @@ def least_squares(observations: Observations) -> Trace:
     Trace
         As of :func:`gauss_newton`, with a single row besides the start's.
     """
-    began = time.perf_counter()
+    watch = Stopwatch()
     core = Core(observations, None)
     rows = [core.measure(*_factors(np.zeros(core.shape)))]
     U, V = _factors(core.least_squares())
     rows.append(core.measure(U, V))
-    return _trace("least squares", core, U, V, rows, "rounds", began)
+    return _trace("least squares", core, U, V, rows, "rounds", watch)
 
 
 class Core:
@@ -304,6 +304,9 @@ class Core:
 
     def curvature(self) -> float:
         """Return the largest squared norm of a core's entries, for cores of norm 1."""
+        if self.left.basis is None and self.right.basis is None:  # entries of the core itself
+            counts = self._sparse(np.ones(len(self.values)))
+            return float(counts.max())
         entries = LinearOperator(
             (len(self.values), self.shape[0] * self.shape[1]),
             matvec=lambda M: self.predict_core(M.reshape(self.shape)),
@@ -389,7 +392,7 @@ def _factors(M):
 
 def _run(name, core, steps, iterations, tolerance, start) -> Trace:
     """Take steps until the residual is small enough or stalls."""
-    began = time.perf_counter()
+    watch = Stopwatch()
     iterations = check.integer("iterations", iterations, minimum=0)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
     U, V = _start(core, start)
@@ -410,7 +413,7 @@ def _run(name, core, steps, iterations, tolerance, start) -> Trace:
         if small or (rows[-1]["residual"] < 1e-10 and rows[-1]["residual"] >= rows[-2]["residual"]):
             reason = "converged"
             break
-    return _trace(name, core, U, V, rows, reason, began)
+    return _trace(name, core, U, V, rows, reason, watch)
 
 
 def _start(core, start):
@@ -423,7 +426,7 @@ def _start(core, start):
     return core.left.inner(U), core.right.inner(V)
 
 
-def _trace(name, core, U, V, rows, reason, began):
+def _trace(name, core, U, V, rows, reason, watch):
     U, V = core.left.given(U), core.right.given(V)
     return Trace(
         algorithm=name,
@@ -431,5 +434,5 @@ def _trace(name, core, U, V, rows, reason, began):
         state={"U": U, "V": V},
         settings={"problem": repr(core.observations), "k": core.k},
         stop_reason=reason,
-        wall_time=time.perf_counter() - began,
+        wall_time=watch.seconds(),
     )

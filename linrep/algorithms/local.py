@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._clock import Stopwatch
 from linrep._random import RNGLike, stream, streams
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
@@ -164,7 +163,7 @@ def local_only(
         state is empty, as only the lengths of the models' errors are drawn, and the loss of the
         zero model is NaN, as it is not independent of them.
     """
-    began = time.perf_counter()
+    watch = Stopwatch()
     check.choice("batches", batches, BATCHES)
     truth, data, m = read_problem(problem, m, batches)
     data_rng, _, _ = streams(rng, "data", "participation", "start")
@@ -186,7 +185,7 @@ def local_only(
         metrics=metrics,
         state=state,
         settings={"problem": repr(problem), "m": m, "batches": batches},
-        wall_time=time.perf_counter() - began,
+        wall_time=watch.seconds(),
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._clock import Stopwatch
 from linrep._random import RNGLike, streams
 from linrep.algorithms._setup import STOP_REASONS, read_pair
 from linrep.kernels import completion as kernel
@@ -101,7 +100,7 @@ def perfedsi(
     >>> bool(trace["error"][-1] < 1e-3)
     True
     """
-    began = time.perf_counter()
+    watch = Stopwatch()
     truth, data = _read_problem(problem)
     n, d, Z = problem.n, problem.d, problem.Z
     if data is not None and data.A is not None:
@@ -167,7 +166,7 @@ def perfedsi(
             "privacy": privacy, "step_size": step_size,
         },
         stop_reason=STOP_REASONS[status],
-        wall_time=time.perf_counter() - began,
+        wall_time=watch.seconds(),
         recorded=np.array(recorded),
     )  # fmt: skip
 

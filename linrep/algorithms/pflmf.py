@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._clock import Stopwatch
 from linrep._random import RNGLike, streams
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
 from linrep.algorithms._setup import read_pair
@@ -150,7 +149,7 @@ def pflmf(
     >>> bool(trace["error"][-1] < 1e-6)
     True
     """
-    began = time.perf_counter()
+    watch = Stopwatch()
     for name, value, allowed in (
         ("sampling", sampling, SAMPLINGS), ("aggregate", aggregate, AGGREGATES),
         ("order", order, ORDERS),
@@ -221,7 +220,7 @@ def pflmf(
             "start": start if isinstance(start, str) else "given", "scale": scale,
         },
         stop_reason=reason,
-        wall_time=time.perf_counter() - began,
+        wall_time=watch.seconds(),
         recorded=np.array(recorded),
     )  # fmt: skip
 

@@ -1,4 +1,8 @@
-"""The decorator every kernel carries, and where compiled kernels are kept.
+"""The decorator every kernel carries, how kernels are compiled, and where they are kept.
+
+A kernel that Python calls is compiled whole: those it calls come as unoptimized code, which is
+inlined and optimized there. Compiled as numba does it, each of them would be optimized by itself,
+again in every caller, and made an entry point of its own, in twice the time.
 
 Numba's disk cache is keyed by the file that defines a function, so an edit in one kernel module
 would leave stale machine code of its callers in others. The key here holds a digest of all kernel
@@ -8,14 +12,24 @@ Nothing fails for want of the cache: where no folder can be written, the disk is
 damaged, kernels are compiled again.
 """
 
+import gc
+import sys
+import threading
 import warnings
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from multiprocessing import parent_process
 from pathlib import Path
 
 import numba
+from numba.core import compiler, types, typing
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+
+from linrep import _clock
 
 _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 _DIGEST = blake2b(b"".join(path.read_bytes() for path in _SOURCES), digest_size=8).hexdigest()
@@ -80,11 +94,131 @@ def _not_kept(reason):
         )
 
 
+class _Unoptimized(JITCodeLibrary):
+    """Code of a kernel as its callers link it: not optimized by itself, and no machine code."""
+
+    def add_llvm_module(self, ll_module):
+        ll_module.data_layout = self._codegen._data_layout
+        self._final_module.link_in(ll_module)
+
+    def finalize(self):
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class _Callee:
+    """A kernel where another one calls it, with what numba asks of a dispatcher there."""
+
+    is_compiling = False  # no kernel calls itself
+
+    def __init__(self, kernel):
+        self._kernel = kernel
+        self._compiled = {}
+
+    @property
+    def nopython_signatures(self):
+        return [found.signature for found in self._compiled.values()]
+
+    def get_call_template(self, args, kws):
+        pysig, args = self._kernel.fold_argument_types(args, kws)
+        args = tuple(args)
+        if args not in self._compiled:
+            self._compiled[args] = self._compile(args)
+        name = self._kernel.py_func.__name__
+        signatures = [self._compiled[args].signature]
+        template = typing.make_concrete_template(name, key=name, signatures=signatures)
+        return template, pysig, args, {}
+
+    def get_overload(self, args):
+        return self._compiled[tuple(args)].library
+
+    @global_compiler_lock
+    def _compile(self, args):
+        kernel, function = self._kernel, self._kernel.py_func
+        flags = compiler.Flags()
+        kernel.targetdescr.options.parse_as_flags(flags, kernel.targetoptions)
+        # Sums are then in one order, whether small kernels call it or large ones.
+        flags.forceinline = True
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        context = kernel.targetdescr.target_context
+        found = compiler.compile_extra(
+            kernel.targetdescr.typing_context,
+            context,
+            function,
+            args=args,
+            return_type=None,
+            flags=flags,
+            locals={},
+            library=_Unoptimized(context.codegen(), function.__qualname__),
+        )
+        context.insert_user_function(found.library, found.fndesc, [found.library])
+        return found
+
+
+class Kernel(CPUDispatcher):
+    """A compiled function of arrays; see :func:`kernel`."""
+
+    def __init__(self, function, targetoptions):
+        super().__init__(function, targetoptions=targetoptions)
+        self._compiler._customize_flags = _for_python_alone
+        self._callee = _Callee(self)
+
+    @property
+    def _numba_type_(self):
+        return types.Dispatcher(self._callee)
+
+    def compile(self, signature):
+        """Compile, or load, the version for some types of arguments."""
+        with _clock.compiling(), _announced(self._cache_misses), _no_garbage_collection():
+            return super().compile(signature)
+
+
+def _for_python_alone(flags):
+    flags.no_cfunc_wrapper = True
+    return flags
+
+
+_said = threading.Event()
+
+
+@contextmanager
+def _announced(misses):
+    """Say what one waits for, once, if it is a compilation and takes longer than a second."""
+    before = sum(misses.values())
+
+    def say():
+        if sum(misses.values()) > before and not _said.is_set() and parent_process() is None:
+            _said.set()
+            print("compiling kernels, once per installation ...", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(1.0, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _no_garbage_collection():
+    """Spare the collector the compiler's many objects, which live until it has finished."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def kernel(function=None, *, counted=False):
     """Compile a function of arrays: cached on disk, GIL released, NumPy's rules for x/0.
 
-    Inlined wherever another kernel calls it: a process that compiles would otherwise run another
-    copy of the callee than one that loads the cache, with its sums in another order.
+    Inlined wherever another kernel calls it. Without compilation (NUMBA_DISABLE_JIT) it is the
+    function itself.
 
     Views are not reference-counted, which would cost small problems dearly. Two kinds of
     function must be, and say so by ``counted``: one that creates an array, or calls one of NumPy's
@@ -93,16 +227,21 @@ def kernel(function=None, *, counted=False):
     """
     if function is None:
         return partial(kernel, counted=counted)
-    compiled = numba.njit(
-        nogil=True,
-        error_model="numpy",
-        fastmath=_FASTMATH,
-        forceinline=True,
-        _nrt=counted,
-    )(function)
-    if not numba.config.DISABLE_JIT:
-        try:
-            compiled._cache = _Cache(function)
-        except RuntimeError:  # what numba raises if it finds none
-            _not_kept("no folder for them")
+    if numba.config.DISABLE_JIT:
+        return function
+    compiled = Kernel(
+        function,
+        {
+            "nopython": True,
+            "boundscheck": None,
+            "nogil": True,
+            "error_model": "numpy",
+            "fastmath": _FASTMATH,
+            "_nrt": counted,
+        },
+    )
+    try:
+        compiled._cache = _Cache(function)
+    except RuntimeError:  # what numba raises if it finds none
+        _not_kept("no folder for them")
     return compiled

@@ -9,6 +9,7 @@ import numpy as np
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import dot, finite
 from linrep.kernels.rounds import COMPLETED, DIVERGED
+from linrep.kernels.samplers import standard_normal, uniform
 
 _DEPENDENT = 1e-12  # share of a vector left over that counts as nothing
 
@@ -67,13 +68,13 @@ def local_steps_of(rng, items, values, first, last, star, starU, noise, count, U
     begin, loss = found, 0.0
     for _ in range(count):
         if last > first:
-            entry = first + int(rng.random() * (last - first))
+            entry = first + int(uniform(rng) * (last - first))
             item, value = items[entry], values[entry]
         else:
-            item = int(rng.random() * d)
+            item = int(uniform(rng) * d)
             value = dot(starU[item], star)
             if noise > 0.0:
-                value += noise * rng.standard_normal()
+                value += noise * standard_normal(rng)
         if place[item] < 0:
             place[item] = found
             touched[found] = item
@@ -138,7 +139,7 @@ def _run_entrywise(rng, schedule, items, values, offsets, fresh, starU, starV, n
             spread = privacy / np.sqrt(participants)
             for row in range(V.shape[0]):
                 for c in range(k):
-                    V[row, c] += spread * rng.standard_normal()
+                    V[row, c] += spread * standard_normal(rng)
     return schedule.shape[0], COMPLETED
 
 

@@ -20,6 +20,7 @@ from linrep.kernels.rounds import (
     add_gradient,
     fit_head,
     measure,
+    move_head,
     move_representation,
     project,
 )
@@ -153,6 +154,7 @@ def _run_fresh(rng, design, degrees_of_freedom, noise, split, X, y, theta, sched
     """See run_fresh."""
     Z, G, v, residual, g, gradientT, _, _, _, _, previous = work
     rounds, participants = schedule.shape
+    m = X.shape[0]
     for t in range(rounds):
         gradientT[:] = 0.0
         loss = 0.0
@@ -165,14 +167,13 @@ def _run_fresh(rng, design, degrees_of_freedom, noise, split, X, y, theta, sched
             for a in range(truthT.shape[0]):
                 for column in range(theta.shape[0]):
                     theta[column] += truthT[a, column] * truth_heads[i, a]
-            draw_covariates(rng, design, degrees_of_freedom, X)
-            draw_labels(rng, X, theta, noise, y)
             copy(w, previous[place])
-            fit_head(X, y, BT, w, local_steps, head_step_size, Z, G, v)
-            if split:
+            for batch in range(2 if split else 1):
                 draw_covariates(rng, design, degrees_of_freedom, X)
                 draw_labels(rng, X, theta, noise, y)
                 project(X, BT, Z)
+                if batch == 0:
+                    move_head(Z, m, y, w, local_steps, head_step_size, G, v)
             loss += add_gradient(X, y, w, weight, Z, residual, g, gradientT)
         status = finish_round(
             BT, W, schedule[t], loss / participants, step_size, orthonormal, truthT, truth_heads,

@@ -8,6 +8,7 @@ import numpy as np
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import dot
 from linrep.kernels.rounds import EXACT, exact_head, step_head
+from linrep.kernels.samplers import chisquare, standard_normal
 
 BLOCK = 128  # clients whose numbers are drawn together; part of how a stream is used
 
@@ -38,9 +39,9 @@ def draw_bartlett(rng, degrees_of_freedom, T):
     for row in range(T.shape[0]):
         for column in range(row):
             T[row, column] = 0.0
-        T[row, row] = np.sqrt(rng.chisquare(degrees_of_freedom - row))
+        T[row, row] = np.sqrt(chisquare(rng, degrees_of_freedom - row))
         for column in range(row + 1, T.shape[1]):
-            T[row, column] = rng.standard_normal()
+            T[row, column] = standard_normal(rng)
 
 
 @kernel
@@ -67,8 +68,8 @@ def solve_heads(rng, m, count, C, square, spread, star, w, g):
     k = C.shape[0]
     for i in range(count):
         for a in range(k):
-            g[a, i] = rng.standard_normal()
-        spread[i] = rng.chisquare(m - k + 1.0)
+            g[a, i] = standard_normal(rng)
+        spread[i] = chisquare(rng, m - k + 1.0)
     for i in range(count):
         spread[i] = np.sqrt(square[i] / spread[i])
     for a in range(k):
@@ -87,9 +88,9 @@ def draw_gradients(rng, degrees_of_freedom, first, noise, count, lack, square, l
     """
     size = lack.shape[0]
     for i in range(count):
-        length[i] = rng.chisquare(degrees_of_freedom)
+        length[i] = chisquare(rng, degrees_of_freedom)
         for index in range(first, size):
-            g[index, i] = rng.standard_normal()
+            g[index, i] = standard_normal(rng)
     for i in range(count):
         share[i] = 0.0
     for index in range(first, size):
@@ -159,7 +160,7 @@ def fit_and_step(rng, m, local_steps, head_step_size, split, noise, i, C, lack, 
         along += T[row, k] * residual[row]
     length[i] = np.sqrt(dot(residual[:rows], residual[:rows]))
     for index in range(k, k + p):
-        g[index, i] = rng.standard_normal()
+        g[index, i] = standard_normal(rng)
         product += lack[index, i] * g[index, i]
     shrink = product / (s * (s + noise)) if s > 0.0 else 0.0  # see draw_gradients
     share = along / s if s > 0.0 else 0.0

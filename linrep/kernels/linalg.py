@@ -302,14 +302,14 @@ def outside_gram(QT, ET, G):
 
     Where the part is tiny, a second pass removes what rounding left of QT in it.
     """
-    remove_span(QT, ET)
-    gram(ET, G)
-    largest = 0.0
-    for row in range(ET.shape[0]):
-        largest = max(largest, G[row, row])
-    if largest < 1e-12:
+    for _ in range(2):
         remove_span(QT, ET)
         gram(ET, G)
+        largest = 0.0
+        for row in range(ET.shape[0]):
+            largest = max(largest, G[row, row])
+        if not largest < 1e-12:
+            break
 
 
 @kernel

@@ -8,6 +8,7 @@ the singular value decomposition that takes over from badly conditioned normal e
 import numpy as np
 
 from linrep.kernels._jit import kernel
+from linrep.kernels.lapack import minimum_norm_solution
 from linrep.kernels.linalg import (
     copy_rows,
     dot,
@@ -119,23 +120,6 @@ def back_project(X, residual, g):
             g[column] += r0 * X[j, column]
 
 
-@kernel(counted=True)
-def singular_head(Z, m, y, w):
-    """Write the least-squares head of minimum norm into w, by singular value decomposition."""
-    k = Z.shape[0]
-    all_finite = True
-    for a in range(k):
-        for j in range(m):
-            all_finite = all_finite and finite(Z[a, j])
-    if all_finite:
-        factor = np.ascontiguousarray(Z[:, :m].T)
-        w[:] = np.linalg.lstsq(
-            factor, np.ascontiguousarray(y), np.finfo(np.float64).eps * max(m, k)
-        )[0]
-    else:
-        w[:] = np.nan
-
-
 @kernel
 def exact_head(Z, m, y, w, G, v):
     """Write the least-squares head into w, of minimum norm where it is not unique.
@@ -150,10 +134,6 @@ def exact_head(Z, m, y, w, G, v):
             for b in range(a + 1):
                 G[a, b] = dot(za, Z[b][:m])
             v[a] = dot(za, y)
-        if solve_normal_equations(G, v, k):
-            for a in range(k):
-                w[a] = v[a]
-            return
     else:
         for i in range(m):
             for j in range(i + 1):
@@ -162,11 +142,11 @@ def exact_head(Z, m, y, w, G, v):
                     entry += Z[a, i] * Z[a, j]
                 G[i, j] = entry
             v[i] = y[i]
-        if solve_normal_equations(G, v, m):
-            for a in range(k):
-                w[a] = dot(Z[a][:m], v[:m])
-            return
-    singular_head(Z, m, y, w)
+    if solve_normal_equations(G, v, min(m, k)):
+        for a in range(k):
+            w[a] = v[a] if m >= k else dot(Z[a][:m], v[:m])
+        return
+    minimum_norm_solution(Z, m, y, w)
 
 
 @kernel
@@ -198,13 +178,19 @@ def step_head(Z, m, y, w, local_steps, step_size, G, v):
 
 
 @kernel
+def move_head(Z, m, y, w, local_steps, head_step_size, G, v):
+    """Solve for a client's head, or step it, from its projected samples."""
+    if local_steps == EXACT:
+        exact_head(Z, m, y, w, G, v)
+    else:
+        step_head(Z, m, y, w, local_steps, head_step_size, G, v)
+
+
+@kernel
 def fit_head(X, y, BT, w, local_steps, head_step_size, Z, G, v):
     """Project a client's samples, then solve for its head or step it; Z keeps the projection."""
     project(X, BT, Z)
-    if local_steps == EXACT:
-        exact_head(Z, X.shape[0], y, w, G, v)
-    else:
-        step_head(Z, X.shape[0], y, w, local_steps, head_step_size, G, v)
+    move_head(Z, X.shape[0], y, w, local_steps, head_step_size, G, v)
 
 
 @kernel

@@ -18,8 +18,8 @@ from linrep.kernels import _jit, designs
 from tests.tools import COMPILED
 
 SOURCES = Path(_jit.__file__).parent
-MODULES = ("completion", "designs", "fedrep", "flute", "gram", "gram_clients", "linalg",
-           "one_model", "pflmf", "pflmf_samples", "rounds")  # fmt: skip
+MODULES = ("completion", "designs", "fedrep", "flute", "gram", "gram_clients", "lapack", "linalg",
+           "one_model", "pflmf", "pflmf_samples", "rounds", "samplers")  # fmt: skip
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
 
@@ -63,6 +63,7 @@ def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
     shutil.copy(SOURCES / "_jit.py", package)
+    shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     header = "from linrep.kernels._jit import kernel\n"
     inner = header + "@kernel\ndef inner(x):\n    return x + 1\n"
     outer = "@kernel\ndef outer(x):\n    return inner(x)\n"
@@ -94,6 +95,7 @@ def small_package(folder):
     for each in (package, package.parent):
         (each / "__init__.py").touch()
     shutil.copy(SOURCES / "_jit.py", package)
+    shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     (package / "twice.py").write_text(
         "from linrep.kernels._jit import kernel\n\n@kernel\ndef twice(x):\n    return x + x\n"
     )
@@ -240,3 +242,53 @@ def test_generators_handed_to_kernels_are_released(batches):
     run()
     gc.collect()
     assert len(freed) == len(made) >= 4  # the children of three purposes, too
+
+
+COMPILES = """
+import time
+import linrep as lr
+
+truth = lr.SharedRepresentation.random(n=8, d=12, k=3, rng=0)
+began = time.perf_counter()
+trace = lr.fedrep(truth, m=5, rounds=2, rng=1)
+print(time.perf_counter() - began, trace.wall_time)
+"""
+
+
+@compiled_only
+@pytest.mark.slow
+def test_compiling_is_announced_once_and_is_no_part_of_a_runs_time(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", COMPILES]
+    cold, warm = (
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+    assert cold.stderr.count("compiling kernels") == 1
+    assert "compiling" not in warm.stderr
+    waited, counted = map(float, cold.stdout.split())
+    assert waited > 1.0
+    assert counted < 0.5 * waited
+
+
+@_jit.kernel
+def shifted(x):
+    total = 0.0
+    for index in range(x.shape[0]):
+        total += x[index]
+    return total
+
+
+@_jit.kernel
+def caller(x, out):
+    for row in range(x.shape[0]):
+        out[row] = shifted(x[row])
+
+
+@compiled_only
+def test_a_kernel_called_by_kernels_alone_is_no_entry_point():
+    out = np.empty(3)
+    caller(np.ones((3, 4)), out)
+    np.testing.assert_array_equal(out, [4.0, 4.0, 4.0])
+    assert not shifted.signatures
+    assert shifted(np.ones(5)) == 5.0

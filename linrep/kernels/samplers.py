@@ -1,0 +1,116 @@
+"""Random numbers one at a time, by the C functions behind the methods of NumPy's Generator.
+
+Numba has all of these methods, in Python, and compiles them anew into every kernel that draws.
+Numbers and the state that is left are the same; where NumPy's library does not show its functions,
+numba's are taken.
+"""
+
+import ctypes
+
+import llvmlite.binding
+import numba
+import numpy as np
+from llvmlite.ir import ArrayType
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from linrep.kernels._jit import kernel
+
+_BIT_GENERATOR, _NUMBER, _WHOLE = numba.uintp, numba.float64, numba.uint64
+_SIGNATURES = {
+    "random_standard_uniform": _NUMBER(_BIT_GENERATOR),
+    "random_standard_normal": _NUMBER(_BIT_GENERATOR),
+    "random_standard_t": _NUMBER(_BIT_GENERATOR, _NUMBER),
+    "random_chisquare": _NUMBER(_BIT_GENERATOR, _NUMBER),
+    "random_bounded_uint64": _WHOLE(_BIT_GENERATOR, _WHOLE, _WHOLE, _WHOLE, numba.boolean),
+}
+# Members of bitgen_t by numba's names. The last, next_raw, has none; the functions above do not
+# call it.
+_BITGEN_T = (
+    "state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double", "fnptr_next_uint64"
+)  # fmt: skip
+
+
+def _shown():
+    """Make the C functions known to the linker; tell whether all of them are there."""
+    try:
+        library = ctypes.CDLL(np.random._generator.__file__)
+        addresses = {
+            name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in _SIGNATURES
+        }
+    except (AttributeError, OSError):
+        return False
+    for name, address in addresses.items():
+        llvmlite.binding.add_symbol(name, address)
+    return True
+
+
+if not numba.config.DISABLE_JIT and _shown():
+    _uniform, _normal, _t, _chisquare, _bounded = (
+        numba.types.ExternalFunction(name, signature) for name, signature in _SIGNATURES.items()
+    )
+
+    @intrinsic
+    def _bits(typing_context, rng):
+        """Return the address of NumPy's bitgen_t of a Generator, as the C functions take it."""
+
+        def generate(context, builder, signature, arguments):
+            (kind,) = signature.args
+            value = cgutils.create_struct_proxy(kind)(context, builder, value=arguments[0])
+            bits = cgutils.create_struct_proxy(
+                context.data_model_manager[kind].get_type("bit_generator")
+            )(context, builder, value=value.bit_generator)
+            address = context.get_value_type(_BIT_GENERATOR)
+            place = cgutils.alloca_once(builder, ArrayType(address, len(_BITGEN_T)))
+            for index, field in enumerate(_BITGEN_T):
+                builder.store(getattr(bits, field), cgutils.gep_inbounds(builder, place, 0, index))
+            return builder.ptrtoint(place, address)
+
+        return _BIT_GENERATOR(rng), generate
+
+    @kernel
+    def uniform(rng):
+        """Return a number uniform on [0, 1)."""
+        return _uniform(_bits(rng))
+
+    @kernel
+    def standard_normal(rng):
+        """Return a standard normal number."""
+        return _normal(_bits(rng))
+
+    @kernel
+    def standard_t(rng, degrees_of_freedom):
+        """Return a number of Student's distribution."""
+        return _t(_bits(rng), degrees_of_freedom)
+
+    @kernel
+    def chisquare(rng, degrees_of_freedom):
+        """Return a number of the chi-square distribution."""
+        return _chisquare(_bits(rng), degrees_of_freedom)
+
+    @kernel
+    def below(rng, n):
+        """Return one of 0, ..., n - 1, each with the same probability."""
+        return np.int64(_bounded(_bits(rng), 0, n - 1, 0, False))
+
+else:
+
+    @kernel(counted=True)
+    def uniform(rng):  # noqa: D103
+        return rng.random()
+
+    @kernel(counted=True)
+    def standard_normal(rng):  # noqa: D103
+        return rng.standard_normal()
+
+    @kernel(counted=True)
+    def standard_t(rng, degrees_of_freedom):  # noqa: D103
+        return rng.standard_t(degrees_of_freedom)
+
+    @kernel(counted=True)
+    def chisquare(rng, degrees_of_freedom):  # noqa: D103
+        return rng.chisquare(degrees_of_freedom)
+
+    @kernel(counted=True)
+    def below(rng, n):  # noqa: D103
+        return rng.integers(0, n)

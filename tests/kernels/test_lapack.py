@@ -1,0 +1,58 @@
+"""Least squares of minimum norm, against the routine it stands for."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linrep.kernels.lapack import minimum_norm_solution
+
+
+def solve(A, y):
+    """Solve A w = y by the kernel, which takes A transposed and wider than it is."""
+    m, k = A.shape
+    wide = np.full((k, m + 3), np.nan)
+    wide[:, :m] = A.T
+    w = np.empty(k)
+    minimum_norm_solution(wide, m, y, w)
+    return w
+
+
+@given(
+    m=st.integers(1, 12),
+    k=st.integers(1, 8),
+    rank=st.integers(1, 8),
+    condition=st.floats(0.0, 15.0),
+    scale=st.floats(0.0, 8.0),
+    seed=st.integers(0, 2**32),
+)
+def test_it_is_numpys_solution_whatever_rank_and_conditioning(m, k, rank, condition, scale, seed):
+    """The same routine with the same cut-off: the same rank decision, also where that is close."""
+    rng = np.random.default_rng(seed)
+    rank = min(rank, m, k)
+    left = np.linalg.qr(rng.standard_normal((m, m)))[0][:, :rank]
+    right = np.linalg.qr(rng.standard_normal((k, k)))[0][:, :rank]
+    A = left * 10.0 ** -np.linspace(0.0, condition, rank) @ right.T
+    A *= 10.0 ** rng.uniform(-scale, scale, k)
+    y = rng.standard_normal(m)
+    expected = np.linalg.lstsq(A, y, rcond=None)
+    singular = expected[3]
+    trusted = singular[singular > np.finfo(float).eps * max(m, k) * singular[0]]
+    # Two builds of LAPACK may differ by rounding, which the smallest trusted value amplifies.
+    error = 1e-14 * max(m, k) * (singular[0] / trusted[-1]) * np.linalg.norm(y) / trusted[-1]
+    np.testing.assert_allclose(solve(A, y), expected[0], rtol=0.0, atol=error)
+
+
+def test_repeated_singular_values_and_no_equations_that_differ():
+    np.testing.assert_allclose(solve(np.eye(3), np.arange(3.0)), np.arange(3.0), atol=1e-15)
+    same = solve(np.ones((4, 3)), np.full(4, 6.0))
+    np.testing.assert_allclose(same, [2.0, 2.0, 2.0], atol=1e-14)
+    np.testing.assert_array_equal(solve(np.zeros((2, 3)), np.ones(2)), np.zeros(3))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_has_no_solution(bad):
+    A, y = np.eye(3), np.ones(3)
+    A[1, 2] = bad
+    assert np.isnan(solve(A, y)).all()
+    assert np.isnan(solve(np.eye(3), np.array([1.0, bad, 1.0]))).all()
