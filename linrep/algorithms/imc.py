@@ -7,6 +7,7 @@ Z, in which the literature states them, and return M's factors in the given ones
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -282,9 +283,22 @@ class Core:
         """
         return self.right.along(self.left.seen(M))
 
-    def _sparse(self, values):
+    @cached_property
+    def _pattern(self):
+        """Return where entries are: a sparse matrix, and for each entry its place in its data."""
         seen = self.observations
-        return csr_array((values, (seen.items, seen.clients)), shape=(seen.d, seen.n))
+        pattern = csr_array(
+            (np.ones(len(seen)), (seen.items, seen.clients)), shape=(seen.d, seen.n)
+        )
+        pattern.sum_duplicates()
+        pattern.data[:] = np.arange(pattern.nnz)
+        return pattern, pattern[seen.items, seen.clients].astype(np.int64)
+
+    def _sparse(self, values):
+        pattern, places = self._pattern
+        matrix = pattern.copy()
+        matrix.data = np.bincount(places, weights=values, minlength=pattern.nnz)
+        return matrix
 
     def adjoint(self, values: Values) -> Values | csr_array:
         """Return the core whose inner product with any M is that of values with M's entries.

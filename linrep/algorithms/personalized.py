@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep.algorithms.pflmf import distances
+from linrep.kernels.diameter import project_differences
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import as_objectives
 from linrep.problems.objectives import Objectives
@@ -294,17 +295,12 @@ class DiameterProjection:
         if _diameter(X) <= self._delta:
             return X
         Y = np.zeros((n, n, X.shape[1])) if self._multipliers is None else self._multipliers
-        # Over differences D with multipliers Y; the penalty 1/(2n) makes the system 2 theta = ....
         D = _clip(X[:, None] - X[None], self._delta)
-        scale = np.abs(X - mean).max()
-        for _ in range(_ADMM_STEPS):
-            theta = 0.5 * (X + mean + (D - Y).mean(axis=1))
-            differences = theta[:, None] - theta[None]
-            previous, D = D, _clip(differences + Y, self._delta)
-            Y = Y + differences - D
-            left = max(np.abs(differences - D).max(), np.abs(D - previous).max())
-            if left <= _ADMM_ROUNDING * scale:
-                break
+        theta = np.empty_like(X)
+        project_differences(
+            X + mean, self._delta, Y, D, theta, (D - Y).mean(axis=1),
+            _ADMM_ROUNDING * np.abs(X - mean).max(), _ADMM_STEPS,
+        )  # fmt: skip
         self._multipliers = Y
         return mean + (theta - mean) * min(1.0, self._delta / _diameter(theta))
 

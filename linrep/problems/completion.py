@@ -16,6 +16,8 @@ from linrep.subspace import random_frame
 Values = NDArray[np.float64]
 Places = NDArray[np.int64]
 
+#: Entries of a matrix that is formed rather than factorized.
+_SMALL = 10_000
 SIDES = ("gaussian", "unit", "isometric", "one-hot")
 
 
@@ -153,10 +155,15 @@ class SideInformationCompletion:
         r"""The Frobenius norm of the matrix :math:`M^\star Z^\top`."""
         return float(np.linalg.norm(np.linalg.qr(self.U)[1] @ np.linalg.qr(self.heads)[1].T))
 
+    @cached_property
+    def _matrix(self) -> Values:
+        return self.U @ self.heads.T
+
     def deviation(self, U: ArrayLike, heads: ArrayLike) -> float:
         r"""Return :math:`\|U H^\top - M^\star Z^\top\|_F` of factors (d, j) and heads H (n, j).
 
-        The matrix is not formed: O((n + d)(k + j)^2), and accurate to rounding of its size.
+        Accurate to rounding of the matrix, which is formed only where it is small: O((n + d)(k +
+        j)^2).
 
         Parameters
         ----------
@@ -165,6 +172,8 @@ class SideInformationCompletion:
             H, row i is client i's.
         """
         U, H = check.array("U", U, (self.d, None)), check.array("heads", heads, (self.n, None))
+        if self.d * self.n <= _SMALL:
+            return float(np.linalg.norm(U @ H.T - self._matrix))
         left = np.linalg.qr(np.hstack([U, self.U]))[1]
         right = np.linalg.qr(np.hstack([H, -self.heads]))[1]
         return float(np.linalg.norm(left @ right.T))

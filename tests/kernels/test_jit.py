@@ -18,8 +18,10 @@ from linrep.kernels import _jit, designs
 from tests.tools import COMPILED
 
 SOURCES = Path(_jit.__file__).parent
-MODULES = ("completion", "designs", "fedrep", "flute", "gram", "gram_clients", "lapack", "linalg",
-           "one_model", "pflmf", "pflmf_samples", "rounds", "samplers")  # fmt: skip
+MODULES = (
+    "completion", "designs", "diameter", "fedrep", "flute", "gram", "gram_clients", "lapack",
+    "linalg", "one_model", "pflmf", "pflmf_samples", "rounds", "samplers",
+)  # fmt: skip
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
 

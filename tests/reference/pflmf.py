@@ -59,3 +59,27 @@ def stationarity(U, path, gradients):
     in_U, _ = factor_gradients(U, path[0], gradients)
     in_V = [np.sum(factor_gradients(U, V, gradients)[1] ** 2) for V in path[:-1]]
     return np.sum(in_U**2), np.mean(in_V)
+
+
+def clip(D, delta):
+    """Shorten every vector along the last axis to at most delta."""
+    length = np.sqrt(np.sum(D**2, axis=-1, keepdims=True))
+    return D * (delta / np.maximum(length, delta))
+
+
+def diameter_steps(X, delta, steps):
+    """Alternating directions for the models nearest to X of which no two are delta apart or more.
+
+    min |theta - X|^2 / 2 subject to theta_i - theta_j = D_ij, |D_ij| <= delta; penalty 1/(2n),
+    scaled multipliers Y. Returns theta, D and Y after so many steps.
+    """
+    n = len(X)
+    Y = np.zeros((n, n, X.shape[1]))
+    D = clip(X[:, None] - X[None], delta)
+    theta = X
+    for _ in range(steps):
+        theta = 0.5 * (X + X.mean(axis=0) + (D - Y).mean(axis=1))
+        differences = theta[:, None] - theta[None]
+        D = clip(differences + Y, delta)
+        Y = Y + differences - D
+    return theta, D, Y
