@@ -14,6 +14,7 @@ TESTS = Path(__file__).parent
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
     "_files",
+    "_portable",
     "_scripts",
     "_show",
     "_validation",
@@ -39,6 +40,7 @@ LAYERS = (
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
     "_files": (set(), set()),
+    "_portable": (set(), {"llvmlite", "numba", "numpy", "threadpoolctl"}),
     "_scripts": (set(), set()),
     "_show": (set(), set()),
     "_validation": (set(), {"numpy"}),
