@@ -15,6 +15,7 @@ TESTS = Path(__file__).parent
 LAYERS = (
     "_clock",
     "_files",
+    "_portable",
     "_scripts",
     "_show",
     "_validation",
@@ -41,6 +42,7 @@ LAYERS = (
 STRICT = {
     "_clock": (set(), set()),
     "_files": (set(), set()),
+    "_portable": (set(), {"llvmlite", "numba", "numpy", "threadpoolctl"}),
     "_scripts": (set(), set()),
     "_show": (set(), set()),
     "_validation": (set(), {"numpy"}),

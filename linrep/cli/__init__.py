@@ -65,6 +65,7 @@ class _OneLine:
 
     def main(self, args=None, prog_name=None, **extra):
         extra["standalone_mode"] = False
+        extra.setdefault("obj", {"started by the shell": args is None})
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # where there is no Greek, a question mark
                 stream.reconfigure(errors="replace")
@@ -125,6 +126,21 @@ _ONLY_HELP: tuple = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpE
 @click.version_option(linrep.__version__, prog_name="linrep")
 def main():
     """Check the theory of federated representation learning by running it."""
+
+
+def start_portable():
+    """Start the command again in the portable mode, before anything heavy is loaded.
+
+    Where there is no such mode, one line says so, and the command goes on natively. A command that
+    another program calls as a function leaves that program's process alone.
+    """
+    from linrep import _portable as portable
+
+    own = click.get_current_context().find_root().obj or {}
+    if reason := portable.reason():
+        click.echo(f"there is no portable mode here ({reason}): native numbers", err=True)
+    elif own.get("started by the shell"):
+        portable.enter()
 
 
 SEED_OPTION = click.option(

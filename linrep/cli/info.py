@@ -23,6 +23,7 @@ _OPTIONAL = ("scikit-learn", "torch", "torchvision", "jax", "distributed")
 _THREADS = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
     "NUMBA_THREADING_LAYER", "NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR",
+    "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES",
 )  # fmt: skip
 
 
@@ -54,6 +55,7 @@ def collect() -> dict[str, Any]:
         "processors": os.cpu_count,
         "workers": lambda: DEFAULT_WORKERS,
         "BLAS": _blas,
+        "mode": _mode,
         "settings": lambda: {name: os.environ[name] for name in _THREADS if name in os.environ},
         "compiler": _numba,
         "kernels": _kernels,
@@ -105,6 +107,12 @@ def _blas():
         {name: each[name] for name in kept if each.get(name) is not None}
         for each in threadpool_info()
     ]
+
+
+def _mode():
+    from linrep import _portable as portable
+
+    return {"mode": portable.mode(), "portable mode": portable.reason() or "available"}
 
 
 def _numba():
