@@ -158,8 +158,10 @@ def test_the_ledger_decides_the_exit_status(own, monkeypatch):
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
     output = call("fedrep.definition1", code=1)
     assert "fedrep.definition1: holds, the ledger has fails" in output
+    assert "1 of 1 claims checked" in output
+    assert "1 contradicts" in output
     entries["fedrep.definition1"]["verdict"] = "holds"
-    call("fedrep.definition1")
+    assert "1 as recorded" in call("fedrep.definition1")
 
 
 def test_the_claim_of_the_documentation(own):
@@ -176,21 +178,22 @@ def result(**changes):
 @pytest.mark.parametrize(
     ("verdict", "budget", "entry", "expected"),
     [
-        ("holds", "quick", ("holds", "standard"), False),
-        ("fails", "quick", ("holds", "standard"), True),
-        ("undecided", "quick", ("holds", "standard"), False),
-        ("undecided", "standard", ("holds", "standard"), True),
-        ("undecided", "thorough", None, True),
-        ("holds", "quick", None, False),
-        ("holds", "quick", ("undecided", "standard"), False),
-        ("holds", "thorough", ("undecided", "standard"), True),
-        ("error", "quick", ("undecided", "standard"), True),
-        ("error", "quick", ("holds", "standard"), True),
+        ("holds", "quick", ("holds", "standard"), "as recorded"),
+        ("fails", "quick", ("holds", "standard"), "contradicts"),
+        ("undecided", "quick", ("holds", "standard"), "undecided at this budget"),
+        ("undecided", "standard", ("holds", "standard"), "contradicts"),
+        ("undecided", "thorough", None, "contradicts"),
+        ("holds", "quick", None, "as recorded"),
+        ("holds", "quick", ("undecided", "standard"), "decided here and undecided in the record"),
+        ("fails", "thorough", ("undecided", "quick"), "decided here and undecided in the record"),
+        ("holds", "standard", ("undecided", "standard"), "contradicts"),
+        ("error", "quick", ("undecided", "standard"), "contradicts"),
+        ("error", "quick", ("holds", "standard"), "contradicts"),
     ],
 )
-def test_what_differs_from_the_ledger(verdict, budget, entry, expected):
+def test_how_a_verdict_stands_beside_the_ledger(verdict, budget, entry, expected):
     entry = entry and dict(zip(("verdict", "budget"), entry, strict=True))
-    assert ledger.differs(result(verdict=verdict, budget=budget), entry) == expected
+    assert ledger.outcome(result(verdict=verdict, budget=budget), entry) == expected
 
 
 def test_recording(tmp_path):

@@ -24,19 +24,42 @@ def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
     return {entry["id"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))}
 
 
-def differs(result: Result, entry: Mapping[str, Any] | None) -> bool:
-    """Tell whether an outcome is not what the ledger records.
+#: How a verdict stands beside the recorded one.
+OUTCOMES = (
+    AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, CONTRADICTS
+) = (
+    "as recorded",
+    "undecided at this budget",
+    "decided here and undecided in the record",
+    "contradicts",
+)  # fmt: skip
+
+
+def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:
+    """Return how a verdict stands beside the recorded one, one of `OUTCOMES`.
 
     A claim that is not recorded is expected to hold. With a smaller budget than the recorded one's
-    undecided is no difference, on either side: there are fewer trials, and fewer cells to decide.
+    undecided contradicts nothing, on either hand: there are fewer trials, and fewer cells to
+    decide. With the same budget or a larger one a claim that was decided has to be decided again,
+    and with the same budget one that was not must not be. A check that raised contradicts.
+
+    Parameters
+    ----------
+    result : Result
+    entry : mapping or None
+        What the ledger records of the claim.
     """
     expected = HOLDS if entry is None else entry["verdict"]
     if result.verdict == expected:
-        return False
-    undecided = UNDECIDED in (result.verdict, expected)
-    if entry is None or not undecided or result.verdict == "error":
-        return True
-    return BUDGETS.index(result.budget) >= BUDGETS.index(entry["budget"])
+        return AS_RECORDED
+    if entry is None or result.verdict == "error":
+        return CONTRADICTS
+    more = BUDGETS.index(result.budget) - BUDGETS.index(entry["budget"])
+    if result.verdict == UNDECIDED:
+        return UNDECIDED_HERE if more < 0 else CONTRADICTS
+    if expected == UNDECIDED:
+        return DECIDED_HERE if more != 0 else CONTRADICTS
+    return CONTRADICTS
 
 
 def record(results: Iterable[Result], known: Iterable[str], path: Path = PATH) -> None:

@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from llvmlite.binding import get_host_cpu_name
 
 import linrep
+from linrep import _portable as portable
 from linrep._show import number
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import Evidence
@@ -54,6 +56,7 @@ class Result:
     counterexample: Mapping[str, Any] | None
     corrected_by: str | None
     hypotheses: tuple[str, ...] = ()
+    mode: str = "native"
     parts: tuple[Mapping[str, Any], ...] = ()
 
     def __repr__(self):
@@ -255,6 +258,7 @@ def _result(item, corrected, budget, seed, place):
     common: dict[str, Any] = {
         "id": item.id, "seed": seed, "budget": budget, "seconds": round(float(row["seconds"]), 2),
         "corrected_by": corrected, "hypotheses": tuple(map(str, item.hypotheses)),
+        "mode": portable.mode(),
     }  # fmt: skip
     if row["status"] != "ok":
         return Result(
@@ -342,10 +346,14 @@ def _directory(name, budget, seed, store):
 
 @cache
 def _core() -> bytes:
-    """Digest what all checks depend on: libraries, and linrep without the claims of the papers."""
+    """Digest what all checks depend on: libraries and instructions, and linrep without the claims.
+
+    Those of the papers, that is.
+    """
     package = Path(linrep.__file__).parent
     papers = [path.parent for path in (package / "claims").glob("*/__init__.py")]
-    digest = hashlib.sha256(repr([version(name) for name in _LIBRARIES]).encode())
+    instructions = portable.mode() if portable.mode() == "portable" else get_host_cpu_name()
+    digest = hashlib.sha256(repr([*map(version, _LIBRARIES), instructions]).encode())
     for path in sorted(package.rglob("*.py")):
         layer = path.relative_to(package).parts[0].removesuffix(".py")
         if layer not in IRRELEVANT and path.parent not in papers:

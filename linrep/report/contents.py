@@ -13,7 +13,7 @@ from typing import Any
 
 import linrep
 from linrep.claims import BUDGETS, Claim, corrections
-from linrep.claims.ledger import differs
+from linrep.claims.ledger import CONTRADICTS, outcome
 from linrep.claims.verify import stored
 from linrep.report import pictures
 from linrep.sweeps.progress import progress_bar
@@ -181,7 +181,7 @@ def _entry(item, recorded, store, budgets, seed, command):
         command=command(item.id, run.result.budget, seed),
         contradicts=recorded is not None
         and run.result.verdict != "error"
-        and differs(run.result, recorded),
+        and outcome(run.result, recorded) == CONTRADICTS,
         picture=None if run.points is None else pictures.evidence(run.points),
         versions=run.versions,
         finished=run.finished,
