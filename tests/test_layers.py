@@ -32,8 +32,10 @@ LAYERS = (
     "simulation",
     "plotting",
     "claims",
+    "record",
     "report",
     "experiment",
+    "reproduction",
     "bench",
     "cli",
 )
