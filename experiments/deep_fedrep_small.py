@@ -58,7 +58,7 @@ def draw(rows):
 
     figure = Figure(figsize=(plotting.COLUMN_WIDTH + 0.6, 1.7))
     ax = figure.subplots()
-    plotting.dots(ax, summary(rows), order=METHODS, limits=(0.0, 100.0))
+    plotting.dots(ax, summary(rows).reset_index(), order=METHODS, limits=(0.0, 100.0))
     ax.set(xlabel="accuracy of all clients (%)", xlim=(0.0, 100.0))
     return figure
 

@@ -151,7 +151,7 @@ def summary(rows):
 def draw(rows):
     from matplotlib.figure import Figure
 
-    table = summary(rows)
+    table = summary(rows).reset_index()
     columns = list(table.groupby(list(KEYS), sort=False))
     across = min(4, len(columns))
     down = -(-len(columns) // across)

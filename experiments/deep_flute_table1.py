@@ -111,7 +111,7 @@ def summary(rows):
 def draw(rows):
     from matplotlib.figure import Figure
 
-    columns = list(summary(rows).groupby(list(KEYS), sort=False))
+    columns = list(summary(rows).reset_index().groupby(list(KEYS), sort=False))
     curves = rows[rows["method"] != TUNED].groupby(list(KEYS), sort=False)
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.4 + 1.45 * len(columns)))
     axes = figure.subplots(len(columns), 1 + len(CURVES), squeeze=False)

@@ -76,7 +76,7 @@ def replicate(cell, rng):
 def draw(rows):
     from matplotlib.figure import Figure
 
-    panels = list(summary(rows).groupby(["data", "alpha"], sort=False))
+    panels = list(summary(rows).reset_index().groupby(["data", "alpha"], sort=False))
     across = min(3, len(panels))
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.4 * -(-len(panels) // across)))
     axes = figure.subplots(-(-len(panels) // across), across, sharey=True, squeeze=False)

@@ -104,7 +104,7 @@ def replicate(cell, rng):
 def draw(rows):
     from matplotlib.figure import Figure
 
-    panels = list(summary(rows).groupby(["setup", "epochs"], sort=False))
+    panels = list(summary(rows).reset_index().groupby(["setup", "epochs"], sort=False))
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, ((setup, epochs), own) in zip(axes, panels, strict=True):

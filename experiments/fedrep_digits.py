@@ -155,8 +155,7 @@ def draw(rows):
 def summary(rows):
     """Mean test error of the training tasks in percent, with its standard error over replicates."""
     tasks = rows[(rows["part"] == "tasks") & (rows["k"].isin((0, *SHOWN)))]
-    errors = 100 * tasks.groupby(["m", "method", "k"])["error"].agg(["mean", "sem"])
-    return errors.reset_index()
+    return 100 * tasks.groupby(["m", "method", "k"])["error"].agg(["mean", "sem"])
 
 
 def caption(rows, replicates):

@@ -121,11 +121,11 @@ def summary(rows):
     table = first.groupby(["variant", "n"]).median().add_prefix("median rounds, ")
     for one, other in (("FedRep", "10GD-GD"), ("10GD-GD", "GD-GD"), ("FedRep", "GD-GD")):
         table[f"{one} before/with/after {other}"] = compare(one, other)
-    means = rows.groupby(["variant", "n", "round", "method"])["distance"].agg(gmean)
+    ends = rows[rows["round"].isin((0, ROUNDS))]
+    means = ends.groupby(["variant", "n", "round", "method"])["distance"].agg(gmean)
     means = means.unstack("method")[list(METHODS)]
     table["start"] = means.xs(0, level="round")["FedRep"]
-    table = table.join(means.xs(ROUNDS, level="round").add_prefix("final, "))
-    return table.reset_index()
+    return table.join(means.xs(ROUNDS, level="round").add_prefix("final, "))
 
 
 def caption(rows, replicates):
@@ -159,6 +159,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    kept=None,
 )
 
 if __name__ == "__main__":

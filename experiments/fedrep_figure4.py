@@ -79,7 +79,7 @@ def draw(rows):
 def summary(rows):
     """Test error by the number of samples of the new client, geometric mean over replicates."""
     table = rows.pivot_table(index="samples", columns="method", values="error", aggfunc=gmean)
-    return table[list(METHODS)].rename_axis(columns=None).reset_index()
+    return table[list(METHODS)].rename_axis(columns=None)
 
 
 def caption(rows, replicates):

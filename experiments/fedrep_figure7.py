@@ -11,7 +11,7 @@ import pandas as pd
 import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.experiment import Experiment, counted
 from linrep.sweeps import Grid
 
 D, K, ROUNDS, SHOWN = 10, 2, 300, 100
@@ -82,11 +82,9 @@ def summary(rows):
         first["lead"] = first["GD-GD"] - first["FedRep"]
         first["ratio"] = first["GD-GD"] / first["FedRep"]
         table = first.groupby(["m", "n"]).median().add_prefix("median, ")
-        faster = first["lead"] > 0
-        table["FedRep first"] = faster.groupby(["m", "n"]).sum()
-        table["replicates"] = faster.groupby(["m", "n"]).size()
-        tables.append(table.reset_index().assign(within=f"{share:.0%}"))
-    return pd.concat(tables, ignore_index=True)
+        table["FedRep first"] = (first["lead"] > 0).groupby(["m", "n"]).agg(counted)
+        tables.append(table.assign(within=f"{share:.0%}").set_index("within", append=True))
+    return pd.concat(tables)
 
 
 def caption(rows, replicates):
@@ -107,6 +105,8 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    signed=("median, lead",),
+    kept=None,
 )
 
 if __name__ == "__main__":

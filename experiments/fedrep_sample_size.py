@@ -18,7 +18,7 @@ from scipy.optimize import least_squares
 import linrep as lr
 from linrep import plotting, sweeps
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.experiment import Experiment, crossings
 from linrep.stats import proportion_interval, scaling_exponents
 from linrep.subspace import frame_at_distance
 from linrep.sweeps import Grid
@@ -149,8 +149,8 @@ def summary(rows):
     """Return the smallest sufficient m, and what was fitted to it, with 95 % intervals."""
     table = thresholds(rows)
     lines = [
-        (f"m, d = {line.d}, n = {line.n}", line.m, line.low, line.high)
-        for line in table.itertuples()
+        (f"m, d = {line.d}, n = {line.n}", line.estimate, line.low, line.high)
+        for line in crossings(rows, "success", "m", ["d", "n"]).itertuples()
     ]
 
     def note(label, found):
@@ -171,7 +171,7 @@ def summary(rows):
             ends = (two.m / one.m, two.low / one.high, two.high / one.low)
             label = f"local exponent, n = {n}, d = {one.d} to {two.d}"
             lines.append((label, *(np.log(ends) / step)))
-    return pd.DataFrame(lines, columns=["what", "value", "low", "high"])
+    return pd.DataFrame(lines, columns=["what", "value", "low", "high"]).set_index("what")
 
 
 def caption(rows, replicates):
@@ -196,6 +196,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    signed=("*exponent*",),
     replicates=40,
     quick_replicates=8,
 )

@@ -14,13 +14,14 @@ import pandas as pd
 import linrep as lr
 from linrep import plotting, sweeps
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.experiment import Experiment, crossings
 from linrep.stats import mean_interval, scaling_exponents
 from linrep.sweeps import Grid
 
 ROUNDS, START = 30, 0.5
 BATCHES = {"gram": "one batch", "gram_split": "two batches"}
 PARTS = ("size", "rank", "condition")
+BY = ["part", "batches", "d", "n", "k", "condition"]
 
 
 def cells(quick):
@@ -75,8 +76,7 @@ def replicate(cell, rng):
 
 def thresholds(rows):
     """Return the smallest sufficient m of each combination, with its interval."""
-    by = ["part", "batches", "d", "n", "k", "condition"]
-    table = sweeps.thresholds(rows, "success", "m", by).rename(columns={"estimate": "m"})
+    table = sweeps.thresholds(rows, "success", "m", BY).rename(columns={"estimate": "m"})
     return table.assign(ratio=table["d"] / table["n"])
 
 
@@ -151,14 +151,16 @@ def summary(rows):
         for name, value in found.exponents.items():
             label = f"exponent of {name} ({part})"
             lines.append((BATCHES[batches], label, value, found.low[name], found.high[name]))
-    for line in table[table["part"] != "size"].itertuples():
+    for line in crossings(rows[rows["part"] != "size"], "success", "m", BY).itertuples():
         label = f"m, k = {line.k}, kappa = {line.condition:g}"
-        lines.append((BATCHES[line.batches], label, line.m, line.low, line.high))
+        ends = (line.estimate, line.low, line.high)
+        lines.append((BATCHES[line.batches], label, *ends))
     last = rows[(rows["part"] == "size") & (rows["multiple"] == rows["multiple"].max())]
     for (batches, d, n, m), group in last.groupby(["batches", "d", "n", "m"]):
         mean, low, high = map(float, mean_interval(group["contraction"]))
         lines.append((BATCHES[batches], f"contraction, d = {d}, n = {n}, m = {m}", mean, low, high))
-    return pd.DataFrame(lines, columns=["batches", "what", "value", "low", "high"])
+    table = pd.DataFrame(lines, columns=["batches", "what", "value", "low", "high"])
+    return table.set_index(["batches", "what"])
 
 
 def caption(rows, replicates):
@@ -185,6 +187,8 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    signed=("*exponent*",),
+    kept=lambda rows: rows.drop(columns=["promised", "step_size", "distance"]),
     replicates=12,
     quick_replicates=6,
 )

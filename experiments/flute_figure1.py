@@ -106,7 +106,7 @@ def summary(rows):
         counts = pd.DataFrame({"won": won, "tied": ~won & ~lost, "lost": lost}).groupby(keys).sum()
         counts = counts.astype(str)
         result[f"against {method}"] = counts["won"] + "/" + counts["tied"] + "/" + counts["lost"]
-    return pd.DataFrame(result).reset_index()
+    return pd.DataFrame(result)
 
 
 def caption(rows, replicates):
@@ -129,6 +129,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    kept=lambda rows: rows[rows["round"] == EPOCHS],
 )
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pandas as pd
 import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.experiment import Experiment, counted
 from linrep.sweeps import Grid
 
 N, D, K, STEP_SIZE, EPOCHS = 10, 10, 6, 0.03, 1200
@@ -80,10 +80,10 @@ def summary(rows):
     lowest = rows.groupby([*index, "weights"])["truth_error"].min().unstack()[list(RATIOS)]
     table = final.groupby(keys).mean().add_prefix("final, ")
     table = table.join(lowest.groupby(keys).mean().add_prefix("lowest, "))
-    ahead = final.le((1 + TIE) * final.min(axis=1), axis=0)
-    return table.join(
-        ahead.groupby(keys).sum().add_prefix("best or tied at the end, ")
-    ).reset_index()
+    ahead = final.le((1 + TIE) * final.min(axis=1), axis=0).groupby(keys)
+    for name in RATIOS:
+        table[f"best or tied at the end, {name}"] = ahead[name].agg(counted)
+    return table
 
 
 def caption(rows, replicates):
@@ -110,6 +110,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    kept=None,
 )
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import linrep as lr
 from linrep import plotting, sweeps
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.experiment import Experiment, crossings
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 
@@ -207,23 +207,24 @@ def draw_local(ax, rows):
 
 
 def summary(rows):
-    """Return entries needed, with intervals, and rounds and numbers sent, with quartiles."""
+    """Return entries needed, with intervals, and median rounds and numbers sent."""
+    own = rows[rows["part"] == "samples"]
     lines = [
         (line.method, line.view, "N for half the draws", line.estimate, line.low, line.high)
-        for line in thresholds(rows).itertuples()
+        for line in crossings(own, "success", "entries", ["method", "view"]).itertuples()
     ]
-    own = rows[rows["part"] == "samples"]
     for line in medians(own[own["method"].isin(ITERATIVE)], "entries").itertuples(index=False):
-        lines.append((line[1], line[0], f"rounds, N = {line[2]}", line[4], line[3], line[5]))
+        lines.append((line[1], line[0], f"rounds, N = {line[2]}", line[4], None, None))
     for participants, part in rows[rows["part"] == "local"].groupby("participants"):
         for line in medians(part, "local_steps").itertuples(index=False):
             what = f"rounds, {participants} participants, {line[2]} local steps"
-            lines.append((line[1], line[0], what, line[4], line[3], line[5]))
+            lines.append((line[1], line[0], what, line[4], None, None))
     sent = own[own["sent"].notna() & own["method"].isin(ITERATIVE)]
     for (method, view, N), part in sent.groupby(["method", "view", "entries"])["sent"]:
-        low, middle, high = part.quantile([0.25, 0.5, 0.75], interpolation="higher")
-        lines.append((method, view, f"numbers sent, N = {N}", middle, low, high))
-    return pd.DataFrame(lines, columns=["method", "view", "what", "value", "low", "high"])
+        middle = part.quantile(0.5, interpolation="higher")
+        lines.append((method, view, f"numbers sent, N = {N}", middle, None, None))
+    table = pd.DataFrame(lines, columns=["method", "view", "what", "value", "low", "high"])
+    return table.set_index(["method", "view", "what"])
 
 
 def caption(rows, replicates):

@@ -18,7 +18,7 @@ import linrep as lr
 from linrep import plotting
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.experiment import Experiment, counted
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
@@ -196,14 +196,14 @@ def summary(rows):
     lines = []
 
     def note(what, successes):
-        value, low, high = proportion_interval(successes.sum(), len(successes))
-        lines.append((what, len(successes), value, low, high))
+        _, *ends = proportion_interval(successes.sum(), len(successes))
+        lines.append((what, counted(successes), *ends))
 
     ends = last(rows)
     for key, own in ends.groupby(["samples", "start", "model"], sort=False):
         note(", ".join(key), own["error"] < SUCCESS)
         middle = own["error"].median()
-        lines.append((", ".join((*key, "median error")), len(own), middle, np.nan, np.nan))
+        lines.append((", ".join((*key, "median error")), middle, np.nan, np.nan))
         if key[0] == "fixed":
             for name, part in (
                 (f"rarest item {K} or more", own[own["least"] >= K]),
@@ -213,11 +213,12 @@ def summary(rows):
                     note(", ".join((*key, name)), part["error"] < SUCCESS)
     for line in shares(rows).itertuples():
         if line.method != FEDERATED:
-            lines.append((f"{line.method}, {line.model}", line.count, *line[5:8]))
+            found = f"{line.sum} of {line.count}"
+            lines.append((f"{line.method}, {line.model}", found, line.low, line.high))
     once = rows.drop_duplicates("replicate")
     for model in ("side", "one-hot"):
         note(f"entries determine the matrix, {model}", once[f"determined, {model}"])
-    return pd.DataFrame(lines, columns=["what", "replicates", "value", "low", "high"])
+    return pd.DataFrame(lines, columns=["what", "value", "low", "high"]).set_index("what")
 
 
 def caption(rows, replicates):
@@ -248,6 +249,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    kept=lambda rows: pd.concat([last(rows), rows[rows["method"] != FEDERATED]]),
     replicates=40,
     quick_replicates=3,
 )

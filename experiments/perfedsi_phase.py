@@ -12,10 +12,10 @@ from matplotlib.patheffects import Normal, Stroke
 from scipy.stats import hypergeom
 
 import linrep as lr
-from linrep import plotting, sweeps
+from linrep import plotting
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.experiment import Experiment, counted, crossings
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
@@ -150,7 +150,7 @@ def draw_conditions(ax, rows):
 def summary(rows):
     """Return the oversampling at which half of the runs succeed, and shares by condition."""
     maps = rows[rows["part"] == "map"]
-    table = sweeps.thresholds(maps, "success", "rho", ["method", "p"])
+    table = crossings(maps, "success", "rho", ["method", "p"])
     lines = [
         (
             line.method,
@@ -164,14 +164,19 @@ def summary(rows):
     for (method, p), own in maps[maps["rho"] == maps["rho"].max()].groupby(
         ["method", "p"], sort=False
     ):
-        share = proportion_interval(own["success"].sum(), len(own))
-        lines.append((method, f"share at the largest rho, p = {p}", *share))
+        lines.append((method, f"successes at the largest rho, p = {p}", *share(own)))
     for (method, condition), own in rows[rows["part"] == "condition"].groupby(
         ["method", "condition"], sort=False
     ):
-        share = proportion_interval(own["success"].sum(), len(own))
-        lines.append((method, f"share, condition = {condition:g}", *share))
-    return pd.DataFrame(lines, columns=["method", "what", "value", "low", "high"])
+        lines.append((method, f"successes, condition = {condition:g}", *share(own)))
+    table = pd.DataFrame(lines, columns=["method", "what", "value", "low", "high"])
+    return table.set_index(["method", "what"])
+
+
+def share(rows):
+    """Return how many draws succeed, and the interval of their share."""
+    _, *ends = proportion_interval(rows["success"].sum(), len(rows))
+    return counted(rows["success"]), *ends
 
 
 def caption(rows, replicates):

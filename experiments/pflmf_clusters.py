@@ -18,7 +18,7 @@ import linrep as lr
 from linrep import plotting
 from linrep.algorithms import personalized
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.experiment import Experiment, counted
 from linrep.problems import personal
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid
@@ -173,22 +173,24 @@ def summary(rows):
     """Return median errors, and shares of recovered clusters with intervals."""
     lines = []
     for (part, m, method), own in chosen(rows).groupby(["part", "m", "method"], sort=False):
-        lines.append(
-            (part, m, method, "excess", len(own), *own["excess"].quantile([0.5, 0.1, 0.9]))
-        )
+        lines.append((part, m, method, "excess", own["excess"].median(), None, None))
     ranks = rows[rows["method"] == LOW_RANK].groupby(["part", "m", "setting"], sort=False)
     others = chosen(rows)
     others = others[others["method"].isin(["own samples", FROM_OWN])]
     others = others.groupby(["part", "m", "method"], sort=False)
     for (part, m, rank), own in ranks:
         name = f"{LOW_RANK} {rank:g}"
-        share = proportion_interval(own["recovered"].sum(), len(own))
-        lines.append((part, m, name, "recovered", len(own), *share))
+        lines.append((part, m, name, "recovered", *share(own)))
     for (part, m, method), own in others:
-        share = proportion_interval(own["recovered"].sum(), len(own))
-        lines.append((part, m, method, "recovered", len(own), *share))
-    names = ["part", "m", "method", "what", "replicates", "value", "low", "high"]
-    return pd.DataFrame(lines, columns=names)
+        lines.append((part, m, method, "recovered", *share(own)))
+    names = ["part", "m", "method", "what"]
+    return pd.DataFrame(lines, columns=[*names, "value", "low", "high"]).set_index(names)
+
+
+def share(rows):
+    """Return in how many draws the clusters are recovered, and the interval of their share."""
+    _, *ends = proportion_interval(rows["recovered"].sum(), len(rows))
+    return counted(rows["recovered"]), *ends
 
 
 def caption(rows, replicates):

@@ -139,13 +139,13 @@ def summary(rows):
             ("share of the part in U", (own["average_U"] / own["measure"]).median()),
             ("reach over the radius, largest", every["reach"].max()),
         ):
-            lines.append((K, p, what, len(own), value))
+            lines.append((K, p, what, value))
     for K, own in ends.groupby("K"):
         middle = own.groupby("p")["ratio"].median()
         small = middle[middle.index <= 0.25]
         slope = np.polyfit(np.log(small.index), np.log(small), 1)[0]
-        lines.append((K, np.nan, "slope of the ratio in p up to 0.25", len(own), slope))
-    return pd.DataFrame(lines, columns=["K", "p", "what", "rows", "value"])
+        lines.append((K, "all", "slope of the ratio in p up to 0.25", slope))
+    return pd.DataFrame(lines, columns=["K", "p", "what", "value"]).set_index(["K", "p", "what"])
 
 
 def caption(rows, replicates):
@@ -169,6 +169,8 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    signed=("slope*",),
+    kept=None,
     replicates=10,
     quick_replicates=2,
 )

@@ -26,10 +26,12 @@ import pandas as pd
 
 import linrep
 from linrep import _files as files
+from linrep import _portable as portable
+from linrep import record
 from linrep._scripts import available, folder
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.stats import mean_interval
-from linrep.sweeps import Grid, Run, Sweep, run
+from linrep.sweeps import Grid, Run, Sweep, run, thresholds
 from linrep.sweeps.targets import load_file
 from linrep.trace import Trace
 
@@ -62,7 +64,9 @@ class Experiment:
         line breaks in it do not matter.
     summary : callable
         ``summary(rows) -> DataFrame``: the few numbers that the picture is about, for the terminal
-        and the manifest.
+        and the manifest. Its index says what the numbers of a line belong to; counts of replicates
+        read "16 of 20", and of those won, tied and lost "12/3/5" (:mod:`linrep.record`). It
+        is also called with half of the replicates, and with single ones.
     replicates, quick_replicates : int
         Per cell.
     packages : tuple of str
@@ -84,6 +88,8 @@ class Experiment:
     quick_replicates: int = 3
     packages: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    signed: tuple[str, ...] = ()
+    kept: Callable[[pd.DataFrame], pd.DataFrame] | None = lambda rows: rows
 
     def missing(self, quick: bool = False) -> str | None:
         """Return what it cannot run without and does not find, None if there is nothing.
@@ -194,7 +200,7 @@ def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> S
 
 
 def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
-    """Return the folder of a figure's run: another setting or an edited script has another one.
+    """Return the folder of a figure's run: other settings, script or mode have another one.
 
     Parameters
     ----------
@@ -207,8 +213,30 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
     digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
     source = Path(experiment.replicate.__code__.co_filename)
     digest.update(source.read_bytes() if source.is_file() else b"")
-    digest.update(linrep.__version__.encode())
+    digest.update(f"{linrep.__version__} {portable.mode()}".encode())
     return runs / f"{experiment.id}-{digest.hexdigest()[:8]}"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that was drawn.
+
+    Attributes
+    ----------
+    path : Path
+        The picture.
+    summary : DataFrame
+        The experiment's summary of the rows.
+    manifest : dict
+        What is stored beside the picture.
+    rows : DataFrame
+        All of them.
+    """
+
+    path: Path
+    summary: pd.DataFrame
+    manifest: dict[str, Any]
+    rows: pd.DataFrame
 
 
 def make_figure(
@@ -218,8 +246,10 @@ def make_figure(
     quick: bool = False,
     workers: int = 1,
     seed: int = 0,
-) -> tuple[Path, pd.DataFrame]:
-    """Run an experiment and write its picture (PNG, SVG), rows (Parquet) and manifest (JSON).
+    recorded: bool = False,
+    runs: Path | None = None,
+) -> Drawn:
+    """Run an experiment and write its picture, rows (Parquet) and manifest (JSON).
 
     Parameters
     ----------
@@ -227,25 +257,26 @@ def make_figure(
         What to run and draw.
     out : Path
         Folder, made if missing. Files are written under temporary names and renamed, the manifest
-        last: a figure whose manifest is there is complete. Until all rows are there, finished
-        replicates are kept in ``.runs``, so that an interrupted figure goes on where it was.
+        last: a figure whose manifest is there is complete.
     quick, workers, seed
         As in :func:`run_rows`.
+    recorded : bool, default False
+        Write a record, which other runs are compared with: the picture as SVG only (else as PNG,
+        too), of the rows those that the experiment keeps, and in the manifest with each number of
+        the summary what makes it comparable.
+    runs : Path, optional
+        Folder in which finished replicates are kept until all rows are there, so that an
+        interrupted figure goes on where it was; by default ``.runs`` in `out`.
 
     Returns
     -------
-    path : Path
-        The PNG.
-    summary : DataFrame
-        The experiment's summary of the rows.
+    Drawn
 
     Raises
     ------
     ValueError
         If a package or the data are missing.
     """
-    from linrep import plotting
-
     missing = experiment.missing(quick)
     if missing:
         raise ValueError(f"{experiment.id} needs {missing}")
@@ -253,60 +284,130 @@ def make_figure(
     if not os.access(out, os.W_OK):
         raise PermissionError(f"{out} is not writable")
     began = time.perf_counter()
-    runs = out / RUNS
+    runs = out / RUNS if runs is None else runs
     directory = run_directory(runs, experiment, sweep_of(experiment, quick=quick, seed=seed))
-    names = {kind: f"{experiment.id}.{kind}" for kind in ("png", "svg", "parquet")}
-    manifest_path = out / f"{experiment.id}.json"
+    paths = {kind: out / f"{experiment.id}.{kind}" for kind in ("svg", "png", "parquet", "json")}
     lock = runs / f"{directory.name}.lock"
     with files.shared(lock) as alone:
         rows = run_rows(experiment, quick=quick, workers=workers, seed=seed, runs=runs)
         elapsed = time.perf_counter() - began
-        manifest_path.unlink(missing_ok=True)
-        with files.whole(out / names["parquet"]) as path:
-            rows.to_parquet(path, index=False)
+        paths["json"].unlink(missing_ok=True)
+        kept = kept_rows(experiment, rows) if recorded else rows
+        _write_rows(kept, paths["parquet"])
         if alone():  # another process may be at the same figure, and read what both have computed
             shutil.rmtree(directory, ignore_errors=True)
             lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         runs.rmdir()  # another figure may still be under way
-    replicates = int(rows["replicate"].max()) + 1
-    summary = experiment.summary(rows)
-    text = " ".join(experiment.caption(rows, replicates).split())
-    if quick:
-        text = "QUICK RUN, reduced grid and replicates. " + text
+    found = _result(experiment, rows, kept if recorded else None, quick, seed, recorded)
+    pictures = ("svg",) if recorded else ("png", "svg")
+    _draw(experiment, rows, found["caption"], [paths[kind] for kind in pictures])
+    if recorded:
+        paths["png"].unlink(missing_ok=True)
     manifest = {
         "id": experiment.id,
         "title": experiment.title,
-        "caption": text,
-        "settings": {
-            "quick": quick,
-            "seed": seed,
-            "replicates": replicates,
-            "cells": [dict(cell) for cell in experiment.cells(quick)],
+        "result": found,
+        "checksums": record.checksums(found),
+        "provenance": {
+            **surroundings(experiment.packages),
+            "seconds": round(elapsed, 1),
+            "workers": workers,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "files": {
+                path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+                for path in paths.values()
+                if path.exists()
+            },
         },
-        "summary": json.loads(summary.to_json(orient="records")),
-        "rows": len(rows),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(elapsed, 1),
-        "workers": workers,
-        "versions": versions(experiment.packages),
     }
+    files.write(paths["json"], _as_json(manifest).encode())
+    return Drawn(paths[pictures[0]], experiment.summary(rows), manifest, rows)
+
+
+def kept_rows(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame | None:
+    """Return the rows that a record keeps, None for none.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    rows : DataFrame
+        All of them.
+    """
+    if experiment.kept is None:
+        return None
+    kept = experiment.kept(rows)
+    return kept.drop(columns="stream", errors="ignore").reset_index(drop=True)
+
+
+def _write_rows(rows, path):
+    if rows is None:
+        path.unlink(missing_ok=True)
+        return
+    with files.whole(path) as draft:
+        rows.to_parquet(draft, index=False)
+
+
+def _result(experiment, rows, kept, quick, seed, comparable):
+    replicates = int(rows["replicate"].max()) + 1
+    text = " ".join(experiment.caption(rows, replicates).split())
+    if quick:
+        text = "QUICK RUN, reduced grid and replicates. " + text
+    settings = {
+        "quick": quick,
+        "seed": seed,
+        "replicates": replicates,
+        "cells": [dict(cell) for cell in experiment.cells(quick)],
+    }
+    return record.result(
+        rows,
+        experiment.summary,
+        caption=text,
+        settings=settings,
+        kept=kept,
+        comparable=comparable,
+        signed=experiment.signed,
+    )
+
+
+def _draw(experiment, rows, caption, paths):
+    """Write the picture in the formats that the paths say."""
     import matplotlib.pyplot as plt
+
+    from linrep import plotting
 
     with plotting.style():
         figure = experiment.draw(rows)
-        plotting.caption(figure, text)
-        with files.whole(out / names["png"]) as path:
-            figure.savefig(path, format="png")
-        with files.whole(out / names["svg"]) as path:
-            figure.savefig(path, format="svg", metadata={"Date": None})
+        plotting.caption(figure, caption)
+        for path in paths:
+            kind = path.suffix[1:]
+            with files.whole(path) as draft:
+                metadata = {"Date": None} if kind == "svg" else None
+                figure.savefig(draft, format=kind, metadata=metadata)
         plt.close(figure)
-    manifest["files"] = {
-        name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names.values()
+
+
+def _as_json(manifest):
+    """Return a manifest as text, a line for each cell and each line of the summary."""
+    marks: dict[str, str] = {}
+
+    def flat(values):
+        texts = [json.dumps(value, ensure_ascii=False) for value in values]
+        places = [f"@{len(marks) + i}@" for i in range(len(texts))]
+        marks.update(zip(places, texts, strict=True))
+        return places
+
+    found = manifest["result"]
+    short = {
+        **manifest,
+        "result": {
+            **found,
+            "settings": {**found["settings"], "cells": flat(found["settings"]["cells"])},
+            "summary": {**found["summary"], "lines": flat(found["summary"]["lines"])},
+        },
     }
-    text = json.dumps(manifest, indent=2) + "\n"
-    files.write(manifest_path, text.encode())
-    return out / names["png"], summary
+    text = json.dumps(short, indent=1, ensure_ascii=False)
+    return re.sub(r'"(@\d+@)"', lambda mark: marks[mark[1]], text) + "\n"
 
 
 def beside(
@@ -335,7 +436,7 @@ def beside(
     Returns
     -------
     DataFrame
-        Columns `by`, ``replicates``, `value`, ``low``, ``high`` (NaN for a single replicate),
+        By `by` and ``replicates``: columns `value`, ``low``, ``high`` (NaN for a single replicate),
         ``paper`` (NaN where there is none) and `listed`; groups in the order of the rows.
     """
     lines = [
@@ -344,7 +445,39 @@ def beside(
         for group, own in rows.groupby(list(by), sort=False)
     ]  # fmt: skip
     names = [*by, "replicates", value, "low", "high", "paper", *listed]
-    return pd.DataFrame(lines, columns=names)
+    return pd.DataFrame(lines, columns=names).set_index([*by, "replicates"])
+
+
+def counted(values: pd.Series) -> str:
+    """Return of how many replicates something is true, as a summary has it: "16 of 20".
+
+    Parameters
+    ----------
+    values : Series of bool
+        One for each of independent replicates.
+    """
+    return f"{int(values.sum())} of {len(values)}"
+
+
+def crossings(rows: pd.DataFrame, success: str, x: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return thresholds as a summary has them: those beyond what was tried are infinite, or 0.
+
+    Parameters
+    ----------
+    rows, success, x, by
+        As for :func:`linrep.sweeps.thresholds`. Success is taken to become more frequent with `x`.
+
+    Returns
+    -------
+    DataFrame
+        As from there; a missing estimate is infinite if fewer than half succeed at the largest `x`,
+        0 otherwise.
+    """
+    table = thresholds(rows, success, x, by)
+    last = rows[rows[x] == rows.groupby(list(by))[x].transform("max")]
+    share = last.groupby(list(by))[success].mean()
+    beyond = table.merge(share.rename("share").reset_index())["share"].to_numpy() < 0.5
+    return table.assign(estimate=table["estimate"].fillna(pd.Series(np.where(beyond, np.inf, 0.0))))
 
 
 def accuracies(trace: Trace, **labels: Any) -> pd.DataFrame:
@@ -407,6 +540,38 @@ def versions(packages: Iterable[str] = ()) -> dict[str, str]:
         **{library: version(library) for library in LIBRARIES},
         **{module: import_module(module).__version__ for module in packages},
         "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def surroundings(packages: Iterable[str] = ()) -> dict[str, Any]:
+    """Return what the digits of a result may depend on beside code and seed.
+
+    Parameters
+    ----------
+    packages : iterable of str
+        As for :func:`versions`.
+    """
+    from llvmlite import binding
+    from numba import config
+    from threadpoolctl import threadpool_info
+
+    names = {"name": "internal_api", "version": "version", "kernel": "architecture",
+             "threads": "num_threads"}  # fmt: skip
+    blas = [
+        {name: each.get(key) for name, key in names.items()}
+        for each in threadpool_info()
+        if each["user_api"] == "blas"
+    ]
+    return {
+        "mode": portable.mode(),
+        "processor": processor(),
+        "instructions": config.CPU_NAME or binding.get_host_cpu_name(),
+        "BLAS": [each for i, each in enumerate(blas) if each not in blas[:i]],
+        "versions": {
+            **versions(packages),
+            "llvmlite": version("llvmlite"),
+            "libc": " ".join(platform.libc_ver()),
+        },
     }
 
 

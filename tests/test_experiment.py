@@ -37,7 +37,7 @@ TOY = Experiment(
         f"""A toy,
         {replicates} replicates."""
     ),
-    summary=lambda rows: rows.groupby("a")["value"].mean().reset_index(),
+    summary=lambda rows: rows.groupby("a")["value"].mean().to_frame(),
     replicates=4,
     quick_replicates=2,
 )
@@ -97,23 +97,75 @@ def test_an_interrupted_figure_goes_on_where_it_was(tmp_path):
 
 def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
     out = tmp_path / "deep" / "figures"
-    path, summary = make_figure(TOY, out=out, quick=True, seed=3)
-    assert path == out / "toy.one.png"
+    drawn = make_figure(TOY, out=out, quick=True, seed=3)
+    assert drawn.path == out / "toy.one.png"
     names = {file.name for file in out.iterdir()}
     assert names == {"toy.one.png", "toy.one.svg", "toy.one.parquet", "toy.one.json"}
     rows = pd.read_parquet(out / "toy.one.parquet")
     pd.testing.assert_frame_equal(rows, run_rows(TOY, quick=True, seed=3))
     manifest = json.loads((out / "toy.one.json").read_text())
-    assert manifest["caption"] == "QUICK RUN, reduced grid and replicates. A toy, 2 replicates."
-    assert manifest["settings"] == {
+    assert manifest == drawn.manifest
+    found = manifest["result"]
+    assert found["caption"] == "QUICK RUN, reduced grid and replicates. A toy, 2 replicates."
+    assert found["settings"] == {
         "quick": True,
         "seed": 3,
         "replicates": 2,
         "cells": [{"a": 1, "b": "u"}, {"a": 1, "b": "v"}],
     }
-    assert manifest["summary"] == [{"a": 1, "value": pytest.approx(summary["value"][0])}]
-    for name, digest in manifest["files"].items():
+    value = rows["value"].mean()
+    assert found["summary"] == {
+        "labels": ["a"],
+        "lines": [{"a": 1, "value": {"value": pytest.approx(value)}}],
+    }
+    assert len(manifest["provenance"]["files"]) == 3
+    for name, digest in manifest["provenance"]["files"].items():
         assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+
+
+def test_a_record_has_one_picture_the_rows_it_keeps_and_what_makes_numbers_comparable(tmp_path):
+    make_figure(TOY, out=tmp_path)
+    first = Experiment(**{**vars(TOY), "kept": lambda rows: rows[rows["x"] == 0]})
+    for item, size in ((first, 16), (Experiment(**{**vars(TOY), "kept": None}), None)):
+        drawn = make_figure(item, out=tmp_path, recorded=True, runs=tmp_path / "elsewhere")
+        assert drawn.path == tmp_path / "toy.one.svg"
+        kept = {f"toy.one.{kind}" for kind in ("json", "svg", *(["parquet"] if size else []))}
+        assert {path.name for path in tmp_path.iterdir()} == kept
+        found = drawn.manifest["result"]
+        assert found["rows"]["count"] == 32
+        assert ("kept" in found["rows"]) == (size is not None)
+        if size:
+            rows = pd.read_parquet(tmp_path / "toy.one.parquet")
+            assert len(rows) == found["rows"]["kept"]["count"] == size
+            assert "stream" not in rows
+        for line in found["summary"]["lines"]:
+            low, high = line["value"]["interval"]
+            assert low < line["value"]["value"] < high
+
+
+def test_the_run_of_a_figure_is_of_one_mode(tmp_path, monkeypatch):
+    """Going on in another one would mix their digits."""
+    sweep = experiment.sweep_of(TOY)
+    native = experiment.run_directory(tmp_path, TOY, sweep)
+    other = {"portable": "native", "native": "portable"}[experiment.portable.mode()]
+    monkeypatch.setattr(experiment.portable, "mode", lambda: other)
+    assert experiment.run_directory(tmp_path, TOY, sweep) != native
+
+
+def test_thresholds_beyond_what_was_tried_have_an_end():
+    table = pd.DataFrame(
+        [(which, m, which == "always" or (which == "at 3" and m >= 3))
+         for which in ("always", "at 3", "never") for m in (1, 2, 3, 4) for _ in range(5)],
+        columns=["which", "m", "success"],
+    )  # fmt: skip
+    found = experiment.crossings(table, "success", "m", ["which"]).set_index("which")["estimate"]
+    assert found["always"] == 0.0
+    assert 2.0 < found["at 3"] < 3.0
+    assert found["never"] == np.inf
+
+
+def test_counts_are_texts_that_can_be_compared():
+    assert experiment.counted(pd.Series([True, False, True])) == "2 of 3"
 
 
 def test_a_failure_while_drawing_keeps_the_rows_and_leaves_no_manifest(tmp_path):
@@ -214,6 +266,7 @@ def test_means_stand_beside_published_numbers():
     listed = experiment.beside(rows, {}, by=["n", "method"], listed=["lr"])["lr"]
     assert listed.tolist() == ["0.01, 0.1", "0.1", "0.0001"]
     table = experiment.beside(rows, {(10, "B"): 0.65, (10, "C"): 0.1}, by=["n", "method"])
+    table = table.reset_index()
     assert table[["n", "method"]].to_numpy().tolist() == [[10, "B"], [10, "A"], [20, "B"]]
     np.testing.assert_allclose(table["accuracy"], [0.6, 0.9, 0.4])
     np.testing.assert_array_equal(table["paper"], [0.65, np.nan, np.nan])

@@ -33,8 +33,10 @@ LAYERS = (
     "simulation",
     "plotting",
     "claims",
+    "record",
     "report",
     "experiment",
+    "reproduction",
     "bench",
     "cli",
 )

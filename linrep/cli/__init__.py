@@ -209,14 +209,32 @@ def _run_options(command):
             click.option(
                 "--quick", is_flag=True, help="Small grid and few replicates, in seconds."
             ),
+            click.option(
+                "--check",
+                is_flag=True,
+                help="Draw, and compare with the record in figures; exit status 1 if the numbers "
+                "are others.",
+            ),
+            click.option(
+                "--record",
+                is_flag=True,
+                help="Draw into figures: make it what others compare with.",
+            ),
+            click.option(
+                "--portable/--native",
+                default=None,
+                help="Compute with instructions that many processors have, so that they get the "
+                "same bits, or with all of this one's.  [default: portable with --check and "
+                "--record]",
+            ),
             workers_option("Threads; the numbers do not depend on it."),
             SEED_OPTION,
             click.option(
                 "--out",
                 type=click.Path(file_okay=False, path_type=Path),
                 default=None,
-                help="Folder for pictures, rows and manifests.  [default: figures, or "
-                "figures/quick with --quick]",
+                help="Folder for pictures, rows and manifests.  [default: runs/figures, or "
+                "runs/figures/quick with --quick, figures with --record]",
             ),
             click.option(
                 "--data",
@@ -235,26 +253,38 @@ def _run_options(command):
 )
 @click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
 @_run_options
-def figures(names, list_only, quick, workers, seed, out, data):
+def figures(names, list_only, **options):
     """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script.
 
-    Without names, and of a pattern, those are left out whose packages or data are not there.
+    Without names, and of a pattern, those are left out whose packages or data are not there; with
+    --check the papers' figures are meant, and of a pattern those that have a record.
     """
-    from linrep import experiment
+    _start(**options)
+    from linrep import experiment, reproduction
 
-    _set_data(data)
+    there = reproduction.recorded() if options["check"] else experiment.available()
     with bad_input(ValueError, OSError):
-        chosen = [
-            experiment.load(name) for name in experiment.matching(names or experiment.available())
+        patterns = names or (reproduction.PAPERS if options["check"] else experiment.available())
+        found = [
+            name
+            for name in experiment.matching(patterns)
+            if name in there or name in names or name.endswith(".py")
         ]
-    for item in chosen:
-        missing = item.missing(quick)
-        if list_only:
+        chosen = [experiment.load(name) for name in found]
+    if list_only:
+        for item in chosen:
             click.echo(f"{item.id:20} {item.title}")
-        elif missing and not any(name == item.id or name.endswith(".py") for name in names):
+        return
+    ready = []
+    for item in chosen:
+        missing = item.missing(options["quick"])
+        if missing and not any(name == item.id or name.endswith(".py") for name in names):
             click.echo(f"{item.id} is left out, it needs {missing}", err=True)
         else:
-            _make(item, quick, workers, seed, out)
+            ready.append(item)
+    if options["check"] and not ready:
+        raise BadInput(f"--check: no such figure has a record in {reproduction.RECORD}")
+    _make(ready, **options)
 
 
 def _set_data(folder):
@@ -273,31 +303,83 @@ def run_script(experiment):
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     @_run_options
-    def command(quick, workers, seed, out, data):
-        _set_data(data)
-        _make(experiment, quick, workers, seed, out)
+    def command(**options):
+        _start(**options)
+        _make([experiment], **options)
 
     command()
 
 
-def _make(item, quick, workers, seed, out):
-    from linrep.experiment import Failed, make_figure
+def _start(check, record, quick, portable, data, **_):
+    """Refuse what does not go together, and choose the mode, before anything heavy is loaded."""
+    if check and record:
+        raise BadInput("--check and --record: compare with the record, or make it")
+    if quick and (check or record):
+        option = "--check" if check else "--record"
+        raise BadInput(f"{option}: a record is of the full settings, not of --quick")
+    if check or record if portable is None else portable:
+        start_portable()
+    _set_data(data)
+
+
+def _make(chosen, quick, check, record, workers, seed, out, **_):
+    """Draw figures, and compare them with the record if asked to."""
+    from linrep.experiment import RUNS, Failed, make_figure
+    from linrep.reproduction import RECORD, RESULTS, check_figures
     from linrep.sweeps import Stopped
 
-    if missing := item.missing(quick):
-        raise BadInput(f"{item.id} needs {missing}")
+    for item in chosen:
+        if missing := item.missing(quick):
+            raise BadInput(f"{item.id} needs {missing}")
     began = time.perf_counter()
-    out = out or Path("figures", *(["quick"] if quick else []))
+    results = RESULTS / "quick" if quick else RESULTS
     try:
-        with bad_input(OSError), interruptible(Stopped):
-            path, summary = make_figure(item, out=out, quick=quick, workers=workers, seed=seed)
+        if check:
+            asked = click.get_current_context().get_parameter_source("seed")
+            default = asked is click.core.ParameterSource.DEFAULT
+            with bad_input(OSError, ValueError), interruptible(Stopped):
+                found = check_figures(
+                    chosen,
+                    out=out or results,
+                    workers=workers,
+                    seed=None if default else seed,
+                    done=lambda drawn: _say_done(drawn, began),
+                )
+        else:
+            for item in chosen:
+                began = time.perf_counter()
+                with bad_input(OSError), interruptible(Stopped):
+                    drawn = make_figure(
+                        item,
+                        out=out or (RECORD if record else results),
+                        quick=quick,
+                        workers=workers,
+                        seed=seed,
+                        recorded=record,
+                        runs=results / RUNS if record else None,
+                    )
+                _show(item, drawn, began)
+            return
     except Failed as error:
         click.echo(f"Error: {error}", err=True)
         click.echo(replay_command(error.run.path, error.first), err=True)
         raise click.exceptions.Exit(1) from None
+    click.echo(found.text())
+    if not found.reproduced:
+        raise click.exceptions.Exit(1)
+
+
+def _say_done(drawn, began):
+    name = drawn.manifest["id"]
+    click.echo(f"{name}: drawn after {time.perf_counter() - began:.0f} s", err=True)
+
+
+def _show(item, drawn, began):
+    from linrep.record import flat
+
     click.echo(f"{item.id}: {item.title}")
-    click.echo(summary.to_string(index=False, float_format="{:.4g}".format))
-    click.echo(f"{item.id}: {path} ({time.perf_counter() - began:.0f} s)")
+    click.echo(flat(drawn.summary).to_string(index=False, float_format="{:.4g}".format))
+    click.echo(f"{item.id}: {drawn.path} ({time.perf_counter() - began:.0f} s)")
 
 
 from linrep.cli import (  # noqa: E402  they register their commands

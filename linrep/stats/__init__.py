@@ -2,6 +2,7 @@
 
 from linrep.stats.contraction import ContractionRate, contraction_rate
 from linrep.stats.intervals import mean_interval, proportion_interval
+from linrep.stats.runs import half_samples, orders_differ, rerun_interval, shares_differ
 from linrep.stats.scaling import Collapse, ScalingExponents, collapse, scaling_exponents
 from linrep.stats.transition import TransitionPoint, transition_point
 
@@ -12,9 +13,13 @@ __all__ = [
     "TransitionPoint",
     "collapse",
     "contraction_rate",
+    "half_samples",
     "mean_interval",
+    "orders_differ",
     "proportion_interval",
+    "rerun_interval",
     "scaling_exponents",
+    "shares_differ",
     "transition_point",
 ]
 

@@ -3,9 +3,10 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from linrep import experiment
+from linrep import experiment, record
 from linrep.experiment import make_figure, run_rows
 
 
@@ -21,9 +22,20 @@ def test_script_draws_a_miniature(name, tmp_path):
     for package in item.packages:
         pytest.importorskip(package)
     assert item.id == name
-    path, summary = make_figure(item, out=tmp_path, quick=True, workers=2)
-    assert path.stat().st_size > 10_000
-    assert len(summary)
+    drawn = make_figure(item, out=tmp_path, quick=True, workers=2, recorded=True)
+    assert drawn.path.stat().st_size > 10_000
+    assert len(drawn.summary)
+    # The rows that a record keeps say the same as all.
+    stored = tmp_path / f"{name}.parquet"
+    if stored.exists():
+        found = record.compare(
+            drawn.manifest,
+            drawn.manifest["result"],
+            kept=(kept := pd.read_parquet(stored)),
+            new_kept=experiment.kept_rows(item, drawn.rows),
+            again=item.summary(kept),
+        )
+        assert set(found["outcome"]) == {record.SAME}
 
 
 @pytest.mark.slow

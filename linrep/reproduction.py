@@ -1,0 +1,216 @@
+"""Whether the recorded figures come out again: drawn beside the record, compared with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from linrep import _portable as portable
+from linrep import experiment, record
+from linrep.experiment import Experiment
+
+#: Where the record is, and where other runs write.
+RECORD, RESULTS = Path("figures"), Path("runs", "figures")
+#: The papers' figures, those on real data included.
+PAPERS = ("*.figure*", "*.digits")
+#: Libraries whose versions the digits depend on.
+_ARITHMETIC = ("numpy", "scipy", "numba", "llvmlite")
+_SHOWN = 20  # lines, of what is not as recorded
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """How figures compare with the record.
+
+    Attributes
+    ----------
+    table : DataFrame
+        As :func:`linrep.record.compare` gives it, for all figures.
+    mode : str
+        That of the process, "portable" or "native".
+    reasons : tuple of str
+        Why the same digits are not asked for, so that intervals decide; none if they are.
+    """
+
+    table: pd.DataFrame
+    mode: str
+    reasons: tuple[str, ...]
+
+    @property
+    def strict(self) -> bool:
+        """Whether the same digits are asked for."""
+        return not self.reasons
+
+    @property
+    def wrong(self) -> pd.DataFrame:
+        """The lines of the table because of which a figure is not reproduced."""
+        allowed = [record.SAME] if self.strict else [record.SAME, record.INSIDE, record.OTHER]
+        return self.table[~self.table["outcome"].isin(allowed)]
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether all figures are."""
+        return self.wrong.empty
+
+    def counts(self) -> pd.DataFrame:
+        """Return how many numbers of each figure have which outcome, and what its rows are."""
+        table = self.table
+        numbers = table[table["part"] == "number"]
+        kinds = [record.SAME, record.INSIDE, record.OUTSIDE]
+        found = pd.crosstab(numbers["figure"], numbers["outcome"])
+        found = found.reindex(columns=kinds, fill_value=0)
+        digests = table[(table["part"] == "rows") & (table["what"] == "digest")]
+        digests = digests.set_index("figure")["outcome"]
+        found["rows"] = digests.map({record.SAME: "same bits"}).fillna("other bits")
+        changed = table[table["part"] == "record"].groupby("figure").size()
+        if len(changed):
+            found[record.CHANGED] = changed.reindex(found.index, fill_value=0)
+        return found.rename_axis(columns=None).reset_index()
+
+    def text(self) -> str:
+        """Return the table and what is not as recorded, at most a screen, and the last line."""
+        parts = [self.counts().to_string(index=False)]
+        wrong = self.wrong.sort_values(
+            "outcome", key=lambda kinds: kinds.map({record.CHANGED: 0, record.OUTSIDE: 1}).fillna(2)
+        )
+        if len(wrong):
+            shown = wrong.head(_SHOWN).fillna("–").astype({"recorded": str, "new": str})
+            parts.append(shown.to_string(index=False, max_colwidth=60))
+        if len(wrong) > _SHOWN:
+            parts.append(f"and {len(wrong) - _SHOWN} more")
+        return "\n\n".join([*parts, self.sentence()])
+
+    def sentence(self) -> str:
+        """Return one line: what was done, in which mode, and whether it was reproduced."""
+        figures = self.table["figure"].nunique()
+        good = figures - self.wrong["figure"].nunique()
+        rule = (
+            "the same digits, in the portable mode"
+            if self.strict
+            else f"inside the recorded intervals, which decide: {'; '.join(self.reasons)}"
+        )
+        outcome = "reproduced" if self.reproduced else "NOT reproduced"
+        return f"{outcome}: {good} of {figures} figures ({rule})"
+
+
+def recorded(folder: Path = RECORD) -> list[str]:
+    """Return the ids of the figures that have a record.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+    return sorted(path.stem for path in folder.glob("*.json"))
+
+
+def read_record(folder: Path, name: str) -> dict[str, Any]:
+    """Return a recorded manifest.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        Id of the figure.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or it is damaged.
+    """
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        raise ValueError(f"{name} has no record in {folder}; --record makes one")
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+        record.table(manifest["result"])
+        complete = {"id", "checksums", "provenance"} <= manifest.keys()
+    except (ValueError, LookupError, TypeError):
+        complete = False
+    if not complete:
+        raise ValueError(f"{path} is no manifest of a figure")
+    return manifest
+
+
+def check_figures(
+    chosen: Iterable[Experiment],
+    *,
+    folder: Path = RECORD,
+    out: Path = RESULTS,
+    workers: int = 1,
+    seed: int | None = None,
+    done: Callable[[experiment.Drawn], None] = lambda drawn: None,
+) -> Reproduction:
+    """Draw figures again, and compare them with the record.
+
+    Parameters
+    ----------
+    chosen : iterable of Experiment
+        Each with a record.
+    folder : Path
+        The record. Nothing there is changed.
+    out : Path
+        Where the figures are drawn.
+    workers : int, default 1
+        Threads.
+    seed : int, optional
+        Another root of all streams than the recorded one: then intervals decide.
+    done : callable, optional
+        Called with each figure that is drawn.
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    ValueError
+        If a figure has no record, or needs what is not there.
+    linrep.experiment.Failed
+        If a replicate failed.
+    """
+    chosen = list(chosen)
+    manifests = {item.id: read_record(folder, item.id) for item in chosen}
+    tables, reasons = [], []
+    for item in chosen:
+        manifest = manifests[item.id]
+        root = manifest["result"]["settings"]["seed"] if seed is None else seed
+        drawn = experiment.make_figure(item, out=out, workers=workers, seed=root)
+        done(drawn)
+        path = folder / f"{item.id}.parquet"
+        kept = pd.read_parquet(path) if path.is_file() else None
+        tables.append(
+            record.compare(
+                manifest,
+                drawn.manifest["result"],
+                kept=kept,
+                new_kept=None if kept is None else experiment.kept_rows(item, drawn.rows),
+                again=None if kept is None else item.summary(kept),
+            )
+        )
+        reasons += _reasons(manifest, drawn.manifest)
+    return Reproduction(
+        pd.concat(tables, ignore_index=True), portable.mode(), tuple(dict.fromkeys(reasons))
+    )
+
+
+def _reasons(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return why two runs need not have the same digits."""
+    found = []
+    before, now = (each["provenance"] for each in (old, new))
+    if now["mode"] != "portable":
+        found.append("this process is not in the portable mode")
+    if before["mode"] != "portable":
+        found.append("the record is not of the portable mode")
+    for name in _ARITHMETIC:
+        one, two = (each["versions"].get(name) for each in (before, now))
+        if one != two:
+            found.append(f"{name} {two} here, {one} in the record")
+    seeds = [each["result"]["settings"]["seed"] for each in (old, new)]
+    if seeds[0] != seeds[1]:
+        found.append(f"seed {seeds[1]}, not {seeds[0]}")
+    return found

@@ -1,0 +1,212 @@
+"""Whether two independent runs of one sweep agree: in a statistic, a share, an order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from linrep import _validation as check
+from linrep.stats._arguments import counts, fraction
+
+_ALL = 70  # halves are enumerated up to so many,
+_SOME = 64  # and so many are drawn where there are more
+
+
+def half_samples(replicates: int) -> tuple[NDArray[np.bool_], float]:
+    """Return halves of the replicates, whose statistics show how much that of all varies.
+
+    Parameters
+    ----------
+    replicates : int
+        At least 2.
+
+    Returns
+    -------
+    halves : ndarray of bool, shape (count, replicates)
+        Each row chooses half of the replicates, rounded down.
+    degrees : float
+        Of freedom of the variance that is estimated from them.
+
+    Notes
+    -----
+    McCarthy's balanced half-samples (Rev. Int. Stat. Inst. 37, 1969), with their complements, where
+    there is a Hadamard matrix of that order (by doubling or Paley's construction): of a mean they
+    give the usual variance exactly. So do all halves, which are taken where they are few. Else 64
+    are drawn, always the same ones, and the degrees of freedom are fewer for it.
+    """
+    n = check.integer("replicates", replicates, minimum=2)
+    matrix = _hadamard(n)
+    if n > 2 and matrix is not None:
+        chosen = matrix[1:] > 0
+        return np.concatenate([chosen, ~chosen]), n - 1.0
+    few = comb(n, n // 2) <= _ALL
+    rng = np.random.default_rng(n)
+    places = (
+        combinations(range(n), n // 2)
+        if few
+        else (rng.permutation(n)[: n // 2] for _ in range(_SOME))
+    )
+    halves = np.array([np.isin(np.arange(n), list(place)) for place in places])
+    return halves, n - 1.0 if few else 1.0 / (1.0 / (n - 1.0) + 1.0 / _SOME)
+
+
+def _hadamard(n):
+    """Return a Hadamard matrix whose first row is ones, None if the two constructions give none."""
+    if n == 1:
+        return np.ones((1, 1))
+    if n % 2 == 0 and (smaller := _hadamard(n // 2)) is not None:
+        return np.kron([[1.0, 1.0], [1.0, -1.0]], smaller)
+    q = n - 1
+    if n % 4 or any(q % p == 0 for p in range(2, int(q**0.5) + 1)):
+        return None
+    squares = {i * i % q for i in range(1, q)}
+    residue = np.array([0.0, *(1.0 if i in squares else -1.0 for i in range(1, q))])
+    matrix = np.eye(n)
+    matrix[0, 1:], matrix[1:, 0] = 1.0, -1.0
+    matrix[1:, 1:] += residue[np.subtract.outer(np.arange(q), np.arange(q)) % q]
+    return matrix * matrix[0]
+
+
+def rerun_interval(
+    value: float,
+    halves: ArrayLike,
+    singles: ArrayLike,
+    *,
+    level: float,
+    interval: tuple[float, float] | None = None,
+    error: float = 0.0,
+    signed: bool = False,
+) -> tuple[float, float]:
+    """Return where the statistic of another, independent run lies.
+
+    Parameters
+    ----------
+    value : float
+        The statistic of all replicates; infinite for what is not reached.
+    halves : array_like, shape (count,)
+        That of their :func:`half_samples`, in this order; NaN where it is not defined.
+    singles : array_like, shape (replicates,)
+        That of each replicate alone; NaN where it is not defined.
+    level : float
+        Probability with which another run of the same sweep is outside, in (0, 1).
+    interval : (float, float), optional
+        A 95 % interval of the statistic that is known.
+    error : float, default 0
+        A standard error that is known.
+    signed : bool, default False
+        Whether the statistic can have either sign, although what is seen may all be positive.
+
+    Returns
+    -------
+    low, high : float
+        Both equal to the value if nothing varies.
+
+    Notes
+    -----
+    The scale is that of logarithms if all numbers are positive, of reciprocals if some are infinite
+    as well, and linear otherwise and for what is signed. On it the standard error is the largest of
+    these: the root mean square distance between the halves' statistics and that of all (given the
+    data, a random half varies about the whole as the whole does about the truth); the standard
+    deviation of single replicates over the root of their number, without which a median whose
+    middle values happen to be close would seem exact; what is known otherwise; and, of whole
+    numbers, rounding, which gives a replicate a variance of 1/12. Two runs differ by sqrt(2) times
+    that, and the quantile is Student's: exact for means of normal replicates, an approximation for
+    others.
+    """
+    level = fraction("level", level)
+    halves, singles = (np.asarray(values, dtype=float) for values in (halves, singles))
+    replicates = singles.size
+    degrees = half_samples(replicates)[1]
+    seen = np.concatenate([[value], halves[~np.isnan(halves)], singles[~np.isnan(singles)]])
+    scale = _logs if (seen > 0.0).all() and not signed else _identity
+    if scale is _logs and np.isinf(seen).any():
+        scale = _reciprocals
+    centre, defined = scale(value), scale(halves[~np.isnan(halves)])
+
+    half = replicates // 2
+    variances = [0.0]
+    if not np.isfinite([centre, *defined]).all():
+        return -np.inf, np.inf  # it ranges from nothing to infinity
+    if defined.size:
+        variances.append(np.mean((defined - centre) ** 2) * half / (replicates - half))
+    if np.isfinite(scale(singles)).all():
+        variances.append(np.var(scale(singles), ddof=1) / replicates)
+        if np.isfinite(seen).all() and value == round(value) and (singles == singles.round()).all():
+            variances.append((scale(value + 0.5) - centre) ** 2 / 3.0 / replicates)
+    if error > 0.0:
+        variances.append((scale(value + error) - centre) ** 2)
+    below = above = np.sqrt(max(variances))
+    if interval is not None:
+        usual = stats.t.ppf(0.975, degrees)
+        ends = np.sort(scale(interval))
+        below = max(below, (centre - ends[0]) / usual)
+        above = max(above, (ends[1] - centre) / usual)
+    reach = np.sqrt(2.0) * stats.t.isf(level / 2.0, degrees)
+    return scale.back(centre - reach * below), scale.back(centre + reach * above)
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """An increasing function, and the way back."""
+
+    function: Callable
+    inverse: Callable
+
+    def __call__(self, values):
+        with np.errstate(divide="ignore"):
+            return self.function(np.asarray(values, dtype=float))
+
+    def back(self, end):
+        with np.errstate(divide="ignore", over="ignore"):
+            return float(self.inverse(np.float64(end)))
+
+
+_identity = _Scale(np.positive, np.positive)
+_logs = _Scale(np.log, np.exp)
+_reciprocals = _Scale(lambda x: -1.0 / x, lambda u: -1.0 / u if u < 0.0 else np.inf)
+
+
+def shares_differ(one: Sequence[int], two: Sequence[int]) -> float:
+    """Return the p-value of equal chances of success in two runs.
+
+    Parameters
+    ----------
+    one, two : (int, int)
+        Successes, and the independent replicates that they are of.
+
+    Returns
+    -------
+    float
+        Of Fisher's exact test, two-sided.
+
+    Raises
+    ------
+    ValueError
+        If counts are not whole, or there are more successes than replicates.
+    """
+    won, trials = counts([one[0], two[0]], [one[1], two[1]])
+    table = np.stack([won, trials - won], axis=1).astype(int)
+    return float(stats.fisher_exact(table)[1])
+
+
+def orders_differ(one: Sequence[int], two: Sequence[int]) -> float:
+    """Return the p-value of equal chances to win, tie and lose in two runs.
+
+    Parameters
+    ----------
+    one, two : (int, int, int)
+        Replicates that were won, tied and lost.
+
+    Returns
+    -------
+    float
+        The smaller of those for winning and for losing, times two (Bonferroni), at most 1.
+    """
+    ends = (shares_differ((one[at], sum(one)), (two[at], sum(two))) for at in (0, 2))
+    return min(1.0, 2.0 * min(ends))
