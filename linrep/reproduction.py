@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -174,27 +175,111 @@ def check_figures(
         If a replicate failed.
     """
     chosen = list(chosen)
-    manifests = {item.id: read_record(folder, item.id) for item in chosen}
-    tables, reasons = [], []
     for item in chosen:
-        manifest = manifests[item.id]
-        root = manifest["result"]["settings"]["seed"] if seed is None else seed
-        drawn = experiment.make_figure(item, out=out, workers=workers, seed=root)
+        read_record(folder, item.id)  # all of them before the first is drawn
+    compared = []
+    for item in chosen:
+        drawn = draw_again(item, folder=folder, out=out, workers=workers, seed=seed)
         done(drawn)
-        path = folder / f"{item.id}.parquet"
-        kept = pd.read_parquet(path) if path.is_file() else None
-        tables.append(
-            record.compare(
-                manifest,
-                drawn.manifest["result"],
-                kept=kept,
-                new_kept=None if kept is None else experiment.kept_rows(item, drawn.rows),
-                again=None if kept is None else item.summary(kept),
-            )
-        )
-        reasons += _reasons(manifest, drawn.manifest)
+        compared.append(compare(item, drawn, folder))
+    return together(compared)
+
+
+def papers(folder: Path = RECORD) -> list[str]:
+    """Return the ids of the papers' figures that have a record, those with networks left out.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    found = [
+        name
+        for name in recorded(folder)
+        if any(fnmatch(name, pattern) for pattern in PAPERS) and not name.startswith("deep.")
+    ]
+    if not found:
+        raise ValueError(f"there are no recorded figures in {folder.resolve()}")
+    return found
+
+
+def again(name: str, folder: Path, out: Path) -> tuple[pd.DataFrame, list[str]] | str:
+    """Draw a figure by id, and compare it: what a worker process does.
+
+    Parameters
+    ----------
+    name : str
+    folder, out : Path
+        As for :func:`check_figures`.
+
+    Returns
+    -------
+    tuple or str
+        As of :func:`compare`, or what failed.
+    """
+    item = experiment.load(name)
+    try:
+        return compare(item, draw_again(item, folder=folder, out=out), folder)
+    except experiment.Failed as error:
+        return str(error)
+
+
+def draw_again(
+    item: Experiment, *, folder: Path, out: Path, workers: int = 1, seed: int | None = None
+) -> experiment.Drawn:
+    """Draw a figure with the recorded seed, or another one.
+
+    Parameters
+    ----------
+    item : Experiment
+    folder, out, workers, seed
+        As for :func:`check_figures`.
+    """
+    root = read_record(folder, item.id)["result"]["settings"]["seed"] if seed is None else seed
+    return experiment.make_figure(item, out=out, workers=workers, seed=root)
+
+
+def compare(
+    item: Experiment, drawn: experiment.Drawn, folder: Path
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return how a figure compares, and why its digits need not be the recorded ones.
+
+    Parameters
+    ----------
+    item : Experiment
+    drawn : Drawn
+    folder : Path
+        The record.
+    """
+    manifest = read_record(folder, item.id)
+    path = folder / f"{item.id}.parquet"
+    kept = pd.read_parquet(path) if path.is_file() else None
+    table = record.compare(
+        manifest,
+        drawn.manifest["result"],
+        kept=kept,
+        new_kept=None if kept is None else experiment.kept_rows(item, drawn.rows),
+        again=None if kept is None else item.summary(kept),
+    )
+    return table, _reasons(manifest, drawn.manifest)
+
+
+def together(compared: Iterable[tuple[pd.DataFrame, list[str]]]) -> Reproduction:
+    """Return how figures compare, from what :func:`compare` says of each.
+
+    Parameters
+    ----------
+    compared : iterable of (DataFrame, list of str)
+    """
+    tables, reasons = zip(*compared, strict=True)
     return Reproduction(
-        pd.concat(tables, ignore_index=True), portable.mode(), tuple(dict.fromkeys(reasons))
+        pd.concat(tables, ignore_index=True),
+        portable.mode(),
+        tuple(dict.fromkeys(reason for own in reasons for reason in own)),
     )
 
 

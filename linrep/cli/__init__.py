@@ -387,6 +387,7 @@ from linrep.cli import (  # noqa: E402  they register their commands
     info,  # noqa: F401
     pictures,  # noqa: F401
     report,  # noqa: F401
+    reproduce,  # noqa: F401
     sweeps,  # noqa: F401
     verify,  # noqa: F401
 )

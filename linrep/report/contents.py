@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,6 +104,7 @@ def gather(
     options: Sequence[str] = (),
     made: datetime | None = None,
     progress: bool | None = None,
+    executor: Executor | None = None,
 ) -> Report:
     """Collect claims with their outcomes, and figures. Nothing is computed but pictures.
 
@@ -129,6 +131,8 @@ def gather(
         When the page is made; by default now.
     progress : bool, optional
         Show a bar; by default on a terminal and in a notebook.
+    executor : Executor, optional
+        Draws the pictures; by default this process does.
 
     Returns
     -------
@@ -146,10 +150,15 @@ def gather(
         words = ["linrep", "verify", *([file] if file else []), name]
         return shlex.join([*words, "--budget", budget, "--seed", str(seed), *options])
 
+    runs = [_run(item, store, budgets, seed) for item in chosen]
+    drawn = [run.points for run in runs if run is not None and run.points is not None]
+    made_of = iter((map if executor is None else executor.map)(pictures.evidence, drawn))
     entries = []
     with progress_bar(progress, total=len(chosen), desc="report", unit="claim") as bar:
-        for item in chosen:
-            entries.append(_entry(item, ledger.get(item.id), store, budgets, seed, command))
+        for item, run in zip(chosen, runs, strict=True):
+            picture = None if run is None or run.points is None else next(made_of)
+            recorded = ledger.get(item.id)
+            entries.append(_entry(item, recorded, run, picture, budgets, seed, command))
             bar.update()
     return Report(
         entries=tuple(entries),
@@ -160,16 +169,18 @@ def gather(
     )
 
 
-def _entry(item, recorded, store, budgets, seed, command):
-    def found(name):
-        return stored(item, budget=name, seed=seed, store=store)
+def _run(item, store, budgets, seed):
+    """Return what a store holds of a claim, of the first of the budgets that it holds."""
+    found = (stored(item, budget=name, seed=seed, store=store) for name in budgets)
+    return next(filter(None, found), None)
 
+
+def _entry(item, recorded, run, picture, budgets, seed, command):
     common = {
         "claim": item,
         "recorded": recorded,
         "corrected_by": tuple(other.id for other in corrections(item.id)),
     }
-    run = next(filter(None, map(found, budgets)), None)
     if run is None:
         asked = {"budget": budgets[0] if len(budgets) == 1 else BUDGETS[0], "seed": seed}
         shown = recorded or asked
@@ -182,7 +193,7 @@ def _entry(item, recorded, store, budgets, seed, command):
         contradicts=recorded is not None
         and run.result.verdict != "error"
         and outcome(run.result, recorded) == CONTRADICTS,
-        picture=None if run.points is None else pictures.evidence(run.points),
+        picture=picture,
         versions=run.versions,
         finished=run.finished,
         **common,
