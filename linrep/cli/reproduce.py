@@ -72,7 +72,9 @@ def reproduce(wanted, portable, workers, out):
     # A quick check takes about a tenth of the recorded one.
     expected |= {item.id: entries.get(item.id, {}).get("seconds", 0.0) / 10.0 for item in chosen}
     store, drawn = out / "verify", out / "figures"
-    jobs = {name: (reproduction.again, name, reproduction.RECORD, drawn) for name in figures}
+    jobs: dict[str, tuple] = {
+        name: (reproduction.again, name, reproduction.RECORD, drawn) for name in figures
+    }
     jobs |= {item.id: (_check, item.id, str(store)) for item in chosen}
     with process_pool(workers) as pool:
         found = _run(pool, jobs, _order(expected), workers, out)
