@@ -29,10 +29,10 @@ def draws(count):
     return count if COMPILED else count // 50
 
 
-def runner():
+def runner(**settings):
     """Return what calls commands, with the outputs apart, as they are since click 8.2."""
     apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
-    return CliRunner(**apart)
+    return CliRunner(**apart, **settings)
 
 
 @contextmanager
