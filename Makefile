@@ -2,6 +2,8 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 TORCH ?= torch>=2.4
+# Processes that share the tests, of one thread each: matrices are small.
+TEST_PROCESSES ?= 2
 
 # Extras whose declared lowest versions `make floors` tests, next to the core dependencies.
 FLOOR_EXTRAS := experiments cluster test
@@ -17,10 +19,11 @@ require_python = $(if $(filter ok,$(shell $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env env-deep reproduce figures test test-nojit lint format floors bench docs dist clean
+.PHONY: help env env-deep reproduce figures test test-all test-slow test-controls test-ledger \
+	test-nojit test-bench coverage lint format floors bench docs dist clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 env: .venv/.installed ## make .venv with linrep and everything needed to develop it
 
@@ -34,13 +37,37 @@ reproduce: .venv/.installed ## draw the papers' figures at their full settings, 
 figures: .venv/.installed ## draw all figures, those beyond the papers' too
 	.venv/bin/linrep figures
 
-test: .venv/.installed ## run the tests with compiled kernels (PYTEST_ARGS="..." passes options)
-	.venv/bin/python -m pytest $(PYTEST_ARGS)
+# Neighbours in the list of tests stay together, so that they share what their module sets up; who
+# has run out of tests takes half of what another has left. Bytecode is kept, as tests start
+# processes.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= \
+	$(1) -m pytest -n $(TEST_PROCESSES) --dist worksteal
+
+test: .venv/.installed ## run the tests that are quick (PYTEST_ARGS="..." passes options)
+	$(call PYTEST,.venv/bin/python) -m "not slow" $(PYTEST_ARGS)
+
+test-all: env-deep test test-slow test-controls test-ledger test-nojit floors test-bench ## run all tests
+
+test-slow: .venv/.installed-deep .venv/.installed-docs ## run the other tests: survival, surroundings, figures, browser, networks
+	$(call PYTEST,.venv/bin/python) -m "slow and not negative_control" $(PYTEST_ARGS)
+
+test-controls: .venv/.installed ## run the other claims' negative controls
+	$(call PYTEST,.venv/bin/python) -m "slow and negative_control" $(PYTEST_ARGS)
+
+test-ledger: .venv/.installed ## check that all claims have the verdicts that are recorded
+	.venv/bin/linrep verify --budget quick --workers $(TEST_PROCESSES)
 
 # Networks and pages have nothing to do with kernels.
-test-nojit: .venv/.installed ## run the tests, except the slow ones, with kernels as plain Python
-	NUMBA_DISABLE_JIT=1 .venv/bin/python -m pytest -m "not slow" --ignore tests/deep \
-		--ignore tests/report $(PYTEST_ARGS)
+test-nojit: .venv/.installed ## run the tests with kernels as plain Python
+	NUMBA_DISABLE_JIT=1 $(call PYTEST,.venv/bin/python) \
+		-m "not slow and not compiled and not negative_control" \
+		--ignore tests/deep --ignore tests/report $(PYTEST_ARGS)
+
+test-bench: .venv-bench/.installed ## run the benchmarks' tests with JAX
+	$(call PYTEST,.venv-bench/bin/python) tests/bench $(PYTEST_ARGS)
+
+coverage: env-deep ## compare the lines that `make test` and all tests run
+	.venv/bin/python .ci/coverage.py $(TEST_PROCESSES)
 
 lint: .venv/.installed ## check style, formatting and types
 	.venv/bin/ruff check
@@ -55,10 +82,10 @@ format: .venv/.installed ## format the code
 # A cache of its own: another numba version would throw out what the other environment compiled.
 floors: export NUMBA_CACHE_DIR := $(or $(NUMBA_CACHE_DIR),$(CURDIR)/.venv-floors)/numba-floors
 floors: .venv-floors/.installed ## run the tests with the lowest declared versions
-	.venv-floors/bin/python -m pytest -m "not teeth and not slow" $(PYTEST_ARGS)
+	$(call PYTEST,.venv-floors/bin/python) -m "not slow and not negative_control" $(PYTEST_ARGS)
 
-bench: .venv/.installed-bench ## run the benchmarks (BENCH_ARGS="..." passes names and options)
-	.venv/bin/linrep bench $(BENCH_ARGS)
+bench: .venv-bench/.installed ## run the benchmarks (BENCH_ARGS="..." passes names and options)
+	.venv-bench/bin/linrep bench $(BENCH_ARGS)
 
 docs: .venv/.installed-docs ## build the documentation into docs/_build; warnings are errors
 	.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build
@@ -67,7 +94,7 @@ dist: .venv/.installed ## build sdist and wheel into dist, and try them in an em
 	.ci/dist .venv/bin/python
 
 clean: ## remove environments, caches and build products (not figures)
-	rm -rf .venv .venv-floors build dist docs/_build docs/jupyter_execute *.egg-info .coverage htmlcov \
+	rm -rf .venv .venv-bench .venv-floors build dist docs/_build docs/jupyter_execute *.egg-info .coverage htmlcov \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -80,12 +107,14 @@ clean: ## remove environments, caches and build products (not figures)
 	.venv/bin/python -m pip install --quiet "$(TORCH)"
 	@touch $@
 
-.venv/.installed-bench: .venv/.installed
-	.venv/bin/python -m pip install --quiet -e ".[bench]"
-	@touch $@
-
 .venv/.installed-docs: .venv/.installed
 	.venv/bin/python -m pip install --quiet -e ".[docs]"
+	@touch $@
+
+# Apart from the rest: JAX's threads do not go with processes that fork.
+.venv-bench/.installed: pyproject.toml
+	$(require_python)$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet -e ".[bench,test]"
 	@touch $@
 
 # The pins are constraints, so pip refuses them should they not fit together.

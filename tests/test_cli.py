@@ -1,6 +1,7 @@
 """The command line: what it prints, where it writes, how it answers bad input."""
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -138,12 +139,13 @@ def test_a_script_runs_by_itself(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "here" / "mine.figure.png").is_file()
-    helped = subprocess.run(
-        [sys.executable, str(script), "--help"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "--workers" in helped.stdout
+
+
+def test_a_script_has_help_of_its_own(tmp_path, monkeypatch, capsys):
+    script = tmp_path / "mine.py"
+    script.write_text(SCRIPT)
+    monkeypatch.setattr(sys, "argv", [str(script), "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert not ended.value.code
+    assert "--workers" in capsys.readouterr().out

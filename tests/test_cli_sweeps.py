@@ -441,6 +441,7 @@ def shell(folder, *arguments):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_sweep_with_processes_from_the_shell(call, folder):
     arguments = ("sweep", "--function", "swept_here:measure", *MEASURE[2:])
     done = shell(folder, *arguments, "--processes", "--workers", "2", "--out", "processes")

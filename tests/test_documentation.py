@@ -42,7 +42,7 @@ def test_a_finding_is_reproduced(block):
     exec(compile(block, "findings", "exec"), {})
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page != ALONE and blocks(page, "python")], ids=named
 )
@@ -227,6 +227,7 @@ def test_findings_have_a_headline_for_all_that_fails():
     assert explained <= set(verdicts)
 
 
+@pytest.mark.slow
 def test_tables_of_statements_know_theory_and_figures(monkeypatch):
     pytest.importorskip("sphinx")
     monkeypatch.syspath_prepend(DOCS / "_ext")

@@ -51,6 +51,7 @@ def test_solving_loads_no_tables_and_no_pictures():
     assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
 
 
+@pytest.mark.slow
 def test_networks_need_no_compiled_kernels_and_their_data_no_torch():
     loaded = loaded_by("from linrep.deep import data, partitions, readers")
     assert loaded & {"numba", "pyarrow", "torch"} == set()
@@ -83,6 +84,7 @@ def test_dir_shows_the_public_names_and_no_others(module):
     assert dir(module) == sorted(module.__all__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jedi", [False, True])
 def test_completion_in_a_notebook_offers_the_public_names(jedi):
     completer = pytest.importorskip("IPython.core.completer")

@@ -29,10 +29,21 @@ def draws(count):
     return count if COMPILED else count // 50
 
 
-def runner():
+def first_of(values):
+    """Return a test's parameters of which the first stands for all: the others are slow."""
+    return [
+        pytest.param(
+            *(value if isinstance(value, tuple) else [value]),
+            marks=pytest.mark.slow if place else pytest.mark.compiled,
+        )
+        for place, value in enumerate(values)
+    ]
+
+
+def runner(**settings):
     """Return what calls commands, with the outputs apart, as they are since click 8.2."""
     apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
-    return CliRunner(**apart)
+    return CliRunner(**apart, **settings)
 
 
 @contextmanager

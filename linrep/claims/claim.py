@@ -16,7 +16,7 @@ import numpy as np
 import linrep.claims
 from linrep import _show as show
 from linrep._random import RNGLike
-from linrep.claims.evidence import FAILS, HOLDS, Evidence
+from linrep.claims.evidence import Evidence
 from linrep.sweeps import targets
 
 BUDGETS = ("quick", "standard", "thorough")
@@ -186,26 +186,25 @@ class Claim:
             raise TypeError(f"{self.id}: a check returns Evidence, got {type(found).__name__}")
         return found
 
-    def has_teeth(self, budget: str | Budget = "quick", rng: RNGLike = None) -> bool:
-        """Tell whether the check rejects the broken version, and accepts a true one.
+    def negative_control(self, budget: str | Budget = "quick", rng: RNGLike = None) -> Evidence:
+        """Run the check on a version of the statement that is false, which it has to reject.
 
-        The true one is the statement as printed; where that fails it is the mended version, or a
-        corrected claim. A mended statement is broken after it is mended, so that it is not rejected
-        for what is wrong in print.
+        The version is the statement with the constants of `broken`. Where the statement fails as
+        printed, those of `mended` come first, so that the version is not rejected for what is wrong
+        in print. That the check accepts what is true is seen by running it: on the statement, with
+        the constants of `mended`, or on a claim that corrects it.
 
         Parameters
         ----------
         budget, rng
             As in :meth:`verify`.
+
+        Returns
+        -------
+        Evidence
+            Its verdict is "fails" if the check notices.
         """
-        true = self.mended or {}
-        if self.verify(budget, rng, **{**true, **self.broken}).verdict != FAILS:
-            return False
-        verdict = self.verify(budget, rng, **true).verdict
-        if verdict == FAILS and self.mended is None:
-            corrected = corrections(self.id)
-            return any(item.verify(budget, rng).verdict == HOLDS for item in corrected)
-        return verdict != FAILS
+        return self.verify(budget, rng, **{**(self.mended or {}), **self.broken})
 
 
 _CLAIMS: dict[str, Claim] = {}

@@ -53,7 +53,7 @@ def test_it_is_a_stationary_point_that_no_method_undercuts(m, k):
     assert fit.loss <= fedrep["loss"][-1] * (1 + 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 def test_at_twice_gamma_two_flute_ends_in_a_balanced_minimum_of_the_training_loss():
     truth = LowRankRegression.random(n=8, d=6, singular_values=[4, 3, 1, 0.5], noise=0.1, rng=5)
     data = truth.draw(30, rng=6)

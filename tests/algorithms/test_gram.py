@@ -8,7 +8,7 @@ import linrep as lr
 from linrep.algorithms import gram as simulation
 from linrep.algorithms.gram import coordinates, lift
 from linrep.subspace import frame_at_distance, principal_angles
-from tests.tools import COMPILED, FALSE_ALARM, complaint
+from tests.tools import COMPILED, FALSE_ALARM, complaint, first_of
 
 ROUNDS = (1, 2, 4)
 RUNS = 1000
@@ -71,9 +71,8 @@ def smallest_p(one, other):
     return min(values) * len(values)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("sampled", "simulated"), [("fresh", "gram"), ("split", "gram_split")])
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", first_of(SETTINGS))
 def test_simulated_batches_have_the_law_of_sampled_ones(name, sampled, simulated, fresh_rng):
     one = draw(sampled, fresh_rng, RUNS, **SETTINGS[name])
     other = draw(simulated, fresh_rng, RUNS, **SETTINGS[name])
@@ -131,7 +130,7 @@ def test_the_state_of_a_simulated_run_agrees_with_its_metrics():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 def test_distances_far_below_rounding_stay_accurate():
     truth = lr.SharedRepresentation.random(n=40, d=20, k=2, rng=0)
     trace = lr.fedrep(truth, m=100, rounds=300, batches="gram", start=0.5, rng=1)
@@ -150,7 +149,7 @@ def test_neither_m_nor_d_bounds_a_simulation():
     assert random["distance"][0] > 0.999
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 def test_a_stored_and_an_implicit_truth_of_equal_heads_have_one_law(fresh_rng):
     stored = lr.SharedRepresentation.random(n=5, d=12, k=2, noise=0.2, rng=0)
     implicit = lr.ImplicitRepresentation(stored.W, 12, 0.2)

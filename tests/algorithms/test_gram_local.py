@@ -7,7 +7,7 @@ import linrep as lr
 from linrep.algorithms.gram import coordinates
 from tests.algorithms.support import off_by
 from tests.algorithms.test_gram import smallest_p
-from tests.tools import FALSE_ALARM, complaint
+from tests.tools import FALSE_ALARM, complaint, first_of
 
 RUNS = 2000
 
@@ -39,8 +39,7 @@ def draw_local(batches, rng, *, m, n=2, d=5, k=2, noise=0.5, source=int):
     return np.array(rows)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LOCAL)
+@pytest.mark.parametrize("name", first_of(LOCAL))
 def test_simulated_local_models_have_the_law_of_fitted_ones(name, fresh_rng):
     one = draw_local("fixed", fresh_rng, **LOCAL[name])
     other = draw_local("gram", fresh_rng, **LOCAL[name])
@@ -104,7 +103,7 @@ def draw_heads(simulated, rng, *, m, d=7, k=2, noise=0.3, columns=None, at_truth
                             np.sum(W * error, axis=1), np.prod(error, axis=1)])  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", HEADS)
 def test_simulated_heads_have_the_law_of_fitted_ones(name, fresh_rng):
     one = draw_heads(False, fresh_rng, **HEADS[name])
@@ -112,7 +111,7 @@ def test_simulated_heads_have_the_law_of_fitted_ones(name, fresh_rng):
     assert smallest_p(one, other) > FALSE_ALARM / len(HEADS)
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.parametrize("by", [-1, 1])
 @pytest.mark.parametrize("changes", [{"m": 3}, {"m": 3, "k": 4}])
 def test_a_degree_of_freedom_of_a_head_is_caught(by, changes, fresh_rng):

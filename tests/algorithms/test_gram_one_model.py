@@ -8,7 +8,7 @@ import linrep as lr
 from linrep.algorithms.gram import coordinates, embed
 from tests.algorithms.support import off_by
 from tests.algorithms.test_gram import smallest_p
-from tests.tools import FALSE_ALARM, complaint
+from tests.tools import FALSE_ALARM, complaint, first_of
 
 ROUNDS = (1, 2, 4)
 RUNS = 1000
@@ -58,8 +58,7 @@ def draw(batches, rng, *, n=4, d=9, k=2, m=3, noise=0.3, head=0.7, at_truth=Fals
     return np.array(rows)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", first_of(SETTINGS))
 def test_simulated_batches_have_the_law_of_sampled_ones(name, fresh_rng):
     one = draw("fresh", fresh_rng, **SETTINGS[name])
     other = draw("gram", fresh_rng, **SETTINGS[name])
@@ -103,7 +102,7 @@ def test_without_noise_the_gradient_along_the_error_is_known_from_the_loss(batch
     np.testing.assert_allclose(slope * v, loss, rtol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.parametrize("batches", ["fresh", "gram"])
 def test_with_noise_that_share_is_the_noises(batches, fresh_rng):
     noise = 0.3

@@ -96,7 +96,7 @@ def test_a_start_from_the_local_models_is_balanced_and_pays_for_them():
     assert (trace["floats_up"][0], trace["floats_down"][0]) == (12 * 4, 12 * 2)
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 def test_logistic_losses_of_full_rank_come_to_an_independent_solver():
     linear_model = pytest.importorskip("sklearn.linear_model")
     problem = personal.clustered(n=6, d=3, clusters=2, m=60, loss="logistic", ridge=0.05, rng=0)
@@ -113,7 +113,7 @@ def test_logistic_losses_of_full_rank_come_to_an_independent_solver():
         np.testing.assert_allclose(theta[i], solver.fit(X, y).coef_[0], atol=2e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.parametrize("loss", ["logistic", "least_squares"])
 def test_flipped_labels_are_told_apart_at_rank_one(loss):
     problem = personal.flipped_labels(n=10, d=4, m=30, loss=loss, ridge=0.1, rng=0)

@@ -18,7 +18,7 @@ def test_all_contenders_are_compared():
     assert all(record.seconds > 0.0 for record in records)
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 def test_any_size_is_timed():
     (record,) = bench.scaling(10, 10**9, 10**6, repetitions=2)
     assert record.seconds > 0.0

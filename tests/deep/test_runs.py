@@ -287,6 +287,7 @@ test_runs.start(method=test_runs.KEEPERS["scaffold"], checkpoint=sys.argv[1], ch
 """
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_is_uninterrupted(tmp_path):
     path = tmp_path / "run.pt"
     done = subprocess.run([sys.executable, "-c", SCRIPT, path], cwd=Path(__file__).parents[2])

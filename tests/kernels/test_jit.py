@@ -131,6 +131,7 @@ def test_where_nothing_can_be_kept_kernels_are_compiled_and_one_line_says_so(tmp
 
 
 @compiled_only
+@pytest.mark.slow
 def test_a_damaged_cache_is_replaced(tmp_path):
     call = small_package(tmp_path)
     kept = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}

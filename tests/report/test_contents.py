@@ -17,21 +17,20 @@ def entries(report):
 
 
 def test_without_a_store_the_ledger_is_shown(tmp_path):
-    chosen = claims()
-    report = gather(chosen.values(), ledger=book.recorded(), store=tmp_path, progress=False)
+    chosen, ledger = claims(), book.recorded()
+    report = gather(chosen.values(), ledger=ledger, store=tmp_path, progress=False)
     found = entries(report)
     assert list(found) == list(chosen)
     for name, entry in found.items():
-        recorded = book.recorded()[name]
+        recorded = ledger[name]
         assert (entry.stored, entry.result, entry.picture) == (False, recorded, None)
         assert (entry.differs, entry.contradicts) == (False, False)
         again = f" --budget {recorded['budget']} --seed {recorded['seed']}"
         assert entry.command.endswith(again)
     assert report.figures == ()
     other = gather(
-        chosen.values(), ledger=book.recorded(), store=tmp_path, budget="quick", seed=7,
-        progress=False,
-    )  # fmt: skip
+        chosen.values(), ledger=ledger, store=tmp_path, budget="quick", seed=7, progress=False
+    )
     assert [entry.command for entry in other.entries] == [entry.command for entry in report.entries]
 
 

@@ -19,7 +19,7 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.elements, self.open, self.texts = [], [], []
+        self.text, self.elements, self.open, self.texts = text, [], [], []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -54,86 +54,84 @@ def recorded(tmp_path_factory):
     )
     text = render(report)
     assert render(report) == text
-    return text
+    return Page(text)
 
 
 @pytest.fixture
 def page(known, store, figures):
     report = gather(known.values(), ledger={}, store=store, figures=figures, progress=False)
-    return render(report)
+    return Page(render(report))
 
 
 def test_every_claim_has_its_place(recorded):
-    found = [entry.get("id") for entry in Page(recorded).all("article")]
+    found = [entry.get("id") for entry in recorded.all("article")]
     assert found == list(claims())
     for entry in book.recorded().values():
-        assert f'href="#{entry["id"]}"' in recorded
+        assert f'href="#{entry["id"]}"' in recorded.text
 
 
 def test_identifiers_are_unique_and_links_lead_somewhere(recorded, page):
-    for text in (recorded, page):
-        elements = Page(text).elements
-        ids = [attributes["id"] for _, attributes, _ in elements if "id" in attributes]
-        assert len(ids) == len(set(ids))
-        for attributes in Page(text).all("a"):
+    for found in (recorded, page):
+        ids = [attributes["id"] for _, attributes, _ in found.elements if "id" in attributes]
+        known = set(ids)
+        assert len(ids) == len(known)
+        for attributes in found.all("a"):
             target = attributes["href"]
             assert target.startswith("#")
-            assert "=" in target or target[1:] in ids, target
+            assert "=" in target or target[1:] in known, target
 
 
 def test_nothing_is_loaded(recorded, page):
-    for text in (recorded, page):
-        for tag, attributes, _ in Page(text).elements:
+    for found in (recorded, page):
+        for tag, attributes, _ in found.elements:
             assert attributes.get("src", "data:").startswith("data:")
             if tag == "link":
                 assert attributes["href"].startswith("data:")
-        assert not re.search(r"url\(|@import|https?://", text)
-        assert "default-src 'none'" in text
+        assert not re.search(r"url\(|@import|https?://", found.text)
+        assert "default-src 'none'" in found.text
 
 
 def test_markup_in_texts_is_shown_and_not_followed(page):
-    found = Page(page)
-    text = "".join(found.texts)
+    text = "".join(page.texts)
     for shown in ("& <b>bold</b> |", "a < b & c", "</script><b>", "no <such> thing",
                   "Noise & nothing", "Pixels with <tags>."):  # fmt: skip
         assert shown in text
     assert not {"i", "such", "tags"} & {
-        tag for tag, attributes, _ in found.elements if not attributes
+        tag for tag, attributes, _ in page.elements if not attributes
     }
     # LaTeX that cannot be converted is shown as it is.
     assert r"\nosuchcommand" in text
 
 
 def test_headings_descend_one_by_one(recorded, page):
-    for text in (recorded, page):
-        levels = [int(tag[1]) for tag, _, _ in Page(text).elements if re.fullmatch(r"h\d", tag)]
+    for found in (recorded, page):
+        levels = [int(tag[1]) for tag, _, _ in found.elements if re.fullmatch(r"h\d", tag)]
         assert levels[0] == 1
         assert levels.count(1) == 1
         assert all(b - a <= 1 for a, b in pairwise(levels))
 
 
 def test_who_does_not_see_is_told(page):
-    found = Page(page)
-    assert len(found.all("main")) == len(found.all("header")) == len(found.all("footer")) == 1
-    assert found.all("html")[0]["lang"] == "en"
-    for image in found.all("img"):
+    assert len(page.all("main")) == len(page.all("header")) == len(page.all("footer")) == 1
+    assert page.all("html")[0]["lang"] == "en"
+    for image in page.all("img"):
         assert image["alt"].strip()
         assert int(image["width"]) > 0
         assert int(image["height"]) > 0
-    assert len(found.all("img")) == 2
-    assert len(found.all("table")) == len(found.all("caption"))
-    assert all(head["scope"] in ("row", "col") for head in found.all("th"))
-    for tag, _, around in found.elements:
+    assert len(page.all("img")) == 2
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert all(head["scope"] in ("row", "col") for head in page.all("th"))
+    for tag, _, around in page.elements:
         if tag in ("input", "select"):
             assert "label" in around
-    for region in found.all("div"):
+    for region in page.all("div"):
         if "scroll" in region.get("class", "").split():
             assert region["tabindex"] == "0"
             assert region["aria-label"]
 
 
 def test_verdicts_are_words(page):
-    text = " ".join("".join(Page(page).texts).split())
+    text = " ".join("".join(page.texts).split())
     for verdict in ("✓ holds", "✗ fails", "! error", "– unchecked"):
         assert verdict in text
     assert "There is no result yet" in text

@@ -9,7 +9,7 @@ from scipy.special import expit, log_expit, logit
 from linrep.stats import transition_point
 from tests.stats.shared import RUNS, levels
 from tests.strategies import seeds
-from tests.tools import FALSE_ALARM, complaint
+from tests.tools import FALSE_ALARM, complaint, first_of
 
 # Transitions.
 
@@ -112,7 +112,7 @@ def test_proportions_that_are_logistic_are_recovered():
     assert result.slope == pytest.approx(-2.5, rel=1e-6)
 
 
-@pytest.mark.parametrize(("slope", "level"), [(3.0, 0.5), (-6.0, 0.5), (3.0, 0.8)])
+@pytest.mark.parametrize(("slope", "level"), first_of([(3.0, 0.5), (-6.0, 0.5), (3.0, 0.8)]))
 def test_the_interval_of_a_transition_covers_about_as_often_as_it_says(slope, level, fresh_rng):
     """Thirty trials at each of eight x: the likelihood ratio is nearly chi-square.
 

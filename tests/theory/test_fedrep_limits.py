@@ -181,7 +181,7 @@ def test_noise_lengthens_the_step_on_split_batches_and_leaves_one_batch_alone():
         )
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.parametrize(("batches", "m"), [("gram", 4), ("gram", 12), ("gram_split", 10)])
 def test_runs_with_many_clients_follow_the_limit(batches, m):
     """Fluctuations are of order 1/sqrt(rn): rn = 40 000, allowed ten of them."""

@@ -180,7 +180,7 @@ def test_a_round_of_the_cosine_is_that_of_the_theory_and_of_many_rounds(fresh_rn
 
 
 @pytest.mark.slow
-@pytest.mark.teeth
+@pytest.mark.negative_control
 @pytest.mark.parametrize(
     ("name", "change"),
     [

@@ -111,7 +111,7 @@ def test_the_floor_at_a_minimum_is_that_of_the_linear_recursion():
 
 
 @pytest.mark.slow
-@pytest.mark.teeth
+@pytest.mark.negative_control
 @pytest.mark.parametrize(
     ("name", "change"),
     [
