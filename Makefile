@@ -1,6 +1,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+REPRODUCE_ARGS ?=
 TORCH ?= torch>=2.4
 # Processes that share the tests, of one thread each: matrices are small.
 TEST_PROCESSES ?= 2
@@ -29,12 +30,10 @@ env: .venv/.installed ## make .venv with linrep and everything needed to develop
 
 env-deep: .venv/.installed-deep ## add torch to it, for the experiments with networks
 
-reproduce: .venv/.installed ## draw the papers' figures at their full settings, check all claims, report
-	.venv/bin/linrep figures '*.figure*' '*.digits'
-	.venv/bin/linrep verify --budget quick
-	.venv/bin/linrep report
+reproduce: .venv/.made ## draw the papers' figures and check their theorems again, beside the record
+	.venv/bin/linrep reproduce $(REPRODUCE_ARGS)
 
-figures: .venv/.installed ## draw all figures, those beyond the papers' too
+figures: .venv/.made ## draw all figures, those beyond the papers' too, into runs/figures
 	.venv/bin/linrep figures
 
 # Neighbours in the list of tests stay together, so that they share what their module sets up; who
@@ -98,9 +97,19 @@ clean: ## remove environments, caches and build products (not figures)
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.installed: pyproject.toml
+# uv takes a fifth of pip's time; where it cannot be had, or finds no index, pip does it.
+install = ($(1)/bin/python -m pip install --quiet uv \
+	&& $(1)/bin/uv pip install --quiet --compile-bytecode --python $(1)/bin/python $(2)) \
+	|| $(1)/bin/python -m pip install --quiet $(2)
+
+# What runs linrep, and no more.
+.venv/.made: pyproject.toml
 	$(require_python)$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet -e ".[dev]"
+	$(call install,.venv,-e ".[experiments]")
+	@touch $@
+
+.venv/.installed: .venv/.made
+	$(call install,.venv,-e ".[dev]")
 	@touch $@
 
 .venv/.installed-deep: .venv/.installed
@@ -108,13 +117,13 @@ clean: ## remove environments, caches and build products (not figures)
 	@touch $@
 
 .venv/.installed-docs: .venv/.installed
-	.venv/bin/python -m pip install --quiet -e ".[docs]"
+	$(call install,.venv,-e ".[docs]")
 	@touch $@
 
 # Apart from the rest: JAX's threads do not go with processes that fork.
 .venv-bench/.installed: pyproject.toml
 	$(require_python)$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet -e ".[bench,test]"
+	$(call install,.venv-bench,-e ".[bench,test]")
 	@touch $@
 
 # The pins are constraints, so pip refuses them should they not fit together.
