@@ -5,8 +5,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import linrep
+from linrep.claims import claims, ledger
 
 sys.path.insert(0, str(Path(__file__).with_name("_ext")))
+
+# The ledger as pages. What has not changed is left alone, so that it is not read again.
+for name, text in ledger.pages(claims(), ledger.recorded()).items():
+    page = Path(__file__).parent / name
+    page.parent.mkdir(exist_ok=True)
+    if not page.is_file() or page.read_text("utf-8") != text:
+        page.write_text(text, "utf-8")
 
 project = "linrep"
 author = copyright = "The linrep developers"

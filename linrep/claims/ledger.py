@@ -94,7 +94,7 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
     overview = [
         "# Ledger",
         "",
-        "Written by `linrep verify --record`. Every claim of the papers that can be tested, with "
+        "Made of what `linrep verify --record` recorded. Every claim of the papers that can be tested, with "
         "its verdict: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its bound "
         "say nothing at any size that can exist), or it is **undecided**. The probability that any "
         f"verdict of the whole ledger is wrong by chance is at most {LEDGER_LEVEL:.0%}, nominally "
@@ -126,7 +126,7 @@ def _page(paper, own, entries):
     lines = [
         f"# Ledger: {paper}",
         "",
-        "Written by `linrep verify --record`; [the overview](../ledger.md) explains the columns.",
+        "[The overview](../ledger.md) explains the columns.",
         "",
         "| claim | place | kind | verdict | measured | predicted | tightness | trials |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",

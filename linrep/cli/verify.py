@@ -74,7 +74,7 @@ def _options(command):
 @click.option(
     "--record",
     is_flag=True,
-    help="Make these verdicts the ledger's, and write them into docs/ledger.",
+    help="Make these verdicts the ledger's.",
 )
 @MODE_OPTION
 def verify(ids, budget, workers, seed, store, list_only, path, figures, record, portable):
@@ -111,10 +111,6 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record, 
             _draw(chosen, results, store, figures)
         if record:
             book.record(results, claims())
-            folder = book.PATH.parents[2] / "docs"
-            if (folder / "ledger").is_dir():
-                for name, text in book.pages(claims(), book.recorded()).items():
-                    write_file(folder / name, text.encode())
             return
     if not _compare(results, len(chosen), entries):
         raise click.exceptions.Exit(1)
