@@ -94,8 +94,8 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
     overview = [
         "# Ledger",
         "",
-        "Made of what `linrep verify --record` recorded. Every claim of the papers that can be tested, with "
-        "its verdict: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its bound "
+        "Made of what `linrep verify --record` recorded. Every claim of the papers that can be "
+        "tested, with its verdict: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its bound "
         "say nothing at any size that can exist), or it is **undecided**. The probability that any "
         f"verdict of the whole ledger is wrong by chance is at most {LEDGER_LEVEL:.0%}, nominally "
         "where a bootstrap of few replicates decides. Tightness "
