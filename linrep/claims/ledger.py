@@ -95,10 +95,10 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
         "# Ledger",
         "",
         "Made of what `linrep verify --record` recorded. Every claim of the papers that can be "
-        "tested, with its verdict: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its bound "
-        "say nothing at any size that can exist), or it is **undecided**. The probability that any "
-        f"verdict of the whole ledger is wrong by chance is at most {LEDGER_LEVEL:.0%}, nominally "
-        "where a bootstrap of few replicates decides. Tightness "
+        "tested, with its verdict: it **holds**, it **fails**, it is **vacuous** (its hypotheses "
+        "or its bound say nothing at any size that can exist), or it is **undecided**. The "
+        "probability that any verdict of the whole ledger is wrong by chance is at most "
+        f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness "
         "is measured over predicted, or the constant needed where a bound leaves one open. "
         "[Findings](findings.md) says why claims fail.",
         "",

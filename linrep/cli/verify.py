@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import shorten
 
 import click
 
@@ -28,6 +29,7 @@ MODE_OPTION = click.option(
     "portable with --record, native otherwise]",
 )
 STORE = Path("runs", "verify")
+_LONGEST = 300  # characters of what was found, a few lines
 STORE_OPTION = click.option(
     "--store",
     type=click.Path(file_okay=False, path_type=Path),
@@ -212,10 +214,15 @@ def _print(results, entries):
     for item in results:
         if item.verdict in ("fails", "vacuous", "undecided", "error"):
             needed = f" (would take: {item.needed})" if item.needed else ""
-            click.echo(f"\n{item.id} {item.verdict}: {item.sentence}{needed}")
+            click.echo(f"\n{item.id} {item.verdict}: {_brief(item.sentence)}{needed}")
     counts = [item.verdict for item in results]
     summary = ", ".join(f"{counts.count(name)} {name}" for name in dict.fromkeys(counts))
     click.echo(f"\n{len(results)} claims: {summary}")
+
+
+def _brief(sentence):
+    """Return the beginning of a long sentence; the report and --json have all of it."""
+    return shorten(sentence, _LONGEST, placeholder=" ... (linrep report shows all)")
 
 
 def _compare(results, asked, entries):
