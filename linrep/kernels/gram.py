@@ -273,9 +273,11 @@ def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_st
                 add_others(C[a], star, 0, count, lack[a])
                 for i in range(count):
                     square[i] += lack[a, i] * lack[a, i]
-            draw_gradients(rng, float(m), 0, noise, count, lack, square, length, share, g)
-        elif simple:
-            draw_gradients(rng, float(m - k), k, noise, count, lack, square, length, share, g)
+        if split or simple:
+            taken = 0 if split else k  # by the heads
+            draw_gradients(
+                rng, float(m - taken), taken, noise, count, lack, square, length, share, g
+            )  # fmt: skip
         for i in range(count):
             loss += length[i] * length[i]
         # With exact heads and m > k the residual is orthogonal to X B.
