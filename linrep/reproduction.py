@@ -108,14 +108,20 @@ def recorded(folder: Path = RECORD) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.json"))
 
 
-def read_record(folder: Path, name: str) -> dict[str, Any]:
-    """Return a recorded manifest.
+def read_record(folder: Path, name: str) -> tuple[dict[str, Any], pd.DataFrame | None]:
+    """Return what is recorded of a figure.
 
     Parameters
     ----------
     folder : Path
     name : str
         Id of the figure.
+
+    Returns
+    -------
+    manifest : dict
+    rows : DataFrame or None
+        Those that are stored.
 
     Raises
     ------
@@ -133,7 +139,8 @@ def read_record(folder: Path, name: str) -> dict[str, Any]:
         complete = False
     if not complete:
         raise ValueError(f"{path} is no manifest of a figure")
-    return manifest
+    stored = path.with_suffix(".parquet")
+    return manifest, pd.read_parquet(stored) if stored.is_file() else None
 
 
 def check_figures(
@@ -174,15 +181,13 @@ def check_figures(
         If a replicate failed.
     """
     chosen = list(chosen)
-    manifests = {item.id: read_record(folder, item.id) for item in chosen}
+    records = {item.id: read_record(folder, item.id) for item in chosen}
     tables, reasons = [], []
     for item in chosen:
-        manifest = manifests[item.id]
+        manifest, kept = records[item.id]
         root = manifest["result"]["settings"]["seed"] if seed is None else seed
         drawn = experiment.make_figure(item, out=out, workers=workers, seed=root)
         done(drawn)
-        path = folder / f"{item.id}.parquet"
-        kept = pd.read_parquet(path) if path.is_file() else None
         tables.append(
             record.compare(
                 manifest,
