@@ -42,6 +42,16 @@ _EXTRAS = {"torch": "deep"}
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
 
 
+def all_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows as they are.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    """
+    return rows
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A figure: which cells to run, how to run one replicate of a cell, how to draw the rows.
@@ -75,6 +85,12 @@ class Experiment:
         Data sets, by their names for :func:`linrep.deep.load`, or files of the folder of
         ``--data``, that the full settings read from there; with ``--quick`` an experiment does
         with what comes along.
+    signed : tuple of str
+        Patterns of the labels or columns, such as ``"*exponent*"``, of numbers of the summary
+        that can have either sign, though all that is seen may be positive.
+    kept : callable or None
+        ``kept(rows) -> DataFrame``: the rows that a record keeps, by default all. They have to give
+        the same summary. None for none, where the figure is redrawn within a minute.
     """
 
     id: str
@@ -89,7 +105,7 @@ class Experiment:
     packages: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     signed: tuple[str, ...] = ()
-    kept: Callable[[pd.DataFrame], pd.DataFrame] | None = lambda rows: rows
+    kept: Callable[[pd.DataFrame], pd.DataFrame] | None = all_rows
 
     def missing(self, quick: bool = False) -> str | None:
         """Return what it cannot run without and does not find, None if there is nothing.
@@ -436,7 +452,7 @@ def beside(
     Returns
     -------
     DataFrame
-        By `by` and ``replicates``: columns `value`, ``low``, ``high`` (NaN for a single replicate),
+        By `by`: columns ``replicates``, `value`, ``low``, ``high`` (NaN for a single replicate),
         ``paper`` (NaN where there is none) and `listed`; groups in the order of the rows.
     """
     lines = [
@@ -445,7 +461,7 @@ def beside(
         for group, own in rows.groupby(list(by), sort=False)
     ]  # fmt: skip
     names = [*by, "replicates", value, "low", "high", "paper", *listed]
-    return pd.DataFrame(lines, columns=names).set_index([*by, "replicates"])
+    return pd.DataFrame(lines, columns=names).set_index(list(by))
 
 
 def counted(values: pd.Series) -> str:

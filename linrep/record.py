@@ -4,11 +4,12 @@ A manifest keeps two things apart: the *result* (caption, settings, digest of th
 of the summary), which the same code and seed give again, and the *provenance*, which they do not.
 Every number of a recorded summary says what makes it comparable, one of
 
-- ``tolerance``: it does not vary over replicates;
+- ``tolerance``: it does not vary over replicates, or is their number;
 - ``interval``: where another, independent run has it (:func:`linrep.stats.rerun_interval`);
 - ``share``: so many of so many replicates, in the summary "16 of 20";
 - ``order``: replicates won, tied and lost, in the summary "12/3/5": which is ahead, by how much;
-- ``of``: it is an end of the interval of that number, or its standard error, and varies with it.
+- ``of``: it is an end of the interval of that number, or its standard error (columns ``low``,
+  ``high`` and ``sem`` after it), and varies with it.
 
 All of them together find a difference between two runs of the same sweep with probability 1 %.
 """
@@ -248,17 +249,16 @@ def _make_comparable(lines, rows, summary, signed):
     for line in lines:
         key = tuple(line[name] for name in names)
         columns = [name for name in line if name not in names]
-        first = next((name for name in columns if name not in _ENDS), None)
-        known = {name: _value(line[name]["value"]) for name in columns if name in _ENDS}
+        ends = _ends(columns)
         for name in columns:
             place, value = (key, name), line[name]["value"]
-            if name in _ENDS and first is not None:
-                line[name]["of"] = first
+            if name in ends:
+                line[name]["of"] = ends[name]
             elif isinstance(value, str) and (counted := _SHARE.fullmatch(value)):
                 line[name]["share"] = int(counted[1]) / max(int(counted[2]), 1)
             elif isinstance(value, str) and (counted := _ORDER.fullmatch(value)):
                 line[name]["order"] = _order(*map(int, counted.groups()))
-            elif isinstance(_value(value), str):
+            elif name == "replicates" or isinstance(_value(value), str):
                 line[name]["tolerance"] = 0.0
             else:
                 either = any(fnmatch(str(text), p) for text in (*key, name) for p in signed)
@@ -267,10 +267,21 @@ def _make_comparable(lines, rows, summary, signed):
                         float(_value(value)),
                         [found.get(place, math.nan) for found in halves],
                         [found.get(place, math.nan) for found in singles],
-                        known if name == first else {},
+                        {end: _value(line[end]["value"]) for end in ends if ends[end] == name},
                         either,
                     )
                 )
+
+
+def _ends(columns):
+    """Return by column that is an end of an interval, or a standard error, the one before it."""
+    found, last = {}, None
+    for name in columns:
+        if name in _ENDS and last is not None:
+            found[name] = last
+        else:
+            last = name
+    return found
 
 
 def _by_place(summary, rows):

@@ -109,14 +109,20 @@ def recorded(folder: Path = RECORD) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.json"))
 
 
-def read_record(folder: Path, name: str) -> dict[str, Any]:
-    """Return a recorded manifest.
+def read_record(folder: Path, name: str) -> tuple[dict[str, Any], pd.DataFrame | None]:
+    """Return what is recorded of a figure.
 
     Parameters
     ----------
     folder : Path
     name : str
         Id of the figure.
+
+    Returns
+    -------
+    manifest : dict
+    rows : DataFrame or None
+        Those that are stored.
 
     Raises
     ------
@@ -134,7 +140,8 @@ def read_record(folder: Path, name: str) -> dict[str, Any]:
         complete = False
     if not complete:
         raise ValueError(f"{path} is no manifest of a figure")
-    return manifest
+    stored = path.with_suffix(".parquet")
+    return manifest, pd.read_parquet(stored) if stored.is_file() else None
 
 
 def check_figures(
@@ -239,7 +246,8 @@ def draw_again(
     folder, out, workers, seed
         As for :func:`check_figures`.
     """
-    root = read_record(folder, item.id)["result"]["settings"]["seed"] if seed is None else seed
+    manifest, _ = read_record(folder, item.id)
+    root = manifest["result"]["settings"]["seed"] if seed is None else seed
     return experiment.make_figure(item, out=out, workers=workers, seed=root)
 
 
@@ -255,9 +263,7 @@ def compare(
     folder : Path
         The record.
     """
-    manifest = read_record(folder, item.id)
-    path = folder / f"{item.id}.parquet"
-    kept = pd.read_parquet(path) if path.is_file() else None
+    manifest, kept = read_record(folder, item.id)
     table = record.compare(
         manifest,
         drawn.manifest["result"],

@@ -49,14 +49,15 @@ def run(tmp_path, monkeypatch):
 def test_figures_runs_a_script_of_ones_own(run, tmp_path):
     result = run("figures", "mine.py")
     assert result.exit_code == 0, result.output
-    assert "mine.figure: figures" in result.output
-    assert (tmp_path / "figures" / "mine.figure.json").is_file()
+    assert "mine.figure: runs" in result.output
+    assert (tmp_path / "runs" / "figures" / "mine.figure.json").is_file()
+    assert not (tmp_path / "figures").exists()
 
 
 def test_a_quick_run_does_not_overwrite_the_full_one(run, tmp_path):
     assert run("figures", "mine.py", "--quick").exit_code == 0
-    assert not (tmp_path / "figures" / "mine.figure.json").exists()
-    assert (tmp_path / "figures" / "quick" / "mine.figure.json").is_file()
+    assert not (tmp_path / "runs" / "figures" / "mine.figure.json").exists()
+    assert (tmp_path / "runs" / "figures" / "quick" / "mine.figure.json").is_file()
 
 
 def test_list_names_every_experiment(run):
@@ -111,6 +112,11 @@ def test_info_prints_versions(run):
         (("figures", "mine.py", "--out", "mine.py"), "--out"),
         (("figures", "mine.py", "--out", "mine.py/below"), "mine.py"),
         (("figures", "--unknown"), "--unknown"),
+        (("figures", "mine.py", "--check", "--quick"), "not of --quick"),
+        (("figures", "mine.py", "--record", "--quick"), "not of --quick"),
+        (("figures", "mine.py", "--check", "--record"), "--check and --record"),
+        (("figures", "mine.py", "--check"), "mine.figure has no record in figures"),
+        (("figures", "--check"), "no such figure has a record"),
         (("bench", "nothing"), "nothing"),
         (("bench", "fedrep", "--sizes", "S,Q"), "'Q'"),
         (("nothing",), "nothing"),

@@ -155,8 +155,8 @@ def test_two_processes_at_once_on_one_figure(folder):
     both = [start(folder, "figures", "mine.py", "--workers", "1") for _ in range(2)]
     for status, output, errors in map(finish, both):
         assert (status, errors) == (0, "")
-        assert "mine.figure: figures" in output
-    names = {path.name for path in (folder / "figures").iterdir()}
+        assert "mine.figure: runs" in output
+    names = {path.name for path in (folder / "runs" / "figures").iterdir()}
     assert names == {f"mine.figure.{kind}" for kind in ("json", "parquet", "png", "svg")}
 
 

@@ -154,10 +154,10 @@ class Figures(Markdown):
                 ":class: figure",
                 "```",
                 "",
-                f"Drawn by `linrep figures {name}`; the rows are in `figures/{name}.parquet`.",
+                f"Drawn by `linrep figures {name}`; the numbers are in `figures/{name}.json`.",
                 "",
                 # Read aloud and on a phone, where the letters in the picture are small.
-                f"<details><summary>Caption</summary>{escape(manifest['caption'])}</details>",
+                f"<details><summary>Caption</summary>{escape(manifest['result']['caption'])}</details>",
                 "",
             ]
         return lines

@@ -325,19 +325,24 @@ def _start(check, record, quick, portable, data, **_):
 def _make(chosen, quick, check, record, workers, seed, out, **_):
     """Draw figures, and compare them with the record if asked to."""
     from linrep.experiment import RUNS, Failed, make_figure
-    from linrep.reproduction import RECORD, RESULTS, check_figures
+    from linrep.reproduction import RECORD, RESULTS, check_figures, read_record
     from linrep.sweeps import Stopped
 
     for item in chosen:
         if missing := item.missing(quick):
             raise BadInput(f"{item.id} needs {missing}")
+        if record and item.replicates < 2:
+            raise BadInput(f"--record: {item.id} has one replicate, which shows no spread")
+        if check:
+            with bad_input(OSError, ValueError):
+                read_record(RECORD, item.id)
     began = time.perf_counter()
     results = RESULTS / "quick" if quick else RESULTS
     try:
         if check:
             asked = click.get_current_context().get_parameter_source("seed")
             default = asked is click.core.ParameterSource.DEFAULT
-            with bad_input(OSError, ValueError), interruptible(Stopped):
+            with bad_input(OSError), interruptible(Stopped):
                 found = check_figures(
                     chosen,
                     out=out or results,

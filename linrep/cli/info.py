@@ -60,7 +60,12 @@ def collect() -> dict[str, Any]:
         "compiler": _numba,
         "kernels": _kernels,
         "data": _data,
-        "folders": lambda: {"figures": "figures", "runs": "runs", "checks": "runs/verify"},
+        "folders": lambda: {
+            "record": "figures",
+            "figures": "runs/figures",
+            "runs": "runs",
+            "checks": "runs/verify",
+        },
         "experiments": _experiments,
     }
     return {name: _guarded(section) for name, section in sections.items()}

@@ -65,7 +65,7 @@ def reproduce(wanted, portable, workers, out):
     with bad_input(ValueError, OSError):
         figures = reproduction.papers()
         expected = {
-            name: reproduction.read_record(reproduction.RECORD, name)["provenance"]["seconds"]
+            name: reproduction.read_record(reproduction.RECORD, name)[0]["provenance"]["seconds"]
             for name in figures
         }
         out.mkdir(parents=True, exist_ok=True)

@@ -124,7 +124,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record, 
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("figures"),
+    default=Path("runs", "figures"),
     show_default=True,
     help="Folder for the figures.",
 )

@@ -16,6 +16,7 @@ import linrep
 from linrep.claims import BUDGETS, Claim, corrections
 from linrep.claims.ledger import CONTRADICTS, outcome
 from linrep.claims.verify import stored
+from linrep.record import flat, table
 from linrep.report import pictures
 from linrep.sweeps.progress import progress_bar
 
@@ -73,9 +74,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that was drawn: its manifest and its picture."""
+    """A figure that was drawn: its manifest, the numbers of its summary, its picture."""
 
     manifest: Mapping[str, Any]
+    numbers: Sequence[Mapping[str, Any]]
     picture: pictures.Picture
     command: str
 
@@ -207,17 +209,22 @@ def _figures(folder, papers):
         except ValueError:
             raise ValueError(f"{path} is no manifest of a figure: it is not JSON") from None
         # Others may keep their own files here.
-        if not isinstance(manifest, dict) or not {"id", "caption", "files"} <= manifest.keys():
+        if not isinstance(manifest, dict) or not {"id", "result"} <= manifest.keys():
             continue
-        _require(path, manifest, ("title", "settings", "rows", "seconds", "finished", "versions"))
-        _require(path, manifest["settings"], ("quick", "seed", "replicates"))
+        _require(path, manifest, ("title", "provenance"))
+        _require(path, manifest["provenance"], ("seconds", "finished", "versions"))
+        found = manifest["result"]
+        _require(path, found, ("caption", "settings", "rows", "summary"))
+        _require(path, found["settings"], ("quick", "seed", "replicates"))
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
-        picture = pictures.stored(path.with_suffix(".png"), _FIGURE_WIDTH, manifest["caption"])
-        settings = manifest["settings"]
+        picture = pictures.stored(path.with_suffix(".svg"), _FIGURE_WIDTH, found["caption"])
+        settings = found["settings"]
         quick = " --quick" if settings["quick"] else ""
         command = f"linrep figures {shlex.quote(manifest['id'])}{quick} --seed {settings['seed']}"
-        yield Figure(manifest, picture, command)
+        numbers = flat(table(found)).astype(object)
+        numbers = numbers.where(numbers.notna(), None).to_dict("records")
+        yield Figure(manifest, numbers, picture, command)
 
 
 def _require(path, values, names):

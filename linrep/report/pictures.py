@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -16,6 +18,9 @@ from linrep import plotting
 _COLOURS = 64
 _DPI = 144  # one and a half pixels for each of the page's
 _CSS_DPI = 96
+_POINTS = 72  # an inch
+#: How a figure's SVG begins, up to its size.
+_ROOT = re.compile(r'(<svg[^>]*?) width="([\d.]+)pt" height="([\d.]+)pt" viewBox="[\d. ]+"')
 
 
 @dataclass(frozen=True)
@@ -40,18 +45,24 @@ def evidence(points: pd.DataFrame) -> Picture:
 
 
 def stored(path: Path, width: int, caption: str) -> Picture:
-    """Return a figure's PNG without the caption under it, to be shown so wide.
+    """Return a figure's SVG without the caption under it, to be shown so wide.
 
     Raises
     ------
     OSError
         If it cannot be read.
     """
-    with Image.open(path) as image:
-        dpi = image.info.get("dpi", (_CSS_DPI, _CSS_DPI))[0]
-        room = round(dpi * plotting.caption_height(caption, image.width / dpi))
-        plain = image.crop((0, 0, image.width, max(image.height - room, 1)))
-        return _picture(plain, width / plain.width)
+    text = path.read_text("utf-8", errors="replace")
+    root = _ROOT.search(text)
+    if root is None:
+        raise OSError(f"{path} is no SVG of a figure")
+    across, down = float(root[2]), float(root[3])
+    down = max(down - _POINTS * plotting.caption_height(caption, across / _POINTS), 1.0)
+    size = f'width="{across:g}" height="{down:g}" viewBox="0 0 {across:g} {down:g}"'
+    # Base64 would be longer: most of it are numbers.
+    content = re.sub(r"\s+", " ", f"{root[1]} {size}{text[root.end() :]}")
+    address = f"data:image/svg+xml,{quote(content, safe=' =;,/-_.')}"
+    return Picture(address, width, round(width * down / across))
 
 
 def _picture(image, scale):

@@ -2,9 +2,8 @@
 
 import json
 
-import numpy as np
 import pytest
-from PIL import Image
+from matplotlib.figure import Figure
 
 from linrep.claims import load_file
 from linrep.claims.verify import verify
@@ -83,19 +82,28 @@ def figures(tmp_path):
     """Make a folder with a figure and a file that is none."""
     folder = tmp_path / "pictures"
     folder.mkdir()
-    noise = np.random.default_rng(0).integers(0, 255, (600, 700, 3), dtype=np.uint8)
-    Image.fromarray(noise).save(folder / "mine.figure.png", dpi=(100, 100))
+    figure = Figure(figsize=(7.0, 6.0))
+    figure.subplots().plot([1, 2], [3, 4])
+    figure.savefig(folder / "mine.figure.svg")
     manifest = {
         "id": "mine.figure",
         "title": "Noise & nothing",
-        "caption": "Pixels with <tags>.",
-        "settings": {"quick": True, "seed": 3, "replicates": 2},
-        "summary": [{"n": 1, "value": 0.5}, {"n": 2, "value": None}],
-        "rows": 7,
-        "finished": "2026-01-02T03:04:05+00:00",
-        "seconds": 1.5,
-        "versions": {"linrep": "0", "numpy": "2"},
-        "files": {},
+        "result": {
+            "caption": "Lines with <tags>.",
+            "settings": {"quick": True, "seed": 3, "replicates": 2},
+            "rows": {"count": 7},
+            "summary": {
+                "labels": ["n"],
+                "lines": [{"n": 1, "value": {"value": 0.5}}, {"n": 2, "value": {"value": None}}],
+            },
+        },
+        "provenance": {
+            "mode": "native",
+            "processor": "mine",
+            "finished": "2026-01-02T03:04:05+00:00",
+            "seconds": 1.5,
+            "versions": {"linrep": "0", "numpy": "2"},
+        },
     }
     (folder / "mine.figure.json").write_text(json.dumps(manifest))
     (folder / "other.json").write_text("[1, 2]")

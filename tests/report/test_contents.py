@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -105,6 +107,9 @@ def test_figures_come_with_their_manifests(known, tmp_path, figures):
     assert figure.command == "linrep figures mine.figure --quick --seed 3"
     # The caption under it, of one line, is cut off.
     assert figure.picture.width == 880
+    assert figure.numbers == [{"n": 1, "value": 0.5}, {"n": 2, "value": None}]
+    root = ElementTree.fromstring(unquote(figure.picture.address.partition(",")[2]))
+    assert root.get("viewBox").split()[2:] == [root.get("width"), root.get("height")]
     assert 0.8 < figure.picture.height / 880 * 700 / 600 < 0.98
     assert found(papers={"fedrep"}).figures == ()
     assert len(found(papers={"mine"}).figures) == 1
@@ -114,13 +119,13 @@ def test_a_damaged_figure_is_named(tmp_path, figures):
     def found():
         return gather([], ledger={}, store=tmp_path, figures=figures, progress=False)
 
-    shutil.copy(figures / "other.json", figures / "mine.figure.png")
-    with pytest.raises(OSError, match=r"mine\.figure\.png"):
+    shutil.copy(figures / "other.json", figures / "mine.figure.svg")
+    with pytest.raises(OSError, match=r"mine\.figure\.svg"):
         found()
     (figures / "mine.figure.json").write_text("{")
     with complaint(ValueError, "mine.figure.json", "not JSON"):
         found()
-    (figures / "mine.figure.json").write_text('{"id": "a.b", "caption": "", "files": {}}')
+    (figures / "mine.figure.json").write_text('{"id": "a.b", "result": {}}')
     with complaint(ValueError, "mine.figure.json", "title"):
         found()
 

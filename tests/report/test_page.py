@@ -94,7 +94,7 @@ def test_nothing_is_loaded(recorded, page):
 def test_markup_in_texts_is_shown_and_not_followed(page):
     text = "".join(page.texts)
     for shown in ("& <b>bold</b> |", "a < b & c", "</script><b>", "no <such> thing",
-                  "Noise & nothing", "Pixels with <tags>."):  # fmt: skip
+                  "Noise & nothing", "Lines with <tags>."):  # fmt: skip
         assert shown in text
     assert not {"i", "such", "tags"} & {
         tag for tag, attributes, _ in page.elements if not attributes

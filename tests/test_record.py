@@ -1,0 +1,242 @@
+"""What is recorded of a figure, and how another run compares with it."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linrep import record, reproduction
+from tests.tools import complaint, rarely
+
+ROOT = Path(__file__).parents[1]
+
+
+def rows(seed=0, replicates=20):
+    rng = np.random.default_rng(seed)
+    lines = [
+        {"m": m, "replicate": i, "one": rng.exponential() / m, "other": rng.exponential(1.5) / m}
+        for m in (1, 2, 4)
+        for i in range(replicates)
+    ]
+    return pd.DataFrame(lines)
+
+
+def summary(rows):
+    groups = rows.groupby("m")
+    first = rows["one"] < rows["other"]
+    table = groups[["one"]].median().add_prefix("median, ")
+    table["m times 3"] = 3.0 * table.index
+    table["first"] = [f"{own.sum()} of {len(own)}" for _, own in first.groupby(rows["m"])]
+    table["order"] = [f"{own.sum()}/0/{(~own).sum()}" for _, own in first.groupby(rows["m"])]
+    table["mean"], table["sem"] = groups["other"].mean(), groups["other"].sem()
+    return table
+
+
+def manifest(table, **extra):
+    found = record.result(
+        table, summary, caption="A toy.", settings={"seed": 0, "quick": False}, **extra
+    )
+    return {"id": "toy.one", "result": found, "checksums": record.checksums(found)}
+
+
+def recorded(**extra):
+    return manifest(rows(), kept=rows(), comparable=True, **extra)
+
+
+def outcomes(found):
+    return dict(zip(found["part"] + ": " + found["what"], found["outcome"], strict=True))
+
+
+def test_the_digest_is_of_values_not_of_their_storage(tmp_path):
+    table = pd.DataFrame(
+        {"x": [0.5, np.nan, -0.0], "n": [1, 2, 3], "ok": [True, False, True], "s": ["a", None, "é"]}
+    )
+    expected = record.digest(table)
+    table.to_parquet(tmp_path / "a.parquet", compression="gzip")
+    assert record.digest(pd.read_parquet(tmp_path / "a.parquet")) == expected
+    for same in (
+        table[["s", "ok", "x", "n"]],
+        table.astype({"n": np.int32, "s": object}),
+        table.assign(s=table["s"].astype("category")),
+        table.set_axis([5, 6, 7]),
+    ):
+        assert record.digest(same) == expected
+    for other in (
+        table.assign(x=[0.5, np.nan, 0.0]),
+        table.assign(s=["a", "", "é"]),
+        table.assign(n=[1.0, 2.0, 3.0]),
+        table.rename(columns={"s": "t"}),
+        table.iloc[::-1],
+        table.assign(s=["aé", None, ""]),
+    ):
+        assert record.digest(other) != expected
+
+
+def test_every_number_says_what_makes_it_comparable():
+    found = recorded()["result"]["summary"]
+    assert found["labels"] == ["m"]
+    line = found["lines"][1]
+    kinds = {name: set(entry) - {"value"} for name, entry in line.items() if name != "m"}
+    assert kinds == {
+        "median, one": {"interval"},
+        "m times 3": {"interval"},  # a whole number, which may have been rounded
+        "first": {"share"},
+        "order": {"order"},
+        "mean": {"interval"},
+        "sem": {"of"},
+    }
+    assert line["sem"]["of"] == "mean"
+    won, lost = (int(line["order"]["value"].split("/")[i]) for i in (0, 2))
+    assert line["order"]["order"]["ahead"] == ("first" if won > lost else "second")
+    assert line["order"]["order"]["margin"] == abs(won - lost) / 20
+
+
+def test_the_same_rows_have_the_same_digits():
+    found = record.compare(
+        recorded(), manifest(rows())["result"], kept=rows(), new_kept=rows(), again=summary(rows())
+    )
+    assert set(found["outcome"]) == {record.SAME}
+    assert set(found["figure"]) == {"toy.one"}
+    assert set(found["part"]) == {"number", "rows", "caption"}
+
+
+def test_independent_runs_are_inside():
+    """So rarely outside that in thirty runs of eighteen numbers not one may be."""
+    old, outside = recorded(), 0
+    for seed in range(1, 31):
+        found = record.compare(old, manifest(rows(seed))["result"])
+        numbers = found[found["part"] == "number"]
+        assert len(numbers) == 18
+        outside += (numbers["outcome"] == record.OUTSIDE).sum()
+        assert (numbers["outcome"] == record.INSIDE).sum() >= 9
+        assert outcomes(found)["rows: digest"] == record.OTHER
+    rarely(outside, 30 * 18, record.LEVEL / record.CAPACITY)
+
+
+def test_another_law_is_outside():
+    other = rows(1, 60).assign(one=lambda t: 40.0 * t["one"])
+    old = manifest(rows(replicates=60), comparable=True)
+    found = outcomes(record.compare(old, manifest(other)["result"]))
+    for m in (1, 2, 4):
+        for column in ("median, one", "first", "order"):
+            assert found[f"number: {m}, {column}"] == record.OUTSIDE
+        assert found[f"number: {m}, mean"] in (record.SAME, record.INSIDE)
+        assert found[f"number: {m}, m times 3"] == record.SAME
+
+
+def test_lines_that_come_or_go_and_other_settings_are_outside():
+    old = recorded()
+    fewer = manifest(rows()[lambda t: t["m"] > 1])["result"]
+    found = outcomes(record.compare(old, fewer))
+    assert found["number: 1, first"] == record.OUTSIDE
+    assert found["number: 2, first"] == record.SAME
+    for name, outcome in (("seed", record.OTHER), ("quick", record.OUTSIDE)):
+        new = manifest(rows())["result"]
+        new["settings"][name] = 7
+        assert outcomes(record.compare(old, new))[f"settings: {name}"] == outcome
+
+
+def test_what_is_changed_by_hand_in_the_record_is_named():
+    new = manifest(rows())["result"]
+
+    def changed(old, kept=None):
+        kept = rows() if kept is None else kept
+        table = record.compare(old, new, kept=kept, new_kept=rows(), again=summary(kept))
+        return set(table.loc[table["outcome"] == record.CHANGED, "what"])
+
+    assert changed(recorded()) == set()
+    old = recorded()
+    old["result"]["summary"]["lines"][1]["mean"]["value"] *= 1.001
+    assert changed(old) == {"2, its line", "2, mean, from the stored rows"}
+    old = recorded()
+    old["result"]["summary"]["lines"][1]["mean"]["interval"] = [0.0, 100.0]
+    assert changed(old) == {"2, its line"}
+    old = recorded()
+    del old["result"]["summary"]["lines"][2]
+    assert "lines of the summary" in changed(old)
+    old = recorded()
+    old["result"]["rows"]["sha256"] = "0" * 64
+    assert changed(old) == {"rows"}
+    old = recorded()
+    old["result"]["caption"] += "!"
+    assert changed(old) == {"caption"}
+    kept = rows()
+    kept.loc[25, "other"] *= 1.001
+    found = changed(recorded(), kept)
+    assert "stored rows of replicate 5" in found
+    assert "2, mean, from the stored rows" in found
+    table = record.compare(recorded(), new)
+    assert "stored rows" in set(table.loc[table["outcome"] == record.CHANGED, "what"])
+
+
+def test_the_first_rows_that_differ_are_named():
+    new = rows()
+    new.loc[[7, 30], "one"] = 1.0, 2.0
+    new.loc[9, "other"] = 3.0
+    found = record.first_differences(rows(), new, most=2)
+    assert [(where, value) for where, _, value in found] == [
+        ("row 7, replicate 7, one", 1.0),
+        ("row 9, replicate 9, other", 3.0),
+    ]
+    assert record.first_differences(rows(), rows()) == []
+    ((where, *_),) = record.first_differences(rows(), new.drop(columns="one"))
+    assert where == "stored rows"
+
+
+def test_numbers_survive_json_with_all_their_digits():
+    values = [1e-17 / 3.0, math.inf, math.nan, 2**53 + 1, 0.1 + 0.2]
+    table = pd.DataFrame({"what": list("abcde"), "value": pd.Series(values, dtype=object)})
+    found = record.result(
+        rows(), lambda _: table.set_index("what"), caption="", settings={"seed": 0}
+    )
+    back = record.table(json.loads(json.dumps(found, allow_nan=False)))["value"]
+    np.testing.assert_array_equal(back.astype(float), np.array(values, dtype=float))
+    assert back["d"] == 2**53 + 1
+
+
+def test_a_summary_without_an_index_has_its_texts_or_its_lines_as_labels():
+    table = pd.DataFrame({"what": ["a", "b"], "won": ["1 of 2", "2 of 2"], "value": [1.0, 2.0]})
+    assert record.labels(table) == ["what"]
+    assert record.labels(table.drop(columns="what")) == ["line"]
+    assert record.labels(table.assign(what="a")) == ["line"]
+    assert record.flat(table.assign(what="a")).columns[0] == "line"
+    with complaint(ValueError, "tell its lines apart"):
+        record.result(
+            rows(), lambda _: table.assign(what="a").set_index("what"), caption="", settings={}
+        )
+
+
+def test_one_replicate_makes_no_record():
+    with complaint(ValueError, "two replicates"):
+        manifest(rows(replicates=1), comparable=True)
+
+
+@pytest.mark.parametrize("name", reproduction.recorded(ROOT / "figures"))
+def test_the_record_agrees_with_itself(name):
+    manifest, kept = reproduction.read_record(ROOT / "figures", name)
+    item = reproduction.experiment.load(name)
+    for package in item.packages:
+        pytest.importorskip(package)
+    again = None if kept is None else item.summary(kept)
+    found = record.compare(manifest, manifest["result"], kept=kept, new_kept=kept, again=again)
+    assert set(found["outcome"]) == {record.SAME}
+    settings = manifest["result"]["settings"]
+    assert settings["cells"] == [dict(cell) for cell in item.cells(False)]
+    assert (settings["quick"], settings["replicates"]) == (False, item.replicates)
+    assert manifest["result"]["rows"]["count"] > 0
+
+
+def test_the_record_keeps_its_level_and_its_weight():
+    """Each number has its share of 1 %; one format of pictures, and rows that are not many."""
+    folder, numbers = ROOT / "figures", 0
+    for name in reproduction.recorded(folder):
+        for _, _, entry in record._numbers(reproduction.read_record(folder, name)[0]["result"]):
+            assert len({"tolerance", "interval", "share", "order", "of"} & set(entry)) == 1
+            numbers += "of" not in entry
+    assert 0 < numbers <= record.CAPACITY
+    files = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    assert {path.suffix for path in files} == {".json", ".parquet", ".svg"}
+    assert all(path.stat().st_size < 150_000 for path in folder.glob("*.parquet"))

@@ -1,0 +1,213 @@
+"""linrep figures --check and --record, on a figure of one's own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import linrep
+from linrep import _portable as portable
+from linrep import experiment, reproduction
+from linrep.cli import main
+from linrep.reproduction import check_figures
+
+SCRIPT = """
+import pandas as pd
+from matplotlib.figure import Figure
+
+from linrep.cli import run_script
+from linrep.experiment import Experiment
+from linrep.sweeps import Grid
+
+
+def replicate(cell, rng):
+    return pd.DataFrame({"value": rng.exponential(size=2) * cell["m"]})
+
+
+def draw(rows):
+    figure = Figure(figsize=(3.0, 2.0))
+    figure.subplots().plot(rows["m"], rows["value"], ".")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    id="mine.figure",
+    title="Mine",
+    cells=lambda quick: Grid.product({"m": (1, 2, 3)}),
+    replicate=replicate,
+    draw=draw,
+    caption=lambda rows, replicates: f"{replicates} replicates.",
+    summary=lambda rows: rows.groupby("m")[["value"]].median(),
+    replicates=8,
+)
+
+if __name__ == "__main__":
+    run_script(EXPERIMENT)
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Go to a folder with a script and its record."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    assert call("--record").exit_code == 0
+    return tmp_path
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, ["figures", "mine.py", "--workers", "1", *arguments])
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def edit(path, change):
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+def test_what_comes_out_again_is_reproduced_and_nothing_recorded_is_touched(own):
+    before = content(own / "figures")
+    assert set(before) == {f"mine.figure.{kind}" for kind in ("json", "parquet", "svg")}
+    result = call("--check")
+    assert result.exit_code == 0, result.output
+    last = result.stdout.strip().splitlines()[-1]
+    assert last.startswith("reproduced: 1 of 1 figures")
+    assert content(own / "figures") == before
+    assert (own / "runs" / "figures" / "mine.figure.png").is_file()
+    assert not (own / "figures" / ".runs").exists()
+
+
+def test_intervals_decide_about_another_seed(own):
+    result = call("--check", "--seed", "5")
+    assert result.exit_code == 0, result.output
+    assert "seed 5, not 0" in result.output
+    assert "other bits" in result.output
+
+
+def test_a_number_that_is_outside_is_named(own):
+    def change(manifest):
+        manifest["result"]["summary"]["lines"][1]["value"].update(value=9.0, interval=[8.0, 10.0])
+
+    edit(own / "figures" / "mine.figure.json", change)
+    result = call("--check")
+    assert result.exit_code == 1
+    assert "2, value" in result.output
+    assert "outside" in result.output
+    assert "2, its line" in result.output
+    assert result.stdout.strip().splitlines()[-1].startswith("NOT reproduced: 0 of 1 figures")
+
+
+def test_in_the_portable_mode_digits_decide(own, monkeypatch):
+    """A change that no interval would find."""
+    monkeypatch.setattr(portable, "mode", lambda: "portable")
+    assert call("--record").exit_code == 0
+    assert "the same digits" in call("--check").output
+
+    def change(manifest):
+        manifest["result"]["rows"]["sha256"] = "0" * 64
+        manifest["checksums"] = linrep.record.checksums(manifest["result"])
+
+    edit(own / "figures" / "mine.figure.json", change)
+    result = call("--check")
+    assert result.exit_code == 1
+    assert "digest" in result.output
+    edit(
+        own / "figures" / "mine.figure.json",
+        lambda manifest: manifest["provenance"]["versions"].update(numba="0.1"),
+    )
+    result = call("--check")
+    assert result.exit_code == 0
+    assert "0.1 in the record" in result.output
+
+
+def test_a_stored_row_that_was_changed_is_named(own):
+    path = own / "figures" / "mine.figure.parquet"
+    rows = pd.read_parquet(path)
+    rows.loc[20, "value"] += 1e-3
+    rows.to_parquet(path, index=False)
+    result = call("--check")
+    assert result.exit_code == 1
+    assert f"stored rows of replicate {rows['replicate'][20]}" in result.output
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"id": "mine.figure"}'])
+def test_a_damaged_record_gets_one_line(own, damage):
+    (own / "figures" / "mine.figure.json").write_text(damage)
+    result = call("--check")
+    assert result.exit_code == 2
+    assert "is no manifest of a figure" in result.output
+
+
+def test_damaged_rows_get_one_line(own):
+    (own / "figures" / "mine.figure.parquet").write_bytes(b"PAR1PAR1")
+    result = call("--check")
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_the_table_says_how_many_numbers_of_each_figure(own):
+    item = experiment.load("mine.py")
+    names = []
+    found = check_figures([item], done=lambda drawn: names.append(drawn.manifest["id"]))
+    assert names == ["mine.figure"]
+    assert found.mode == portable.mode()
+    (line,) = found.counts().to_dict("records")
+    assert (line["figure"], line["same digits"], line["outside"]) == ("mine.figure", 3, 0)
+    assert line["rows"] == "same bits"
+    assert found.reproduced
+    assert found.wrong.empty
+    assert len(found.text().splitlines()) < 50
+
+
+def test_many_wrong_numbers_fit_a_screen(own):
+    table = check_figures([experiment.load("mine.py")]).table
+    wrong = (table.assign(outcome="outside", figure=f"mine.{i}") for i in range(17))
+    many = pd.concat(wrong, ignore_index=True)
+    text = reproduction.Reproduction(many, "native", ("a reason",)).text()
+    assert len(text.splitlines()) < 50
+    assert "more" in text
+
+
+@pytest.mark.skipif(not portable.available(), reason=f"{portable.reason()}")
+def test_a_process_of_its_own_is_started_in_the_mode(own):
+    """The script by itself, and the command."""
+
+    def modes(*words):
+        environment = {**os.environ, "PYTHONPATH": str(Path(linrep.__file__).parents[1])}
+        done = subprocess.run(
+            [sys.executable, *words], env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip().splitlines()[-1]
+
+    command = ("-m", "linrep.cli", "figures", "mine.py", "--workers", "1")
+    modes(*command, "--record")
+    manifest = json.loads((own / "figures" / "mine.figure.json").read_text())
+    assert manifest["provenance"]["mode"] == "portable"
+    assert manifest["provenance"]["instructions"] == portable.LEVEL
+    assert "(the same digits, in the portable mode)" in modes(*command, "--check")
+    assert "(the same digits, in the portable mode)" in modes("mine.py", "--check")
+    modes(*command)
+    drawn = json.loads((own / "runs" / "figures" / "mine.figure.json").read_text())
+    assert drawn["provenance"]["mode"] == portable.mode()
+    modes("mine.py", "--portable")
+    drawn = json.loads((own / "runs" / "figures" / "mine.figure.json").read_text())
+    assert drawn["provenance"]["mode"] == "portable"
+
+
+def test_the_papers_figures_have_a_record():
+    folder = Path(linrep.__file__).parents[1] / "figures"
+    there = {name for name in reproduction.recorded(folder) if not name.startswith("deep.")}
+    assert set(experiment.matching(reproduction.PAPERS)) - there <= {
+        name for name in experiment.available() if name.startswith("deep.")
+    }
+    assert np.isin(["fedrep.figure1", "flute.figure3", "fedrep.digits"], sorted(there)).all()
