@@ -15,7 +15,7 @@ def sweep(function=slow_walk, replicates=100):
 if __name__ == "__main__":
     kind, directory, workers = sys.argv[1:4]
     if kind == "fast":  # many rows in no time
-        run(sweep(walk, 20_000), directory, workers=int(workers), chunk_seconds=0.2)
+        run(sweep(walk, 5_000), directory, workers=int(workers), chunk_seconds=0.05)
     else:
         run(
             sweep(),

@@ -129,7 +129,7 @@ def test_a_full_disk_loses_nothing(small_disk, tmp_path):
     roomy = tmp_path / "roomy"
     shutil.copytree(directory, roomy)
     finish(start("fast", roomy))
-    whole = run(survivor.sweep(survivor.walk, 20_000), tmp_path / "whole")
+    whole = run(survivor.sweep(survivor.walk, 5_000), tmp_path / "whole")
     same_rows(open_run(roomy), whole)
     keys = ["cell", "replicate", "row"]
     both = partial[[*keys, "end"]].merge(whole.read([*keys, "end"]), on=keys)
