@@ -1,0 +1,107 @@
+"""linrep reproduce: what is run, in which order, and what its last lines say."""
+
+import re
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from linrep import record, reproduction
+from linrep.claims import claims, ledger
+from linrep.claims.verify import Result
+from linrep.cli import main
+from linrep.cli import reproduce as command
+
+KNOWN = claims()
+
+
+def result(name, verdict, budget="quick"):
+    fields = dict.fromkeys(Result.__dataclass_fields__)
+    return Result(**{**fields, "id": name, "verdict": verdict, "budget": budget})
+
+
+def figures(*outcomes):
+    """Return a reproduction of one figure whose numbers have these outcomes."""
+    lines = [
+        {"figure": "a.figure1", "part": "number", "what": str(place), "outcome": outcome}
+        for place, outcome in enumerate(outcomes)
+    ]
+    lines.append({"figure": "a.figure1", "part": "rows", "what": "digest", "outcome": record.SAME})
+    return reproduction.Reproduction(
+        pd.DataFrame(lines).assign(recorded="1", new="2"), "portable", ()
+    )
+
+
+def test_numbered_statements_and_their_corrected_forms_are_checked():
+    chosen = [item for item in KNOWN.values() if command._is_numbered(item, KNOWN)]
+    ids = {item.id for item in chosen}
+    assert {"fedrep.theorem1", "flute.lemmaA16", "pflmf.theorem1"} <= ids
+    for item in chosen:
+        for other in KNOWN.values():
+            if other.corrects == item.id:
+                assert other.id in ids
+    assert "fedrep.figure1" not in ids
+
+
+def test_of_each_paper_the_longest_is_first_and_then_the_longest_of_all():
+    expected = {"a.1": 1.0, "a.2": 9.0, "b.1": 2.0, "a.3": 8.0, "b.2": 0.5}
+    order = command._order(expected)
+    assert sorted(order) == sorted(expected)
+    assert set(order[:2]) == {"a.2", "b.1"}
+    assert all(expected[one] >= expected[two] for one, two in pairwise(order[2:]))
+
+
+def test_verdicts_beside_the_ledger(capsys):
+    entries = {
+        "a.1": {"verdict": "holds", "budget": "standard"},
+        "a.2": {"verdict": "fails", "budget": "standard"},
+        "a.3": {"verdict": "undecided", "budget": "standard"},
+    }
+    run = [result("a.1", "holds"), result("a.2", "undecided"), result("a.3", "holds")]
+    assert command._verdicts(run, 7, entries)
+    said = capsys.readouterr().out
+    assert "3 of 7 claims checked" in said
+    for name in ledger.OUTCOMES[:3]:
+        assert re.search(rf"^ +1 {name}$", said, re.MULTILINE)
+    assert not command._verdicts([result("a.1", "fails")], 7, entries)
+    assert "a.1: fails, the ledger has holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "good"), [((record.SAME,), True), ((record.SAME, record.OUTSIDE), False)]
+)
+def test_the_last_line(outcomes, good):
+    same = figures(*outcomes)
+    assert same.reproduced == good
+    line = command._last(same.reproduced, same, 1, [result("a.1", "holds")], 3, 12.3)
+    assert line.startswith("REPRODUCED" if good else "NOT reproduced")
+    assert "1 of 3 claims checked" in line
+    assert "1 of 1 figures" in line or "0 of 1 figures" in line
+
+
+def test_without_a_record_one_line_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(main, ["reproduce", "--native"])
+    assert found.exit_code == 2
+    assert "no recorded figures" in found.output
+    assert found.output.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_record_comes_out_again_and_one_changed_by_hand_does_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "NUMBERED", re.compile("^Lemma 1$|no such place"))
+    monkeypatch.setattr(reproduction, "papers", lambda: ["fedrep.figure4"])
+    run = CliRunner().invoke
+    assert run(main, ["figures", "fedrep.figure4", "--record", "--native"]).exit_code == 0
+    found = run(main, ["reproduce", "--native", "--workers", "2"])
+    assert found.exit_code == 0, found.output
+    assert found.output.splitlines()[-1].startswith("REPRODUCED")
+    assert (tmp_path / "runs" / "reproduce" / "report.html").stat().st_size > 10_000
+    manifest = tmp_path / "figures" / "fedrep.figure4.json"
+    manifest.write_text(re.sub(r'"sha256": "..', '"sha256": "zz', manifest.read_text()))
+    found = run(main, ["reproduce", "--native", "--workers", "2"])
+    assert found.exit_code == 1
+    assert "fedrep.figure4" in found.output
+    assert found.output.splitlines()[-1].startswith("NOT reproduced")
