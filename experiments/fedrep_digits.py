@@ -167,7 +167,8 @@ def caption(rows, replicates):
         heads refitted at the end. Local only: minimum norm in R^64. One model: FedSGD on one
         (B, w), k = 2, {ROUNDS} rounds of step {GLOBAL_STEP:g}. (c): {HELD_OUT} random tasks kept
         out of training fit a head only. Mean over {replicates} random halves and samples with 95 %
-        Student interval.
+        Student interval. FedRep's runs with few samples (m up to 14, low ranks) are chaotic: on a
+        processor that adds in another order some images are classified otherwise.
     """
 
 

@@ -91,7 +91,8 @@ def caption(rows, replicates):
         heads refitted at the end; FedSGD on one (B, w) from a random start, at step size 0.1;
         local only by minimum-norm least squares. Geometric mean over {replicates}
         replicates with 95 % Student interval of the logarithms. Dotted: the best any single model
-        can do.
+        can do. FedRep's runs are chaotic at m = 3, and a few at m = 4 and 5: on a processor that
+        adds in another order their first digits are others.
     """
 
 

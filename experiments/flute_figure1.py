@@ -117,7 +117,9 @@ def caption(rows, replicates):
         after each step, from the moments' start or (RI) from FLUTE's own; step size 1/(4L), L the
         largest curvature of its loss in B at the start, or ("summed") {STEP_SIZE} on the sum of the
         gradients, as FLUTE's. Geometric mean over {replicates} replicates with 95 % Student
-        interval of the logarithms.
+        interval of the logarithms. With the summed step, which can be beyond FedRep's limit of
+        stability, a few runs are chaotic: on a processor that adds in another order their first
+        digits are others.
     """
 
 
