@@ -1,8 +1,6 @@
 """The command line: what it prints, where it writes, how it answers bad input."""
 
-import os
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -131,27 +129,26 @@ def test_bad_input_gets_one_line_and_status_2(run, arguments, message):
     assert message in errors[0]
 
 
-def test_a_script_runs_by_itself(tmp_path):
-    script = tmp_path / "mine.py"
-    script.write_text(SCRIPT)
-    environment = {**os.environ, "PYTHONPATH": str(Path(linrep.__file__).parents[1])}
-    result = subprocess.run(
-        [sys.executable, str(script), "--out", "here"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    assert (tmp_path / "here" / "mine.figure.png").is_file()
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    """Return a function that runs a script with arguments and returns its status."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(SCRIPT)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["mine.py", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path("mine.py", run_name="__main__")
+        return ended.value.code
+
+    return run
 
 
-def test_a_script_has_help_of_its_own(tmp_path, monkeypatch, capsys):
-    script = tmp_path / "mine.py"
-    script.write_text(SCRIPT)
-    monkeypatch.setattr(sys, "argv", [str(script), "--help"])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(script), run_name="__main__")
-    assert not ended.value.code
+def test_a_script_runs_by_itself(script):
+    assert script("--out", "here") == 0
+    assert Path("here", "mine.figure.png").is_file()
+
+
+def test_a_script_has_help_of_its_own(script, capsys):
+    assert script("--help") == 0
     assert "--workers" in capsys.readouterr().out

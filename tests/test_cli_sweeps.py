@@ -451,6 +451,7 @@ def test_a_sweep_with_processes_from_the_shell(call, folder):
     same_rows(open_run(folder / "processes"), open_run(folder / "threads"))
 
 
+@pytest.mark.slow
 def test_bad_input_from_the_shell_is_one_line(folder):
     before = content(folder)
     done = shell(folder, "sweep", "fedrep", "--n", "5:1")

@@ -114,6 +114,7 @@ def test_json_holds_no_infinity(own):
     assert entry["counterexample"]["x"] == [1.0, "inf"]
 
 
+@pytest.mark.slow
 def test_processes_give_the_same(own):
     call("own_claims.py", "mine.[sb]*", "--json", "one.json")
     result = CliRunner().invoke(

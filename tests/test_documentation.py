@@ -42,7 +42,7 @@ def test_a_finding_is_reproduced(block):
     exec(compile(block, "findings", "exec"), {})
 
 
-@pytest.mark.compiled
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page != ALONE and blocks(page, "python")], ids=named
 )

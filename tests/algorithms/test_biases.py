@@ -77,6 +77,7 @@ def test_one_local_step_of_all_leads_to_least_squares(side):
     np.testing.assert_allclose(trace["excess_risk"][-1], fit["excess_risk"][-1], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_same_in_expectation(fresh_rng):
     """The closed form against the mean of 4000 draws: 4 standard errors."""
     some = truth(explained=0.8)

@@ -58,6 +58,7 @@ def test_digest_changes_with_any_kernel_source(tmp_path, edited):
     assert digest(tmp_path) != _jit._DIGEST
 
 
+@pytest.mark.slow
 @compiled_only
 def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
     package = tmp_path / "linrep" / "kernels"

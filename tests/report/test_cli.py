@@ -47,6 +47,7 @@ def test_a_run_of_linreps_own(tmp_path, monkeypatch):
     assert 'data-result="ledger, standard"' in page
 
 
+@pytest.mark.slow
 def test_figures_of_the_folder_in_place(tmp_path, monkeypatch, figures):
     monkeypatch.chdir(tmp_path)
     assert ", 0 figures" in call("report")

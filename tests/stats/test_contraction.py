@@ -210,6 +210,7 @@ def test_the_interval_covers_at_least_as_often_with_independent_noise_on_the_val
     assert test.pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_noise_does_not_hide_a_plateau_nor_invent_one(fresh_rng):
     """In each of 4 000 sequences (400 uncompiled) of either kind.
 

@@ -101,6 +101,7 @@ def test_the_intervals_of_exponents_cover_as_often_as_they_say(fresh_rng):
         assert scipy_stats.binomtest(count, RUNS, 0.95).pvalue > FALSE_ALARM / 2
 
 
+@pytest.mark.slow
 def test_robust_intervals_cover_where_noise_grows_and_plain_ones_do_not(fresh_rng):
     """Noise in proportion to the square of the distance from the centre, 40 points.
 

@@ -25,7 +25,7 @@ def test_nothing_is_written_where_nobody_looks(capsys):
     assert capsys.readouterr() == ("done\n", "")
 
 
-@pytest.mark.parametrize("terminal", ["dumb", "xterm"])
+@pytest.mark.parametrize("terminal", [pytest.param("dumb", marks=pytest.mark.slow), "xterm"])
 def test_a_terminal_shows_the_bar_without_escape_sequences(terminal):
     reader, writer = pty.openpty()
     termios.tcsetwinsize(writer, (24, 80))

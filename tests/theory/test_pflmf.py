@@ -11,7 +11,7 @@ from linrep.theory import pflmf_rounds
 from tests.problems.test_objectives import KINDS, draw
 from tests.reference import pflmf as naive
 from tests.strategies import seeds
-from tests.tools import COMPILED
+from tests.tools import COMPILED, first_of
 
 SMOOTH = KINDS[:-1]
 
@@ -111,7 +111,7 @@ def test_expectations_are_those_over_all_patterns(kind, K):
         np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-10, err_msg=name)
 
 
-@pytest.mark.parametrize("kind", ["shared", "own"])
+@pytest.mark.parametrize("kind", first_of(["shared", "own"]))
 def test_expectations_with_noise_are_those_of_many_rounds(kind, fresh_rng):
     rng = np.random.default_rng(1)
     problem = draw(kind, rng, n=3, d=2)
