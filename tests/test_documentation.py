@@ -246,3 +246,39 @@ def test_tables_of_statements_know_theory_and_figures(monkeypatch):
     assert set(pages.ABOUT.values()) <= set(known)
     assert pages.figure_of("fedrep.figure3.clients", ["fedrep.figure3"]) == "fedrep.figure3"
     assert pages.figure_of("fedrep.figure30", ["fedrep.figure3"]) is None
+
+
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_readme_counts_as_the_ledger_does():
+    words = " ".join(README.split())
+    found = re.search(
+        r"Of the (\d+) claims .*? (\d+) hold, (\d+) fail, (\d+) are vacuous and (\d+) are undec",
+        words,
+    )
+    verdicts = [entry["verdict"] for entry in ledger.recorded().values()]
+    counts = [verdicts.count(name) for name in (HOLDS, "fails", "vacuous", UNDECIDED)]
+    assert list(map(int, found.groups())) == [len(verdicts), *counts]
+
+
+@pytest.mark.compiled
+def test_the_readmes_first_lines_print_what_it_says(capsys):
+    code, output = re.search(
+        r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL
+    ).groups()
+    assert len([line for line in code.splitlines() if line]) <= 7
+    exec(compile(code, "README", "exec"), {})
+    assert capsys.readouterr().out == output
+
+
+def test_the_readmes_picture_is_of_the_record(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    front = importlib.import_module("front_picture")
+    front.draw(tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_text("utf-8") == front.PICTURE.read_text("utf-8")
+    p, ratio = front.ratios()
+    words = " ".join(README.split())
+    for share in (0.02, 0.1, 0.5, 1.0):
+        (value,) = ratio[p == share]
+        assert f"{value:.3g} at {share:g}" in words
