@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from linrep.deep import (  # noqa: E402
+    FLUTE,
     FedAvg,
     Federation,
     FedPer,
@@ -182,7 +183,9 @@ def test_metrics_by_hand():
     assert trace.settings["participants"] == 2
 
 
-@pytest.mark.parametrize(("method", "factor"), [(Local(), 0.0), (FedAvg(), 1.0), (Scaffold(), 2.0)])
+@pytest.mark.parametrize(
+    ("method", "factor"), [(Local(), 0.0), (FedAvg(), 1.0), (FLUTE(), 1.0), (Scaffold(), 2.0)]
+)
 def test_floats_sent(method, factor):
     trace = start(method=method, rounds=2, record=2)
     size = sum(value.numel() for value in small.NETWORKS["mlp"][1]().parameters())
