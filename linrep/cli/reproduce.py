@@ -60,8 +60,6 @@ def reproduce(wanted, portable, workers, out):
     from linrep.sweeps.pool import process_pool
 
     began = time.perf_counter()
-    known, entries = claims(), ledger.recorded()
-    chosen = [item for item in known.values() if wanted == "all" or _is_numbered(item, known)]
     with bad_input(ValueError, OSError):
         figures = reproduction.papers()
         expected = {
@@ -69,6 +67,8 @@ def reproduce(wanted, portable, workers, out):
             for name in figures
         }
         out.mkdir(parents=True, exist_ok=True)
+    known, entries = claims(), ledger.recorded()
+    chosen = [item for item in known.values() if wanted == "all" or _is_numbered(item, known)]
     # A quick check takes about a tenth of the recorded one.
     expected |= {item.id: entries.get(item.id, {}).get("seconds", 0.0) / 10.0 for item in chosen}
     store, drawn = out / "verify", out / "figures"
