@@ -75,7 +75,7 @@ class Experiment:
     summary : callable
         ``summary(rows) -> DataFrame``: the few numbers that the picture is about, for the terminal
         and the manifest. Its index says what the numbers of a line belong to; counts of replicates
-        read "16 of 20", and of those won, tied and lost "12/3/5" (:mod:`linrep.record`). It
+        read "16 of 20", and of those won, tied and lost "12/3/5" (``linrep.record``). It
         is also called with half of the replicates, and with single ones.
     replicates, quick_replicates : int
         Per cell.
