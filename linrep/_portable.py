@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 
 #: The level of instructions, by LLVM's name.
 LEVEL = "x86-64-v3"
@@ -103,7 +104,8 @@ def enter(argv: Sequence[str] | None = None) -> None:
 
 def _numpy_features():
     """Return what NumPy's loops may be compiled for beside its baseline, and what is enabled."""
-    loaded = import_module("numpy._core._multiarray_umath")
+    core = "_core" if find_spec("numpy._core") else "core"  # its name before NumPy 2
+    loaded = import_module(f"numpy.{core}._multiarray_umath")
     return loaded.__cpu_dispatch__, loaded.__cpu_features__
 
 
