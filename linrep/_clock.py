@@ -5,34 +5,57 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_thread = threading.local()
 
-
-class Stopwatch:
-    """Seconds since it was made, less those that this thread spent under :func:`compiling`."""
+class Account:
+    """Seconds during which any of the threads that share it was compiling."""
 
     def __init__(self) -> None:
-        self._began = time.perf_counter()
-        self._compiled = _compiled()
+        self._lock = threading.Lock()
+        self._compiling, self._since, self._seconds = 0, 0.0, 0.0
 
     def seconds(self) -> float:
         """Return the seconds up to now."""
-        return time.perf_counter() - self._began - (_compiled() - self._compiled)
+        with self._lock:
+            return self._seconds + (time.perf_counter() - self._since if self._compiling else 0.0)
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Count what is done in the block, once, whatever is nested in it or goes on beside it."""
+        with self._lock:
+            if not self._compiling:
+                self._since = time.perf_counter()
+            self._compiling += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._compiling -= 1
+                if not self._compiling:
+                    self._seconds += time.perf_counter() - self._since
 
 
-@contextmanager
-def compiling() -> Iterator[None]:
-    """Count what is done in the block as compiling, in this thread; blocks may be nested."""
-    inside = getattr(_thread, "inside", False)
-    began = time.perf_counter()
-    _thread.inside = True
-    try:
-        yield
-    finally:
-        _thread.inside = inside
-        if not inside:
-            _thread.compiled = _compiled() + time.perf_counter() - began
+_thread = threading.local()
 
 
-def _compiled() -> float:
-    return getattr(_thread, "compiled", 0.0)
+def account() -> Account:
+    """Return this thread's account."""
+    if not hasattr(_thread, "account"):
+        _thread.account = Account()
+    return _thread.account
+
+
+def share(other: Account) -> None:
+    """Make another thread's account this one's: the initializer of a pool that works for it."""
+    _thread.account = other
+
+
+class Stopwatch:
+    """Seconds since it was made, less those that its thread, or one that works for it, compiled."""
+
+    def __init__(self) -> None:
+        self._account = account()
+        self._began = time.perf_counter() - self._account.seconds()
+
+    def seconds(self) -> float:
+        """Return the seconds up to now."""
+        return time.perf_counter() - self._account.seconds() - self._began

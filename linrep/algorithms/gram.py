@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from linrep._clock import account, share
 from linrep.algorithms._setup import Setup
 from linrep.kernels import designs
 from linrep.kernels import gram as kernel
@@ -111,7 +112,7 @@ def run_simulated(
     done, status = 0, COMPLETED
     if table[0, DISTANCE] <= tolerance:
         status = CONVERGED
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers, initializer=share, initargs=(account(),)) as pool:
         while done < rounds and status == COMPLETED:
             schedule = np.empty((min(per_call, rounds - done), setup.participants), dtype=np.int64)
             designs.draw_participants(setup.participation_rng, order, schedule)

@@ -172,7 +172,7 @@ class Kernel(CPUDispatcher):
 
     def compile(self, signature):
         """Compile, or load, the version for some types of arguments."""
-        with _clock.compiling(), _announced(self._cache_misses), _no_garbage_collection():
+        with _clock.account().compiling(), _announced(self._cache_misses), _no_garbage_collection():
             return super().compile(signature)
 
 
