@@ -7,32 +7,23 @@ import inspect
 import json
 import math
 from collections.abc import Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
-from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from llvmlite.binding import get_host_cpu_name
 
-import linrep
+from linrep import _code as code
 from linrep import _portable as portable
 from linrep._show import number
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import Evidence
 from linrep.sweeps import Stopped, Sweep, open_run
-from linrep.sweeps.pool import process_pool
+from linrep.sweeps.pool import completed, process_pool, terminate
 from linrep.sweeps.progress import progress_bar
-
-_LIBRARIES = ("numpy", "scipy", "numba", "pandas")
-#: Layers of linrep that no verdict depends on.
-IRRELEVANT = ("_show", "bench", "cli", "deep", "experiment", "plotting", "report", "simulation")
 
 
 @dataclass(frozen=True)
@@ -155,16 +146,11 @@ def verify(
                 bar.update()
         else:
             with process_pool(workers) as pool:
-                flying: dict[Future, str] = {}
+                ordered = {name: (compute, *jobs[name]) for name in waiting}
                 try:
-                    # No more than are running: what is handed over cannot be taken back.
-                    while waiting or flying:
-                        while waiting and len(flying) < workers:
-                            name = waiting.pop(0)
-                            flying[pool.submit(compute, *jobs[name])] = name
-                        for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                            places[flying.pop(future)] = future.result()
-                            bar.update()
+                    for name, place in completed(pool, ordered, workers):
+                        places[name] = place
+                        bar.update()
                 except KeyboardInterrupt:
                     _finish(pool)
                     raise _interrupted(chosen, places, budget, seed, store) from None
@@ -193,8 +179,7 @@ def _finish(pool):
     try:
         pool.shutdown(cancel_futures=True)
     except KeyboardInterrupt:
-        for process in active_children():
-            process.terminate()
+        terminate()
         raise
 
 
@@ -336,26 +321,14 @@ def _scalar(value):
 
 
 def _directory(name, budget, seed, store):
-    """Return a claim's run directory: another state of the code has one of its own."""
+    """Return a claim's run directory: another state of the code has one of its own.
+
+    Of the claims' code that of the own file counts, and what the files of its paper share.
+    """
     own = Path(inspect.getsourcefile(registered(name).check) or "")
-    digest = hashlib.sha256(_core())
+    papers = Path(__file__).parent.glob("*/__init__.py")
+    left_out = (f"claims/{path.parent.name}" for path in papers)
+    digest = hashlib.sha256(code.state("deep", *sorted(left_out)).encode())
     for path in [own, *sorted(own.parent.glob("_*.py"))]:
         digest.update(path.read_bytes() if path.is_file() else b"")
     return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:12]}"
-
-
-@cache
-def _core() -> bytes:
-    """Digest what all checks depend on: libraries and instructions, and linrep without the claims.
-
-    Those of the papers, that is.
-    """
-    package = Path(linrep.__file__).parent
-    papers = [path.parent for path in (package / "claims").glob("*/__init__.py")]
-    instructions = portable.mode() if portable.mode() == "portable" else get_host_cpu_name()
-    digest = hashlib.sha256(repr([*map(version, _LIBRARIES), instructions]).encode())
-    for path in sorted(package.rglob("*.py")):
-        layer = path.relative_to(package).parts[0].removesuffix(".py")
-        if layer not in IRRELEVANT and path.parent not in papers:
-            digest.update(path.read_bytes())
-    return digest.digest()

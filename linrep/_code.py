@@ -1,0 +1,47 @@
+"""The state of the code: what was computed with another one is computed again."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from llvmlite.binding import get_host_cpu_name
+
+import linrep
+from linrep import _portable as portable
+
+#: Layers that present, store or compare numbers, and make none.
+PRESENTING = (
+    "_clock", "_code", "_experiments", "_files", "_scripts", "_show", "bench", "cli", "experiment",
+    "plotting", "provenance", "record", "report", "reproduction", "simulation",
+)  # fmt: skip
+_LIBRARIES = ("numpy", "scipy", "numba", "pandas")
+
+
+def state(*left_out: str) -> str:
+    """Return a digest of what numbers depend on: sources of linrep, libraries and instructions.
+
+    Parameters
+    ----------
+    *left_out : str
+        Folders of linrep and modules that the numbers in question do not depend on, such as
+        ``deep`` or ``claims/flute``, beside those that make none.
+    """
+    mode = portable.mode()
+    instructions = mode if mode == "portable" else get_host_cpu_name()
+    parts = [*map(version, _LIBRARIES), instructions, _sources(frozenset({*PRESENTING, *left_out}))]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@cache
+def _sources(left_out):
+    """Digest the sources as they are now: they may be edited while this process computes."""
+    package = Path(linrep.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package).with_suffix("")
+        if not left_out & {place.as_posix(), *(folder.as_posix() for folder in place.parents)}:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,72 @@
+"""What makes stored numbers be computed again: the state of the code."""
+
+from pathlib import Path
+
+import pytest
+
+import linrep
+from linrep import _code as code
+
+LEFT_OUT = ("deep", "claims/flute")
+
+
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """Return the folder of a package with a file of each kind."""
+    for name in ("__init__", "trace", "kernels/rounds", "cli/verify", "record", "deep/nets",
+                 "claims/claim", "claims/flute/theorems", "claims/flute_tools"):  # fmt: skip
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(f"'''{name}'''\n")
+    monkeypatch.setattr(linrep, "__file__", str(tmp_path / "__init__.py"))
+    code._sources.cache_clear()
+    yield tmp_path
+    code._sources.cache_clear()
+
+
+def state():
+    code._sources.cache_clear()
+    return code.state(*LEFT_OUT)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("__init__", True),
+        ("trace", True),
+        ("kernels/rounds", True),
+        ("claims/claim", True),
+        ("claims/flute_tools", True),
+        ("claims/flute/theorems", False),
+        ("cli/verify", False),
+        ("record", False),
+        ("deep/nets", False),
+    ],
+)
+def test_an_edit_counts_where_numbers_are_made(package, name, counts):
+    before = state()
+    assert state() == before
+    with (package / f"{name}.py").open("a") as file:
+        file.write("# another line\n")
+    assert (state() != before) is counts
+
+
+def test_libraries_and_instructions_count(package, monkeypatch):
+    before = state()
+    with monkeypatch.context() as patch:
+        patch.setattr(code, "version", lambda library: "0")
+        assert state() != before
+    with monkeypatch.context() as patch:
+        patch.setattr(code.portable, "mode", lambda: "portable")
+        portable = state()
+        patch.setattr(code, "get_host_cpu_name", lambda: "another processor")
+        assert state() == portable
+    assert portable != before
+    monkeypatch.setattr(code, "get_host_cpu_name", lambda: "another processor")
+    assert state() != before
+
+
+def test_what_makes_no_numbers_exists():
+    folder = Path(linrep.__file__).parent
+    names = {path.stem for path in folder.iterdir()} | {"_experiments"}
+    assert set(code.PRESENTING) <= names
