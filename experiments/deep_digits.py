@@ -9,8 +9,9 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside, mean_of_last
+from linrep.experiment import Experiment
 from linrep.stats import mean_interval
+from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
 
 N, CLASSES, ROUNDS, PARTICIPATION, LR = 20, 2, 30, 0.25, 0.02

@@ -15,7 +15,8 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, beside
+from linrep.experiment import Experiment
+from linrep.summaries import beside
 from linrep.sweeps import Grid
 
 LR = 0.01

@@ -11,7 +11,8 @@ import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, accuracies, beside, mean_of_last
+from linrep.experiment import Experiment
+from linrep.summaries import accuracies, beside, mean_of_last
 from linrep.sweeps import Grid
 from linrep.trace import last_rounds
 

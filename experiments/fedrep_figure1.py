@@ -14,7 +14,8 @@ from scipy.stats import gmean
 import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, counted
+from linrep.experiment import Experiment
+from linrep.summaries import counted
 from linrep.sweeps import Grid
 
 N, D, K, ROUNDS = 100, 20, 2, 500

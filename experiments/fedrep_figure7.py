@@ -11,7 +11,8 @@ import pandas as pd
 import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment, counted
+from linrep.experiment import Experiment
+from linrep.summaries import counted
 from linrep.sweeps import Grid
 
 D, K, ROUNDS, SHOWN = 10, 2, 300, 100

@@ -18,9 +18,10 @@ from scipy.optimize import least_squares
 import linrep as lr
 from linrep import plotting, sweeps
 from linrep.cli import run_script
-from linrep.experiment import Experiment, crossings
+from linrep.experiment import Experiment
 from linrep.stats import proportion_interval, scaling_exponents
 from linrep.subspace import frame_at_distance
+from linrep.summaries import crossings
 from linrep.sweeps import Grid
 
 K, ROUNDS, START = 2, 30, 0.5

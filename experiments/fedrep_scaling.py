@@ -14,8 +14,9 @@ import pandas as pd
 import linrep as lr
 from linrep import plotting, sweeps
 from linrep.cli import run_script
-from linrep.experiment import Experiment, crossings
+from linrep.experiment import Experiment
 from linrep.stats import mean_interval, scaling_exponents
+from linrep.summaries import crossings
 from linrep.sweeps import Grid
 
 ROUNDS, START = 30, 0.5

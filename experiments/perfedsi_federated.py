@@ -13,7 +13,8 @@ import linrep as lr
 from linrep import plotting, sweeps
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment, crossings
+from linrep.experiment import Experiment
+from linrep.summaries import crossings
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 

@@ -18,8 +18,9 @@ import linrep as lr
 from linrep import plotting
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment, counted
+from linrep.experiment import Experiment
 from linrep.stats import proportion_interval
+from linrep.summaries import counted
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 

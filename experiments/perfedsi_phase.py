@@ -15,8 +15,9 @@ import linrep as lr
 from linrep import plotting
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment, counted, crossings
+from linrep.experiment import Experiment
 from linrep.stats import proportion_interval
+from linrep.summaries import counted, crossings
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 

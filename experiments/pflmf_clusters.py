@@ -18,9 +18,10 @@ import linrep as lr
 from linrep import plotting
 from linrep.algorithms import personalized
 from linrep.cli import run_script
-from linrep.experiment import Experiment, counted
+from linrep.experiment import Experiment
 from linrep.problems import personal
 from linrep.stats import proportion_interval
+from linrep.summaries import counted
 from linrep.sweeps import Grid
 
 N, D, GROUPS, CLASSES = 24, 8, 3, 4

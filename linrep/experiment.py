@@ -7,15 +7,12 @@ import fnmatch
 import hashlib
 import json
 import os
-import platform
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,22 +21,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import linrep
+from linrep import _code as code
 from linrep import _files as files
-from linrep import _portable as portable
 from linrep import record
 from linrep._scripts import available, folder
 from linrep.deep.readers import FOLDER_VARIABLE
-from linrep.stats import mean_interval
-from linrep.sweeps import Grid, Run, Sweep, run, thresholds
+from linrep.provenance import surroundings
+from linrep.sweeps import Grid, Run, Sweep, run
 from linrep.sweeps.targets import load_file
-from linrep.trace import Trace
 
 Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
 RUNS = ".runs"
 _EXTRAS = {"torch": "deep"}
-LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
 
 
 def all_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -216,7 +210,7 @@ def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> S
 
 
 def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
-    """Return the folder of a figure's run: other settings, script or mode have another one.
+    """Return the folder of a figure's run: other settings or other code have another one.
 
     Parameters
     ----------
@@ -229,7 +223,7 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
     digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
     source = Path(experiment.replicate.__code__.co_filename)
     digest.update(source.read_bytes() if source.is_file() else b"")
-    digest.update(f"{linrep.__version__} {portable.mode()}".encode())
+    digest.update(code.state("claims").encode())
     return runs / f"{experiment.id}-{digest.hexdigest()[:8]}"
 
 
@@ -424,181 +418,6 @@ def _as_json(manifest):
     }
     text = json.dumps(short, indent=1, ensure_ascii=False)
     return re.sub(r'"(@\d+@)"', lambda mark: marks[mark[1]], text) + "\n"
-
-
-def beside(
-    rows: pd.DataFrame,
-    paper: Mapping[tuple, float],
-    *,
-    by: Sequence[str],
-    value: str = "accuracy",
-    listed: Sequence[str] = (),
-) -> pd.DataFrame:
-    """Return means over replicates with 95 % intervals, beside the numbers of a paper.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Columns `by` and `value`, a row for each replicate.
-    paper : mapping of tuple to float
-        Published number of a group, by its values of the columns `by`.
-    by : sequence of str
-        Columns that make a group, as the data, their partition and the method.
-    value : str
-        Column that is averaged.
-    listed : sequence of str
-        Columns of numbers whose distinct values are listed, as step sizes that were chosen.
-
-    Returns
-    -------
-    DataFrame
-        By `by`: columns ``replicates``, `value`, ``low``, ``high`` (NaN for a single replicate),
-        ``paper`` (NaN where there is none) and `listed`; groups in the order of the rows.
-    """
-    lines = [
-        (*group, len(own), *map(float, mean_interval(own[value])), paper.get(group, np.nan),
-         *(", ".join(f"{each:g}" for each in sorted(set(own[name]))) for name in listed))
-        for group, own in rows.groupby(list(by), sort=False)
-    ]  # fmt: skip
-    names = [*by, "replicates", value, "low", "high", "paper", *listed]
-    return pd.DataFrame(lines, columns=names).set_index(list(by))
-
-
-def counted(values: pd.Series) -> str:
-    """Return of how many replicates something is true, as a summary has it: "16 of 20".
-
-    Parameters
-    ----------
-    values : Series of bool
-        One for each of independent replicates.
-    """
-    return f"{int(values.sum())} of {len(values)}"
-
-
-def crossings(rows: pd.DataFrame, success: str, x: str, by: Sequence[str]) -> pd.DataFrame:
-    """Return thresholds as a summary has them: those beyond what was tried are infinite, or 0.
-
-    Parameters
-    ----------
-    rows, success, x, by
-        As for :func:`linrep.sweeps.thresholds`. Success is taken to become more frequent with `x`.
-
-    Returns
-    -------
-    DataFrame
-        As from there; a missing estimate is infinite if fewer than half succeed at the largest `x`,
-        0 otherwise.
-    """
-    table = thresholds(rows, success, x, by)
-    last = rows[rows[x] == rows.groupby(list(by))[x].transform("max")]
-    share = last.groupby(list(by))[success].mean()
-    beyond = table.merge(share.rename("share").reset_index())["share"].to_numpy() < 0.5
-    return table.assign(estimate=table["estimate"].fillna(pd.Series(np.where(beyond, np.inf, 0.0))))
-
-
-def accuracies(trace: Trace, **labels: Any) -> pd.DataFrame:
-    """Return how accurate a run was, in percent, a row for each recorded round.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of a run of networks.
-    **labels
-        Further columns, the same in all rows, as the method.
-
-    Returns
-    -------
-    DataFrame
-        Columns `labels`, ``round`` and ``accuracy``; :func:`mean_of_last` takes such rows.
-    """
-    values = {"round": trace.recorded, "accuracy": 100.0 * trace["accuracy"]}
-    return pd.DataFrame({**labels, **values})
-
-
-def mean_of_last(
-    rows: pd.DataFrame, *, by: Sequence[str], value: str = "accuracy", rounds: int = 10
-) -> pd.DataFrame:
-    """Return each replicate's mean over its last rounds, as :meth:`.Trace.mean_of_last` takes it.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Columns `by`, ``replicate``, ``round`` and `value`, a row for each recorded round.
-    by : sequence of str
-        Columns that make a group, as for :func:`beside`.
-    value : str
-        Column that is averaged.
-    rounds : int
-        How many rounds count as the last; round 0, the start, never does.
-
-    Returns
-    -------
-    DataFrame
-        Columns `by`, ``replicate`` and `value`; groups in the order of the rows.
-    """
-    by = [*by, "replicate"]
-    end = rows.groupby(by)["round"].transform("max")
-    last = rows[(rows["round"] > end - rounds) & (rows["round"] > 0)]
-    return last.groupby(by, sort=False)[value].mean().reset_index()
-
-
-def versions(packages: Iterable[str] = ()) -> dict[str, str]:
-    """Return the versions that numbers may depend on, those of further modules, too.
-
-    Parameters
-    ----------
-    packages : iterable of str
-        Further modules, each with a ``__version__``.
-    """
-    return {
-        "linrep": linrep.__version__,
-        "python": platform.python_version(),
-        **{library: version(library) for library in LIBRARIES},
-        **{module: import_module(module).__version__ for module in packages},
-        "system": f"{platform.system()} {platform.machine()}",
-    }
-
-
-def surroundings(packages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return what the digits of a result may depend on beside code and seed.
-
-    Parameters
-    ----------
-    packages : iterable of str
-        As for :func:`versions`.
-    """
-    from llvmlite import binding
-    from numba import config
-    from threadpoolctl import threadpool_info
-
-    names = {"name": "internal_api", "version": "version", "kernel": "architecture",
-             "threads": "num_threads"}  # fmt: skip
-    blas = [
-        {name: each.get(key) for name, key in names.items()}
-        for each in threadpool_info()
-        if each["user_api"] == "blas"
-    ]
-    return {
-        "mode": portable.mode(),
-        "processor": processor(),
-        "instructions": config.CPU_NAME or binding.get_host_cpu_name(),
-        "BLAS": [each for i, each in enumerate(blas) if each not in blas[:i]],
-        "versions": {
-            **versions(packages),
-            "llvmlite": version("llvmlite"),
-            "libc": " ".join(platform.libc_ver()),
-        },
-    }
-
-
-def processor() -> str:
-    """Return the name of the processor, or of its kind where the system does not tell."""
-    cpus = Path("/proc/cpuinfo")
-    if cpus.is_file():
-        model = re.search(r"^model name\s*:\s*(.+)$", cpus.read_text("utf-8"), re.MULTILINE)
-        if model:
-            return model[1]
-    return platform.processor() or platform.machine()
 
 
 def matching(names: Iterable[str]) -> list[str]:

@@ -10,31 +10,7 @@ from click.testing import CliRunner
 import linrep
 from linrep.cli import main
 
-SCRIPT = """
-import pandas as pd
-from linrep.cli import run_script
-from linrep.experiment import Experiment
-
-def draw(rows):
-    from matplotlib.figure import Figure
-    figure = Figure(figsize=(3, 2))
-    figure.subplots().plot(rows["value"])
-    return figure
-
-EXPERIMENT = Experiment(
-    id="mine.figure",
-    title="Mine",
-    cells=lambda quick: [{"a": 1}],
-    replicate=lambda cell, rng: pd.DataFrame({"value": rng.random(3)}),
-    draw=draw,
-    caption=lambda rows, replicates: "mine",
-    summary=lambda rows: rows.groupby("a")["value"].count().reset_index(),
-    replicates=2,
-)
-
-if __name__ == "__main__":
-    run_script(EXPERIMENT)
-"""
+SCRIPT = Path(__file__).with_name("toy_figure.py").read_text("utf-8")
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import linrep as lr
 from linrep import _files as files
+from linrep import _portable as portable
 from linrep import experiment
 from linrep.experiment import Experiment, make_figure, run_rows
 from linrep.sweeps import Grid, Stopped, open_run
@@ -147,25 +147,9 @@ def test_the_run_of_a_figure_is_of_one_mode(tmp_path, monkeypatch):
     """Going on in another one would mix their digits."""
     sweep = experiment.sweep_of(TOY)
     native = experiment.run_directory(tmp_path, TOY, sweep)
-    other = {"portable": "native", "native": "portable"}[experiment.portable.mode()]
-    monkeypatch.setattr(experiment.portable, "mode", lambda: other)
+    other = {"portable": "native", "native": "portable"}[portable.mode()]
+    monkeypatch.setattr(portable, "mode", lambda: other)
     assert experiment.run_directory(tmp_path, TOY, sweep) != native
-
-
-def test_thresholds_beyond_what_was_tried_have_an_end():
-    table = pd.DataFrame(
-        [(which, m, which == "always" or (which == "at 3" and m >= 3))
-         for which in ("always", "at 3", "never") for m in (1, 2, 3, 4) for _ in range(5)],
-        columns=["which", "m", "success"],
-    )  # fmt: skip
-    found = experiment.crossings(table, "success", "m", ["which"]).set_index("which")["estimate"]
-    assert found["always"] == 0.0
-    assert 2.0 < found["at 3"] < 3.0
-    assert found["never"] == np.inf
-
-
-def test_counts_are_texts_that_can_be_compared():
-    assert experiment.counted(pd.Series([True, False, True])) == "2 of 3"
 
 
 def test_a_failure_while_drawing_keeps_the_rows_and_leaves_no_manifest(tmp_path):
@@ -222,57 +206,6 @@ def test_patterns_stand_for_the_experiments_they_match():
     ]
     with complaint(ValueError, "'nothing.*'", "fedrep.figure1"):
         experiment.matching(["nothing.*"])
-
-
-def test_rows_have_the_means_of_the_last_rounds_that_traces_have():
-    traces = {
-        (method, replicate): lr.Trace(
-            method, {"accuracy": 10.0**replicate * np.arange(len(recorded))}, {}, recorded=recorded
-        )
-        for method, recorded in {"B": np.array([0, 5, 19, 28, 30]), "A": np.arange(4)}.items()
-        for replicate in range(2)
-    }
-    rows = pd.concat(
-        trace.to_frame().reset_index().assign(method=method, replicate=replicate)
-        for (method, replicate), trace in traces.items()
-    )
-    for rounds in (1, 3, 10, 12, 100):
-        means = experiment.mean_of_last(rows, by=["method"], rounds=rounds)
-        assert list(means[["method", "replicate"]].itertuples(index=False, name=None)) == [*traces]
-        expected = [trace.mean_of_last("accuracy", rounds) for trace in traces.values()]
-        np.testing.assert_allclose(means["accuracy"], expected)
-
-
-def test_accuracies_are_percents_with_labels():
-    trace = lr.Trace("", {"accuracy": np.array([0.25, 0.5])}, {}, recorded=np.array([0, 20]))
-    rows = experiment.accuracies(trace, method="FedRep", lr=0.1)
-    assert rows.to_dict("list") == {
-        "method": ["FedRep"] * 2,
-        "lr": [0.1] * 2,
-        "round": [0, 20],
-        "accuracy": [25.0, 50.0],
-    }
-
-
-def test_means_stand_beside_published_numbers():
-    rows = pd.DataFrame(
-        {
-            "n": [10, 10, 10, 20],
-            "method": ["B", "B", "A", "B"],
-            "accuracy": [0.5, 0.7, 0.9, 0.4],
-            "lr": [0.1, 0.01, 0.1, 1e-4],
-        }
-    )
-    listed = experiment.beside(rows, {}, by=["n", "method"], listed=["lr"])["lr"]
-    assert listed.tolist() == ["0.01, 0.1", "0.1", "0.0001"]
-    table = experiment.beside(rows, {(10, "B"): 0.65, (10, "C"): 0.1}, by=["n", "method"])
-    table = table.reset_index()
-    assert table[["n", "method"]].to_numpy().tolist() == [[10, "B"], [10, "A"], [20, "B"]]
-    np.testing.assert_allclose(table["accuracy"], [0.6, 0.9, 0.4])
-    np.testing.assert_array_equal(table["paper"], [0.65, np.nan, np.nan])
-    assert table["replicates"].tolist() == [2, 1, 1]
-    assert table["low"][0] < 0.5 < 0.7 < table["high"][0]
-    assert np.isnan(table["low"][1])
 
 
 def test_the_run_of_a_figure_stays_while_another_process_is_at_it(tmp_path):

@@ -13,7 +13,7 @@ from typing import Any
 
 from linrep import _files as files
 from linrep.bench.timing import Record, has_jax
-from linrep.experiment import processor, versions
+from linrep.provenance import processor, versions
 
 #: In the order in which they are run; each is a module with a function ``measure``.
 NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")

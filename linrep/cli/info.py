@@ -96,7 +96,7 @@ def _version(name):
 
 
 def _processor():
-    from linrep.experiment import processor
+    from linrep.provenance import processor
 
     return processor()
 

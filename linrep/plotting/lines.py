@@ -127,7 +127,7 @@ def dots(
     table : DataFrame
         A row for each method: columns `by` and `value`, and, where there are, ``low`` and ``high``
         (ends of the interval) and ``paper`` (the published number, drawn as an open diamond).
-        :func:`linrep.experiment.beside` makes such tables, whose index is to be reset. What is NaN
+        :func:`linrep.summaries.beside` makes such tables, whose index is to be reset. What is NaN
         is not drawn.
     by, value : str
         Columns.

@@ -1,0 +1,75 @@
+"""Where a number was computed: processor, instructions, linear algebra, versions."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import linrep
+from linrep import _portable as portable
+
+LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
+
+
+def versions(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Return the versions that numbers may depend on, those of further modules, too.
+
+    Parameters
+    ----------
+    packages : iterable of str
+        Further modules, each with a ``__version__``.
+    """
+    return {
+        "linrep": linrep.__version__,
+        "python": platform.python_version(),
+        **{library: version(library) for library in LIBRARIES},
+        **{module: import_module(module).__version__ for module in packages},
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def surroundings(packages: Iterable[str] = ()) -> dict[str, Any]:
+    """Return what the digits of a result may depend on beside code and seed.
+
+    Parameters
+    ----------
+    packages : iterable of str
+        As for :func:`versions`.
+    """
+    from llvmlite import binding
+    from numba import config
+    from threadpoolctl import threadpool_info
+
+    names = {"name": "internal_api", "version": "version", "kernel": "architecture",
+             "threads": "num_threads"}  # fmt: skip
+    blas = [
+        {name: each.get(key) for name, key in names.items()}
+        for each in threadpool_info()
+        if each["user_api"] == "blas"
+    ]
+    return {
+        "mode": portable.mode(),
+        "processor": processor(),
+        "instructions": config.CPU_NAME or binding.get_host_cpu_name(),
+        "BLAS": [each for i, each in enumerate(blas) if each not in blas[:i]],
+        "versions": {
+            **versions(packages),
+            "llvmlite": version("llvmlite"),
+            "libc": " ".join(platform.libc_ver()),
+        },
+    }
+
+
+def processor() -> str:
+    """Return the name of the processor, or of its kind where the system does not tell."""
+    cpus = Path("/proc/cpuinfo")
+    if cpus.is_file():
+        model = re.search(r"^model name\s*:\s*(.+)$", cpus.read_text("utf-8"), re.MULTILINE)
+        if model:
+            return model[1]
+    return platform.processor() or platform.machine()
