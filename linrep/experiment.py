@@ -27,7 +27,7 @@ from linrep import record
 from linrep._scripts import available, folder
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.provenance import surroundings
-from linrep.sweeps import Grid, Run, Sweep, run
+from linrep.sweeps import Grid, Run, Sweep, open_run, run
 from linrep.sweeps.targets import load_file
 
 Cell = Mapping[str, Any]
@@ -227,6 +227,24 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
     return runs / f"{experiment.id}-{digest.hexdigest()[:8]}"
 
 
+def is_finished(experiment: Experiment, runs: Path, *, seed: int = 0) -> bool:
+    """Tell whether a folder of runs has all replicates of a figure, none failed, by this code.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    runs : Path
+        The folder of all runs.
+    seed : int, default 0
+        Root of all streams.
+    """
+    directory = run_directory(runs, experiment, sweep_of(experiment, seed=seed))
+    if not directory.is_dir():
+        return False
+    found = open_run(directory)
+    return found.count() == found.total and not found.failed()
+
+
 @dataclass(frozen=True)
 class Drawn:
     """A figure that was drawn.
@@ -258,6 +276,7 @@ def make_figure(
     seed: int = 0,
     recorded: bool = False,
     runs: Path | None = None,
+    keep: bool = False,
 ) -> Drawn:
     """Run an experiment and write its picture, rows (Parquet) and manifest (JSON).
 
@@ -277,6 +296,8 @@ def make_figure(
     runs : Path, optional
         Folder in which finished replicates are kept until all rows are there, so that an
         interrupted figure goes on where it was; by default ``.runs`` in `out`.
+    keep : bool, default False
+        Keep them afterwards, too: drawn again by the same code, the figure has the same rows.
 
     Returns
     -------
@@ -304,7 +325,8 @@ def make_figure(
         paths["json"].unlink(missing_ok=True)
         kept = kept_rows(experiment, rows) if recorded else rows
         _write_rows(kept, paths["parquet"])
-        if alone():  # another process may be at the same figure, and read what both have computed
+        # Another process may be at the same figure, and read what both have computed.
+        if not keep and alone():
             shutil.rmtree(directory, ignore_errors=True)
             lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):

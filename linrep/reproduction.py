@@ -215,7 +215,7 @@ def papers(folder: Path = RECORD) -> list[str]:
 
 
 def again(name: str, folder: Path, out: Path) -> tuple[pd.DataFrame, list[str]] | str:
-    """Draw a figure by id, and compare it: what a worker process does.
+    """Draw a figure by id, and compare it: what a worker process does. Its run is kept.
 
     Parameters
     ----------
@@ -230,13 +230,19 @@ def again(name: str, folder: Path, out: Path) -> tuple[pd.DataFrame, list[str]] 
     """
     item = experiment.load(name)
     try:
-        return compare(item, draw_again(item, folder=folder, out=out), folder)
+        return compare(item, draw_again(item, folder=folder, out=out, keep=True), folder)
     except experiment.Failed as error:
         return str(error)
 
 
 def draw_again(
-    item: Experiment, *, folder: Path, out: Path, workers: int = 1, seed: int | None = None
+    item: Experiment,
+    *,
+    folder: Path,
+    out: Path,
+    workers: int = 1,
+    seed: int | None = None,
+    keep: bool = False,
 ) -> experiment.Drawn:
     """Draw a figure with the recorded seed, or another one.
 
@@ -245,10 +251,12 @@ def draw_again(
     item : Experiment
     folder, out, workers, seed
         As for :func:`check_figures`.
+    keep : bool, default False
+        As for :func:`linrep.experiment.make_figure`.
     """
     manifest, _ = read_record(folder, item.id)
     root = manifest["result"]["settings"]["seed"] if seed is None else seed
-    return experiment.make_figure(item, out=out, workers=workers, seed=root)
+    return experiment.make_figure(item, out=out, workers=workers, seed=root, keep=keep)
 
 
 def compare(

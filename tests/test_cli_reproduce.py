@@ -12,6 +12,7 @@ from linrep.claims import claims, ledger
 from linrep.claims.verify import Result
 from linrep.cli import main
 from linrep.cli import reproduce as command
+from linrep.cli.verify import compare
 
 KNOWN = claims()
 
@@ -59,13 +60,18 @@ def test_verdicts_beside_the_ledger(capsys):
         "a.3": {"verdict": "undecided", "budget": "standard"},
     }
     run = [result("a.1", "holds"), result("a.2", "undecided"), result("a.3", "holds")]
-    assert command._verdicts(run, 7, entries)
-    said = capsys.readouterr().out
-    assert "3 of 7 claims checked" in said
-    for name in ledger.OUTCOMES[:3]:
-        assert re.search(rf"^ +1 {name}$", said, re.MULTILINE)
-    assert not command._verdicts([result("a.1", "fails")], 7, entries)
-    assert "a.1: fails, the ledger has holds" in capsys.readouterr().out
+    assert compare(run, 7, entries)
+    said = capsys.readouterr()
+    assert said.out.startswith("3 of 7 claims checked")
+    assert said.out.rstrip().endswith(", ".join(f"1 {name}" for name in ledger.OUTCOMES[:3]))
+    assert not said.err
+    wrong = [result(f"a.{i}", "fails") for i in range(30)]
+    assert not compare(wrong, 30, {"a.1": entries["a.1"]})
+    said = capsys.readouterr()
+    assert "a.0: fails, it is not in the ledger, and expected to hold" in said.err
+    assert "a.1: fails, the ledger has holds" in said.err
+    assert said.err.endswith("and 10 more\n")
+    assert "30 contradicts" in said.out
 
 
 @pytest.mark.parametrize(
@@ -98,10 +104,12 @@ def test_a_record_comes_out_again_and_one_changed_by_hand_does_not(tmp_path, mon
     found = run(main, ["reproduce", "--native", "--workers", "2"])
     assert found.exit_code == 0, found.output
     assert found.output.splitlines()[-1].startswith("REPRODUCED")
+    assert "finished before" not in found.output
     assert (tmp_path / "runs" / "reproduce" / "report.html").stat().st_size > 10_000
     manifest = tmp_path / "figures" / "fedrep.figure4.json"
     manifest.write_text(re.sub(r'"sha256": "..', '"sha256": "zz', manifest.read_text()))
     found = run(main, ["reproduce", "--native", "--workers", "2"])
     assert found.exit_code == 1
     assert "fedrep.figure4" in found.output
+    assert "finished before by the same code" in found.output
     assert found.output.splitlines()[-1].startswith("NOT reproduced")

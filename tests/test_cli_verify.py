@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
-from linrep.claims import ledger
+from linrep.claims import claims, ledger
 from linrep.claims.verify import Result
 from linrep.cli import main
 from tests.tools import complaint
@@ -159,7 +159,7 @@ def test_the_ledger_decides_the_exit_status(own, monkeypatch):
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
     output = call("fedrep.definition1", code=1)
     assert "fedrep.definition1: holds, the ledger has fails" in output
-    assert "1 of 1 claims checked" in output
+    assert f"1 of {len(claims())} claims checked" in output
     assert "1 contradicts" in output
     entries["fedrep.definition1"]["verdict"] = "holds"
     assert "1 as recorded" in call("fedrep.definition1")

@@ -15,6 +15,11 @@ from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, UNDECIDED, VERDICTS
 from linrep.claims.verify import Result
 
 PATH = Path(__file__).with_name("ledger.json")
+AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
+UNDECIDED_HERE = "undecided at this budget"
+DECIDED_HERE = "decided here and undecided in the record"
+#: How a verdict stands beside the recorded one.
+OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, CONTRADICTS)
 
 
 def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
@@ -22,17 +27,6 @@ def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
     if not path.exists():
         return {}
     return {entry["id"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))}
-
-
-#: How a verdict stands beside the recorded one.
-OUTCOMES = (
-    AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, CONTRADICTS
-) = (
-    "as recorded",
-    "undecided at this budget",
-    "decided here and undecided in the record",
-    "contradicts",
-)  # fmt: skip
 
 
 def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:

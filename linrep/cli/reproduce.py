@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
 import click
 
-from linrep.cli import Unfinished, bad_input, main, start_portable, workers_option
-from linrep.cli.verify import contradiction
+from linrep.cli import (
+    Unfinished,
+    bad_input,
+    interruptible,
+    main,
+    start_portable,
+    workers_option,
+)
+from linrep.cli.verify import compare
 
 #: Where everything is written, beside what is recorded.
 RESULTS = Path("runs", "reproduce")
 #: Statements with a number of their own in a paper.
 NUMBERED = re.compile(r"\b(Theorem|Lemma|Proposition|Corollary|Claim)\b")
 _BUDGET, _SEED = "quick", 0
-_SHOWN = 20  # verdicts that are not the recorded ones
 
 
 @main.command()
@@ -51,13 +54,14 @@ def reproduce(wanted, portable, workers, out):
 
     Figures are compared with the recorded ones, number by number; verdicts, of the quick budget,
     with the ledger. The exit status is 0 if everything was reproduced, 1 if not. Nothing recorded
-    is changed. Interrupted, the same command goes on from there.
+    is changed. Interrupted, the same command goes on from there; what it has finished is computed
+    again only by other code, or with another --out.
     """
     if portable:
         start_portable()
     from linrep import reproduction
     from linrep.claims import claims, ledger
-    from linrep.sweeps.pool import process_pool
+    from linrep.sweeps.pool import process_pool, terminate
 
     began = time.perf_counter()
     with bad_input(ValueError, OSError):
@@ -72,25 +76,49 @@ def reproduce(wanted, portable, workers, out):
     # A quick check takes about a tenth of the recorded one.
     expected |= {item.id: entries.get(item.id, {}).get("seconds", 0.0) / 10.0 for item in chosen}
     store, drawn = out / "verify", out / "figures"
+    before = _finished(figures, chosen, store, drawn)
+    if before:
+        click.echo(f"{before} jobs are in {out}, finished before by the same code", err=True)
     jobs: dict[str, tuple] = {
         name: (reproduction.again, name, reproduction.RECORD, drawn) for name in figures
     }
     jobs |= {item.id: (_check, item.id, str(store)) for item in chosen}
-    with process_pool(workers) as pool:
-        found = _run(pool, jobs, _order(expected), workers, out)
-        page = _report(chosen, entries, store, drawn, out, pool)
+    found: dict[str, Any] = {}
+    with interruptible(), process_pool(workers) as pool:
+        try:
+            _run(pool, {name: jobs[name] for name in _order(expected)}, workers, found)
+            page = _report(chosen, entries, store, drawn, out, pool)
+        except KeyboardInterrupt:
+            # What is finished is stored, replicates of figures too.
+            terminate()
+            raise Unfinished(f"{out}: stopped at {len(found)} of {len(jobs)} jobs") from None
     _figures({name: found[name] for name in figures})
     results = _results(chosen, store)
     compared = [found[name] for name in figures if not isinstance(found[name], str)]
     same = reproduction.together(compared) if compared else None
     if same is not None:
-        click.echo(same.text())
-    agreed = _verdicts(results, len(known), entries)
+        click.echo(f"{same.text()}\n")
+    agreed = compare(results, len(known), entries)
     good = agreed and same is not None and same.reproduced and len(compared) == len(figures)
     click.echo(f"report: {page}")
     click.echo(_last(good, same, len(figures), results, len(known), time.perf_counter() - began))
     if not good:
         raise click.exceptions.Exit(1)
+
+
+def _finished(figures, chosen, store, drawn):
+    """Count the jobs that another call has finished, by the same code."""
+    from linrep import experiment, reproduction
+
+    runs = drawn / experiment.RUNS
+    stored = _results(chosen, store) if store.is_dir() else []
+    done = sum(result.verdict != "error" for result in stored)
+    if runs.is_dir():
+        for name in figures:
+            manifest, _ = reproduction.read_record(reproduction.RECORD, name)
+            seed = manifest["result"]["settings"]["seed"]
+            done += experiment.is_finished(experiment.load(name), runs, seed=seed)
+    return done
 
 
 def _is_numbered(item, known):
@@ -116,30 +144,16 @@ def _order(expected):
     return list(dict.fromkeys([*first.values(), *by_time]))
 
 
-def _run(pool, jobs, order, workers, out):
-    """Run the jobs, and return what they return by name."""
+def _run(pool, jobs, workers, found):
+    """Run the jobs, and put what they return into `found`, by name."""
+    from linrep.sweeps.pool import completed
     from linrep.sweeps.progress import progress_bar
 
-    found: dict[str, Any] = {}
-    flying: dict[Future, str] = {}
-    waiting = list(order)
     with progress_bar(None, total=len(jobs), desc="reproduce", unit="job") as bar:
-        try:
-            while waiting or flying:
-                while waiting and len(flying) < workers:
-                    name = waiting.pop(0)
-                    flying[pool.submit(*jobs[name])] = name
-                for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                    name = flying.pop(future)
-                    found[name] = future.result()
-                    bar.set_postfix_str(name)
-                    bar.update()
-        except KeyboardInterrupt:
-            # What is finished is stored, replicates of figures too.
-            for process in active_children():
-                process.terminate()
-            raise Unfinished(f"{out}: stopped at {len(found)} of {len(jobs)} jobs") from None
-    return found
+        for name, returned in completed(pool, jobs, workers):
+            found[name] = returned
+            bar.set_postfix_str(name)
+            bar.update()
 
 
 def _results(chosen, store):
@@ -168,24 +182,6 @@ def _figures(found):
     for name, reason in found.items():
         if isinstance(reason, str):
             click.echo(f"{name} failed: {reason}", err=True)
-
-
-def _verdicts(results, total, entries):
-    """Show how verdicts stand beside the ledger; return whether none contradicts it."""
-    from linrep.claims import ledger as book
-
-    outcomes = {item.id: book.outcome(item, entries.get(item.id)) for item in results}
-    counts = Counter(outcomes.values())
-    click.echo(f"\n{len(results)} of {total} claims checked")
-    for name in book.OUTCOMES:
-        if counts[name]:
-            click.echo(f"{counts[name]:5} {name}")
-    wrong = [item for item in results if outcomes[item.id] == book.CONTRADICTS]
-    for item in wrong[:_SHOWN]:
-        click.echo(contradiction(item, entries.get(item.id)))
-    if len(wrong) > _SHOWN:
-        click.echo(f"and {len(wrong) - _SHOWN} more")
-    return not wrong
 
 
 def _last(good, same, figures, results, total, seconds):

@@ -29,6 +29,7 @@ MODE_OPTION = click.option(
     "portable with --record, native otherwise]",
 )
 STORE = Path("runs", "verify")
+_SHOWN = 20  # verdicts that contradict the ledger
 _LONGEST = 300  # characters of what was found, a few lines
 STORE_OPTION = click.option(
     "--store",
@@ -87,7 +88,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record, 
     """
     if record if portable is None else portable:
         start_portable()
-    from linrep.claims import claims
+    from linrep.claims import claims, load_file
     from linrep.claims import ledger as book
 
     chosen, file = choose(ids)
@@ -114,7 +115,7 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record, 
         if record:
             book.record(results, claims())
             return
-    if not _compare(results, len(chosen), entries):
+    if not compare(results, len(load_file(file) if file else claims()), entries):
         raise click.exceptions.Exit(1)
 
 
@@ -225,29 +226,31 @@ def _brief(sentence):
     return shorten(sentence, _LONGEST, placeholder=" ... (linrep report shows all)")
 
 
-def _compare(results, asked, entries):
-    """Say how verdicts stand beside the recorded ones; return whether none contradicts them."""
+def compare(results, total, entries):
+    """Say how verdicts stand beside the ledger; return whether none of them contradicts it.
+
+    `total` is how many claims there are, checked or not.
+    """
     from linrep import _portable
     from linrep.claims import ledger as book
 
     outcomes = [book.outcome(item, entries.get(item.id)) for item in results]
-    for item, found in zip(results, outcomes, strict=True):
-        if found == book.CONTRADICTS:
-            click.echo(contradiction(item, entries.get(item.id)), err=True)
+    wrong = [
+        item for item, found in zip(results, outcomes, strict=True) if found == book.CONTRADICTS
+    ]
+    for item in wrong[:_SHOWN]:
+        expected = "it is not in the ledger, and expected to hold"
+        if item.id in entries:
+            expected = f"the ledger has {entries[item.id]['verdict']}"
+        click.echo(f"{item.id}: {item.verdict}, {expected}", err=True)
+    if len(wrong) > _SHOWN:
+        click.echo(f"and {len(wrong) - _SHOWN} more", err=True)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     click.echo(
-        f"{len(results)} of {asked} claims checked, {_portable.mode()} mode, beside the ledger: "
+        f"{len(results)} of {total} claims checked, {_portable.mode()} mode, beside the ledger: "
         f"{', '.join(counts)}"
     )
-    return book.CONTRADICTS not in outcomes
-
-
-def contradiction(item, entry):
-    """Return the line that says what a verdict should have been."""
-    expected = "it is not in the ledger, and expected to hold"
-    if entry is not None:
-        expected = f"the ledger has {entry['verdict']}"
-    return f"{item.id}: {item.verdict}, {expected}"
+    return not wrong
 
 
 def _draw(chosen, results, store, folder):

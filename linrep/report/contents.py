@@ -153,12 +153,11 @@ def gather(
         return shlex.join([*words, "--budget", budget, "--seed", str(seed), *options])
 
     runs = [_run(item, store, budgets, seed) for item in chosen]
-    drawn = [run.points for run in runs if run is not None and run.points is not None]
-    made_of = iter((map if executor is None else executor.map)(pictures.evidence, drawn))
+    points = [None if run is None else run.points for run in runs]
+    drawn = (map if executor is None else executor.map)(_picture, points)
     entries = []
     with progress_bar(progress, total=len(chosen), desc="report", unit="claim") as bar:
-        for item, run in zip(chosen, runs, strict=True):
-            picture = None if run is None or run.points is None else next(made_of)
+        for item, run, picture in zip(chosen, runs, drawn, strict=True):
             recorded = ledger.get(item.id)
             entries.append(_entry(item, recorded, run, picture, budgets, seed, command))
             bar.update()
@@ -175,6 +174,10 @@ def _run(item, store, budgets, seed):
     """Return what a store holds of a claim, of the first of the budgets that it holds."""
     found = (stored(item, budget=name, seed=seed, store=store) for name in budgets)
     return next(filter(None, found), None)
+
+
+def _picture(points):
+    return None if points is None else pictures.evidence(points)
 
 
 def _entry(item, recorded, run, picture, budgets, seed, command):
