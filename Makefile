@@ -31,7 +31,7 @@ env: .venv/.installed ## make .venv with linrep and everything needed to develop
 env-deep: .venv/.installed-deep ## add torch to it, for the experiments with networks
 
 reproduce: .venv/.made ## draw the papers' figures and check their theorems again, beside the record
-	.venv/bin/linrep reproduce $(REPRODUCE_ARGS)
+	PYTHONDONTWRITEBYTECODE= .venv/bin/linrep reproduce $(REPRODUCE_ARGS)
 
 figures: .venv/.made ## draw all figures, those beyond the papers' too, into runs/figures
 	.venv/bin/linrep figures

@@ -318,9 +318,8 @@ class Core:
 
     def curvature(self) -> float:
         """Return the largest squared norm of a core's entries, for cores of norm 1."""
-        if self.left.basis is None and self.right.basis is None:  # entries of the core itself
-            counts = self._sparse(np.ones(len(self.values)))
-            return float(counts.max())
+        if self.left.basis is None and self.right.basis is None:
+            return 1.0  # entries of the core itself, none of them twice
         entries = LinearOperator(
             (len(self.values), self.shape[0] * self.shape[1]),
             matvec=lambda M: self.predict_core(M.reshape(self.shape)),

@@ -29,6 +29,22 @@ def two_sided(rng, d, n, a, p, k, entries, condition=1.0):
     return Observations(seen.items, seen.clients, seen.values, Z, A, truth=truth)
 
 
+@pytest.mark.parametrize("without", ["", "A", "Z", "AZ"])
+def test_the_curvature_is_the_operators_norm_and_repeats(without, fresh_rng):
+    """The largest squared singular value of the map from a core to its entries, or a little more.
+
+    Without side information all are equal, on which iterations for one of them may break down.
+    """
+    seen = two_sided(fresh_rng, 8, 9, 4, 3, 2, 30)
+    seen = replace(seen, **dict.fromkeys(without), d=8, n=9)
+    core = imc.Core(seen, 2)
+    units = np.eye(core.shape[0] * core.shape[1]).reshape(-1, *core.shape)
+    operator = np.array([core.predict_core(unit) for unit in units])
+    norm = np.linalg.norm(operator, 2) ** 2
+    assert norm * (1.0 - 1e-12) <= core.curvature() <= 1.002 * norm
+    assert imc.Core(seen, 2).curvature() == core.curvature()
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("both", [False, True])
 def test_all_find_the_truth_where_it_is_the_only_solution(solver, both, fresh_rng):

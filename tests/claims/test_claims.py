@@ -52,8 +52,8 @@ def test_a_negative_control_fails(name):
 
 
 # A check that rejects everything would reject its negative control, too. What it has to accept is
-# in the ledger, which `linrep verify` runs; but for mended versions that no claim states. A
-# correction with the constants of a mended version does, unless it looks at more.
+# in the ledger, which `linrep verify` runs; but for corrected constants that no claim states. A
+# claim that corrects with the same constants states them, unless it looks at more.
 MORE = ("fedrep.init_remark", "fedrep.lemma5", "pflmf.step-B", "pflmf.theorem1")
 STATED = {
     item.corrects
@@ -67,14 +67,14 @@ UNSTATED = [name for name, item in CLAIMS.items() if item.mended is not None and
 
 @pytest.mark.parametrize("name", [name for name in CLAIMS if name not in UNSTATED])
 def test_a_true_version_is_recorded(name):
-    verdict, mended = RECORDED[name]["verdict"], CLAIMS[name].mended is not None
+    verdict, constants_too = RECORDED[name]["verdict"], CLAIMS[name].mended is not None
     corrected = {RECORDED[item.id]["verdict"] for item in corrections(name)}
-    assert verdict != FAILS or HOLDS in corrected or (mended and corrected - {FAILS})
+    assert verdict != FAILS or HOLDS in corrected or (constants_too and corrected - {FAILS})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNSTATED)
-def test_a_mended_version_is_not_rejected(name):
+def test_corrected_constants_are_not_rejected(name):
     item = CLAIMS[name]
     assert item.verify("quick", np.random.default_rng(7), **item.mended).verdict != FAILS
 
