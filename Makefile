@@ -56,11 +56,12 @@ test-controls: .venv/.installed ## run the other claims' negative controls
 test-ledger: .venv/.installed ## check that all claims have the verdicts that are recorded
 	.venv/bin/linrep verify --budget quick --workers $(TEST_PROCESSES)
 
-# Networks and pages have nothing to do with kernels.
-test-nojit: .venv/.installed ## run the tests with kernels as plain Python
+# What kernels are, and what calls them.
+test-nojit: .venv/.installed ## run the tests of kernels and what calls them with kernels as plain Python
 	NUMBA_DISABLE_JIT=1 $(call PYTEST,.venv/bin/python) \
 		-m "not slow and not compiled and not negative_control" \
-		--ignore tests/deep --ignore tests/report $(PYTEST_ARGS)
+		$(addprefix tests/,kernels algorithms problems theory claims test_random.py test_subspace.py) \
+		$(PYTEST_ARGS)
 
 test-bench: .venv-bench/.installed ## run the benchmarks' tests with JAX
 	$(call PYTEST,.venv-bench/bin/python) tests/bench $(PYTEST_ARGS)

@@ -146,12 +146,9 @@ def test_two_processes_at_once_on_one_store(folder):
         assert "6 claims: 6 holds" in output
 
 
-SCRIPT = (Path(__file__).parent / "test_cli.py").read_text(encoding="utf-8").split('"""')[3]
-
-
 @pytest.mark.slow
 def test_two_processes_at_once_on_one_figure(folder):
-    (folder / "mine.py").write_text(SCRIPT, encoding="utf-8")
+    shutil.copy(Path(__file__).with_name("toy_figure.py"), folder / "mine.py")
     both = [start(folder, "figures", "mine.py", "--workers", "1") for _ in range(2)]
     for status, output, errors in map(finish, both):
         assert (status, errors) == (0, "")

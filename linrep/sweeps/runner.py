@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import threading
 import time
 from collections import deque
@@ -18,6 +19,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -150,15 +152,17 @@ def _drive(stored, todo, job, submit, workers, stop, bar):
                 segments = todo.next(workers)
                 if not segments:
                     break
-                flying[submit(job(segments))] = segments
+                with _uninterrupted():
+                    flying[submit(job(segments))] = segments
             if not flying:
                 break
             finished, _ = wait(flying, return_when=FIRST_COMPLETED)
             for future in finished:
-                segments = flying.pop(future)
-                chunk: Chunk = future.result()
-                stored.write(chunk.table, chunk.segments, todo.generation)
-                todo.finish(segments, chunk)
+                with _uninterrupted():
+                    segments = flying.pop(future)
+                    chunk: Chunk = future.result()
+                    stored.write(chunk.table, chunk.segments, todo.generation)
+                    todo.finish(segments, chunk)
                 failed += chunk.failed
                 bar.set_postfix({"failed": failed} if failed else {}, refresh=False)
                 bar.update(sum(map(len, chunk.segments)))
@@ -174,6 +178,27 @@ def _drive(stored, todo, job, submit, workers, stop, bar):
             raise
     if interrupted:
         raise Stopped(stored)
+
+
+@contextmanager
+def _uninterrupted():
+    """Let interrupts wait until the end of the block, so that no chunk is between two places."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears them
+        yield
+        return
+    heard: list[tuple[Callable, int, Any]] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if callable(handler):
+            signal.signal(number, lambda *got, handler=handler: heard.append((handler, *got)))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if callable(handler):
+                signal.signal(number, handler)
+        for handler, received, frame in heard:
+            handler(received, frame)
 
 
 class _Todo:

@@ -33,6 +33,7 @@ def test_with_orthogonal_covariates_it_is_the_truncated_decomposition(seed, n, d
         np.testing.assert_allclose(fit.B @ fit.W.T, truth.best(k).Phi, atol=1e-7)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("m", "k"), [(8, 1), (8, 2), (12, 3), (3, 2)])
 def test_it_is_a_stationary_point_that_no_method_undercuts(m, k):
     truth = LowRankRegression.random(n=8, d=6, singular_values=[4, 3, 2, 1, 0.5], noise=0.3, rng=5)

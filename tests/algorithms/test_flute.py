@@ -116,6 +116,7 @@ def test_population_rounds_are_those_of_orthogonal_covariates(problem, seed, opt
     close(population.state["B"], sampled.state["B"], 1e-10 * (1 + norm(sampled.state["B"])))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("spectrum", SPECTRA[::2])
 def test_small_random_starts_reach_the_best_model(shape, spectrum):

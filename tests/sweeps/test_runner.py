@@ -1,6 +1,7 @@
 """Running: the same rows whoever computes them, only what is missing, all that was asked for."""
 
 import importlib
+import signal
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from linrep.sweeps import Grid, Stopped, Sweep, open_run, run
 from linrep.sweeps.runner import _shares, read_shard
+from linrep.sweeps.store import Run
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy
 from tests.tools import complaint
@@ -136,6 +138,49 @@ def test_a_sweep_stopped_from_the_keyboard_keeps_what_was_finished(tmp_path, mon
     assert 2 <= count < 600
     assert f"{count} of 600" in str(caught.value)
     same_rows(run(sweep, tmp_path / "run"), run(sweep, tmp_path / "whole"))
+
+
+class Impatient(ThreadPoolExecutor):
+    """Interrupts this process when it is handed its second job, before it answers."""
+
+    handed = 0
+
+    def submit(self, *job):
+        found = super().submit(*job)
+        self.handed += 1
+        if self.handed == 2:
+            found.result()
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+
+def interrupted_write(monkeypatch):
+    write = Run.write
+
+    def interrupt(self, *arguments):
+        monkeypatch.setattr(Run, "write", write)
+        signal.raise_signal(signal.SIGINT)
+        return write(self, *arguments)
+
+    monkeypatch.setattr(Run, "write", interrupt)
+
+
+@pytest.mark.parametrize("moment", ["submit", "write"])
+def test_what_is_computed_when_an_interrupt_comes_is_stored(tmp_path, monkeypatch, moment):
+    """Between two places, too: handed over and not noted, returned and not written."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    function = Counting()
+    sweep = toy(function, [{"a": 1}], 50)
+    try:
+        if moment == "write":
+            interrupted_write(monkeypatch)
+        kind = Impatient if moment == "submit" else ThreadPoolExecutor
+        with kind(1) as pool, pytest.raises(Stopped):
+            run(sweep, tmp_path / "run", executor=pool, chunk_seconds=1e-9)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert open_run(tmp_path / "run").count() == function.calls[(("a", 1),)] < 50
 
 
 def test_extending_computes_only_what_is_new_and_changes_nothing(tmp_path):

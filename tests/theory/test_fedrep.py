@@ -70,6 +70,7 @@ def test_contraction_of_a_truth_is_that_of_its_smallest_sigma():
     assert theory.contraction(truth, step_size=0.2, initial_distance=1.0) == 1.0
 
 
+@pytest.mark.compiled
 def test_a_whole_run_stays_below_the_theorem():
     """With twenty times the samples asked for at c = 1; failure has probability below 1e-100."""
     truth = random(n=20, d=6, k=2, condition=1.0)

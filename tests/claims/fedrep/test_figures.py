@@ -9,6 +9,7 @@ from linrep.claims.fedrep import _figures, figure3, figure4
 from tests.reference.subspace import distance
 
 
+@pytest.mark.compiled
 def test_one_model_of_pooled_samples_is_that_of_all_clients():
     _, data = _figures.draw_problem(100, 20, 2, 5, 0, **_figures.CONVENTIONS["text"])
     B, W = lr.random_start(100, 20, 2, 7)

@@ -15,6 +15,7 @@ def _case(rng, *, m=30, spread=0.3):
     return truth, flute.Spectrum.of(truth, 2), truth.draw(m, rng=rng)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("m", [3, 40])
 def test_compressed_data_have_the_moments_of_samples(m):
     rng = np.random.default_rng(0)

@@ -64,6 +64,7 @@ def test_every_item_and_client_is_seen_and_means_are_of_what_is_seen():
     np.testing.assert_allclose(module.item_means(M, mask), expected)
 
 
+@pytest.mark.compiled
 def test_factors_are_found_from_half_of_the_entries():
     rng = np.random.default_rng(5)
     M = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 30))

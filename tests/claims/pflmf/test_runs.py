@@ -32,6 +32,7 @@ def test_the_left_side_and_the_reach_are_those_of_a_run_by_hand():
     assert not _runs.averages(narrow, 0, p=1.0, K=3, T=(3, 7)).inside.any()
 
 
+@pytest.mark.compiled
 def test_runs_from_small_centres_tend_to_the_exact_average():
     instance = _runs.reference(np.random.default_rng(1), scale=1e-5, n=400, radii=(1e-3, 1e-2))
     p, K, T = 0.4, 2, 50
@@ -98,6 +99,7 @@ def test_pairs_of_clients_are_averaged_over_all_that_may_take_part(p, K, T):
     assert number_of_steps.fixed_U_pairs(s, T) == pytest.approx((same, pairs))
 
 
+@pytest.mark.compiled
 def test_the_floor_at_a_minimum_is_that_of_the_linear_recursion():
     eta, a, sigma, square, rng = 0.1, 2.0, 0.3, 0.0, np.random.default_rng(0)
     assert noise.floor_at_minimum(0.2, sigma) == pytest.approx(0.2 * 0.09 / 0.8)
