@@ -31,6 +31,8 @@ VARIABLES = {
     "OMP_NUM_THREADS": "1",
 }
 _NUMPY = "NPY_DISABLE_CPU_FEATURES"
+#: By which process this one was started in the mode; the same one, where it was replaced.
+_STARTED = "LINREP_STARTED_PORTABLE_BY"
 #: The level by LLVM's names of features, without those that every x86-64 processor has.
 _REQUIRED = (
     "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "cx16", "sahf",
@@ -69,6 +71,7 @@ def mode() -> str:
         all(os.environ.get(name) == value for name, value in VARIABLES.items())
         and available()
         and not _beyond(*_numpy_features())
+        and not _lacking(*_numpy_features())
         and _pinned()
     )
     return "portable" if portable else "native"
@@ -85,21 +88,25 @@ def environment() -> dict[str, str]:
 def enter(argv: Sequence[str] | None = None) -> None:
     """Start this process again in the mode; do nothing if it is in it, or cannot be.
 
-    Nothing that was done before is kept, so that a command calls it first.
+    Nothing that was done before is kept, so that a command calls it first. Where a library does not
+    do what its variables say, starting again once more would not help: then it goes on natively,
+    which `mode` tells.
 
     Parameters
     ----------
     argv : sequence of str, optional
         What Python is called with, without its own name; by default what it was called with.
     """
-    if not available() or mode() == "portable":
+    again = os.environ.get(_STARTED) in (str(os.getpid()), str(os.getppid()))
+    if not available() or mode() == "portable" or again:
         return
     arguments = [sys.executable, *(sys.orig_argv[1:] if argv is None else argv)]
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
+    inside = {**environment(), _STARTED: str(os.getpid())}
     if os.name == "nt":  # there the shell would not wait for the new process
-        sys.exit(subprocess.call(arguments, env=environment()))
-    os.execve(sys.executable, arguments, environment())
+        sys.exit(subprocess.call(arguments, env=inside))
+    os.execve(sys.executable, arguments, inside)
 
 
 def _numpy_features():
@@ -117,8 +124,13 @@ def _beyond(dispatched: Collection[str], enabled: Mapping[str, bool]) -> list[st
     return [name for name in dispatched if enabled.get(name) and name not in _WITHIN]
 
 
+def _lacking(dispatched: Collection[str], enabled: Mapping[str, bool]) -> list[str]:
+    """Return what of the level NumPy has loops for and may not use, as somebody disabled it."""
+    return [name for name in dispatched if name in _WITHIN and not enabled.get(name)]
+
+
 def _pinned():
-    """Tell whether numba and all OpenBLAS that are loaded do what the variables say."""
+    """Tell whether numba does what the variables say, and linear algebra is OpenBLAS and does."""
     import numpy.linalg  # noqa: F401  loads OpenBLAS
     from threadpoolctl import threadpool_info
 
@@ -129,8 +141,10 @@ def _pinned():
         if found != (LEVEL, "") or not config.DISABLE_INTEL_SVML or config.DISABLE_JIT:
             return False
     kernel = VARIABLES["OPENBLAS_CORETYPE"]
-    return all(
-        each.get("architecture") == kernel and each["num_threads"] == 1
-        for each in threadpool_info()
-        if each["internal_api"] == "openblas"
+    libraries = [each for each in threadpool_info() if each["user_api"] == "blas"]
+    return bool(libraries) and all(
+        each["internal_api"] == "openblas"
+        and each.get("architecture") == kernel
+        and each["num_threads"] == 1
+        for each in libraries
     )

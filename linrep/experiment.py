@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -224,6 +225,9 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
     source = Path(experiment.replicate.__code__.co_filename)
     digest.update(source.read_bytes() if source.is_file() else b"")
     digest.update(code.state("claims").encode())
+    digest.update(repr([import_module(each).__version__ for each in experiment.packages]).encode())
+    if experiment.data and (data := data_folder()) is not None:
+        digest.update(str(data.resolve()).encode())
     return runs / f"{experiment.id}-{digest.hexdigest()[:8]}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from linrep.experiment import Experiment
 RECORD, RESULTS = Path("figures"), Path("runs", "figures")
 #: The papers' figures, those on real data included.
 PAPERS = ("*.figure*", "*.digits")
-#: Libraries whose versions the digits depend on.
-_ARITHMETIC = ("numpy", "scipy", "numba", "llvmlite")
+#: Libraries whose versions the digits depend on: also the system's, which has exp and log.
+_ARITHMETIC = ("numpy", "scipy", "numba", "llvmlite", "libc", "system")
 _SHOWN = 20  # lines, of what is not as recorded
 
 
@@ -34,24 +33,21 @@ class Reproduction:
         As :func:`linrep.record.compare` gives it, for all figures.
     mode : str
         That of the process, "portable" or "native".
-    reasons : tuple of str
-        Why the same digits are not asked for, so that intervals decide; none if they are.
+    reasons : mapping of str to tuple of str
+        Why the same digits are not asked for of a figure, so that intervals decide; figures of
+        which they are asked for are not in it.
     """
 
     table: pd.DataFrame
     mode: str
-    reasons: tuple[str, ...]
-
-    @property
-    def strict(self) -> bool:
-        """Whether the same digits are asked for."""
-        return not self.reasons
+    reasons: Mapping[str, tuple[str, ...]]
 
     @property
     def wrong(self) -> pd.DataFrame:
         """The lines of the table because of which a figure is not reproduced."""
-        allowed = [record.SAME] if self.strict else [record.SAME, record.INSIDE, record.OTHER]
-        return self.table[~self.table["outcome"].isin(allowed)]
+        same = self.table["outcome"] == record.SAME
+        near = self.table["outcome"].isin([record.INSIDE, record.TOO_FEW, record.OTHER])
+        return self.table[~(same | (near & self.table["figure"].isin(self.reasons)))]
 
     @property
     def reproduced(self) -> bool:
@@ -64,6 +60,8 @@ class Reproduction:
         numbers = table[table["part"] == "number"]
         kinds = [record.SAME, record.INSIDE, record.OUTSIDE]
         found = pd.crosstab(numbers["figure"], numbers["outcome"])
+        if record.TOO_FEW in found:
+            kinds.insert(2, record.TOO_FEW)
         found = found.reindex(columns=kinds, fill_value=0)
         digests = table[(table["part"] == "rows") & (table["what"] == "digest")]
         digests = digests.set_index("figure")["outcome"]
@@ -90,13 +88,16 @@ class Reproduction:
         """Return one line: what was done, in which mode, and whether it was reproduced."""
         figures = self.table["figure"].nunique()
         good = figures - self.wrong["figure"].nunique()
-        rule = (
-            "the same digits, in the portable mode"
-            if self.strict
-            else f"inside the recorded intervals, which decide: {'; '.join(self.reasons)}"
-        )
+        parts = []
+        if strict := figures - len(self.reasons):
+            parts.append("the same digits, in the portable mode")
+        if self.reasons:
+            whys = dict.fromkeys(why for own in self.reasons.values() for why in own)
+            parts.append(f"inside the recorded intervals, which decide: {'; '.join(whys)}")
+        if len(parts) == 2:
+            parts = [f"{strict}: {parts[0]}", f"{len(self.reasons)}: {parts[1]}"]
         outcome = "reproduced" if self.reproduced else "NOT reproduced"
-        return f"{outcome}: {good} of {figures} figures ({rule})"
+        return f"{outcome}: {good} of {figures} figures ({'; '.join(parts)})"
 
 
 def recorded(folder: Path = RECORD) -> list[str]:
@@ -193,7 +194,7 @@ def check_figures(
 
 
 def papers(folder: Path = RECORD) -> list[str]:
-    """Return the ids of the papers' figures that have a record, those with networks left out.
+    """Return the ids of the papers' figures, those with networks left out.
 
     Parameters
     ----------
@@ -202,16 +203,15 @@ def papers(folder: Path = RECORD) -> list[str]:
     Raises
     ------
     ValueError
-        If there is none.
+        If one of them has no record.
     """
-    found = [
-        name
-        for name in recorded(folder)
-        if any(fnmatch(name, pattern) for pattern in PAPERS) and not name.startswith("deep.")
-    ]
-    if not found:
+    there = recorded(folder)
+    if not there:
         raise ValueError(f"there are no recorded figures in {folder.resolve()}")
-    return found
+    names = [name for name in experiment.matching(PAPERS) if not name.startswith("deep.")]
+    if missing := [name for name in names if name not in there]:
+        raise ValueError(f"{', '.join(missing)}: no record in {folder.resolve()}")
+    return names
 
 
 def again(name: str, folder: Path, out: Path) -> tuple[pd.DataFrame, list[str]] | str:
@@ -290,10 +290,11 @@ def together(compared: Iterable[tuple[pd.DataFrame, list[str]]]) -> Reproduction
     compared : iterable of (DataFrame, list of str)
     """
     tables, reasons = zip(*compared, strict=True)
+    names = [table["figure"].iloc[0] for table in tables]
     return Reproduction(
         pd.concat(tables, ignore_index=True),
         portable.mode(),
-        tuple(dict.fromkeys(reason for own in reasons for reason in own)),
+        {name: tuple(own) for name, own in zip(names, reasons, strict=True) if own},
     )
 
 
@@ -309,6 +310,12 @@ def _reasons(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         one, two = (each["versions"].get(name) for each in (before, now))
         if one != two:
             found.append(f"{name} {two} here, {one} in the record")
+    one, two = (
+        {f"{blas['name']} {blas['version']}" for blas in each["BLAS"]} for each in (before, now)
+    )
+    if one != two:
+        here, there = (", ".join(sorted(only)) or "none" for only in (two - one, one - two))
+        found.append(f"{here} here, {there} in the record")
     seeds = [each["result"]["settings"]["seed"] for each in (old, new)]
     if seeds[0] != seeds[1]:
         found.append(f"seed {seeds[1]}, not {seeds[0]}")

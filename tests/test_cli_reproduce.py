@@ -30,7 +30,7 @@ def figures(*outcomes):
     ]
     lines.append({"figure": "a.figure1", "part": "rows", "what": "digest", "outcome": record.SAME})
     return reproduction.Reproduction(
-        pd.DataFrame(lines).assign(recorded="1", new="2"), "portable", ()
+        pd.DataFrame(lines).assign(recorded="1", new="2"), "portable", {}
     )
 
 

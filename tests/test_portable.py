@@ -120,3 +120,42 @@ def test_without_the_instructions_nothing_is_started(monkeypatch):
 )
 def test_numpy_is_kept_from_what_it_has_loops_for(dispatched, enabled, expected):
     assert portable._beyond(dispatched, dict.fromkeys(enabled, True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("libraries", "expected"),
+    [
+        ([("openblas", "Haswell", 1)] * 2, True),
+        ([("openblas", "Haswell", 1), ("openblas", "Zen", 1)], False),
+        ([("openblas", "Haswell", 2)], False),
+        ([("openblas", "Haswell", 1), ("mkl", None, 1)], False),
+        ([], False),
+    ],
+)
+def test_linear_algebra_is_pinned_openblas_or_the_mode_is_another(monkeypatch, libraries, expected):
+    import threadpoolctl
+
+    found = [
+        {"user_api": "blas", "internal_api": name, "num_threads": threads, "architecture": kernel}
+        for name, kernel, threads in libraries
+    ]
+    others = [{"user_api": "openmp", "internal_api": "openmp", "num_threads": 8}]
+    monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: found + others)
+    numba = type("numba", (), {"config": type("config", (), {
+        "CPU_NAME": portable.LEVEL, "CPU_FEATURES": "", "DISABLE_INTEL_SVML": 1, "DISABLE_JIT": 0,
+    })})  # fmt: skip
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    assert portable._pinned() is expected
+
+
+def test_what_somebody_disabled_within_the_level_is_noticed():
+    assert portable._lacking(["AVX2", "X86_V4"], {"AVX2": False}) == ["AVX2"]
+    assert portable._lacking(["AVX2", "X86_V4"], {"AVX2": True}) == []
+
+
+@here
+def test_a_process_is_started_in_the_mode_once(tmp_path):
+    """Another variable, set again in every process, keeps it from the mode."""
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.environ['OMP_NUM_THREADS'] = '2'\n")
+    found = run(tmp_path / "bits.py", "enter", PYTHONPATH=str(tmp_path))
+    assert found[0] == "native"

@@ -240,3 +240,46 @@ def test_the_record_keeps_its_level_and_its_weight():
     files = [path for path in folder.iterdir() if not path.name.startswith(".")]
     assert {path.suffix for path in files} == {".json", ".parquet", ".svg"}
     assert all(path.stat().st_size < 150_000 for path in folder.glob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "new", "outcome"),
+    [
+        ({"value": "0 of 6", "share": 0.0}, "6 of 6", record.TOO_FEW),
+        ({"value": "0 of 20", "share": 0.0}, "20 of 20", record.OUTSIDE),
+        ({"value": "0 of 20", "share": 0.0}, "1 of 20", record.INSIDE),
+        ({"value": "0/0/6", "order": {}}, "6/0/0", record.TOO_FEW),
+        ({"value": "0/0/20", "order": {}}, "20/0/0", record.OUTSIDE),
+        ({"value": "0 of 0", "share": 0.0}, "3 of 5", record.OUTSIDE),
+        ({"value": 2.0, "interval": ["-inf", "inf"]}, 9.0, record.TOO_FEW),
+        ({"value": 2.0, "interval": [0.0, "inf"]}, 9.0, record.TOO_FEW),
+        ({"value": 2.0, "interval": [1.0, "inf"]}, 9.0, record.INSIDE),
+        ({"value": 2.0, "interval": ["-inf", "inf"]}, 2.0, record.SAME),
+    ],
+)
+def test_what_no_other_run_could_contradict_is_told_apart(entry, new, outcome):
+    assert record._outcome(entry, new) == outcome
+
+
+def test_ends_of_intervals_and_standard_errors_have_to_be_that():
+    def run(**ends):
+        table = pd.DataFrame({"m": [1], "mean": [1.0], **ends}).set_index("m")
+        lines = record._lines(table)
+        for name in ends:
+            lines[0][name]["of"] = "mean"
+        lines[0]["mean"]["interval"] = [0.0, 3.0]
+        found = {"summary": {"labels": ["m"], "lines": lines}, "settings": {}, "caption": "",
+                 "rows": {"sha256": "0"}}  # fmt: skip
+        return {"id": "toy", "result": found, "checksums": record.checksums(found)}
+
+    old = run(low=[0.5], high=[1.5], sem=[0.1])
+    for change, outcome in (
+        ({"low": [0.7], "high": [1.2], "sem": [0.2]}, record.INSIDE),
+        ({"low": [1.2]}, record.OUTSIDE),
+        ({"high": [0.9]}, record.OUTSIDE),
+        ({"sem": [-0.1]}, record.OUTSIDE),
+    ):
+        new = run(**{"low": [0.5], "high": [1.5], "sem": [0.1], **change})
+        found = record.compare(old, new["result"])
+        ends = found[found["what"].isin([f"1, {name}" for name in change])]
+        assert set(ends["outcome"]) == {outcome}

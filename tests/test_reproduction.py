@@ -141,9 +141,36 @@ def test_many_wrong_numbers_fit_a_screen(own):
     table = check_figures([experiment.load("mine.py")]).table
     wrong = (table.assign(outcome="outside", figure=f"mine.{i}") for i in range(17))
     many = pd.concat(wrong, ignore_index=True)
-    text = reproduction.Reproduction(many, "native", ("a reason",)).text()
+    reasons = dict.fromkeys(many["figure"], ("a reason",))
+    text = reproduction.Reproduction(many, "native", reasons).text()
     assert len(text.splitlines()) < 50
     assert "more" in text
+
+
+def test_intervals_decide_where_there_is_a_reason_and_nowhere_else(own):
+    """One figure that was recorded natively leaves the others as strict as they are."""
+    table = check_figures([experiment.load("mine.py")]).table
+    moved = table.assign(outcome=linrep.record.INSIDE)
+    both = pd.concat([moved.assign(figure="a.one"), moved.assign(figure="b.two")])
+    found = reproduction.Reproduction(both, "portable", {"b.two": ("recorded natively",)})
+    assert set(found.wrong["figure"]) == {"a.one"}
+    assert found.sentence() == (
+        "NOT reproduced: 1 of 2 figures (1: the same digits, in the portable mode; "
+        "1: inside the recorded intervals, which decide: recorded natively)"
+    )
+
+
+@pytest.mark.parametrize("where", ["libc", "BLAS"])
+def test_another_system_library_is_a_reason(own, where):
+    def change(manifest):
+        about = manifest["provenance"]
+        if where == "BLAS":
+            about["BLAS"][0]["version"] = "0.0"
+        else:
+            about["versions"]["libc"] = "glibc 0.0"
+
+    edit(own / "figures" / "mine.figure.json", change)
+    assert "0.0 in the record" in call("--check").output
 
 
 @pytest.mark.skipif(not portable.available(), reason=f"{portable.reason()}")
@@ -170,6 +197,16 @@ def test_a_process_of_its_own_is_started_in_the_mode(own):
     modes("mine.py", "--portable")
     drawn = json.loads((own / "runs" / "figures" / "mine.figure.json").read_text())
     assert drawn["provenance"]["mode"] == "portable"
+
+
+def test_a_record_that_is_missing_is_named(tmp_path):
+    folder = Path(linrep.__file__).parents[1] / "figures"
+    for path in folder.glob("*.json"):
+        if path.stem != "fedrep.figure4":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    words = ("fedrep.figure4", "no record")
+    with pytest.raises(ValueError, match=".*".join(words)):
+        reproduction.papers(tmp_path)
 
 
 def test_the_papers_figures_have_a_record():

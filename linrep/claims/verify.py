@@ -323,12 +323,12 @@ def _scalar(value):
 def _directory(name, budget, seed, store):
     """Return a claim's run directory: another state of the code has one of its own.
 
-    Of the claims' code that of the own file counts, and what the files of its paper share.
+    Of the claims' code all files count that lie beside its own: they import from each other.
     """
     own = Path(inspect.getsourcefile(registered(name).check) or "")
     papers = Path(__file__).parent.glob("*/__init__.py")
     left_out = (f"claims/{path.parent.name}" for path in papers)
     digest = hashlib.sha256(code.state("deep", *sorted(left_out)).encode())
-    for path in [own, *sorted(own.parent.glob("_*.py"))]:
-        digest.update(path.read_bytes() if path.is_file() else b"")
+    for path in sorted(own.parent.glob("*.py")):
+        digest.update(path.read_bytes())
     return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:12]}"

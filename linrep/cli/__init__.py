@@ -141,6 +141,12 @@ def start_portable():
         click.echo(f"there is no portable mode here ({reason}): native numbers", err=True)
     elif own.get("started by the shell"):
         portable.enter()
+        if portable.mode() != "portable":
+            click.echo(
+                "there is no portable mode here (linear algebra, NumPy or numba are not as their "
+                "variables say): native numbers",
+                err=True,
+            )
 
 
 SEED_OPTION = click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def reproduce(wanted, portable, workers, out):
             terminate()
             raise Unfinished(f"{out}: stopped at {len(found)} of {len(jobs)} jobs") from None
     _figures({name: found[name] for name in figures})
-    results = _results(chosen, store)
+    results = [found[item.id] for item in chosen]
     compared = [found[name] for name in figures if not isinstance(found[name], str)]
     same = reproduction.together(compared) if compared else None
     if same is not None:
@@ -111,8 +112,7 @@ def _finished(figures, chosen, store, drawn):
     from linrep import experiment, reproduction
 
     runs = drawn / experiment.RUNS
-    stored = _results(chosen, store) if store.is_dir() else []
-    done = sum(result.verdict != "error" for result in stored)
+    done = sum(_is_stored(item, store) for item in chosen)
     if runs.is_dir():
         for name in figures:
             manifest, _ = reproduction.read_record(reproduction.RECORD, name)
@@ -127,9 +127,15 @@ def _is_numbered(item, known):
 
 
 def _check(name, store):
-    from linrep.claims.verify import compute
+    """Check a claim, and return the result: what a worker process does."""
+    from linrep.claims.claim import registered
+    from linrep.claims.verify import compute, stored
 
     compute(name, _BUDGET, _SEED, store, None)
+    found = stored(registered(name), budget=_BUDGET, seed=_SEED, store=store)
+    if found is None:
+        raise ValueError(f"{name}: the code was changed while it was checked")
+    return found.result
 
 
 def _order(expected):
@@ -156,11 +162,13 @@ def _run(pool, jobs, workers, found):
             bar.update()
 
 
-def _results(chosen, store):
+def _is_stored(item, store):
     from linrep.claims.verify import stored
 
-    found = (stored(item, budget=_BUDGET, seed=_SEED, store=store) for item in chosen)
-    return [run.result for run in found if run is not None]
+    with suppress(ValueError, OSError):  # begun, and not yet a run directory
+        run = stored(item, budget=_BUDGET, seed=_SEED, store=store)
+        return run is not None and run.result.verdict != "error"
+    return False
 
 
 def _report(chosen, entries, store, figures, out, pool):

@@ -6,7 +6,8 @@ again in every caller, and made an entry point of its own, in twice the time.
 
 Numba's disk cache is keyed by the file that defines a function, so an edit in one kernel module
 would leave stale machine code of its callers in others. The key here holds a digest of all kernel
-sources, too: any edit in this package recompiles whatever may depend on it.
+sources, too: any edit in this package recompiles whatever may depend on it. So does another version
+of NumPy, whose C functions draw random numbers where they can be called.
 
 Nothing fails for want of the cache: where no folder can be written, the disk is full, or a file is
 damaged, kernels are compiled again.
@@ -23,6 +24,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 
 import numba
+import numpy as np
 from numba.core import compiler, types, typing
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
@@ -30,9 +32,11 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from linrep import _clock
+from linrep.kernels._numpy_random import SHOWN
 
 _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 _DIGEST = blake2b(b"".join(path.read_bytes() for path in _SOURCES), digest_size=8).hexdigest()
+_STATE = (_DIGEST, np.__version__, SHOWN)  # what compiled kernels are of, beside what numba notes
 
 # Sums may be reordered (that is what lets them use vector registers) and multiplications fused;
 # NaN and infinity keep their meaning, which the detection of divergence relies on.
@@ -73,7 +77,7 @@ class _Entries(IndexDataCacheFile):
 class _Cache(FunctionCache):
     def __init__(self, function):
         super().__init__(function)
-        stamp = (self._impl.locator.get_source_stamp(), _DIGEST)
+        stamp = (self._impl.locator.get_source_stamp(), _STATE)
         self._cache_file = _Entries(self._cache_path, self._impl.filename_base, stamp)
 
     def save_overload(self, signature, compiled):

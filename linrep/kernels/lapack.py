@@ -6,10 +6,13 @@ have; the routine behind both is DGELSD of SciPy's LAPACK.
 
 import numba
 import numpy as np
+from numba.np.linalg import F_INT_nbtype, F_INT_nptype, ensure_lapack
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import finite
 
+if not numba.config.DISABLE_JIT:
+    ensure_lapack()  # raises where SciPy's LAPACK has integers of another width than numba's calls
 _KIND = ord("d")
 _pointer, _size = numba.types.CPointer(numba.float64), numba.intp
 _gelsd = numba.types.ExternalFunction(
@@ -25,7 +28,7 @@ _gelsd = numba.types.ExternalFunction(
         _size,  # its leading dimension
         _pointer,  # singular values
         numba.float64,  # share of the largest one from which on others count as 0
-        numba.types.CPointer(numba.intc),  # rank
+        numba.types.CPointer(F_INT_nbtype),  # rank
     ),
 )
 
@@ -34,7 +37,7 @@ def _by_numpy(A, m, y, w):
     """Do what minimum_norm_solution does, where external functions cannot be called."""
     A, y = A[:, :m], y[:m]
     good = np.isfinite(A).all() and np.isfinite(y).all()
-    w[:] = np.linalg.lstsq(A.T, y)[0] if good else np.nan
+    w[:] = np.linalg.lstsq(A.T, y, rcond=None)[0] if good else np.nan
 
 
 @kernel(counted=True)
@@ -45,7 +48,7 @@ def minimum_norm_solution(A, m, y, w):
     """
     k = A.shape[0]
     columns, right = np.empty((k, m)), np.empty(max(m, k))
-    singular_values, rank = np.empty(min(m, k)), np.empty(1, np.intc)
+    singular_values, rank = np.empty(min(m, k)), np.empty(1, F_INT_nptype)
     good = True
     for j in range(m):
         right[j] = y[j]

@@ -5,9 +5,6 @@ Numbers and the state that is left are the same; where NumPy's library does not 
 numba's are taken.
 """
 
-import ctypes
-
-import llvmlite.binding
 import numba
 import numpy as np
 from llvmlite.ir import ArrayType
@@ -15,15 +12,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from linrep.kernels._jit import kernel
+from linrep.kernels._numpy_random import BIT_GENERATOR, SHOWN, SIGNATURES
 
-_BIT_GENERATOR, _NUMBER, _WHOLE = numba.uintp, numba.float64, numba.uint64
-_SIGNATURES = {
-    "random_standard_uniform": _NUMBER(_BIT_GENERATOR),
-    "random_standard_normal": _NUMBER(_BIT_GENERATOR),
-    "random_standard_t": _NUMBER(_BIT_GENERATOR, _NUMBER),
-    "random_chisquare": _NUMBER(_BIT_GENERATOR, _NUMBER),
-    "random_bounded_uint64": _WHOLE(_BIT_GENERATOR, _WHOLE, _WHOLE, _WHOLE, numba.boolean),
-}
 # Members of bitgen_t by numba's names. The last, next_raw, has none; the functions above do not
 # call it.
 _BITGEN_T = (
@@ -31,23 +21,9 @@ _BITGEN_T = (
 )  # fmt: skip
 
 
-def _shown():
-    """Make the C functions known to the linker; tell whether all of them are there."""
-    try:
-        library = ctypes.CDLL(np.random._generator.__file__)
-        addresses = {
-            name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in _SIGNATURES
-        }
-    except (AttributeError, OSError):
-        return False
-    for name, address in addresses.items():
-        llvmlite.binding.add_symbol(name, address)
-    return True
-
-
-if not numba.config.DISABLE_JIT and _shown():
+if SHOWN:
     _uniform, _normal, _t, _chisquare, _bounded = (
-        numba.types.ExternalFunction(name, signature) for name, signature in _SIGNATURES.items()
+        numba.types.ExternalFunction(name, signature) for name, signature in SIGNATURES.items()
     )
 
     @intrinsic
@@ -60,13 +36,13 @@ if not numba.config.DISABLE_JIT and _shown():
             bits = cgutils.create_struct_proxy(
                 context.data_model_manager[kind].get_type("bit_generator")
             )(context, builder, value=value.bit_generator)
-            address = context.get_value_type(_BIT_GENERATOR)
+            address = context.get_value_type(BIT_GENERATOR)
             place = cgutils.alloca_once(builder, ArrayType(address, len(_BITGEN_T)))
             for index, field in enumerate(_BITGEN_T):
                 builder.store(getattr(bits, field), cgutils.gep_inbounds(builder, place, 0, index))
             return builder.ptrtoint(place, address)
 
-        return _BIT_GENERATOR(rng), generate
+        return BIT_GENERATOR(rng), generate
 
     @kernel
     def uniform(rng):

@@ -133,6 +133,8 @@ def rerun_interval(
     variances = [0.0]
     if not np.isfinite([centre, *defined]).all():
         return -np.inf, np.inf  # it ranges from nothing to infinity
+    if not defined.size and np.isnan(singles).any():
+        return -np.inf, np.inf  # how much it varies is not known
     if defined.size:
         variances.append(np.mean((defined - centre) ** 2) * half / (replicates - half))
     if np.isfinite(scale(singles)).all():
@@ -144,7 +146,8 @@ def rerun_interval(
     below = above = np.sqrt(max(variances))
     if interval is not None:
         usual = stats.t.ppf(0.975, degrees)
-        ends = np.sort(scale(interval))
+        # Where all that is seen is positive, nothing below 0 is meant.
+        ends = np.sort(scale(interval if scale is _identity else np.maximum(interval, 0.0)))
         below = max(below, (centre - ends[0]) / usual)
         above = max(above, (ends[1] - centre) / usual)
     reach = np.sqrt(2.0) * stats.t.isf(level / 2.0, degrees)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linrep.claims import Evidence, combine
+from linrep.claims import Evidence, combine, verify
 from linrep.claims.verify import from_json, to_json
 
 
@@ -29,3 +29,16 @@ def test_evidence_survives_storage():
 def test_evidence_of_other_things_is_refused():
     with pytest.raises(TypeError, match="holds a set"):
         to_json(Evidence("fails", "no", counterexample={"x": {1}}))
+
+
+def test_an_edit_of_any_file_beside_a_claims_own_is_another_state(tmp_path, monkeypatch):
+    """Claims of a paper import from each other's files, whatever their names."""
+    own = tmp_path / "own.py"
+    own.write_text("x = 1")
+    monkeypatch.setattr(verify.inspect, "getsourcefile", lambda check: str(own))
+    place = verify._directory("fedrep.lemma1", "quick", 0, tmp_path)
+    for name in ("_shared.py", "sibling.py"):
+        (tmp_path / name).write_text("y = 1")
+        before, place = place, verify._directory("fedrep.lemma1", "quick", 0, tmp_path)
+        assert place != before
+    assert verify._directory("fedrep.lemma1", "quick", 0, tmp_path) == place

@@ -33,11 +33,11 @@ def test_every_kernels_cache_key_carries_the_digest_of_all_sources(name):
     kernels = [value for value in vars(module).values() if hasattr(value, "py_func")]
     assert kernels
     for kernel in kernels:
-        assert _jit._DIGEST in kernel._cache._cache_file._source_stamp
+        assert _jit._STATE in kernel._cache._cache_file._source_stamp
 
 
 def test_all_kernel_modules_are_known_here():
-    found = {path.stem for path in SOURCES.glob("*.py")} - {"__init__", "_jit"}
+    found = {path.stem for path in SOURCES.glob("*.py")} - {"__init__", "_jit", "_numpy_random"}
     assert found == set(MODULES)
 
 
@@ -65,7 +65,8 @@ def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
-    shutil.copy(SOURCES / "_jit.py", package)
+    for name in ("_jit.py", "_numpy_random.py"):
+        shutil.copy(SOURCES / name, package)
     shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     header = "from linrep.kernels._jit import kernel\n"
     inner = header + "@kernel\ndef inner(x):\n    return x + 1\n"
@@ -97,15 +98,16 @@ def small_package(folder):
     package.mkdir(parents=True)
     for each in (package, package.parent):
         (each / "__init__.py").touch()
-    shutil.copy(SOURCES / "_jit.py", package)
+    for name in ("_jit.py", "_numpy_random.py"):
+        shutil.copy(SOURCES / name, package)
     shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     (package / "twice.py").write_text(
         "from linrep.kernels._jit import kernel\n\n@kernel\ndef twice(x):\n    return x + x\n"
     )
 
-    def call(argument, **variables):
+    def call(argument, before="", **variables):
         script = (
-            f"from linrep.kernels.twice import twice\nprint(twice({argument}), "
+            f"{before}\nfrom linrep.kernels.twice import twice\nprint(twice({argument}), "
             "sum(twice.stats.cache_hits.values()))"
         )
         environment = {
@@ -117,6 +119,22 @@ def small_package(folder):
         )  # fmt: skip
 
     return call
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    "change",
+    [
+        "import numba, numpy; numpy.__version__ = '9.9.9'",
+        "from linrep.kernels import _numpy_random; _numpy_random.SHOWN = False",
+    ],
+)
+def test_what_calls_numpys_functions_is_not_loaded_by_another_numpy(tmp_path, change):
+    call = small_package(tmp_path)
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert call(1, **cache).stdout.split() == ["2", "0"]
+    assert call(1, **cache).stdout.split() == ["2", "1"]
+    assert call(1, change, **cache).stdout.split() == ["2", "0"]
 
 
 @compiled_only

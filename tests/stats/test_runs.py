@@ -151,3 +151,17 @@ def test_bad_input():
         half_samples(1)
     with complaint(ValueError, "level"):
         rerun_interval(1.0, [1.0], [1.0, 1.0], level=0.0)
+
+
+def test_what_cannot_be_computed_of_parts_may_be_anything():
+    nothing = np.full(10, np.nan)
+    halves = np.full(len(half_samples(10)[0]), np.nan)
+    assert rerun_interval(2.0, halves, nothing, level=1e-3) == (-np.inf, np.inf)
+
+
+def test_a_known_interval_that_reaches_below_zero_reaches_it_for_what_is_positive():
+    singles = np.linspace(1.0, 3.0, 10)
+    halves = [np.mean(singles[half]) for half in half_samples(10)[0]]
+    low, high = rerun_interval(2.0, halves, singles, level=1e-3, interval=(-0.5, 2.5))
+    assert low == 0.0
+    assert 2.5 < high < np.inf
