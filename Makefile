@@ -131,6 +131,6 @@ install = ($(1)/bin/python -m pip install --quiet uv \
 .venv-floors/.installed: pyproject.toml .ci/floors.py
 	$(require_python)$(PYTHON) -m venv --clear .venv-floors
 	.venv-floors/bin/python .ci/floors.py $(FLOOR_EXTRAS) > .venv-floors/floors.txt
-	.venv-floors/bin/python -m pip install --quiet --only-binary :all: \
-		-c .venv-floors/floors.txt -e ".[$(subst $(space),$(comma),$(FLOOR_EXTRAS))]"
+	$(call install,.venv-floors,--only-binary :all: --no-binary linrep -c .venv-floors/floors.txt \
+		-e ".[$(subst $(space),$(comma),$(FLOOR_EXTRAS))]")
 	@touch $@
