@@ -243,10 +243,10 @@ def is_finished(experiment: Experiment, runs: Path, *, seed: int = 0) -> bool:
         Root of all streams.
     """
     directory = run_directory(runs, experiment, sweep_of(experiment, seed=seed))
-    if not directory.is_dir():
-        return False
-    found = open_run(directory)
-    return found.count() == found.total and not found.failed()
+    with contextlib.suppress(ValueError, OSError):  # begun, and not yet a run directory
+        found = open_run(directory)
+        return found.count() == found.total and not found.failed()
+    return False
 
 
 @dataclass(frozen=True)

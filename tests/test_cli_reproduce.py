@@ -94,6 +94,20 @@ def test_without_a_record_one_line_says_so(tmp_path, monkeypatch):
     assert found.output.count("\n") == 1
 
 
+def test_what_a_worker_cannot_write_is_one_line(tmp_path, monkeypatch):
+    """Raised in another process, it arrives here as it is."""
+
+    def full(pool, jobs, workers, found):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "_run", full)
+    monkeypatch.setattr(reproduction, "papers", lambda: [])
+    result = CliRunner().invoke(main, ["reproduce", "--native", "--workers", "1"])
+    assert result.exit_code == 2
+    assert result.output.splitlines() == ["Error: [Errno 28] No space left on device"]
+
+
 @pytest.mark.slow
 def test_a_record_comes_out_again_and_one_changed_by_hand_does_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

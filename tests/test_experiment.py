@@ -219,3 +219,16 @@ def test_the_run_of_a_figure_stays_while_another_process_is_at_it(tmp_path):
         assert open_run(directory).count() == 4
     make_figure(TOY, out=tmp_path, quick=True)
     assert not runs.exists()
+
+
+def test_a_figure_is_finished_when_all_its_rows_are_there_and_stays_if_asked_to(tmp_path):
+    runs = tmp_path / ".runs"
+    assert not experiment.is_finished(TOY, runs)
+    experiment.run_directory(runs, TOY, experiment.sweep_of(TOY)).mkdir(parents=True)
+    assert not experiment.is_finished(TOY, runs)  # killed when it had only been made
+    drawn = make_figure(TOY, out=tmp_path, keep=True)
+    assert experiment.is_finished(TOY, runs)
+    assert not experiment.is_finished(TOY, runs, seed=1)
+    again = make_figure(TOY, out=tmp_path)
+    pd.testing.assert_frame_equal(drawn.rows, again.rows)
+    assert not runs.exists()

@@ -85,7 +85,7 @@ def reproduce(wanted, portable, workers, out):
     }
     jobs |= {item.id: (_check, item.id, str(store)) for item in chosen}
     found: dict[str, Any] = {}
-    with interruptible(), process_pool(workers) as pool:
+    with bad_input(ValueError, OSError), interruptible(), process_pool(workers) as pool:
         try:
             _run(pool, {name: jobs[name] for name in _order(expected)}, workers, found)
             page = _report(chosen, entries, store, drawn, out, pool)
