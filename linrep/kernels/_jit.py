@@ -1,8 +1,8 @@
 """The decorator every kernel carries, how kernels are compiled, and where they are kept.
 
-A kernel that Python calls is compiled whole: those it calls come as unoptimized code, which is
-inlined and optimized there. Compiled as numba does it, each of them would be optimized by itself,
-again in every caller, and made an entry point of its own, in twice the time.
+A kernel that Python calls is compiled whole: those it calls are simplified by themselves, and
+inlined and optimized there. Compiled as numba does it, each of them would be fully optimized by
+itself, again in every caller, and made an entry point of its own, in twice the time.
 
 Numba's disk cache is keyed by the file that defines a function, so an edit in one kernel module
 would leave stale machine code of its callers in others. The key here holds a digest of all kernel
@@ -98,12 +98,8 @@ def _not_kept(reason):
         )
 
 
-class _Unoptimized(JITCodeLibrary):
-    """Code of a kernel as its callers link it: not optimized by itself, and no machine code."""
-
-    def add_llvm_module(self, ll_module):
-        ll_module.data_layout = self._codegen._data_layout
-        self._final_module.link_in(ll_module)
+class _Linkable(JITCodeLibrary):
+    """Code of a kernel as its callers link it: its functions simplified, and no machine code."""
 
     def finalize(self):
         for library in dict.fromkeys(self._linking_libraries):
@@ -156,7 +152,7 @@ class _Callee:
             return_type=None,
             flags=flags,
             locals={},
-            library=_Unoptimized(context.codegen(), function.__qualname__),
+            library=_Linkable(context.codegen(), function.__qualname__),
         )
         context.insert_user_function(found.library, found.fndesc, [found.library])
         return found

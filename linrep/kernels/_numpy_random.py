@@ -13,7 +13,6 @@ SIGNATURES = {
     "random_standard_uniform": _NUMBER(BIT_GENERATOR),
     "random_standard_normal": _NUMBER(BIT_GENERATOR),
     "random_standard_t": _NUMBER(BIT_GENERATOR, _NUMBER),
-    "random_chisquare": _NUMBER(BIT_GENERATOR, _NUMBER),
     "random_bounded_uint64": _WHOLE(BIT_GENERATOR, _WHOLE, _WHOLE, _WHOLE, numba.boolean),
 }
 

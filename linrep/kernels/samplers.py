@@ -1,8 +1,10 @@
-"""Random numbers one at a time, by the C functions behind the methods of NumPy's Generator.
+"""Random numbers one at a time, as the methods of NumPy's Generator return them.
 
-Numba has all of these methods, in Python, and compiles them anew into every kernel that draws.
-Numbers and the state that is left are the same; where NumPy's library does not show its functions,
-numba's are taken.
+Numba has all of these methods, in Python, and compiles them anew into every kernel that draws. The
+C functions behind NumPy's are called instead where they are as fast. They are not for chi-square
+numbers, whose constants numba takes out of the loop. Where NumPy's library does not show its
+functions, numba's methods are taken throughout. The state that is left is the same, numbers are so
+up to rounding.
 """
 
 import numba
@@ -22,7 +24,7 @@ _BITGEN_T = (
 
 
 if SHOWN:
-    _uniform, _normal, _t, _chisquare, _bounded = (
+    _uniform, _normal, _t, _bounded = (
         numba.types.ExternalFunction(name, signature) for name, signature in SIGNATURES.items()
     )
 
@@ -60,11 +62,6 @@ if SHOWN:
         return _t(_bits(rng), degrees_of_freedom)
 
     @kernel
-    def chisquare(rng, degrees_of_freedom):
-        """Return a number of the chi-square distribution."""
-        return _chisquare(_bits(rng), degrees_of_freedom)
-
-    @kernel
     def below(rng, n):
         """Return one of 0, ..., n - 1, each with the same probability."""
         return np.int64(_bounded(_bits(rng), 0, n - 1, 0, False))
@@ -84,9 +81,11 @@ else:
         return rng.standard_t(degrees_of_freedom)
 
     @kernel(counted=True)
-    def chisquare(rng, degrees_of_freedom):  # noqa: D103
-        return rng.chisquare(degrees_of_freedom)
-
-    @kernel(counted=True)
     def below(rng, n):  # noqa: D103
         return rng.integers(0, n)
+
+
+@kernel(counted=True)
+def chisquare(rng, degrees_of_freedom):
+    """Return a number of the chi-square distribution."""
+    return rng.chisquare(degrees_of_freedom)

@@ -1,10 +1,14 @@
-"""Numbers drawn in kernels are those of NumPy's Generator, and leave it in the same state."""
+"""Numbers drawn in kernels are those of NumPy's Generator, and leave it in the same state.
+
+Those that numba draws itself are so up to rounding.
+"""
 
 import numpy as np
 import pytest
 
 from linrep.kernels import samplers
 from linrep.kernels._jit import kernel
+from linrep.kernels._numpy_random import SHOWN
 
 
 @kernel(counted=True)
@@ -22,11 +26,15 @@ def draw(rng, which, parameter, out):
             out[index] = samplers.below(rng, int(parameter))
 
 
+def chisquare(rng, parameter):
+    return rng.chisquare(parameter)
+
+
 METHODS = (
     lambda rng, parameter: rng.random(),
     lambda rng, parameter: rng.standard_normal(),
     lambda rng, parameter: rng.standard_t(parameter),
-    lambda rng, parameter: rng.chisquare(parameter),
+    chisquare,
     lambda rng, parameter: rng.integers(0, int(parameter)),
 )
 
@@ -42,5 +50,6 @@ def test_they_are_numpys(bits, which, parameter):
     found = np.empty(2000)
     draw(ours, which, float(parameter), found)
     expected = [METHODS[which](theirs, parameter) for _ in range(len(found))]
-    np.testing.assert_array_equal(found, expected)
+    theirs_are_called = SHOWN and METHODS[which] is not chisquare
+    np.testing.assert_allclose(found, expected, rtol=0 if theirs_are_called else 4e-15)
     assert ours.integers(2**62) == theirs.integers(2**62)
