@@ -17,6 +17,8 @@ import linrep.claims
 from linrep import _show as show
 from linrep._random import RNGLike
 from linrep.claims.evidence import Evidence
+from linrep.claims.measurements import Curve, Fact, Measurement
+from linrep.claims.verdict import judge
 from linrep.sweeps import targets
 
 BUDGETS = ("quick", "standard", "thorough")
@@ -97,11 +99,13 @@ class Claim:
     latex, plain : str
         The statement as printed, and in one plain line.
     check : callable
-        ``check(budget, rng, **variant) -> Evidence``.
+        ``check(budget, rng, **constants)``: yields measurements, facts and curves.
     hypotheses : tuple of Hypothesis
+    constants : mapping
+        Keyword arguments of the check that make it this version of the statement.
     broken : mapping
-        Keyword arguments of the check under which the statement is false; on top of `mended`, for
-        a statement that fails as printed.
+        The negative control: keyword arguments of the check under which the statement is false; on
+        top of `mended`, for a statement that fails as printed.
     mended : mapping or None
         For a statement that fails as printed: keyword arguments under which the same check lets it
         hold; by default the corrected claim shows that it can.
@@ -114,11 +118,12 @@ class Claim:
     kind: str
     latex: str
     plain: str
-    check: Callable[..., Evidence] = field(compare=False)
+    check: Callable[..., Any] = field(compare=False)
     hypotheses: tuple[Hypothesis, ...] = ()
     broken: Mapping[str, Any] = field(default_factory=dict, compare=False)
     mended: Mapping[str, Any] | None = field(default=None, compare=False)
     corrects: str = ""
+    constants: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -128,7 +133,7 @@ class Claim:
         known = list(inspect.signature(self.check).parameters)[2:]
         if not self.broken:
             raise ValueError(f"{self.id}: broken must name a version of the check that is false")
-        for name in (*self.broken, *(self.mended or ())):
+        for name in (*self.constants, *self.broken, *(self.mended or ())):
             if name not in known:
                 raise ValueError(f"{self.id}: the check takes no {name!r}, only {known}")
 
@@ -180,11 +185,76 @@ class Claim:
         -------
         Evidence
         """
+        found = self.measure(budget, rng, **variant)
+        return found if isinstance(found, Evidence) else judge(found)
+
+    def measure(self, budget: str | Budget = "quick", rng: RNGLike = None, **variant: Any) -> Any:
+        """Take the measurements, without deciding.
+
+        Parameters
+        ----------
+        budget, rng, **variant
+            As in :meth:`verify`.
+
+        Returns
+        -------
+        list of Measurement, Fact and Curve
+        """
         budget = budget if isinstance(budget, Budget) else Budget(budget)
-        found = self.check(budget, np.random.default_rng(rng), **variant)
-        if not isinstance(found, Evidence):
-            raise TypeError(f"{self.id}: a check returns Evidence, got {type(found).__name__}")
+        found = self.check(budget, np.random.default_rng(rng), **{**self.constants, **variant})
+        if isinstance(found, Evidence):
+            return found
+        if not isinstance(found, Iterable):
+            raise TypeError(f"a check yields measurements, got {type(found).__name__}")
+        found = list(found)
+        for item in found:
+            if not isinstance(item, Measurement | Fact | Curve):
+                raise TypeError(f"a check yields measurements, got {type(item).__name__}")
         return found
+
+    def corrected(
+        self,
+        id: str,
+        *,
+        latex: str,
+        plain: str,
+        negative_control: Mapping[str, Any],
+        constants: Mapping[str, Any] | None = None,
+        place: str = "",
+        kind: str = "",
+        hypotheses: Iterable[Hypothesis] | None = None,
+    ) -> Claim:
+        """Register the corrected statement: the same check with other constants.
+
+        Parameters
+        ----------
+        id, latex, plain
+            As in :class:`Claim`.
+        negative_control : mapping
+            Changes of the constants that make this version false.
+        constants : mapping
+            Keyword arguments of the check.
+        place, kind, hypotheses : optional
+            Those of the printed statement by default.
+
+        Returns
+        -------
+        Claim
+        """
+        return _register(
+            Claim(
+                id=id,
+                place=place or self.place,
+                kind=kind or self.kind,
+                latex=latex,
+                plain=plain,
+                check=self.check,
+                hypotheses=self.hypotheses if hypotheses is None else tuple(hypotheses),
+                constants={**self.constants, **(constants or {})},
+                broken=dict(negative_control),
+                corrects=self.id,
+            )
+        )
 
     def negative_control(self, budget: str | Budget = "quick", rng: RNGLike = None) -> Evidence:
         """Run the check on a version of the statement that is false, which it has to reject.
@@ -204,11 +274,16 @@ class Claim:
         Evidence
             Its verdict is "fails" if the check notices.
         """
-        return self.verify(budget, rng, **{**(self.mended or {}), **self.broken})
+        true = self.mended
+        if true is None:
+            # A corrected version shares the check.
+            versions = [item for item in corrections(self.id) if item.check is self.check]
+            true = versions[0].constants if versions else {}
+        return self.verify(budget, rng, **{**true, **self.broken})
 
 
 _CLAIMS: dict[str, Claim] = {}
-_Check = TypeVar("_Check", bound=Callable[..., Evidence])
+_Check = TypeVar("_Check", bound=Callable[..., Any])
 
 
 def claim(
@@ -237,19 +312,79 @@ def claim(
     """
 
     def register(check):
-        _CLAIMS[id] = Claim(
-            id=id,
-            place=place,
-            kind=kind,
-            latex=latex,
-            plain=plain,
-            check=check,
-            hypotheses=tuple(hypotheses),
-            broken=dict(broken),
-            mended=None if mended is None else dict(mended),
-            corrects=corrects,
+        _register(
+            Claim(
+                id=id,
+                place=place,
+                kind=kind,
+                latex=latex,
+                plain=plain,
+                check=check,
+                hypotheses=tuple(hypotheses),
+                broken=dict(broken),
+                mended=None if mended is None else dict(mended),
+                corrects=corrects,
+            )
         )
         return check
+
+    return register
+
+
+def _register(item):
+    _CLAIMS[item.id] = item
+    return item
+
+
+def statement(
+    id: str,
+    *,
+    place: str,
+    kind: str,
+    latex: str,
+    plain: str,
+    negative_control: Mapping[str, Any],
+    hypotheses: Iterable[Hypothesis] = (),
+    constants: Mapping[str, Any] | None = None,
+    holds_with: Mapping[str, Any] | None = None,
+    corrects: str = "",
+) -> Callable[[Callable[..., Any]], Claim]:
+    """Make a statement of a check; a decorator, several of which may stand above one function.
+
+    Parameters
+    ----------
+    id, place, kind, latex, plain, hypotheses, constants, corrects
+        As in :class:`Claim`. A later statement of the same id takes the place of the earlier.
+    negative_control : mapping
+        Keyword arguments of the check under which the statement is false. Where it fails as
+        printed, they come on top of those of the corrected version that shares the check, or of
+        `holds_with`: so the control is not rejected for what is wrong in print.
+    holds_with : mapping, optional
+        Keyword arguments under which the check lets the statement hold, where it fails as printed
+        and no corrected version has them.
+
+    Returns
+    -------
+    callable
+        The decorator; it returns the statement, which has :meth:`Claim.corrected`.
+    """
+
+    def register(check):
+        return _register(
+            Claim(
+                id=id,
+                place=place,
+                kind=kind,
+                latex=latex,
+                plain=plain,
+                check=check.check if isinstance(check, Claim) else check,
+                hypotheses=tuple(hypotheses),
+                broken=dict(negative_control),
+                mended=None if holds_with is None else dict(holds_with),
+                corrects=corrects,
+                constants=dict(constants or {}),
+            )
+        )
 
     return register
 

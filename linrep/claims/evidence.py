@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from linrep import _show as show
+from linrep.claims.measurements import Fact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,8 @@ class Evidence:
     interval : pair of float or None
         Of `measured`, at level 1 - `level`.
     tightness : float
-        measured / predicted unless given: how much of the bound is used.
+        How much of the bound is used: measured / predicted unless given, NaN where these are not
+        both positive.
     n_trials : int
         Random repetitions, or evaluations of a search.
     level : float
@@ -53,6 +55,10 @@ class Evidence:
         What the verdict was put together from.
     points : DataFrame or None
         What its picture is drawn from: columns panel, x, y, low, high, series, and xlabel, ylabel.
+    quantity, unit : str
+        What `measured` and `predicted` are.
+    facts : tuple of Fact
+        Numbers worth telling that decide nothing.
     """
 
     verdict: str
@@ -60,7 +66,7 @@ class Evidence:
     measured: float = math.nan
     predicted: float = math.nan
     interval: tuple[float, float] | None = None
-    tightness: float = math.nan
+    tightness: float | None = None
     n_trials: int = 0
     level: float = 0.0
     counterexample: Mapping[str, Any] | None = None
@@ -68,14 +74,19 @@ class Evidence:
     name: str = ""
     parts: tuple[Evidence, ...] = ()
     points: pd.DataFrame | None = field(default=None, compare=False)
+    quantity: str = ""
+    unit: str = ""
+    facts: tuple[Fact, ...] = ()
 
     def __post_init__(self):
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {self.verdict!r}")
+        if self.tightness is None:
+            both = self.measured > 0.0 and 0.0 < self.predicted < math.inf
+            used = self.measured / self.predicted if both else math.nan
+            object.__setattr__(self, "tightness", used)
         for name in ("measured", "predicted", "tightness"):
             object.__setattr__(self, name, float(getattr(self, name)))
-        if math.isnan(self.tightness) and self.predicted not in (0.0, math.inf, -math.inf):
-            object.__setattr__(self, "tightness", self.measured / self.predicted)
 
     def plot(self) -> list[Axes]:
         """Draw what the verdict rests on, a panel each.

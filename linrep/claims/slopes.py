@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats as distributions
 
 from linrep._random import RNGLike
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
+from linrep.claims.measurements import Constant, resample, resample_points
 from linrep.stats import TransitionPoint
 
 #: Slopes of the logarithm of a constant up to this count as no growth.
 GROWTH = 0.05
-RESAMPLES = 400
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,8 @@ def log_slope(
         Noise by the bootstrap standard error, replicates being resampled at each x, and the normal
         quantile; bend from a fit to the upper half of x, whose noise is taken off.
     """
-    rng = np.random.default_rng(rng)
     logs = np.log(np.asarray(x, dtype=float))
-    columns = []
-    for sample in samples:
-        sample = np.asarray(sample, dtype=float)
-        drawn = sample[rng.integers(len(sample), size=(RESAMPLES, len(sample)))]
-        columns.append([statistic(sample, axis=0), *statistic(drawn, axis=1)])
-    return _fit(logs, np.log(np.array(columns)), level)
+    return fit(logs, np.log(resample(samples, statistic, rng)), level)
 
 
 def threshold_slope(
@@ -106,16 +100,13 @@ def threshold_slope(
     -------
     Slope
     """
-    rng = np.random.default_rng(rng)
-    ends = np.log([(point.low, point.high) for point in points])
-    if not np.isfinite(ends).all():
+    values = resample_points([(point.x, point.low, point.high) for point in points], rng)
+    if np.isnan(values).any():
         return Slope(math.nan, math.inf, 0.0)
-    drawn = rng.uniform(ends[:, :1], ends[:, 1:], size=(len(ends), RESAMPLES))
-    centre = np.log([[point.x] for point in points])
-    return _fit(np.log(np.asarray(x, dtype=float)), np.hstack([centre, drawn]), level)
+    return fit(np.log(np.asarray(x, dtype=float)), values, level)
 
 
-def _fit(logs, values, level):
+def fit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
     """Return the slope of column 0 of values, with noise from the others."""
     if np.unique(logs).size < 3:
         raise ValueError("x must hold at least three different values to fit a slope")
@@ -232,20 +223,18 @@ def bounded_constant(
         Holds if the slope of log constant is below `GROWTH` in every direction, fails if one is
         above it, as one-sided intervals say. The measured number is the slope that decides.
     """
-    rng = np.random.default_rng(rng)
+    measured = Constant(
+        table, variables, value, by=by, quantile=quantile, label=label, name=name, rng=rng
+    )
+    return replace(bounded(measured, level), name=name)
 
-    def statistic(sample, axis):
-        return np.quantile(sample, quantile, axis=axis)
 
-    lines = [
-        line for variable in variables for line in _lines(table, [*by, *variables], variable, value)
-    ]
-    for variable in variables:
-        if variable not in {line.variable for line in lines}:
-            raise ValueError(f"table has no line of three points along {variable!r}")
+def bounded(item: Constant, level: float) -> Evidence:
+    """Decide whether a constant stays bounded; the level is shared among all lines."""
+    lines = item.lines()
     fits = [
-        log_slope(line.x, line.samples, statistic=statistic, level=level / len(lines), rng=rng)
-        for line in lines
+        fit(np.log(line.x), np.log(drawn), level / len(lines))
+        for line, drawn in zip(lines, item.resampled, strict=True)
     ]
     frames = [
         pd.DataFrame(
@@ -253,22 +242,26 @@ def bounded_constant(
                 "panel": f"along {line.variable}",
                 "series": line.series,
                 "x": line.x,
-                "y": [statistic(sample, 0) for sample in line.samples],
+                "y": drawn[:, 0],
                 "xlabel": line.variable,
-                "ylabel": label or f"{quantile:.0%} quantile of the constant",
+                "ylabel": item.label or f"{item.quantile:.0%} quantile of the constant",
             }
         )
-        for line in lines
+        for line, drawn in zip(lines, item.resampled, strict=True)
     ]
     # One that surely grows decides, and the steepest of those; else the one that may grow most.
     sure = [place for place, fit in enumerate(fits) if fit.low > GROWTH]
     place = max(sure or range(len(fits)), key=lambda place: fits[place].high)
     variable, slope = lines[place].variable, fits[place]
     grows, bounded = slope.low > GROWTH, slope.high <= GROWTH
-    tops = table.groupby([*by, *variables])[value].quantile(quantile)
+    tops = item.rows.groupby([*item.by, *item.along])[item.of].quantile(item.quantile)
     largest = float(tops.max())
     where = dict(
-        zip((*by, *variables), np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)), strict=True)
+        zip(
+            (*item.by, *item.along),
+            np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)),
+            strict=True,
+        )
     )
     sentence = (
         f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
@@ -281,49 +274,15 @@ def bounded_constant(
         predicted=0.0,
         interval=(slope.low, slope.high),
         tightness=largest,
-        n_trials=len(table),
+        n_trials=len(item.rows),
         level=level,
         counterexample={
             "grows with": variable, "exponent": slope.value, "largest": largest,
             **{key: _plain(entry) for key, entry in where.items()},
         } if grows else None,
         needed="" if grows or bounded else f"more replicates, or larger {variable}",
-        name=name,
         points=pd.concat(frames, ignore_index=True),
     )  # fmt: skip
-
-
-class _Line(NamedTuple):
-    variable: str
-    series: str
-    x: np.ndarray
-    samples: list[np.ndarray]
-
-
-def _lines(table, columns, variable, value):
-    """Yield the lines of at least three points along a variable, other columns being fixed."""
-    others = [other for other in columns if other != variable]
-    for key, line in table.groupby(others) if others else [((), table)]:
-        key = key if isinstance(key, tuple) else (key,)
-        cells = [
-            # Logarithms are taken of high quantiles, which do not feel where the rest is cut off.
-            (float(size), sample.clip(lower=sample[sample > 0.0].min()).to_numpy())
-            for size, sample in line.groupby(variable)[value]
-            if (sample > 0.0).any()
-        ]
-        if len(cells) >= 3:
-            yield _Line(
-                variable,
-                ", ".join(
-                    f"{name} = {_short(held)}" for name, held in zip(others, key, strict=True)
-                ),
-                np.array([size for size, _ in cells]),
-                [sample for _, sample in cells],
-            )
-
-
-def _short(value):
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _plain(value):

@@ -21,6 +21,8 @@ from linrep import _portable as portable
 from linrep._show import number
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import Evidence
+from linrep.claims.measurements import plain, read
+from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, open_run
 from linrep.sweeps.pool import completed, process_pool, terminate
 from linrep.sweeps.progress import progress_bar
@@ -49,6 +51,9 @@ class Result:
     hypotheses: tuple[str, ...] = ()
     mode: str = "native"
     parts: tuple[Mapping[str, Any], ...] = ()
+    quantity: str = ""
+    unit: str = ""
+    facts: tuple[Mapping[str, Any], ...] = ()
 
     def __repr__(self):
         numbers = (f"{name}={number(getattr(self, name))}" for name in ("measured", "predicted"))
@@ -197,7 +202,12 @@ def compute(name: str, budget: str, seed: int, store: str, source: str | None) -
 
 def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> dict[str, Any]:
     """Run the check of a cell's claim; the row a sweep stores."""
-    return {"evidence": to_json(registered(cell["claim"]).verify(budget, rng))}
+    item = registered(cell["claim"])
+    found = item.measure(budget, rng)
+    if isinstance(found, Evidence):
+        return {"evidence": to_json(found), "measurements": None}
+    judge(found)  # what cannot be decided is an error of the check, not of who reads it
+    return {"evidence": None, "measurements": json.dumps(plain(found))}
 
 
 def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
@@ -211,7 +221,12 @@ def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
     row = open_run(_directory(name, budget, seed, store)).read().iloc[0]
     if row["status"] != "ok":
         raise ValueError(f"the check of {name} raised: {row['exception']}")
-    return from_json(row["evidence"])
+    return _evidence(row)
+
+
+def _evidence(row):
+    text = row.get("measurements")
+    return judge(read(json.loads(text))) if isinstance(text, str) else from_json(row["evidence"])
 
 
 def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored | None:
@@ -251,8 +266,11 @@ def _result(item, corrected, budget, seed, place):
             n_trials=0, level=0.0, sentence=str(row["exception"]), needed="", counterexample=None,
             **common,
         )  # fmt: skip
-    found = from_json(row["evidence"])
-    return Result(**_numbers(found), parts=tuple(map(_part, found.parts)), **common)
+    found = _evidence(row)
+    return Result(
+        **_numbers(found), parts=tuple(map(_part, found.parts)),
+        facts=tuple(map(asdict, found.facts)), **common,
+    )  # fmt: skip
 
 
 def _numbers(found):
@@ -266,6 +284,8 @@ def _numbers(found):
         "high": _finite(high),
         "n_trials": found.n_trials,
         "level": found.level,
+        "quantity": found.quantity,
+        "unit": found.unit,
         "sentence": found.sentence,
         "needed": found.needed,
         "counterexample": _plain(found.counterexample),
@@ -292,26 +312,27 @@ def _finite(value):
 def to_json(found: Evidence) -> str:
     """Return evidence as text; numbers that are not finite are kept."""
 
-    def plain(item):
+    def values(item):
         points = None if item.points is None else item.points.to_dict(orient="list")
         fields = {name: getattr(item, name) for name in item.__dataclass_fields__}
-        return fields | {"parts": [plain(part) for part in item.parts], "points": points}
+        fields["facts"] = ()
+        return fields | {"parts": [values(part) for part in item.parts], "points": points}
 
-    return json.dumps(plain(found), default=_scalar)
+    return json.dumps(values(found), default=_scalar)
 
 
 def from_json(text: str) -> Evidence:
     """Return the evidence that `to_json` wrote."""
 
-    def read(fields):
-        fields["parts"] = tuple(map(read, fields["parts"]))
+    def evidence(fields):
+        fields["parts"], fields["facts"] = tuple(map(evidence, fields["parts"])), ()
         if fields["interval"] is not None:
             fields["interval"] = tuple(fields["interval"])
         if fields["points"] is not None:
             fields["points"] = pd.DataFrame(fields["points"])
         return Evidence(**fields)
 
-    return read(json.loads(text))
+    return evidence(json.loads(text))
 
 
 def _scalar(value):

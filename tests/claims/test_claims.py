@@ -38,7 +38,7 @@ def test_a_claim_says_what_it_is(name):
 def constants(item):
     """Return the constants of a claim's check."""
     settings = list(inspect.signature(item.check).parameters.values())[2:]
-    return {each.name: each.default for each in settings}
+    return {each.name: each.default for each in settings} | dict(item.constants)
 
 
 @pytest.mark.negative_control

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import bounded_constant, exponent, log_slope
+from linrep.claims import Constant, Exponent
 from linrep.claims._parts import cells, table
 from linrep.claims.fedrep._batches import covariates, least_squares
 from linrep.claims.fedrep._common import DESIGNS, instance
@@ -48,29 +48,24 @@ def other_settings():
     ]
 
 
-def in_m(left, column, m_power, level, rng, runs):
-    """Decide the power of m in the left side of a lemma, batches of other designs in full."""
-    parts, sizes = [], [100, 700, 4900]
+def in_m(left, column, m_power, rng, runs):
+    """Yield the power of m in the left side of a lemma, batches of other designs in full."""
+    sizes = [100, 700, 4900]
     for design in OTHERS:
         samples = [
             [left(sampled_sides(design, 5, m, 1, 0.5, "equal", rng)[column]) for _ in range(runs)]
             for m in sizes
         ]
-        parts.append(
-            exponent(
-                log_slope(sizes, samples, level=level, rng=rng), -m_power, margin=0.25,
-                level=level, n_trials=3 * runs, name=f"left side in m, {design} x",
-            )
+        yield Exponent(
+            sizes, samples, equals=-m_power, margin=0.25, rng=rng, along="m", of="left side",
+            name=f"left side in m, {design} x",
         )  # fmt: skip
-    return parts
 
 
-def constants(lemma, tables, level, rng):
-    """Decide for each table whether the constant of a lemma stays bounded."""
-    return [
-        bounded_constant(
-            table(settings, draw, runs), directions, by=by, level=level, rng=rng, name=name,
+def constants(lemma, tables, rng):
+    """Yield for each table the constant of a lemma, which has to stay bounded."""
+    for name, (settings, draw, runs, directions, by) in tables.items():
+        yield Constant(
+            table(settings, draw, runs), directions, by=by, rng=rng, name=name,
             label=f"c that Lemma {lemma} needs",
-        )
-        for name, (settings, draw, runs, directions, by) in tables.items()
-    ]  # fmt: skip
+        )  # fmt: skip

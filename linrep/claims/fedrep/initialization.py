@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from linrep.algorithms import moments_start
-from linrep.claims import Evidence, claim, combine, search
-from linrep.claims.decide import expectation, frequency
+from linrep.claims import Evidence, claim, combine, inequality
+from linrep.claims.decisions import expectation, frequency
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED
 from linrep.claims.slopes import bounded_constant, exponent, log_slope
@@ -248,7 +248,7 @@ def theorem2_samples(budget, rng, *, rank_power=1.0) -> Evidence:
         return shape["n"] * shape["k"]
 
     return combine(
-        search.inequality(sides, shapes, length, budget, rng, name=name)
+        inequality(sides, shapes, length, budget, rng, name=name)
         for sides, name in (
             (inverse(False), "kappa of W*"),
             (inverse(True), "kappa over subsets"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import LEVEL, Evidence, claim, combine, exponent, log_slope
-from linrep.claims._parts import at_most, cells
+from linrep.claims import Cases, Exponent, statement
+from linrep.claims._parts import cells
 from linrep.claims.fedrep._common import ASSUMPTIONS
 from linrep.claims.fedrep._concentration import (
     CLIENTS,
@@ -28,7 +28,7 @@ def _smallest_eigenvalues(rn, m, k, replicates, rng):
     return (np.linalg.svd(T, compute_uv=False)[..., -1] ** 2).min(axis=1) / m
 
 
-@claim(
+@statement(
     "fedrep.lemma2",
     place="Lemma 2",
     kind="probability bound",
@@ -36,11 +36,10 @@ def _smallest_eigenvalues(rn, m, k, replicates, rng):
     r"\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-111 k^3 \log(rn)}",
     plain="No client's Gram matrix has an eigenvalue below 1 - delta_k.",
     hypotheses=ASSUMPTIONS[:1],
-    broken={"m_power": 1.0},
+    negative_control={"m_power": 1.0},
 )
-def lemma2(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
+def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     """Follow the constant that 1 - min sigma_min(G^i) needs; delta_k < 1 is all it may use."""
-    level = LEVEL / 8
     runs = budget(120, 400, 1000)
 
     def draw(rn, m, k):
@@ -67,91 +66,69 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
         smallest, *_ = sampled_sides(design, rn, m, k, 0.5, "equal", rng)
         return (1.0 - smallest) / delta(k, rn, m, k_power, m_power)
 
-    parts = constants(
+    yield from constants(
         2,
         {
             "gaussian x": (settings, draw, runs, ["rn", "k"], ["m"]),
             "gaussian x, large m": (large, draw, runs, ["m"], ["rn", "k"]),
             "other x": (other_settings(), sampled, repeats, ["rn", "k"], ["m", "design"]),
         },
-        level,
         rng,
     )
     gaps = [1.0 - _smallest_eigenvalues(50, int(m), 4, runs, rng) for m in huge]
-    parts.append(
-        exponent(
-            log_slope(huge, gaps, level=level, rng=rng), -m_power, level=level,
-            n_trials=3 * runs, name="1 - sigma_min in m",
-        )
+    yield Exponent(
+        huge, gaps, equals=-m_power, rng=rng, along="m", of="1 - sigma_min",
+        name="1 - sigma_min in m",
     )  # fmt: skip
     gaps = [1.0 - _smallest_eigenvalues(50, 10**10, k, runs, rng) for k in RANKS]
-    parts.append(
-        exponent(
-            log_slope(RANKS, gaps, level=level, rng=rng), k_power, at_most=True, level=level,
-            n_trials=len(RANKS) * runs, name="1 - sigma_min in k",
-        )
+    yield Exponent(
+        RANKS, gaps, at_most=k_power, rng=rng, along="k", of="1 - sigma_min",
+        name="1 - sigma_min in k",
     )  # fmt: skip
-    steepest = parts[-1].measured
-    parts += in_m(lambda smallest: 1.0 - smallest, 0, m_power, level, rng, budget(60, 250, 1000))
-    return combine(
-        parts,
-        f"{combine(parts).sentence}; 1 - sigma_min grows like k^{steepest:.2f}, not k^1.5; at "
-        "rn = 1 delta_k is 0 and the probability promised as well",
-    )
+    yield from in_m(lambda smallest: 1.0 - smallest, 0, m_power, rng, budget(60, 250, 1000))
 
 
-def _equation31(coefficient, rank_power=0.5, least=0.0):
-    """Return the steps of (31) and (32) where k^2 log(rn) is at least so much, for at_most."""
-    steps: dict[str, list] = {"first": [], "second": [], "both": [], "(32)": []}
-    for k in (1, 2, 3, 4, 8, 16):
-        for rn in (2, 3, 5, 50, 500, 30_000):
-            where, root = {"k": k, "rn": rn}, np.sqrt(np.log(rn))
-            if (k * root) ** 2 < least:
-                continue
-            exact = k * (coefficient * k * root - 1.0) ** 2
-            middle = k * (coefficient * k**rank_power * root - 1.0) ** 2
-            last = 121.0 * k**3 * root**2
-            steps["first"].append((middle, exact, where))
-            steps["second"].append((last, middle, where))
-            steps["both"].append((last, exact, where))
-            steps["(32)"].append((110.0 * k**3 * root**2, last - root**2, where))
-    return steps
-
-
-@claim(
+@statement(
     "fedrep.lemma2.eq31",
     place="(31), (32), in the proof of Lemma 2",
     kind="deterministic inequality",
     latex=r"(12 k^{3/2}\sqrt{\log rn} - \sqrt k)^2 \ge k(12\sqrt k\sqrt{\log rn} - 1)^2"
     r"\ge 121 k^3 \log(rn), \quad rn\,e^{-121 k^3\log(rn)} \le e^{-110 k^3\log(rn)}",
     plain="The exponents in the proof of Lemma 2; a minus sign is missing in print.",
-    broken={"coefficient": 11.0},
-    mended={"rank_power": 1.0, "least": 1.0},
+    negative_control={"coefficient": 11.0},
 )
-def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power=0.5, least=0.0) -> Evidence:
-    """Evaluate both sides of each step, k = 1...16 and rn = 2...30000."""
-    steps = _equation31(coefficient, rank_power, least)
-    parts = [
-        at_most(steps[name], name=f"{name} inequality") for name in ("first", "second", "(32)")
-    ]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}: of k^3 the middle keeps k^2; from end to end it fails "
-        f"{sum(left > right for left, right, _ in steps['both'])} times",
-    )
+def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power: float | None = 0.5, least=0.0):
+    """Evaluate both sides of each step, k = 1...16 and rn = 2...30000.
+
+    `rank_power` is that of k in the middle term, None without one; `least` bounds k^2 log(rn) in
+    (31) from below.
+    """
+    steps: dict[str, list] = {"first": [], "second": [], "both": [], "(32)": []}
+    for k in (1, 2, 3, 4, 8, 16):
+        for rn in (2, 3, 5, 50, 500, 30_000):
+            where, root = {"k": k, "rn": rn}, np.sqrt(np.log(rn))
+            exact = k * (coefficient * k * root - 1.0) ** 2
+            last = 121.0 * k**3 * root**2
+            steps["(32)"].append((110.0 * k**3 * root**2, last - root**2, where))
+            if (k * root) ** 2 < least:
+                continue
+            steps["both"].append((last, exact, where))
+            if rank_power is not None:
+                middle = k * (coefficient * k**rank_power * root - 1.0) ** 2
+                steps["first"].append((middle, exact, where))
+                steps["second"].append((last, middle, where))
+    if rank_power is not None:
+        yield Cases(steps["first"], name="first inequality")
+        yield Cases(steps["second"], name="second inequality")
+    yield Cases(steps["both"], name="(31) from end to end")
+    yield Cases(steps["(32)"], name="(32)")
 
 
-@claim(
+lemma2_eq31.corrected(
     "fedrep.lemma2.eq31.corrected",
-    place="(31), (32), in the proof of Lemma 2",
-    kind="deterministic inequality",
     latex=r"(12 k^{3/2}\sqrt{\log rn} - \sqrt k)^2 \ge 121 k^3\log(rn) \ge 110 k^3\log(rn) +"
     r"\log(rn) \quad \text{if } k^2\log(rn) \ge 1",
     plain="Without the middle term the exponents are right, but for k = 1, rn = 2.",
-    broken={"coefficient": 11.0},
-    corrects="fedrep.lemma2.eq31",
+    constants={"rank_power": None, "least": 1.0},
+    negative_control={"coefficient": 11.0},
 )
-def lemma2_eq31_corrected(budget, rng, *, coefficient=12.0) -> Evidence:
-    """Evaluate both sides wherever k^2 log(rn) is at least 1."""
-    admitted, every = _equation31(coefficient, least=1.0), _equation31(coefficient)
-    return combine([at_most(admitted["both"], name="(31)"), at_most(every["(32)"], name="(32)")])

@@ -7,18 +7,7 @@ import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from linrep.claims import (
-    FAILS,
-    HOLDS,
-    LEVEL,
-    UNDECIDED,
-    Evidence,
-    claim,
-    combine,
-    expectation,
-    exponent,
-    log_slope,
-)
+from linrep.claims import Cases, Exponent, Fact, Mean, Missing, statement
 from linrep.claims._parts import cells
 from linrep.claims.fedrep._batches import gaussian_head_errors, least_squares, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, instance
@@ -61,7 +50,7 @@ def _head_settings(budget, smallest):
     )
 
 
-def _lemma_3_or_4(budget, rng, level, draw, column, constant, smallest, k_power, m_power, lemma):
+def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_power, lemma):
     """Follow the constant of Lemma 3 or 4: Gaussian x by its law, other designs in full."""
     runs, repeats = budget(200, 600, 3000), budget(20, 100, 400)
 
@@ -84,12 +73,11 @@ def _lemma_3_or_4(budget, rng, level, draw, column, constant, smallest, k_power,
             "gaussian x, large m": (large, one, runs, ["m"], [*every, "angles"]),
             "other x": (other_settings(), sampled, repeats, ["rn", "k"], ["m", "design"]),
         },
-        level,
         rng,
     )  # fmt: skip
 
 
-@claim(
+@statement(
     "fedrep.lemma3",
     place="Lemma 3",
     kind="probability bound",
@@ -97,9 +85,9 @@ def _lemma_3_or_4(budget, rng, level, draw, column, constant, smallest, k_power,
     r"\delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-111 k^2\log(rn)}",
     plain="What clients see of B* outside span(B) hardly correlates with what they see in it.",
     hypotheses=ASSUMPTIONS,
-    broken={"m_power": 1.0},
+    negative_control={"m_power": 1.0},
 )
-def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0) -> Evidence:
+def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0):
     """Follow the constant over rn, m, k, both kinds of angles, distances 0.01 to 1, four designs.
 
     For Gaussian x the rows of (GD - C)w* have the law of ‖Phi w_i*‖ ‖u‖ z/m with u and z standard
@@ -110,44 +98,31 @@ def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0) -> Evid
         scale = rng.chisquare(m, len(squares)) * rng.chisquare(k, len(squares))
         return np.sqrt(np.sum(squares * scale)) / m
 
-    level = LEVEL / 9
-    parts = _lemma_3_or_4(
-        budget, rng, level, draw, 1, lambda left: left, lambda k: 1, k_power, m_power, 3
+    yield from _lemma_3_or_4(
+        budget, rng, draw, 1, lambda left: left, lambda k: 1, k_power, m_power, 3
     )
     runs = budget(100, 400, 2000)
     W = sphere_heads(50, 4, rng)
-    for name, x, samples, predicted, at_most_ in (
-        (
-            "left side in m", [100, 1000, 10000],
-            [[draw(_norms(W, 0.5, "equal"), m, 4) for _ in range(runs)]
-             for m in (100, 1000, 10000)], -m_power, False,
-        ),
-        (
-            "left side in dist", [0.01, 0.1, 1.0],
-            [[draw(_norms(W, s, "equal"), 100, 4) for _ in range(runs)]
-             for s in (0.01, 0.1, 1.0)], distance_power, False,
-        ),
-        (
-            "left side over ||W*|| in k", RANKS,
-            [[draw(_norms(V, 0.5, "equal"), 1000, k) / np.linalg.norm(V, 2) for _ in range(runs)]
-             for k in RANKS for V in [sphere_heads(500, k, rng)]], k_power, True,
-        ),
-    ):  # fmt: skip
-        parts.append(
-            exponent(
-                log_slope(x, samples, level=level, rng=rng), predicted, at_most=at_most_,
-                level=level, n_trials=len(x) * runs, name=name,
-            )
-        )  # fmt: skip
-    steepest = parts[-1].measured
-    parts += in_m(lambda left: left, 1, m_power, level, rng, budget(60, 250, 1000))
-    return combine(
-        parts,
-        f"{combine(parts).sentence}; the left side grows like k^{steepest:.2f}, not k^1.5",
-    )
+    sizes, distances = [100, 1000, 10_000], [0.01, 0.1, 1.0]
+    in_sizes = [[draw(_norms(W, 0.5, "equal"), m, 4) for _ in range(runs)] for m in sizes]
+    near = [[draw(_norms(W, s, "equal"), 100, 4) for _ in range(runs)] for s in distances]
+    in_ranks = [
+        [draw(_norms(V, 0.5, "equal"), 1000, k) / np.linalg.norm(V, 2) for _ in range(runs)]
+        for k in RANKS
+        for V in [sphere_heads(500, k, rng)]
+    ]
+    for x, samples, along, claimed in (
+        (sizes, in_sizes, "m", {"equals": -m_power}),
+        (distances, near, "dist", {"equals": distance_power}),
+        (RANKS, in_ranks, "k", {"at_most": k_power}),
+    ):
+        of = "left side over ||W*||" if along == "k" else "left side"
+        yield Exponent(x, samples, rng=rng, along=along, of=of, name=f"{of} in {along}", **claimed)
+    yield from in_m(lambda left: left, 1, m_power, rng, budget(60, 250, 1000))
 
 
 _CONSTANTS = (1.0, 10.0, 100.0, 1000.0)
+_LOGARITHM = "log probability of a violation"
 
 
 def _least_samples(k, rn, power):
@@ -193,40 +168,28 @@ def _log_probabilities(c, power, factor):
 
 
 def _probability(power, factor):
-    """Decide whether one c serves for all m of order k^power log(rn) and more."""
+    """Compare both bounds for each c: one c has to serve, or none does."""
     refuted = []
     for c in _CONSTANTS:
         above, allowed, below = _log_probabilities(c, power, factor)
         worst = np.argmax(above / -allowed)
         if above[worst] <= allowed[worst]:
-            return Evidence(
-                HOLDS,
-                f"c = {c:g} serves for all k up to 2^30, rn up to 1e9: at worst the log "
-                f"probability is at most {above[worst]:.4g} by Chernoff's bound, "
-                f"{allowed[worst]:.4g} allowed",
-                measured=float(above[worst]), predicted=float(allowed[worst]),
-                tightness=float(allowed[worst] / above[worst]),
-                n_trials=len(_CONSTANTS) * above.size,
-            )  # fmt: skip
+            at = {"c": c, "bound": "Chernoff's from above, k up to 2^30, rn up to 1e9"}
+            return Cases(
+                [(above[worst], allowed[worst], at)], quantity=_LOGARITHM, name=f"c = {c:g}"
+            )
         if len(below):
             refuted.append((c, below.iloc[0]))
     if len(refuted) < len(_CONSTANTS):
-        return Evidence(
-            UNDECIDED, "neither bound of the probability decides", needed="sharper bounds"
-        )
+        return Missing("neither bound of the probability decides", "sharper bounds")
     c, row = refuted[-1]
-    k, m, measured, predicted = map(float, row)
-    return Evidence(
-        FAILS,
-        "for each of c = 1, 10, 100, 1000 there is a k at which as few samples violate it more "
-        f"often: for c = {c:g} at k = rn = {k:g}, m = {m:g}, log probability at least "
-        f"{measured:.4g}, {predicted:.4g} allowed; (38) needs m of order k^2 log(rn)",
-        measured=measured, predicted=predicted, n_trials=30 * len(_CONSTANTS),
-        counterexample={"c": c, "k": k, "m": m, "rn": k, "log probability": measured},
-    )  # fmt: skip
+    k, m, least, allowed = map(float, row)
+    return Cases(
+        [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})], quantity=_LOGARITHM, name="every c"
+    )
 
 
-@claim(
+@statement(
     "fedrep.lemma3.probability",
     place="Lemma 3, without the m of (38)",
     kind="probability bound",
@@ -234,31 +197,25 @@ def _probability(power, factor):
     r"\mathrm{dist}\big] \le e^{-111 k^2\log(rn)}",
     plain="One absolute constant serves Lemma 3 with its printed probability at any m.",
     hypotheses=ASSUMPTIONS,
-    broken={"m_power": 0.5},
-    mended={"m_power": 2.0},
+    negative_control={"m_power": 0.5},
 )
-def lemma3_probability(budget, rng, *, m_power=None, factor=111.0) -> Evidence:
-    """Bound from both sides how often it is violated, from a single sample on."""
-    return _probability(m_power, factor)
+def lemma3_probability(budget, rng, *, m_power=None, factor=111.0):
+    """Bound from both sides how often it is violated, for m = k^m_power log(rn) and more."""
+    yield _probability(m_power, factor)
 
 
-@claim(
+lemma3_probability.corrected(
     "fedrep.lemma3.probability.corrected",
     place="Lemma 3, with the m of (38)",
-    kind="probability bound",
     latex=r"\exists c\ \forall k, rn,\ m \ge k^2\log(rn): \quad P\big[\|(GD - C) w^*\|_2 >"
     r"\delta_k \|W^*\|_2\,\mathrm{dist}\big] \le e^{-111 k^2\log(rn)} \quad (x \sim N(0, I))",
     plain="With k^2 log(rn) samples, as (38) has, one constant serves Lemma 3's probability.",
-    hypotheses=ASSUMPTIONS,
-    broken={"m_power": 0.5},
-    corrects="fedrep.lemma3.probability",
+    constants={"m_power": 2.0},
+    negative_control={"m_power": 0.5},
 )
-def lemma3_probability_corrected(budget, rng, *, m_power=2.0, factor=111.0) -> Evidence:
-    """Bound it from both sides, for m = k^2 log(rn) and more."""
-    return _probability(m_power, factor)
 
 
-@claim(
+@statement(
     "fedrep.lemma4",
     place="Lemma 4 (40)",
     kind="probability bound",
@@ -266,52 +223,34 @@ def lemma3_probability_corrected(budget, rng, *, m_power=2.0, factor=111.0) -> E
     r"\quad \delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-110 k^2\log(n)}",
     plain="Least-squares heads are near B'B* w_i*, the nearer the smaller the distance.",
     hypotheses=ASSUMPTIONS,
-    broken={"m_power": 1.0},
+    negative_control={"m_power": 1.0},
 )
-def lemma4(budget, rng, *, k_power=1.5, m_power=0.5) -> Evidence:
+def lemma4(budget, rng, *, k_power=1.5, m_power=0.5):
     """Follow the constant over rn, m from k on, k, distances, designs; compare E ||f_i||^2."""
 
     def draw(squares, m, k):
         return np.linalg.norm(gaussian_head_errors(squares, m, k, rng))
 
-    level = LEVEL / 10
-    parts = _lemma_3_or_4(
-        budget,
-        rng,
-        level,
-        draw,
-        2,
-        lambda left: left / (1.0 + left),
-        lambda k: k,
-        k_power,
-        m_power,
-        4,
+    yield from _lemma_3_or_4(
+        budget, rng, draw, 2, lambda left: left / (1.0 + left), lambda k: k, k_power, m_power, 4
     )
     clients = budget(8000, 60_000, 200_000)
     for k, m in ((1, 11), (3, 18)):
-        parts.append(
-            expectation(
-                _relative_errors(clients, m, k, rng),
-                float(least_squares_error(k, m, noise=1.0)), level=level,
-                name=f"mean of ||f_i||^2/||Phi w_i*||^2, k = {k}, m = {m}",
-                setting={"k": k, "m": m},
-            )
+        yield Mean(
+            _relative_errors(clients, m, k, rng),
+            equals=float(least_squares_error(k, m, noise=1.0)),
+            name=f"mean of ||f_i||^2/||Phi w_i*||^2, k = {k}, m = {m}", setting={"k": k, "m": m},
         )  # fmt: skip
     for extra in (0, 1):
-        ratios = _relative_errors(clients, 3 + extra, 3, rng)
-        law = _share_below(ratios, 3, 3 + extra)
-        parts.append(
-            expectation(
-                law, 0.5, level=level, setting={"k": 3, "m": 3 + extra},
-                name=f"law of ||f_i||^2 at m = k + {extra}, where it has no mean",
-            )
+        yield Mean(
+            _share_below(_relative_errors(clients, 3 + extra, 3, rng), 3, 3 + extra), equals=0.5,
+            name=f"law of ||f_i||^2 at m = k + {extra}, where it has no mean",
+            setting={"k": 3, "m": 3 + extra},
         )  # fmt: skip
-    parts += in_m(lambda left: left, 2, m_power, level, rng, budget(60, 250, 1000))
+    yield from in_m(lambda left: left, 2, m_power, rng, budget(60, 250, 1000))
     smallest = _relative_errors(1000, 6, 1, rng).min()
-    return combine(
-        parts,
-        f"{combine(parts).sentence}; log(n) in the probability must read log(rn): at rn = 1, k = 1 "
-        f"the bound is 0, the smallest of 1000 values of ||F||^2/||Phi w*||^2 {smallest:.1e}",
+    yield Fact(
+        "smallest of 1000 ||F||^2/||Phi w*||^2 at rn = k = 1, where the bound is 0", smallest
     )
 
 

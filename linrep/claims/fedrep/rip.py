@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from linrep.claims import Evidence, claim, combine, identity
-from linrep.claims.decide import expectation
+from linrep.claims.decisions import expectation
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN
 from linrep.claims.slopes import Slope, exponent, log_slope

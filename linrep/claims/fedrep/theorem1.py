@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Evidence, claim, combine
-from linrep.claims.decide import frequency
+from linrep.claims.decisions import frequency
 from linrep.claims.evidence import LEVEL, VACUOUS
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS
 from linrep.claims.fedrep._runs import ROUNDS, draw_problem, growth, run

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep.claims import Budget, Evidence, inequality
-from linrep.claims.search import GUARD
+from linrep.claims.violations import GUARD
 from linrep.theory.flute import Spectrum
 
 Array = NDArray[Any]

@@ -5,33 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from linrep.claims.claim import Budget
-from linrep.claims.evidence import FAILS, HOLDS, Evidence
+from linrep.claims.evidence import Evidence
+from linrep.claims.measurements import Search
+from linrep.claims.verdict import decide
 
 #: Excesses up to this, relative to the sides, are rounding.
 GUARD = 1e-9
 _LATTICE = 4  # the coarse search takes quarters
 _REACH = 4.0
+_MOVES = 4
+_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 Sides = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, float] | None"]
 
 
-def inequality(
+def search(
     sides: Sides,
     shapes: Sequence[Mapping[str, int]],
     length: Callable[[Mapping[str, int]], int],
     budget: Budget,
     rng: np.random.Generator,
     *,
-    name: str = "",
     known: Sequence[tuple[Mapping[str, int], NDArray[np.float64]]] = (),
     guard: float = GUARD,
-) -> Evidence:
+    **options: Any,
+) -> Search:
     """Look for a violation of left <= right.
 
     Parameters
@@ -45,19 +50,24 @@ def inequality(
         How many real numbers an instance of a shape takes.
     budget : Budget
     rng : numpy.random.Generator
-    name : str
-        Of the part.
     known : sequence of (mapping, ndarray), optional
         Instances to start from besides random ones, each with its shape.
     guard : float
         What rounding may do to left - right, relative to the sum of their sizes.
+    **options
+        `name`, `quantity` and others of :class:`linrep.claims.Search`.
 
     Returns
     -------
-    Evidence
-        Fails if left - right, relative to the sum of their sizes, exceeds `guard` somewhere; the
-        instance is shrunk to few and short numbers. Else it holds as far as searched, with the
-        largest ratio left/right as tightness.
+    Search
+        With a violation if left - right, relative to the sum of their sizes, exceeds `guard`
+        somewhere, also after the instance is moved by some rounding errors; it is shrunk to few
+        and short numbers.
+
+    Raises
+    ------
+    ValueError
+        If no instance satisfies the hypotheses.
 
     Notes
     -----
@@ -74,21 +84,15 @@ def inequality(
     def excess(shape, x):
         nonlocal evaluations, best, tightest
         evaluations += 1
-        with np.errstate(all="ignore"):
-            found = sides(shape, np.asarray(x, dtype=float))
-        if found is None:
-            return -math.inf
-        left, right = found
-        if math.isnan(left) or not math.isfinite(right):
-            return -math.inf
-        scale = abs(left) + abs(right)
-        value = (left - right) / scale if 0.0 < scale < math.inf else float(np.sign(left))
-        if scale == 0.0:
-            value = 0.0
-        if right > 0.0:
-            tightest = max(tightest, left / right)
+        x = np.array(x, dtype=float)
+        value, ratio = _excess(sides, shape, x)
+        if value > guard:
+            moved = _moved(sides, shape, x)
+            if moved <= guard:
+                value, ratio = moved, min(ratio, 1.0)
+        tightest = max(tightest, ratio)
         if value > best[0]:
-            best = (value, shape, np.array(x, dtype=float))
+            best = (value, shape, x)
         return value
 
     for shape in shapes:
@@ -121,24 +125,52 @@ def inequality(
     if value > guard:
         x = _shrunk(lambda z: excess(shape, z), x, guard)
         left, right = sides(shape, x) or (math.nan, math.nan)
-        return Evidence(
-            FAILS,
-            f"left side {left:.6g}, right side {right:.6g}",
-            measured=left,
-            predicted=right,
-            n_trials=evaluations,
-            counterexample={**shape, "x": x.tolist(), "left": left, "right": right},
-            name=name,
-        )
-    return Evidence(
-        HOLDS,
-        f"no violation in {evaluations} instances searched, left/right up to {tightest:.4g}",
-        measured=value,
-        predicted=0.0,
-        tightness=tightest,
-        n_trials=evaluations,
-        name=name,
-    )
+        options |= {"left": left, "right": right, "instance": {**shape, "x": x.tolist()}}
+    return Search(excess=value, guard=guard, tightest=tightest, evaluations=evaluations, **options)
+
+
+def _excess(sides, shape, x):
+    """Return left - right relative to the sum of their sizes, and left/right."""
+    with np.errstate(all="ignore"):
+        found = sides(shape, x)
+    if found is None or math.isnan(found[0]) or not math.isfinite(found[1]):
+        return -math.inf, -math.inf
+    left, right = found
+    scale = abs(left) + abs(right)
+    value = (left - right) / scale if 0.0 < scale < math.inf else float(np.sign(left))
+    return (0.0 if scale == 0.0 else value), (left / right if right > 0.0 else -math.inf)
+
+
+def _moved(sides, shape, x):
+    """Return the least excess when the numbers of an instance are moved by some rounding errors.
+
+    Also those that are 0, by what is rounding for the others: sides that vanish with them do not
+    stay as they are. Where a hypothesis does not survive that, there is nothing to compare.
+    """
+    size = np.abs(x).max(initial=0.0) or 1.0
+    values = []
+    for signs in np.random.default_rng(len(x)).choice((-1.0, 1.0), size=(_MOVES, len(x))):
+        moved = x + _ROUNDING * size * signs
+        value, _ = _excess(sides, shape, moved)
+        if value > -math.inf:
+            values.append(value)
+    return min(values, default=math.inf)
+
+
+def inequality(
+    sides: Sides,
+    shapes: Sequence[Mapping[str, int]],
+    length: Callable[[Mapping[str, int]], int],
+    budget: Budget,
+    rng: np.random.Generator,
+    *,
+    name: str = "",
+    known: Sequence[tuple[Mapping[str, int], NDArray[np.float64]]] = (),
+    guard: float = GUARD,
+) -> Evidence:
+    """Search for a violation as :func:`search` does, and decide."""
+    found = search(sides, shapes, length, budget, rng, known=known, guard=guard, name=name)
+    return decide(found, 0.0)
 
 
 def _on_lattice(excess, shapes, length, budget, rng, guard):

@@ -1,7 +1,7 @@
 """How each kind of claim is decided, each with the probability that the decision is wrong.
 
 What rests on slopes is in :mod:`linrep.claims.slopes`, what is searched for in
-:mod:`linrep.claims.search`.
+:mod:`linrep.claims.violations`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,625 @@
+"""What a check measures: raw numbers, and what the statement says of them.
+
+One class per way of deciding. None of them decides: :mod:`linrep.claims.decisions` does, so that a
+stored measurement can be decided again at another level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from linrep._random import RNGLike
+from linrep.stats import TransitionPoint
+
+RESAMPLES = 400
+
+Instance = Mapping[str, Any]
+Case = tuple[float, float, Instance]
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What all measurements have.
+
+    Attributes
+    ----------
+    name : str
+        Of the part of the statement that it is about.
+    quantity, unit : str
+        What the number decided on is, and its unit; "" where it is a pure number.
+    setting : mapping
+        Plain values: where it was taken. Part of the counterexample, should the part fail.
+    weight : float
+        Its share of the claim's level, relative to those of other statistical measurements.
+    """
+
+    _: KW_ONLY
+    name: str = ""
+    quantity: str = ""
+    unit: str = ""
+    setting: Instance = field(default_factory=dict)
+    weight: float = 1.0
+
+    #: Whether deciding it can go wrong by chance.
+    statistical: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False)
+class Cases(Measurement):
+    """Left sides that are claimed to be at most the right sides, as exactly as they are given.
+
+    Attributes
+    ----------
+    cases : iterable of (float, float, mapping)
+        Left side, right side, and the instance.
+    """
+
+    cases: Sequence[Case] = ()
+    quantity: str = field(default="left side", kw_only=True)
+
+    def __post_init__(self):
+        object.__setattr__(self, "cases", list(self.cases))
+        if not self.cases:
+            raise ValueError(f"{_of(self)} holds no case")
+        for left, right, instance in self.cases:
+            if math.isnan(left) or math.isnan(right):
+                raise ValueError(f"{_of(self)} holds NaN at {dict(instance)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Identity(Measurement):
+    """Deviations of two expressions that are claimed to be equal.
+
+    Attributes
+    ----------
+    deviations : iterable of (float, mapping)
+        Relative deviation, already divided by the conditioning of its instance, and the instance.
+        Infinite where shapes do not fit.
+    tolerance : float
+        Largest deviation that counts as rounding.
+    """
+
+    deviations: Sequence[tuple[float, Instance]] = ()
+    tolerance: float = 1e-12
+    quantity: str = field(default="relative deviation", kw_only=True)
+
+    def __post_init__(self):
+        object.__setattr__(self, "deviations", list(self.deviations))
+        if not self.deviations:
+            raise ValueError(f"{_of(self)} holds no deviation")
+
+
+@dataclass(frozen=True, eq=False)
+class Search(Measurement):
+    """What a search for a violation of left <= right has come to; :func:`search` makes one.
+
+    Attributes
+    ----------
+    excess : float
+        The largest left - right that was met, relative to the sum of their sizes.
+    guard : float
+        Excesses up to this are rounding.
+    tightest : float
+        The largest left/right.
+    evaluations : int
+    left, right : float
+        Sides of the violation that was kept, NaN where there is none.
+    instance : mapping
+        That violation.
+    """
+
+    excess: float = math.nan
+    guard: float = 1e-9
+    tightest: float = math.nan
+    evaluations: int = 0
+    left: float = math.nan
+    right: float = math.nan
+    instance: Instance = field(default_factory=dict)
+    quantity: str = field(default="relative excess of the left side", kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Frequency(Measurement):
+    """How often an event came that is claimed to be rare.
+
+    Attributes
+    ----------
+    violations, trials : int
+    at_most : float
+        Probability that the statement leaves to it.
+    """
+
+    violations: int = 0
+    trials: int = 0
+    at_most: float = 0.0
+    quantity: str = field(default="share of runs that violate it", kw_only=True)
+
+    statistical: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Mean(Measurement):
+    """Independent samples whose mean is claimed to be a number, or to lie between two.
+
+    Attributes
+    ----------
+    samples : array_like, shape (N,)
+        Their mean should be near to normal.
+    equals, at_least, at_most : float or None
+        What is claimed of the mean: either the first, or one or both of the others.
+    margin : float, default 0.1
+        With `equals`: it holds only if the interval is no wider than this share of it on each side
+        (of the samples' standard deviation, should it be 0).
+    """
+
+    samples: Any = ()
+    _: KW_ONLY
+    equals: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    margin: float = 0.1
+    quantity: str = "mean"
+
+    statistical: ClassVar[bool] = True
+
+    def __post_init__(self):
+        samples = _samples(self, self.samples)
+        object.__setattr__(self, "samples", samples)
+        bounds = self.at_least is not None or self.at_most is not None
+        if (self.equals is not None) == bounds:
+            raise ValueError(f"{_of(self)} takes equals, or at_least and at_most")
+
+
+@dataclass(frozen=True, eq=False)
+class Paired(Measurement):
+    """Two measurements per seed, of which one is claimed to be the smaller.
+
+    Attributes
+    ----------
+    smaller, larger : array_like, shape (N,)
+        Positive; entries of one index share their random numbers. Infinity stands for "never".
+    tie : float, default 0.02
+        Ratios within 1 -+ this are ties.
+    same : bool, default False
+        The claim is that they tie.
+    """
+
+    smaller: Any = ()
+    larger: Any = ()
+    _: KW_ONLY
+    tie: float = 0.02
+    same: bool = False
+    quantity: str = "median ratio"
+
+    statistical: ClassVar[bool] = True
+
+    def __post_init__(self):
+        for side in ("smaller", "larger"):
+            object.__setattr__(self, side, _samples(self, getattr(self, side)))
+        if np.shape(self.smaller) != np.shape(self.larger):
+            raise ValueError(f"{_of(self)} has sides of different lengths")
+
+
+@dataclass(frozen=True, eq=False)
+class Trend(Measurement):
+    """Measurements that are claimed to grow from column to column.
+
+    Attributes
+    ----------
+    samples : array_like, shape (R, N)
+        A row per seed, a column per size, at least three; infinity stands for "never".
+    """
+
+    samples: Any = ()
+    quantity: str = field(default="mean rank correlation", kw_only=True)
+
+    statistical: ClassVar[bool] = True
+
+    def __post_init__(self):
+        object.__setattr__(self, "samples", _samples(self, self.samples))
+
+
+@dataclass(frozen=True, eq=False)
+class Exponent(Measurement):
+    """Positive replicates along an axis, whose typical size is claimed to be a power of it.
+
+    Attributes
+    ----------
+    x : array_like, shape (N,)
+        Positive, at least three different values.
+    samples : sequence of N array_like
+        Replicates at each x, at least two.
+    equals, at_most : float or None
+        The exponent claimed. With `at_most` the claim is O(.): a smaller one satisfies it as well,
+        and is said not to be tight.
+    margin : float, default 0.1
+        Exponents so near count as equal.
+    statistic : {"median", "mean"}
+        Typical size.
+    along, of : str
+        Labels of both axes.
+    resampled : array_like, shape (N, 1 + RESAMPLES)
+        The statistic of the replicates, then of replicates drawn from them; made from `rng` where
+        it is not given.
+    rng : optional
+        Of the bootstrap.
+    """
+
+    x: Any = ()
+    samples: Any = ()
+    _: KW_ONLY
+    equals: float | None = None
+    at_most: float | None = None
+    margin: float = 0.1
+    statistic: str = "median"
+    along: str = ""
+    of: str = ""
+    resampled: Any = None
+    rng: RNGLike = field(default=0, repr=False)
+    quantity: str = "exponent"
+
+    statistical: ClassVar[bool] = True
+
+    def __post_init__(self):
+        samples = [_samples(self, sample) for sample in self.samples]
+        object.__setattr__(self, "samples", samples)
+        object.__setattr__(self, "x", np.asarray(self.x, dtype=float))
+        if len(samples) != len(self.x):
+            raise ValueError(f"{_of(self)} has {len(samples)} samples at {len(self.x)} sizes")
+        if (self.equals is None) == (self.at_most is None):
+            raise ValueError(f"{_of(self)} takes equals or at_most")
+        drawn = self.resampled
+        if drawn is None:
+            drawn = resample(samples, STATISTICS[self.statistic], self.rng)
+        object.__setattr__(self, "resampled", np.asarray(drawn, dtype=float))
+        object.__setattr__(self, "rng", None)
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold(Measurement):
+    """Smallest sufficient sizes along an axis, claimed to grow like a power of it.
+
+    Attributes
+    ----------
+    x : array_like, shape (N,)
+        Positive, at least three different values.
+    points : sequence of N TransitionPoint
+        Each counts as uniform in log over its interval. Kept as (place, low, high).
+    equals, at_most, margin, along, of
+        As in :class:`Exponent`.
+    runs : int
+        Random repetitions behind the points.
+    resampled : array_like, shape (N, 1 + RESAMPLES)
+        Logarithms of the places, then draws from the intervals; made from `rng` where it is not
+        given. NaN where an interval is open.
+    rng : optional
+        Of the draws.
+    """
+
+    x: Any = ()
+    points: Any = ()
+    _: KW_ONLY
+    equals: float | None = None
+    at_most: float | None = None
+    margin: float = 0.1
+    along: str = ""
+    of: str = ""
+    runs: int = 0
+    resampled: Any = None
+    rng: RNGLike = field(default=0, repr=False)
+    quantity: str = "exponent of the smallest sufficient size"
+
+    statistical: ClassVar[bool] = True
+
+    def __post_init__(self):
+        points = [
+            (point.x, point.low, point.high) if isinstance(point, TransitionPoint) else tuple(point)
+            for point in self.points
+        ]
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "x", np.asarray(self.x, dtype=float))
+        if (self.equals is None) == (self.at_most is None):
+            raise ValueError(f"{_of(self)} takes equals or at_most")
+        drawn = self.resampled
+        if drawn is None:
+            drawn = resample_points(points, self.rng)
+        object.__setattr__(self, "resampled", np.asarray(drawn, dtype=float))
+        object.__setattr__(self, "rng", None)
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Measurement):
+    """The constant that a bound leaves open, over a grid; claimed to stay bounded.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        A row per replicate: the variables and the constant that it needs, left side over right
+        side with the open constant at 1.
+    along : sequence of str
+        The directions: along each, lines of at least three points that share all other variables.
+    of : str
+        Column of the constant.
+    by : sequence of str
+        Columns that the points of a line share as well, and that are no directions.
+    quantile : float, default 0.95
+        Of the replicates, at each point.
+    label : str
+        Of the constant in pictures.
+    resampled : sequence of array_like
+        For each line the quantiles, then those of replicates drawn from these; made from `rng`
+        where it is not given.
+    rng : optional
+        Of the bootstrap.
+    """
+
+    rows: pd.DataFrame = field(default_factory=pd.DataFrame)
+    along: Sequence[str] = ()
+    of: str = "constant"
+    _: KW_ONLY
+    by: Sequence[str] = ()
+    quantile: float = 0.95
+    label: str = ""
+    resampled: Any = None
+    rng: RNGLike = field(default=0, repr=False)
+    quantity: str = "exponent of the constant needed"
+
+    statistical: ClassVar[bool] = True
+
+    def __post_init__(self):
+        lines = self.lines()
+        for variable in self.along:
+            if variable not in {line.variable for line in lines}:
+                raise ValueError(f"{_of(self)} has no line of three points along {variable!r}")
+        drawn = self.resampled
+        if drawn is None:
+            rng = np.random.default_rng(self.rng)
+            statistic = partial(np.quantile, q=self.quantile)
+            drawn = [resample(line.samples, statistic, rng) for line in lines]
+        drawn = [np.asarray(each, dtype=float) for each in drawn]
+        object.__setattr__(self, "resampled", drawn)
+        object.__setattr__(self, "rng", None)
+
+    def lines(self) -> list[Line]:
+        """Return the lines of at least three points, in the order of the directions."""
+        columns = [*self.by, *self.along]
+        return [
+            line
+            for variable in self.along
+            for line in _lines(self.rows, columns, variable, self.of)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Condition(Measurement):
+    """Something that computed numbers settle by themselves.
+
+    Attributes
+    ----------
+    good : bool
+        Whether the statement stands.
+    measured, claimed : float
+        The number it is about, and what the statement says of it.
+    n_trials : int
+        Evaluations behind it.
+    """
+
+    good: bool = True
+    measured: float = math.nan
+    claimed: float = math.nan
+    _: KW_ONLY
+    n_trials: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Vacuous(Measurement):
+    """Hypotheses or a bound that say nothing at any size that can exist.
+
+    Attributes
+    ----------
+    measured, claimed : float
+        The number that shows it, and the largest with which it would say something.
+    why : str
+        A few words.
+    """
+
+    measured: float = math.nan
+    claimed: float = math.nan
+    why: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Missing(Measurement):
+    """A measurement that could not be taken; the part is undecided.
+
+    Attributes
+    ----------
+    why, needed : str
+        A few words: what happened, and what would decide.
+    """
+
+    why: str = ""
+    needed: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Together(Measurement):
+    """Many small measurements that are shown as one; all have to hold."""
+
+    parts: Sequence[Measurement] = ()
+
+    def __post_init__(self):
+        object.__setattr__(self, "parts", list(self.parts))
+        if not self.parts:
+            raise ValueError(f"{_of(self)} holds no measurement")
+
+
+@dataclass(frozen=True, eq=False)
+class Readings(Measurement):
+    """Measurements for each of several readings of the text; one of them has to hold.
+
+    Attributes
+    ----------
+    parts : sequence of Measurement
+        One per reading, named after it.
+    """
+
+    parts: Sequence[Measurement] = ()
+
+    def __post_init__(self):
+        object.__setattr__(self, "parts", list(self.parts))
+        if not self.parts:
+            raise ValueError(f"{_of(self)} holds no reading")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number worth telling that decides nothing.
+
+    Attributes
+    ----------
+    name, unit : str
+    value : float or str
+    """
+
+    name: str
+    value: float | str
+    unit: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Points for the picture that decide nothing.
+
+    Attributes
+    ----------
+    points : DataFrame
+        As :func:`linrep.plotting.evidence` takes them.
+    """
+
+    points: pd.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Replicates of a constant along a variable, other columns being fixed."""
+
+    variable: str
+    series: str
+    x: NDArray[np.float64]
+    samples: list[NDArray[np.float64]]
+
+
+STATISTICS = {"median": np.median, "mean": np.mean}
+
+
+def resample(samples, statistic, rng) -> NDArray[np.float64]:
+    """Return the statistic of each sample, then of replicates drawn from it with replacement."""
+    rng = np.random.default_rng(rng)
+    columns = []
+    for sample in samples:
+        sample = np.asarray(sample, dtype=float)
+        drawn = sample[rng.integers(len(sample), size=(RESAMPLES, len(sample)))]
+        columns.append([statistic(sample, axis=0), *statistic(drawn, axis=1)])
+    return np.array(columns)
+
+
+def resample_points(points, rng) -> NDArray[np.float64]:
+    """Return logarithms of places, then draws uniform in log from their intervals."""
+    with np.errstate(divide="ignore"):
+        place, low, high = np.log(np.array(points, dtype=float)).T[:, :, None]
+    if not (np.isfinite(low) & np.isfinite(high)).all():
+        return np.full((len(points), 1 + RESAMPLES), np.nan)
+    drawn = np.random.default_rng(rng).uniform(low, high, size=(len(points), RESAMPLES))
+    return np.hstack([place, drawn])
+
+
+def flat(measurements: Iterable[Measurement]) -> list[Measurement]:
+    """Return measurements with those of groups in their place."""
+    found: list[Measurement] = []
+    for item in measurements:
+        found += flat(item.parts) if isinstance(item, Together | Readings) else [item]
+    return found
+
+
+def _lines(table, columns, variable, value):
+    """Yield the lines of at least three points along a variable, other columns being fixed."""
+    others = [other for other in columns if other != variable]
+    for key, line in table.groupby(others) if others else [((), table)]:
+        key = key if isinstance(key, tuple) else (key,)
+        cells = [
+            # Logarithms are taken of high quantiles, which do not feel where the rest is cut off.
+            (float(size), sample.clip(lower=sample[sample > 0.0].min()).to_numpy())
+            for size, sample in line.groupby(variable)[value]
+            if (sample > 0.0).any()
+        ]
+        if len(cells) >= 3:
+            held = ", ".join(
+                f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
+                for name, value in zip(others, key, strict=True)
+            )
+            sizes, samples = zip(*cells, strict=True)
+            yield Line(variable, held, np.array(sizes), list(samples))
+
+
+def _samples(measurement, values):
+    values = np.asarray(values, dtype=float)
+    if values.size == 0:
+        raise ValueError(f"{_of(measurement)} holds no sample")
+    if np.isnan(values).any():
+        raise ValueError(f"{_of(measurement)} holds NaN")
+    return values
+
+
+def _of(measurement):
+    kind = type(measurement).__name__
+    return f"{kind} {measurement.name!r}" if measurement.name else kind
+
+
+CLASSES = {
+    each.__name__: each
+    for each in (
+        Cases, Identity, Search, Frequency, Mean, Paired, Trend, Exponent, Threshold, Constant,
+        Condition, Vacuous, Missing, Together, Readings, Fact, Curve,
+    )
+}  # fmt: skip
+
+
+def plain(item: Any) -> Any:
+    """Return a measurement, fact or curve as plain values that :func:`read` takes."""
+    if type(item).__name__ in CLASSES and isinstance(item, Measurement | Fact | Curve):
+        values = {each.name: plain(getattr(item, each.name)) for each in fields(item) if each.init}
+        return {"class": type(item).__name__, **values}
+    if isinstance(item, pd.DataFrame):
+        return {"table": {name: plain(column.tolist()) for name, column in item.items()}}
+    if isinstance(item, Mapping):
+        return {"mapping": {str(name): plain(value) for name, value in item.items()}}
+    if hasattr(item, "tolist"):
+        return plain(item.tolist())
+    if isinstance(item, list | tuple):
+        return [plain(value) for value in item]
+    if item is None or isinstance(item, bool | int | float | str):
+        return item
+    raise TypeError(f"a measurement holds a {type(item).__name__}: {item!r}")
+
+
+def read(item: Any) -> Any:
+    """Return what :func:`plain` was given."""
+    if isinstance(item, list):
+        return [read(value) for value in item]
+    if not isinstance(item, dict):
+        return item
+    if "class" in item:
+        values = {name: read(value) for name, value in item.items() if name != "class"}
+        return CLASSES[item["class"]](**values)
+    if "table" in item:
+        return pd.DataFrame({name: read(column) for name, column in item["table"].items()})
+    return {name: read(value) for name, value in item["mapping"].items()}

@@ -1,0 +1,284 @@
+"""From measurements to a verdict: the only place that knows of levels and puts parts together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import singledispatch
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import decisions, slopes
+from linrep.claims.evidence import (
+    FAILS,
+    HOLDS,
+    LEVEL,
+    UNDECIDED,
+    VACUOUS,
+    Evidence,
+    combine,
+)
+from linrep.claims.measurements import (
+    Cases,
+    Condition,
+    Constant,
+    Curve,
+    Exponent,
+    Fact,
+    Frequency,
+    Identity,
+    Mean,
+    Measurement,
+    Missing,
+    Paired,
+    Readings,
+    Search,
+    Threshold,
+    Together,
+    Trend,
+    Vacuous,
+    flat,
+)
+
+
+def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> Evidence:
+    """Decide a claim from all that its check measured.
+
+    Parameters
+    ----------
+    found : iterable of Measurement, Fact and Curve
+    level : float
+        Probability of a false verdict, shared among the statistical measurements by their weights.
+
+    Returns
+    -------
+    Evidence
+
+    Raises
+    ------
+    ValueError
+        If there is no measurement, or one quantity has two units.
+    """
+    found = list(found)
+    measurements = [item for item in found if isinstance(item, Measurement)]
+    if not measurements:
+        raise ValueError("the check yields no measurement")
+    units: dict[str, str] = {}
+    for item in flat(measurements):
+        if units.setdefault(item.quantity, item.unit) != item.unit:
+            raise ValueError(
+                f"{item.quantity!r} is measured in {units[item.quantity]!r} and in {item.unit!r}"
+            )
+    total = sum(item.weight for item in flat(measurements) if item.statistical)
+    whole = combine(_decided(item, level / total if total else 0.0) for item in measurements)
+    facts = tuple(item for item in found if isinstance(item, Fact))
+    curves = [item.points for item in found if isinstance(item, Curve)]
+    if whole.points is not None:
+        curves.insert(0, whole.points)
+    points = pd.concat(curves, ignore_index=True) if curves else None
+    return replace(whole, facts=facts, points=points)
+
+
+def _decided(item, unit):
+    """Decide a measurement; of the level each statistical one has its weight times the unit."""
+    if isinstance(item, Together):
+        parts = [_decided(part, unit) for part in item.parts]
+        return replace(combine(parts), parts=(), name=item.name)
+    if isinstance(item, Readings):
+        return _best([_decided(part, unit) for part in item.parts], item.name)
+    return decide(item, unit * item.weight if item.statistical else 0.0)
+
+
+def _best(readings, name):
+    """Put readings together: it fails only if all of them do."""
+    order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
+    chief = min(readings, key=lambda reading: order.index(reading.verdict))
+    counts = Counter(reading.verdict for reading in readings if reading is not chief)
+    others = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    whole = combine(readings)
+    return replace(
+        chief,
+        sentence=f"{chief.name}: {chief.sentence}"
+        + (f" (other readings: {others})" if others else ""),
+        name=name, parts=tuple(readings), points=whole.points, n_trials=whole.n_trials,
+        level=whole.level,
+    )  # fmt: skip
+
+
+def decide(measurement: Measurement, level: float = LEVEL) -> Evidence:
+    """Decide one measurement.
+
+    Parameters
+    ----------
+    measurement : Measurement
+    level : float
+        Probability of a false verdict that it is allowed; for statistical ones.
+
+    Returns
+    -------
+    Evidence
+    """
+    found = _decide(measurement, level)
+    setting = found.counterexample
+    if setting is not None and measurement.setting:
+        setting = {**measurement.setting, **setting}
+    return replace(
+        found, name=measurement.name, quantity=measurement.quantity, unit=measurement.unit,
+        counterexample=setting,
+    )  # fmt: skip
+
+
+@singledispatch
+def _decide(measurement, level):
+    raise TypeError(f"a check yields measurements, got {type(measurement).__name__}")
+
+
+@_decide.register
+def _(item: Cases, level):
+    left, right, worst = max(item.cases, key=lambda case: case[0] - case[1])
+    bad = sum(case[0] > case[1] for case in item.cases)
+    counts = f"left side larger in {bad} of {len(item.cases)} cases"
+    return Evidence(
+        FAILS if bad else HOLDS,
+        f"{counts}, by {float(left - right):.4g} in the worst" if bad else counts,
+        measured=float(left),
+        predicted=float(right),
+        tightness=_ratio(left, right),
+        n_trials=len(item.cases),
+        counterexample={**worst, "left": float(left), "right": float(right)} if bad else None,
+    )
+
+
+@_decide.register
+def _(item: Identity, level):
+    found = decisions.identity(item.deviations, item.tolerance)
+    return replace(found, tightness=np.nan)
+
+
+@_decide.register
+def _(item: Search, level):
+    if item.excess > item.guard:
+        return Evidence(
+            FAILS,
+            f"left side {item.left:.6g}, right side {item.right:.6g}",
+            measured=item.left,
+            predicted=item.right,
+            tightness=_ratio(item.left, item.right),
+            n_trials=item.evaluations,
+            counterexample={**item.instance, "left": item.left, "right": item.right},
+        )
+    return Evidence(
+        HOLDS,
+        f"no violation in {item.evaluations} instances searched, left/right up to "
+        f"{item.tightest:.4g}",
+        measured=item.excess,
+        predicted=0.0,
+        tightness=item.tightest,
+        n_trials=item.evaluations,
+    )
+
+
+@_decide.register
+def _(item: Frequency, level):
+    found = decisions.frequency(item.violations, item.trials, item.at_most, level=level)
+    return replace(found, tightness=_ratio(found.measured, found.predicted))
+
+
+@_decide.register
+def _(item: Mean, level):
+    if item.equals is not None:
+        found = decisions.expectation(item.samples, item.equals, margin=item.margin, level=level)
+    else:
+        low = -np.inf if item.at_least is None else item.at_least
+        high = np.inf if item.at_most is None else item.at_most
+        found = decisions.mean_between(item.samples, low, high, level=level)
+    return replace(found, tightness=_ratio(found.measured, found.predicted))
+
+
+@_decide.register
+def _(item: Paired, level):
+    found = decisions.ordering(item.smaller, item.larger, tie=item.tie, same=item.same, level=level)
+    return replace(found, tightness=np.nan)
+
+
+@_decide.register
+def _(item: Trend, level):
+    return replace(decisions.trend(item.samples, level=level), tightness=np.nan)
+
+
+@_decide.register
+def _(item: Exponent, level):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = slopes.fit(np.log(item.x), np.log(item.resampled), level)
+    found = _power(item, slope, level, sum(map(len, item.samples)))
+    return replace(found, points=_points(item, item.resampled[:, 0]))
+
+
+@_decide.register
+def _(item: Threshold, level):
+    if np.isnan(item.resampled).any():
+        slope = slopes.Slope(np.nan, np.inf, 0.0)
+    else:
+        slope = slopes.fit(np.log(item.x), item.resampled, level)
+    place, low, high = np.array(item.points, dtype=float).T
+    points = _points(item, place).assign(low=low, high=high)
+    return replace(_power(item, slope, level, item.runs), points=points)
+
+
+def _power(item, slope, level, n_trials):
+    predicted = item.equals if item.at_most is None else item.at_most
+    found = slopes.exponent(
+        slope, predicted, margin=item.margin, at_most=item.at_most is not None, level=level,
+        n_trials=n_trials,
+    )  # fmt: skip
+    return replace(found, tightness=np.nan)
+
+
+def _points(item, y):
+    predicted = item.equals if item.at_most is None else item.at_most
+    return pd.DataFrame(
+        {
+            "panel": "", "series": "", "x": item.x, "y": y,
+            "xlabel": item.along or "x", "ylabel": item.of or item.name or item.quantity,
+            "predicted": y[-1] * (item.x / item.x[-1]) ** predicted,
+        }
+    )  # fmt: skip
+
+
+@_decide.register
+def _(item: Constant, level):
+    return slopes.bounded(item, level)
+
+
+@_decide.register
+def _(item: Condition, level):
+    return Evidence(
+        HOLDS if item.good else FAILS,
+        f"{'true' if item.good else 'false'}"
+        + ("" if np.isnan(item.measured) else f", {item.measured:.4g}")
+        + ("" if np.isnan(item.claimed) else f", claimed {item.claimed:.4g}"),
+        measured=item.measured,
+        predicted=item.claimed,
+        tightness=np.nan,
+        n_trials=item.n_trials,
+        counterexample=None if item.good else dict(item.setting),
+    )
+
+
+@_decide.register
+def _(item: Vacuous, level):
+    return Evidence(
+        VACUOUS, item.why, measured=item.measured, predicted=item.claimed, tightness=np.nan
+    )
+
+
+@_decide.register
+def _(item: Missing, level):
+    return Evidence(UNDECIDED, item.why, needed=item.needed, tightness=np.nan)
+
+
+def _ratio(left, right):
+    """Return how much of a bound is used, NaN where the sides are not both positive."""
+    return float(left / right) if left > 0.0 and 0.0 < right < np.inf else np.nan
