@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import frequency
+from linrep.claims import Cases, Frequency, Readings, Together, frequency
 from linrep.claims._parts import at_most, together
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, VACUOUS
 from linrep.claims.flute import _runs
@@ -26,6 +26,7 @@ from linrep.theory.flute import Spectrum, step_size_limits
 TINY = 1e-10  # of Delta: least sigma_k^2(Theta_k) where it may be anything
 NOISES = (0.0, 0.5, 5.0, 50.0)  # over lambda*_1
 FAILURE = 0.05  # t delta
+NOISE = "bound on R over the one needed"
 
 
 def limit_of(place: str):
@@ -70,6 +71,21 @@ def noise_allowed(samples, allowed, place, noises, name):
         bound = np.sqrt(2.0) * flute_samples.discrepancy_bound(spectrum, m, step_size=eta)
         found.append((float(bound / allowed(spectrum, eta)), 1.0 + 1e-9, setting))
     return at_most(found, name=name)
+
+
+def noise_bounds(samples, allowed, place, noises, name):
+    """Return what Lemmas A.13 and A.14 bound R by with a number of samples, over what is allowed.
+
+    ``samples(spectrum)`` is that number with c_1 = 1, which cancels, ``allowed(spectrum, eta)`` the
+    bound that it is to make.
+    """
+    found = []
+    for setting, spectrum in cases_in_units(noises):
+        eta = step_size_limits(spectrum)[place]
+        m = max(1.0, float(samples(spectrum)))
+        bound = np.sqrt(2.0) * flute_samples.discrepancy_bound(spectrum, m, step_size=eta)
+        found.append((float(bound / allowed(spectrum, eta)), 1.0 + 1e-9, setting))
+    return Cases(found, name=name, quantity=NOISE)
 
 
 def flat_spectrum(d, k, noise, *, n=None, ratio=0.4):
@@ -155,3 +171,38 @@ class Trial(NamedTuple):
         order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
         best = min(parts, key=lambda part: order.index(part.verdict))
         return replace(best, name=name, n_trials=sum(part.n_trials for part in parts))
+
+    def exits(self, cases, budget, rng, *, steps=1, name="", weight=1.0):
+        """Count the runs that leave it, which has probability 2 t delta, t being the steps.
+
+        Each case is a setting, a spectrum and c_1. Samples are reused; for more than one step they
+        are also drawn afresh.
+        """
+        cases, runs, parts = list(cases), budget(160, 400, 2000), []
+        kinds = (False, True) if steps > 1 else (False,)
+        for setting, spectrum, constant in cases:
+            m = self.size(spectrum, constant, steps)
+            for fresh in kinds:
+                out = self.share(spectrum, m, runs, rng, steps=steps, fresh=fresh)
+                where = {**setting, "c_1": constant, "N": m, "steps": steps, "fresh": fresh}
+                parts.append(
+                    Frequency(
+                        out, runs, 2.0 * FAILURE, setting=where,
+                        weight=weight / len(cases) / len(kinds),
+                    )
+                )  # fmt: skip
+        return Together(parts, name=name)
+
+    def exits_by_constant(self, cases, budget, rng, *, name):
+        """Count them for each constant c_1: one that will do is enough.
+
+        `cases` maps each c_1 to pairs (setting, spectrum).
+        """
+        readings = [
+            self.exits(
+                [(*case, constant) for case in given], budget, rng, name=f"c_1 = {constant:g}",
+                weight=1.0 / len(cases),
+            )
+            for constant, given in cases.items()
+        ]  # fmt: skip
+        return Readings(readings, name=name)
