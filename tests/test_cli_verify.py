@@ -173,7 +173,8 @@ def test_the_claim_of_the_documentation(own):
 
 def result(**changes):
     fields = dict.fromkeys(Result.__dataclass_fields__) | {"id": "a.b", "budget": "standard"}
-    return Result(**{**fields, "verdict": "holds", "sentence": "yes", **changes})
+    fields |= {"verdict": "holds", "sentence": "yes", "expected": "holds"}
+    return Result(**{**fields, **changes})
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ import numpy as np
 import linrep.claims
 from linrep import _show as show
 from linrep._random import RNGLike
-from linrep.claims.evidence import Evidence
+from linrep.claims import inputs
+from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.measurements import Curve, Fact, Measurement
 from linrep.claims.verdict import judge
 from linrep.sweeps import targets
@@ -103,6 +104,8 @@ class Claim:
     hypotheses : tuple of Hypothesis
     constants : mapping
         Keyword arguments of the check that make it this version of the statement.
+    expected : str
+        The verdict that it should have where no ledger records one.
     broken : mapping
         The negative control: keyword arguments of the check under which the statement is false; on
         top of `mended`, for a statement that fails as printed.
@@ -124,8 +127,13 @@ class Claim:
     mended: Mapping[str, Any] | None = field(default=None, compare=False)
     corrects: str = ""
     constants: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    expected: str = HOLDS
 
     def __post_init__(self):
+        if self.expected not in VERDICTS:
+            raise ValueError(
+                f"expected must be one of {', '.join(VERDICTS)}, got {self.expected!r}"
+            )
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         if "." not in self.id or self.id != self.id.strip("."):
@@ -169,7 +177,12 @@ class Claim:
         return [item.name for item in self.hypotheses if not item(problem, participants)]
 
     def verify(
-        self, budget: str | Budget = "quick", rng: RNGLike = None, **variant: Any
+        self,
+        budget: str | Budget = "quick",
+        rng: RNGLike = None,
+        *,
+        level: float = LEVEL,
+        **variant: Any,
     ) -> Evidence:
         """Run the check.
 
@@ -178,6 +191,8 @@ class Claim:
         budget : {"quick", "standard", "thorough"} or Budget
         rng : optional
             Anything `numpy.random.default_rng` takes.
+        level : float
+            Probability of a false verdict that is allowed.
         **variant
             Changes of the statement, such as those in `broken`.
 
@@ -186,7 +201,7 @@ class Claim:
         Evidence
         """
         found = self.measure(budget, rng, **variant)
-        return found if isinstance(found, Evidence) else judge(found)
+        return found if isinstance(found, Evidence) else judge(found, level)
 
     def measure(self, budget: str | Budget = "quick", rng: RNGLike = None, **variant: Any) -> Any:
         """Take the measurements, without deciding.
@@ -348,12 +363,13 @@ def statement(
     constants: Mapping[str, Any] | None = None,
     holds_with: Mapping[str, Any] | None = None,
     corrects: str = "",
+    expected: str = HOLDS,
 ) -> Callable[[Callable[..., Any]], Claim]:
     """Make a statement of a check; a decorator, several of which may stand above one function.
 
     Parameters
     ----------
-    id, place, kind, latex, plain, hypotheses, constants, corrects
+    id, place, kind, latex, plain, hypotheses, constants, corrects, expected
         As in :class:`Claim`. A later statement of the same id takes the place of the earlier.
     negative_control : mapping
         Keyword arguments of the check under which the statement is false. Where it fails as
@@ -383,6 +399,7 @@ def statement(
                 mended=None if holds_with is None else dict(holds_with),
                 corrects=corrects,
                 constants=dict(constants or {}),
+                expected=expected,
             )
         )
 
@@ -415,7 +432,8 @@ def load_file(path: str | Path) -> dict[str, Claim]:
         If there is no such file, it cannot be run, or makes none.
     """
     before = dict(_CLAIMS)
-    targets.load_file(path)
+    with inputs.watched():
+        targets.load_file(path)
     made = {name: item for name, item in _CLAIMS.items() if before.get(name) is not item}
     if not made:
         raise ValueError(f"{path} makes no claim")

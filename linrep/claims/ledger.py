@@ -11,7 +11,7 @@ from typing import Any
 from linrep import _files as files
 from linrep._show import number as show
 from linrep.claims.claim import BUDGETS, Claim
-from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, UNDECIDED, VERDICTS
+from linrep.claims.evidence import LEDGER_LEVEL, UNDECIDED, VERDICTS
 from linrep.claims.verify import Result
 
 PATH = Path(__file__).with_name("ledger.json")
@@ -32,10 +32,11 @@ def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
 def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:
     """Return how a verdict stands beside the recorded one, one of `OUTCOMES`.
 
-    A claim that is not recorded is expected to hold. With a smaller budget than the recorded one's
-    undecided contradicts nothing, on either hand: there are fewer trials, and fewer cells to
-    decide. With the same budget or a larger one a claim that was decided has to be decided again,
-    and with the same budget one that was not must not be. A check that raised contradicts.
+    A claim that is not recorded is expected to hold, unless it says otherwise. With a smaller
+    budget than the recorded one's undecided contradicts nothing, on either hand: there are fewer
+    trials, and fewer cells to decide. With the same budget or a larger one a claim that was decided
+    has to be decided again, and with the same budget one that was not must not be. A check that
+    raised contradicts.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:
     entry : mapping or None
         What the ledger records of the claim.
     """
-    expected = HOLDS if entry is None else entry["verdict"]
+    expected = result.expected if entry is None else entry["verdict"]
     if result.verdict == expected:
         return AS_RECORDED
     if entry is None or result.verdict == "error":

@@ -452,7 +452,12 @@ class Missing(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class Together(Measurement):
-    """Many small measurements that are shown as one; all have to hold."""
+    """Many small measurements that are shown as one; all have to hold.
+
+    Attributes
+    ----------
+    parts : sequence of Measurement
+    """
 
     parts: Sequence[Measurement] = ()
 

@@ -7,7 +7,7 @@ import inspect
 import json
 import math
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,8 +19,9 @@ import pandas as pd
 from linrep import _code as code
 from linrep import _portable as portable
 from linrep._show import number
+from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
-from linrep.claims.evidence import Evidence
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence
 from linrep.claims.measurements import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, open_run
@@ -30,7 +31,11 @@ from linrep.sweeps.progress import progress_bar
 
 @dataclass(frozen=True)
 class Result:
-    """A claim's outcome in one run; what ``linrep verify --json`` writes."""
+    """A claim's outcome in one run; what ``linrep verify --json`` writes.
+
+    `control` is the verdict of the negative control, where that was run; `stored` tells whether the
+    measurements were there already.
+    """
 
     id: str
     verdict: str
@@ -54,6 +59,9 @@ class Result:
     quantity: str = ""
     unit: str = ""
     facts: tuple[Mapping[str, Any], ...] = ()
+    control: str | None = None
+    expected: str = HOLDS
+    stored: bool = False
 
     def __repr__(self):
         numbers = (f"{name}={number(getattr(self, name))}" for name in ("measured", "predicted"))
@@ -62,6 +70,11 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return asdict(self)
+
+    @property
+    def accepts_its_control(self) -> bool:
+        """Whether the check was run on what is false, and did not reject it."""
+        return self.control not in (None, FAILS)
 
 
 class Interrupted(Exception):
@@ -101,6 +114,8 @@ def verify(
     file: str | Path | None = None,
     progress: bool | None = None,
     expected: Mapping[str, float] | None = None,
+    fresh: bool = False,
+    level: float = LEVEL,
 ) -> list[Result]:
     """Run the checks of claims that a store does not hold yet.
 
@@ -116,11 +131,16 @@ def verify(
         Folder with a run directory per claim, budget, seed and state of the code: what is there is
         not computed again.
     file : path, optional
-        Where the claims come from, if not from linrep itself.
+        Where the claims come from, if not from linrep itself. Their negative controls are run, too;
+        and what they import and read counts as their code.
     progress : bool, optional
         Show a bar; by default on a terminal and in a notebook.
     expected : mapping of str to float, optional
         Seconds that claims took before; the longest are started first.
+    fresh : bool
+        Measure anew, whatever is stored.
+    level : float
+        Probability of a false verdict that a claim is allowed.
 
     Returns
     -------
@@ -136,10 +156,10 @@ def verify(
     Budget(budget)
     chosen = list(chosen)
     source = None if file is None else str(Path(file).resolve())
-    jobs = {item.id: (item.id, budget, seed, str(store), source) for item in chosen}
+    jobs = {item.id: (item.id, budget, seed, str(store), source, fresh) for item in chosen}
     waiting = sorted(jobs, key=lambda name: -(expected or {}).get(name, math.inf))
     # Where the results are: the code may be edited while claims are checked.
-    places: dict[str, Path] = {}
+    places: dict[str, tuple[Path, bool]] = {}
     with progress_bar(progress, total=len(jobs), desc="verify", unit="claim") as bar:
         if workers == 1 or len(jobs) == 1:
             for name in waiting:
@@ -164,7 +184,10 @@ def verify(
                     raise
     known = load_file(file) if file is not None else claims()
     corrected = {item.corrects: item.id for item in known.values() if item.corrects}
-    return [_result(item, corrected.get(item.id), budget, seed, places[item.id]) for item in chosen]
+    return [
+        _result(item, corrected.get(item.id), budget, seed, *places[item.id], level)
+        for item in chosen
+    ]
 
 
 def _interrupted(chosen, places, budget, seed, store):
@@ -188,26 +211,45 @@ def _finish(pool):
         raise
 
 
-def compute(name: str, budget: str, seed: int, store: str, source: str | None) -> Path:
-    """Run one check, unless its run directory holds it; return that."""
-    sweep = Sweep(
-        check, [{"claim": name}], 1, seed=seed, settings={"budget": budget}, name=f"verify {name}"
-    )
+def compute(
+    name: str, budget: str, seed: int, store: str, source: str | None, fresh: bool = False
+) -> tuple[Path, bool]:
+    """Run one check, unless its run directory holds it; return that, and whether it did."""
     if source is not None:
         load_file(source)
-    place = _directory(name, budget, seed, store)
-    sweep.run(place, progress=False, retry_failed=True)
-    return place
+    place, found = _place(_directory(name, budget, seed, store), fresh)
+    if not found:
+        settings: dict[str, Any] = {"budget": budget}
+        if source is not None:
+            settings["store"] = store
+        sweep = Sweep(
+            check, [{"claim": name}], 1, seed=seed, settings=settings, name=f"verify {name}"
+        )
+        sweep.run(place, progress=False, retry_failed=True)
+    return place, found
 
 
-def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> dict[str, Any]:
-    """Run the check of a cell's claim; the row a sweep stores."""
+def check(
+    cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str, store: str | None = None
+) -> dict[str, Any]:
+    """Run the check of a cell's claim; the row a sweep stores.
+
+    With a store, for claims of one's own, so is the negative control, and the row says which files
+    it rests on.
+    """
     item = registered(cell["claim"])
-    found = item.measure(budget, rng)
-    if isinstance(found, Evidence):
-        return {"evidence": to_json(found), "measurements": None}
-    judge(found)  # what cannot be decided is an error of the check, not of who reads it
-    return {"evidence": None, "measurements": json.dumps(plain(found))}
+    with inputs.watched() if store is not None else nullcontext():
+        found = item.measure(budget, rng)
+        row: dict[str, Any] = {"evidence": None, "measurements": None}
+        if isinstance(found, Evidence):
+            row["evidence"] = to_json(found)
+        else:
+            judge(found)  # what cannot be decided is an error of the check, not of who reads it
+            row["measurements"] = json.dumps(plain(found))
+        if store is not None:
+            row["control"] = item.negative_control(budget, rng.spawn(1)[0]).verdict
+            row["inputs"] = json.dumps(inputs.digests(store))
+    return row
 
 
 def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
@@ -218,15 +260,18 @@ def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
     ValueError, OSError
         If the store does not hold it.
     """
-    row = open_run(_directory(name, budget, seed, store)).read().iloc[0]
+    place, _ = _place(_directory(name, budget, seed, store))
+    row = open_run(place).read().iloc[0]
     if row["status"] != "ok":
         raise ValueError(f"the check of {name} raised: {row['exception']}")
     return _evidence(row)
 
 
-def _evidence(row):
+def _evidence(row, level=LEVEL):
     text = row.get("measurements")
-    return judge(read(json.loads(text))) if isinstance(text, str) else from_json(row["evidence"])
+    if isinstance(text, str):
+        return judge(read(json.loads(text)), level)
+    return from_json(row["evidence"])
 
 
 def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored | None:
@@ -237,12 +282,12 @@ def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored 
     ValueError, OSError
         If the store is damaged.
     """
-    place = _directory(item.id, budget, seed, store)
-    run = open_run(place) if place.exists() else None
-    if run is None or not run.count():
+    place, found = _place(_directory(item.id, budget, seed, store))
+    if not found:
         return None
+    run = open_run(place)
     corrected = next((other.id for other in corrections(item.id)), None)
-    result = _result(item, corrected, budget, seed, place)
+    result = _result(item, corrected, budget, seed, place, True)
     points = None if result.verdict == "error" else evidence(item.id, budget, seed, store).points
     written = max(part.path.stat().st_mtime for part in run.parts())
     return Stored(
@@ -253,12 +298,14 @@ def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored 
     )
 
 
-def _result(item, corrected, budget, seed, place):
+def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     row = open_run(place).read().iloc[0]
+    control = row.get("control")
     common: dict[str, Any] = {
         "id": item.id, "seed": seed, "budget": budget, "seconds": round(float(row["seconds"]), 2),
         "corrected_by": corrected, "hypotheses": tuple(map(str, item.hypotheses)),
-        "mode": portable.mode(),
+        "mode": portable.mode(), "expected": item.expected, "stored": found_there,
+        "control": control if isinstance(control, str) else None,
     }  # fmt: skip
     if row["status"] != "ok":
         return Result(
@@ -266,7 +313,7 @@ def _result(item, corrected, budget, seed, place):
             n_trials=0, level=0.0, sentence=str(row["exception"]), needed="", counterexample=None,
             **common,
         )  # fmt: skip
-    found = _evidence(row)
+    found = _evidence(row, level)
     return Result(
         **_numbers(found), parts=tuple(map(_part, found.parts)),
         facts=tuple(map(asdict, found.facts)), **common,
@@ -353,3 +400,24 @@ def _directory(name, budget, seed, store):
     for path in sorted(own.parent.glob("*.py")):
         digest.update(path.read_bytes())
     return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:12]}"
+
+
+def _place(base, fresh=False):
+    """Return where a claim's run is, or has to be, and whether it is there, and rests on what is.
+
+    Where files were edited that it read or imported, it is run again beside the older ones.
+    """
+    number, places = 1, []
+    while (place := base if number == 1 else base.with_name(f"{base.name}-{number}")).exists():
+        places.append(place)
+        number += 1
+    for old in reversed(places):
+        run = open_run(old)
+        if not run.count():
+            return old, False
+        row = run.read().iloc[0]
+        rests_on = row.get("inputs")
+        if fresh or (isinstance(rests_on, str) and not inputs.unchanged(json.loads(rests_on))):
+            continue
+        return old, row["status"] == "ok"
+    return place, False

@@ -1,0 +1,78 @@
+"""The files that claims of one's own rest on: what they import and what they read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+import linrep
+
+_COMPILED = (".pyc", ".nbi", ".nbc")
+_opened: set[str] = set()
+_watching = 0
+_hooked = False
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Note the files that Python opens to read. Those that a library opens by itself are not seen.
+
+    Noted for the life of the process: what a module reads when it is imported, it reads once.
+    """
+    global _hooked, _watching
+    if not _hooked:
+        sys.addaudithook(_note)
+        _hooked = True
+    _watching += 1
+    try:
+        yield
+    finally:
+        _watching -= 1
+
+
+def _note(event, arguments):
+    if not _watching or event != "open":
+        return
+    path, mode, flags = arguments
+    reads = "r" in mode and "+" not in mode if mode else not flags & (os.O_WRONLY | os.O_RDWR)
+    if reads and isinstance(path, str | bytes | os.PathLike):
+        _opened.add(os.path.abspath(os.fsdecode(path)))
+
+
+def digests(store: str | Path) -> dict[str, str]:
+    """Return a digest of every file that counts, as it is now.
+
+    Those of Python's and linrep's own installation do not, nor those in the store.
+    """
+    own = {sys.prefix, sys.base_prefix, str(Path(linrep.__file__).parent), os.path.abspath(store)}
+    outside = (*(f"{folder}{os.sep}" for folder in own), "/proc/", "/sys/", "/dev/", "/etc/")
+    modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
+    files = {os.path.abspath(file) for module in modules if (file := _file(module))}
+    found = {}
+    for path in sorted(files | _opened):
+        if not path.startswith(outside) and not path.endswith(_COMPILED):
+            digest = _digest(path)
+            if digest:
+                found[path] = digest
+    return found
+
+
+def unchanged(known: Mapping[str, str]) -> bool:
+    """Tell whether files still have the digests that they had."""
+    return all(_digest(path) == digest for path, digest in known.items())
+
+
+def _file(module):
+    file = getattr(module, "__file__", None)
+    return file if isinstance(file, str) and file.endswith(".py") else None
+
+
+def _digest(path):
+    try:
+        return blake2b(Path(path).read_bytes(), digest_size=16).hexdigest()
+    except OSError:  # not a file, or not there any more
+        return None
