@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    bounded_constant,
-    claim,
-    combine,
-    frequency,
-    identity,
-    inequality,
-)
-from linrep.claims._parts import at_most, cells
+from linrep.claims import Cases, Constant, Fact, Frequency, Identity, search, statement
+from linrep.claims._parts import cells
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, instance
 from linrep.subspace import distance
@@ -49,9 +40,9 @@ def _heads_problem(shape, x):
 
 
 def _shrinking(cross):
-    """Return the sides of (67), with its 2 replaced."""
+    """Return a function of left and right side of (67), with its 2 replaced."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         found = _heads_problem(shape, x)
         if found is None:
             return None
@@ -70,24 +61,24 @@ def _shrinking(cross):
         without = float(lemmas.shrinking_bound(0.0, **sizes))
         return float(left), without + 0.5 * cross * (right - without)
 
-    return sides
+    return lhs_rhs
 
 
 def _largest(factor):
-    """Return the sides of (62)."""
+    """Return a function of left and right side of (62)."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         found = _heads_problem(shape, x)
         if found is None:
             return None
         W, D, F = found[:3]
         return float(np.linalg.norm(W @ D - F, 2) ** 2), factor * float(found[6] ** 2)
 
-    return sides
+    return lhs_rhs
 
 
 def _weyl(shape, x):
-    """Return the sides of (64), as lower bounds on the least eigenvalue with the signs changed."""
+    """Return left and right side of (64), signs changed: it bounds an eigenvalue from below."""
     found = _heads_problem(shape, x)
     if found is None or shape["n"] < shape["k"]:
         return None
@@ -104,7 +95,7 @@ def _weyl(shape, x):
 
 
 def _joined(shape, x):
-    """Return the sides of (69): delta_k and delta'_k give way to their sum."""
+    """Return left and right side of (69): delta_k and delta'_k give way to their sum."""
     delta, prime = 0.5 / (1.0 + x[0] ** 2), x[1] ** 2
     if delta + prime >= 1.0:
         return None
@@ -116,7 +107,7 @@ def _joined(shape, x):
     )
 
 
-@claim(
+@statement(
     "fedrep.eq67",
     place="(62)-(69), in the proof of Lemma 6",
     kind="deterministic inequality",
@@ -125,24 +116,22 @@ def _joined(shape, x):
     r"4\|W^*\|_2^2,\ \Big\|I - \frac{\eta}{rn}W^\top W\Big\|_2 \le 1 - \eta\sigma_{\min}^2"
     r"\sigma_{\min}^2(B^{*\top}B) + 2\eta\frac{\delta_k}{1-\delta_k}\sigma_{\max}^2",
     plain="With heads near W*B*'B the step shrinks what it has to shrink.",
-    broken={"cross": 0.5},
+    negative_control={"cross": 0.5},
 )
-def eq67(budget, rng, *, factor=4.0, cross=2.0) -> Evidence:
+def eq67(budget, rng, *, factor=4.0, cross=2.0):
     """Search over W*, angles, step sizes and F at its limit; no use is made of (64)'s condition."""
     shapes = [{"n": 1, "k": 1}, {"n": 2, "k": 2}, {"n": 4, "k": 2}, {"n": 5, "k": 4}]
 
     def length(shape):
         return 2 * shape["n"] * shape["k"] + shape["k"] + 2
 
-    parts = [
-        inequality(sides, shapes[: budget(2, 4)], length, budget, rng, name=name)
-        for name, sides in (
-            ("(62)", _largest(factor)),
-            ("(64) without its condition", _weyl),
-            ("(67)", _shrinking(cross)),
-        )
-    ]
-    parts.append(inequality(_joined, [{}], lambda shape: 3, budget, rng, name="(69)"))
+    for name, lhs_rhs in (
+        ("(62)", _largest(factor)),
+        ("(64) without its condition", _weyl),
+        ("(67)", _shrinking(cross)),
+    ):
+        yield search(lhs_rhs, shapes[: budget(2, 4)], length, budget, rng, name=name)
+    yield search(_joined, [{}], lambda shape: 3, budget, rng, name="(69)")
     cases = []
     for _ in range(budget(50, 200, 1000)):
         k = int(rng.integers(1, 5))
@@ -150,8 +139,7 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0) -> Evidence:
         least = np.linalg.svd(B.T @ truth.B, compute_uv=False)[-1] ** 2
         expected = 1.0 - distance(B, truth.B) ** 2
         cases.append((abs(least - expected), {"d": truth.d, "k": k}))
-    parts.append(identity(cases, 1e-12, name="(68), an equality"))
-    return combine(parts)
+    yield Identity(cases, 1e-12, name="(68), an equality")
 
 
 # (70) to (84).
@@ -187,7 +175,7 @@ def _steps(budget, rng, split, runs):
 
 
 def _no_stretch(budget, rng):
-    """Check on batches drawn in full that R'R is I plus a square if the batch is the heads'."""
+    """Compare, on batches drawn in full, R'R with I plus a square if the batch is the heads'."""
     formula, norms = [], []
     for _ in range(budget(60, 300, 2000)):
         k, m, rn = int(rng.integers(1, 5)), int(rng.integers(1, 30)), int(rng.integers(4, 40))
@@ -202,13 +190,14 @@ def _no_stretch(budget, rng):
         scale = np.linalg.norm(expected, 2) + eta * np.mean(np.sum(step.heads**2, axis=1))
         formula.append((float(np.linalg.norm(found - expected, 2)) / scale, where))
         norms.append((1.0 - np.linalg.eigvalsh(found)[0] - 1e-10 * scale, 0.0, where))
-    return [
-        identity(formula, 1e-9, name="one batch: R'R = I + a square"),
-        at_most(norms, name="one batch: norm of R^-1 at most 1, hence (84)"),
-    ]
+    yield Identity(formula, 1e-9, name="one batch: R'R = I + a square")
+    yield Cases(
+        norms, name="one batch: norm of R^-1 at most 1, hence (84)",
+        quantity="1 less the least eigenvalue of R'R and rounding",
+    )  # fmt: skip
 
 
-@claim(
+@statement(
     "fedrep.eq84",
     place="(70)-(84), in the proof of Lemma 6",
     kind="probability bound",
@@ -217,15 +206,14 @@ def _no_stretch(budget, rng):
     r"\Big)Bx \le 2\eta\delta_k'",
     plain="Orthonormalizing stretches hardly, as the gradient has little of B.",
     hypotheses=ASSUMPTIONS,
-    broken={"size_power": 1.0},
+    negative_control={"size_power": 1.0},
 )
-def eq84(budget, rng, *, size_power=0.5) -> Evidence:
+def eq84(budget, rng, *, size_power=0.5):
     """Follow the constants that (73) and (84) need on separate batches, along rn at fixed m.
 
     On one batch B'S' = 0, so that R'R is I plus a square, and the first term of (72) has the mean
     -2 eta tr(Phi S Phi')/(m - k - 1) for Gaussian x: it is compared with (73) at c = 1.
     """
-    level = LEVEL / 3
     rows: dict[str, list] = {"(73)": [], "(84)": []}
     for setting, step, eta in _steps(budget, rng, True, budget(250, 6000, 20_000)):
         rn, m, d, k = (setting[name] for name in ("rn", "m", "d", "k"))
@@ -236,28 +224,19 @@ def eq84(budget, rng, *, size_power=0.5) -> Evidence:
         inverse = max(_needed(step.triangle(eta), eta, step.sigma_max) / both, 1e-6)
         rows["(73)"].append(setting | {"constant": first})
         rows["(84)"].append(setting | {"constant": inverse})
-    parts = _no_stretch(budget, rng)
-    parts += [
-        bounded_constant(
-            pd.DataFrame(entries), ["rn"], by=_GRID, level=level, rng=rng,
-            name=f"two batches: {name}", label="c needed",
-        )
-        for name, entries in rows.items()
-    ]  # fmt: skip
-    signs, over, norms = [], 0, []
+    yield from _no_stretch(budget, rng)
+    for name, entries in rows.items():
+        yield Constant(
+            pd.DataFrame(entries), ["rn"], by=_GRID, rng=rng, name=f"two batches: {name}",
+            label="c needed",
+        )  # fmt: skip
+    terms, norms = [], []
     for setting, step, _ in _steps(budget, rng, False, budget(100, 300, 1000)):
         rn, m, d, k = (setting[name] for name in ("rn", "m", "d", "k"))
         prime = k * np.sqrt(d) / (rn * m) ** size_power
-        signs.append(_first_term(step) / prime)
+        terms.append(_first_term(step) / prime)
         norms.append(np.linalg.norm(step.error, 2) / prime)
-        over += signs[-1] > 1.0
-    parts.append(
-        frequency(over, len(signs), _ALLOWED, level=level, name="one batch: (73) at c = 1")
-    )
-    return combine(
-        parts,
-        f"{combine(parts).sentence}; on one batch R^-1 has norm at most 1 and the first term is "
-        f"{min(signs):.2g} to {max(signs):.2g} times 2 eta delta'_k at c = 1, although the norm "
-        f"by which (73) bounds it reaches {max(norms):.3g} times; Lemma 6 needs no square root "
-        "there",
-    )
+    above = sum(term > 1.0 for term in terms)
+    yield Frequency(above, len(terms), _ALLOWED, name="one batch: (73) at c = 1")
+    yield Fact("largest (first term)/(2 eta delta'_k) on one batch, c = 1", max(terms))
+    yield Fact("largest (norm in (73))/(2 eta delta'_k) on one batch, c = 1", max(norms))
