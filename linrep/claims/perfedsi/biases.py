@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from linrep.algorithms import biases as methods
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    claim,
-    combine,
-    expectation,
-    exponent,
-    identity,
-    log_slope,
-)
-from linrep.claims._parts import relative, together
+from linrep.claims import Exponent, Fact, Identity, Mean, Together, statement
+from linrep.claims._parts import relative
 from linrep.problems import BiasedRegression, ClientData
 from linrep.theory import perfedsi as theory
 
@@ -39,7 +29,7 @@ def _drawn(rng, n=CLIENTS, explained=1.0) -> BiasedRegression:
     )
 
 
-def _limit(rng, count, factor) -> Evidence:
+def _limit(rng, count, factor) -> Identity:
     """Compare the printed limit of a client's risk with the definition at (theta, mean bias)."""
     cases = []
     for _ in range(count):
@@ -53,10 +43,10 @@ def _limit(rng, count, factor) -> Evidence:
              {"bias": float(truth.biases[place]), "mean bias": float(mean),
               "definition": float(found[place]), "printed": float(printed[place])})
         )  # fmt: skip
-    return identity(cases, 1e-12, name="limit of a client's excess risk")
+    return Identity(cases, 1e-12, name="limit of a client's excess risk")
 
 
-def _solutions(rng, count) -> Evidence:
+def _solutions(rng, count) -> Together:
     """Compare least squares on samples with exactly the moments of p_x with what is stated."""
     found: dict[str, list] = {"one": [], "given": []}
     corners = np.sqrt(DIMENSION) * np.vstack([np.eye(DIMENSION), -np.eye(DIMENSION)])
@@ -76,9 +66,9 @@ def _solutions(rng, count) -> Evidence:
                 relative(state["theta"], truth.theta), relative(state["biases"], biases, floor=1.0)
             )
             found[side].append((error, {"n": truth.n}))
-    return together(
-        [identity(cases, 1e-10, name=_SIDES[side]) for side, cases in found.items()],
-        "minimizers where moments are those of p_x",
+    return Together(
+        [Identity(cases, 1e-10, name=_SIDES[side]) for side, cases in found.items()],
+        name="minimizers where moments are those of p_x",
     )
 
 
@@ -107,18 +97,7 @@ def _risks(rng, replicates, samples, *, n=CLIENTS, sides=tuple(_SIDES)):
     return found, np.array(expected)
 
 
-def _points(panel, xlabel, x, samples) -> pd.DataFrame:
-    """Return what a picture of risks is drawn from."""
-    quantiles = np.quantile(samples, [0.05, 0.95], axis=1)
-    return pd.DataFrame(
-        {"panel": panel, "series": "excess risk", "x": x, "y": np.mean(samples, axis=1),
-         "low": quantiles[0], "high": quantiles[1],
-         "predicted": np.nan,
-         "xlabel": xlabel, "ylabel": "excess risk"}
-    )  # fmt: skip
-
-
-@claim(
+@statement(
     "perfedsi.appendixB",
     place="Appendix B, (7)-(8)",
     kind="identity",
@@ -127,10 +106,10 @@ def _points(panel, xlabel, x, samples) -> pd.DataFrame:
     r"\mathcal{E}_m\to0\text{ if }\exists\theta_2\,\forall m:\langle\theta_2,z_m\rangle=b_m",
     plain="With infinitely many samples one bias for all leaves (b_m - mean)^2 to each client; "
     "side information that explains the biases leaves nothing.",
-    mended={"factor": 0.5},
-    broken={"power": -0.5},
+    negative_control={"power": -0.5},
+    holds_with={"factor": 0.5},
 )
-def appendix_b(budget, rng, *, factor=1.0, power=-1.0) -> Evidence:
+def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
     """Check the limits, the risks at every number of samples, and how they fall.
 
     `factor` is that of the printed limit; `power` that of samples, and of clients, in the risk.
@@ -138,52 +117,29 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0) -> Evidence:
     replicates = budget(40, 800)
     samples = budget(SAMPLES[2::2], SAMPLES)
     clients = budget(_MANY[::2], _MANY)
-    level = LEVEL / (3 * len(samples) + 3)
-    parts = [_limit(rng, budget(20, 200), factor), _solutions(rng, budget(20, 200))]
+    yield _limit(rng, budget(20, 200), factor)
+    yield _solutions(rng, budget(20, 200))
     measured: dict[str, list] = {side: [] for side in _SIDES}
     for m in samples:
         found, expected = _risks(rng, replicates, m)
         for place, side in enumerate(_SIDES):
             measured[side].append(found[:, place])
-            parts.append(
-                expectation(
-                    found[:, place],
-                    expected[place],
-                    level=level,
-                    name=f"{_SIDES[side]}, {m} samples per client",
-                    setting={"m": m, "side": side},
-                )
-            )
+            yield Mean(
+                found[:, place], equals=expected[place], quantity="mean excess risk",
+                name=f"{_SIDES[side]}, {m} samples per client", setting={"m": m, "side": side},
+            )  # fmt: skip
     large = [place for place, m in enumerate(samples) if m >= _LARGE]
-    x = np.array(samples, dtype=float)[large]
     for side in ("given", "each"):
-        falling = [measured[side][place] for place in large]
-        slope = log_slope(x, falling, statistic=np.mean, level=level, rng=rng)
-        parts.append(
-            exponent(
-                slope,
-                power,
-                level=level,
-                n_trials=replicates * len(large),
-                name=f"{_SIDES[side]}: risk against samples",
-                points=_points(_SIDES[side], "samples per client", x, falling),
-            )
-        )
+        yield Exponent(
+            [samples[place] for place in large], [measured[side][place] for place in large],
+            equals=power, statistic="mean", rng=rng, along="samples per client", of="excess risk",
+            name=f"{_SIDES[side]}: risk against samples",
+        )  # fmt: skip
     over = [_risks(rng, replicates, _FEW, n=n, sides=("given",))[0][:, 0] for n in clients]
-    slope = log_slope(clients, over, statistic=np.mean, level=level, rng=rng)
-    parts.append(
-        exponent(
-            slope,
-            power,
-            level=level,
-            n_trials=replicates * len(clients),
-            name="side information: risk against clients",
-            points=_points("clients", "clients", np.array(clients, dtype=float), over),
-        )
-    )
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. Noise has to be uncorrelated with the covariates, which (7) "
-        "does not say: where it is x itself, of mean zero (d = 1), the solution is theta* + "
-        f"{_dependent(rng):.3g}",
+    yield Exponent(
+        clients, over, equals=power, statistic="mean", rng=rng, along="clients", of="excess risk",
+        name="side information: risk against clients",
+    )  # fmt: skip
+    yield Fact(
+        "theta's error where the label noise is x itself, of mean zero (d = 1)", _dependent(rng)
     )
