@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from linrep.claims import Evidence, claim, combine, identity, inequality
-from linrep.claims._parts import at_most, best_reading, relative, shown
+from linrep.claims import Cases, Fact, Identity, Readings, Together, search, statement
+from linrep.claims._parts import relative
 from linrep.theory import pflmf as theory
 
 _ROUNDING = 1e-12
@@ -29,31 +28,31 @@ def _matrices(rng):
     return A, B
 
 
-def _exact(pairs, name) -> Evidence:
-    """Decide left <= right to twelve digits for pairs (left, right)."""
+def _exact(pairs, name) -> Cases:
+    """Return left <= right to twelve digits for pairs (left, right)."""
     cases = [(left, right * (1.0 + _ROUNDING), {"rounding": _ROUNDING}) for left, right in pairs]
-    return replace(at_most(cases), name=name)
+    return Cases(cases, name=name)
 
 
-def _equal(pairs, name) -> Evidence:
-    """Decide left = right to twelve digits for pairs (left, right)."""
-    return identity(
+def _equal(pairs, name) -> Identity:
+    """Return left = right to twelve digits for pairs (left, right)."""
+    return Identity(
         [(relative(a, b), {"left": a, "right": b}) for a, b in pairs], _ROUNDING, name=name
     )
 
 
-@claim(
+@statement(
     "pflmf.lemma3",
     place="Lemma 3",
     kind="deterministic inequality",
     latex=r"\|AB\|_F \le \|A\|_2 \|B\|_F",
     plain="A product is no larger than the one factor's spectral norm times the other's size.",
-    broken={"factor": 0.99},
+    negative_control={"factor": 0.99},
 )
-def lemma3(budget, rng, *, factor=1.0) -> Evidence:
+def lemma3(budget, rng, *, factor=1.0):
     """Search matrices of all shapes, and check where both sides are equal."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         a, b, c = shape["d1"], shape["d2"], shape["d3"]
         A, B = x[: a * b].reshape(a, b), x[a * b :].reshape(b, c)
         return float(np.linalg.norm(A @ B)), factor * theory.lemma3(A, B)
@@ -64,45 +63,38 @@ def lemma3(budget, rng, *, factor=1.0) -> Evidence:
         A, B = _matrices(rng)
         B = np.outer(np.linalg.svd(A)[2][0], rng.standard_normal(B.shape[1]))
         aligned.append((float(np.linalg.norm(A @ B)), factor * theory.lemma3(A, B)))
-    return combine(
-        [
-            _exact(
-                ((float(np.linalg.norm(A @ B)), factor * theory.lemma3(A, B)) for A, B in drawn),
-                "random matrices",
-            ),
-            inequality(
-                sides,
-                ({"d1": 1, "d2": 1, "d3": 1}, {"d1": 2, "d2": 2, "d3": 1},
-                 {"d1": 2, "d2": 3, "d3": 2}),
-                lambda s: s["d2"] * (s["d1"] + s["d3"]), budget, rng, name="search",
-                guard=_ROUNDING,
-            ),
-            _equal(aligned, "equality where B's columns are A's first right singular vector"),
-        ]
+    yield _exact(
+        ((float(np.linalg.norm(A @ B)), factor * theory.lemma3(A, B)) for A, B in drawn),
+        "random matrices",
+    )
+    yield search(
+        lhs_rhs,
+        ({"d1": 1, "d2": 1, "d3": 1}, {"d1": 2, "d2": 2, "d3": 1}, {"d1": 2, "d2": 3, "d3": 2}),
+        lambda s: s["d2"] * (s["d1"] + s["d3"]), budget, rng, name="search", guard=_ROUNDING,
     )  # fmt: skip
+    yield _equal(aligned, "equality: B's columns are A's first right singular vector")
 
 
-@claim(
+@statement(
     "pflmf.lemma4",
     place="Lemma 4, (17), and its use after (13) and in step (C)",
     kind="deterministic inequality",
     latex=r"\langle\Theta, Y\rangle \le \tfrac\alpha2\|\Theta\|_F^2 + \tfrac1{2\alpha}\|Y\|_F^2,"
     r"\quad \alpha > 0",
     plain="Young's inequality; the proof uses it for minus the inner product.",
-    broken={"factor": 0.99},
+    negative_control={"factor": 0.99},
 )
-def lemma4(budget, rng, *, factor=1.0) -> Evidence:
+def lemma4(budget, rng, *, factor=1.0):
     """Search with both signs of the inner product, and check where both sides are equal."""
 
-    def sides_of(sign):
-        def sides(shape, x):
+    def with_sign(sign):
+        def lhs_rhs(shape, x):
             X, Y = np.split(x[1:], 2)
             alpha = float(np.exp(np.clip(x[0], -20.0, 20.0)))
             return sign * float(X @ Y), factor * theory.lemma4(X, Y, alpha)
 
-        return sides
+        return lhs_rhs
 
-    parts = []
     for sign, name in ((1.0, "as printed"), (-1.0, "as used, -<X, Y>")):
         pairs, equal = [], []
         for _ in range(budget(300, 10_000)):
@@ -114,33 +106,30 @@ def lemma4(budget, rng, *, factor=1.0) -> Evidence:
             equal.append(
                 (float(alpha * np.sum(X**2)), factor * theory.lemma4(X, sign * alpha * X, alpha))
             )
-        parts += [
-            _exact(pairs, f"random matrices, {name}"),
-            inequality(
-                sides_of(sign), ({"size": 1}, {"size": 4}), lambda s: 1 + 2 * s["size"], budget,
-                rng, name=f"search, {name}", guard=_ROUNDING,
-            ),
-            _equal(equal, f"equality where Y = {'-' if sign < 0 else ''}alpha X, {name}"),
-        ]  # fmt: skip
-    return combine(parts)
+        yield _exact(pairs, f"random matrices, {name}")
+        yield search(
+            with_sign(sign), ({"size": 1}, {"size": 4}), lambda s: 1 + 2 * s["size"], budget, rng,
+            name=f"search, {name}", guard=_ROUNDING,
+        )  # fmt: skip
+        yield _equal(equal, f"equality where Y = {'-' if sign < 0 else ''}alpha X, {name}")
 
 
-@claim(
+@statement(
     "pflmf.lemma5",
     place="Lemma 5, (18)",
     kind="deterministic inequality",
     latex=r"\big\|\sum_{i=0}^{K-1}\Theta_i\big\|_F^2 \le K\sum_{i=0}^{K-1}\|\Theta_i\|_F^2",
     plain="The square of a sum of K matrices is at most K times the sum of their squares.",
-    broken={"power": 0.99},
+    negative_control={"power": 0.99},
 )
-def lemma5(budget, rng, *, power=1.0) -> Evidence:
+def lemma5(budget, rng, *, power=1.0):
     """Search, and check where both sides are equal; the power is that of K."""
 
     def both(X):
         scale = float(len(X)) ** (power - 1.0)
         return float(np.sum(np.sum(X, axis=0) ** 2)), scale * theory.lemma5(X)
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         return both(x.reshape(shape["K"], -1))
 
     counts = (1, 2, 3, 10, 200)
@@ -153,16 +142,12 @@ def lemma5(budget, rng, *, power=1.0) -> Evidence:
                 both(common + 10.0 ** rng.uniform(-6, 2) * rng.standard_normal((K, *shape)))
             )
             equal.append(both(np.broadcast_to(common, (K, *shape))))
-    return combine(
-        [
-            _exact(drawn, "random matrices, from nearly equal to unrelated"),
-            inequality(
-                sides, ({"K": 1}, {"K": 2}, {"K": 5}), lambda s: 2 * s["K"], budget, rng,
-                name="search", guard=_ROUNDING,
-            ),
-            _equal(equal, "equality where all are the same"),
-        ]
+    yield _exact(drawn, "random matrices, from nearly equal to unrelated")
+    yield search(
+        lhs_rhs, ({"K": 1}, {"K": 2}, {"K": 5}), lambda s: 2 * s["K"], budget, rng, name="search",
+        guard=_ROUNDING,
     )  # fmt: skip
+    yield _equal(equal, "equality where all are the same")
 
 
 def _patterns(n):
@@ -225,38 +210,37 @@ def _dependent(budget, rng):
                 moved = (1.0 - eta * patterns) ** 2 * squares
                 found = float(weights @ _masked(patterns, moved))
                 stated = float(p * (weights @ moved.sum(axis=1)))
-                told = {"n": n, "p": p, "eta": eta, "E|DA|^2": found, "p E|A|^2": stated}
-                yield relative(found, stated), told
+                case = {"n": n, "p": p, "eta": eta, "E|DA|^2": found, "p E|A|^2": stated}
+                yield relative(found, stated), case
 
 
-@claim(
+@statement(
     "pflmf.lemma6",
     place="Lemma 6",
     kind="identity",
     latex=r"\mathbb E_D\|DA\|_F^2 = p\|A\|_F^2",
     plain="Participation with probability p leaves p times a matrix's squared norm in the mean.",
-    broken={"power": 1.1},
+    negative_control={"power": 1.1},
 )
-def lemma6(budget, rng, *, power=1.0) -> Evidence:
+def lemma6(budget, rng, *, power=1.0):
     """Enumerate patterns, for matrices that know nothing of D and for one that does."""
-    fixed = identity(_fixed_matrices(budget, rng, power), _ROUNDING, name="A given")
-    independent = identity(_independent(budget, rng), _ROUNDING, name="A random, independent of D")
-    known = replace(combine([fixed, independent]), name="A independent of D")
-    used = identity(
+    fixed = Identity(_fixed_matrices(budget, rng, power), _ROUNDING, name="A given")
+    drawn = Identity(_independent(budget, rng), _ROUNDING, name="A random, independent of D")
+    used = Identity(
         _dependent(budget, rng), _ROUNDING, name="A that depends on D, as V_k does, k > 0"
     )
-    return best_reading([known, used])
+    yield Readings([Together([fixed, drawn], name="A independent of D"), used])
 
 
-@claim(
+@statement(
     "pflmf.lemma7",
     place="Lemma 7",
     kind="identity",
     latex=r"\mathbb E\|D\|_2 = 1 - (1-p)^n \le 1",
     plain="The participation matrix has spectral norm one unless nobody takes part.",
-    broken={"offset": 1},
+    negative_control={"offset": 1},
 )
-def lemma7(budget, rng, *, offset=0) -> Evidence:
+def lemma7(budget, rng, *, offset=0):
     """Enumerate patterns for the norm and its square; `offset` is added to the exponent n."""
     first, second, excess = [], [], []
     for n in range(1, budget(9, 13)):
@@ -265,21 +249,17 @@ def lemma7(budget, rng, *, offset=0) -> Evidence:
         for p in _CHANCES:
             weights, stated = _weights(patterns, p), float(theory.lemma7(n + offset, p))
             # The terms of the sum are positive: no cancellation where p is small.
-            told = {"n": n, "p": p, "stated": stated}
-            first.append((relative(weights @ norms, stated), told))
-            second.append((relative(weights @ norms**2, stated), told))
+            case = {"n": n, "p": p, "stated": stated}
+            first.append((relative(weights @ norms, stated), case))
+            second.append((relative(weights @ norms**2, stated), case))
             excess.append(stated / p)
-    largest = max(theory.lemma7(n, p) for n in (1, 10, 1000, 10**9) for p in _CHANCES)
-    parts = [
-        identity(first, _ROUNDING, name="E|D|"),
-        identity(second, _ROUNDING, name="E|D|^2, which (11) uses"),
-        shown(
-            bool(largest <= 1.0), f"largest value {largest:.12g}", measured=largest, predicted=1.0,
-            name="at most 1", counterexample={"largest": float(largest)},
-        ),
-    ]  # fmt: skip
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. The participants' share of noise is p E|xi|^2, for which "
-        f"(11) has E|D|^2 E|xi|^2: {min(excess):.3g} to {max(excess):.3g} times as much",
-    )
+    largest = [
+        (float(theory.lemma7(n, p)), 1.0, {"n": n, "p": p})
+        for n in (1, 10, 1000, 10**9)
+        for p in _CHANCES
+    ]
+    yield Identity(first, _ROUNDING, name="E|D|")
+    yield Identity(second, _ROUNDING, name="E|D|^2, which (11) uses")
+    yield Cases(largest, name="at most 1")
+    for name, extreme in (("least", min), ("largest", max)):
+        yield Fact(f"{name} E|D|^2/p, by which (11) counts noise too often", extreme(excess))
