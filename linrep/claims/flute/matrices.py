@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import HOLDS, LEVEL, Evidence, claim, combine, frequency, inequality
-from linrep.claims._parts import at_most, if_all_hold
+from linrep.claims import Cases, Fact, Frequency, search, statement
 from linrep.theory.flute import Spectrum, sizes
 from linrep.theory.flute_lift import product_error
 
@@ -42,58 +41,39 @@ def _links(top, divisor):
     yield "largest at 1/2 of all brackets within 1/2", widest
 
 
-def _chain(divisor):
-    """Return the evidence of every link, for x up to 1/36 and up to 1."""
-    return [
-        at_most(cases, name=f"{name}, x up to {top}")
-        for top in (Fraction(1, 36), Fraction(1))
-        for name, cases in _links(top, divisor)
-    ]
+def _floats(left, right):
+    """Return two fractions as numbers, the larger one as the larger, by however little it is."""
+    a, b = float(left), float(right)
+    return (float(np.nextafter(b, np.inf)) if left > right and a <= b else a), b
 
 
-@claim(
+@statement(
     "flute.eq28",
     place="Lemma A.10, (28)-(29)",
     kind="deterministic inequality",
     latex=r"x = \eta\Delta:\quad \frac{3/2 - x/8}{3/2 + x/8} \le 1 - \frac x6"
     r" \le \Big(1 - \frac x{16}\Big)^2",
     plain="Two links from the ratio of the one-step bounds to the square of the rate",
-    broken={"divisor": 5},
-    mended={"divisor": 7},
+    negative_control={"divisor": 5},
 )
-def eq28(budget, rng, *, divisor=6) -> Evidence:
-    """Compare both sides of every link in exact fractions."""
-    parts = _chain(divisor)
-    result = combine(parts)
-    if result.verdict == HOLDS:
-        return result
-    ends = [part.verdict for part in parts if part.name.startswith("(3/2 - x/8)/(3/2 + x/8) <= (1")]
-    return combine(
-        parts,
-        f"{result.sentence}: the ratio is 1 - 2x/(12 + x), which is above 1 - x/6 for every x > 0; "
-        f"the first expression against the last: {' and '.join(ends)}. The reason given for the "
-        "second link, 1 - x/6 <= 1 - x/16, lacks the square",
-    )
+def eq28(budget, rng, *, divisor=6):
+    """Compare both sides of every link in exact fractions, for x up to 1/36 and up to 1."""
+    for top in (Fraction(1, 36), Fraction(1)):
+        for name, cases in _links(top, divisor):
+            yield Cases(
+                [(*_floats(left, right), where) for left, right, where in cases],
+                name=f"{name}, x up to {top}",
+            )
 
 
-@claim(
+eq28.corrected(
     "flute.eq28.corrected",
-    place="Lemma A.10, (28)-(29)",
-    kind="deterministic inequality",
     latex=r"0 < x \le 1:\quad \frac{3/2 - x/8}{3/2 + x/8} \le 1 - \frac x7"
     r" \le \Big(1 - \frac x{16}\Big)^2",
     plain="The same two links with 7 in place of 6",
-    broken={"divisor": 9},
-    corrects="flute.eq28",
+    constants={"divisor": 7},
+    negative_control={"divisor": 9},
 )
-def eq28_corrected(budget, rng, *, divisor=7) -> Evidence:
-    """Compare both sides of every link in exact fractions."""
-    parts = _chain(divisor)
-    return if_all_hold(
-        parts,
-        "exactly, for all x tried in (0, 1]: the first link needs a divisor of 6 + x/2 or more, "
-        "the second one of 8 or less",
-    )
 
 
 # (37)
@@ -124,7 +104,7 @@ def _both_sides(instance, factor):
     return float(product_error(Theta, spectrum)), float(bound)
 
 
-@claim(
+@statement(
     "flute.eq37",
     place="Proposition A.12, (37)",
     kind="deterministic inequality",
@@ -132,16 +112,16 @@ def _both_sides(instance, factor):
     r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \sqrt k\,\|D\| + 2\sqrt{k\lambda^*_1}\,"
     r"\|\Theta_{\mathrm{res}}\|",
     plain="The error of Theta is bounded by those of its leading block and of the rest",
-    broken={"factor": 1.7},
+    negative_control={"factor": 1.7},
 )
-def eq37(budget, rng, *, factor=2.0) -> Evidence:
+def eq37(budget, rng, *, factor=2.0):
     """Search over all Theta so small, and try those whose rest is as large as the leading rows."""
 
     def sides(shape, x):
         instance = _theta(shape, x)
         return None if instance is None else _both_sides(instance, factor)
 
-    searched = inequality(
+    yield search(
         sides,
         [{"size": size, "k": k} for size, k in ((1, 1), (2, 1), (3, 2), (4, 3))],
         lambda shape: 1 + shape["size"] * (1 + 2 * shape["k"]),
@@ -160,13 +140,8 @@ def eq37(budget, rng, *, factor=2.0) -> Evidence:
             left, right = _both_sides((Theta, spectrum), factor)
             even.append((left * (1.0 - 1e-12), right, {"k": k, "rest over leading rows": share}))
             needed.append(factor * left / right)
-    parts = [searched, at_most(even, name="D = 0 and rows of one length")]
-    return if_all_hold(
-        parts,
-        f"{searched.sentence}; the block of the rest with itself is covered: at D = 0 the factor "
-        f"needed in place of 2 is sqrt(2 + s^2), s the size of the rest over that of the leading "
-        f"rows, up to {max(needed):.5g}",
-    )
+    yield Cases(even, name="D = 0 and rows of one length")
+    yield Fact("largest factor needed in place of 2 at D = 0", max(needed))
 
 
 # Lemmas A.19 and A.20
@@ -178,51 +153,48 @@ def _extreme_values(N, n, trials, rng):
     return values[:, -1], values[:, 0]
 
 
-@claim(
+@statement(
     "flute.lemmaA19",
     place="Lemma A.19",
     kind="probability bound",
     latex=r"\Pr\big[\sqrt N - \sqrt n - \epsilon \le \sigma_{\min}(A) \le \sigma_{\max}(A)"
     r" \le \sqrt N + \sqrt n + \epsilon\big] \ge 1 - 2e^{-\epsilon^2/2}",
     plain="Singular values of a normal matrix are within epsilon of sqrt(N) -+ sqrt(n)",
-    broken={"edge": 0.5},
+    negative_control={"edge": 0.5},
 )
-def lemmaA19(budget, rng, *, edge=1.0) -> Evidence:
+def lemmaA19(budget, rng, *, edge=1.0):
     """Count draws outside the bounds, for narrow, wide-spread and square shapes."""
     shapes = ((40, 5), (100, 20), (30, 30), (40, 1), (1, 1))
     widths = (2.5, 2.0, 1.5, 1.0)
     trials = budget(1000, 4000, 40000)
-    parts, shares = [], []
+    shares = []
     for N, n in shapes:
         smallest, largest = _extreme_values(N, n, trials, rng)
         for width in widths:
             outside = largest > np.sqrt(N) + edge * np.sqrt(n) + width
             outside |= smallest < np.sqrt(N) - edge * np.sqrt(n) - width
             allowed = min(1.0, 2.0 * np.exp(-0.5 * width**2))
-            part = frequency(
-                int(outside.sum()), trials, allowed, level=LEVEL / (len(shapes) * len(widths)),
-                name=f"{N} x {n}, epsilon = {width:g}", setting={"N": N, "n": n, "epsilon": width},
+            yield Frequency(
+                int(outside.sum()), trials, allowed, name=f"{N} x {n}, epsilon = {width:g}",
+                setting={"N": N, "n": n, "epsilon": width},
             )  # fmt: skip
-            parts.append(part)
-            shares.append(part.measured / allowed)
-    return if_all_hold(
-        parts,
-        f"at most {max(shares):.2g} of the probability allowed is used over {len(parts)} settings "
-        f"with {trials} draws each; for epsilon below sqrt(2 log 2) = {np.sqrt(2 * np.log(2)):.4g} "
-        "none is excluded",
-    )
+            shares.append(outside.mean() / allowed)
+    yield Fact("largest share of the allowed probability that is used", max(shares))
 
 
-@claim(
+@statement(
     "flute.lemmaA20",
     place="Lemma A.20",
     kind="deterministic inequality",
     latex=r"\lambda_{i+d-k}(A) \le \mu_i \le \lambda_i(A), \quad i \in [k]",
     plain="Eigenvalues of a principal submatrix interlace those of the matrix",
-    broken={"shift": 1},
+    negative_control={"shift": 1},
 )
-def lemmaA20(budget, rng, *, shift=0) -> Evidence:
-    """Search over symmetric matrices for eigenvalues outside their bounds."""
+def lemmaA20(budget, rng, *, shift=0):
+    """Search over symmetric matrices for eigenvalues outside their bounds.
+
+    The indices of mu go to k, where d is printed.
+    """
 
     def sides(shape, x):
         d, k = shape["d"], shape["k"]
@@ -238,11 +210,10 @@ def lemmaA20(budget, rng, *, shift=0) -> Evidence:
         size = 2.0 * np.abs(outer).max()
         return float(left + size), float(right + size)
 
-    found = inequality(
+    yield search(
         sides,
         [{"d": d, "k": k} for d, k in ((2, 1), (3, 1), (3, 2), (4, 2), (6, 5), (7, 3))],
         lambda shape: shape["d"] * (shape["d"] + 1) // 2,
         budget,
         rng,
     )
-    return if_all_hold([found], f"{found.sentence} (mu has indices to k, where d is printed)")
