@@ -42,6 +42,7 @@ _HOME = {
     "run_rounds": "linrep.trace",
     "run_trials": "linrep.algorithms",
     "simulate_heads": "linrep.algorithms",
+    "statement": "linrep.claims.entry",
 }
 _MODULES = (
     "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "report",

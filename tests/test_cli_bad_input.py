@@ -153,6 +153,7 @@ CALLS = {
     "verify": ("claims.py", "--workers", "1"),
     "bench": ("nothing",),
     "constants": ("nobody",),
+    "show": ("fedrep.lemma1",),
 }
 #: Options that are not put together at random: they start processes, wait, or ask back.
 APART = {"--workers", "--processes", "--dask", "--pdb", "--help"}

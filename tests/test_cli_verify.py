@@ -2,13 +2,14 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import linrep
-from linrep.claims import claims, ledger
+from linrep.claims import claims, findings, ledger
 from linrep.claims.verify import Result
 from linrep.cli import main
 from tests.tools import complaint
@@ -220,3 +221,121 @@ def test_constants_of_a_paper_without_bounds(own):
     result = CliRunner().invoke(main, ["constants", "nobody"])
     assert result.exit_code == 2
     assert "nobody" in result.output
+
+
+OTHER = """
+import numpy as np
+from pathlib import Path
+
+import helper
+from linrep.claims import Cases, statement
+
+
+@statement(
+    "mine.bound", place="my notes", kind="deterministic inequality", latex="x <= c",
+    plain="Bounded.", negative_control={"c": -1e9}, expected="fails",
+)
+def bound(budget, rng, *, c=None):
+    "Compare with what a module and a file say."
+    print("computed")
+    c = float(Path("data.txt").read_text()) + helper.MORE if c is None else c
+    yield Cases([(5.0, c, {"x": 5.0})], quantity="x")
+
+
+@statement(
+    "mine.credulous", place="my notes", kind="deterministic inequality", latex="0 <= 1",
+    plain="Ignores its argument.", negative_control={"c": -1.0},
+)
+def credulous(budget, rng, *, c=1.0):
+    "Look at nothing."
+    yield Cases([(0.0, 1.0, {})])
+"""
+
+
+@pytest.fixture
+def other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other_claims.py").write_text(OTHER)
+    (tmp_path / "data.txt").write_text("1")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "helper.py").write_text("MORE = 1")
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    yield tmp_path
+    sys.modules.pop("helper", None)
+
+
+def test_a_verdict_rests_on_what_a_claim_imports_and_reads(other):
+    """A module elsewhere and a file of data are part of what was checked."""
+    claim = ("other_claims.py", "mine.bound")
+    assert "computed" in call(*claim)
+    output = call(*claim)
+    assert "computed" not in output
+    assert "stored" in output
+    (other / "data.txt").write_text("90")
+    assert "mine.bound: holds, it is not in the ledger, and expected with the verdict" in call(
+        *claim, code=1
+    )
+    (other / "data.txt").write_text("1")
+    assert "computed" not in call(*claim)  # as it was first
+    sys.modules.pop("helper")
+    (other / "lib" / "helper.py").write_text("MORE = 90")
+    assert "computed" in call(*claim, code=1)
+    assert "computed" in call(*claim, "--fresh", code=1)
+
+
+def test_a_check_that_accepts_its_negative_control_is_flagged(other):
+    output = call("other_claims.py", "mine.credulous", code=1)
+    assert "ACCEPTED" in output
+    assert "mine.credulous: its check accepts its negative control (holds)" in output
+
+
+def test_a_ledger_of_ones_own(other):
+    claim = ("other_claims.py", "mine.bound", "--ledger", "own.json")
+    assert "--record makes it" in call(*claim, code=2)
+    call(*claim, "--record")
+    assert "1 as recorded" in call(*claim)
+    (other / "data.txt").write_text("90")
+    assert "mine.bound: holds, the ledger has fails" in call(*claim, code=1)
+    assert "--ledger" in call("other_claims.py", "--record", code=2)
+    assert "--level" in call(*claim, "--record", "--level", "0.01", code=2)
+
+
+def test_the_list_is_filtered():
+    every = call("--list").splitlines()
+    fails = call("--list", "--verdict", "fails").splitlines()
+    assert 0 < len(fails) < len(every)
+    assert all(" fails " in line for line in fails)
+    one = call("--list", "--paper", "pflmf", "--severity", "constant").splitlines()
+    assert [line.split()[0] for line in one] == ["pflmf.corollary2.constants"]
+    assert "no claim is left" in call("--list", "--paper", "nobody", code=2)
+
+
+def test_a_statement_is_shown_with_the_reason():
+    result = CliRunner().invoke(main, ["show", "fedrep.lemma5"])
+    assert result.exit_code == 0
+    assert findings.findings()["fedrep.lemma5"].headline in result.output
+    assert "fedrep.lemma5.corrected" in result.output
+    near = CliRunner().invoke(main, ["show", "fedrep.lema5"])
+    assert near.exit_code == 2
+    assert "fedrep.lemma5" in near.output
+
+
+def test_another_level_decides_the_same_measurements(other):
+    (other / "many.py").write_text(
+        """
+from linrep.claims import Frequency, statement
+
+
+@statement(
+    "mine.rare", place="p", kind="probability bound", latex="p", plain="Rare.",
+    negative_control={"share": 0.1},
+)
+def rare(budget, rng, *, share=0.5):
+    print("computed")
+    yield Frequency(30, 100, share)
+"""
+    )
+    assert "1 undecided" in call("many.py", "--level", "1e-6", code=1)
+    output = call("many.py", "--level", "0.01")
+    assert "1 holds" in output
+    assert "computed" not in output

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
-from linrep.claims import HOLDS, UNDECIDED, claims, ledger
+from linrep.claims import HOLDS, UNDECIDED, claims, findings, ledger
 from linrep.cli import main
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -25,7 +25,7 @@ PAGES = sorted(
     and not {"_build", "jupyter_execute", "notebooks"} & set(path.parts)
 )
 #: Findings are reproductions that stand alone; all other pages read from top to bottom.
-ALONE = DOCS / "findings.md"
+ALONE = findings.PATH
 
 
 def blocks(path, language):
@@ -220,13 +220,16 @@ def test_pages_of_the_ledger_have_every_claim():
         assert f"## `{name}`" in pages[f"ledger/{name.partition('.')[0]}.md"]
 
 
-def test_findings_have_a_headline_for_all_that_fails():
-    headlines = re.findall(r"^### (.+?): ", ALONE.read_text("utf-8"), re.MULTILINE)
-    explained = {name for line in headlines for name in re.findall(r"`([^`]+)`", line)}
+def test_findings_have_headline_severity_and_reason_for_all_that_fails():
+    found = findings.findings()
     verdicts = {name: entry["verdict"] for name, entry in ledger.recorded().items()}
     wrong = {name for name, verdict in verdicts.items() if verdict not in (HOLDS, UNDECIDED)}
-    assert wrong <= explained
-    assert explained <= set(verdicts)
+    assert wrong <= set(found) <= set(verdicts)
+    for finding in found.values():
+        assert finding.headline
+        assert finding.severity in findings.SEVERITIES, finding.ids
+        assert finding.reason
+        assert finding.text.startswith(finding.reason[:20])
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from reference import Markdown
 
 import linrep
 from linrep.claims import HOLDS, UNDECIDED, claims, corrections, ledger
+from linrep.claims.findings import findings
 from linrep.report.mathml import prose
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -112,31 +113,23 @@ class Statements(Markdown):
 class Failures(Markdown):
     def lines(self):
         entries = ledger.recorded()
-        reasons = headlines((ROOT / "docs" / "findings.md").read_text("utf-8"))
-        lines = ["| claim | verdict | what is wrong | put right by |", "| --- | --- | --- | --- |"]
+        reasons = findings()
+        lines = [
+            "| claim | verdict | severity | what is wrong | corrected |",
+            "| --- | --- | --- | --- | --- |",
+        ]
         for name in claims():
             if entries[name]["verdict"] not in (HOLDS, UNDECIDED):
                 by = [f"[`{item.id}`](#{ledger.anchor(item.id)})" for item in corrections(name)]
                 cells = [
                     f"[`{name}`](#{ledger.anchor(name)})",
                     entries[name]["verdict"],
-                    ledger.cell(reasons[name]),
+                    reasons[name].severity,
+                    ledger.cell(reasons[name].headline),
                     ", ".join(by) or "–",
                 ]
                 lines.append("| " + " | ".join(cells) + " |")
         return lines
-
-
-def headlines(text):
-    """Return what the headings of the findings say, by claim.
-
-    A heading names one or more claims, then says what is wrong.
-    """
-    found = {}
-    for ids, reason in re.findall(r"^#{3,4} ((?:`[\w.-]+`(?:, )?)+): (.+)$", text, re.MULTILINE):
-        for name in re.findall(r"`([^`]+)`", ids):
-            found[name] = reason
-    return found
 
 
 class Figures(Markdown):

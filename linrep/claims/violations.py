@@ -168,7 +168,19 @@ def inequality(
     known: Sequence[tuple[Mapping[str, int], NDArray[np.float64]]] = (),
     guard: float = GUARD,
 ) -> Evidence:
-    """Search for a violation as :func:`search` does, and decide."""
+    """Search for a violation as :func:`search` does, and decide.
+
+    Parameters
+    ----------
+    sides, shapes, length, budget, rng, known, guard
+        As in :func:`search`.
+    name : str
+        Of the part.
+
+    Returns
+    -------
+    Evidence
+    """
     found = search(sides, shapes, length, budget, rng, known=known, guard=guard, name=name)
     return decide(found, 0.0)
 

@@ -1,4 +1,4 @@
-"""Commands for claims: verify, constants."""
+"""Commands for claims: verify, show, constants."""
 
 from __future__ import annotations
 
@@ -64,6 +64,34 @@ def _options(command):
 @_options
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 @click.option(
+    "--verdict",
+    "verdicts",
+    multiple=True,
+    type=click.Choice(["holds", "fails", "vacuous", "undecided"]),
+    help="Only claims that the ledger records with this verdict.",
+)
+@click.option("--paper", "papers", multiple=True, help="Only claims of this paper.")
+@click.option(
+    "--severity",
+    "severities",
+    multiple=True,
+    type=click.Choice(["misprint", "constant", "proof step", "statement", "conclusion"]),
+    help="Only claims whose failure concerns this.",
+)
+@click.option("--fresh", is_flag=True, help="Measure anew, whatever is stored.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    help="Probability of a false verdict that each claim is allowed.  [default: 1% in all for a "
+    "ledger of 300]",
+)
+@click.option(
+    "--ledger",
+    "book_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The ledger of claims of your own: what verdicts are compared with, and --record writes.",
+)
+@click.option(
     "--json",
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -80,11 +108,15 @@ def _options(command):
     help="Make these verdicts the ledger's.",
 )
 @MODE_OPTION
-def verify(ids, budget, workers, seed, store, list_only, path, figures, record, portable):
+def verify(
+    ids, budget, workers, seed, store, list_only, verdicts, papers, severities, fresh, level,
+    book_path, path, figures, record, portable,
+):  # fmt: skip
     """Check claims of the papers: all of them, some by id or pattern, or those of a file.
 
     The exit status is 0 unless a verdict contradicts the one that the ledger records, or a check
-    raised: then it is 1. A claim of your own is expected to hold.
+    raised: then it is 1. A claim of your own is expected to hold unless it says otherwise or your
+    ledger does, and its check has to reject its negative control.
     """
     if record if portable is None else portable:
         start_portable()
@@ -92,19 +124,31 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record, 
     from linrep.claims import ledger as book
 
     chosen, file = choose(ids)
-    if record and file is not None:
-        raise BadInput("--record is for the claims of linrep itself")
+    if file is not None and record and book_path is None:
+        raise BadInput("--record of claims of your own needs --ledger FILE")
+    if file is None and book_path is not None:
+        raise BadInput("--ledger is for claims of your own: name their file")
+    if record and level is not None:
+        raise BadInput("--record takes the ledger's level, leave --level out")
+    with bad_input(OSError, ValueError):
+        if book_path is not None:
+            if record:
+                check_output("--ledger", book_path)
+            elif not book_path.is_file():
+                raise ValueError(f"--ledger: no such file: {book_path}; --record makes it")
+        entries = book.recorded(book_path) if book_path else {} if file else book.recorded()
+    chosen = _filtered(chosen, entries, verdicts, papers, severities)
     if list_only:
         for item in chosen:
-            click.echo(f"{item.id:34} {item.kind:26} {item.plain}")
+            verdict = entries.get(item.id, {}).get("verdict", "-")
+            click.echo(f"{item.id:44} {verdict:10} {item.plain}")
         return
     with bad_input(OSError):
         if path is not None:
             check_output("--json", path)
         if figures is not None:
             figures.mkdir(parents=True, exist_ok=True)
-    entries = {} if file else book.recorded()
-    results = _run(chosen, entries, file, budget, workers, seed, store)
+    results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level)
     _print(results, entries)
     with bad_input(OSError, ValueError):
         if path is not None:
@@ -113,10 +157,22 @@ def verify(ids, budget, workers, seed, store, list_only, path, figures, record, 
         if figures is not None:
             _draw(chosen, results, store, figures)
         if record:
-            book.record(results, claims())
+            known = load_file(file) if file else claims()
+            book.record(results, known, book_path or book.PATH)
             return
     if not compare(results, len(load_file(file) if file else claims()), entries):
         raise click.exceptions.Exit(1)
+
+
+@main.command()
+@click.argument("id", metavar="ID", shell_complete=completion.claims)
+def show(id):
+    """Show a claim: the statement, its verdict, and why it fails."""
+    from linrep.claims.entry import statement
+
+    with bad_input(ValueError):
+        found = statement(id)
+    click.echo(str(found))
 
 
 @main.command()
@@ -181,7 +237,25 @@ def choose(names):
         return select(load_file(file) if file else claims(), patterns), file
 
 
-def _run(chosen, entries, file, budget, workers, seed, store):
+def _filtered(chosen, entries, verdicts, papers, severities):
+    """Return the claims that have one of the verdicts, papers and severities asked for."""
+    from linrep.claims.findings import findings
+
+    known = findings() if severities else {}
+    kept = [
+        item
+        for item in chosen
+        if (not verdicts or entries.get(item.id, {}).get("verdict") in verdicts)
+        and (not papers or item.paper in papers)
+        and (not severities or (item.id in known and known[item.id].severity in severities))
+    ]
+    if not kept:
+        raise BadInput("no claim is left: --list shows them with their verdicts")
+    return kept
+
+
+def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level=None):
+    from linrep.claims import LEVEL
     from linrep.claims.verify import Interrupted
     from linrep.claims.verify import verify as run
 
@@ -191,34 +265,48 @@ def _run(chosen, entries, file, budget, workers, seed, store):
     with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         return run(
             chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
-            expected=seconds,
+            expected=seconds, fresh=fresh, level=LEVEL if level is None else level,
         )  # fmt: skip
 
 
 def _print(results, entries):
     from linrep._show import number as show
+    from linrep.claims.findings import findings
 
-    rows = [("claim", "verdict", "ledger", "measured", "predicted", "tightness", "trials", "s")]
+    controls = any(item.control is not None for item in results)
+    head = ("claim", "verdict", "ledger", *(("control",) if controls else ()))
+    rows = [(*head, "measured", "claimed", "trials", "s")]
     rows += [
         (
             item.id, item.verdict, entries.get(item.id, {}).get("verdict", "-"),
-            show(item.measured), show(item.predicted), show(item.tightness), str(item.n_trials),
-            f"{item.seconds:.1f}",
+            *((_control(item),) if controls else ()),
+            show(item.measured), show(item.predicted), str(item.n_trials),
+            "stored" if item.stored else f"{item.seconds:.1f}",
         )
         for item in results
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = len(head)
     for row in rows:
-        left = [cell.ljust(width) for cell, width in zip(row[:3], widths[:3], strict=True)]
-        right = [cell.rjust(width) for cell, width in zip(row[3:], widths[3:], strict=True)]
-        click.echo("  ".join(left + right).rstrip())
+        cells = [cell.ljust(width) for cell, width in zip(row[:left], widths[:left], strict=True)]
+        cells += [cell.rjust(width) for cell, width in zip(row[left:], widths[left:], strict=True)]
+        click.echo("  ".join(cells).rstrip())
+    why = findings()
     for item in results:
         if item.verdict in ("fails", "vacuous", "undecided", "error"):
+            known = item.verdict in ("fails", "vacuous") and item.id in why
+            reason = why[item.id].headline if known else _brief(item.sentence)
             needed = f" (would take: {item.needed})" if item.needed else ""
-            click.echo(f"\n{item.id} {item.verdict}: {_brief(item.sentence)}{needed}")
+            click.echo(f"\n{item.id} {item.verdict}: {reason}{needed}")
     counts = [item.verdict for item in results]
     summary = ", ".join(f"{counts.count(name)} {name}" for name in dict.fromkeys(counts))
     click.echo(f"\n{len(results)} claims: {summary}")
+
+
+def _control(item):
+    if item.control is None:
+        return "-"
+    return "ACCEPTED" if item.accepts_its_control else "rejected"
 
 
 def _brief(sentence):
@@ -232,6 +320,7 @@ def compare(results, total, entries):
     `total` is how many claims there are, checked or not.
     """
     from linrep import _portable
+    from linrep.claims import HOLDS
     from linrep.claims import ledger as book
 
     outcomes = [book.outcome(item, entries.get(item.id)) for item in results]
@@ -239,18 +328,22 @@ def compare(results, total, entries):
         item for item, found in zip(results, outcomes, strict=True) if found == book.CONTRADICTS
     ]
     for item in wrong[:_SHOWN]:
-        expected = "it is not in the ledger, and expected to hold"
+        held = "to hold" if item.expected == HOLDS else f"with the verdict {item.expected!r}"
+        expected = f"it is not in the ledger, and expected {held}"
         if item.id in entries:
             expected = f"the ledger has {entries[item.id]['verdict']}"
         click.echo(f"{item.id}: {item.verdict}, {expected}", err=True)
     if len(wrong) > _SHOWN:
         click.echo(f"and {len(wrong) - _SHOWN} more", err=True)
+    accepting = [item for item in results if item.accepts_its_control]
+    for item in accepting:
+        click.echo(f"{item.id}: its check accepts its negative control ({item.control})", err=True)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     click.echo(
         f"{len(results)} of {total} claims checked, {_portable.mode()} mode, beside the ledger: "
         f"{', '.join(counts)}"
     )
-    return not wrong
+    return not wrong and not accepting
 
 
 def _draw(chosen, results, store, folder):

@@ -1,0 +1,114 @@
+"""A statement beside its recorded verdict and the reason for it, as a reader looks it up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from html import escape
+from typing import Any
+
+from linrep._show import literal, number
+from linrep.claims import ledger
+from linrep.claims.claim import Claim, claims, corrections
+from linrep.claims.findings import Finding, findings
+
+
+@dataclass(frozen=True, repr=False)
+class Entry:
+    """A statement with what the ledger and the findings have on it.
+
+    Attributes
+    ----------
+    claim : Claim
+    recorded : mapping
+        The ledger's entry; empty where nothing is recorded.
+    finding : Finding or None
+        Why it fails.
+    corrected_by : tuple of str
+        Ids of the corrected versions.
+    """
+
+    claim: Claim
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    finding: Finding | None = None
+    corrected_by: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The recorded verdict, "unchecked" where there is none."""
+        return self.recorded.get("verdict", "unchecked")
+
+    def _why(self):
+        if self.finding is None:
+            return ""
+        return f"{self.finding.headline} (severity: {self.finding.severity})"
+
+    def _lines(self):
+        entry = self.recorded
+        numbers = [
+            f"{name} {number(entry[key])}"
+            for name, key in (("measured", "measured"), ("claimed", "predicted"))
+            if entry.get(key) is not None
+        ]
+        if entry.get("needed"):
+            numbers.append(f"it would take {entry['needed']}")
+        yield "place", self.claim.place
+        yield "statement", self.claim.latex
+        yield "under", "; ".join(map(str, self.claim.hypotheses))
+        yield "verdict", " · ".join([self.verdict, *numbers])
+        yield "why", self._why()
+        yield "reason", self.finding.reason if self.finding else ""
+        yield "corrects", self.claim.corrects
+        yield "corrected", ", ".join(self.corrected_by)
+        if entry:
+            again = f"linrep verify {self.claim.id} --budget {entry['budget']}"
+            yield "check it", f"{again} --seed {entry['seed']}"
+
+    def __str__(self):
+        lines = [f"{self.claim.id}: {self.claim.plain}"]
+        lines += [f"  {name:10} {text}" for name, text in self._lines() if text]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_markdown_(self):
+        by = ", ".join(f"`{name}`" for name in self.corrected_by)
+        parts = (
+            f"**`{self.claim.id}`** ({self.claim.place}): {literal(self.claim.plain)}",
+            f"$$\n{self.claim.latex}\n$$",
+            f"**{self.verdict.capitalize()}**. {escape(self._why(), quote=False)}",
+            escape(self.finding.reason, quote=False) if self.finding else "",
+            f"Corrected: {by}." if by else "",
+        )
+        return "\n\n".join(filter(None, parts))
+
+
+def statement(id: str) -> Entry:
+    """Return a statement of the papers with its verdict and the reason for it.
+
+    Parameters
+    ----------
+    id : str
+        Such as "fedrep.lemma5".
+
+    Returns
+    -------
+    Entry
+
+    Raises
+    ------
+    ValueError
+        If there is none of this id.
+    """
+    known = claims()
+    if id not in known:
+        near = get_close_matches(id, known, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"no claim {id!r}{hint}")
+    return Entry(
+        claim=known[id],
+        recorded=ledger.recorded().get(id, {}),
+        finding=findings().get(id),
+        corrected_by=tuple(item.id for item in corrections(id)),
+    )
