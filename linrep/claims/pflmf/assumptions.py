@@ -96,7 +96,7 @@ def _growth(kind, budget, rng, power) -> Exponent:
     # Over each problem's own at the smallest radius.
     return Exponent(
         _RADII, list((samples / samples[:, :1]).T), equals=power, rng=rng, along="radius",
-        of="constant needed", name=f"{kind}, constants over growing balls", setting={"kind": kind},
+        of="constant needed", name="constants over growing balls", setting={"kind": kind},
     )  # fmt: skip
 
 
@@ -105,11 +105,11 @@ def _from_below(kind, rng) -> Condition | Vacuous:
     problem = functions(kind, rng)
     directions = rng.standard_normal((200, _N, problem.d))
     least = [min(problem.value(size * theta) for theta in directions) for size in (1.0, 1e3, 1e6)]
-    name, quantity = f"{kind}, bounded from below", "functions bounded from below"
+    name, quantity = "lower bound", "functions bounded from below"
     if least[2] >= 100.0 * min(least[1], 0.0):
         return Condition(True, 1.0, 1.0, name=name, quantity=quantity)
     return Vacuous(
-        0.0, 1.0, "these functions have no infimum, which Theorem 1 needs", name=name,
+        0.0, 1.0, "there is none, and Theorem 1 needs one", name=name,
         quantity=quantity,
     )  # fmt: skip
 
@@ -216,16 +216,14 @@ def _batches(problem, U, V, runs, rng):
     return np.array([each.in_U for each in drawn]), np.array([each.in_V for each in drawn])
 
 
-def _biases(name, problem, U, V, drawn, rng) -> list[Mean]:
+def _biases(problem, U, V, drawn, rng) -> list[Mean]:
     """Return errors of stochastic gradients in a random direction, whose mean is to be 0."""
     exact = problem.factor_gradients(U, V)
     parts = []
     for where, found, gradient in zip("UV", drawn, exact[1:], strict=True):
         direction = rng.standard_normal(gradient.shape)
         values = np.sum((found - gradient) * direction, axis=(1, 2))
-        parts.append(
-            Mean(values, equals=0.0, margin=0.6, quantity="bias", name=f"{name}, mean in {where}")
-        )
+        parts.append(Mean(values, equals=0.0, margin=0.6, quantity="bias", name=f"mean in {where}"))
     return parts
 
 
@@ -234,7 +232,7 @@ def _variance_growth(name, variance, budget, rng, power) -> Exponent:
     samples = [[variance(radius) for _ in range(budget(8, 30))] for radius in _RADII]
     return Exponent(
         _RADII, samples, at_most=power, rng=rng, along="radius", of="variance",
-        name=f"{name}, variance over growing balls", setting={"estimator": name},
+        name="variance over growing balls", setting={"estimator": name},
     )  # fmt: skip
 
 
@@ -259,7 +257,7 @@ def assumption2(budget, rng, *, power=0.0, factor=1.0):
         problem, singles = _samples(rng, logistic)
         drawn = _batches(problem, U, V, runs, rng)
         name = f"mini-batches, {name}"
-        biases = _biases(name, problem, U, V, drawn, rng)
+        biases = _biases(problem, U, V, drawn, rng)
 
         def variance(radius, singles=singles):
             return max(
@@ -277,12 +275,12 @@ def _additive(budget, rng, U, V, runs, power, factor) -> Together:
     """Return the reading in which gradients have normal noise added, sigma = 1."""
     problem = lr.QuadraticObjectives(rng.standard_normal((_N, _D)))
     drawn = _noisy(problem, U, V, 1.0, runs, rng)
-    parts: list = _biases("noise", problem, U, V, drawn, rng)
+    parts: list = _biases(problem, U, V, drawn, rng)
     for where, each, gradient in zip("UV", drawn, problem.factor_gradients(U, V)[1:], strict=True):
         parts.append(
             Mean(
                 np.sum((each - gradient) ** 2, axis=(1, 2)), equals=factor, margin=0.4,
-                quantity="variance", name=f"noise, variance in {where}",
+                quantity="variance", name=f"variance in {where}",
                 setting={"sigma": 1.0, "allowed": factor},
             )
         )  # fmt: skip
