@@ -45,7 +45,7 @@ PUBLISHED_STEPS = {
 Decision = Callable[..., Evidence]
 
 
-def one_model(data, seed, start=None):
+def global_model(data, seed, start=None):
     """Return B and the model B w after 500 rounds of FedSGD at step size 0.1.
 
     Clients have equally many samples, so that the mean of their gradients does not depend on how

@@ -10,11 +10,11 @@ from tests.reference.subspace import distance
 
 
 @pytest.mark.compiled
-def test_one_model_of_pooled_samples_is_that_of_all_clients():
+def test_global_model_of_pooled_samples_is_that_of_all_clients():
     _, data = _figures.draw_problem(100, 20, 2, 5, 0, **_figures.CONVENTIONS["text"])
     B, W = lr.random_start(100, 20, 2, 7)
     expected = lr.fedsgd(data, step_size=0.1, rounds=500, start=(B, W)).state
-    found, model = _figures.one_model(data, 7)
+    found, model = _figures.global_model(data, 7)
     np.testing.assert_allclose(found, expected["B"], atol=1e-10)
     np.testing.assert_allclose(model, expected["B"] @ expected["w"], atol=1e-10)
 
