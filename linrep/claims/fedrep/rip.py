@@ -165,8 +165,8 @@ def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
         )  # fmt: skip
     X = np.stack([_covariates("gaussian", 1, 50, 100, rng)[0] for _ in range(budget(50, 400))])
     ratios = witness_ratio(X)
-    yield Fact("mean ratio at m = d/2 = 50; 3 - 2/d expected", ratios.mean())
-    yield Fact("share of draws with a ratio below 2 there", np.mean(ratios < 2.0))
+    yield Fact("mean ratio at m = d/2 = 50; 3 - 2/d expected", float(ratios.mean()))
+    yield Fact("share of draws with a ratio below 2 there", float(np.mean(ratios < 2.0)))
 
 
 @statement(
