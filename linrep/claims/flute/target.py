@@ -163,7 +163,5 @@ def example1(budget, rng, *, power=0.5):
         name="B*W* = u_1 lambda_1",
     )
     yield Cases(heavier, quantity="cosine to u_1", name="u_1 weighted more with w = sqrt(lambda/M)")
-    yield Fact(
-        "share of cases in which U is unitary, all of them with M < d", float(np.mean(unitary))
-    )
+    yield Fact("share of cases with a unitary U, all having M < d", float(np.mean(unitary)))
     yield Fact("share of cases in which equal heads weight u_1 still more", float(np.mean(equal)))
