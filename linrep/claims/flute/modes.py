@@ -184,4 +184,5 @@ def local_rate(budget, rng, *, share=0.5):
         )
     )  # fmt: skip
     yield Fact("fixed points besides the optimum", len(others))
-    yield Fact("of these attracting", sum(not grows for *_, best, grows in found if not best))
+    attracting = sum(not grows for *_, best, grows in found if not best)
+    yield Fact("fixed points besides the optimum that attract", attracting)
