@@ -12,22 +12,20 @@ conventions are in use:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import UNDECIDED, Evidence, ordering
+from linrep.claims import Missing, Paired
 from linrep.problems import ClientData
 
 #: Rounds and errors whose ratio is within 1 -+ this are ties.
 TIE = 0.05
 #: Where the claim is that two are the same, they may differ by this much.
 SAME = 0.1
+ROUNDS = "median ratio of rounds"
 CONVENTIONS: dict[str, dict[str, Any]] = {
     "text": {"heads": "scaled_qr", "noise": 1e-3**0.5},
     "published": {"heads": "qr", "noise": 1e-3},
@@ -42,10 +40,8 @@ PUBLISHED_STEPS = {
     1000: {"FedRep": 60.0, "10GD-GD": 0.25, "GD-GD": 1.0},
 }
 
-Decision = Callable[..., Evidence]
 
-
-def one_model(data, seed, start=None):
+def global_model(data, seed, start=None):
     """Return B and the model B w after 500 rounds of FedSGD at step size 0.1.
 
     Clients have equally many samples, so that the mean of their gradients does not depend on how
@@ -87,15 +83,12 @@ def risk(theta, truth):
 
 
 def before(early, late, *, name, setting):
-    """Return the part that one takes fewer rounds than the other; pairs without an end drop out."""
+    """Return the comparison of rounds of two runs; pairs of which neither ends drop out."""
     early, late = np.asarray(early, dtype=float), np.asarray(late, dtype=float)
     known = (np.isfinite(early) | np.isfinite(late)) & ~np.isnan(early + late)
     if not known.any():
-        never = Evidence(
-            UNDECIDED, "neither gets there in any run", needed="more rounds", name=name
-        )
-        return lambda level: replace(never, level=level)
-    return partial(ordering, early[known], late[known], tie=TIE, name=name, setting=setting)
+        return Missing("neither gets there in any run", "more rounds", name=name, setting=setting)
+    return Paired(early[known], late[known], tie=TIE, quantity=ROUNDS, name=name, setting=setting)
 
 
 def round_table(found, reading):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +10,13 @@ import pandas as pd
 
 import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
-from linrep.claims import Evidence, claim, combine, ordering
-from linrep.claims._parts import decided, draw_seeds
+from linrep.claims import Curve, Paired, statement
+from linrep.claims._parts import draw_seeds
 from linrep.claims.fedrep._figures import (
     CONVENTIONS,
     METHODS,
     PUBLISHED_STEPS,
+    ROUNDS,
     SAME,
     before,
     draw_problem,
@@ -35,224 +34,152 @@ _FIGURE3: dict[str, Any] = {
 _SETTING = "d = 10, k = 2, m = 5, r = 0.1, n = 10, 20, 100, 1000"
 
 
-@claim(
+@statement(
     "fedrep.figure3.clients",
     latex=r"n < n' \implies \text{rounds}(n') < \text{rounds}(n)",
     plain=f"{_SETTING}, projected-gradient start: the more clients, the fewer rounds.",
-    broken={"larger": "slower"},
+    negative_control={"larger": "slower"},
     **_FIGURE3,
 )
-def figure3_clients(budget, rng, *, larger="faster") -> Evidence:
+def figure3_clients(budget, rng, *, larger="faster"):
     """Compare rounds to distance 0.1 (text, each method) or 0.03 (published, FedRep)."""
     counts = (40, 100, 300)
-    readings = {
-        "text": _rounds(rng, budget, counts, "text", 0.1),
-        "published": _rounds(rng, budget, counts, "published", 0.03, methods=("FedRep",)),
-    }
-    return _by_clients(readings, larger)
+    text = _rounds(rng, budget, counts, "text", 0.1)
+    published = _rounds(rng, budget, counts, "published", 0.03, methods=("FedRep",))
+    yield from _by_clients("text", text, larger)
+    yield from _by_clients("published", published, larger)
 
 
-@claim(
+@statement(
     "fedrep.figure3.clients.common_start",
     latex=r"n < n',\ \mathrm{dist}_0 = 1/2 \implies \text{rounds}(n') < \text{rounds}(n)",
     plain=f"{_SETTING}, every run from distance 1/2: the more clients, the fewer rounds.",
-    broken={"larger": "slower"},
+    negative_control={"larger": "slower"},
     **_FIGURE3,
 )
-def figure3_common_start(budget, rng, *, larger="faster") -> Evidence:
+def figure3_common_start(budget, rng, *, larger="faster"):
     """Compare rounds from distance 1/2 to 0.1 at the theorem's step size."""
     found = _rounds(rng, budget, (60, 300, 1000), "text", 0.1, start=0.5)
-    return _by_clients({"text": found}, larger)
+    yield from _by_clients("text", found, larger)
 
 
-def _by_clients(readings, larger):
-    """Decide whether each next n takes fewer rounds, method by method."""
-    parts, tables = [], []
-    for reading, found in readings.items():
-        for method in found.columns.get_level_values("method").unique():
-            sizes = sorted(found.columns.get_level_values("n").unique())
-            for few, many in pairwise(sizes):
-                pair = (many, few) if larger == "faster" else (few, many)
-                parts.append(
-                    before(
-                        *(found[n, method] for n in pair),
-                        name=f"{method}, {reading}: n = {pair[0]} before {pair[1]}",
-                        setting={"method": method, "convention": reading, "first n": pair[0]},
-                    )
-                )
-        tables.append(round_table(found, reading))
-    return replace(combine(decided(parts)), points=pd.concat(tables, ignore_index=True))
+def _by_clients(convention, found, larger):
+    """Yield whether each next n takes fewer rounds, method by method."""
+    for method in found.columns.get_level_values("method").unique():
+        sizes = sorted(found.columns.get_level_values("n").unique())
+        for few, many in pairwise(sizes):
+            pair = (many, few) if larger == "faster" else (few, many)
+            yield before(
+                *(found[n, method] for n in pair),
+                name=f"{method}, {convention}: n = {pair[0]} before {pair[1]}",
+                setting={"method": method, "convention": convention, "first n": pair[0]},
+            )
+    yield Curve(round_table(found, convention))
 
 
-_FASTEST: dict[str, Any] = {
-    "latex": r"\text{rounds}_{\text{FedRep}} < \text{rounds}_{\text{10GD-GD}},\ "
-    r"\text{rounds}_{\text{GD-GD}}",
-    "broken": {"first": "GD-GD", "rivals": ("FedRep",)},
-    "mended": {"rivals": ("GD-GD",)},
-    **_FIGURE3,
-}
-_STEPS: dict[str, Any] = {
-    "latex": r"\text{rounds}_{\text{10GD-GD}} < \text{rounds}_{\text{GD-GD}}",
-    "broken": {"order": ("GD-GD", "FedRep")},
-    **_FIGURE3,
-}
+_FASTEST = (("FedRep", "10GD-GD"), ("FedRep", "GD-GD"))
+_MORE_STEPS = (("10GD-GD", "GD-GD"),)
 
 
-@claim(
-    "fedrep.figure3.fastest.published",
-    plain=f"{_SETTING}, the notebook's step sizes (at n = 20 those of n = 10): FedRep takes the "
-    "fewest rounds.",
-    **_FASTEST,
-)
-def fastest_published(budget, rng, *, first="FedRep", rivals=tuple(METHODS)) -> Evidence:
-    """Compare rounds to distance 0.03."""
-    return _pairs(_published(budget, rng), _against(first, rivals))
+def compare_rounds(
+    budget, rng, *, steps, pairs, ties=(), sizes=tuple(PUBLISHED_STEPS), more_at_10=False
+):  # fmt: skip
+    """Compare the rounds of pairs of methods, at each n: the first takes fewer, or they tie.
+
+    Published steps: to distance 0.03; common and tuned ones: from distance 1/2 to 0.1. Common steps
+    with QR and without; tuned ones are the best on other seeds. At n = 10, where one client takes
+    part in a round, more seeds on request.
+    """
+    methods = tuple(name for name in METHODS if any(name in pair for pair in (*ties, *pairs)))
+    options: dict[str, Any] = {"methods": methods, "start": 0.5}
+    if steps == "published":
+        found = {steps: _rounds(rng, budget, (40, 100, 300), steps, 0.03, methods=methods)}
+    elif steps == "common":
+        options["lone"] = budget(1, 8) if more_at_10 else 1
+        found = {
+            name: _rounds(
+                rng, budget, (60, 300, 1000), "text", 0.1, orthonormal=name == "QR", **options
+            )
+            for name in ("QR", "no QR")
+        }
+    else:
+        options["multiples"] = _best_steps(budget, rng, methods)
+        found = {"best steps": _rounds(rng, budget, (60, 300, 1000), "text", 0.1, **options)}
+    for name, rounds in found.items():
+        there = [n for n in sizes if n in rounds.columns.unique("n")]
+        for one, other in ties:
+            for n in there:
+                yield Paired(
+                    rounds[n, one], rounds[n, other], tie=SAME, same=True, quantity=ROUNDS,
+                    name=f"{one} as {other}, {name}, n = {n}", setting={"n": n, "steps": name},
+                )  # fmt: skip
+        for one, other in pairs:
+            for n in there:
+                yield before(
+                    rounds[n, one], rounds[n, other], name=f"{one} before {other}, {name}, n = {n}",
+                    setting={"n": n, "steps": name, "first": one, "second": other},
+                )  # fmt: skip
+        yield Curve(round_table(rounds, name))
 
 
-@claim(
-    "fedrep.figure3.fastest.common",
-    plain=f"{_SETTING}, one step size (the theorem's) for all: FedRep takes the fewest rounds.",
-    **_FASTEST,
-)
-def fastest_common(budget, rng, *, first="FedRep", rivals=tuple(METHODS)) -> Evidence:
-    """Compare rounds to distance 0.1, from distance 1/2, with QR and without."""
-    return _pairs(_common(budget, rng), _against(first, rivals))
+def _fastest(steps, plain):
+    return statement(
+        f"fedrep.figure3.fastest.{steps}",
+        latex=r"\text{rounds}_{\text{FedRep}} < \text{rounds}_{\text{10GD-GD}},\ "
+        r"\text{rounds}_{\text{GD-GD}}",
+        plain=f"{_SETTING}, {plain}: FedRep takes the fewest rounds.",
+        constants={"steps": steps, "pairs": _FASTEST},
+        negative_control={"pairs": (("GD-GD", "FedRep"),)},
+        **_FIGURE3,
+    )(compare_rounds)
 
 
-@claim(
-    "fedrep.figure3.fastest.tuned",
-    plain=f"{_SETTING}, each method's best step size: FedRep takes the fewest rounds.",
-    **_FASTEST,
-)
-def fastest_tuned(budget, rng, *, first="FedRep", rivals=tuple(METHODS)) -> Evidence:
-    """Compare rounds to distance 0.1, from distance 1/2, at step sizes tuned on other seeds."""
-    return _pairs(_tuned(budget, rng), _against(first, rivals))
+def _more_steps(steps, plain, **constants):
+    return statement(
+        f"fedrep.figure3.head_steps.{steps}",
+        latex=r"\text{rounds}_{\text{10GD-GD}} < \text{rounds}_{\text{GD-GD}}",
+        plain=f"{_SETTING}, {plain}: ten head steps take fewer rounds than one.",
+        constants={"steps": steps, "pairs": _MORE_STEPS, **constants},
+        negative_control={"pairs": (("GD-GD", "FedRep"),)},
+        **_FIGURE3,
+    )(compare_rounds)
 
 
-@claim(
-    "fedrep.figure3.head_steps.published",
-    plain=f"{_SETTING}, the notebook's step sizes (at n = 20 those of n = 10): ten head steps take "
-    "fewer rounds than one.",
-    mended={"sizes": (100,)},
-    **_STEPS,
-)
-def head_steps_published(
-    budget, rng, *, order=("10GD-GD", "GD-GD"), sizes=tuple(PUBLISHED_STEPS)
-) -> Evidence:
-    """Compare rounds to distance 0.03."""
-    return _pairs(_published(budget, rng), [order], sizes)
+def _no_faster(printed, plain):
+    printed.corrected(
+        f"{printed.id}.corrected",
+        latex=r"\text{rounds}_{\text{FedRep}} \approx \text{rounds}_{\text{10GD-GD}} <"
+        r"\text{rounds}_{\text{GD-GD}} \quad (n \ge 100)",
+        plain=f"{plain}, n = 100, 1000: FedRep takes fewer rounds than "
+        "GD-GD, and within 10 % as many as ten head steps of 1/lambda_max.",
+        constants={"ties": _FASTEST[:1], "pairs": _FASTEST[1:], "sizes": (100, 1000)},
+        negative_control={"ties": _FASTEST[1:]},
+    )
 
 
-@claim(
-    "fedrep.figure3.head_steps.common",
-    plain=f"{_SETTING}, one step size (the theorem's): ten head steps take fewer rounds than one.",
-    **_STEPS,
-)
-def head_steps_common(budget, rng, *, order=("10GD-GD", "GD-GD")) -> Evidence:
-    """Compare rounds to distance 0.1, from distance 1/2, with QR and without."""
-    return _pairs(_common(budget, rng, order, budget(1, 8)), [order])
+_NOTEBOOK = "the notebook's step sizes (at n = 20 those of n = 10)"
+_ONE = "one step size (the theorem's)"
+_BEST = "each method's best step size"
+_fastest("published", _NOTEBOOK)
+fastest_common = _fastest("common", f"{_ONE} for all")
+fastest_tuned = _fastest("tuned", _BEST)
+head_steps_published = _more_steps("published", _NOTEBOOK)
+_more_steps("common", _ONE, more_at_10=True)
+_more_steps("tuned", _BEST)
 
-
-@claim(
-    "fedrep.figure3.head_steps.tuned",
-    plain=f"{_SETTING}, each method's best step size: ten head steps take fewer rounds than one.",
-    **_STEPS,
-)
-def head_steps_tuned(budget, rng, *, order=("10GD-GD", "GD-GD")) -> Evidence:
-    """Compare rounds to distance 0.1, from distance 1/2, at step sizes tuned on other seeds."""
-    return _pairs(_tuned(budget, rng), [order])
-
-
-_NO_FASTER: dict[str, Any] = {
-    "latex": r"\text{rounds}_{\text{FedRep}} \approx \text{rounds}_{\text{10GD-GD}} <"
-    r"\text{rounds}_{\text{GD-GD}} \quad (n \ge 100)",
-    "broken": {"tied": "GD-GD"},
-    **_FIGURE3,
-}
-
-
-@claim(
-    "fedrep.figure3.fastest.common.corrected",
-    plain="One step size (the theorem's) for all, n = 100, 1000: FedRep takes fewer rounds than "
-    "GD-GD, and within 10 % as many as ten head steps of 1/lambda_max.",
-    corrects="fedrep.figure3.fastest.common",
-    **_NO_FASTER,
-)
-def fastest_common_corrected(budget, rng, *, tied="10GD-GD") -> Evidence:
-    """Compare rounds to distance 0.1, from distance 1/2, with QR and without."""
-    return _tie(_common(budget, rng), tied)
-
-
-@claim(
-    "fedrep.figure3.fastest.tuned.corrected",
-    plain="Each method's best step size, n = 100, 1000: FedRep takes fewer rounds than GD-GD, and "
-    "within 10 % as many as ten head steps of 1/lambda_max.",
-    corrects="fedrep.figure3.fastest.tuned",
-    **_NO_FASTER,
-)
-def fastest_tuned_corrected(budget, rng, *, tied="10GD-GD") -> Evidence:
-    """Compare rounds to distance 0.1, from distance 1/2, at step sizes tuned on other seeds."""
-    return _tie(_tuned(budget, rng), tied)
-
-
-@claim(
+_no_faster(fastest_common, "One step size (the theorem's) for all")
+_no_faster(fastest_tuned, "Each method's best step size")
+head_steps_published.corrected(
     "fedrep.figure3.head_steps.published.corrected",
     latex=r"\text{rounds}_{\text{GD-GD}} < \text{rounds}_{\text{10GD-GD}} \quad (n = 20, 1000)",
     plain="The notebook's step sizes, tuned for each method: at n = 20 (with those of n = 10) and "
     "1000 GD-GD takes fewer rounds than 10GD-GD.",
-    corrects="fedrep.figure3.head_steps.published",
-    broken={"order": ("10GD-GD", "GD-GD")},
-    **_FIGURE3,
+    constants={"pairs": (("GD-GD", "10GD-GD"),), "sizes": (20, 1000)},
+    negative_control={"pairs": _MORE_STEPS},
 )
-def head_steps_published_corrected(budget, rng, *, order=("GD-GD", "10GD-GD")) -> Evidence:
-    """Compare rounds to distance 0.03."""
-    return _pairs(_published(budget, rng), [order], (20, 1000))
 
 
-def _tie(readings, tied):
-    """Decide whether FedRep ties with a method at many clients, and is before GD-GD."""
-    parts = []
-    for reading, found in readings.items():
-        for n in found.columns.unique("n").intersection([100, 1000]):
-            one = found[n, "FedRep"]
-            setting = {"n": int(n), "steps": reading}
-            name = f"FedRep {{}}, {reading}, n = {n}"
-            parts.append(
-                partial(
-                    ordering, one, found[n, tied], tie=SAME, same=True,
-                    name=name.format(f"as {tied}"), setting=setting,
-                )
-            )  # fmt: skip
-            parts.append(
-                before(one, found[n, "GD-GD"], name=name.format("before GD-GD"), setting=setting)
-            )
-    tables = [round_table(found, reading) for reading, found in readings.items()]
-    return replace(combine(decided(parts)), points=pd.concat(tables, ignore_index=True))
-
-
-def _against(first, rivals):
-    return [(first, other) for other in rivals if other != first]
-
-
-def _published(budget, rng):
-    return {"published": _rounds(rng, budget, (40, 100, 300), "published", 0.03)}
-
-
-def _common(budget, rng, methods=tuple(METHODS), lone=1):
-    options: dict[str, Any] = {"start": 0.5, "methods": methods, "lone": lone}
-    return {
-        name: _rounds(rng, budget, (60, 300, 1000), "text", 0.1, orthonormal=orthonormal, **options)
-        for name, orthonormal in (("QR", True), ("no QR", False))
-    }
-
-
-def _tuned(budget, rng):
-    best = _best_steps(budget, rng)
-    counts = (60, 300, 1000)
-    return {"best steps": _rounds(rng, budget, counts, "text", 0.1, start=0.5, multiples=best)}
-
-
-def _best_steps(budget, rng):
+def _best_steps(budget, rng, methods):
     """Return by n and method the multiple of the theorem's step size with the fewest rounds."""
     trials = {}
     seed = int(rng.integers(2**63))
@@ -260,26 +187,12 @@ def _best_steps(budget, rng):
         same = {n: dict.fromkeys(METHODS, multiple) for n in PUBLISHED_STEPS}
         # Each multiple meets the same problems, others than those of the comparison.
         again = np.random.default_rng(seed)
-        found = _rounds(again, budget, (8, 10, 20), "text", 0.1, start=0.5, multiples=same)
+        found = _rounds(
+            again, budget, (8, 10, 20), "text", 0.1, start=0.5, multiples=same, methods=methods
+        )
         trials[multiple] = found.median()
     best = pd.DataFrame(trials).idxmin(axis=1)
     return {n: best[n].to_dict() for n in best.index.unique("n")}
-
-
-def _pairs(readings, pairs, sizes=tuple(PUBLISHED_STEPS)):
-    """Decide for each n whether the first method of each pair takes fewer rounds."""
-    parts, tables = [], []
-    for reading, found in readings.items():
-        parts += [
-            before(
-                found[n, one], found[n, other],
-                name=f"{one} before {other}, {reading}, n = {n}",
-                setting={"n": n, "steps": reading, "first": one, "second": other},
-            )
-            for one, other in pairs for n in sizes if (n, one) in found
-        ]  # fmt: skip
-        tables.append(round_table(found, reading))
-    return replace(combine(decided(parts)), points=pd.concat(tables, ignore_index=True))
 
 
 def _rounds(

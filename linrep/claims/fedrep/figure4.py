@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Evidence, claim, combine, expectation, ordering
-from linrep.claims._parts import decided, draw_seeds, medians
-from linrep.claims.fedrep._figures import (
-    CONVENTIONS,
-    Decision,
-    draw_problem,
-    one_model,
-)
+from linrep.claims import Curve, Fact, Mean, Paired, statement
+from linrep.claims._parts import draw_seeds, medians
+from linrep.claims.fedrep._figures import CONVENTIONS, draw_problem, global_model
 from linrep.subspace import distance
 from linrep.theory.expectations import least_squares_error
 
@@ -29,134 +22,111 @@ _FIGURE4: dict[str, Any] = {
 ACCURATE = 0.25
 
 
-@claim(
+@statement(
     "fedrep.figure4",
     latex=r"\mathrm{error}_{\text{FedRep}}(m_{\text{new}}) <"
     r"\mathrm{error}_{\text{local}}(m_{\text{new}}), \qquad m_{\text{local}} = \Omega(d)",
     plain="n = 100, (d, k) = (20, 2), trained with m = 10, r = 1: a new client "
     "does better at m_new = 5, 10, 20 with FedRep's representation than alone, where it "
     "needs m_new of order d.",
-    broken={"better": "local"},
+    negative_control={"better": "local"},
     **_FIGURE4,
 )
-def figure4(budget, rng, *, better="FedRep") -> Evidence:
+def figure4(budget, rng, *, better="FedRep"):
     """Compare new clients' errors with each other, and local ones with the closed form."""
     sizes = (1, 2, 3, 4, 5, 10, 18, 20, 22, 30)
     errors = _new_clients(rng, budget(20, 60, 300), sizes, ("FedRep", "local"))
     pair = ("FedRep", "local") if better == "FedRep" else ("local", "FedRep")
-    parts: list[Decision] = [
-        partial(
-            ordering, *(errors[m, method] for method in pair),
-            name=f"{pair[0]} below {pair[1]}, m_new = {m}", setting={"m_new": m},
-        )
-        for m in (5, 10, 20)
-    ]  # fmt: skip
+    for m in (5, 10, 20):
+        low, high = (errors[m, method] for method in pair)
+        yield _ordered(low, high, f"{pair[0]} below {pair[1]}", m_new=m)
     limit = np.full(len(errors), ACCURATE)
-    parts += [
-        partial(ordering, limit, errors[m, "local"], name=f"local not accurate, m_new = {m}")
-        for m in (5, 10, 20)
-    ]
-    parts.append(partial(ordering, errors[30, "local"], limit, name="local accurate, m_new = 30"))
+    for m in (5, 10, 20):
+        yield _ordered(limit, errors[m, "local"], "local not accurate", m_new=m)
+    yield _ordered(errors[30, "local"], limit, "local accurate", m_new=30)
     for m in (5, 10):
         noise = CONVENTIONS["text"]["noise"]
         # Heads of the training clients have mean square 2 * 2/100.
         predicted = float(least_squares_error(20, m, signal=1.0, noise=noise / 0.2))
-        name = f"local in closed form, m_new = {m}"
-        parts.append(partial(expectation, errors[m, "local"], predicted, name=name))
-    return replace(combine(decided(parts)), points=_new_client_table(errors))
+        yield Mean(
+            errors[m, "local"], equals=predicted, name=f"local in closed form, m_new = {m}",
+            quantity="mean error over the zero model's", setting={"m_new": m},
+        )  # fmt: skip
+    yield Curve(_new_client_table(errors))
 
 
-@claim(
+def _ordered(smaller, larger, name, **setting):
+    """Return the comparison of two errors, named after the new clients' samples."""
+    return Paired(
+        smaller, larger, name=f"{name}, m_new = {setting['m_new']}", setting=setting,
+        quantity="median ratio of errors",
+    )  # fmt: skip
+
+
+@statement(
     "fedrep.figure4.threshold",
     latex=r"m_{\text{new}} \ge k \implies \text{accurate}",
     plain="As Figure 4: with FedRep's representation a new client's model is accurate (error below "
     "a quarter of the zero model's, in the mean over new clients) from m_new = k on.",
-    broken={"excess": -1},
-    mended={"of": "median"},
+    negative_control={"excess": -1},
+    holds_with={"of": "median"},
     **_FIGURE4,
 )
-def figure4_threshold(budget, rng, *, excess=0, of="mean") -> Evidence:
-    """Compare new clients' mean error from m_new = k on with a quarter of the zero model's."""
-    return _threshold(budget, rng, excess, of)
+def threshold(budget, rng, *, excess=0, of="mean"):
+    """Compare new clients' error from m_new = k + excess on with a quarter of the zero model's."""
+    sizes = [2 + more for more in (-1, 0, 1, 2, 3, 8) if more >= excess]
+    errors = _new_clients(rng, budget(40, 60, 300), sizes, ("FedRep",))
+    columns = {"mean": "FedRep", "median": "FedRep, median"}
+    limit = np.full(len(errors), ACCURATE)
+    for m in sizes:
+        yield _ordered(errors[m, columns[of]], limit, of, m_new=m)
+    for kind, column in columns.items():
+        name = f"{kind} error over the zero model's, m_new = {sizes[0]}"
+        yield Fact(name, errors[sizes[0], column].median())
+    yield Curve(_new_client_table(errors))
 
 
-@claim(
-    "fedrep.figure4.threshold.median",
-    latex=r"m_{\text{new}} \ge k \implies \text{accurate for most clients}",
-    plain="As Figure 4: with FedRep's representation the median new client's model is accurate "
-    "from m_new = k on.",
-    broken={"excess": -1},
-    **_FIGURE4,
-)
-def figure4_threshold_median(budget, rng, *, excess=0, of="median") -> Evidence:
-    """Compare new clients' median error with the same."""
-    return _threshold(budget, rng, excess, of)
-
-
-@claim(
+threshold.corrected(
     "fedrep.figure4.threshold.corrected",
     latex=r"m_{\text{new}} \ge k + 2 \implies \text{accurate}",
     plain="As Figure 4: with FedRep's representation a new client's model is accurate from "
     "m_new = k + 2 on, where the mean square error becomes finite.",
-    broken={"excess": 0},
-    corrects="fedrep.figure4.threshold",
-    **_FIGURE4,
+    constants={"excess": 2},
+    negative_control={"excess": 0},
 )
-def figure4_threshold_corrected(budget, rng, *, excess=2, of="mean") -> Evidence:
-    """Compare new clients' mean error with the same, with two samples more."""
-    return _threshold(budget, rng, excess, of)
+statement(
+    "fedrep.figure4.threshold.median",
+    latex=r"m_{\text{new}} \ge k \implies \text{accurate for most clients}",
+    plain="As Figure 4: with FedRep's representation the median new client's model is accurate "
+    "from m_new = k on.",
+    constants={"of": "median"},
+    negative_control={"excess": -1},
+    **_FIGURE4,
+)(threshold.check)
 
 
-def _threshold(budget, rng, excess, of):
-    """Decide on the mean or the median error from m_new = k + excess on; tell of both."""
-    sizes = [2 + more for more in (-1, 0, 1, 2, 3, 8) if more >= excess]
-    errors = _new_clients(rng, budget(40, 60, 300), sizes, ("FedRep",))
-    limit = np.full(len(errors), ACCURATE)
-    column = {"mean": "FedRep", "median": "FedRep, median"}
-    found = combine(
-        decided(
-            partial(
-                ordering, errors[m, column[of]], limit, name=f"{of}, m_new = {m}",
-                setting={"m_new": m, "of the new clients": of},
-            )
-            for m in sizes
-        )
-    )  # fmt: skip
-    told = ", ".join(f"{name} {errors[sizes[0], own].median():.2g}" for name, own in column.items())
-    return replace(
-        found,
-        sentence=f"{found.sentence}; new clients' errors at m_new = {sizes[0]}, over the zero "
-        f"model's, in the median of seeds: {told}",
-        points=_new_client_table(errors),
-    )
-
-
-@claim(
+@statement(
     "fedrep.figure4.fedsgd",
     latex=r"\text{FedSGD does not learn } B^*",
     plain="As Figure 4: FedSGD from a random start (the paper names none) is far from B*, and its "
     "representation gives no accurate model at m_new = 5, 10, 20.",
-    broken={"start": "FedRep's"},
+    negative_control={"start": "FedRep's"},
     **_FIGURE4,
 )
-def figure4_fedsgd(budget, rng, *, start="random") -> Evidence:
+def figure4_fedsgd(budget, rng, *, start="random"):
     """Compare FedSGD's distance with 1/2 and new clients' errors with a quarter of the zero's."""
     method = f"FedSGD, {start} start"
     errors = _new_clients(rng, budget(20, 60, 300), (5, 10, 20), ("FedRep", method))
+    yield Paired(
+        np.full(len(errors), 0.5), errors[0, method], name="far from B*",
+        quantity="median of 1/2 over the distance", setting={"start": start},
+    )  # fmt: skip
     limit = np.full(len(errors), ACCURATE)
-    parts: list[Decision] = [
-        partial(ordering, np.full(len(errors), 0.5), errors[0, method], name="far from B*")
-    ]
     for m in (5, 10, 20):
-        setting = {"m_new": m, "start": start}
         one, other = errors[m, "FedRep"], errors[m, method]
-        parts.append(
-            partial(ordering, one, other, name=f"FedRep better, m_new = {m}", setting=setting)
-        )
-        parts.append(
-            partial(ordering, limit, other, name=f"not accurate, m_new = {m}", setting=setting)
-        )
-    return replace(combine(decided(parts)), points=_new_client_table(errors))
+        yield _ordered(one, other, "FedRep better", m_new=m, start=start)
+        yield _ordered(limit, other, "not accurate", m_new=m, start=start)
+    yield Curve(_new_client_table(errors))
 
 
 def _new_clients(rng, count, sizes, methods):
@@ -176,8 +146,8 @@ def _new_client_errors(seed, sizes, methods):
     learn = {
         "FedRep": lambda: lr.fedrep(data, rounds=500, start=start, rng=seed).state["B"],
         "local": lambda: np.eye(20),
-        "FedSGD, random start": lambda: one_model(data, seed)[0],
-        "FedSGD, FedRep's start": lambda: one_model(data, seed, start)[0],
+        "FedSGD, random start": lambda: global_model(data, seed)[0],
+        "FedSGD, FedRep's start": lambda: global_model(data, seed, start)[0],
     }
     frames = {method: learn[method]() for method in methods}
     found = {(0, method): distance(B, truth.B) for method, B in frames.items() if method != "local"}

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    bounded_constant,
-    claim,
-    combine,
-    expectation,
-    inequality,
-    log_slope,
-)
-from linrep.claims._parts import Array, at_most, cells, table
+from linrep.claims import Cases, Constant, Fact, Mean, search, statement
+from linrep.claims._parts import Array, cells, table
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, NORMALIZED, instance
 from linrep.claims.fedrep._concentration import OTHERS
@@ -72,50 +60,11 @@ def _along_clients(budget, rng, split, powers, *, centred=False):
 _LINE = ["m", "d", "k", "distance", "angles"]
 
 
-def _in_clients(tables, label, level, rng):
-    """Decide on both tables of _along_clients whether the constant stays bounded in rn."""
+def _in_clients(tables, label, rng):
+    """Yield the constant on both tables of _along_clients, which has to stay bounded in rn."""
     fixed, path = tables
-    settings: dict[str, Any] = {"level": level, "rng": rng, "label": label}
-    return [
-        bounded_constant(fixed, ["rn"], by=_LINE, name="fixed m", **settings),
-        bounded_constant(path, ["rn"], name="m = sqrt(rn)", **settings),
-    ]
-
-
-def _lemma5(budget, rng, split, powers, level):
-    """Follow Lemma 5's constant along rn, and test whether its summands have mean zero."""
-    label = "c that Lemma 5 needs"
-    parts = _in_clients(_along_clients(budget, rng, split, powers), label, level, rng)
-
-    def sampled(rn, m, d, k, design):
-        truth, B = instance(rn, d, k, rng, distance=0.5, design=design)
-        return _excess(sampled_step(truth, B, m, rng, split=split), m, d, 0.5, powers)
-
-    runs = {50: 40, 150: 40, 450: 40}
-    if split:  # a constant that does not grow takes more runs to see than one that does
-        runs = budget(
-            runs, {100: 6000, 500: 2000, 2500: 1700}, {100: 20_000, 500: 8000, 2500: 6000}
-        )
-    else:
-        runs = budget(runs, dict.fromkeys((100, 500, 2500), 800))
-    for design in OTHERS:
-        base = {"m": 12, "d": 3, "k": 1, "design": design}
-        found = pd.concat(table([base | {"rn": rn}], sampled, count) for rn, count in runs.items())
-        parts.append(
-            bounded_constant(
-                found, ["rn"], level=level, rng=rng, name=f"{design} x, fixed m", label=label
-            )
-        )  # fmt: skip
-    for k, m in ((1, 16), (2, 20)):
-        inside, outside = _summands(budget(20_000, 200_000, 1_000_000), m, k, rng, split)
-        for place, samples in (("inside", inside), ("outside", outside)):
-            parts.append(
-                expectation(
-                    samples, 0.0, level=level, name=f"mean of summands {place} span(B), k = {k}",
-                    setting={"k": k, "m": m, "distance": 0.5},
-                )
-            )  # fmt: skip
-    return parts
+    yield Constant(fixed, ["rn"], by=_LINE, name="fixed m", rng=rng, label=label)
+    yield Constant(path, ["rn"], name="m = sqrt(rn)", rng=rng, label=label)
 
 
 def _summands(clients, m, k, rng, split, distance=0.5):
@@ -131,7 +80,7 @@ def _summands(clients, m, k, rng, split, distance=0.5):
     )
 
 
-@claim(
+@statement(
     "fedrep.lemma5",
     place="Lemma 5 (41)",
     kind="probability bound",
@@ -140,55 +89,67 @@ def _summands(clients, m, k, rng, split, distance=0.5):
     r"\text{w.p. } 1 - e^{-110 d} - e^{-110 k^2\log(rn)}",
     plain="On the batch on which heads are fitted, too, the gradient is near its mean.",
     hypotheses=ASSUMPTIONS,
-    broken={"size_power": 1.0},
-    mended={"batches": "split"},
+    negative_control={"size_power": 1.0},
 )
-def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=0.5) -> Evidence:
+def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=0.5):
     """Follow the constant along rn at fixed m, and along m = sqrt(rn), where delta_k goes to 0.
 
     On one batch B'S' = 0, and the mean of (S - Q)'W/(rn) has blocks -v I and (k/m) Phi S C', see
     `linrep.theory.fedrep_limits.gradient_bias`: free of rn.
     """
-    split, powers, level = batches == "split", (k_power, d_power, size_power), LEVEL / 10
-    parts = _lemma5(budget, rng, split, powers, level)
-    parts.append(_other_sizes(budget, rng, split, powers, level))
-    return combine(
-        parts,
-        f"{combine(parts).sentence}; {parts[-1].name}: {parts[-1].sentence}; "
-        f"{_first_gains(budget, rng)}",
+    split, powers, label = (
+        batches == "split",
+        (k_power, d_power, size_power),
+        "c that Lemma 5 needs",
     )
+    yield from _in_clients(_along_clients(budget, rng, split, powers), label, rng)
 
+    def sampled(rn, m, d, k, design):
+        truth, B = instance(rn, d, k, rng, distance=0.5, design=design)
+        return _excess(sampled_step(truth, B, m, rng, split=split), m, d, 0.5, powers)
 
-def _other_sizes(budget, rng, split, powers, level):
-    """Follow the constant along m, d and k at a large rn, where on one batch the mean decides."""
-    rn = budget(3000, 30_000)
-    lines = {"m": (20, 60, 180), "d": (4, 16, 64), "k": (1, 2, 4)}
+    runs = {50: 40, 150: 40, 450: 40}
+    if split:  # a constant that does not grow takes more runs to see than one that does
+        runs = budget(
+            runs, {100: 6000, 500: 2000, 2500: 1700}, {100: 20_000, 500: 8000, 2500: 6000}
+        )
+    else:
+        runs = budget(runs, dict.fromkeys((100, 500, 2500), 800))
+    for design in OTHERS:
+        base = {"m": 12, "d": 3, "k": 1, "design": design}
+        found = pd.concat(table([base | {"rn": rn}], sampled, count) for rn, count in runs.items())
+        yield Constant(found, ["rn"], rng=rng, name=f"{design} x, fixed m", label=label)
+    for k, m in ((1, 16), (2, 20)):
+        inside, outside = _summands(budget(20_000, 200_000, 1_000_000), m, k, rng, split)
+        for place, samples in (("inside", inside), ("outside", outside)):
+            yield Mean(
+                samples, equals=0.0, name=f"mean of summands {place} span(B), k = {k}",
+                setting={"k": k, "m": m, "distance": 0.5},
+            )  # fmt: skip
 
-    def one(m, d, k):
-        W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, 0.5)
-        step = gaussian_step(W, C, Phi, m, d, rng, split=split)
-        return _excess(step, m, d, 0.5, powers)
+    def one(rn, m, d, k, closeness):
+        W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, 1.0 / closeness)
+        step = gaussian_step(W, C, Phi, int(m), d, rng, split=split)
+        return _excess(step, m, d, 1.0 / closeness, powers)
 
-    base = {"m": 60, "d": 16, "k": 2}
-    found = table(cells(base, **lines), one, budget(20, 60, 200))
-    part = bounded_constant(
-        found, list(lines), level=level, rng=rng, name=f"m, d, k at rn = {rn}",
-        label="c that Lemma 5 needs",
+    # With many clients the mean decides that one batch leaves, which takes fewer runs.
+    base = {"rn": 200 if split else budget(3000, 30_000), "m": 20, "d": 16, "k": 2}
+    settings = cells(
+        base | {"closeness": 5.0}, m=[8, 20, 100, 1e4, 1e6], d=[4, 16, 200, 2000], k=[1, 2, 4, 8],
+        closeness=[5.0, 50.0, 500.0],
     )  # fmt: skip
-    told = []
-    for name, sizes in lines.items():
-        others = [other for other in lines if other != name]
-        line = found[np.logical_and.reduce([found[other] == base[other] for other in others])]
-        samples = [line.loc[line[name] == size, "constant"].to_numpy() for size in sizes]
-        slope = log_slope(sizes, samples, level=level, rng=rng)
-        told.append(f"{name}^{slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]")
-    return replace(part, sentence=f"the constant needed goes like {', '.join(told)}")
+    replicates = budget(200, 1000, 4000) if split else budget(20, 60, 200)
+    yield Constant(
+        table(settings, one, replicates), ["m", "d", "k", "closeness"], by=["rn"], rng=rng,
+        name="other sizes", label=label,
+    )  # fmt: skip
+    if not split:
+        yield from _first_gains(budget, rng)
 
 
 def _first_gains(budget, rng, m=6, k=2, start=0.05):
-    """Tell by how much a first round gains on one batch and on two, with rn = 1000."""
-    told = {}
-    for batches in ("gram", "gram_split"):
+    """Yield by how much a first round gains on one batch and on two, with rn = 1000."""
+    for batches, name in (("gram", "one batch"), ("gram_split", "two batches")):
         gains = []
         for _ in range(budget(10, 40)):
             truth = lr.SharedRepresentation.random(n=1000, d=20, k=k, rng=rng)
@@ -197,55 +158,23 @@ def _first_gains(budget, rng, m=6, k=2, start=0.05):
             ]
             step = float(step_size_limit(truth.sigma_max())) * truth.sigma_min() ** 2
             gains.append((1.0 - distances[1] / distances[0]) / step)
-        low, high = np.mean(gains) + np.array([-2.0, 2.0]) * np.std(gains) / np.sqrt(len(gains))
-        told[batches] = f"{np.mean(gains):.3f} [{low:.3f}, {high:.3f}]"
-    one, two = told.values()
-    return (
-        f"(1 - dist_1/dist_0)/(eta sigma_min^2) at rn = 1000, m = {m}, k = {k} is {one} on one "
-        f"batch, where 1 - k/m = {1.0 - k / m:.3f}, and {two} on two"
-    )
+        share = float(np.mean(gains))
+        yield Fact(f"(1 - dist_1/dist_0)/(eta sigma_min^2) on {name}, rn = 1000", share)
+    yield Fact("1 - k/m there", 1.0 - k / m)
 
 
-@claim(
+lemma5.corrected(
     "fedrep.lemma5.corrected",
-    place="Lemma 5 (41)",
-    kind="probability bound",
     latex=r"\frac{1}{rn} \Big\|\Big(\frac1m A^*A(Q) - Q\Big)^\top W\Big\|_2 \le \delta_k'\,"
     r"\mathrm{dist}(\hat B, \hat B^*) \quad \text{for } A \text{ independent of } W,"
     r"\ m \ge 2k + 4",
     plain="On a second batch, independent of the heads, the gradient is near its mean.",
-    hypotheses=ASSUMPTIONS,
-    broken={"batches": "same"},
-    corrects="fedrep.lemma5",
+    constants={"batches": "split"},
+    negative_control={"batches": "same"},
 )
-def lemma5_corrected(
-    budget, rng, *, batches="split", k_power=1.0, d_power=0.5, size_power=0.5
-) -> Evidence:
-    """Do the same with separate batches; follow the constant along m, d, k and distances, too."""
-    level, split = LEVEL / 10, batches == "split"
-    powers = k_power, d_power, size_power
-    parts = _lemma5(budget, rng, split, powers, level)
-
-    def one(rn, m, d, k, closeness):
-        W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, 1.0 / closeness)
-        step = gaussian_step(W, C, Phi, int(m), d, rng, split=split)
-        return _excess(step, m, d, 1.0 / closeness, powers)
-
-    base = {"rn": 200, "m": 20, "d": 16, "k": 2, "closeness": 5.0}
-    settings = cells(
-        base, m=[8, 20, 100, 1e4, 1e6], d=[4, 16, 200, 2000], k=[1, 2, 4, 8],
-        closeness=[5.0, 50.0, 500.0],
-    )  # fmt: skip
-    parts.append(
-        bounded_constant(
-            table(settings, one, budget(200, 1000, 4000)), ["m", "d", "k", "closeness"],
-            by=["rn"], level=level, rng=rng, name="other sizes", label="c that Lemma 5 needs",
-        )
-    )  # fmt: skip
-    return combine(parts)
 
 
-@claim(
+@statement(
     "fedrep.lemma5.same_batch",
     place="Lemma 5 (41)",
     kind="probability bound",
@@ -254,14 +183,14 @@ def lemma5_corrected(
     r"\frac km F\Phi S C^\top \quad (x \sim N(0, I),\ m \ge 2k + 4)",
     plain="On one batch the gradient is near a mean that is smaller by k/m than Lemma 5 says.",
     hypotheses=ASSUMPTIONS,
-    broken={"share": 0.0},
+    negative_control={"share": 0.0},
     corrects="fedrep.lemma5",
 )
-def lemma5_same_batch(budget, rng, *, share=1.0) -> Evidence:
+def lemma5_same_batch(budget, rng, *, share=1.0):
     """Compare the summands' means with the formula; follow the constant once it is taken off."""
-    level, s = LEVEL / 7, 0.5
+    s = 0.5
     tables = _along_clients(budget, rng, False, (1.0, 0.5, 0.5), centred=True)
-    parts = _in_clients(tables, "c needed beside the mean", level, rng)
+    yield from _in_clients(tables, "c needed beside the mean", rng)
     for k, m in ((1, 16), (4, 24)):
         C, Phi = tilt(k, s)
         inside, outside = _summands(budget(20_000, 200_000, 1_000_000), m, k, rng, False, s)
@@ -272,17 +201,14 @@ def lemma5_same_batch(budget, rng, *, share=1.0) -> Evidence:
             ("inside", inside, np.trace(means[0]) / k),
             ("outside", outside, np.sum(A * means[1]) / np.sum(A**2)),
         ):
-            parts.append(
-                expectation(
-                    samples, share * float(predicted), level=level,
-                    name=f"mean of summands {place} span(B), k = {k}",
-                    setting={"k": k, "m": m, "distance": s},
-                )
+            yield Mean(
+                samples, equals=share * float(predicted),
+                name=f"mean of summands {place} span(B), k = {k}",
+                setting={"k": k, "m": m, "distance": s},
             )  # fmt: skip
-    return combine(parts)
 
 
-@claim(
+@statement(
     "fedrep.lemma5.eq45",
     place="(42)-(47), in the proof of Lemma 5",
     kind="deterministic inequality",
@@ -290,9 +216,9 @@ def lemma5_same_batch(budget, rng, *, share=1.0) -> Evidence:
     r"\ \delta \le \tfrac12 \implies \|q_i\|^2 \le 4k\,\mathrm{dist}^2,\ \|w_i\|^2 \le 4k",
     plain="Where Lemmas 2 and 3 hold, the rows of Q and W are short.",
     hypotheses=(NORMALIZED,),
-    broken={"factor": 1.0},
+    negative_control={"factor": 1.0},
 )
-def lemma5_eq45(budget, rng, *, factor=4.0) -> Evidence:
+def lemma5_eq45(budget, rng, *, factor=4.0):
     """Search over angles, w* and errors of heads as large as the two lemmas allow."""
 
     def instance_of(shape, x):
@@ -319,40 +245,30 @@ def lemma5_eq45(budget, rng, *, factor=4.0) -> Evidence:
         return None if found is None else (float(found[0] @ found[0]), factor * shape["k"])
 
     shapes = [{"k": 1}, {"k": 2}, {"k": 4}][: budget(2, 3)]
-    return combine(
-        inequality(sides, shapes, lambda shape: 3 * shape["k"] + 1, budget, rng, name=name)
-        for name, sides in (("(45)", rows), ("(47)", heads))
-    )
+    for name, lhs_rhs in (("(45)", rows), ("(47)", heads)):
+        yield search(lhs_rhs, shapes, lambda shape: 3 * shape["k"] + 1, budget, rng, name=name)
 
 
-def _union(factor):
-    """Return cases of 9^(d+k) e^(-factor (d+k)) <= e^(-110 (d+k)), as exponents per d + k."""
-    return [(np.log(9.0) - factor, -110.0, {"d": d, "k": k}) for d, k in ((4, 1), (800, 8))]
-
-
-@claim(
+@statement(
     "fedrep.lemma5.union",
     place="the end of the proof of Lemma 5",
     kind="deterministic inequality",
     latex=r"9^{d+k} e^{-112(d+k)} \le e^{-110(d+k)}",
     plain="The nets are small enough for the exponent that Bernstein's inequality leaves.",
-    broken={"factor": 111.0},
-    mended={"factor": 113.0},
+    negative_control={"factor": 111.0},
 )
-def lemma5_union(budget, rng, *, factor=112.0) -> Evidence:
-    """Compare exponents: log 9 is 2.197."""
-    return at_most(_union(factor))
+def lemma5_union(budget, rng, *, factor=112.0):
+    """Compare exponents per d + k; log 9 is 2.197."""
+    yield Cases(
+        [(np.log(9.0) - factor, -110.0, {"d": d, "k": k}) for d, k in ((4, 1), (800, 8))],
+        quantity="exponent over d + k",
+    )
 
 
-@claim(
+lemma5_union.corrected(
     "fedrep.lemma5.union.corrected",
-    place="the end of the proof of Lemma 5",
-    kind="deterministic inequality",
     latex=r"9^{d+k} e^{-113(d+k)} \le e^{-110(d+k)}",
     plain="With 113, which costs a larger c, the step is right.",
-    broken={"factor": 112.0},
-    corrects="fedrep.lemma5.union",
+    constants={"factor": 113.0},
+    negative_control={"factor": 112.0},
 )
-def lemma5_union_corrected(budget, rng, *, factor=113.0) -> Evidence:
-    """Compare exponents."""
-    return at_most(_union(factor))

@@ -1,4 +1,4 @@
-"""Section 2.1: the personalized objective, and one model for all."""
+"""Section 2.1: the personalized objective, and that of a global model."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    claim,
-    expectation,
-    identity,
-)
-from linrep.claims._parts import if_all_hold, relative, together
+from linrep.claims import Fact, Identity, Mean, Together, statement
+from linrep.claims._parts import relative
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance, orthonormalize, random_frame
 from linrep.theory.fedrep import best_single_model
 
 
-@claim(
+@statement(
     "fedrep.section2.1.ours",
     place="Section 2.1 (4)",
     kind="identity",
@@ -28,14 +22,12 @@ from linrep.theory.fedrep import best_single_model
     r"\hat B\hat w_i = B^*w_i^*\ \forall i, \qquad"
     r"\mathrm{span}\{w_i^*\} = \mathbb R^k \Rightarrow \mathrm{col}(B^*)\text{ is recovered}",
     plain="Minimizers of the personalized objective fit every client; heads that span give col(B*)",
-    broken={"factor": 0.6},
+    negative_control={"factor": 0.6},
     hypotheses=(SUB_GAUSSIAN,),
 )
-def ours(budget, rng, *, factor=0.5) -> Evidence:
+def ours(budget, rng, *, factor=0.5):
     """Sample the losses, minimize (4) alternately, and read col(B*) from the clients' models."""
     size, pairs, d, k = budget(20_000, 200_000), 20, 6, 2
-    level = LEVEL / (5 * pairs)
-    parts = []
     for design in (*DESIGNS, "correlated"):
         truth, _ = instance(pairs, d, k, rng)
         gaps = np.stack([rng.standard_normal((d, k)) @ w for w in rng.standard_normal((pairs, k))])
@@ -49,12 +41,15 @@ def ours(budget, rng, *, factor=0.5) -> Evidence:
             excess = np.einsum("id,de,ie->i", gaps, second, gaps) / np.sum(gaps**2, axis=1)
         losses = 0.5 * (X @ gaps.T) ** 2
         predicted = factor * np.einsum("id,de,ie->i", gaps, second, gaps)
-        tests = [
-            expectation(losses[:, i], predicted[i], level=level, setting={"design": design})
+        means = [
+            Mean(
+                losses[:, i], equals=float(predicted[i]), setting={"design": design},
+                weight=1.0 / pairs, quantity="mean loss",
+            )
             for i in range(pairs)
-        ]
+        ]  # fmt: skip
         name = f"loss, {design}" if design in DESIGNS else "loss with E xx' in place of I"
-        parts.append(together(tests, name))
+        yield Together(means, name=name)
     fits, spans, lost = [], [], []
     for _ in range(budget(10, 40, 200)):
         k = int(rng.integers(1, 6))
@@ -69,18 +64,10 @@ def ours(budget, rng, *, factor=0.5) -> Evidence:
             spans.append((distance(frame, truth.B) / condition, where))
         if k > 1:
             lost.append((_best_and_far(truth, rng), where))
-    parts += [
-        identity(fits, 1e-10, name="minimizers fit every client"),
-        identity(spans, 1e-10, name="heads that span R^k: col(B*) from the minimizer"),
-        identity(lost, 1e-10, name="heads that span k - 1 dimensions: a minimizer at distance 1"),
-    ]
-    low, high = np.round([excess.min(), excess.max()], 3)
-    return if_all_hold(
-        parts,
-        "needs E xx' = I alone: with another second moment M the loss is |M^(1/2) (Bw - B*w*)|^2/2 "
-        f"({low:g} to {high:g} times the printed one), with the same minimizers if M > 0; heads "
-        "that do not span R^k leave a minimizer at distance 1",
-    )
+    yield Identity(fits, 1e-10, name="minimizers fit every client")
+    yield Identity(spans, 1e-10, name="heads that span R^k: col(B*) from the minimizer")
+    yield Identity(lost, 1e-10, name="heads that span k - 1 dimensions: one at distance 1")
+    yield Fact("largest loss over the printed one, with another E xx'", float(excess.max()))
 
 
 def _minimize_alternately(theta, B):
@@ -101,17 +88,17 @@ def _best_and_far(truth, rng):
     return max(relative(W @ B.T, theta), abs(1.0 - distance(B, truth.B)))
 
 
-@claim(
+@statement(
     "fedrep.section2.1.global",
     place="Section 2.1 (5)",
     kind="identity",
     latex=r"B^\diamond w^\diamond = B^*\bar w^*, \qquad \min = \frac{1}{2n}\sum_{i=1}^n"
     r"\Big\|\frac1n B^*\sum_{i'=1}^n(w_{i'}^* - w_i^*)\Big\|_2^2; \qquad "
     r"k > 1:\ \mathrm{col}(B^*)\text{ cannot be recovered}",
-    plain="One model for all fits the mean client, and does not say what col(B*) is for k > 1",
-    broken={"factor": 1.0},
+    plain="A global model fits the mean client, and does not say what col(B*) is for k > 1",
+    negative_control={"factor": 1.0},
 )
-def one_model(budget, rng, *, factor=0.5) -> Evidence:
+def global_model(budget, rng, *, factor=0.5):
     """Minimize (5) by BFGS, expand it around its minimum, and build far minimizers."""
     names = (
         "BFGS: minimum",
@@ -147,16 +134,10 @@ def one_model(budget, rng, *, factor=0.5) -> Evidence:
                 far.append((max(excess, abs(1.0 - apart)), where))
             else:
                 near.append((max(excess, apart), where))
-    decided = [
-        *(identity(cases, 1e-6, name=name) for name, cases in parts.items()),
-        identity(far, 1e-6, name="k > 1: a minimizer at distance 1"),
-        identity(near, 1e-6, name="k = 1, mean head not 0: B spans B*"),
-    ]
-    return if_all_hold(
-        decided,
-        "minimizers are the pairs with B w = B* mean(w*); for k > 1 one is at distance 1, for "
-        "k = 1 only if the mean head is 0, and else col(B*) is recovered",
-    )
+    for name, cases in parts.items():
+        yield Identity(cases, 1e-6, name=name)
+    yield Identity(far, 1e-6, name="k > 1: a minimizer at distance 1")
+    yield Identity(near, 1e-6, name="k = 1, mean head not 0: B spans B*")
 
 
 def _bfgs(theta, k, rng):

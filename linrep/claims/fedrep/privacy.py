@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
-from linrep.claims import (
-    Evidence,
-    claim,
-    combine,
-    identity,
-)
-from linrep.claims._parts import if_all_hold, relative, shown
+from linrep.claims import Condition, Curve, Identity, statement
+from linrep.claims._parts import relative
 from linrep.claims.fedrep._common import DESIGNS, covariates, instance
 from linrep.subspace import distance, random_frame
 
 
-@claim(
+@statement(
     "fedrep.privacy",
     place="Section 4.2, remark on initialization",
     kind="specification",
     latex=r"\textstyle\sum_j (y_i^j)^2 x_i^j x_i^{j\top}\text{ does not compromise privacy}",
     plain="The statistic that a client sends for the moments start does not reveal its samples",
-    broken={"fewest": 19},
-    mended={"fewest": 20},
+    negative_control={"fewest": 19},
+    holds_with={"fewest": 20},
 )
-def privacy(budget, rng, *, fewest=1, tolerance=1e-6) -> Evidence:
-    """Reconstruct the sample of a client with m = 1; tell samples from others for larger m.
+def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
+    """Reconstruct the sample of a client with m = 1; set samples against others for larger m.
 
     Of the sizes up to 2 d, d = 20, those of `fewest` samples or more.
     """
@@ -41,58 +34,32 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6) -> Evidence:
             errors.append(_outside(x[0], np.linalg.eigh(Z)[1][:, -1:]))
     single = max(errors)
     signs, example = _sign_errors(d, k, budget(20, 200, 2000), rng)
-    found = [
-        (
-            1,
-            shown(
-                single > tolerance,
-                "the sample is an eigenvector of Z_i, up to a factor, with relative errors up to "
-                f"{single:.1e}",
-                measured=single,
-                predicted=1.0,
-                n_trials=len(errors),
-                counterexample=_smallest_leak(),
-                name="m = 1",
-            ),
-        ),
-        (
-            2,
-            shown(
-                signs > tolerance,
-                f"both samples are found up to their signs, with errors up to {signs:.1e}",
-                measured=signs,
-                predicted=1.0,
-                n_trials=budget(20, 200, 2000),
-                counterexample=example,
-                name="m = 2, sign covariates",
-            ),
-        ),
-    ]
+    if fewest == 1:
+        yield Condition(
+            single > tolerance, single, n_trials=len(errors), setting=_smallest_leak(),
+            name="m = 1", quantity="largest error of the sample found, up to a factor",
+        )  # fmt: skip
+    if fewest <= 2:
+        yield Condition(
+            signs > tolerance, signs, n_trials=budget(20, 200, 2000), setting=example,
+            name="m = 2, sign covariates", quantity="largest error of samples found, up to signs",
+        )  # fmt: skip
     rows = []
     trials = budget(5, 50, 500)
     for m in (2, 5, d - 1, d, 2 * d):
         own, other, blind = _membership("gaussian", m, d, k, trials, rng)
         rows.append((m, own, "samples of the client"))
         rows += [(m, other, "other samples"), (m, blind, "samples, range guessed")]
-        part = shown(
-            own > tolerance or other <= tolerance,
-            f"share outside the range of Z_i: {own:.2g} for the client's samples, {other:.2g} "
-            "for others",
-            measured=own,
-            predicted=other,
-            n_trials=trials,
-            counterexample={"m": m, "d": d, "share of own": own, "of others": other},
-            name=f"m = {m}, d = {d}",
-        )
-        found.append((m, part))
+        if m >= fewest:
+            yield Condition(
+                own > tolerance or other <= tolerance, own, other, n_trials=trials,
+                setting={"m": m, "d": d, "share of own": own, "of others": other},
+                name=f"m = {m}, d = {d}", quantity="share of a sample outside the range of Z_i",
+            )  # fmt: skip
     points = pd.DataFrame(rows, columns=["x", "y", "series"])
-    parts = [part for m, part in found if m >= fewest]
     points["y"] = points["y"].clip(lower=1e-9)  # the axis is logarithmic
-    return replace(
-        combine(parts, "; ".join(f"{part.name}: {part.sentence}" for part in parts)),
-        points=points.assign(
-            panel=f"d = {d}", xlabel="m", ylabel="share outside the range of $Z_i$"
-        ),
+    yield Curve(
+        points.assign(panel=f"d = {d}", xlabel="m", ylabel="share outside the range of $Z_i$")
     )
 
 
@@ -153,17 +120,17 @@ def _outside(x, frame):
     return float(np.linalg.norm(x - frame @ (frame.T @ x)) / np.linalg.norm(x))
 
 
-@claim(
+@statement(
     "fedrep.privacy.corrected",
     place="Section 4.2, remark on initialization",
     kind="specification",
     latex=r"m < d:\ \mathrm{range}(Z_i) = \mathrm{span}\{x_i^1, \dots, x_i^m\};\qquad"
     r"2 \le m \le d:\ Z_i\text{ determines no } x_i^j \in \mathbb R^d",
     plain="The statistic gives away the span of m < d samples, but for m > 1 none of them alone",
-    broken={"offset": -1},
+    negative_control={"offset": -1},
     corrects="fedrep.privacy",
 )
-def privacy_corrected(budget, rng, *, offset=0) -> Evidence:
+def privacy_corrected(budget, rng, *, offset=0):
     """Compare the range of Z_i with the samples' span, and build other data with the same Z_i."""
     spans, same = [], []
     k = 2
@@ -186,13 +153,5 @@ def privacy_corrected(budget, rng, *, offset=0) -> Evidence:
             theta = np.linalg.lstsq(other, np.ones(m), rcond=None)[0]
             error = relative((other * (other @ theta)[:, None] ** 2).T @ other / m, Z)
             same.append((error / np.linalg.cond(rows), where))
-    parts = [
-        identity(spans, 1e-10, name="m < d: range of Z_i is the span of the samples"),
-        identity(same, 1e-10, name="1 < m <= d: other noise-free data with the same Z_i"),
-    ]
-    return if_all_hold(
-        parts,
-        "the range of Z_i is the span of the samples for m < d (everything for m >= d); rotating "
-        "the vectors y_j x_j among each other gives other noise-free data with the same Z_i; only "
-        "what is known of x beforehand, such as that its entries are signs, tells them apart",
-    )
+    yield Identity(spans, 1e-10, name="m < d: range of Z_i is the span of the samples")
+    yield Identity(same, 1e-10, name="1 < m <= d: other noise-free data with the same Z_i")

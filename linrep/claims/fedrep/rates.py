@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from linrep import algorithms
-from linrep.claims import Evidence, claim, combine, mean_between
-from linrep.claims.evidence import LEVEL
+from linrep.claims import Condition, Curve, Exponent, Mean, statement
 from linrep.claims.fedrep._common import ASSUMPTIONS
 from linrep.claims.fedrep._runs import run
-from linrep.claims.slopes import Slope, exponent, log_slope
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import step_size_limit, total_samples_of_theorem1
 from linrep.theory.fedrep_limits import limiting_contraction
@@ -43,7 +40,7 @@ def _log_rates(n, k, condition, start, m, gain, rng):
     )
 
 
-@claim(
+@statement(
     "fedrep.theorem1.rate",
     place="Theorem 1, (11)",
     kind="rate or exponent",
@@ -52,14 +49,14 @@ def _log_rates(n, k, condition, start, m, gain, rng):
     r"\ 1 - \eta(1 - k/m)\bar\sigma_{\min,*}^2",
     plain="The rate of (11) is kept, and it is that of many clients with k/m of the step lost.",
     hypotheses=ASSUMPTIONS,
-    broken={"gain": 1.9},
+    negative_control={"gain": 1.9},
 )
-def theorem1_rate(budget, rng, *, gain=0.5) -> Evidence:
+def theorem1_rate(budget, rng, *, gain=0.5):
     """Compare the rates of runs with many clients with (11), and with the derived limit.
 
-    Intervals are of means over replicates; truths are drawn anew for each.
+    Truths are drawn anew for each replicate.
     """
-    n, level = budget(500, 2000, 4000), LEVEL / (2 * len(_RATES))
+    n = budget(500, 2000, 4000)
     kept, limits, rows = [], [], []
     for k, condition, start, m in _RATES:
         found = np.array(
@@ -69,15 +66,18 @@ def theorem1_rate(budget, rng, *, gain=0.5) -> Evidence:
         where = {"n": n, "d": 2 * k + 2, "k": k, "m": m, "condition": condition, "start": start}
         name = f"k = {k}, m = {m}, kappa = {condition:g}, dist_0 = {start:g}"
         kept.append(
-            mean_between(
-                mean / printed, 1.0, math.inf, level=level, name=f"over (11), {name}", setting=where
+            Mean(
+                mean / printed, at_least=1.0, quantity="logarithm of the rate over that of (11)",
+                name=f"over (11), {name}", setting=where,
             )
-        )
+        )  # fmt: skip
         limits.append(
-            mean_between(
-                late / limit, 0.9, 1.1, level=level, name=f"over the limit, {name}", setting=where
+            Mean(
+                late / limit, at_least=0.9, at_most=1.1,
+                quantity="logarithm of the rate over that of the limit",
+                name=f"over the limit, {name}", setting=where,
             )
-        )
+        )  # fmt: skip
         rows += [
             ("late rounds", f"k = {k}", m / k, share, 1.0 - k / m)
             for share in -np.expm1(late) / step
@@ -86,20 +86,9 @@ def theorem1_rate(budget, rng, *, gain=0.5) -> Evidence:
     points = pd.DataFrame(rows, columns=columns).assign(
         xlabel="$m/k$", ylabel=r"gain per round over $\eta\sigma_{\min}^2$"
     )
-    slow, fast = (choose(kept, key=lambda part: part.measured) for choose in (min, max))
-    off = max(limits, key=lambda part: abs(part.measured - 1.0))
-    whole = combine(
-        [*kept, *limits],
-        f"the rate is {_with_interval(slow)} to {_with_interval(fast)} times the one of (11); with "
-        f"{n} clients it is that of eta (1 - k/m) on infinitely many samples, the farthest "
-        f"{_with_interval(off)} times",
-    )
-    return replace(whole, points=points)
-
-
-def _with_interval(part):
-    low, high = part.interval
-    return f"{part.measured:.3g} [{low:.3g}, {high:.3g}]"
+    yield from kept
+    yield from limits
+    yield Curve(points)
 
 
 def _total(rng, runs, cell):
@@ -118,56 +107,17 @@ def _total(rng, runs, cell):
 
 
 def _exact(x, y, power, name):
-    """Decide the exponent of exact numbers."""
+    """Compare the exponent of exact numbers, which the upper half of them may change a little."""
     lx, ly = np.log(x), np.log(y)
-    whole, upper = (np.polyfit(lx[i:], ly[i:], 1)[0] for i in (0, len(lx) // 2))
-    return exponent(
-        Slope(float(whole), 0.0, float(abs(whole - upper))), power, name=name, level=0.0,
+    whole, upper = (float(np.polyfit(lx[i:], ly[i:], 1)[0]) for i in (0, len(lx) // 2))
+    return Condition(
+        abs(whole - power) + abs(whole - upper) <= 0.1, whole, power,
+        quantity="exponent", name=f"{name}, from (11)",
         setting={"x": np.asarray(x).tolist(), "samples": np.asarray(y).tolist()},
     )  # fmt: skip
 
 
-def _totals(budget, rng, *, kappa_power, rank_power, both_sides):
-    """Compare exponents of the samples that (11) asks for, and of those that suffice, with (12)."""
-    d, n, eps = 10.0**9, 20.0, 1e-6
-    kappas, ranks = np.array([2.0, 4.0, 8.0, 16.0, 32.0]), np.array([1.0, 2.0, 4.0, 8.0])
-    ratios, tolerances = np.geomspace(1e7, 1e10, 5), np.array([1e-2, 1e-4, 1e-8, 1e-16])
-    parts = [
-        _exact(kappas, total_samples_of_theorem1(eps, d, 2.0, n, condition=kappas), kappa_power,
-               "kappa, from (11)"),
-        _exact(ranks, total_samples_of_theorem1(eps, d, ranks, n), rank_power, "k, from (11)"),
-        _exact(ratios, total_samples_of_theorem1(eps, ratios, 2.0, n), 1.0, "d/(rn), from (11)"),
-        _exact(-np.log(tolerances), total_samples_of_theorem1(tolerances, d, 2.0, n), 1.0,
-               "log(1/eps), from (11)"),
-    ]  # fmt: skip
-    runs = budget(3, 8, 20)
-    centre = {"d": 2000, "n": 20, "k": 2, "condition": 1.0, "start": 0.5}
-    conditions = budget((1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0))
-    for name, x, settings, power in (
-        ("kappa, measured", conditions, [{"condition": x} for x in conditions], kappa_power),
-        ("k, measured", ranks[1:], [{"k": int(k)} for k in ranks[1:]], rank_power),
-    ):
-        samples = [_total(rng, runs, centre | setting) for setting in settings]
-        slope = log_slope(x, samples, level=LEVEL / 2.0, rng=rng)
-        table = pd.DataFrame(
-            {
-                "panel": "", "series": "fewest samples found", "x": x,
-                "y": [np.median(sample) for sample in samples],
-                "predicted": np.median(samples[0]) * (np.asarray(x) / x[0]) ** power,
-                "xlabel": name.partition(",")[0], "ylabel": "samples per client",
-            }
-        )  # fmt: skip
-        parts.append(
-            exponent(
-                slope, power, at_most=not both_sides, level=LEVEL / 2.0, name=name,
-                n_trials=runs * len(x), points=table,
-                setting=centre | {"x": list(map(float, x)), "samples": table["y"].tolist()},
-            )
-        )  # fmt: skip
-    return parts
-
-
-@claim(
+@statement(
     "fedrep.eq12",
     place="(12)",
     kind="rate or exponent",
@@ -175,40 +125,45 @@ def _totals(budget, rng, *, kappa_power, rank_power, both_sides):
     r"\log\frac1\epsilon\Big) \text{ samples per client}",
     plain="A client needs of the order of kappa^4 k^2 (d/(rn) + k log(rn)) log(1/eps) samples.",
     hypotheses=ASSUMPTIONS,
-    broken={"kappa_power": 0.0},
-    mended={"kappa_power": 6.0, "both_sides": False},
+    negative_control={"kappa_power": 0.0},
 )
-def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, both_sides=True) -> Evidence:
-    """Compare (12) with m times the rounds of (11), and with the fewest samples that suffice."""
-    parts = _totals(
-        budget, rng, kappa_power=kappa_power, rank_power=rank_power, both_sides=both_sides
-    )
-    found = {part.name: part.measured for part in parts}
-    return combine(
-        parts,
-        "the rounds of (11) at eta = 1/(4 sigma_max^2) are about 16 kappa^2 log(1/eps)/E0, so that "
-        f"the samples grow like kappa^{found['kappa, from (11)']:.2f} and E0^-3, not kappa^4; the "
-        f"fewest that suffice grow like kappa^{found['kappa, measured']:.2f} and "
-        f"k^{found['k, measured']:.2f}: no Theta. (A client serves in r T of T rounds, so that r "
-        "drops out where (12) has 1/r)",
-    )
+def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both_sides=True):
+    """Compare (12) with m times the rounds of (11), and with the fewest samples that suffice.
+
+    A client serves in r T of T rounds, so that r drops out where (12) has 1/r.
+    """
+    d, n, eps = 10.0**9, 20.0, 1e-6
+    kappas, ranks = np.array([2.0, 4.0, 8.0, 16.0, 32.0]), np.array([1.0, 2.0, 4.0, 8.0])
+    ratios, tolerances = np.geomspace(1e7, 1e10, 5), np.array([1e-2, 1e-4, 1e-8, 1e-16])
+    samples = total_samples_of_theorem1(eps, d, 2.0, n, condition=kappas)
+    yield _exact(kappas, samples, kappa_power, "kappa")
+    yield _exact(ranks, total_samples_of_theorem1(eps, d, ranks, n), rank_power, "k")
+    yield _exact(ratios, total_samples_of_theorem1(eps, ratios, 2.0, n), 1.0, "d/(rn)")
+    samples = total_samples_of_theorem1(tolerances, d, 2.0, n)
+    yield _exact(-np.log(tolerances), samples, 1.0, "log(1/eps)")
+    runs = budget(3, 8, 20)
+    centre = {"d": 2000, "n": 20, "k": 2, "condition": 1.0, "start": 0.5}
+    conditions = budget((1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0))
+    for name, x, settings, power in (
+        ("kappa", conditions, [{"condition": x} for x in conditions], kappa_power),
+        ("k", ranks[1:], [{"k": int(k)} for k in ranks[1:]], rank_power),
+    ):
+        yield Exponent(
+            x, [_total(rng, runs, centre | setting) for setting in settings], rng=rng, along=name,
+            of="fewest samples per client", name=f"{name}, measured", setting=centre,
+            **{"equals" if both_sides else "at_most": power},
+        )  # fmt: skip
+    if start_power is not None:
+        starts = 1.0 - np.geomspace(1e-1, 1e-4, 5)
+        samples = total_samples_of_theorem1(1e-6, 1e6, 2.0, n, initial_distance=starts)
+        yield _exact(1.0 / (1.0 - starts**2), samples, start_power, "1/E0")
 
 
-@claim(
+eq12.corrected(
     "fedrep.eq12.corrected",
-    place="(12)",
-    kind="rate or exponent",
     latex=r"O\Big(\frac{\kappa^6 k^2}{E_0^3}\Big(\frac d{rn} + k\log(rn)\Big)"
     r"\log\frac1\epsilon\Big) \text{ samples per client, in rounds it serves, suffice}",
     plain="By Theorem 1 a client needs at most kappa^6 k^2 (d/(rn) + k log(rn)) log(1/eps)/E0^3.",
-    hypotheses=ASSUMPTIONS,
-    broken={"kappa_power": 4.0},
-    corrects="fedrep.eq12",
+    constants={"kappa_power": 6.0, "start_power": 3.0, "both_sides": False},
+    negative_control={"kappa_power": 4.0},
 )
-def eq12_corrected(budget, rng, *, kappa_power=6.0, start_power=3.0) -> Evidence:
-    """Compare the same as an upper bound, its exponents being those of (11)."""
-    parts = _totals(budget, rng, kappa_power=kappa_power, rank_power=2.0, both_sides=False)
-    starts = 1.0 - np.geomspace(1e-1, 1e-4, 5)
-    inverse = 1.0 / (1.0 - starts**2)
-    samples = total_samples_of_theorem1(1e-6, 1e6, 2.0, 20.0, initial_distance=starts)
-    return combine([*parts, _exact(inverse, samples, start_power, "1/E0, from (11)")])

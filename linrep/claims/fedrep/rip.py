@@ -6,11 +6,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from linrep.claims import Evidence, claim, combine, identity
-from linrep.claims.decisions import expectation
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL
+from linrep.claims import Cases, Exponent, Fact, Identity, Mean, statement
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN
-from linrep.claims.slopes import Slope, exponent, log_slope
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import one_row_ratios, witness_ratio
 
@@ -57,7 +54,7 @@ def _samples_for_half(X):
     return high
 
 
-@claim(
+@statement(
     "fedrep.claim1",
     place="Definition 4, Claim 1",
     kind="probability bound",
@@ -65,13 +62,14 @@ def _samples_for_half(X):
     r" for every } \delta_1 \in [0, 1)\big] \ge 1 - e^{-cd}; \quad \text{RIP needs } m = \Omega(d)",
     plain="With m <= d/2 samples per client the measurements are no restricted isometry.",
     hypotheses=[SUB_GAUSSIAN],
-    broken={"share": 1.5},
+    negative_control={"share": 1.5},
 )
-def claim1(budget, rng, *, share=0.5) -> Evidence:
+def claim1(budget, rng, *, share=0.5):
     """Find the matrix of one row that is measured least, for m up to a share of d."""
-    kernel = identity(
-        _smallest_ratios(budget, rng, lambda d: max(1, int(share * d))), 1e-12, name="smallest M"
-    )
+    yield Identity(
+        _smallest_ratios(budget, rng, lambda d: max(1, int(share * d))), 1e-12,
+        name="M of one row that is measured least", quantity="|A(M)|^2/(m |M|_F^2)",
+    )  # fmt: skip
     sizes = budget((8, 16, 32), (8, 16, 32, 64))
     needed = [
         [
@@ -81,18 +79,12 @@ def claim1(budget, rng, *, share=0.5) -> Evidence:
         ]
         for d in sizes
     ]
-    slope = log_slope(sizes, needed, rng=rng)
-    follow_on = exponent(
-        slope, 0.0, at_most=True, n_trials=sum(map(len, needed)), level=LEVEL,
+    yield Exponent(
+        sizes, needed, at_most=0.0, rng=rng, along="d", of="d over the samples that RIP takes",
         name="d over the m of RIP, growth with d",
     )  # fmt: skip
-    wider = max(ratio for ratio, _ in _smallest_ratios(budget, rng, lambda d: d - 1))
-    return combine(
-        [kernel, follow_on],
-        f"some M of one row has |A(M)|^2/(m|M|^2) at most {kernel.measured:.0e} for all m up to "
-        f"{share:g} d, so no delta below 1 will do, surely and not only with high probability"
-        f" (largest with m up to d - 1: {wider:.0e}); a client has delta = {HALF:g} from about "
-        f"m = {1.0 / np.median(needed[-1]):.0f} d on",
+    yield Fact(
+        f"samples of a client for RIP with parameter {HALF:g}", 1.0 / np.median(needed[-1]), "d"
     )
 
 
@@ -122,14 +114,7 @@ def _excess_of_atom(d):
     return float(worst)
 
 
-def _steepness(d, negative_logs):
-    """Return the slope of log(-log P) against log d, of exact numbers."""
-    x, y = np.log(d), np.log(negative_logs)
-    slope, upper = np.polyfit(x, y, 1)[0], np.polyfit(x[len(x) // 2 :], y[len(x) // 2 :], 1)[0]
-    return Slope(float(slope), 0.0, float(abs(slope - upper)))
-
-
-@claim(
+@statement(
     "fedrep.claim1.proof",
     place="Claim 1, (88)-(89)",
     kind="probability bound",
@@ -138,69 +123,64 @@ def _steepness(d, negative_logs):
     r"\text{ which no } \delta_1 < 1 \text{ allows for } m \le d/2",
     plain="The first sample as a row is measured d/(2m) times too large, against any RIP.",
     hypotheses=[SUB_GAUSSIAN],
-    broken={"share": 0.4},
-    mended={"most": 0.25, "dependent": False},
+    negative_control={"share": 0.4},
+    holds_with={"most": 0.25, "dependent": False},
 )
-def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True) -> Evidence:
+def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
     """Check the two steps: the probability for several laws, and what the ratio excludes."""
-    d = np.geomspace(200, 6000, 8).round()
-    gaussian = -stats.chi2.logcdf(share * d, d)
-    independent = exponent(
-        _steepness(d, gaussian), 1.0, level=0.0,
-        name="normal coordinates, -log P[|x|^2 < d/2] in d",
+    # A ratio of at least share d/m contradicts delta if share d/m > 1 + delta.
+    left_open = []
+    for d in (4, 20, 100):
+        for m in range(1, int(most * d) + 1):
+            length = 1.0 - (share * d / m - 1.0)
+            left_open.append((length, 0.0, {"d": d, "m": m, "delta_1": 1.0 - length / 2.0}))
+    yield Cases(left_open, name="excluded parameters", quantity="length of what is left of [0, 1)")
+    sizes = np.geomspace(200, 6000, 8).round()
+    # Exact numbers: one at each size.
+    yield Exponent(
+        sizes, -stats.chi2.logcdf(share * sizes, sizes)[:, None], equals=1.0,
+        along="d", of="-log P[|x|^2 < d/2]", name="normal coordinates",
     )  # fmt: skip
-    together = exponent(
-        _steepness(d, np.log((d + 2.0) / 2.0)), 1.0, level=0.0,
-        name="dependent coordinates, -log P[|x|^2 < d/2] in d",
-        setting={
-            "x": "0 with probability 2/(d + 2), else uniform on the sphere of radius sqrt(d + 2)",
-            "d": 20, "P[|x|^2 < d/2]": 1.0 / 11.0,
-        },
-    )  # fmt: skip
+    if dependent:
+        yield Exponent(
+            sizes, np.log((sizes + 2.0) / 2.0)[:, None], equals=1.0, along="d",
+            of="-log P[|x|^2 < d/2]", name="dependent coordinates",
+            setting={
+                "x": "0 with probability 2/(d + 2), else uniform on a sphere of squared radius "
+                "d + 2",
+                "d": 20, "P[|x|^2 < d/2]": 1.0 / 11.0,
+            },
+        )  # fmt: skip
     size = 20
     zero = np.sum(_with_atom(size, budget(20000, 100000), rng) ** 2, axis=1) < share * size
-    atom = expectation(
-        zero, 2.0 / (size + 2.0) if share <= 1.0 else 1.0, level=LEVEL,
-        name="dependent coordinates, P[|x|^2 < d/2] = 2/(d + 2)",
-    )  # fmt: skip
-    excess = max(_excess_of_atom(size) for size in (2, 5, 20, 100))
-    allowed = identity([(max(excess, 0.0), {})], 1e-9, name="dependent coordinates, Assumption 1")
-    # A ratio of at least share d/m contradicts delta if share d/m > 1 + delta.
-    left = {
-        (d, m): 1.0 - (share * d / m - 1.0)
-        for d in (4, 20, 100) for m in range(1, int(most * d) + 1)
-    }  # fmt: skip
-    (worst_d, worst_m), open_ = max(left.items(), key=lambda item: item[1])
-    excluded = Evidence(
-        HOLDS if open_ <= 0.0 else FAILS,
-        f"a ratio of {share:g} d/m = {share * worst_d / worst_m:g} leaves the parameters from "
-        f"{share * worst_d / worst_m - 1.0:g} to 1 (m = {worst_m}, d = {worst_d}); "
-        "it excludes all of them only for m <= d/4",
-        measured=open_, predicted=0.0, name="excluded parameters",
-        counterexample={"d": worst_d, "m": worst_m, "delta_1": 1.0 - open_ / 2.0}
-        if open_ > 0.0 else None,
-    )  # fmt: skip
+    if dependent:
+        yield Mean(
+            zero, equals=2.0 / (size + 2.0),
+            name="dependent coordinates, their probability", quantity="P[|x|^2 < d/2]",
+        )  # fmt: skip
+        excess = max(_excess_of_atom(size) for size in (2, 5, 20, 100))
+        yield Identity(
+            [(max(excess, 0.0), {})], 1e-9, name="dependent coordinates, Assumption 1",
+            quantity="log E exp(v'x) - |v|^2/2",
+        )  # fmt: skip
     X = np.stack([_covariates("gaussian", 1, 50, 100, rng)[0] for _ in range(budget(50, 400))])
     ratios = witness_ratio(X)
-    return combine(
-        [excluded, independent, *([together, atom, allowed] if dependent else [])],
-        f"{excluded.sentence}. Without independent coordinates P[|x|^2 < d/2] can be 2/(d + 2). "
-        f"At m = d/2 the ratio itself is 3 - 2/d on average: {ratios.mean():.3f} at d = 100, below "
-        f"2 in {np.mean(ratios < 2.0):.1%} of draws. ((88) sums to m instead of rn; its last line "
-        "has |M|_2, which is |M|_F at rank 1)",
-    )
+    yield Fact("mean ratio at m = d/2 = 50; 3 - 2/d expected", float(ratios.mean()))
+    yield Fact("share of draws with a ratio below 2 there", float(np.mean(ratios < 2.0)))
 
 
-@claim(
+@statement(
     "fedrep.claim1.proof.corrected",
     place="Claim 1, (88)-(89)",
     kind="probability bound",
     latex=r"m < d \;\Rightarrow\; \exists v \ne 0: X_1 v = 0, \quad"
     r" \mathcal A(e_1 v^\top) = 0 \text{ surely: no } \delta_1 < 1 \text{ will do}",
     plain="With fewer samples than dimensions some matrix of one row is not measured at all.",
-    broken={"spare": 0},
+    negative_control={"spare": 0},
     corrects="fedrep.claim1.proof",
 )
-def claim1_corrected(budget, rng, *, spare=1) -> Evidence:
+def claim1_corrected(budget, rng, *, spare=1):
     """Find that row, for m up to d less a spare number; any covariates will do."""
-    return identity(_smallest_ratios(budget, rng, lambda d: d - spare), 1e-12)
+    yield Identity(
+        _smallest_ratios(budget, rng, lambda d: d - spare), 1e-12, quantity="|A(M)|^2/(m |M|_F^2)"
+    )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 import linrep as lr
-from linrep.claims import HOLDS, Evidence, claim, combine, frequency, ordering
-from linrep.claims._parts import decided, draw_seeds
+from linrep.claims import Fact, Frequency, Paired, statement
+from linrep.claims._parts import draw_seeds
 from linrep.claims.fedrep._figures import (
     CONVENTIONS,
     METHODS,
+    ROUNDS,
     SAME,
-    Decision,
     before,
     draw_problem,
     notebook,
@@ -31,108 +29,88 @@ _RUNS = [
     ("text", True, 1.0), ("text", False, None), ("text", False, 0.3), ("text", False, 1.0),
     ("text", False, 3.0), ("published", False, None),
 ]  # fmt: skip
+_QUANTITIES = {"rounds": ROUNDS, "end": "median ratio of last distances"}
 
 
-@claim(
+@statement(
     "fedrep.init_insensitive.fedrep",
     latex=r"B^t_{\text{Gaussian start}} \text{ and } B^t_{\text{projected-gradient start}}:"
     r"\ \text{same trajectories}",
     plain="Figure 3's setting, n = 100, 1000, the theorem's step size or the notebook's: FedRep "
     "takes as many rounds and ends at the same distance from a random start as from projected "
     "gradient descent.",
-    broken={"same": False},
-    mended={"measures": ("end",), "runs": _RUNS[:1]},
+    negative_control={"same": False},
+    holds_with={"measures": ("end",), "runs": _RUNS[:1]},
     **_STARTS,
 )
-def starts_fedrep(
-    budget, rng, *, same=True, measures=("rounds", "end"), runs=tuple(_RUNS)
-) -> Evidence:
+def starts_fedrep(budget, rng, *, same=True, measures=("rounds", "end"), runs=tuple(_RUNS)):
     """Compare rounds to 0.1 and the distance after 2000 rounds, with QR and without."""
     count = budget(22, 32, 200)
-    parts: list[Decision] = []
     for n in budget((100,), (100, 1000)):
         for run in budget([run for run in runs if run in (_RUNS[0], _RUNS[-1])], runs):
-            seeds = draw_seeds(rng, count)
-            found = [_from_starts(n, seed, "FedRep", *run) for seed in seeds]
+            found = [_from_starts(n, seed, "FedRep", *run) for seed in draw_seeds(rng, count)]
             for measure in measures:
-                random, steady = ([row[measure, start] for row in found] for start in (0, 1))
-                parts.append(
-                    partial(
-                        ordering, random, steady, tie=SAME, same=same,
-                        name=f"{measure}, {_named(n, *run)}", setting=_setting(n, *run),
-                    )
-                )  # fmt: skip
-    return combine(decided(parts))
+                yield _same(found, measure, same, n, run)
 
 
-@claim(
+@statement(
     "fedrep.init_insensitive.fedrep.corrected",
     latex=r"\lim_t \mathrm{dist}(B^t, B^*) \text{ does not depend on the start (with QR)},\quad"
     r"\text{rounds}_{\text{projected gradient}} < \text{rounds}_{\text{Gaussian}}",
     plain="Figure 3's setting: from a random start FedRep takes more rounds in both conventions, "
     "and with QR ends at the same distance.",
-    broken={"same_end": False},
+    negative_control={"same_end": False},
     corrects="fedrep.init_insensitive.fedrep",
     **_STARTS,
 )
-def starts_fedrep_corrected(budget, rng, *, same_end=True) -> Evidence:
+def starts_fedrep_corrected(budget, rng, *, same_end=True):
     """Compare rounds to 0.1 and the distance after 2000 rounds."""
-    parts: list[Decision] = []
+    count = budget(22, 40, 200)
     for n in budget((100,), (100, 1000)):
         for run in (_RUNS[0], _RUNS[-1]):
-            seeds = draw_seeds(rng, budget(22, 40, 200))
-            runs = [_from_starts(n, seed, "FedRep", *run) for seed in seeds]
-            late, early, random, steady = (
-                [row[key] for row in runs]
-                for key in (("rounds", 0), ("rounds", 1), ("end", 0), ("end", 1))
-            )
-            name, setting = _named(n, *run), _setting(n, *run)
-            parts.append(before(early, late, name=f"rounds, {name}", setting=setting))
+            found = [_from_starts(n, seed, "FedRep", *run) for seed in draw_seeds(rng, count)]
+            late, early = ([row["rounds", start] for row in found] for start in (0, 1))
+            setting = _setting(n, *run)
+            yield before(early, late, name=f"rounds, {_named(n, *run)}", setting=setting)
             if setting["QR"]:
-                parts.append(
-                    partial(
-                        ordering, random, steady, tie=SAME, same=same_end, name=f"end, {name}",
-                        setting=setting,
-                    )
-                )  # fmt: skip
-    return combine(decided(parts))
+                yield _same(found, "end", same_end, n, run)
 
 
-@claim(
+def _same(found, measure, same, n, run):
+    """Return the comparison of both starts."""
+    random, steady = ([row[measure, start] for row in found] for start in (0, 1))
+    return Paired(
+        random, steady, tie=SAME, same=same, quantity=_QUANTITIES[measure],
+        name=f"{measure}, {_named(n, *run)}", setting=_setting(n, *run),
+    )  # fmt: skip
+
+
+@statement(
     "fedrep.init_insensitive.gd_gd",
     latex=r"\text{GD-GD: } \text{rounds}_{\text{projected gradient}} < "
     r"\text{rounds}_{\text{Gaussian}}, \text{ often } \infty",
     plain="Figure 3's setting, n = 100, 1000: GD-GD takes more rounds from a random start in both "
     "conventions, and as published one run in ten or more never gets to 0.1.",
-    broken={"sensitive": False},
+    negative_control={"sensitive": False},
     **_STARTS,
 )
-def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1) -> Evidence:
+def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1):
     """Compare rounds to 0.1 of GD-GD and count runs that do not get there in 2000 rounds."""
     count = budget(22, 60, 200)
-    parts: list[Decision] = []
-    stuck = {}
     for n in budget((100,), (100, 1000)):
         for run in [("text", True, None), ("text", False, None), ("published", False, None)]:
             runs = [_from_starts(n, seed, "GD-GD", *run) for seed in draw_seeds(rng, count)]
             late, early = ([row["rounds", start] for row in runs] for start in (0, 1))
             name, setting = _named(n, *run), _setting(n, *run)
             pair = (early, late) if sensitive else (late, early)
-            parts.append(before(*pair, name=f"rounds, {name}", setting=setting))
-            stuck[name] = np.mean(np.isinf(late))
+            yield before(*pair, name=f"rounds, {name}", setting=setting)
             if run[0] == "published":
-                arrived = int(np.isfinite(late).sum())
-                parts.append(
-                    partial(
-                        frequency, arrived, count, 1.0 - often, name=f"arrives, {name}",
-                        setting=setting,
-                    )
+                yield Frequency(
+                    int(np.isfinite(late).sum()), count, 1.0 - often, name=f"arrives, {name}",
+                    quantity="share of runs that get to 0.1", setting=setting,
                 )  # fmt: skip
-    found = combine(decided(parts))
-    if found.verdict == HOLDS:
-        shares = "; ".join(f"{name}: {share:.0%}" for name, share in stuck.items())
-        found = replace(found, sentence=f"runs of GD-GD that never get to 0.1: {shares}")
-    return found
+            else:
+                yield Fact(f"share that never gets to 0.1, {name}", float(np.mean(np.isinf(late))))
 
 
 def _from_starts(n, seed, method, convention, orthonormal, scale):

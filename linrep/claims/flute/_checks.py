@@ -11,7 +11,6 @@ import numpy as np
 from linrep.claims import Cases, Frequency, Readings, Together, frequency
 from linrep.claims._parts import at_most, together
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, VACUOUS
-from linrep.claims.flute import _runs
 from linrep.claims.flute._common import (
     SCALES,
     SEARCH_SHAPES,
@@ -19,7 +18,7 @@ from linrep.claims.flute._common import (
     singular_values,
     spectra,
 )
-from linrep.claims.flute._runs import draw_moments, stays, truth_of
+from linrep.claims.flute._runs import stays
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, step_size_limits
 
@@ -129,15 +128,6 @@ class Trial(NamedTuple):
         """Return m for t delta = FAILURE, at least the d + 1 that draws by moments need."""
         m = self.samples(spectrum, failure=FAILURE / steps, constant=constant)
         return float(np.floor(max(spectrum.d + 1.0, m)))
-
-    def estimated_constant(self, spectrum, rng, runs=200):
-        """Return the c_1 with which the bound on R is exact, in 95 % of draws from the start."""
-        Theta, eta, m = self.start(spectrum), self.step_size(spectrum), 1e6
-        truth = truth_of(spectrum, rng)
-        R = _runs.noise(truth, Theta, draw_moments(truth, m, runs, rng), eta)
-        size = np.quantile(singular_values(R)[..., 0], 0.95)
-        bound = flute_samples.discrepancy_bound(spectrum, m, step_size=eta, failure=FAILURE)
-        return float(2.0 * (bound / size) ** 2)
 
     def decide(self, cases, budget, rng, *, steps=1, level, name):
         """Decide whether runs stay with probability 1 - 2 t delta, t being the steps.

@@ -107,7 +107,7 @@ class Start(NamedTuple):
     Theta: Array
     s: float
 
-    def told(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values that reproduce it."""
         return {
             "eigenvalues": self.spectrum.eigenvalues[: self.spectrum.size].tolist(),

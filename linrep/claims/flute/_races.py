@@ -13,7 +13,6 @@ Two errors within 0.5 % are a tie, as are two numbers of epochs within 5 %.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -67,12 +66,6 @@ class Races:
             places = np.flatnonzero(below)
             found.append(float(ours.recorded[1 + places[0]]) if places.size else np.inf)
         return np.array(found)
-
-    def counts(self, method):
-        """Return FLUTE's wins, ties and losses at the end."""
-        ratio = self.last("FLUTE") / self.last(method)
-        won, lost = int(np.sum(ratio < 1.0 - TIE)), int(np.sum(ratio > 1.0 + TIE))
-        return f"{won}/{len(ratio) - won - lost}/{lost}"
 
     def setting(self, method):
         """Return what a counterexample says."""
@@ -145,26 +138,10 @@ def _same_step(head):
 
 
 def _named(start, head, step):
-    return f"FedRep{'(RI)' if start == 'random' else ''}, {head}, {step} step size"
+    return f"FedRep{'(RI)' if start == 'random' else ''}, {head}, {step} step"
 
 
 def draw_truth(models, n, noise, rng):
     return lr.LowRankRegression.random(
         n=n, d=D, singular_values=MODELS[models], noise=noise, rng=rng
     )
-
-
-def sides(parts, tie=TIE):
-    """Return in how many cells the first of the two is smaller, ties, is larger, is not told."""
-    ends = [part.interval for part in parts]
-    smaller = sum(high < 1.0 - tie for _, high in ends)
-    larger = sum(low > 1.0 + tie for low, _ in ends)
-    ties = sum(low >= 1.0 - tie and high <= 1.0 + tie for low, high in ends)
-    rest = len(ends) - smaller - larger - ties
-    return f"smaller in {smaller} cells, tied in {ties}, larger in {larger}, not told in {rest}"
-
-
-def noted(found, note, tables):
-    """Return the evidence with a note at the end of its sentence, and its points."""
-    points = pd.concat(tables, ignore_index=True) if tables else found.points
-    return replace(found, sentence=found.sentence + note, points=points)

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.claims import Evidence, claim, combine, identity
-from linrep.claims._parts import if_all_hold, readings, relative, shown
+from linrep.claims import Cases, Fact, Identity, Readings, statement
+from linrep.claims._parts import relative
 from linrep.subspace import random_frame
 
 EXACT = 1e-12
@@ -68,7 +68,7 @@ def _definition(rng):
             relative(_cosines(expected, np.ones(m)), -1.0 / (m - 1.0)),
         )
         cases.append((max(error, angles), {"m": m}))
-    return identity(cases, EXACT, name="(53) and Definition B.1")
+    return Identity(cases, EXACT, name="(53) and Definition B.1")
 
 
 def _figure2():
@@ -78,10 +78,10 @@ def _figure2():
         (abs(_cosines(_target(mask, classes), mask).item() - cosine), {"cosine": cosine})
         for classes, cosine in ((2, -1.0), (3, -0.5))
     ]
-    return identity(cases, EXACT, name="Figure 2: cosines -1 and -1/2")
+    return Identity(cases, EXACT, name="Figure 2: cosines -1 and -1/2")
 
 
-@claim(
+@statement(
     "flute.nc",
     place="Appendix B, (51)-(53), (57), (60), Figure 2",
     kind="identity",
@@ -89,13 +89,17 @@ def _figure2():
     r"\Big(I - \frac{11^\top}{m'}\Big) \text{ locally}, \qquad ="
     r" \frac1{\sqrt{m - 1}}u_iu_i^\top\odot\Big(I - \frac{11^\top}m\Big) \text{ globally}",
     plain="Normalized Gram matrices of heads equal the printed masked simplexes",
-    broken={"power": 1.0},
+    negative_control={"power": 1.0},
+    holds_with={"equations": ("(57)",)},
 )
-def nc(budget, rng, *, power=0.5) -> Evidence:
-    """Compare Frobenius norms of both sides, and both sides for heads that are simplex frames."""
+def nc(budget, rng, *, power=0.5, equations=("(60)", "(57)")):
+    """Compare Frobenius norms of both sides, and both sides for heads that are simplex frames.
+
+    Heads at a stationary point of (54) sum to 0 over all classes.
+    """
     names = [
         f"{equation}: {part}"
-        for equation in ("(60)", "(57)")
+        for equation in equations
         for part in ("both sides of norm 1", "columns of a simplex", "heads that sum to 0")
     ]
     cases: dict[str, list] = {name: [] for name in names}
@@ -106,7 +110,8 @@ def nc(budget, rng, *, power=0.5) -> Evidence:
         where = {"m": m, "m'": own, "classes": np.flatnonzero(mask).tolist()}
         whole, part = _simplex(m, m + 1, rng), np.zeros((m + 1, m))
         part[:, mask > 0.0] = _simplex(own, m + 1, rng)
-        for equation, classes, H in (("(60)", m, whole * mask), ("(57)", own, part)):
+        for equation in equations:
+            classes, H = (m, whole * mask) if equation == "(60)" else (own, part)
             T = _target(mask, classes, power)
             size, total = float(np.linalg.norm(T)), float(np.sum(T))
             found = (
@@ -123,18 +128,18 @@ def nc(budget, rng, *, power=0.5) -> Evidence:
         masked = np.outer(mask, mask) * _normalized(whole)
         for reading, gram in zip(left, (_normalized(whole * mask), masked), strict=True):
             left[reading].append((relative(gram, _target(mask, m, power)), where))
-    parts = {name: identity(found, EXACT, name=name) for name, found in cases.items()}
-    parts |= {"standard": _definition(rng), "Figure 2": _figure2()}
-    told = {name: part.verdict for name, part in parts.items()}
-    return combine(
-        parts.values(),
-        "the right side of (60) has norm sqrt(m'(m^2 - 2m + m')/(m - 1))/m, which is 1 for m' = m "
-        f"only: NC_i of (51) is at least 1 minus that, up to {parts[names[0]].measured:.3g}. Heads "
-        "at a stationary point of (54) sum to 0 over all classes; that those of (57) do "
-        f"{told[names[5]]}, that those of (60) do {told[names[2]]}. The norm in (57) "
-        f"{told[names[3]]}, (53) {told['standard']}, and of Figure 2 that its angles are those of "
-        f"the right sides {told['Figure 2']}. Left side of (60): {readings(left, EXACT).sentence}. "
-        f"'One-hot' u: {readings(hot, EXACT).sentence}",
+    for name, deviations in cases.items():
+        yield Identity(deviations, EXACT, name=name)
+    yield _definition(rng)
+    yield _figure2()
+    yield _readings("'one-hot' u", hot)
+    if "(60)" in equations:
+        yield _readings("left side of (60)", left)
+
+
+def _readings(name, readings):
+    return Readings(
+        [Identity(cases, EXACT, name=reading) for reading, cases in readings.items()], name=name
     )
 
 
@@ -187,7 +192,7 @@ def _column_sums(budget, rng):
         ]
         error = np.abs(slope - 2.0 * decay[1] * H.sum(axis=1)).max()
         cases.append((error / (np.abs(F).max() + np.abs(H).max()), {"m": m, "k": k}))
-    return identity(cases, EXACT, name="(54): its slope along all heads of a client at once")
+    return Identity(cases, EXACT, name="(54): its slope along all heads of a client at once")
 
 
 def _minimize(clients, m, decay, rng):
@@ -228,8 +233,8 @@ def _minimize(clients, m, decay, rng):
 
 
 def _minima(budget, rng):
-    """Return how far heads at minima of (54) are from (57), and cosines at Figure 2's."""
-    cases, told = [], ""
+    """Yield how far heads at minima of (54) are from (57), and cosines at Figure 2's."""
+    cases, cosines = [], {}
     for m, own in ((3, 2), (4, 2), (4, 3), (5, 2), (5, 4))[: budget(3, 5)]:
         several = [list(chosen) for chosen in combinations(range(m), own)]
         for clients in ([several[0]], several):
@@ -239,21 +244,22 @@ def _minima(budget, rng):
                 cases.append((relative(_normalized(H), _target(np.ones(own), own)), where))
         if m == 3:
             H, f = heads[0], F[:, several[0][0]]
-            fit = f @ H[:, 0] / np.linalg.norm(f) / np.linalg.norm(H[:, 0])
             other = heads[1][:, several[1].index(several[0][0])]
-            turn = H[:, 0] @ other / np.linalg.norm(H[:, 0]) / np.linalg.norm(other)
-            pair = _cosines(H.T @ H, np.ones(2)).item()
-            told = (
-                f"cosines at the minimum for all clients of Figure 2: {pair:.4f} between a "
-                f"client's heads ((60): -1/2), {turn:.4f} between two clients' heads of one class "
-                f"(1 in the text), {fit:.4f} between a head and its feature (1 in (59))"
-            )
-    return identity(
-        cases, 1e-6, name="(57) at the minimum, for one client and for all sets of classes"
-    ), told
+            cosines = {
+                "a client's heads (-1/2 by (60))": _cosines(H.T @ H, np.ones(2)).item(),
+                "two clients' heads of one class (1 in the text)": (
+                    H[:, 0] @ other / np.linalg.norm(H[:, 0]) / np.linalg.norm(other)
+                ),
+                "a head and its feature (1 in (59))": (
+                    f @ H[:, 0] / np.linalg.norm(f) / np.linalg.norm(H[:, 0])
+                ),
+            }
+    yield Identity(cases, 1e-6, name="(57) at the minimum, for one and for all sets of classes")
+    for between, cosine in cosines.items():
+        yield Fact(f"cosine at Figure 2's minimum, {between}", cosine)
 
 
-@claim(
+@statement(
     "flute.nc.corrected",
     place="Appendix B, (51), (54), (60)",
     kind="identity",
@@ -261,10 +267,10 @@ def _minima(budget, rng):
     r" \tbinom m{m'}\text{ sets of classes}; \quad"
     r" \min\mathcal{NC}_i = 1 - \frac1m\sqrt{\frac{m'(m^2 - 2m + m')}{m - 1}}",
     plain="Heads obey (57) at the shared minimum as well, and NC_i as printed does not reach 0",
-    broken={"count": 2.1},
+    negative_control={"count": 2.1},
     corrects="flute.nc",
 )
-def nc_corrected(budget, rng, *, count=2.0) -> Evidence:
+def nc_corrected(budget, rng, *, count=2.0):
     """Differentiate (54), minimize it with free features, and descend on NC_i as printed."""
     sizes, attained, never = [], [], []
     for mask, own in _masks(budget, rng):
@@ -277,20 +283,10 @@ def nc_corrected(budget, rng, *, count=2.0) -> Evidence:
         found = float(np.linalg.norm(_normalized(root) - T))
         attained.append((abs(found - (1.0 - size)), where))
         if own < m and m <= budget(6, 10):
-            never.append((_least_penalty(T, m, rng, 2000) - (1.0 - size), where))
-    lowest = min(gap for gap, _ in never)
-    minima, told = _minima(budget, rng)
-    parts = [
-        identity(sizes, EXACT, name="norm of the right side of (60)"),
-        identity(attained, EXACT, name="least NC_i, attained where H'H is a multiple of it"),
-        shown(
-            lowest > -1e-9,
-            f"descents on NC_i end {lowest:.1e} above its least value or higher",
-            measured=lowest, predicted=0.0, n_trials=len(never),
-            counterexample=min(never, key=lambda case: case[0])[1] | {"below by": -lowest},
-            name="least NC_i, by descent",
-        ),
-        _column_sums(budget, rng),
-        minima,
-    ]  # fmt: skip
-    return if_all_hold(parts, f"{told}; {parts[2].sentence}")
+            never.append((1.0 - size, _least_penalty(T, m, rng, 2000) + 1e-9, where))
+    minima = list(_minima(budget, rng))
+    yield Identity(sizes, EXACT, name="norm of the right side of (60)")
+    yield Identity(attained, EXACT, name="least NC_i, attained where H'H is a multiple of it")
+    yield Cases(never, quantity="least NC_i", name="least NC_i, by descent")
+    yield _column_sums(budget, rng)
+    yield from minima

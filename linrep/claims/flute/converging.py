@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import Evidence, claim, combine
-from linrep.claims._parts import at_most
-from linrep.claims.flute._checks import NOISES, cases_in_units, flat_spectrum, limit_of, thin
-from linrep.claims.flute._common import extreme_points, search_region, singular_values, step
+from linrep.claims import Cases, Fact, statement
+from linrep.claims.flute._checks import NOISES, cases_in_units, limit_of, thin
+from linrep.claims.flute._common import searched_region, singular_values, step
 from linrep.claims.flute._orbits import (
     PLACE,
     ROUNDS,
     SHAPES,
-    along,
     at_rate,
-    bound_on_R,
     few,
-    on_samples,
+    noise_bounds_in_time,
     orbits,
+    runs_below,
+    samples_below,
 )
 from linrep.theory import flute, flute_samples
 from linrep.theory.flute import step_size_limits
@@ -56,7 +54,7 @@ def _links():
                         yield left, right, {"place": place, **where}
 
 
-@claim(
+@statement(
     "flute.lemmaA10",
     place="Lemma A.10, (22)-(29)",
     kind="deterministic inequality",
@@ -67,9 +65,9 @@ def _links():
     r" \sigma_1(\Theta_{res}^{t+1}) \le \tfrac{2\sqrt2\lambda_1^*}{\sqrt\Delta}"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
     plain="Within R the rest of Theta shrinks by 1 - eta Delta/16 a step.",
-    broken={"rate": 0.6},
+    negative_control={"rate": 0.6},
 )
-def lemma_A10(budget, rng, *, rate=1 / 16) -> Evidence:
+def lemma_A10(budget, rng, *, rate=1 / 16):
     """Search R for the slowest step, follow runs without noise and on samples.
 
     (26) is read with sigma_k^2, as R has it. Of (28) and (29) the ends are compared.
@@ -89,48 +87,34 @@ def lemma_A10(budget, rng, *, rate=1 / 16) -> Evidence:
         return slowest(spectrum, eta, Theta, noisy=True)
 
     bound = at_rate(flute.rest_bound, rate)
-    one, worst = (
-        search_region(sides, budget, rng, limit=limit_of(PLACE), shapes=few(budget), name=name)
-        for name, sides in (
-            ("one step", slowest),
-            ("one step, worst R that (22) allows", disturbed),
+    shrinking = {}
+    for name, sides in (("one step", slowest), ("one step, worst R that (22) allows", disturbed)):
+        found = searched_region(
+            sides, budget, rng, limit=limit_of(PLACE), shapes=few(budget), name=name
         )
-    )
-    links = list(_links())
-    found = combine(
-        [
-            one,
-            worst,
-            along(
-                orbits(budget, rng), lambda orbit: flute.sizes(orbit.Theta).rest, bound,
-                "R = 0", r"$\sigma_1(\Theta_{res})$",
-            ),
-            at_most(links, name="(23) to (29)"),
-            bound_on_R(
-                flute_samples.lemma_A10,
-                lambda s, eta, t: np.minimum(
-                    np.sqrt(s.first) * flute.decay(s, eta, t + 1.0) * eta * s.gap / 16.0,
-                    eta * s.gap**2 / (512.0 * np.sqrt(s.first)),
-                ), "(22): 192 and 6144 bound R",
-            ),
-            on_samples(
-                budget, rng, flute_samples.lemma_A10,
-                lambda state, spectrum: flute.sizes(state).rest, bound, "on samples, c_1 = 1",
-            ),
-        ]
+        shrinking[name] = 2.0 * rate / found.tightest
+        yield found
+    yield from runs_below(
+        orbits(budget, rng), lambda orbit: flute.sizes(orbit.Theta).rest, bound,
+        "R = 0", r"$\sigma_1(\Theta_{res})$",
     )  # fmt: skip
+    yield Cases([(float(a), float(b), where) for a, b, where in _links()], name="(23) to (29)")
+    yield noise_bounds_in_time(
+        flute_samples.lemma_A10,
+        lambda s, eta, t: np.minimum(
+            np.sqrt(s.first) * flute.decay(s, eta, t + 1.0) * eta * s.gap / 16.0,
+            eta * s.gap**2 / (512.0 * np.sqrt(s.first)),
+        ), "(22): 192 and 6144 bound R",
+    )  # fmt: skip
+    yield samples_below(
+        budget, rng, flute_samples.lemma_A10, lambda state, spectrum: flute.sizes(state).rest,
+        bound, "on samples, c_1 = 1",
+    )  # fmt: skip
+    for name, slow in shrinking.items():
+        yield Fact(f"least 1 - rho^+/rho found, {name}", slow, "eta Delta")
     gaps = np.array([spectrum.gap for _, spectrum in cases_in_units()])
     printed = np.mean(gaps**2 / 128 <= gaps / 8 * (gaps / 4) ** 2)
-    slow, slower = (2.0 * rate / part.tightness for part in (one, worst))
-    runs = found.parts[2]
-    return replace(
-        found,
-        sentence=f"{found.sentence}. The slowest step found has rho^+/rho = 1 - {slow:.3g} eta "
-        f"Delta, {slower:.3g} with the worst R of (22), against {2 * rate:.3g}; "
-        f"{runs.sentence}; (23) to (29) are checked in {len(links)} cases, (26) with sigma_k^2; "
-        f"as printed, with sigma_k >= Delta/4, it holds for {printed:.0%} of the spectra and "
-        f"units, those with Delta >= 1",
-    )
+    yield Fact("share of spectra and units with (26) as printed", float(printed))
 
 
 # Lemma A.11: the leading rows.
@@ -150,32 +134,6 @@ def _excesses(Theta, spectrum):
     return np.linalg.norm(D, 2, axis=(-2, -1))
 
 
-def _coefficients(budget, rng):
-    """Return the largest coefficient of sigma_1^2(Theta_res) needed, over eta lambda*_1.
-
-    A row per share of the step size's limit.
-    """
-    rows = []
-    for share in (0.02, 0.1, 0.3, 1.0):
-        needed, sizes_ = [], []
-        for k, ratio in ((1, 0.9), (2, 0.9), (2, 0.4)):
-            spectrum = flat_spectrum(4, k, 0.0, ratio=ratio)
-            eta = share * step_size_limits(spectrum)[PLACE]
-            optimum = np.sqrt(spectrum.eigenvalues[:k])
-            for Theta in extreme_points(spectrum, budget(50, 400), rng):
-                for leading in (Theta[:k], np.diag(optimum)):
-                    point = np.vstack([leading, Theta[k:]])
-                    rest = singular_values(point[k:])[0] ** 2
-                    if rest > 1e-6:
-                        after = _excess(step(point, spectrum, eta), spectrum)
-                        kept = (1.0 - eta * spectrum.gap / 8.0) * _excess(point, spectrum)
-                        needed.append((after - kept) / rest)
-                        sizes_.append(eta * spectrum.first)
-        place = int(np.argmax(np.array(needed) / np.array(sizes_)))
-        rows.append((sizes_[place], needed[place]))
-    return np.array(rows)
-
-
 def _sums(limit, constant):
     """Yield the arithmetic of (33): cases over x = eta Delta up to 1/36."""
     for i in range(1, 37):
@@ -185,7 +143,7 @@ def _sums(limit, constant):
         yield 3 + limit, constant, {"place": "3 + 130", "x": float(x)}
 
 
-@claim(
+@statement(
     "flute.lemmaA11",
     place="Lemma A.11, (30)-(33)",
     kind="deterministic inequality",
@@ -195,9 +153,9 @@ def _sums(limit, constant):
     r"{\sigma_D^{t+1}\Delta\sqrt{c_1}} \Rightarrow \|D^{t+1}\| \le \tfrac{200\lambda_1^{*2}}"
     r"{\eta\Delta^2}\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
     plain="Within R the leading rows approach the learned eigenvalues linearly.",
-    broken={"contraction": 0.5},
+    negative_control={"contraction": 0.5},
 )
-def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16) -> Evidence:
+def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16):
     """Search R for the slowest step; check the constants; follow runs, also on samples."""
 
     def slowest(spectrum, eta, Theta):
@@ -232,38 +190,25 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16) -> E
             (float(whole / (reference(s, eta, t) * eta * s.gap / 16)), 1.0 + 1e-12,
              {"place": "below (32)", **where}),
         ]  # fmt: skip
-    found = combine(
-        [
-            search_region(slowest, budget, rng, limit=limit_of(PLACE), shapes=few(budget),
-                          name="one step"),
-            search_region(far, budget, rng, limit=limit_of(PLACE),
-                          shapes=budget(SHAPES[:1], SHAPES), name="D at most 3 lambda*_1"),
-            along(
-                orbits(budget, rng), lambda orbit: _excesses(orbit.Theta, orbit.spectrum), bound,
-                "R = 0", r"$\|D\|$",
-            ),
-            at_most(arithmetic, name="(32), (33)"),
-            bound_on_R(flute_samples.lemma_A11, size, "(31): 1152 bounds R"),
-            on_samples(budget, rng, flute_samples.lemma_A11, _excesses, bound,
-                        "on samples, c_1 = 1"),
-        ]
+    for sides, shapes, name in (
+        (slowest, few(budget), "one step"),
+        (far, budget(SHAPES[:1], SHAPES), "D at most 3 lambda*_1"),
+    ):
+        yield searched_region(sides, budget, rng, limit=limit_of(PLACE), shapes=shapes, name=name)
+    yield from runs_below(
+        orbits(budget, rng), lambda orbit: _excesses(orbit.Theta, orbit.spectrum), bound,
+        "R = 0", r"$\|D\|$",
     )  # fmt: skip
-    needed = _coefficients(budget, rng)
+    yield Cases(arithmetic, name="(32), (33)")
+    yield noise_bounds_in_time(flute_samples.lemma_A11, size, "(31): 1152 bounds R")
+    yield samples_below(
+        budget, rng, flute_samples.lemma_A11, _excesses, bound, "on samples, c_1 = 1"
+    )
     ratio = max(
         flute_samples.lemma_A10(s, eta, t) / flute_samples.lemma_A11(s, eta, t)
         for _, s, eta, t in given if t < 1000
     )  # fmt: skip
-    units = [float(np.max([size(s, eta, t) for where, s, eta, t in given if where["s"] == unit]))
-             for unit in (1.0, 1e6)]  # fmt: skip
-    return replace(
-        found,
-        sentence=f"{found.sentence}. The coefficient of sigma_1^2(Theta_res) is 1; needed are "
-        + ", ".join(f"{b:.2g} at eta lambda*_1 = {a:.2g}" for a, b in needed)
-        + f". {found.parts[2].sentence}. The proof uses Lemma A.10, whose samples, up to "
-        f"{ratio:.3g} times those of (31), it does not ask for; (32) holds, but not since sigma_D "
-        f"eta Delta/(96 sqrt(lambda*_1)) <= 1, which has a unit: up to {units[0]:.2g} for Phi, "
-        f"{units[1]:.2g} for 1e6 Phi",
-    )
+    yield Fact("samples of Lemma A.10, which the proof uses, over those of (31)", float(ratio))
 
 
 # Proposition A.12: both.
@@ -292,7 +237,7 @@ def _implied():
         yield float(first / second), 1.0, {"place": "the maximum", **where}
 
 
-@claim(
+@statement(
     "flute.propositionA12",
     place="Proposition A.12, (34)-(37)",
     kind="deterministic inequality",
@@ -302,21 +247,16 @@ def _implied():
     r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le 400\,\tfrac{\lambda_1^{*2}}{\eta\Delta^2}\sqrt k"
     r"\,\big(1 - \tfrac{\eta\Delta}{16}\big)^t",
     plain="From R, Theta Theta' converges linearly to the best of rank k.",
-    broken={"rate": 1.0},
+    negative_control={"rate": 1.0},
 )
-def proposition_A12(budget, rng, *, constant=400, rate=1 / 16) -> Evidence:
+def proposition_A12(budget, rng, *, constant=400, rate=1 / 16):
     """Follow runs without noise and on samples; check what (34) is to imply, in several units."""
     bound = at_rate(lambda s, eta, t: constant / 400 * flute.product_bound(s, eta, t), rate)
-    return combine(
-        [
-            along(
-                orbits(budget, rng), lambda orbit: product_error(orbit.Theta, orbit.spectrum),
-                bound, "R = 0", r"$\|\Theta\Theta'-\Lambda_k\|_F$",
-            ),
-            at_most(list(_implied()), name="(34) implies (31) and Lemmas A.6 to A.8 and A.10"),
-            on_samples(
-                budget, rng, flute_samples.proposition_A12, product_error, bound,
-                "on samples, c_1 = 1",
-            ),
-        ]
+    yield from runs_below(
+        orbits(budget, rng), lambda orbit: product_error(orbit.Theta, orbit.spectrum), bound,
+        "R = 0", r"$\|\Theta\Theta'-\Lambda_k\|_F$",
     )  # fmt: skip
+    yield Cases(_implied(), name="(34) implies (31) and Lemmas A.6 to A.8 and A.10")
+    yield samples_below(
+        budget, rng, flute_samples.proposition_A12, product_error, bound, "on samples, c_1 = 1"
+    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import FAILS, HOLDS, Evidence, claim, combine, identity, inequality
-from linrep.claims._parts import at_most
+from linrep.claims import Cases, Fact, Identity, search, statement
 from linrep.claims.flute._common import (
     SCALES,
     SEARCH_SHAPES,
@@ -50,7 +49,7 @@ def _kappa_below_one(budget, rng):
         eta = reader.between(1e-6, 1e3, logarithmic=True)
         return exponent(spectrum, eta), 1.0
 
-    return inequality(
+    return search(
         sides, SEARCH_SHAPES, lambda shape: spectrum_length(shape) + 1, budget, rng,
         name="kappa < 1",
     )  # fmt: skip
@@ -65,8 +64,8 @@ def _on_the_boundary(first_power, budget):
                 leading = np.sqrt(0.25 * share * spectrum.gap)
                 Theta = two_sizes(leading, 1.0, spectrum)
                 rest = np.exp(0.5 * float(balance(Theta, spectrum, eta, first_power)))
-                told = {**setting, "step_size": eta, "sigma_k": leading}
-                yield told, spectrum, eta, two_sizes(leading, rest, spectrum)
+                where = {**setting, "step_size": eta, "sigma_k": leading}
+                yield where, spectrum, eta, two_sizes(leading, rest, spectrum)
 
 
 def _needed_at_each_scale(first_power, budget):
@@ -82,9 +81,11 @@ def _needed_at_each_scale(first_power, budget):
             )))  # fmt: skip
             largest = two_sizes(np.sqrt(s) * leading, rest, spectrum)
             over = -float(balance_needed(largest, other.spectrum, other.step_size))
-            told = {**setting, "s": float(s), "sigma_res": float(rest)}
-            cases.append((float(np.exp(over)), 1.0 + ROUNDING, told))
-    return at_most(cases, name="what Lemma A.5 needs")
+            where = {**setting, "s": float(s), "sigma_res": float(rest)}
+            cases.append((float(np.exp(over)), 1.0 + ROUNDING, where))
+    return Cases(
+        cases, name="what Lemma A.5 needs", quantity="sigma_1^2(Theta_res) allowed over that needed"
+    )
 
 
 def _same_in_every_unit(first_power, budget):
@@ -95,7 +96,9 @@ def _same_in_every_unit(first_power, budget):
             other = scaled(spectrum, Theta, eta, s)
             moved = float(balance(other.Theta, other.spectrum, other.step_size, first_power))
             cases.append((abs(moved), {**setting, "s": float(s), "margin at s": moved}))
-    return identity(cases, ROUNDING, name="membership for s = 1 ... 1e6")
+    return Identity(
+        cases, ROUNDING, name="membership for s = 1 ... 1e6", quantity="shift of the log margin"
+    )
 
 
 def _growth_until_entry(budget):
@@ -108,7 +111,7 @@ def _growth_until_entry(budget):
         ratio = 0.25 * spectrum.gap / leading**2
         right = 0.5 * exponent(spectrum, eta) * np.log(ratio)
         cases.append((abs(left - right) / max(1.0, abs(right)), setting))
-    return identity(cases, ROUNDING, name="growth until T_R")
+    return Identity(cases, ROUNDING, name="growth until T_R")
 
 
 def _small_steps(budget):
@@ -118,22 +121,10 @@ def _small_steps(budget):
         limit = (spectrum.next + 0.25 * spectrum.gap) / (spectrum.next + 0.5 * spectrum.gap)
         kappa = exponent(spectrum, 1e-9 / spectrum.first)
         cases.append((abs(kappa / limit - 1.0), {**setting, "limit": limit}))
-    return identity(cases, 1e-7, name="kappa as eta -> 0")
+    return Identity(cases, 1e-7, name="kappa as eta -> 0")
 
 
-def _claim_A3(budget, rng, first_power):
-    return combine(
-        [
-            _kappa_below_one(budget, rng),
-            _small_steps(budget),
-            _growth_until_entry(budget),
-            _needed_at_each_scale(first_power, budget),
-            _same_in_every_unit(first_power, budget),
-        ]
-    )
-
-
-@claim(
+@statement(
     "flute.claimA3",
     place="Claim A.3",
     kind="deterministic inequality",
@@ -144,41 +135,33 @@ def _claim_A3(budget, rng, first_power):
     r" \big(\tfrac{\Delta}{4\sigma_k^2}\big)^{\kappa/2}\sigma_1^2(\Theta_{res}^0) \le"
     r" \tfrac{\Delta\sigma_k}{8\sqrt{\lambda^*_1}}",
     plain="Starts of Claim A.3 are balanced enough for Lemma A.5, whatever the unit of Phi.",
-    broken={"first_power": 0.5},
-    mended={"first_power": -0.5},
+    negative_control={"first_power": 0.5},
 )
-def claimA3(budget, rng, *, first_power=0.0) -> Evidence:
+def claimA3(budget, rng, *, first_power=0.0):
     """Check kappa, what the proof of Lemma A.5 draws from the claim, and changes of unit."""
-    found = _claim_A3(budget, rng, first_power)
-    if found.verdict != FAILS:
-        return found
-    ratio = found.measured
-    return combine(
-        found.parts,
-        f"kappa < 1 always, but the last condition changes with the unit of Phi: sides go like s "
-        f"and s^(3/2). It allows sigma_1^2(Theta_res) up to {ratio:.3g} times what the proof of "
-        "Lemma A.5 uses, a factor sqrt(lambda*_1): enough only while lambda*_1 <= 1",
-    )
+    yield _kappa_below_one(budget, rng)
+    yield _small_steps(budget)
+    yield _growth_until_entry(budget)
+    yield _needed_at_each_scale(first_power, budget)
+    yield _same_in_every_unit(first_power, budget)
 
 
-@claim(
+claimA3.corrected(
     "flute.claimA3.corrected",
-    place="Claim A.3",
-    kind="deterministic inequality",
     latex=r"\sigma_1^2(\Theta_{res}^0) \le \tfrac{c_1}{\sqrt{\lambda^*_1}}"
     r"\sigma_k(\Theta_k^0)^{1+\kappa} \;\Leftrightarrow\;"
     r" \big(\tfrac{\Delta}{4\sigma_k^2}\big)^{\kappa/2}\sigma_1^2(\Theta_{res}^0) \le"
     r" \tfrac{\Delta\sigma_k}{8\sqrt{\lambda^*_1}}",
     plain="With c_1 over sqrt(lambda*_1) Claim A.3 is what Lemma A.5 needs, in every unit.",
-    broken={"first_power": -1.0},
-    corrects="flute.claimA3",
+    constants={"first_power": -0.5},
+    negative_control={"first_power": -1.0},
 )
-def claimA3_corrected(budget, rng, *, first_power=-0.5) -> Evidence:
-    """Check the same with a power of lambda*_1 in c_1."""
-    return _claim_A3(budget, rng, first_power)
 
 
 # (18): growth of sigma_k(Theta_k) until the region is reached.
+
+
+_LOSS = "loss of the rate in eta Delta"
 
 
 def _loss_needed(start: Start):
@@ -203,7 +186,7 @@ def _search_growth(budget, rng, first_power, loss):
         needed = _loss_needed(start)
         return None if needed is None else (needed, loss)
 
-    return inequality(
+    return search(
         sides, budget(SEARCH_SHAPES[2:3], SEARCH_SHAPES[1:6:2]), start_length, budget, rng,
         name="search, any s and k",
     )  # fmt: skip
@@ -218,9 +201,8 @@ def _family_growth(budget, first_power, loss):
     ):
         needed = _loss_needed(start)
         if needed is not None:
-            told = {**start.told(), "limit of eta": name}
-            cases.append((needed, loss + ROUNDING, told))
-    return at_most(cases, name="k = 1, boundary of Claim A.3, both limits of eta")
+            cases.append((needed, loss + ROUNDING, {**start.plain(), "limit of eta": name}))
+    return Cases(cases, name="k = 1, boundary of Claim A.3, both limits of eta", quantity=_LOSS)
 
 
 def _gaussian_growth(budget, rng, first_power, loss):
@@ -237,8 +219,8 @@ def _gaussian_growth(budget, rng, first_power, loss):
                 start = Start(other.spectrum, other.step_size, np.exp(scale) * other.Theta, s)
                 needed = _loss_needed(start)
                 if needed is not None:
-                    cases.append((needed, loss + ROUNDING, {**setting, **start.told()}))
-    return at_most(cases, name="random starts, largest alpha of Claim A.3")
+                    cases.append((needed, loss + ROUNDING, {**setting, **start.plain()}))
+    return Cases(cases, name="random starts, largest alpha of Claim A.3", quantity=_LOSS)
 
 
 def _misprint():
@@ -258,54 +240,32 @@ def _misprint():
     return float(worst)
 
 
-def _growth(budget, rng, first_power, loss):
-    return combine(
-        [
-            _family_growth(budget, first_power, loss),
-            _gaussian_growth(budget, rng, first_power, loss),
-            _search_growth(budget, rng, first_power, loss),
-        ]
-    )
-
-
 _EQ18 = (
     r"R = 0:\quad \sigma_k(\Theta_k^t) \ge \big(1+\tfrac{\eta\lambda^*_k}2-\tfrac{\eta\Delta}4"
     r"\big)^t\sigma_k(\Theta_k^0),\quad t \le \min\{T_{\mathcal R}, T'\}"
 )
 
 
-@claim(
+@statement(
     "flute.eq18",
     place="Lemma A.5, (18)",
     kind="deterministic inequality",
     latex=_EQ18,
     plain="From starts of Claim A.3, sigma_k(Theta_k) grows at its rate until T_R.",
-    broken={"loss": 0.0},
-    mended={"first_power": -0.5},
+    negative_control={"loss": 0.0},
 )
-def eq18(budget, rng, *, first_power=0.0, loss=0.25) -> Evidence:
-    """Follow the population map from starts that Claim A.3 allows as printed."""
-    return _growth(budget, rng, first_power, loss)
+def eq18(budget, rng, *, first_power=0.0, loss=0.25):
+    """Follow the population map from starts that Claim A.3 allows, eta up to 1/(6 lambda*_1)."""
+    yield _family_growth(budget, first_power, loss)
+    yield _gaussian_growth(budget, rng, first_power, loss)
+    yield _search_growth(budget, rng, first_power, loss)
+    yield Fact("factor by which lambda*_{k+1} makes the induction line too small", _misprint())
 
 
-@claim(
+eq18.corrected(
     "flute.eq18.corrected",
-    place="Lemma A.5, (18)",
-    kind="deterministic inequality",
     latex=_EQ18 + r",\text{ with } c_1/\sqrt{\lambda^*_1}\text{ in Claim A.3}",
     plain="It does from starts of Claim A.3 with c_1 over sqrt(lambda*_1), eta up to 1/(6 lambda).",
-    broken={"loss": 0.0},
-    corrects="flute.eq18",
+    constants={"first_power": -0.5},
+    negative_control={"loss": 0.0},
 )
-def eq18_corrected(budget, rng, *, first_power=-0.5, loss=0.25) -> Evidence:
-    """Follow the population map from starts that Claim A.3 allows with c_1/sqrt(lambda*_1)."""
-    found = _growth(budget, rng, first_power, loss)
-    if found.verdict != HOLDS:
-        return found
-    largest = loss * max(part.tightness for part in found.parts)
-    return combine(
-        found.parts,
-        f"no violation; in place of eta Delta/4, {largest:.3f} eta Delta would do, for eta up to "
-        "1/(6 lambda*_1), although the proof takes Delta^2/(18 lambda*_1^3). (With lambda*_{k+1}, "
-        f"as the induction line prints, its middle is up to {_misprint():.2g} times too small)",
-    )

@@ -326,7 +326,7 @@ def _noisy_cases(budget, rng, share, pairs, longest=3000):
                 found = course(start, np.geomspace(1, longest, 40).round(), R)
                 excess = np.log(found.rest / values[0]) - found.t * rate
                 worst = int(np.argmax(excess))
-                told = {**setting, **start.told(), "R": R.tolist(), "t": int(found.t[worst])}
+                told = {**setting, **start.plain(), "R": R.tolist(), "t": int(found.t[worst])}
                 yield float(np.exp(excess[worst])), 1.0 + ROUNDING, told
 
 

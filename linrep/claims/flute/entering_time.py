@@ -62,7 +62,7 @@ def _with_claim_A3(budget, rng, share):
         for unit in gaussian_lifts(spectrum, budget(3, 10), rng):
             start = _random_start(spectrum, unit, eta)
             if start is not None:
-                told = {**setting, **start.told()}
+                told = {**setting, **start.plain()}
                 cases.append((_delay(start, share), 1.0, told))
     return at_most(cases, name="random starts in Claim A.3")
 
@@ -151,7 +151,7 @@ def _boundary_hits(budget, first_power):
         delay = _delay(start)
         expected = expected_time(start)
         whole += delay <= 1.0 and delay * math.ceil(expected) > expected
-        cases.append((delay, 1.0, {**start.told(), "limit of eta": name, "T_R": expected}))
+        cases.append((delay, 1.0, {**start.plain(), "limit of eta": name, "T_R": expected}))
         ratio = start.spectrum.singular_values[1] / start.spectrum.singular_values[0]
         rows.append({
             "panel": f"step size of the {name}", "series": f"lambda_2/lambda_1 = {ratio:g}",
@@ -181,7 +181,7 @@ def _random_hits(budget, rng, first_power):
             for s in (1.0, 1e6):
                 start = _random_start(spectrum, unit, eta, first_power, s)
                 if start is not None and expected_time(start) > 0.0:
-                    cases.append((_delay(start), 1.0, {**setting, **start.told()}))
+                    cases.append((_delay(start), 1.0, {**setting, **start.plain()}))
     return at_most(cases, name="R = 0, random starts")
 
 
@@ -194,7 +194,7 @@ def _largest_noise_hits(budget):
     ):  # fmt: skip
         R = np.zeros_like(start.Theta)
         R[0] = -start.step_size * start.spectrum.gap * start.Theta[0] / 288.0
-        cases.append((_delay(start, R=R), 1.0, {**start.told(), "limit of eta": name}))
+        cases.append((_delay(start, R=R), 1.0, {**start.plain(), "limit of eta": name}))
     return at_most(cases, name="R of size eta Delta sigma_k/288")
 
 

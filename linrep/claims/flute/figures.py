@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Evidence, claim, combine, frequency, ordering
-from linrep.claims import trend as rising
-from linrep.claims._parts import best_reading, decided, medians
+from linrep.claims import Curve, Fact, Frequency, Paired, Readings, Trend, statement
+from linrep.claims._parts import medians
 from linrep.claims.flute._races import (
     EPOCH_TIE,
     HEADS,
@@ -21,28 +19,24 @@ from linrep.claims.flute._races import (
     RANKS,
     SIZES,
     TIE,
-    noted,
     race,
-    sides,
 )  # fmt: skip
 
-Decision = Callable[..., Evidence]
 #: Training losses as near as this are those of the same minimum.
 SAME_MINIMUM = 1e-4
 
 
-@claim(
+@statement(
     "flute.figure1.early",
     place="Section 7.1; Figure 1",
     kind="comparison",
     latex=r"\mathrm{error}_{\text{FedRep}}(t) < \mathrm{error}_{\text{FLUTE}}(t) \quad (t \le 10)",
     plain="After 10 epochs FedRep, which starts from the data's moments, has the smaller error.",
-    broken={"ahead": "FLUTE"},
+    negative_control={"ahead": "FLUTE"},
 )
-def figure1_early(budget, rng, *, ahead="FedRep") -> Evidence:
+def figure1_early(budget, rng, *, ahead="FedRep"):
     """Compare errors after 10 epochs: all head solvers, both step sizes and both truths."""
     options = {"starts": ("moments",), "heads": HEADS, "epochs": 10}
-    parts: list[Decision] = []
     for models in MODELS:
         for n, m in budget(((30, 20),), SIZES):
             for k in budget((2, 8), RANKS):
@@ -50,69 +44,71 @@ def figure1_early(budget, rng, *, ahead="FedRep") -> Evidence:
                     found = race(rng, budget(30, 40), models, n, m, k, noise=noise, **options)
                     for name in found.methods:
                         pair = found.last(name), found.last("FLUTE")
-                        parts.append(
-                            partial(
-                                ordering, *(pair if ahead == "FedRep" else pair[::-1]), tie=TIE,
-                                name=f"{models}, {found.name}: {name}",
-                                setting=found.setting(name),
-                            )
+                        solver = name.removeprefix("FedRep, ").removesuffix(" step")
+                        yield Paired(
+                            *(pair if ahead == "FedRep" else pair[::-1]), tie=TIE,
+                            quantity="median ratio of errors after 10 epochs",
+                            name=f"{models}, {found.name}: {solver}", setting=found.setting(name),
                         )  # fmt: skip
-    return combine(decided(parts))
 
 
 _EVENTUALLY: dict[str, Any] = {
     "kind": "comparison",
     "latex": r"\mathrm{error}_{\text{FLUTE}}(T) < \mathrm{error}_{\text{FedRep}}(T)",
-    "broken": {"share": 0.8},
+    "negative_control": {"share": 0.8},
 }
 FIGURE1 = "Section 7.1; Figure 1"
 FIGURE3 = "Section 7.1 and Appendix C.1; Figure 3"
 
 
-@claim(
+def eventually(budget, rng, *, models, step, share=1.0):
+    """Compare errors after 800 epochs at every cell; ties take many seeds to see."""
+    ratios: list[float] = []
+    for found in _grid(budget, rng, models, (step,), heads=budget(("exact",), HEADS)):
+        for name in found.methods:
+            yield Paired(
+                found.last("FLUTE"), share * found.last(name), tie=TIE,
+                quantity="median ratio of last errors", name=f"{found.name}: {name}",
+                setting=found.setting(name),
+            )  # fmt: skip
+        yield Curve(found.curves(models))
+        ratios.extend(found.last("FLUTE") / found.last(found.methods[0]))
+    won = np.array(ratios) < 1.0 - TIE
+    tied = np.abs(np.array(ratios) - 1.0) <= TIE
+    yield Fact("share of runs in which FLUTE ends lower, exact heads", float(won.mean()))
+    yield Fact("share of runs that tie", float(tied.mean()))
+
+
+statement(
     "flute.figure1",
     place=FIGURE1,
     plain="Independent normal models: FLUTE ends at a smaller error than FedRep at every M, N and "
     "k (moments' start, own step size).",
+    constants={"models": "Figure 1", "step": "own"},
     **_EVENTUALLY,
-)
-def figure1(budget, rng, *, share=1.0) -> Evidence:
-    """Compare errors after 800 epochs."""
-    return _eventually(budget, rng, "Figure 1", "own", share)
-
-
-@claim(
+)(eventually)
+statement(
     "flute.figure1.eventually.same",
     place=FIGURE1,
     plain="The same where FedRep takes FLUTE's step size, on the sum of the gradients.",
+    constants={"models": "Figure 1", "step": "same"},
     **_EVENTUALLY,
-)
-def eventually_1_same(budget, rng, *, share=1.0) -> Evidence:
-    """Compare errors after 800 epochs."""
-    return _eventually(budget, rng, "Figure 1", "same", share)
-
-
-@claim(
+)(eventually)
+statement(
     "flute.figure3.eventually.own",
     place=FIGURE3,
     plain="Models of decaying spectrum: FLUTE ends at a smaller error than FedRep at every M, N "
     "and k (moments' start, own step size).",
+    constants={"models": "Figure 3", "step": "own"},
     **_EVENTUALLY,
-)
-def eventually_3_own(budget, rng, *, share=1.0) -> Evidence:
-    """Compare errors after 800 epochs."""
-    return _eventually(budget, rng, "Figure 3", "own", share)
-
-
-@claim(
+)(eventually)
+statement(
     "flute.figure3.eventually.same",
     place=FIGURE3,
     plain="The same where FedRep takes FLUTE's step size, on the sum of the gradients.",
+    constants={"models": "Figure 3", "step": "same"},
     **_EVENTUALLY,
-)
-def eventually_3_same(budget, rng, *, share=1.0) -> Evidence:
-    """Compare errors after 800 epochs."""
-    return _eventually(budget, rng, "Figure 3", "same", share)
+)(eventually)
 
 
 def _grid(budget, rng, models, steps, *, heads=("exact",)):
@@ -131,73 +127,15 @@ def _grid(budget, rng, models, steps, *, heads=("exact",)):
                 )  # fmt: skip
 
 
-def _eventually(budget, rng, models, step, share):
-    """Decide at every cell; ties take many seeds to see."""
-    parts: list[Decision] = []
-    tables, counts = [], []
-    for found in _grid(budget, rng, models, (step,), heads=budget(("exact",), HEADS)):
-        for name in found.methods:
-            parts.append(
-                partial(
-                    ordering, found.last("FLUTE"), share * found.last(name), tie=TIE,
-                    name=f"{found.name}: {name}", setting=found.setting(name),
-                )
-            )  # fmt: skip
-        tables.append(found.curves(models))
-        counts.append(f"{found.name}: {found.counts(found.methods[0])}")
-    done = decided(parts)
-    exact = [part for part in done if "exact" in part.name]
-    note = f"; with exact heads FLUTE's median is {sides(exact)}; wins/ties/losses of FLUTE: "
-    return noted(combine(done), note + "; ".join(counts), tables)
-
-
 _SAME_MINIMA: dict[str, Any] = {
     "kind": "comparison",
     "latex": r"\mathcal L_{\text{FLUTE}}(T) = \mathcal L_{\text{FedRep}}(T) \implies "
     r"\mathrm{error}_{\text{FLUTE}}(T) = \mathrm{error}_{\text{FedRep}}(T)",
-    "broken": {"same": False},
+    "negative_control": {"same": False},
 }
 
 
-@claim(
-    "flute.figure1.corrected",
-    place=FIGURE1,
-    plain="Independent normal models: where FLUTE and FedRep (own step size) end at the same "
-    "minimum, training losses within 0.01 %, their errors are within 0.5 %, in most runs.",
-    corrects="flute.figure1",
-    **_SAME_MINIMA,
-)
-def figure1_corrected(budget, rng, *, same=True) -> Evidence:
-    """Compare errors and training losses after 800 epochs."""
-    return _same_minima(budget, rng, "Figure 1", "own", same)
-
-
-@claim(
-    "flute.figure1.eventually.same.corrected",
-    place=FIGURE1,
-    plain="The same where FedRep takes FLUTE's step size.",
-    corrects="flute.figure1.eventually.same",
-    **_SAME_MINIMA,
-)
-def eventually_1_same_corrected(budget, rng, *, same=True) -> Evidence:
-    """Compare errors and training losses after 800 epochs."""
-    return _same_minima(budget, rng, "Figure 1", "same", same)
-
-
-@claim(
-    "flute.figure3.eventually.own.corrected",
-    place=FIGURE3,
-    plain="Models of decaying spectrum: where FLUTE and FedRep (own step size) end at the same "
-    "minimum, training losses within 0.01 %, their errors are within 0.5 %, in most runs.",
-    corrects="flute.figure3.eventually.own",
-    **_SAME_MINIMA,
-)
-def eventually_3_corrected(budget, rng, *, same=True) -> Evidence:
-    """Compare errors and training losses after 800 epochs."""
-    return _same_minima(budget, rng, "Figure 3", "own", same)
-
-
-def _same_minima(budget, rng, models, step, same):
+def same_minima(budget, rng, *, models, step, same=True):
     """Count errors that differ (or do not) among all runs of the grid with one training loss."""
     together, total, tied = 0, 0, 0
     for found in _grid(budget, rng, models, (step,)):
@@ -208,14 +146,45 @@ def _same_minima(budget, rng, models, step, same):
         together += int(meet.sum())
         total += len(meet)
         tied += int(np.sum(meet & (np.abs(errors - 1.0) <= TIE)))
-    found = frequency(together - tied if same else tied, together, 0.5)
-    return noted(found, f"; {together} of {total} runs end at one minimum", [])
+    yield Frequency(
+        together - tied if same else tied, together, 0.5,
+        quantity="share of runs at one minimum that violate it",
+    )  # fmt: skip
+    yield Fact("share of runs that end at one minimum", together / total)
+
+
+statement(
+    "flute.figure1.corrected",
+    place=FIGURE1,
+    plain="Independent normal models: where FLUTE and FedRep (own step size) end at the same "
+    "minimum, training losses within 0.01 %, their errors are within 0.5 %, in most runs.",
+    corrects="flute.figure1",
+    constants={"models": "Figure 1", "step": "own"},
+    **_SAME_MINIMA,
+)(same_minima)
+statement(
+    "flute.figure1.eventually.same.corrected",
+    place=FIGURE1,
+    plain="The same where FedRep takes FLUTE's step size.",
+    corrects="flute.figure1.eventually.same",
+    constants={"models": "Figure 1", "step": "same"},
+    **_SAME_MINIMA,
+)(same_minima)
+statement(
+    "flute.figure3.eventually.own.corrected",
+    place=FIGURE3,
+    plain="Models of decaying spectrum: where FLUTE and FedRep (own step size) end at the same "
+    "minimum, training losses within 0.01 %, their errors are within 0.5 %, in most runs.",
+    corrects="flute.figure3.eventually.own",
+    constants={"models": "Figure 3", "step": "own"},
+    **_SAME_MINIMA,
+)(same_minima)
 
 
 # How fast.
 
 
-@claim(
+@statement(
     "flute.figure1.random_start",
     place=FIGURE1,
     kind="comparison",
@@ -223,12 +192,10 @@ def _same_minima(budget, rng, models, step, same):
     r"< \min\{t : \mathrm{error}_{\text{FLUTE}}(t) < \mathrm{error}_{\text{FedRep}}(t)\}",
     plain="Independent normal models: FLUTE gets ahead of FedRep(RI), from FLUTE's own random "
     "start, in fewer epochs than it gets ahead of FedRep, at every M, N and k.",
-    broken={"share": 0.05},
+    negative_control={"share": 0.05},
 )
-def figure1_random_start(budget, rng, *, share=1.0) -> Evidence:
+def figure1_random_start(budget, rng, *, share=1.0):
     """Compare the first epochs at which FLUTE is ahead, to a share of those of FedRep."""
-    parts: list[Decision] = []
-    tables, told = [], []
     for noise in budget((NOISE,), NOISES):
         for n, m in budget(((15, 12),), SIZES):
             for k in budget((6, 8), RANKS):
@@ -237,34 +204,26 @@ def figure1_random_start(budget, rng, *, share=1.0) -> Evidence:
                     starts=("moments", "random"), steps=("own",), noise=noise,
                 )  # fmt: skip
                 steady, random = found.methods
-                pair = found.ahead(random), found.ahead(steady)
-                told.append(", ".join(f"{np.median(x):.0f}" for x in pair) + f" ({found.name})")
-                tables.append(found.curves("Figure 1"))
-                parts.append(
-                    partial(
-                        ordering, pair[0], share * pair[1], tie=EPOCH_TIE, name=found.name,
-                        setting=found.setting(random),
-                    )
+                yield Paired(
+                    found.ahead(random), share * found.ahead(steady), tie=EPOCH_TIE,
+                    quantity="median ratio of epochs until FLUTE is ahead", name=found.name,
+                    setting=found.setting(random),
                 )  # fmt: skip
-    done = decided(parts)
-    note = f"; {sides(done, EPOCH_TIE)}; median epochs until ahead of FedRep(RI), of FedRep: "
-    return noted(combine(done), note + "; ".join(told), tables)
+                yield Curve(found.curves("Figure 1"))
 
 
-@claim(
+@statement(
     "flute.figure1.random_start.speed",
     place=FIGURE1,
     kind="comparison",
     latex=r"c\,\mathrm{epochs}_{\text{FLUTE}} < \mathrm{epochs}_{\text{FedRep(RI)}},\quad c = 1",
     plain="Independent normal models: FLUTE takes fewer epochs to 1.05 of its last error than "
     "FedRep(RI), own step size, at every M, N and k.",
-    broken={"factor": 1.0},
-    mended={"factor": 0.01},
+    negative_control={"factor": 1.0},
+    holds_with={"factor": 0.01},
 )
-def random_start_speed(budget, rng, *, factor=1.0) -> Evidence:
+def random_start_speed(budget, rng, *, factor=1.0):
     """Compare epochs; from factor 0.01 on it is true, as FedRep(RI) rests sooner at k = 2."""
-    parts: list[Decision] = []
-    tables, told = [], []
     for noise in budget((NOISE,), NOISES):
         for n, m in budget(((15, 20),), SIZES):
             for k in budget((2, 4), RANKS):
@@ -273,18 +232,12 @@ def random_start_speed(budget, rng, *, factor=1.0) -> Evidence:
                     starts=("random",), steps=("own",), noise=noise,
                 )  # fmt: skip
                 (name,) = found.methods
-                pair = found.near("FLUTE"), found.near(name)
-                parts.append(
-                    partial(
-                        ordering, factor * pair[0], pair[1], tie=EPOCH_TIE, name=found.name,
-                        setting=found.setting(name),
-                    )
+                yield Paired(
+                    factor * found.near("FLUTE"), found.near(name), tie=EPOCH_TIE,
+                    quantity="median ratio of epochs to 1.05 of the last error", name=found.name,
+                    setting=found.setting(name),
                 )  # fmt: skip
-                told.append(", ".join(f"{np.median(x):.0f}" for x in pair) + f" ({found.name})")
-                tables.append(found.curves("Figure 1"))
-    done = decided(parts)
-    note = f"; {sides(done, EPOCH_TIE)}; median epochs of FLUTE, FedRep(RI): "
-    return noted(combine(done), note + "; ".join(told), tables)
+                yield Curve(found.curves("Figure 1"))
 
 
 _GAP: dict[str, Any] = {
@@ -292,7 +245,7 @@ _GAP: dict[str, Any] = {
     "latex": r"k < k' \implies \left|\log\frac{\mathrm{epochs}_{\text{FedRep}}(k)}"
     r"{\mathrm{epochs}_{\text{FLUTE}}(k)}\right| > \left|\log\frac{\mathrm{epochs}_{\text{FedRep}}"
     r"(k')}{\mathrm{epochs}_{\text{FLUTE}}(k')}\right|",
-    "broken": {"of": "FLUTE"},
+    "negative_control": {"of": "FLUTE"},
 }
 #: What is followed along k.
 MEASURES: dict[str, Callable[..., Any]] = {
@@ -304,66 +257,61 @@ MEASURES: dict[str, Callable[..., Any]] = {
 }
 
 
-@claim(
+def gap(budget, rng, *, models, of=""):
+    """Compare gaps along k, whole grid: ratio or difference, own or FLUTE's step size."""
+    yield from _along_k(budget, rng, models, (of,) if of else ("ratio", "difference"), "falls")
+
+
+statement(
     "flute.figure3",
     place="Appendix C.1; Figure 3",
     plain="Models of decaying spectrum: the epochs to 1.05 of the last error, FedRep's and FLUTE's,"
     " get nearer to each other as k grows, in their ratio or their difference.",
+    constants={"models": "Figure 3"},
     **_GAP,
-)
-def figure3(budget, rng, *, of="") -> Evidence:
-    """Compare gaps along k, whole grid: ratio or difference, own or FLUTE's step size."""
-    return _along_k(budget, rng, "Figure 3", (of,) if of else ("ratio", "difference"), "falls")
-
-
-@claim(
+)(gap)
+statement(
     "flute.figure1.gap",
     place=FIGURE1,
     plain="Independent normal models: the epochs to 1.05 of the last error, FedRep's and FLUTE's, "
     "get nearer to each other as k grows, in their ratio or their difference.",
+    constants={"models": "Figure 1"},
     **_GAP,
-)
-def figure1_gap(budget, rng, *, of="") -> Evidence:
-    """Compare gaps along k, whole grid: ratio or difference, own or FLUTE's step size."""
-    return _along_k(budget, rng, "Figure 1", (of,) if of else ("ratio", "difference"), "falls")
+)(gap)
 
 
-_SMALL_K: dict[str, Any] = {
-    "place": FIGURE1,
-    "kind": "comparison",
-    "latex": r"k < k' \implies \frac{\mathrm{epochs}_{\text{FedRep}}(k)}"
+_GAIN = (
+    r"k < k' \implies \frac{\mathrm{epochs}_{\text{FedRep}}(k)}"
     r"{\mathrm{epochs}_{\text{FLUTE}}(k)} > \frac{\mathrm{epochs}_{\text{FedRep}}(k')}"
-    r"{\mathrm{epochs}_{\text{FLUTE}}(k')}",
-}
+    r"{\mathrm{epochs}_{\text{FLUTE}}(k')}"
+)
 
 
-@claim(
+@statement(
     "flute.figure1.small_k",
+    place=FIGURE1,
+    kind="comparison",
+    latex=_GAIN,
     plain="Independent normal models: the epochs that FedRep takes to 1.05 of its last error, over "
     "FLUTE's, fall as k grows (FLUTE's gain is more pronounced for small k).",
-    broken={"trend": "falls"},
-    mended={"trend": "rises"},
-    **_SMALL_K,
+    negative_control={"trend": "falls"},
 )
-def small_k(budget, rng, *, trend="falls") -> Evidence:
+def small_k(budget, rng, *, trend="falls"):
     """Compare signed gains along k, whole grid: own or FLUTE's step size."""
-    return _along_k(budget, rng, "Figure 1", ("gain",), trend)
+    yield from _along_k(budget, rng, "Figure 1", ("gain",), trend)
 
 
-@claim(
+small_k.corrected(
     "flute.figure1.small_k.corrected",
+    latex=_GAIN.replace("> ", "< "),
     plain="Independent normal models: these ratios rise as k grows; FedRep is the faster one at "
     "small k.",
-    corrects="flute.figure1.small_k",
-    broken={"trend": "falls"},
-    **{**_SMALL_K, "latex": _SMALL_K["latex"].replace("> ", "< ")},
+    constants={"trend": "rises"},
+    negative_control={"trend": "falls"},
 )
-def small_k_corrected(budget, rng, *, trend="rises") -> Evidence:
-    """Compare signed gains along k, whole grid: own or FLUTE's step size."""
-    return _along_k(budget, rng, "Figure 1", ("gain",), trend)
 
 
-@claim(
+@statement(
     "flute.figure3.small_k.end_error",
     place=FIGURE3,
     kind="comparison",
@@ -371,11 +319,11 @@ def small_k_corrected(budget, rng, *, trend="rises") -> Evidence:
     r"(k)} < \frac{\mathrm{error}_{\text{FLUTE}}(k')}{\mathrm{error}_{\text{FedRep}}(k')}",
     plain="Models of decaying spectrum: FLUTE's last error over FedRep's grows with k (its gain is "
     "more pronounced for small k).",
-    broken={"of": "FLUTE"},
+    negative_control={"of": "FLUTE"},
 )
-def figure3_end_error(budget, rng, *, of="last error") -> Evidence:
+def figure3_end_error(budget, rng, *, of="last error"):
     """Compare last errors along k, whole grid: own or FLUTE's step size."""
-    return _along_k(budget, rng, "Figure 3", (of,), "falls")
+    yield from _along_k(budget, rng, "Figure 3", (of,), "falls")
 
 
 def _along_k(budget, rng, models, measures, trend):
@@ -411,14 +359,11 @@ def _along_k(budget, rng, models, measures, trend):
                     for k, column in zip(ranks, columns, strict=True)
                 ]
     sign = {"rises": 1.0, "falls": -1.0}[trend]
-    tables = {key: np.vstack(table) for key, table in blocks.items()}
-    parts = [
-        partial(rising, sign * table, name=", ".join(key) + " step size", setting={"step": key[1]})
-        for key, table in tables.items()
-    ]
-    told = (
-        ", ".join(key) + ": " + ", ".join(f"{middle:.2g}" for middle in np.median(table, axis=0))
-        for key, table in tables.items()
+    yield Readings(
+        [
+            Trend(sign * np.vstack(table), name=", ".join(key) + " step", setting={"step": key[1]})
+            for key, table in blocks.items()
+        ],
+        name="along k",
     )
-    note = f"; medians at k = {', '.join(map(str, ranks))}: " + "; ".join(told)
-    return noted(best_reading(decided(parts)), note, [medians(rows)])
+    yield Curve(medians(rows))

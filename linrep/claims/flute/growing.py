@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Evidence, claim, combine
-from linrep.claims.evidence import FAILS, HOLDS
+from linrep.claims import Cases, Curve, Fact, statement
 from linrep.claims.flute._checks import anything, limit_of, thin
-from linrep.claims.flute._common import SEARCH_SHAPES, search_region, singular_values, step
+from linrep.claims.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
 ALIGNED = ({"n": 3, "d": 3, "k": 2, "aligned": 1},)
@@ -78,10 +77,21 @@ def _pairs(shares, ratio):
     }  # fmt: skip
 
 
+def _point(found, worst):
+    """Return plain values that reproduce one of these points."""
+    plain = {name: float(values[worst]) for name, values in found.items()}
+    leading = _rotation(plain["angle"]) * np.sqrt([plain["a"], plain["e"]])
+    rest = np.sqrt([[plain["b1"]], [plain["b2"]]]) * _rotation(plain["other"]).T
+    return {
+        "lambda*": [1.0, plain["second"], plain["second"] - plain["gap"]], "eta": plain["eta"],
+        "Theta_k": leading.tolist(), "Theta_res": rest.tolist(),
+    }  # fmt: skip
+
+
 def _by_decade(budget, rng, loss, floor):
-    """Decide from pairs of singular values, over decades of sigma_k^2/Delta from the floor on."""
+    """Yield the worst loss over decades of sigma_k^2/Delta from the floor on, of pairs."""
     ratios = 10.0 ** np.arange(0, -11, -1.0) if floor == 0.0 else floor * 2.0 ** np.arange(6)
-    rows, example = [], None
+    cases = []
     for ratio in ratios:
         shares = rng.uniform(-0.2, 1.2, (len(_DRAWN), budget(2000, 10000, 100000)))
         for width in (0.1, 0.03, 0.01, 0.003, None):
@@ -91,45 +101,47 @@ def _by_decade(budget, rng, loss, floor):
                 around = width * rng.standard_normal(shares.shape)
                 around[:, 0] = 0.0
                 shares = np.clip(shares[:, [worst]], 0.0, 1.0) + around
-        rows.append(float(found["loss"][worst]))
-        if rows[-1] > loss + 1e-6 and example is None:
-            plain = {name: float(values[worst]) for name, values in found.items()}
-            example = {
-                "lambda*": [1.0, plain["second"], plain["second"] - plain["gap"]],
-                "eta": plain["eta"],
-                "Theta_k": (
-                    _rotation(plain["angle"]) * np.sqrt([plain["a"], plain["e"]])
-                ).tolist(),
-                "Theta_res": (
-                    np.sqrt([[plain["b1"]], [plain["b2"]]]) * _rotation(plain["other"]).T
-                ).tolist(),
-                "sigma_k^2/Delta": float(ratio), "loss/(eta Delta sigma_k^2)": plain["loss"],
-            }  # fmt: skip
-    top = max(rows)
-    above = [float(ratio) for ratio, row in zip(ratios, rows, strict=True) if row > loss + 1e-6]
-    points = pd.DataFrame(
-        {
-            "panel": "worst loss in a step", "series": "searched",
-            "x": ratios, "y": np.maximum(rows, 1e-6), "predicted": max(loss, 1e-6),
-            "xlabel": r"$\sigma_k^2(\Theta_k)/\Delta$",
-            "ylabel": r"loss/$(\eta\Delta\sigma_k^2)$",
-        }
+        where = {"sigma_k^2/Delta": float(ratio), **_point(found, worst)}
+        cases.append((float(found["loss"][worst]), loss + 1e-6, where))
+    worst_losses = np.array([case[0] for case in cases])
+    yield Cases(cases, name="pairs of singular values", quantity="loss/(eta Delta sigma_k^2)")
+    yield Curve(
+        pd.DataFrame(
+            {
+                "panel": "worst loss in a step", "series": "searched",
+                "x": ratios, "y": np.maximum(worst_losses, 1e-6), "predicted": max(loss, 1e-6),
+                "xlabel": r"$\sigma_k^2(\Theta_k)/\Delta$",
+                "ylabel": r"loss/$(\eta\Delta\sigma_k^2)$",
+            }
+        )
     )  # fmt: skip
-    return Evidence(
-        FAILS if above else HOLDS,
-        f"the loss is up to {top:.3g} eta Delta sigma_k^2, {loss:g} allowed"
-        + (f"; more from sigma_k^2 = {max(above):.0e} Delta downwards" if above else ""),
-        measured=top,
-        predicted=loss,
-        n_trials=5 * len(ratios) * budget(2000, 10000, 100000),
-        counterexample=example,
-        name="pairs of singular values",
-        points=points,
-    )
+    above = ratios[worst_losses > loss + 1e-6]
+    if above.size:
+        yield Fact("largest sigma_k^2/Delta with a larger loss than allowed", float(above.max()))
 
 
-def _lemma_A16(budget, rng, loss, floor):
-    """Check (45), both lines, the families of pairs, and (46)."""
+_A16 = (
+    r"\eta \le \tfrac{\Delta^2}{16\lambda_1^{*3}},\ \sigma_1(\Theta) \le \sqrt{2\lambda_1^*}%s:\ "
+    r"\sigma_k^2(\Theta_k^+) \ge \big(1 + \eta(\lambda_k^* - \sigma_1^2(\Theta_{res}) -"
+    r" \sigma_k^2(\Theta_k)) - \tfrac{\eta\Delta}4\big)\sigma_k^2(\Theta_k) -"
+    r" 4\sqrt{\lambda_1^*}\sigma_1(R_k)"
+)
+
+
+@statement(
+    "flute.lemmaA16",
+    place="Lemma A.16, (45), (46)",
+    kind="deterministic inequality",
+    latex=_A16 % "",
+    plain="In a step the weakest leading direction grows almost as if it were alone.",
+    negative_control={"loss": -0.25},
+)
+def lemma_A16(budget, rng, *, loss=0.25, floor=0.0):
+    """Search with sigma_k(Theta_k) down to 0, or the floor, by pairs of values and otherwise.
+
+    The noise takes at most sigma_1(R_k) from sigma_k, so that (46) follows from
+    sigma_k(tilde Theta) <= 2 sqrt(lambda*_1); tilde Theta^tau there is that of tau + 1.
+    """
 
     def first(spectrum, eta, Theta):
         return _loss(spectrum, eta, Theta)[0], eta**2 * spectrum.first**3
@@ -142,63 +154,24 @@ def _lemma_A16(budget, rng, loss, floor):
         after = step(Theta, spectrum, eta)[: spectrum.k]
         return singular_values(after)[0], 2 * np.sqrt(spectrum.first)
 
-    def search(sides, name, sizes_, smallest=None):
-        return search_region(
-            sides, budget, rng, limit=limit_of("lemma_A16"), shapes=sizes_, name=name,
-            smallest=smallest, rest=lambda spectrum: 2.0 * spectrum.first,
+    least = (lambda spectrum: floor * spectrum.gap) if floor else anything
+    yield from _by_decade(budget, rng, loss, floor)
+    for sides, name, smallest in (
+        (second, "(45), second line, searched", least),
+        (first, "(45), first line, searched", anything),
+        (largest, "(46): sigma_1 at most 2 sqrt(lambda*_1)", anything),
+    ):
+        yield searched_region(
+            sides, budget, rng, limit=limit_of("lemma_A16"), name=name, smallest=smallest,
+            shapes=budget((SEARCH_SHAPES[0], *ALIGNED), (*SEARCH_SHAPES[:5], *ALIGNED)),
+            rest=lambda spectrum: 2.0 * spectrum.first,
         )  # fmt: skip
 
-    few = budget((SEARCH_SHAPES[0], *ALIGNED), (*SEARCH_SHAPES[:5], *ALIGNED))
-    least = (lambda spectrum: floor * spectrum.gap) if floor else anything
-    return [
-        _by_decade(budget, rng, loss, floor),
-        search(second, "(45), second line, searched", few, least),
-        search(first, "(45), first line, searched", few, anything),
-        search(largest, "(46): sigma_1 at most 2 sqrt(lambda*_1)", few, anything),
-    ]
 
-
-_A16 = (
-    r"\eta \le \tfrac{\Delta^2}{16\lambda_1^{*3}},\ \sigma_1(\Theta) \le \sqrt{2\lambda_1^*}%s:\ "
-    r"\sigma_k^2(\Theta_k^+) \ge \big(1 + \eta(\lambda_k^* - \sigma_1^2(\Theta_{res}) -"
-    r" \sigma_k^2(\Theta_k)) - \tfrac{\eta\Delta}4\big)\sigma_k^2(\Theta_k) -"
-    r" 4\sqrt{\lambda_1^*}\sigma_1(R_k)"
-)
-
-
-@claim(
-    "flute.lemmaA16",
-    place="Lemma A.16, (45), (46)",
-    kind="deterministic inequality",
-    latex=_A16 % "",
-    plain="In a step the weakest leading direction grows almost as if it were alone.",
-    broken={"loss": -0.25},
-)
-def lemma_A16(budget, rng, *, loss=0.25, floor=0.0) -> Evidence:
-    """Search with sigma_k(Theta_k) down to 0, by pairs of singular values and otherwise.
-
-    The noise takes at most sigma_1(R_k) from sigma_k, so that (46) follows from
-    sigma_k(tilde Theta) <= 2 sqrt(lambda*_1); tilde Theta^tau there is that of tau + 1.
-    """
-    parts = _lemma_A16(budget, rng, loss, floor)
-    pairs, _, first, _ = parts
-    return combine(
-        parts,
-        f"{pairs.sentence}. (45)'s first line: {first.sentence}; the second absorbs its "
-        "eta^2 lambda*_1^3 in eta Delta sigma_k^2/4, which needs sigma_k^2 >= Delta/4: other "
-        "directions take an amount of order eta^2 from the weakest, however small that is",
-    )
-
-
-@claim(
+lemma_A16.corrected(
     "flute.lemmaA16.corrected",
-    place="Lemma A.16, (45), (46)",
-    kind="deterministic inequality",
     latex=_A16 % r",\ \sigma_k^2(\Theta_k) \ge \tfrac\Delta4",
     plain="Where sigma_k^2(Theta_k) >= Delta/4, the weakest leading direction grows as if alone.",
-    broken={"loss": -0.25},
-    corrects="flute.lemmaA16",
+    constants={"floor": 0.25},
+    negative_control={"loss": -0.25},
 )
-def lemma_A16_corrected(budget, rng, *, loss=0.25, floor=0.25) -> Evidence:
-    """Check the same with the third condition of R among the assumptions."""
-    return combine(_lemma_A16(budget, rng, loss, floor))

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.algorithms.flute import flute
-from linrep.claims import HOLDS, Evidence, claim, combine, identity, inequality
-from linrep.claims._parts import Array, at_most, if_all_hold, readings, together
+from linrep.claims import Cases, Fact, Identity, Readings, Together, search, statement
+from linrep.claims._parts import Array
 from linrep.problems import ClientData, LowRankRegression
 from linrep.theory import flute_lift as lifting
 from linrep.theory.flute import Spectrum
@@ -120,7 +120,7 @@ def _paddings(case, after, noise):
 CONVENTIONS = {
     "half losses, summed (A.1)": lambda n: {"step_size": 1.0},
     "losses, summed (5), eta_l = eta/2": lambda n: {"loss": "full", "step_size": 0.5},
-    "losses, summed (5), eta = 2 eta_l = 2 eta_r, both gammas doubled": lambda n: {
+    "losses, summed (5), eta = 2 eta_l = 2 eta_r, gammas doubled": lambda n: {
         "loss": "full", "step_size": 0.5, "regularizer_step_size": 0.5,
         "gamma1": 0.5, "gamma2": 0.25,
     },
@@ -142,16 +142,16 @@ def in_units(settings, eta):
     return {**steps, **{name: eta * steps[name] for name in steps if name.endswith("step_size")}}
 
 
-@claim(
+@statement(
     "flute.eq13",
     place="Appendix A.1, (11)-(15)",
     kind="identity",
     latex=r"\Theta^{t+1} = \Theta^t + \tfrac\eta2\tilde\Lambda\Theta^t - \tfrac\eta2"
     r"\Theta^t(\Theta^t)^\top\Theta^t + R^{t+1}",
     plain="A round of FLUTE, lifted, is one cubic map for all shapes, plus sampling noise",
-    broken={"cubic": 0.45},
+    negative_control={"cubic": 0.45},
 )
-def eq13(budget, rng, *, linear=0.5, cubic=0.5) -> Evidence:
+def eq13(budget, rng, *, linear=0.5, cubic=0.5):
     """Run single rounds of FLUTE under each convention of its gradients and lift them."""
     exact: dict[str, dict] = {name: {shape: [] for shape in SHAPES} for name in CONVENTIONS}
     other: dict[str, list] = {name: [] for name in PRINTED}
@@ -179,21 +179,15 @@ def eq13(budget, rng, *, linear=0.5, cubic=0.5) -> Evidence:
             after = after_round(case, **in_units({}, eta))
             for name, found in _paddings(case, after, noise):
                 paddings.setdefault(name, []).append((found, where))
-    padding = readings(paddings, EXACT, name="padding and rotation")
-    parts = [
-        *(
-            together([identity(cases, EXACT, name=shape) for shape, cases in found.items()], name)
-            for name, found in exact.items()
-        ),
-        identity(noises, EXACT, name="(11) and (12)"),
-        padding,
-    ]
-    off = ", ".join(f"{name} {np.median(values):.1g}" for name, values in other.items())
-    return if_all_hold(
-        parts,
-        f"exact for {', '.join(CONVENTIONS)}, with gammas 1/4 and 1/8 where not said otherwise; "
-        f"median relative deviation of {off}. {padding.sentence}",
-    )
+    for name, found in exact.items():
+        yield Together(
+            [Identity(cases, EXACT, name=shape) for shape, cases in found.items()], name=name
+        )
+    yield Identity(noises, EXACT, name="(11) and (12)")
+    ways = [Identity(cases, EXACT, name=name) for name, cases in paddings.items()]
+    yield Readings(ways, name="padding and rotation")
+    for name, values in other.items():
+        yield Fact(f"median relative deviation from (13): {name}", float(np.median(values)))
 
 
 # What Theta measures
@@ -206,7 +200,7 @@ def _terms(truth, k, B, W):
     return [float(np.sum((A @ C.T - P @ Q.T) ** 2)) for A, C, P, Q in pairs]
 
 
-@claim(
+@statement(
     "flute.theta_decomposition",
     place="implied by Lemma A.18",
     kind="identity",
@@ -214,9 +208,9 @@ def _terms(truth, k, B, W):
     r" \|BB^\top - U_k\Lambda_kU_k^\top\|_F^2 + \|W^\top W - V_k\Lambda_kV_k^\top\|_F^2"
     r" + 2\|BW - \Phi_k\|_F^2",
     plain="The error of Theta splits into those of BB', W'W and, twice, BW",
-    broken={"weight": 1.9},
+    negative_control={"weight": 1.9},
 )
-def theta_decomposition(budget, rng, *, weight=2.0) -> Evidence:
+def theta_decomposition(budget, rng, *, weight=2.0):
     """Compare both sides at random states and near the optimum, in all shapes."""
     parts: dict[str, list] = {"random states": [], "near the optimum": []}
     for _ in range(budget(20, 100, 1000)):
@@ -234,14 +228,8 @@ def theta_decomposition(budget, rng, *, weight=2.0) -> Evidence:
                 # Both are differences of matrices of this size.
                 size = np.sum(Theta**2) + spectrum.first
                 parts[name].append((abs(left - right) / size, case.settings))
-    found = [identity(cases, EXACT, name=name) for name, cases in parts.items()]
-    relative_errors = [case[0] for case in parts["random states"]]
-    return combine(
-        found,
-        f"{combine(found).sentence}; so |BW - Phi_k|_F is at most 1/sqrt(2) of the left side"
-        if max(relative_errors) <= EXACT
-        else "",
-    )
+    for name, cases in parts.items():
+        yield Identity(cases, EXACT, name=name)
 
 
 def _sides_of_A18(constant):
@@ -270,20 +258,18 @@ def _numbers_of_A18(shape):
     return min(shape["d"], shape["n"]) + (shape["d"] + shape["n"]) * shape["k"]
 
 
-@claim(
+@statement(
     "flute.lemmaA18",
     place="Lemma A.18",
     kind="deterministic inequality",
     latex=r"\|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \delta \Rightarrow"
     r" \|BW - \mathrm{diag}(\Lambda_k, 0)\|_F \le \delta",
     plain="The error of BW is at most that of Theta",
-    broken={"constant": 0.7},
+    negative_control={"constant": 0.7},
 )
-def lemmaA18(budget, rng, *, constant=1.0) -> Evidence:
+def lemmaA18(budget, rng, *, constant=1.0):
     """Search for states whose models are further off, and try heads of the wrong sign."""
-    searched = inequality(
-        _sides_of_A18(constant), _A18_SHAPES, _numbers_of_A18, budget, rng, name="search"
-    )
+    yield search(_sides_of_A18(constant), _A18_SHAPES, _numbers_of_A18, budget, rng, name="search")
     opposite, used = [], []
     for _ in range(budget(10, 40, 200)):
         shape = SHAPES[rng.integers(3)]
@@ -292,13 +278,8 @@ def lemmaA18(budget, rng, *, constant=1.0) -> Evidence:
         left, right = _both_sides(case.truth, k, best.B, -best.W, constant)
         used.append(left / right * constant)
         opposite.append((left * (1.0 - EXACT), right, case.settings))
-    return combine(
-        [searched, at_most(opposite, name="heads of the wrong sign")],
-        f"the largest ratio is 1/sqrt(2): {max(used):.6g} for balanced factors with heads of the "
-        f"wrong sign, where BW is symmetric; searched up to {searched.tightness * constant:.6g}"
-        if searched.verdict == HOLDS
-        else "",
-    )
+    yield Cases(opposite, name="heads of the wrong sign")
+    yield Fact("largest error of BW over that of Theta, heads of the wrong sign", max(used))
 
 
 def _sides_of_step(direction):
@@ -312,48 +293,33 @@ def _sides_of_step(direction):
     return sides
 
 
-def _step(budget, rng, direction):
-    return inequality(
-        _sides_of_step(direction), [{"d": d} for d in (1, 2, 3)], lambda shape: shape["d"] ** 2,
-        budget, rng, name=f"|X + X'| {direction} 2|X|",
-    )  # fmt: skip
-
-
-@claim(
+@statement(
     "flute.lemmaA18.proof",
     place="Lemma A.18, last step of its proof",
     kind="deterministic inequality",
     latex=r"\|BW + W^\top B^\top - 2\,\mathrm{diag}(\Lambda_k, 0)\|_F"
     r" = 2\|BW - \mathrm{diag}(\Lambda_k, 0)\|_F",
     plain="Adding its transpose doubles the norm of BW - diag",
-    broken={"directions": ("at least",)},
-    mended={"directions": ("at most",)},
+    negative_control={"directions": ("at least",)},
+    holds_with={"directions": ("at most",)},
 )
-def lemmaA18_step(budget, rng, *, directions=("at least", "at most")) -> Evidence:
+def lemmaA18_step(budget, rng, *, directions=("at least", "at most")):
     """Search for matrices X = BW - diag on which either half of the equation is violated."""
-    parts = [_step(budget, rng, direction) for direction in directions]
-    found = combine(parts)
-    if not found.counterexample:
-        return found
-    d, x = found.counterexample["d"], np.array(found.counterexample["x"])
-    return combine(
-        parts,
-        f"equality needs a symmetric BW; for X = {x.reshape(d, d).tolist()} the left side is "
-        f"{found.predicted:.4g}, the right one {found.measured:.4g}, and the proof needs the half "
-        "that is false",
-    )
+    for direction in directions:
+        yield search(
+            _sides_of_step(direction), [{"d": d} for d in (1, 2, 3)], lambda shape: shape["d"] ** 2,
+            budget, rng, name=f"|X + X'| {direction} 2|X|",
+        )  # fmt: skip
 
 
-@claim(
+statement(
     "flute.lemmaA18.proof.corrected",
     place="Lemma A.18, its proof",
     kind="deterministic inequality",
     latex=r"\sqrt2\,\|BW - \mathrm{diag}(\Lambda_k, 0)\|_F \le"
     r" \|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F",
     plain="The blocks of Theta Theta' hold the error of BW twice, whether BW is symmetric or not",
-    broken={"constant": 1.43},
+    constants={"constant": 1.0 / 2.0**0.5},
+    negative_control={"constant": 1.0 / 1.43},
     corrects="flute.lemmaA18.proof",
-)
-def lemmaA18_corrected(budget, rng, *, constant=2.0**0.5) -> Evidence:
-    """Run the checks of the lemma with the constant that is sharp."""
-    return lemmaA18(budget, rng, constant=1.0 / constant)
+)(lemmaA18.check)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from linrep.claims import HOLDS, Evidence, claim, combine, identity
-from linrep.claims._parts import at_most, readings, relative
+from linrep.claims import Cases, Fact, Identity, Readings, statement
+from linrep.claims._parts import relative
 from linrep.claims.flute.lifting import (
     CONVENTIONS,
     EXACT,
@@ -52,18 +52,18 @@ def _gradients(function, B, W):
     return out
 
 
-@claim(
+@statement(
     "flute.eq4",
     place="Section 4.2, (4)",
     kind="identity",
     latex=r"\gamma_1 = 2\gamma_2:\quad -\gamma_1\|BW\|_F^2 + \gamma_2(\|B^\top B\|_F^2"
     r" + \|WW^\top\|_F^2) = \gamma_2\|B^\top B - WW^\top\|_F^2",
     plain="With gamma_1 = 2 gamma_2 both terms are the usual penalty on imbalance",
-    broken={"ratio": 2.001},
+    negative_control={"ratio": 2.001},
 )
-def eq4(budget, rng, *, ratio=2.0) -> Evidence:
+def eq4(budget, rng, *, ratio=2.0):
     """Compare values and gradients on random shapes and sizes, and the readings of lambda_2."""
-    values, gradients, flat = [], [], []
+    gradients, flat = [], []
     printed: dict[str, list] = {"gamma_1 = 2 gamma_2": [], "gamma_1 = 2 lambda_2(Phi)": []}
     for _ in range(budget(15, 100, 1000)):
         case = draw_case(rng, SHAPES[rng.integers(3)])
@@ -73,8 +73,7 @@ def eq4(budget, rng, *, ratio=2.0) -> Evidence:
         size = gamma2 * (np.sum((B.T @ B) ** 2) + np.sum((W.T @ W) ** 2))
         penalty = gamma2 * np.sum(imbalance**2)
         found = _regularizer(B, W, ratio * gamma2, gamma2)
-        values.append((abs(found - penalty) / size, where))
-        printed["gamma_1 = 2 gamma_2"].append(values[-1])
+        printed["gamma_1 = 2 gamma_2"].append((abs(found - penalty) / size, where))
         spectrum = np.append(case.truth.singular_values, 0.0)
         found = _regularizer(B, W, 2.0 * spectrum[1], gamma2)
         printed["gamma_1 = 2 lambda_2(Phi)"].append((abs(found - penalty) / size, where))
@@ -86,14 +85,11 @@ def eq4(budget, rng, *, ratio=2.0) -> Evidence:
         best = case.truth.best(B.shape[1])
         found = _regularizer(best.B, best.W, ratio * gamma2, gamma2)
         flat.append((abs(found) / (gamma2 * best.singular_values[0] ** 2), where))
-    decided = [
-        identity(values, 1e-13, name="value"),
-        identity(gradients, 1e-13, name="gradients"),
-        identity(flat, 1e-12, name="0 at balanced factors"),
-    ]
-    result = combine(decided)
-    told = readings(printed, 1e-13).sentence
-    return combine(decided, f"{result.sentence}, the constant being gamma_2. {told}")
+    yield Readings(
+        [Identity(cases, 1e-13, name=reading) for reading, cases in printed.items()], name="value"
+    )
+    yield Identity(gradients, 1e-13, name="gradients")
+    yield Identity(flat, 1e-12, name="0 at balanced factors")
 
 
 # (5), (6) and Appendix A.1
@@ -120,7 +116,7 @@ def _appendix_step(case):
     return [in_B, in_W], [-eta / 2.0 * B @ imbalance, eta / 2.0 * W @ imbalance]
 
 
-@claim(
+@statement(
     "flute.eq5-6",
     place="(5), (6), Theorem 5.1 and Appendix A.1",
     kind="specification",
@@ -128,10 +124,10 @@ def _appendix_step(case):
     r"\gamma_2 = \tfrac18:\ B^+ = B - \tfrac\eta N\sum_iX_i(X_i^\top Bw_i - y_i)w_i^\top"
     r" - \tfrac\eta2B(B^\top B - WW^\top)",
     plain="The algorithm's steps (5) and (6) are those that Appendix A.1 analyses",
-    broken={"loss": 0.5, "gamma1": 0.26},
-    mended={"loss": 0.5},
+    negative_control={"loss": 0.5, "gamma1": 0.26},
+    holds_with={"loss": 0.5},
 )
-def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125) -> Evidence:
+def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125):
     """Differentiate the printed losses and regularizers, and compare with the appendix."""
     names = ("data, in B", "data, in w_i", "regularizer, in B", "regularizer, in W")
     parts: dict[str, list] = {name: [] for name in names}
@@ -160,23 +156,19 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125) -> Evidence:
         for name, found in _displays(case, gamma1, gamma2, loss).items():
             for reading, error in zip(displays[name], found, strict=True):
                 displays[name][reading].append((error, case.settings))
-    told: dict[str, float] = {
+    where: dict[str, float] = {
         "one client, N = d = k": 1, "x, B, w, eta": 1, "y": 0,
         "change of B in (5)": smallest[0], "in A.1": smallest[1],
     }  # fmt: skip
-    decided = [
-        identity(
-            [(relative(smallest[0], smallest[1]), told)], EXACT, name="one client, one sample"
-        ),
-        *(identity(cases, EXACT, name=name) for name, cases in parts.items()),
-    ]
-    read = ". ".join(f"{name}: {readings(c, EXACT).sentence}" for name, c in displays.items())
-    return combine(
-        decided,
-        f"the data step of (5) is {np.median(factors):.6g} times that of A.1, whose regularizer "
-        f"steps are those of (6) with gammas 1/4 and 1/8. {read}. (4) has 1/M before the losses, "
-        "which (5) sums",
-    )
+    deviation = relative(smallest[0], smallest[1])
+    yield Identity([(deviation, where)], EXACT, name="one client, one sample")
+    for name, cases in parts.items():
+        yield Identity(cases, EXACT, name=name)
+    for name, read in displays.items():
+        yield Readings(
+            [Identity(cases, EXACT, name=reading) for reading, cases in read.items()], name=name
+        )
+    yield Fact("data step of (5) over that of A.1", np.median(factors))
 
 
 def _displays(case, gamma1, gamma2, loss):
@@ -237,17 +229,17 @@ def _random_settings(rng, off, share):
     }
 
 
-@claim(
+@statement(
     "flute.eq5-6.corrected",
     place="(5), (6), (13) and Appendix A.1",
     kind="specification",
     latex=r"L_i \text{ with weight } c:\quad (13) \iff \gamma_1 = 2\gamma_2,\ "
     r"4\gamma_1\eta_r = 2c\eta_l = \eta",
     plain="With the losses halved, or eta_l, a round is (13); what that needs of the gammas",
-    broken={"share": 1.01},
+    negative_control={"share": 1.01},
     corrects="flute.eq5-6",
 )
-def eq5_6_corrected(budget, rng, *, share=1.0) -> Evidence:
+def eq5_6_corrected(budget, rng, *, share=1.0):
     """Run rounds with random settings that obey the condition, and such as break either half."""
     exact, other, margin = [], [], 0.05
     printed: dict[str, list] = {name: [] for name in PRINTED}
@@ -272,18 +264,11 @@ def eq5_6_corrected(budget, rng, *, share=1.0) -> Evidence:
             named[name].append((found, where))
         for name, settings in PRINTED.items():
             printed[name].append(deviation_from_13(case, **in_units(settings, case.eta)))
-    decided = [
-        identity(exact, EXACT, name="settings that obey the condition"),
-        at_most(other, name="settings that do not"),
-        *(identity(cases, EXACT, name=name) for name, cases in named.items()),
-    ]
-    result = combine(decided)
-    if result.verdict != HOLDS:
-        return result
+    yield Identity(exact, EXACT, name="settings that obey the condition")
+    yield Cases(other, name="settings that do not")
+    for name, cases in named.items():
+        yield Identity(cases, EXACT, name=name)
     least = min(case[1] for case in other)
-    off = ", ".join(f"{name} {np.median(values):.1g}" for name, values in printed.items())
-    return combine(
-        decided,
-        f"{result.sentence}; at least {least:.1g} where either equation is off by {margin:.0%} or "
-        f"more; median deviation of {off}",
-    )
+    yield Fact(f"least deviation where an equation is off by {margin:.0%} or more", least)
+    for name, values in printed.items():
+        yield Fact(f"median deviation, {name}", np.median(values))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import LEVEL, UNDECIDED, Evidence, bounded_constant, claim, combine, identity
+from linrep.claims import Constant, Fact, Identity, Missing, statement
 from linrep.claims.flute._data import compressed, spectrum_of, step_size, truth_of
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
@@ -40,6 +40,7 @@ _KINDS = {
     "sought": "(B, W) sought for the samples",
     "run": "along runs that reuse the samples",
 }
+_FEWEST = 8  # draws a point from which a median is taken
 _PROOF = 6.0 * np.sqrt(2.0)  # what (38) and (39) are derived from, at c_1 = 1
 
 
@@ -232,48 +233,34 @@ def _tails(heads, budget, rng, growth) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _bounded(found, name, rng) -> Evidence:
+def _bounded(found, name, rng) -> Constant | Missing:
     """Follow the median constant of one way to choose (B, W); two draws cannot tell."""
-    part = bounded_constant(
-        found, _VARIABLES, by=("design",), quantile=0.5, level=LEVEL / 5, rng=rng, name=name,
+    draws = found.groupby([*_VARIABLES, "design"]).size().min()
+    if draws < _FEWEST:
+        return Missing(f"{draws} draws a point", f"{_FEWEST} draws a point", name=name)
+    return Constant(
+        found, _VARIABLES, by=("design",), quantile=0.5, rng=rng, name=name,
         label="median constant at unit c_1",
     )  # fmt: skip
-    if found.groupby([*_VARIABLES, "design"]).size().min() >= 8:
-        return part
-    return replace(
-        part, verdict=UNDECIDED, counterexample=None, needed="more than a few draws a point"
-    )
 
 
-def _lemma(heads, budget, rng, growth) -> Evidence:
+def _lemma(heads, budget, rng, growth):
     """Follow the constant that serves all of R_s, and those of each way to choose (B, W)."""
-    whole = bounded_constant(
+    yield Constant(
         _certified(heads, budget, rng, growth), _VARIABLES, by=("design",), quantile=1.0 - FAILURE,
-        level=LEVEL / 5, rng=rng, name="all of R_s", label="constant at unit c_1",
+        rng=rng, name="all of R_s", label="constant at unit c_1",
     )  # fmt: skip
-    tails = bounded_constant(
-        _tails(heads, budget, rng, growth), ("1/delta",), quantile=0.5, level=LEVEL / 5, rng=rng,
-        name="tails", label="constant at unit c_1",
+    yield Constant(
+        _tails(heads, budget, rng, growth), ("1/delta",), quantile=0.5, rng=rng, name="tails",
+        label="constant at unit c_1",
     )  # fmt: skip
     found = _sought(heads, budget, rng)
-    kinds = [_bounded(found[found["kind"] == kind], name, rng) for kind, name in _KINDS.items()]
-    tops = found.groupby("kind")["constant"].max()
-    parts = [
-        whole,
-        tails,
-        *kinds,
-        identity(_arithmetic(), 1e-12, name="192 and 6144 from 6 sqrt(2)"),
-    ]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. Constants at unit c_1, where the proof has {_PROOF:.3g}: "
-        f"{tops['independent']:.2g} for (B, W) independent of the samples, {tops['sought']:.2g} "
-        f"where they are sought for them, {tops['run']:.2g} along runs that reuse the samples; "
-        f"certified for all of R_s, so in all rounds by one event of probability 1 - delta: "
-        f"{whole.tightness:.3g}, of which what is found for the same samples is at most "
-        f"{found['share'].max():.2f}. (The proof's side condition has 2 where its bound has 6; as "
-        "c_2 = c_2'/6 and c_1 = min(c_2, c_3)/2, N >= l^2/c_1 covers both)",
-    )
+    for kind, name in _KINDS.items():
+        yield _bounded(found[found["kind"] == kind], name, rng)
+    yield Identity(_arithmetic(), 1e-12, name="192 and 6144 from 6 sqrt(2)")
+    for kind, largest in found.groupby("kind")["constant"].max().items():
+        yield Fact(f"largest constant at unit c_1, {_KINDS[str(kind)]}", largest)
+    yield Fact("share of what is certified for the same samples, at most", found["share"].max())
 
 
 _BOUND = (
@@ -282,29 +269,29 @@ _BOUND = (
 )
 
 
-@claim(
+@statement(
     "flute.lemmaA13",
     place="Lemma A.13",
     kind="probability bound",
     latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow \|U_\star^\top Q_\star^{\tau+1}\| \le "
     + _BOUND,
     plain="What samples change in the step of B is of order sqrt(max(d, M)/N) all over R_s.",
-    broken={"growth": 0.2},
+    negative_control={"growth": 0.2},
 )
-def lemma_A13(budget, rng, *, growth=0.5) -> Evidence:
+def lemma_A13(budget, rng, *, growth=0.5):
     """Follow the constant of ‖Q‖; growth is the power of max(d, M) + log(1/delta)."""
-    return _lemma(False, budget, rng, growth)
+    yield from _lemma(False, budget, rng, growth)
 
 
-@claim(
+@statement(
     "flute.lemmaA14",
     place="Lemma A.14",
     kind="probability bound",
     latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow"
     r" \|\tilde Q_\star^{\tau+1} V_\star\| \le " + _BOUND,
     plain="What samples change in the heads' step is of order sqrt(max(d, M)/N) all over R_s.",
-    broken={"growth": 0.2},
+    negative_control={"growth": 0.2},
 )
-def lemma_A14(budget, rng, *, growth=0.5) -> Evidence:
+def lemma_A14(budget, rng, *, growth=0.5):
     """Follow the constant of ‖Q~‖; growth is the power of max(d, M) + log(1/delta)."""
-    return _lemma(True, budget, rng, growth)
+    yield from _lemma(True, budget, rng, growth)

@@ -6,20 +6,9 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.algorithms.flute import gaussian_start
-from linrep.claims import (
-    FAILS,
-    HOLDS,
-    LEVEL,
-    Evidence,
-    bounded_constant,
-    claim,
-    combine,
-    exponent,
-    log_slope,
-)
-from linrep.claims.flute._data import floor, spectrum_of, towards_extremes, truth_of
-from linrep.theory import flute, flute_lift, flute_samples
+from linrep.claims import Cases, Constant, Exponent, Fact, statement
+from linrep.claims.flute._data import floor, towards_extremes, truth_of
+from linrep.theory import flute, flute_samples
 from linrep.theory.flute import Spectrum
 
 FAILURE = 0.2  # delta
@@ -49,10 +38,9 @@ def _population_run(scale, n, d, alpha, rng, longer=1.0, values=_VALUES, k=_RANK
     return float(trace["client_error"][-1]) if kept else np.inf, tolerance, rounds
 
 
-def _start(budget, rng, unit) -> Evidence:
+def _start(budget, rng, unit) -> Cases:
     """Run the population from the largest start allowed, in several units of Phi."""
-    cases: list[dict] = []
-    ratios = []
+    cases = []
     settings = [
         (scale, *shape, _VALUES, _RANK)
         for scale in _SCALES
@@ -65,26 +53,15 @@ def _start(budget, rng, unit) -> Evidence:
             error, tolerance, rounds = _population_run(
                 scale, n, d, alpha, rng, longer, values=values, k=k
             )
-            cases.append(
-                {
-                    "singular values": [scale * value for value in values], "k": k,
-                    "n": n, "d": d, "alpha": alpha, "rounds": rounds,
-                    "error": error if np.isfinite(error) else "diverged", "epsilon": tolerance,
-                }
-            )  # fmt: skip
-            ratios.append(error / tolerance)
-    place = int(np.argmax(ratios))
-    good = ratios[place] <= 1.0
-    bad = sorted(
-        {case["singular values"][0] for case, over in zip(cases, ratios, strict=True) if over > 1.0}
-    )
-    worst = f"at most {ratios[place]:.2g} epsilon" if np.isfinite(ratios[place]) else "infinite"
-    return Evidence(
-        HOLDS if good else FAILS,
-        f"with N = oo the error is {worst} after the rounds asked for, lambda_1 from 1e-6 to 1e6"
-        + ("" if good else f"; more than epsilon at {', '.join(f'{value:g}' for value in bad)}"),
-        measured=ratios[place], predicted=1.0, n_trials=len(cases), name="largest alpha, N = oo",
-        counterexample=None if good else cases[place],
+            where = {
+                "singular values": [scale * value for value in values], "k": k,
+                "n": n, "d": d, "alpha": alpha, "rounds": rounds,
+                "error": error if np.isfinite(error) else "diverged", "epsilon": tolerance,
+            }  # fmt: skip
+            cases.append((error / tolerance, 1.0, where))
+    return Cases(
+        cases, quantity="error over epsilon after the rounds asked for",
+        name="largest alpha, N = oo",
     )  # fmt: skip
 
 
@@ -123,8 +100,8 @@ _ALONG: tuple[tuple[str, tuple[float, ...], float, bool], ...] = (
 )
 
 
-def _floor_along(variable, sizes, power, exact, noise, budget, rng, level) -> Evidence:
-    """Decide the power of a variable in the error that is kept, d = 10 and k = 3."""
+def _floor_along(variable, sizes, power, exact, noise, budget, rng) -> Exponent:
+    """Return the power of a variable in the error that is kept, d = 10 and k = 3."""
     samples = []
     for size in sizes:
         m, n = int(size) if variable == "N" else 3200, int(size) if variable == "M" else 16
@@ -134,68 +111,11 @@ def _floor_along(variable, sizes, power, exact, noise, budget, rng, level) -> Ev
             for _ in range(budget(15, 60))
         ]
         samples.append([floor(truth, 3, m, rng) for truth in truths])
-    slope = log_slope(sizes, samples, level=level, rng=rng)
-    points = pd.DataFrame(
-        {
-            "panel": "", "series": "", "x": sizes,
-            "y": [np.median(sample) for sample in samples], "xlabel": variable,
-            "ylabel": "error (7) kept",
-        }
+    claimed = {"equals": power} if exact else {"at_most": power}
+    return Exponent(
+        sizes, samples, rng=rng, along=variable, of="error (7) kept",
+        name=f"error kept in {variable}, noise {noise:g}", **claimed,
     )  # fmt: skip
-    return exponent(
-        slope, power, at_most=not exact, level=level, n_trials=sum(map(len, samples)),
-        points=points, name=f"error kept in {variable}, noise {noise:g}",
-    )  # fmt: skip
-
-
-def _told(rng) -> str:
-    """Tell what else the statement and its derivation ask for."""
-    spectrum = spectrum_of(_VALUES, _RANK)
-    limits = flute.step_size_limits(spectrum)
-    eta = limits["theorem_5_1"]
-    short = ", ".join(
-        f"{name} {value / eta:.2g}" for name, value in limits.items() if value < eta * 0.999
-    )
-    narrow = spectrum_of((1.0, 1.0, 0.9995), 2)
-    step = _largest_step(narrow)
-    T = flute_samples.theorem_5_1_rounds(narrow, 0.01, step_size=step)
-    error, tolerance, _ = _population_run(1.0, 10, 10, 1e-100, rng)
-    truth = truth_of(_VALUES, 10, 10, rng)
-    starts = [flute_lift.lift(truth, *gaussian_start(10, 10, _RANK, 0.01, rng)) for _ in range(200)]
-    small = np.mean(flute.claim_A3(np.array(starts), Spectrum.of(truth, _RANK), eta).holds)
-    return (
-        f"At alpha = 1/(10 d) Claim A.3 holds in {small:.0%} of the starts (lambda_1 = 1, d = 10). "
-        f"Smaller than its step size are the limits of {short} (as shares of it). Derived from "
-        f"Theorem 5.5 it has log T in place of loglog(1/epsilon): {np.log(T):.3g} against "
-        f"{np.log(np.log(100.0)):.2g} at Delta = 0.001 lambda_1, epsilon = 0.01; and the latter "
-        f"has no value for epsilon >= 1. The constant c' depends on alpha: at alpha = 1e-100 the "
-        f"error is {error / tolerance:.2g} epsilon after the rounds that c' = {_PROOF:g} gives"
-    )
-
-
-def _theorem_5_1(budget, rng, clients, unit) -> Evidence:
-    """Check the start and the rounds at N = oo, and the samples by the error that is kept."""
-    level = LEVEL / (1 + 2 * len(_ALONG))
-    parts = [
-        _start(budget, rng, unit),
-        bounded_constant(
-            _constants(budget, rng, clients), _VARIABLES, by=("noise",), level=level, rng=rng,
-            quantile=1.0 - FAILURE,
-            name="samples", label=r"N over the bound at c = 1",
-        ),
-        *(
-            _floor_along(*line, noise, budget, rng, level)
-            for line in _ALONG
-            for noise in (0.0, 1.0)
-        ),
-    ]  # fmt: skip
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. N epsilon^2 is at most {parts[1].tightness:.2g} of the bound "
-        f"at c = 1; powers of the error kept: "
-        + ", ".join(f"{part.measured:.2f} ({part.name})" for part in parts[2:])
-        + f". {_told(rng)}",
-    )
 
 
 _SAMPLES = (
@@ -207,30 +127,36 @@ _SAMPLES = (
 )
 
 
-@claim(
+@statement(
     "flute.theorem5.1",
     place="Theorem 5.1",
     kind="sample-size threshold",
     latex=r"0 < \alpha \le \tfrac1{10d},\ " + _SAMPLES,
     plain="From starts with alpha <= 1/(10 d), N of order max(d, M)/(M epsilon^2) is enough.",
-    broken={"clients": 1.5, "unit": True},
-    mended={"unit": True},
+    negative_control={"clients": 1.5},
 )
-def theorem_5_1(budget, rng, *, clients=1.0, unit=False) -> Evidence:
-    """Check it in several units of Phi (unit: alpha in them); clients is the power of M."""
-    return _theorem_5_1(budget, rng, clients, unit)
+def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
+    """Check the start and the rounds at N = oo, and the samples by the error that is kept.
+
+    In several units of Phi (unit: alpha in them); clients is the power of M.
+    """
+    yield _start(budget, rng, unit)
+    yield Constant(
+        _constants(budget, rng, clients), _VARIABLES, by=("noise",), rng=rng,
+        quantile=1.0 - FAILURE, name="samples", label=r"N over the bound at c = 1",
+    )  # fmt: skip
+    for line in _ALONG:
+        for noise in (0.0, 1.0):
+            yield _floor_along(*line, noise, budget, rng)
+    error, tolerance, _ = _population_run(1.0, 10, 10, 1e-100, rng)
+    yield Fact("error after the rounds asked for, alpha = 1e-100", error / tolerance, "epsilon")
 
 
-@claim(
+theorem_5_1.corrected(
     "flute.theorem5.1.corrected",
-    place="Theorem 5.1",
-    kind="sample-size threshold",
     latex=r"0 < \alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ c' = c'(\alpha/\sqrt{\lambda_1}),\ "
     + _SAMPLES,
     plain="The same from starts that are small in the unit of Phi.",
-    broken={"clients": 1.5},
-    corrects="flute.theorem5.1",
+    constants={"unit": True},
+    negative_control={"clients": 1.5},
 )
-def theorem_5_1_corrected(budget, rng, *, clients=1.0) -> Evidence:
-    """Check it in the same way."""
-    return _theorem_5_1(budget, rng, clients, True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import LEVEL, Evidence, claim, combine, identity
-from linrep.claims._parts import at_most
-from linrep.claims.evidence import FAILS
+from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.flute._checks import (
     NOISES,
     Trial,
@@ -17,14 +14,14 @@ from linrep.claims.flute._checks import (
     cases_in_units,
     flat_spectrum,
     limit_of,
-    noise_allowed,
+    noise_bounds,
     shapes,
 )
 from linrep.claims.flute._common import (
     SEARCH_SHAPES,
     point_length,
     read_point,
-    search_region,
+    searched_region,
     singular_values,
     step,
 )
@@ -58,36 +55,6 @@ def _noisy(noises):
             yield {"d": d, "n": d, "k": 1, "noise / lambda*_1": noise}, flat_spectrum(d, 1, noise)
 
 
-def _lemma_A6(budget, rng, drop, samples):
-    """Check the step without noise, the bound on R, and exits at that many samples."""
-
-    def sides(spectrum, eta, Theta):
-        before, after = (singular_values(A)[0] for A in (Theta, step(Theta, spectrum, eta)))
-        first = before * (1 + eta * (spectrum.first - before**2) / 2)
-        return after, min(first, np.sqrt(2 * spectrum.first) * (1 - drop * eta * spectrum.first))
-
-    # The first bound is monotone up to (2 + q)/(3 q), with lambda*_1 = 1 and q = eta.
-    shares = [Fraction(2 * i, 5 * 50) for i in range(1, 51)]
-    # Each c_1 is outgrown by some noise; a smaller one asks for more samples.
-    noises = {1.0: NOISES, 1e-2: (0.0, 500.0), 1e-4: (0.0, 5000.0)}
-    return [
-        search_region(
-            sides, budget, rng, limit=limit_of("lemma_A6"), shapes=shapes(budget),
-            smallest=anything, name="without noise",
-        ),
-        at_most([(2, (2 + q) / (3 * q), {"eta lambda*_1": float(q)}) for q in shares],
-                name="monotone on [0, sqrt(2 lambda*_1)]"),
-        _from_top(samples).some_constant(
-            {constant: list(_noisy(given)) for constant, given in noises.items()}, budget, rng,
-            level=LEVEL, name="stays on samples, for some c_1",
-        ),
-        noise_allowed(
-            samples, lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5, "lemma_A6", NOISES,
-            "samples give the bound on R",
-        ),
-    ]  # fmt: skip
-
-
 _A6 = (
     r"\eta \le \tfrac{2}{5\lambda_1^*},\ \Theta \in \mathcal R_s:\ \sigma_1(\Theta^+) \le \sigma_1"
     r"\big(1 + \tfrac\eta2\lambda_1^* - \tfrac\eta2\sigma_1^2\big) + \sigma_1(R) \le"
@@ -98,47 +65,51 @@ _STAYS = (
 )
 
 
-@claim(
+@statement(
     "flute.lemmaA6",
     place="Lemma A.6",
     kind="deterministic inequality",
     latex=_A6 + r"\sqrt N \ge \tfrac{12\sqrt2}{\sqrt{c_1}}\sqrt{dk + k\log\tfrac1\delta}" + _STAYS,
     plain="Theta stays below sqrt(2 lambda*_1), with enough samples whatever the noise.",
-    broken={"drop": 1.0},
+    negative_control={"drop": 1.0},
 )
-def lemma_A6(budget, rng, *, drop=0.5, samples=flute_samples.lemma_A6) -> Evidence:
+def lemma_A6(budget, rng, *, drop=0.5, samples=flute_samples.lemma_A6):
     """Search R_s up to the step size's limit; start runs on samples at the boundary."""
-    parts = _lemma_A6(budget, rng, drop, samples)
-    still, _, runs, bound = parts
-    trial, count = _from_top(samples), budget(200, 1000)
-    constant = trial.estimated_constant(flat_spectrum(5, 1, 0.0), rng)
-    told = ", ".join(
-        f"{trial.share(given, trial.size(given, constant), count, rng) / count:.0%} at noise "
-        f"{setting['noise / lambda*_1']:g} lambda*_1"
-        for setting, given in _noisy((0.0, 1.0, 10.0, 100.0)) if setting["d"] == 5
+
+    def sides(spectrum, eta, Theta):
+        before, after = (singular_values(A)[0] for A in (Theta, step(Theta, spectrum, eta)))
+        first = before * (1 + eta * (spectrum.first - before**2) / 2)
+        return after, min(first, np.sqrt(2 * spectrum.first) * (1 - drop * eta * spectrum.first))
+
+    yield searched_region(
+        sides, budget, rng, limit=limit_of("lemma_A6"), shapes=shapes(budget), smallest=anything,
+        name="without noise",
     )  # fmt: skip
-    return combine(
-        parts,
-        f"without noise: {still.sentence}. The number of samples knows neither E nor the noise: "
-        f"Lemmas A.13 and A.14 bound R by up to {bound.measured:.3g} times what is needed at noise "
-        f"{NOISES[-1]:g} lambda*_1 ({bound.sentence}). From the boundary "
-        f"{runs.sentence}; smaller c_1 meet the same at larger noise. With c_1 = {constant:.3g}, "
-        f"which is what the bound on R needs here without noise, exits are {told}",
-    )
+    # The first bound is monotone up to (2 + q)/(3 q), with lambda*_1 = 1 and q = eta.
+    shares = [Fraction(2 * i, 5 * 50) for i in range(1, 51)]
+    yield Cases(
+        [(2.0, float((2 + q) / (3 * q)), {"eta lambda*_1": float(q)}) for q in shares],
+        name="monotone on [0, sqrt(2 lambda*_1)]", quantity="sigma_1^2(Theta)/lambda*_1",
+    )  # fmt: skip
+    # Each c_1 is outgrown by some noise; a smaller one asks for more samples.
+    noises = {1.0: NOISES, 1e-2: (0.0, 500.0), 1e-4: (0.0, 5000.0)}
+    yield _from_top(samples).exits_by_constant(
+        {constant: list(_noisy(given)) for constant, given in noises.items()}, budget, rng,
+        name="stays on samples, for some c_1",
+    )  # fmt: skip
+    yield noise_bounds(
+        samples, lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5, "lemma_A6", NOISES,
+        "samples give the bound on R",
+    )  # fmt: skip
 
 
-@claim(
+lemma_A6.corrected(
     "flute.lemmaA6.corrected",
-    place="Lemma A.6",
-    kind="deterministic inequality",
     latex=_A6 + r"\sqrt N \ge \tfrac{12\sqrt2\,S\ell}{\lambda_1^*\sqrt{c_1}}" + _STAYS,
     plain="Theta stays below sqrt(2 lambda*_1), with samples in proportion to S^2/lambda*_1^2.",
-    broken={"drop": 1.0},
-    corrects="flute.lemmaA6",
+    constants={"samples": _with_noise},
+    negative_control={"drop": 1.0},
 )
-def lemma_A6_corrected(budget, rng, *, drop=0.5, samples=_with_noise) -> Evidence:
-    """Check the same with S/lambda*_1 in place of sqrt(k)."""
-    return combine(_lemma_A6(budget, rng, drop, samples))
 
 
 # Lemma A.7: the rest stays.
@@ -154,7 +125,7 @@ def _from_full_rest(samples):
     )
 
 
-@claim(
+@statement(
     "flute.lemmaA7",
     place="Lemma A.7, (20), (21)",
     kind="deterministic inequality",
@@ -163,9 +134,9 @@ def _from_full_rest(samples):
     r"\quad \sqrt N \ge \max\Big\{\tfrac{\ell}{\sqrt{c_1}}, \tfrac{48\sqrt{\lambda_1^*}S\ell}"
     r"{\Delta\sqrt{c_1(\lambda_k^* - \Delta/2)}}\Big\} \Rightarrow \text{stays},\ 1 - 2t\delta",
     plain="The rest of Theta stays below sqrt(lambda*_k - Delta/2).",
-    broken={"drop": 0.5},
+    negative_control={"drop": 0.5},
 )
-def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7) -> Evidence:
+def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
     """Search R_s; check the side inequality and the constant 48; run on samples from the boundary.
 
     The proof also uses sigma_1(Theta) <= sqrt(2 lambda*_1) at every step, hence Lemma A.6.
@@ -176,48 +147,43 @@ def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7) -> Evide
         full = np.sqrt(spectrum.last - spectrum.gap / 2)
         return after, full * (1 - drop * eta * spectrum.gap)
 
-    still = search_region(
+    yield searched_region(
         sides, budget, rng, limit=limit_of("lemma_A7"), shapes=shapes(budget),
         smallest=anything, name="(20), without noise",
     )  # fmt: skip
     # lambda*_1 = 1, lambda*_k = a, lambda*_k+1 = b: the bound is monotone up to (2 + q b)/(3 q).
     grid = [(Fraction(i, 20), Fraction(j, 20)) for i in range(1, 21) for j in range(i)]
-    eta = Fraction(1, 6)
-    side = at_most(
-        [(eta, 2 / (3 * a + b), {"lambda*_k": float(a), "lambda*_k+1": float(b)}) for a, b in grid]
-        + [((a + b) / 2, (2 + q * b) / (3 * q), {"lambda*_k": float(a), "eta": float(q)})
-           for a, b in grid for q in (eta, eta / 50, 2 / (3 * a + b))],
-        name="1/(6 lambda*_1) <= 2/(3 lambda*_k + lambda*_k+1), and monotone there",
-    )  # fmt: skip
-    bound = noise_allowed(
+    eta, monotone = Fraction(1, 6), []
+    for a, b in grid:
+        where = {"lambda*_k": float(a), "lambda*_k+1": float(b)}
+        largest = 2 / (3 * a + b)
+        monotone.append((float(eta), float(largest), where))
+        for q in (eta, eta / 50, largest):
+            top = float((2 + q * b) / (3 * q))
+            monotone.append((float((a + b) / 2), top, {**where, "eta": float(q)}))
+    yield Cases(monotone, name="1/(6 lambda*_1) <= 2/(3 lambda*_k + lambda*_k+1), monotone")
+    yield noise_bounds(
         samples, lambda s, eta: 0.25 * eta * s.gap * np.sqrt(s.last - 0.5 * s.gap), "lemma_A7",
         NOISES, "(21): 48 gives the bound on R",
     )  # fmt: skip
-    shares = [
-        samples(spectrum) / needed(spectrum)
-        for _, spectrum in cases_in_units(NOISES)
-        for needed in (_with_noise, flute_samples.lemma_A6)
-    ]
     cases = [
         ({"n": n, "d": d, "k": k, "noise / lambda*_1": noise, "Delta / lambda*_1": ratio},
          flat_spectrum(d, k, noise, n=n, ratio=ratio), 1.0)
         for n, d, k, ratio in ((5, 5, 1, 0.4), (5, 5, 1, 0.05), (10, 5, 2, 0.4), (5, 20, 2, 0.9))
         for noise in (0.0, 50.0)
     ]  # fmt: skip
-    runs = _from_full_rest(samples).decide(
-        cases, budget, rng, steps=budget(5, 20), level=LEVEL, name="stays on samples, c_1 = 1"
+    yield _from_full_rest(samples).exits(
+        cases, budget, rng, steps=budget(5, 20), name="stays on samples, c_1 = 1"
     )
-    found = combine([still, side, bound, runs])
-    return replace(
-        found,
-        sentence=f"{found.sentence}. The proof also needs Lemma A.6, whose numbers of samples, "
-        f"printed or with S in them, are here exceeded at least {min(shares):.3g} times",
-    )
+    shares = [
+        samples(spectrum) / needed(spectrum)
+        for _, spectrum in cases_in_units(NOISES)
+        for needed in (_with_noise, flute_samples.lemma_A6)
+    ]
+    yield Fact("least samples over those of Lemma A.6, printed or corrected", float(min(shares)))
 
 
 # Lemma A.15: a step of the rest.
-
-BEYOND = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 4 / 5, 1.0)  # eta lambda*_1
 
 
 def _everything(spectrum):
@@ -274,7 +240,7 @@ def _splits(budget, rng):
             yield shape, [np.linalg.norm(A - after) / scale for A in (total, halved, late)]
 
 
-@claim(
+@statement(
     "flute.lemmaA15",
     place="Lemma A.15, (41)-(44)",
     kind="deterministic inequality",
@@ -283,10 +249,10 @@ def _splits(budget, rng):
     r" \sigma_1^2(\Theta_{res}) - \sigma_k^2(\Theta_k))\big)\sigma_1(\Theta_{res}) +"
     r" \sigma_1(R_{res})",
     plain="In a step the rest of Theta grows at most as if all its directions were the worst.",
-    broken={"leading": 1.5},
+    negative_control={"leading": 1.5},
 )
-def lemma_A15(budget, rng, *, leading=1.0) -> Evidence:
-    """Search for violations of the lemma and of its three summands, at the limit and beyond.
+def lemma_A15(budget, rng, *, leading=1.0):
+    """Search for violations of the lemma and of its three summands.
 
     R only adds its norm.
     """
@@ -304,31 +270,20 @@ def lemma_A15(budget, rng, *, leading=1.0) -> Evidence:
 
         return sides
 
-    def search(sides, limit, name, sizes):
-        return search_region(
-            sides, budget, rng, limit=limit, shapes=sizes, name=name, smallest=anything,
-            rest=_everything,
+    def search(sides, name, sizes):
+        return searched_region(
+            sides, budget, rng, limit=limit_of("lemma_A15"), shapes=sizes, name=name,
+            smallest=anything, rest=_everything,
         )  # fmt: skip
 
-    limit, few = limit_of("lemma_A15"), budget(SEARCH_SHAPES[1:3], SEARCH_SHAPES[:4])
     splits = list(_splits(budget, rng))
-    parts = [
-        search(whole, limit, "the lemma", shapes(budget)),
-        identity([(found[0], shape) for shape, found in splits], 1e-12, name="(41) with Theta^tau"),
-        *(search(part(i), limit, f"({42 + i})", few) for i in range(3)),
-    ]
-    passed = 1 / 6
-    for q in budget(BEYOND[2:], BEYOND) if parts[0].verdict != FAILS else ():
-        found = search(whole, lambda s, q=q: q / s.first, "", SEARCH_SHAPES[2:4])
-        if found.verdict == FAILS:
-            break
-        passed = q
-    found = combine(parts)
-    off = np.array([numbers for _, numbers in splits]).max(axis=0)
-    return replace(
-        found,
-        sentence=f"{found.sentence}. Largest eta lambda*_1 for (42): {_largest_step(0):.3g}, for "
-        f"(44): {_largest_step(2):.3g}, tried without violation of the lemma: {passed:.3g}. (41) "
-        f"with Theta^(tau-1), as printed, is off by {off[2]:.2g}, with Lambda_res, half as large, "
-        f"as (43) has it, by {off[1]:.2g}",
-    )
+    yield search(whole, "the lemma", shapes(budget))
+    exact = [(found[0], shape) for shape, found in splits]
+    yield Identity(exact, 1e-12, name="(41) with Theta^tau")
+    for i in range(3):
+        yield search(part(i), f"({42 + i})", budget(SEARCH_SHAPES[1:3], SEARCH_SHAPES[:4]))
+    _, halved, late = np.array([numbers for _, numbers in splits]).max(axis=0)
+    yield Fact("largest eta lambda*_1 with which (42) holds", _largest_step(0))
+    yield Fact("largest eta lambda*_1 with which (44) holds", _largest_step(2))
+    yield Fact("relative error of (41) with Theta^(tau-1), as printed", float(late))
+    yield Fact("relative error of (41) with Lambda_res, as (43) has it", float(halved))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Evidence, claim, combine, identity
-from linrep.claims._parts import at_most, if_all_hold, readings, relative
+from linrep.claims import Cases, Fact, Identity, Readings, statement
+from linrep.claims._parts import relative
 from linrep.claims.flute.lifting import EXACT
 from linrep.problems import LowRankRegression
 from linrep.subspace import random_frame
@@ -43,17 +43,20 @@ def _decomposition_error(X, Phi, k, factor):
     return float(max(crossed / size, np.abs(found - expected).max() / values[0]))
 
 
-@claim(
+@statement(
     "flute.eq3",
     place="Section 4.1, (3)",
     kind="identity",
     latex=r"\arg\min\|BW - \Phi\|_F^2:\quad BW = U_k\Lambda_kV_k^\top\ (k < r), \qquad"
     r" BW = \Phi\ (k \ge r)",
     plain="The best model of rank k is the truncated decomposition of the truth",
-    broken={"factor": 0.99},
+    negative_control={"factor": 0.99},
 )
-def eq3(budget, rng, *, factor=1.0) -> Evidence:
-    """Descend from random starts, with a gap, with rank to spare, and without a gap."""
+def eq3(budget, rng, *, factor=1.0):
+    """Descend from random starts, with a gap, with rank to spare, and without a gap.
+
+    The minimizer is unique if and only if there is a gap, or k >= r.
+    """
     spectra = {
         "gap": ((1.0, 0.9, 0.7, 0.1), (1.0, 0.9, 0.3, 0.1), (4.0, 3.0, 1.5, 0.2, 0.1)),
         "k = r": ((1.0, 0.9), (4.0, 3.0, 1.5)),
@@ -95,19 +98,15 @@ def eq3(budget, rng, *, factor=1.0) -> Evidence:
                         parts["k > r: value 0"].append((value, where))
                 if kind == "no gap":
                     spread.append(np.linalg.norm(found - found[0], axis=(1, 2)).max() / values[0])
-    decided = [identity(cases, DESCENT, name=name) for name, cases in parts.items()]
-    return if_all_hold(
-        decided,
-        f"{combine(decided).sentence}; unique if and only if Delta > 0 (or k >= r): where lambda_k "
-        f"= lambda_(k+1) starts end up to {max(spread):.2g} lambda_1 apart, each at a truncation "
-        "of some decomposition",
-    )
+    for name, cases in parts.items():
+        yield Identity(cases, DESCENT, name=name)
+    yield Fact("distance between ends without a gap, up to", max(spread), "lambda_1")
 
 
 # Example 1
 
 
-@claim(
+@statement(
     "flute.example1",
     place="Section 4.1, Example 1",
     kind="identity",
@@ -115,9 +114,9 @@ def eq3(budget, rng, *, factor=1.0) -> Evidence:
     r" B = \tfrac1M\sum_i u_i, \qquad w_i = \sqrt{\lambda_i/M} \Rightarrow"
     r" B = \sum_i u_i\sqrt{\lambda_i/M}",
     plain="Which direction averaged representations favour depends on how heads are scaled",
-    broken={"power": 0.4},
+    negative_control={"power": 0.4},
 )
-def example1(budget, rng, *, power=0.5) -> Evidence:
+def example1(budget, rng, *, power=0.5):
     """Average representations that fit each client exactly, and measure their angle to u_1."""
     names = (
         "w = lambda: B", "w = lambda: cos = 1/sqrt(M)", "w = sqrt(lambda/M): B",
@@ -157,15 +156,12 @@ def example1(budget, rng, *, power=0.5) -> Evidence:
                 parts[name].append((relative(found, expected), where))
             heavier.append((cosines[0], cosines[1], where))
             equal.append(cosines[2] > cosines[1])
-    decided = [
-        *(identity(cases, EXACT, name=name) for name, cases in parts.items()),
-        readings(target, EXACT, name="B*W* = u_1 lambda_1"),
-        at_most(heavier, name="u_1 weighted more with w = sqrt(lambda/M)"),
-    ]
-    return if_all_hold(
-        decided,
-        f"{combine(decided).sentence}. B*W* is u_1 lambda_1 in column 1 and 0 elsewhere; U has "
-        f"orthonormal columns, but is unitary in {np.mean(unitary):.0%} of the cases, all with "
-        "M < d. Equal heads weight u_1 still more, cos = lambda_1/|lambda|, in "
-        f"{np.mean(equal):.0%} of them",
+    for name, cases in parts.items():
+        yield Identity(cases, EXACT, name=name)
+    yield Readings(
+        [Identity(cases, EXACT, name=reading) for reading, cases in target.items()],
+        name="B*W* = u_1 lambda_1",
     )
+    yield Cases(heavier, quantity="cosine to u_1", name="u_1 weighted more with w = sqrt(lambda/M)")
+    yield Fact("share of cases with a unitary U, all having M < d", float(np.mean(unitary)))
+    yield Fact("share of cases in which equal heads weight u_1 still more", float(np.mean(equal)))

@@ -7,17 +7,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.algorithms.flute import gaussian_start
-from linrep.claims import (
-    FAILS,
-    HOLDS,
-    LEVEL,
-    Evidence,
-    bounded_constant,
-    claim,
-    combine,
-    frequency,
-)
-from linrep.claims.flute._data import compressed, floor, spectrum_of, towards_extremes, truth_of
+from linrep.claims import Cases, Condition, Constant, Fact, Frequency, statement
+from linrep.claims.flute._data import compressed, floor, towards_extremes, truth_of
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -60,22 +51,18 @@ def _late_rates(budget, rng):
                 }  # fmt: skip
 
 
-def _rate(budget, rng, rate) -> Evidence:
-    """Compare late decay with 1 - rate eta Delta."""
+def _rate(budget, rng, rate):
+    """Yield the comparison of late decay with 1 - rate eta Delta."""
     found = list(_late_rates(budget, rng))
     margins = [-np.log1p(-rate * unit) / unit / late for late, _, unit, _ in found]
     worst = int(np.argmax(margins))
-    good = margins[worst] <= 1.0
-    shares = [late for late, *_ in found]
-    over = [late / linear for late, linear, *_ in found]
-    return Evidence(
-        HOLDS if good else FAILS,
-        f"late decay per round is {min(shares):.3f} to {max(shares):.3f} eta Delta, "
-        f"{rate:.4g} claimed; it is {min(over):.4f} to {max(over):.3f} times -log(1 - eta Delta/2),"
-        " that of the linearized map",
-        measured=min(shares), predicted=rate, tightness=rate / min(shares), n_trials=len(found),
-        counterexample=None if good else found[worst][3], name="late rate",
+    yield Condition(
+        margins[worst] <= 1.0, min(late for late, *_ in found), rate, n_trials=len(found),
+        quantity="slowest late decay per round", unit="eta Delta", name="late rate",
+        setting=found[worst][3],
     )  # fmt: skip
+    over = max(late / linear for late, linear, *_ in found)
+    yield Fact("late decay over that of the linearized map, -log(1 - eta Delta/2), at most", over)
 
 
 def _runs_to_bound(budget, rng):
@@ -103,25 +90,20 @@ def _runs_to_bound(budget, rng):
             yield alpha, used, float(1.0 / flute.decay(spectrum, eta, entry)), list(values)
 
 
-def _bound(budget, rng) -> Evidence:
-    """Check (8) along population runs with the proof's 400 for c_2, free of the start."""
+def _bound(budget, rng):
+    """Yield (8) along population runs with the proof's 400 for c_2, free of the start."""
     found = list(_runs_to_bound(budget, rng))
-    shares = [used / _PROOF for _, used, *_ in found]
-    worst = int(np.argmax(shares))
-    good = shares[worst] <= 1.0
-    return Evidence(
-        HOLDS if good else FAILS,
-        f"after T_R the error of population runs is at most {shares[worst]:.2g} of (8) with "
-        "c_2 = 400 for alpha = 1e-2 to 1e-32, T_R being late (the proof's c_2 is up to "
-        f"{_PROOF * max(factor for *_, factor, _ in found):.2g})",
-        measured=shares[worst], predicted=1.0, n_trials=len(found), name="bound on runs, N = oo",
-        counterexample=None if good else {
-            "alpha": found[worst][0], "singular values": found[worst][3],
-        },
+    yield Cases(
+        [
+            (used / _PROOF, 1.0, {"alpha": alpha, "singular values": values})
+            for alpha, used, _, values in found
+        ],
+        quantity="error over the bound (8), c_2 = 400", name="bound on runs, N = oo",
     )  # fmt: skip
+    yield Fact("largest c_2 of the proof", _PROOF * max(factor for *_, factor, _ in found))
 
 
-def _with_samples(budget, rng, restated, noise) -> Evidence:
+def _with_samples(budget, rng, restated, noise):
     """Run FLUTE on the samples that the theorem asks for, and check (8), both constants 1."""
     values, k, n, d = (1.0, 0.9, 0.3, 0.1), 2, 8, 8
     violations, runs = 0, budget(60, 100)
@@ -138,9 +120,8 @@ def _with_samples(budget, rng, restated, noise) -> Evidence:
         trace = lr.flute(data, k=k, step_size=eta, rounds=T, record=T // 50, start=start, rng=rng)
         bound = flute.error_bound(spectrum, eta, trace.recorded, restated=restated)
         violations += bool((trace["client_error"] > bound)[trace.recorded > entry].any())
-    return frequency(
-        violations, runs, FAILURE, level=LEVEL / 3,
-        name=f"bound on runs, c_1 = c_2 = 1, noise {noise:g}",
+    return Frequency(
+        violations, runs, FAILURE, name=f"bound on runs, c_1 = c_2 = 1, noise {noise:g}",
         setting={"singular values": list(values), "k": k, "n": n, "d": d, "noise": noise},
     )  # fmt: skip
 
@@ -174,81 +155,42 @@ def _floors(budget, rng, restated) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _other_sizes() -> str:
-    """Tell how many times more samples the propositions ask for at T = T_R + 1, constants 1."""
-    told = []
-    for values, k in (((1.0, 0.9, 0.3, 0.1), 2), ((1.0, 0.9, 0.85, 0.8), 3)):
-        spectrum = spectrum_of(values, k)
-        eta = _largest_step(spectrum)
-        for leading in (1e-2, 1e-8):
-            T = float(flute.entry_time(leading, spectrum, eta)) + 1.0
-            own = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=True)
-            others = [
-                flute_samples.lemma_A5_proof(spectrum, leading, failure=FAILURE),
-                flute_samples.lemma_A13_second(spectrum, failure=FAILURE),
-                flute_samples.proposition_A12(spectrum, eta, T, failure=FAILURE),
-            ]
-            told.append(
-                f"Delta/lambda*_1 = {spectrum.gap / spectrum.first:.2g}, sigma_k = {leading:g}: "
-                + ", ".join(f"{other / own:.1g}" for other in others)
-            )
-    return "; ".join(told)
-
-
-def _theorem_5_5(budget, rng, rate, restated) -> Evidence:
-    """Check the rate, the bound along runs, and the samples it takes."""
-    parts = [
-        _rate(budget, rng, rate),
-        _bound(budget, rng),
-        *(_with_samples(budget, rng, restated, noise) for noise in (0.0, 1.0)),
-    ]
-    parts.append(
-        bounded_constant(
-            _floors(budget, rng, restated), _VARIABLES, by=("noise",), level=LEVEL / 3, rng=rng,
-            quantile=1.0 - FAILURE,
-            name="error kept", label="$c_2$ needed at $c_1 = 1$",
-        )
-    )  # fmt: skip
-    return combine(
-        parts,
-        f"{combine(parts).sentence} (error kept at the N asked for, over (8) at t = T). "
-        f"{parts[0].sentence}; {parts[1].sentence}. N of the proof "
-        "of Lemma A.5, of (39) and of Proposition A.12 over the theorem's just after T_R, all "
-        f"with c_1 = 1: {_other_sizes()}",
-    )
-
-
 _RATE = (
     r"\tfrac1M\sum_i\|B^t w_i^t - B^* w_i^*\| \le \frac{c_2\lambda_1^2\sqrt k}"
     r"{\sqrt M\eta\Delta^2}\Big(1 - \frac{\eta\Delta}{16}\Big)^t,\ T_{\mathcal R} < t \le T"
 )
 
 
-@claim(
+@statement(
     "flute.theorem5.5",
     place="Theorem 5.5",
     kind="rate or exponent",
     latex=r"N \ge c_1\frac{(d + \log\frac1\delta + \log T)(\sqrt{k\lambda_1^2 + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
     plain="With enough samples the error shrinks by 1 - eta Delta/16 a round.",
-    broken={"rate": 0.55, "restated": True},
-    mended={"restated": True},
+    negative_control={"rate": 0.55},
 )
-def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, restated=False) -> Evidence:
-    """Check the rate, the bound, and that d samples do (restated: max(d, M))."""
-    return _theorem_5_5(budget, rng, rate, restated)
+def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, restated=False):
+    """Check the rate, the bound along runs, and that d samples do (restated: max(d, M)).
+
+    The error kept at the N asked for is over (8) at t = T.
+    """
+    yield from _rate(budget, rng, rate)
+    yield from _bound(budget, rng)
+    for noise in (0.0, 1.0):
+        yield _with_samples(budget, rng, restated, noise)
+    yield Constant(
+        _floors(budget, rng, restated), _VARIABLES, by=("noise",), rng=rng, quantile=1.0 - FAILURE,
+        name="error kept", label="$c_2$ needed at $c_1 = 1$",
+    )  # fmt: skip
 
 
-@claim(
+theorem_5_5.corrected(
     "flute.theorem5.5.corrected",
     place="Theorem A.1",
-    kind="rate or exponent",
     latex=r"N \ge c_1\frac{(\max(d, M) + \log\frac1\delta + \log T)(k\sqrt{\lambda_1^{*2} + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
     plain="The same with max(d, M) in place of d, as Theorem A.1 restates it.",
-    broken={"rate": 0.55},
-    corrects="flute.theorem5.5",
+    constants={"restated": True},
+    negative_control={"rate": 0.55},
 )
-def theorem_5_5_corrected(budget, rng, *, rate=1.0 / 16.0) -> Evidence:
-    """Check the restatement in the same way."""
-    return _theorem_5_5(budget, rng, rate, True)

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import pandas as pd
 
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    claim,
-    combine,
-    exponent,
-    identity,
-    inequality,
-    log_slope,
-)
-from linrep.claims._parts import at_most, best_reading
+from linrep.claims import Cases, Exponent, Fact, Identity, Readings, search, statement
 from linrep.claims.perfedsi._instances import (
     ERRORS,
     SHAPES,
@@ -77,11 +65,11 @@ def _searched_61(budget, rng, bound, name):
         loss, slope = sizes(*instance)
         return slope, float(bound(truth, setting_of(truth, needed(*instance)[0].norms), loss))
 
-    return inequality(sides, SHAPES, length, budget, rng, name=name)
+    return search(sides, SHAPES, length, budget, rng, name=name)
 
 
-def _growth(budget, rng, predicted, level):
-    """Decide the power of L in the gradient's norm, along errors that shrink towards M*."""
+def _growth(budget, rng, predicted) -> Exponent:
+    """Measure the power of L in the gradient's norm, along errors that shrink towards M*."""
     losses = []
     samples: list[list[float]] = [[] for _ in ERRORS]
     for _ in range(budget(10, 40)):
@@ -94,15 +82,9 @@ def _growth(budget, rng, predicted, level):
             column.append(loss)
             samples[place].append(slope)
         losses.append(column)
-    return exponent(
-        log_slope(np.median(losses, axis=0), samples, level=level, rng=rng), predicted,
-        level=level, n_trials=len(losses) * len(ERRORS), name="power of L in |grad L|",
-        points=pd.DataFrame(
-            {
-                "panel": "", "series": "", "x": np.median(losses, axis=0),
-                "y": [np.median(slopes) for slopes in samples], "xlabel": "L", "ylabel": "|grad L|",
-            }
-        ),
+    return Exponent(
+        np.median(losses, axis=0), samples, equals=predicted, rng=rng, along="L", of="|grad L|",
+        name="power of L in |grad L|",
     )  # fmt: skip
 
 
@@ -116,9 +98,9 @@ def _units(bound):
         yield abs(ratios[-1] / ratios[0] - 1.0), {"sigma_1": unit}
 
 
-def _plugged(drift, lowest=1.0):
-    """Yield the steps of (62), with drift for 10, over c from `lowest` on and c_z, mu >= 1."""
-    for c in lowest * np.geomspace(1.0, 1e3, 7):
+def _plugged(drift):
+    """Yield the steps of (62), with drift for 10, over c, c_z, mu >= 1."""
+    for c in np.geomspace(1.0, 1e3, 7):
         for c_z in (1.0, 2.0, 1e3):
             for mu in (1.0, 10.0, 1e3):
                 for p, k in ((1, 1), (2, 1), (4, 2), (50, 50)):
@@ -151,17 +133,17 @@ def _second_moments(lowest):
         }  # fmt: skip
 
 
-@claim(
+@statement(
     "perfedsi.eq61",
     place="Lemma C.11, (60)-(62)",
     kind="deterministic inequality",
     latex=r"\|\nabla\mathcal L\|_F 1_{\mathcal G} \le \sqrt2 c\frac{\sqrt{\sigma_1}}M\|Z\|_2"
     r"\|EZ^\top\|_F \le c\sqrt{c_z}\,\sigma_1\mathcal L",
     plain="The gradient's norm is at most c sqrt(c_z) sigma_1 times the loss.",
-    broken={"factor": 0.9},
-    mended={"root": True, "items": 3},
+    negative_control={"factor": 0.9},
+    holds_with={"root": True, "items": 3},
 )
-def eq61(budget, rng, *, root=False, items=1, factor=1.0) -> Evidence:
+def eq61(budget, rng, *, root=False, items=1, factor=1.0):
     """Try both inequalities, and the steps into (60) and (62).
 
     With root the second has 2 c sqrt(c_z sigma_1 L). The step into (60) is tried from so many items
@@ -181,38 +163,26 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0) -> Evidence:
     def used(setting, loss):  # in (60)
         return 0.5 * factor * theory.gradient_bound(setting, loss, root=True)
 
-    cases = list(_limits(bound))
-    limits = [at_most(cases, name="2 c sqrt(c_z sigma_1 L)" if root else "as printed")]
+    limits = [("2 c sqrt(c_z sigma_1 L)" if root else "as printed", list(_limits(bound)))]
     half = list(_limits(used))
     if not root:
-        limits.append(at_most(half, name="c sqrt(c_z sigma_1 L) as (60) uses it"))
-    into_60 = list(_second_moments(items))
-    parts = [
-        _searched_61(budget, rng, first, "first inequality, searched"),
-        replace(best_reading(limits), name="second, norms at their limit"),
-        _searched_61(budget, rng, second, "second, searched"),
-        _growth(budget, rng, 0.5 if root else 1.0, LEVEL),
-        identity(_units(bound), 1e-9, name="the same in every unit of M*"),
-        at_most(into_60, name=f"Lemma C.7 gives (60)'s last term, d >= {items}"),
-        at_most(_plugged(10.0), name="(62) for c, c_z, mu >= 1"),
-    ]
-    worst = {
-        d: max(at["ratio"] for _, _, at in _second_moments(1) if at["d"] == d) for d in range(1, 6)
-    }
-    ratios = {
-        error: max(ratio for ratio, _, at in cases if at["error"] == error) for error in ERRORS
-    }
-    doubled, small = at_most(_plugged(20.0)), at_most(_plugged(10.0, lowest=0.01))
-    beta = theory.smoothness(theory.Setting(d=4, p=1, k=1, largest=1e-3, smallest=1e-3))
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. Largest ratios of the second as the error shrinks: "
-        + ", ".join(f"{ratio:.3g} ({error:g})" for error, ratio in ratios.items())
-        + f"; power of L {parts[3].measured:.3f}. ||EZ'||_F is sqrt(2 M L), so the first gives "
-        f"2 c sqrt(c_z sigma_1 L). (60) uses half of that (largest ratio to it "
-        f"{max(ratio for ratio, _, _ in half):.4g}), its 10 should be 20; (62) then has "
-        f"{doubled.sentence}, with 10 and c from 0.01 {small.sentence}. (58)'s beta^2/2 is below "
-        f"beta/2 where beta < 1 (beta = {beta:.2g} at c = 1, sigma_1 = 0.001). "
-        "Lemma C.7's bounds over (60)'s last term: "
-        + ", ".join(f"{ratio:.3g} (d = {d})" for d, ratio in worst.items()),
+        limits.append(("c sqrt(c_z sigma_1 L) as (60) uses it", half))
+    yield _searched_61(budget, rng, first, "first inequality, searched")
+    yield Readings(
+        [Cases(cases, quantity="lhs/rhs", name=name) for name, cases in limits],
+        name="second, norms at their limit",
     )
+    yield _searched_61(budget, rng, second, "second, searched")
+    yield _growth(budget, rng, 0.5 if root else 1.0)
+    yield Identity(_units(bound), 1e-9, name="the same in every unit of M*")
+    yield Cases(
+        _second_moments(items), quantity="lhs of (60)'s last term",
+        name=f"Lemma C.7 gives (60)'s last term, d >= {items}",
+    )  # fmt: skip
+    yield Cases(_plugged(10.0), quantity="lhs/rhs", name="(62) for c, c_z, mu >= 1")
+    yield Fact("largest |grad L| over c sqrt(c_z sigma_1 L)", max(case[0] for case in half))
+    yield Fact(
+        "largest lhs/rhs of (62) with 20 for (60)'s 10", max(case[0] for case in _plugged(20.0))
+    )
+    few = [at["ratio"] for _, _, at in _second_moments(1) if at["d"] == 1]
+    yield Fact("Lemma C.7's bounds over (60)'s last term at d = 1, largest", max(few))

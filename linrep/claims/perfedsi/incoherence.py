@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    bounded_constant,
-    claim,
-    combine,
-    identity,
-    inequality,
-)
-from linrep.claims._parts import at_most, best_reading
+from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
 from linrep.claims.perfedsi._instances import (
     MU,
     SHAPES,
@@ -32,25 +21,23 @@ from linrep.theory import perfedsi as theory
 
 
 def _ends(budget, rng, highest):
-    """Return evidence that mu lies between 1/r and d/r for all matrices, 1 at least for frames."""
+    """Yield searches for a mu outside of 1/r and d/r, and for frames below 1."""
     shapes = [{"d": 2, "r": 1}, {"d": 3, "r": 2}]
 
-    def search(name, sides):
+    def searched(name, sides):
         def of_matrix(shape, x):
             A = x.reshape(shape["d"], shape["r"])
             if np.linalg.matrix_rank(A) < shape["r"]:
                 return None
             return sides(A, shape["r"])
 
-        return inequality(
+        return search(
             of_matrix, shapes, lambda shape: shape["d"] * shape["r"], budget, rng, name=name
         )
 
-    return [
-        search("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A))),
-        search("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r)),
-        search("mu >= 1, frames", lambda A, r: (1.0, theory.incoherence(np.linalg.qr(A)[0]))),
-    ]
+    yield searched("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A)))
+    yield searched("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r))
+    yield searched("mu >= 1, frames", lambda A, r: (1.0, theory.incoherence(np.linalg.qr(A)[0])))
 
 
 def _attained():
@@ -61,8 +48,8 @@ def _attained():
             yield abs(theory.incoherence(A) / mu - 1.0), {"d": d, "r": r, "mu": mu}
 
 
-def _rows(rng) -> Evidence:
-    """Decide for which reading of Definition 3.1's bound on rows of U (35) follows with that mu.
+def _rows(rng) -> Readings:
+    """Try for which reading of Definition 3.1's bound on rows of U (35) follows with that mu.
 
     (35) bounds the mean over items of ||U'e_i||^2 (e_i'E z)^2.
     """
@@ -83,34 +70,34 @@ def _rows(rng) -> Evidence:
                     right = mu * k * top / d**2 * np.sum(errors**2, axis=0)
                     worst = float(np.max(left / right)) * (1.0 - 1e-12)
                     cases[name].append((worst, 1.0, {"tau": tau, "r": k, "d": d, "mu": mu}))
-    found = [at_most(given, name=f"rows of U bounded with {name}") for name, given in cases.items()]
-    return replace(best_reading(found), name="(35) from Definition 3.1")
+    return Readings(
+        [
+            Cases(given, quantity="lhs/rhs", name=f"rows of U bounded with {name}")
+            for name, given in cases.items()
+        ],
+        name="(35) from Definition 3.1",
+    )
 
 
-def _bounded(c_0, rng) -> Evidence:
-    """Decide whether one event makes U incoherent, with its mu or with another for all d."""
-    rows = [
-        {
-            "size": size, "d": d, "U_0": iterates[0][0],
-            "constant": min(theory.incoherence(U) for U, _ in iterates),
-        }
-        for d, size, iterates in vanishing_runs(c_0)
-    ]  # fmt: skip
-    found = pd.DataFrame(rows).drop(columns="U_0")
-    name = f"U, at c = {C}, mu = {MU}, c_0 = {c_0:g}"
-    cases = [
-        (row["constant"], MU, {"c": C, "c_0": c_0, "d": row["d"], "U": row["U_0"].tolist()})
-        for row in rows
-    ]
-    other = bounded_constant(
-        found, ["d"], by=("size",), level=LEVEL, rng=rng, name="with a mu for all d",
+def _bounded(c_0, rng) -> Readings:
+    """Follow U's mu in one event, which may bound it by its own mu or by another for all d."""
+    rows, cases = [], []
+    for d, size, iterates in vanishing_runs(c_0):
+        mu = min(theory.incoherence(U) for U, _ in iterates)
+        rows.append({"size": size, "d": d, "constant": mu})
+        cases.append((mu, MU, {"c": C, "c_0": c_0, "d": d, "U": iterates[0][0].tolist()}))
+    other = Constant(
+        pd.DataFrame(rows), ["d"], by=["size"], rng=rng, name="with a mu for all d",
         label="mu of C.3",
     )  # fmt: skip
-    return replace(best_reading([at_most(cases, name="with the same mu"), other]), name=name)
+    return Readings(
+        [Cases(cases, quantity="mu of U", name="with the same mu"), other],
+        name=f"U, at c = {C}, mu = {MU}, c_0 = {c_0:g}",
+    )
 
 
 def _entailed(budget, rng, power):
-    """Return evidence that Definition 3.1 makes U and E incoherent, with other constants."""
+    """Yield searches whether Definition 3.1 makes U and E incoherent, with other constants."""
 
     def of_U(shape, x):
         instance = unpack(shape, x)
@@ -133,10 +120,8 @@ def _entailed(budget, rng, power):
         c_z = theory.scaling(truth.Z).c_z
         return theory.incoherence(E), c_z**power * needed(*instance)[0].errors
 
-    return [
-        inequality(sides, budget(SHAPES[:2], SHAPES[1:]), length, budget, rng, name=name)
-        for name, sides in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E))
-    ]
+    for name, sides in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
+        yield search(sides, budget(SHAPES[:2], SHAPES[1:]), length, budget, rng, name=name)
 
 
 def _unequal():
@@ -151,11 +136,11 @@ def _unequal():
 
 
 def _along_runs(budget, rng):
-    """Tell C.3's mu of U_t over d/r, and what E_t z_m needs over d, along runs: medians, largest.
+    """Return the largest of C.3's mu of U_t over d/r, and of what E_t z_m needs over d.
 
-    E_t z_m is what all local iterates of the round need.
+    The latter is what all local iterates of the round need.
     """
-    told, most = [], []
+    most = []
     for side, step_size in (("unit", 0.3), ("gaussian", 0.05)):
         for d in budget((16, 64), (16, 32, 64)):
             for kind in ("near", "random"):
@@ -164,70 +149,51 @@ def _along_runs(budget, rng):
                     for _ in range(budget(5, 10))
                 ]
                 runs = Runs.of(truths, [start(kind, truth, rng) for truth in truths])
-                in_U, in_E = [], []
                 for _ in range(budget(20, 150)):
-                    in_U.append([theory.incoherence(U) / (d / 2) for U in runs.U])
+                    in_U = max(theory.incoherence(U) / (d / 2) for U in runs.U)
                     runs, needs = play(
                         runs, rng, rounds=1, step_size=step_size, participants=4, local_steps=5
                     )
-                    in_E.append(needs.errors[0].max(axis=0) / d)
-                shares = [np.max(column, axis=0) for column in (in_U, in_E)]
-                most.append([float(share.max()) for share in shares])
-                told.append(
-                    "{:.2g} and {:.2g}".format(*map(np.median, shares))
-                    + f" (d = {d}, {side}, {kind})"
-                )
-    return np.max(most, axis=0), told
+                    most.append((in_U, needs.errors.max() / d))
+    return np.max(most, axis=0)
 
 
-@claim(
+@statement(
     "perfedsi.definitionC3",
     place="Definition C.3, (14); Definition 3.1; (35)",
     kind="specification",
     latex=r"\|e_i^\top A\| \le \sqrt{\mu r/d}\,\|A\|_2; \quad \mathcal A_{t,s} \Rightarrow"
     r" U, E \text{ incoherent}",
     plain="The regularity event makes U incoherent, whose mu lies between 1/r and d/r.",
-    broken={"highest": 0.5},
-    mended={"c_0": 0.4},
+    negative_control={"highest": 0.5},
+    holds_with={"c_0": 0.4},
 )
-def definitionC3(budget, rng, *, c_0=0.5, highest=1.0) -> Evidence:
+def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
     """Find the range of mu, what (35) follows from, and whether the event makes U incoherent.
 
     The definition leaves c_0 open; where 2 c_z c c_0 < 1 it does. Highest is over d/r.
     """
-    most, told = _along_runs(budget, rng)
-    parts = [
-        *_ends(budget, rng, highest),
-        identity(_attained(), 1e-12, name="both ends attained"),
-        _rows(rng),
-        _bounded(c_0, rng),
-    ]
-    return combine(
-        parts,
-        f"{parts[5].name}: {parts[5].sentence}. mu of all matrices runs from 1/r to d/r, of frames "
-        f"from 1. (35): {parts[4].sentence}. Medians along runs of U_t's mu over d/r and of what "
-        f"E_t z_m needs over d: {', '.join(told)}; most {most[0]:.2f} and {most[1]:.2f}",
-    )
+    in_U, in_E = _along_runs(budget, rng)
+    yield from _ends(budget, rng, highest)
+    yield Identity(_attained(), name="both ends attained")
+    yield _rows(rng)
+    yield _bounded(c_0, rng)
+    yield Fact("largest mu of U_t along runs, over d/r", in_U)
+    yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
 
 
-@claim(
+@statement(
     "perfedsi.definitionC3.corrected",
     place="Definition C.3, (14); Definition 3.1",
     kind="specification",
     latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; U_t \text{ is } \frac{c^2\mu}{(1 - \sqrt s)^2}"
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
     plain="With a small c_0 the event makes the server's U and error incoherent, with other mu.",
-    broken={"power": 1.0},
+    negative_control={"power": 1.0},
     corrects="perfedsi.definitionC3",
 )
-def definitionC3_corrected(budget, rng, *, power=2.0) -> Evidence:
+def definitionC3_corrected(budget, rng, *, power=2.0):
     """Search both, at iterates that all clients share; the power is that of c and of c_z."""
-    ratios = _unequal()
-    parts = _entailed(budget, rng, power)
-    return combine(
-        parts,
-        f"{combine(parts).sentence}; {parts[1].name}: {parts[1].sentence}. With the same mu neither"
-        f" definition entails the other: mu of C.3 over that of 3.1 is {min(ratios):.3g} to "
-        f"{max(ratios):.3g} at U = U*/c, V = c V*, c from 1/6 to 6. A client's own iterate within a"
-        " round is bounded on its own z_m only, so that neither is said of it",
-    )
+    yield from _entailed(budget, rng, power)
+    for name, ratio in (("least", min(_unequal())), ("largest", max(_unequal()))):
+        yield Fact(f"{name} mu of C.3 over that of 3.1, U = U*/c, V = c V*, c from 1/6 to 6", ratio)

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 
 import linrep as lr
-from linrep.claims import LEVEL, Evidence, claim, combine, expectation, identity
-from linrep.claims._parts import readings, relative
+from linrep.claims import Fact, Identity, Mean, Readings, statement
+from linrep.claims._parts import relative
 from linrep.claims.perfedsi._rounds import Runs, walk
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -38,6 +38,11 @@ def _problems(budget, rng):
                 yield truth, a * U, V / a, instance
 
 
+def _identities(cases, name) -> Readings:
+    """Return an identity whose text can be read in several ways, deviations for each."""
+    return Readings([Identity(given, name=reading) for reading, given in cases.items()], name=name)
+
+
 def _squares(truth, U, V):
     """Return the sum over the items of (e_i' E z_m)^2 of every client, entry by entry."""
     E = U @ V.T - truth.M
@@ -45,7 +50,7 @@ def _squares(truth, U, V):
 
 
 def _spans(budget, rng):
-    """Yield deviations |L* - M Z'| at the best M, for both spaces of L* that Z could contain."""
+    """Return deviations |L* - M Z'| at the best M, for both spaces of L* that Z could contain."""
     found: dict[str, list] = {"row space of L*": [], "column space of L*": []}
     for truth, _, _, instance in _problems(budget, rng):
         n, d, Z = truth.n, truth.d, truth.Z
@@ -59,17 +64,17 @@ def _spans(budget, rng):
     return found
 
 
-@claim(
+@statement(
     "perfedsi.eq5_eq10",
     place="Section 3, (5); Appendix C.1, (9)-(10)",
     kind="identity",
     latex=r"\mathcal L = \frac1M\sum_m\big\{\mathcal L_m = \sum_i (e_i^\top(UV^\top - M_*)z_m)^2"
     r"\big\} = \frac1{2M}\|(UV^\top - M_*)Z^\top\|_F^2, \quad L_* = M_* Z^\top",
     plain="The loss is a mean of the clients' squared errors, and half a squared Frobenius norm.",
-    broken={"weight": 0.25},
-    mended={"weight": 0.5},
+    negative_control={"weight": 0.25},
+    holds_with={"weight": 0.5},
 )
-def eq5_eq10(budget, rng, *, weight=1.0) -> Evidence:
+def eq5_eq10(budget, rng, *, weight=1.0):
     """Sum squares entry by entry; weight is what stands before them in (5), 1/2 in (10)."""
     first, second = [], []
     product_of: dict[str, list] = {"M* = L* Z' (9)": [], "L* = M* Z' (Section 3)": []}
@@ -86,17 +91,10 @@ def eq5_eq10(budget, rng, *, weight=1.0) -> Evidence:
         ):
             fits = left.shape[1] == right.shape[0] and result.shape == (len(left), right.shape[1])
             product_of[name].append((relative(left @ right, result) if fits else np.inf, instance))
-    parts = [
-        identity(first, 1e-13, name="(5)"),
-        identity(second, 1e-13, name="(10)"),
-        readings(product_of, 1e-12, name="M* and L*"),
-        readings(_spans(budget, rng), 1e-12, name="Z spans the"),
-    ]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. In (5) the sum of squares is twice the norm's half; (10) has "
-        f"the half in both places. {parts[2].sentence}. Z spans the {parts[3].sentence}",
-    )
+    yield Identity(first, 1e-13, name="(5)")
+    yield Identity(second, 1e-13, name="(10)")
+    yield _identities(product_of, "M* and L*")
+    yield _identities(_spans(budget, rng), "Z spans the")
 
 
 # (11)-(13)
@@ -120,7 +118,7 @@ def _slope_of_sample(truth, U, V, item, z):
 
 
 def _residuals(rng):
-    """Yield deviations of (12)'s step from that gradient, for both readings of its residual."""
+    """Return deviations of (12)'s step from that gradient, for both readings of its residual."""
     found: dict[str, list] = {"VU' - M* as printed": [], "VU' - M*'": []}
     for n, d, p, k in ((4, 5, 3, 2), (4, 3, 5, 2), (4, 4, 4, 2), (3, 3, 3, 1)):
         truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, rng=rng)
@@ -161,7 +159,7 @@ def _one_step(truth, U, V):
 
 
 def _unbiased(budget, rng, power):
-    """Yield deviations of E ghat from the gradients, divided by d^power and by 1."""
+    """Return deviations of E ghat from the gradients, divided by d^power and by 1."""
     local: dict[str, list] = {f"1/d^{power:g} times the gradient": [], "the gradient itself": []}
     overall = []
     for truth, U, V, instance in _problems(budget, rng):
@@ -226,8 +224,8 @@ def _server(budget, rng):
             }  # fmt: skip
 
 
-def _sampled(budget, rng, replacement, first=0.0):
-    """Decide whether `perfedsi` moves the server as far as (13) says, on average over rounds.
+def _sampled(budget, rng, replacement, first=0.0) -> Mean:
+    """Measure how far `perfedsi` moves the server, in units of what (13) says, round by round.
 
     Moves are looked at along that mean. With probability `first` a round is taken by client 0
     alone: a biased sampler, which has to be noticed.
@@ -248,11 +246,13 @@ def _sampled(budget, rng, replacement, first=0.0):
         )  # fmt: skip
         moved = np.concatenate([trace.state[name].ravel() for name in "UV"])
         moves.append((moved - np.concatenate([U.ravel(), V.ravel()])) @ mean / (mean @ mean))
-    name = f"rounds drawn with{'' if replacement else 'out'} replacement"
-    return expectation(moves, 1.0, level=LEVEL / 2, name=name)
+    return Mean(
+        moves, equals=1.0, quantity="mean move over E of (13)",
+        name=f"rounds drawn with{'' if replacement else 'out'} replacement",
+    )  # fmt: skip
 
 
-@claim(
+@statement(
     "perfedsi.eq11_13",
     place="Appendix C.1, (11)-(13)",
     kind="identity",
@@ -260,29 +260,20 @@ def _sampled(budget, rng, replacement, first=0.0):
     r" \mathbb E_e[\hat g] \propto \nabla\mathcal L_m, \quad"
     r" \mathbb E_t[U_{t+1}] = \frac1M\sum_m\mathbb E_t[U_{t,m,\tau}]",
     plain="Local steps follow the gradient up to a factor, the server the mean over all clients.",
-    broken={"power": 2.0},
+    negative_control={"power": 2.0},
 )
-def eq11_13(budget, rng, *, power=1.0, first=0.0) -> Evidence:
+def eq11_13(budget, rng, *, power=1.0, first=0.0):
     """Enumerate items, paths of items, and participants; the factor is d to a power, inverted.
 
     Rounds are drawn as well; `first` is the share of them that client 0 takes alone.
     """
     local, overall = _unbiased(budget, rng, power)
-    parts = [
-        readings(_residuals(rng), 1e-12, name="(12)'s residual"),
-        readings(local, 1e-12, name="E ghat is"),
-        identity(overall, 1e-12, name="d E ghat, averaged over clients, is the gradient of L"),
-        identity(_server(budget, rng), 1e-12, name="(13)"),
-        *(_sampled(budget, rng, replacement, first) for replacement in (True, False)),
-    ]
-    return combine(
-        parts,
-        f"(12)'s residual: {parts[0].sentence}. E ghat is {parts[1].sentence}. d times its mean "
-        f"over clients is the gradient of L ({parts[2].measured:.0e}). (13) holds with and without "
-        f"replacement ({parts[3].measured:.0e}), and for rounds as they are drawn "
-        f"({parts[4].sentence}; {parts[5].sentence}); its middle expression, a sum over the random "
-        "B_t, is a constant only in expectation",
-    )
+    yield _identities(_residuals(rng), "(12)'s residual")
+    yield _identities(local, "E ghat is")
+    yield Identity(overall, name="d E ghat, averaged over clients, is the gradient of L")
+    yield Identity(_server(budget, rng), name="(13)")
+    for replacement in (True, False):
+        yield _sampled(budget, rng, replacement, first)
 
 
 # Remark 2.2
@@ -307,7 +298,7 @@ def _designs(budget, rng):
         yield constant, {"Z": "with a constant column", "M": n, "k": p}
 
 
-@claim(
+@statement(
     "perfedsi.remark2.2",
     place="Remark 2.2",
     kind="specification",
@@ -315,17 +306,17 @@ def _designs(budget, rng):
     r" \exists\,\theta_2: W_{\theta_2}(z_m) = \mathbf 1\ \forall m \ (\text{Model 2}), \quad"
     r" W(z) = V^\top z",
     plain="With W(z) = V'z Model 2 can ignore the side information: W can be 1 at all clients.",
-    broken={"without": 1},
-    mended={"constant": True},
+    negative_control={"without": 1},
+    holds_with={"constant": True},
 )
-def remark2_2(budget, rng, *, constant=False, without=0) -> Evidence:
+def remark2_2(budget, rng, *, constant=False, without=0):
     """Solve for W(z) = 1 among V'z, the model of Section 3.
 
     With a constant, side information has a column of ones, but for so many clients without. The
     general W of Section 2 may have one; W = 0 needs theta = 0 only.
     """
     cases = []
-    told: dict[str, list[float]] = {}
+    most: dict[str, float] = {}
     for Z, instance in _designs(budget, rng):
         if constant:
             column = np.ones(len(Z))
@@ -334,14 +325,9 @@ def remark2_2(budget, rng, *, constant=False, without=0) -> Evidence:
         left = _residual(Z)
         cases.append((left, instance))
         if instance["M"] > instance["k"] or instance["Z"] == "one-hot":
-            told.setdefault(instance["Z"], []).append(left)
-    found = identity(cases, 1e-10, name="1 is in the columns of Z")
-    spread = ", ".join(
-        f"{name} {min(lefts):.2g} to {max(lefts):.2g}" for name, lefts in told.items()
+            most[instance["Z"]] = max(left, most.get(instance["Z"], 0.0))
+    yield Identity(
+        cases, 1e-10, quantity="root mean square of W - 1", name="1 is in the columns of Z"
     )
-    return combine(
-        [found],
-        "W = V'z can be 1 at all clients only if the vector of ones is in the columns of Z; root "
-        f"mean squares left where M > k, and for one-hot: {spread}. The general W of Section 2 can "
-        "have a constant, and be 1; W = 0 (Model 1) is theta = 0",
-    )
+    for name, left in most.items():
+        yield Fact(f"largest root mean square of W - 1, Z {name}", left)

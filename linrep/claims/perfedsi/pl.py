@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from itertools import product
 
 import numpy as np
-import pandas as pd
 
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    claim,
-    combine,
-    exponent,
-    inequality,
-    log_slope,
-)
-from linrep.claims._parts import at_most, best_reading
+from linrep.claims import Cases, Exponent, Fact, Readings, search, statement
 from linrep.claims.perfedsi._instances import (
     ERRORS,
     SHAPES,
@@ -94,14 +83,6 @@ def _region(budget, rng, reading):
             }  # fmt: skip
 
 
-def _by_scaling(cases):
-    """Tell the least ||grad L||^2 over gamma L for every c_z."""
-    least: dict[float, float] = {}
-    for ratio, _, at in cases:
-        least[at["c_z"]] = min(least.get(at["c_z"], np.inf), 1.0 / ratio)
-    return ", ".join(f"{value:.2g} at c_z = {c_z:g}" for c_z, value in sorted(least.items()))
-
-
 def _edges(truth, U, V, orthonormal):
     """Return the least singular values of U*'U and V*'V; scaled ones have the roots of Sigma."""
     left, values, right = np.linalg.svd(truth.M, full_matrices=False)
@@ -142,7 +123,7 @@ def _searched(budget, rng, reading):
         loss, slope = sizes(truth, U / scale, V * scale)
         return gamma * loss, slope**2
 
-    return inequality(
+    return search(
         sides, SHAPES[:2], lambda shape: length(shape) + 1, budget, rng, name=reading,
         known=[(shape, np.concatenate([[9.0], x])) for shape, x in _FLATTEST],
     )  # fmt: skip
@@ -162,7 +143,7 @@ def _with_norms(budget, rng, bound, name):
             return None
         return bound(setting) * loss, slope**2
 
-    return inequality(sides, SHAPES, length, budget, rng, name=name, known=_FLATTEST)
+    return search(sides, SHAPES, length, budget, rng, name=name, known=_FLATTEST)
 
 
 def _at_the_limit(bound, rng):
@@ -194,7 +175,7 @@ def _twentieth(budget, rng, factor, power, name):
         least = min(found.heads, found.side * found.items * c_z**power)
         return factor * least * loss / truth.n, slope**2
 
-    return inequality(sides, SHAPES, length, budget, rng, name=name)
+    return search(sides, SHAPES, length, budget, rng, name=name)
 
 
 def _last_line(root, power):
@@ -211,16 +192,14 @@ def _last_line(root, power):
         yield gamma * (1.0 - 1e-12), factor, {"M": n, "c": c, "c_z": c_z}
 
 
-def _last_lines() -> Evidence:
-    """Return evidence of the step from (20) to the last line, for what (21) may mean."""
-    return replace(
-        best_reading(
-            [
-                at_most(_last_line(root, power), name=f"{name}, c_z^{power}")
-                for root, name in ((False, "(21) as printed"), (True, "sqrt(M sigma_r/c)"))
-                for power in (2, 3)
-            ]
-        ),
+def _last_lines() -> Readings:
+    """Return the step from (20) to the last line, for what (21) may mean."""
+    return Readings(
+        [
+            Cases(_last_line(root, power), quantity="gamma", name=f"{name}, c_z^{power}")
+            for root, name in ((False, "(21) as printed"), (True, "sqrt(M sigma_r/c)"))
+            for power in (2, 3)
+        ],
         name="(20) gives the last line by (21)",
     )
 
@@ -244,8 +223,8 @@ _LINES = {
 }
 
 
-def _slopes(budget, rng, claimed, *, tight):
-    """Return how fast L/||grad L||^2 of the flattest small error grows; if tight, not slower."""
+def _slopes(budget, rng, claimed, *, tight) -> list[Exponent]:
+    """Measure how fast L/||grad L||^2 of the flattest small error grows; if tight, not slower."""
     parts = []
     for (name, values), power in zip(_LINES.items(), claimed, strict=True):
         samples = []
@@ -257,68 +236,46 @@ def _slopes(budget, rng, claimed, *, tight):
                 edge = (1.0 / value, "V") if name == "1/gamma" else (c * np.sqrt(kappa), "U")
                 column.append(1.0 / _flattest(truth, *split(truth, *edge)))
             samples.append(column)
-        level = LEVEL / len(_LINES)
         parts.append(
-            exponent(
-                log_slope(values, samples, level=level, rng=rng), power, at_most=not tight,
-                level=level, n_trials=len(values) * len(samples[0]), name=f"L/|grad L|^2 in {name}",
-                points=pd.DataFrame(
-                    {
-                        "panel": "", "series": "", "x": values,
-                        "y": [np.median(column) for column in samples], "xlabel": name,
-                        "ylabel": "largest L/|grad L|^2",
-                    }
-                ),
+            Exponent(
+                values, samples, **{"equals" if tight else "at_most": power}, rng=rng, along=name,
+                of="largest L/|grad L|^2", name=f"L/|grad L|^2 in {name}",
             )
         )  # fmt: skip
     return parts
 
 
-@claim(
+@statement(
     "perfedsi.lemmaC5",
     place="Lemma C.5, (16)-(21)",
     kind="deterministic inequality",
     latex=r"\sigma_{\min}(U_*^\top U), \sigma_{\min}(V_*^\top V) \ge \gamma ="
     r" \frac{\sigma_r}{c c_z^2} \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge \gamma\mathcal L",
     plain="A PL inequality with the gamma that bounds the factors' alignment with the truth.",
-    broken={"power": 0.5},
+    negative_control={"power": 0.5},
 )
-def lemmaC5(budget, rng, *, power=1.0) -> Evidence:
+def lemmaC5(budget, rng, *, power=1.0):
     """Search the region, the event's conditions and (20); the power is gamma's in the slopes."""
-    region = {name: list(_region(budget, rng, name)) for name in _REGIONS}
-    twenty = _twentieth(budget, rng, 1.0, -2.0, "(20)")
-    last = _last_lines()
-    slopes = _slopes(budget, rng, (power, 1.0, 0.0, 2.0), tight=False)
-    families = [at_most(cases, name=name) for name, cases in region.items()]
-    parts = [
-        replace(best_reading(families), name="region, families"),
-        replace(
-            best_reading([_searched(budget, rng, name) for name in _SEARCHED]),
-            name="region, searched",
-        ),
-        at_most(_at_the_limit(theory.pl_constant, rng), name="norms at their limit"),
-        _with_norms(budget, rng, theory.pl_constant, "norms bounded, L small, searched"),
-        twenty,
-        last,
-        *slopes,
+    region = [
+        Cases(_region(budget, rng, name), quantity="gamma L/|grad L|^2", name=name)
+        for name in _REGIONS
     ]
-    told = "; ".join(f"{name}: {_by_scaling(cases)}" for name, cases in region.items())
-    return combine(
-        parts,
-        f"Least |grad L|^2 over gamma L in the region, c from 1 to 100: {told}; where only norms "
-        f"are bounded: {parts[2].sentence}. Both gradients are products with U or V, so that their "
-        "squares go with squares of singular values, gamma^2 where gamma is claimed; a region "
-        "bounded by gamma's root, as in (21), has 2 gamma/c_z. (20) holds, up to "
-        f"{twenty.tightness:.3g} of it used where 1/M stands; sigma_min(Y*'ZV) grows like M^"
-        f"{_heads_in_clients(rng):.2f}, and (20)'s second entry has c_z^3: the last line by (21) "
-        f"with {last.sentence}. Powers in L/|grad L|^2 of the flattest small errors: "
-        + ", ".join(
-            f"{part.name[16:]} {part.measured:.2f} (claimed {part.predicted:g})" for part in slopes
-        ),
-    )
+    twenty = _twentieth(budget, rng, 1.0, -2.0, "(20)")
+    slopes = _slopes(budget, rng, (power, 1.0, 0.0, 2.0), tight=False)
+    yield Readings(region, name="region, families")
+    yield Readings([_searched(budget, rng, name) for name in _SEARCHED], name="region, searched")
+    yield Cases(
+        _at_the_limit(theory.pl_constant, rng), quantity="gamma L/|grad L|^2",
+        name="norms at their limit",
+    )  # fmt: skip
+    yield _with_norms(budget, rng, theory.pl_constant, "norms bounded, L small, searched")
+    yield twenty
+    yield _last_lines()
+    yield from slopes
+    yield Fact("power of M in sigma_min(Y*'ZV) at V = V*", _heads_in_clients(rng))
 
 
-@claim(
+@statement(
     "perfedsi.lemmaC5.corrected",
     place="Lemma C.5, (16)-(21)",
     kind="deterministic inequality",
@@ -328,23 +285,15 @@ def lemmaC5(budget, rng, *, power=1.0) -> Evidence:
     r" \tfrac2M\min\{\sigma_{\min}^2(\hat Y_*^\top ZV),"
     r" \sigma_{\min}^2(Z)\sigma_{\min}^2(\hat U_*^\top U)\}\mathcal L",
     plain="Near the truth a PL inequality follows from bounded norms; (20) holds with 2/M, no c_z.",
-    broken={"power": 1.0},
+    negative_control={"power": 1.0},
     corrects="perfedsi.lemmaC5",
 )
-def lemmaC5_corrected(budget, rng, *, power=2.0) -> Evidence:
+def lemmaC5_corrected(budget, rng, *, power=2.0):
     """Search both; the power is that of c. The slopes decide whether each power is the least."""
     near = partial(theory.pl_constant_near, power=power)
-    families = list(_at_the_limit(near, rng))
-    parts = [
-        at_most(families, name="norms at their limit"),
-        _with_norms(budget, rng, near, "norms bounded, L small, searched"),
-        _twentieth(budget, rng, 2.0, 0.0, "(20) with 2/M"),
-        *_slopes(budget, rng, (2.0, power, 1.0, 1.0), tight=True),
-    ]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. With norms at their limit up to "
-        f"{max(left for left, _, _ in families):.3g} of the constant is used; (20) up to "
-        f"{parts[2].tightness:.4g}. Powers in L/|grad L|^2: "
-        + ", ".join(f"{part.name[16:]} {part.measured:.2f}" for part in parts[3:]),
+    yield Cases(
+        _at_the_limit(near, rng), quantity="bound L/|grad L|^2", name="norms at their limit"
     )
+    yield _with_norms(budget, rng, near, "norms bounded, L small, searched")
+    yield _twentieth(budget, rng, 2.0, 0.0, "(20) with 2/M")
+    yield from _slopes(budget, rng, (2.0, power, 1.0, 1.0), tight=True)

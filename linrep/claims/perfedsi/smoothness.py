@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Evidence, claim, combine, identity, inequality
-from linrep.claims._parts import at_most, shown
+from linrep.claims import Cases, Curve, Fact, Identity, search, statement
 from linrep.claims.perfedsi._instances import SHAPES, length, needed, setting_of, unpack
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -66,7 +64,7 @@ def _smooth_cases(budget, bound):
 
 
 def _smooth(budget, rng, bound, name, *, least=0.0):
-    """Return evidence of (22) with a beta, for c from `least` on: scalars, and a search."""
+    """Yield (22) with a beta, for c from `least` on: scalars, and a search."""
 
     def sides(shape, x):
         found = _two_points(shape, x)
@@ -77,30 +75,25 @@ def _smooth(budget, rng, bound, name, *, least=0.0):
         return _change(truth, first, second), 0.5 * beta**2 * distance
 
     scalars = [case for case in _smooth_cases(budget, bound) if case[2]["c"] >= least]
-    return [
-        at_most(scalars, name=f"{name}, scalars"),
-        inequality(sides, SHAPES[:2], _longer, budget, rng, name=f"{name}, searched"),
-    ]
+    yield Cases(scalars, quantity="lhs/rhs", name=f"{name}, scalars")
+    yield search(sides, SHAPES[:2], _longer, budget, rng, name=f"{name}, searched")
 
 
-def _exact(across, constant, least=0.0):
-    """Decide whether (12 + across) x^2 + constant >= (3 x + 1)^2 for all x = c^2, c >= least.
+def _excess(across, constant):
+    """Return beta^2/2 less the sharp constant, over c_z^2 sigma_1^2, as a polynomial in c^2."""
+    return np.polynomial.Polynomial([constant - 1.0, -6.0, 3.0 + across])
 
-    The right side is the sharp constant; both are over c_z^2 sigma_1^2.
-    """
-    excess = np.polynomial.Polynomial([constant - 1.0, -6.0, 3.0 + across])
-    lowest = max(least**2, float(excess.deriv().roots()[0]))
-    good = excess(lowest) >= 0.0
-    between = "no c" if good else (
-        "c^2 from {:.4g} to {:.4g}".format(*np.clip(np.sort(excess.roots().real), least**2, None))
-    )  # fmt: skip
+
+def _exact(across, constant, least=0.0) -> Cases:
+    """Compare the sharp constant with (12 + across) x^2 + constant, for all x = c^2, c >= least."""
+    lowest = max(least**2, float(_excess(across, constant).deriv().roots()[0]))
     x = np.append(np.geomspace(max(least**2, 1e-4), 1e4, 10001), lowest)
-    used = np.max((3.0 * x + 1.0) ** 2 / ((12.0 + across) * x**2 + constant))
-    return shown(
-        good, f"below the sharp constant for {between}; {used:.4g} of it used at most",
-        measured=used, predicted=1.0, counterexample={"c": float(np.sqrt(lowest))},
-        name=f"(22)'s constant, exactly, c >= {least:g}",
-    )  # fmt: skip
+    used = (3.0 * x + 1.0) ** 2 / ((12.0 + across) * x**2 + constant)
+    worst = int(np.argmax(used))
+    at = {"c": float(np.sqrt(x[worst]))}
+    return Cases(
+        [(used[worst], 1.0, at)], quantity="lhs/rhs", name=f"(22)'s constant, c >= {least:g}"
+    )
 
 
 def _first_term(budget, across, constant, power):
@@ -130,13 +123,7 @@ def _picture(cases):
     )  # fmt: skip
 
 
-def _failing(cases):
-    """Tell for which c the left side was larger."""
-    failing = sorted({instance["c"] for ratio, _, instance in cases if ratio > 1.0})
-    return f"c from {failing[0]:.2g} to {failing[-1]:.2g}" if failing else "no c"
-
-
-@claim(
+@statement(
     "perfedsi.lemmaC6",
     place="Lemma C.6, (22)-(24)",
     kind="deterministic inequality",
@@ -144,58 +131,49 @@ def _failing(cases):
     r" \nabla\mathcal L_2\|_F^2 \le \frac{\beta^2}2(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2),\quad"
     r" \beta^2 = c_z^2(32c^4 + 4)\sigma_1^2",
     plain="The gradient is Lipschitz where norms are at most c sqrt(sigma_1), with that beta.",
-    broken={"constant": 1.0},
-    mended={"across": 8.0},
+    negative_control={"constant": 1.0},
+    holds_with={"across": 8.0},
 )
-def lemmaC6(budget, rng, *, across=4.0, constant=2.0) -> Evidence:
+def lemmaC6(budget, rng, *, across=4.0, constant=2.0):
     """Compare along scalars, search, and try (24), which has across c^4 on dU.
 
     The final constants are the sums over both gradients: 12 + across, and constant.
     """
     bound = partial(theory.smoothness, factor=2.0 * (12.0 + across), constant=2.0 * constant)
-    term = list(_first_term(budget, across, constant, 4))
-    short = at_most(_first_term(budget, across, constant, 2))
-    exact = _exact(across, constant)
-    parts = [
-        *_smooth(budget, rng, bound, "(22)"),
-        exact,
-        at_most(term, name="(24) with |Z|^4"),
-        *_smooth(budget, rng, bound, "(22) for c >= 1", least=1.0),
-        _exact(across, constant, 1.0),
-    ]
-    cases = list(_smooth_cases(budget, bound))
-    found = combine(
-        parts,
-        f"{combine(parts).sentence}. (22) breaks at {_failing(cases)} along scalars, up to "
-        f"{max(ratio for ratio, _, _ in cases):.4g} of the bound; beta^2/2 is {exact.sentence}. "
-        "The event has L_m <= c L for all clients, hence c >= 1 unless L = 0, for which the lemma "
-        f"does not ask: where c >= 1, (22) {parts[4].verdict} ({parts[5].sentence}; exactly "
-        f"{parts[6].sentence}). (24) breaks at {_failing(term)} with |Z|^4 (with |Z|^2 as printed "
-        f"{short.sentence}). (24)'s own lines give 8 c^4 on dU where 4 c^4 is printed, so 20 c^4 + "
-        f"2 for 16 c^4 + 2: {_exact(8.0, 2.0).sentence}. The sharp constant is (3 c^2 + 1)^2",
+    yield from _smooth(budget, rng, bound, "(22)")
+    yield _exact(across, constant)
+    yield Cases(
+        _first_term(budget, across, constant, 4), quantity="lhs/rhs", name="(24) with |Z|^4"
     )
-    return replace(found, points=_picture(cases))
+    yield from _smooth(budget, rng, bound, "(22) for c >= 1", least=1.0)
+    yield _exact(across, constant, 1.0)
+    roots = np.sort(_excess(across, constant).roots())
+    if np.isreal(roots).all():
+        yield Fact("least c^2 at which beta is too small", roots[0])
+        yield Fact("largest c^2 at which beta is too small", roots[1])
+    printed = max(ratio for ratio, _, _ in _first_term(budget, across, constant, 2))
+    yield Fact("largest lhs/rhs of (24) with |Z|^2 as printed", printed)
+    yield Curve(_picture(_smooth_cases(budget, bound)))
 
 
-@claim(
+@statement(
     "perfedsi.lemmaC6.corrected",
     place="Lemma C.6, (22)-(24)",
     kind="deterministic inequality",
     latex=r"\|\nabla\mathcal L_1 - \nabla\mathcal L_2\|_F^2 \le c_z^2\sigma_1^2(3c^2 + 1)^2"
     r"(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2), \quad c > 0",
     plain="The least Lipschitz constant of the gradient there is c_z sigma_1 (3 c^2 + 1).",
-    broken={"factor": 0.97},
+    negative_control={"factor": 0.97},
     corrects="perfedsi.lemmaC6",
 )
-def lemmaC6_corrected(budget, rng, *, factor=1.0) -> Evidence:
+def lemmaC6_corrected(budget, rng, *, factor=1.0):
     """Compare along scalars, which attain it for small steps, and search."""
 
     def bound(setting):
         return factor * np.sqrt(2.0) * theory.smoothness_sharp(setting)
 
-    parts = _smooth(budget, rng, bound, "(22)")
+    yield from _smooth(budget, rng, bound, "(22)")
     attained = [
         (1.0 - ratio, at) for ratio, _, at in _smooth_cases(budget, bound) if at["step"] < 0.01
     ]
-    parts.append(identity(attained, 0.01, name="attained by small steps"))
-    return combine(parts, f"{combine(parts).sentence}; {parts[2].name}: {parts[2].sentence}")
+    yield Identity(attained, 0.01, quantity="1 - lhs/rhs", name="attained by small steps")

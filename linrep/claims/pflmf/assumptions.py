@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 import linrep as lr
 from linrep.claims import (
-    HOLDS,
-    LEVEL,
-    UNDECIDED,
-    VACUOUS,
-    Evidence,
-    claim,
-    combine,
-    expectation,
-    exponent,
-    identity,
-    log_slope,
+    Cases,
+    Condition,
+    Exponent,
+    Identity,
+    Mean,
+    Readings,
+    Together,
+    Vacuous,
+    statement,
 )
-from linrep.claims._parts import Array, at_most, best_reading, relative
+from linrep.claims._parts import Array, relative
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
 
@@ -89,8 +85,8 @@ def _largest(problem, radius, rng, tries) -> float:
     return found
 
 
-def _growth(kind, budget, rng, power, level) -> Evidence:
-    """Decide how the constants grow with the ball."""
+def _growth(kind, budget, rng, power) -> Exponent:
+    """Return how the constants grow with the ball."""
     samples = np.array(
         [
             [_largest(problem, radius, rng, budget(6, 30)) for radius in _RADII]
@@ -98,21 +94,27 @@ def _growth(kind, budget, rng, power, level) -> Evidence:
         ]
     )
     # Over each problem's own at the smallest radius.
-    slope = log_slope(_RADII, list((samples / samples[:, :1]).T), level=level, rng=rng)
-    return exponent(
-        slope, power, level=level, n_trials=samples.size, name=kind, setting={"kind": kind}
-    )
+    return Exponent(
+        _RADII, list((samples / samples[:, :1]).T), equals=power, rng=rng, along="radius",
+        of="constant needed", name="constants over growing balls", setting={"kind": kind},
+    )  # fmt: skip
 
 
-def _bounded(kind, rng) -> bool:
-    """Tell whether the objective stops falling, over models of sizes up to a million."""
+def _from_below(kind, rng) -> Condition | Vacuous:
+    """Return whether the objective stops falling, over models of sizes up to a million."""
     problem = functions(kind, rng)
     directions = rng.standard_normal((200, _N, problem.d))
     least = [min(problem.value(size * theta) for theta in directions) for size in (1.0, 1e3, 1e6)]
-    return bool(least[2] >= 100.0 * min(least[1], 0.0))
+    name, quantity = "lower bound", "functions bounded from below"
+    if least[2] >= 100.0 * min(least[1], 0.0):
+        return Condition(True, 1.0, 1.0, name=name, quantity=quantity)
+    return Vacuous(
+        0.0, 1.0, "there is none, and Theorem 1 needs one", name=name,
+        quantity=quantity,
+    )  # fmt: skip
 
 
-def _local(budget, rng, factor) -> Evidence:
+def _local(budget, rng, factor) -> Cases:
     """Compare quotients on balls with the constants that hold there, and reach one."""
     cases = []
     for kind in KINDS:
@@ -130,52 +132,35 @@ def _local(budget, rng, factor) -> Evidence:
                         for part, radius, move in zip((U, V), radii, moves, strict=True)
                     )
                 )
-            told = {"kind": kind, "U": U.tolist(), "V": V.tolist(), "radii": radii.tolist()}
+            at = {"kind": kind, "U": U.tolist(), "V": V.tolist(), "radii": radii.tolist()}
             for found, L in zip(quotients(problem, *ends), known[:2], strict=True):
-                cases.append((found, factor * L * (1.0 + 1e-9), told))
+                cases.append((found, factor * L * (1.0 + 1e-9), at))
     one = lr.QuadraticObjectives(np.zeros((1, 1)))  # (uv)^2/2, whose mixed derivative is 2 u v
     point = np.full((1, 1), 2.0), np.full((1, 1), 3.0)
     known = theory.local_smoothness(one, *point, 0.0, 1e-6)
     found = quotients(one, point, (point[0], point[1] + 1e-6))[0]
     cases.append((found, factor * known.in_U * (1.0 + 1e-9), {"u": 2.0, "v": 3.0}))
-    return at_most(cases, name="constants on a ball")
+    return Cases(cases, quantity="quotient of Assumption 1", name="constants on a ball")
 
 
-@claim(
+@statement(
     "pflmf.assumption1",
     place="Assumption 1",
     kind="specification",
     latex=r"\|\nabla_U(U_1,V_1)-\nabla_U(U_2,V_2)\|_F\le L_U(\|U_1-U_2\|_F+\|V_1-V_2\|_F)"
     r"\ \forall U_1,U_2,V_1,V_2,\ \text{and likewise }\nabla_V,L_V",
     plain="The gradients in U and V are Lipschitz, with constants that hold everywhere.",
-    broken={"factor": 0.5},
+    negative_control={"factor": 0.5},
 )
-def assumption1(budget, rng, *, power=0.0, factor=1.0) -> Evidence:
+def assumption1(budget, rng, *, power=0.0, factor=1.0):
     """Measure constants on balls, and ask who has finite ones together with a lower bound.
 
     `power` is that of the radius by which constants may grow; `factor` is of the local constants.
     """
-    level = LEVEL / len(KINDS)
-    found = {kind: _growth(kind, budget, rng, power, level) for kind in KINDS}
-    finite = [kind for kind, part in found.items() if part.verdict == HOLDS]
-    open_ones = [kind for kind, part in found.items() if part.verdict == UNDECIDED]
-    bounded = {kind: _bounded(kind, rng) for kind in KINDS}
-    both = [kind for kind in finite if bounded[kind]]
-    powers = ", ".join(f"{kind} {part.measured:.2f}" for kind, part in found.items())
-    sentence = (
-        f"the constants grow with the ball's radius like its power: {powers}. Finite everywhere: "
-        f"{', '.join(finite) or 'none'}; of these bounded from below: {', '.join(both) or 'none'}. "
-        "With Uv = x kept and |v| growing the own block is |v|^2 f''(x)/n, so that f'' = 0"
-    )
-    verdict = HOLDS if both else UNDECIDED if open_ones else VACUOUS
-    everywhere = Evidence(
-        verdict, sentence, measured=float(len(both)), predicted=float(len(KINDS)),
-        n_trials=sum(part.n_trials for part in found.values()), level=LEVEL,
-        parts=tuple(found.values()),
-        needed=f"more replicates for {', '.join(open_ones)}" if verdict == UNDECIDED else "",
-        name="constants everywhere",
-    )  # fmt: skip
-    return combine([_local(budget, rng, factor), everywhere])
+    found = {kind: _growth(kind, budget, rng, power) for kind in KINDS}
+    who = [Together([each, _from_below(kind, rng)], name=kind) for kind, each in found.items()]
+    yield _local(budget, rng, factor)
+    yield Readings(who, name="constants everywhere")
 
 
 def _samples(rng, logistic, m=_M):
@@ -231,51 +216,48 @@ def _batches(problem, U, V, runs, rng):
     return np.array([each.in_U for each in drawn]), np.array([each.in_V for each in drawn])
 
 
-def _biases(name, problem, U, V, drawn, rng, level) -> list[Evidence]:
-    """Decide whether stochastic gradients have the right mean, in a random direction."""
+def _biases(problem, U, V, drawn, rng) -> list[Mean]:
+    """Return errors of stochastic gradients in a random direction, whose mean is to be 0."""
     exact = problem.factor_gradients(U, V)
     parts = []
     for where, found, gradient in zip("UV", drawn, exact[1:], strict=True):
         direction = rng.standard_normal(gradient.shape)
         values = np.sum((found - gradient) * direction, axis=(1, 2))
-        parts.append(
-            expectation(values, 0.0, margin=0.6, level=level, name=f"{name}, mean in {where}")
-        )
+        parts.append(Mean(values, equals=0.0, margin=0.6, quantity="bias", name=f"mean in {where}"))
     return parts
 
 
-def _variance_growth(name, variance, budget, rng, power, level) -> Evidence:
-    """Decide how the larger variance grows with the ball: variance(R) is a random state's."""
+def _variance_growth(name, variance, budget, rng, power) -> Exponent:
+    """Return how the larger variance grows with the ball: variance(R) is a random state's."""
     samples = [[variance(radius) for _ in range(budget(8, 30))] for radius in _RADII]
-    slope = log_slope(_RADII, samples, level=level, rng=rng)
-    return exponent(
-        slope, power, at_most=True, level=level, n_trials=4 * len(samples[0]),
-        name=f"{name}, variance over growing balls", setting={"estimator": name},
+    return Exponent(
+        _RADII, samples, at_most=power, rng=rng, along="radius", of="variance",
+        name="variance over growing balls", setting={"estimator": name},
     )  # fmt: skip
 
 
-@claim(
+@statement(
     "pflmf.assumption2",
     place="Assumption 2",
     kind="specification",
     latex=r"\mathbb E\tilde\nabla=\nabla,\quad\mathbb E\|\tilde\nabla_U-\nabla_U\|^2\le\sigma^2,"
     r"\quad\mathbb E\|\tilde\nabla_V-\nabla_V\|^2\le\sigma^2\quad\text{for all }U,V",
     plain="There are stochastic gradients, unbiased and of a variance that is bounded everywhere.",
-    broken={"factor": 0.5},
+    negative_control={"factor": 0.5},
 )
-def assumption2(budget, rng, *, power=0.0, factor=1.0) -> Evidence:
+def assumption2(budget, rng, *, power=0.0, factor=1.0):
     """Test who satisfies it: additive noise, or mini-batches; it assumes that an estimator does.
 
     Variances may grow like this power of the ball; that of the noise is to be `factor` sigma^2.
     """
-    level, runs = LEVEL / 11, budget(300, 2000)
+    runs = budget(300, 2000)
     U, V = _state(rng)
-    estimators = [_additive(budget, rng, U, V, runs, power, factor, level)]
+    estimators = [_additive(budget, rng, U, V, runs, power, factor)]
     for name, logistic in (("least squares", False), ("logistic", True)):
         problem, singles = _samples(rng, logistic)
         drawn = _batches(problem, U, V, runs, rng)
         name = f"mini-batches, {name}"
-        parts = _biases(name, problem, U, V, drawn, rng, level)
+        biases = _biases(problem, U, V, drawn, rng)
 
         def variance(radius, singles=singles):
             return max(
@@ -284,25 +266,22 @@ def assumption2(budget, rng, *, power=0.0, factor=1.0) -> Evidence:
                 for value in batch_variance(singles, *_on_ball(radius, rng))
             )
 
-        growth = _variance_growth(name, variance, budget, rng, power, level)
-        estimators.append(replace(combine([*parts, growth]), name=name))
-    told = ", ".join(f"{each.name} {each.parts[-1].measured:.2f}" for each in estimators)
-    found = best_reading(estimators)
-    return replace(
-        found, sentence=f"{found.sentence}. Powers of the radius by which variances grow: {told}"
-    )
+        growth = _variance_growth(name, variance, budget, rng, power)
+        estimators.append(Together([*biases, growth], name=name))
+    yield Readings(estimators)
 
 
-def _additive(budget, rng, U, V, runs, power, factor, level) -> Evidence:
-    """Decide the reading in which gradients have normal noise added, sigma = 1."""
+def _additive(budget, rng, U, V, runs, power, factor) -> Together:
+    """Return the reading in which gradients have normal noise added, sigma = 1."""
     problem = lr.QuadraticObjectives(rng.standard_normal((_N, _D)))
     drawn = _noisy(problem, U, V, 1.0, runs, rng)
-    parts = _biases("noise", problem, U, V, drawn, rng, level)
+    parts: list = _biases(problem, U, V, drawn, rng)
     for where, each, gradient in zip("UV", drawn, problem.factor_gradients(U, V)[1:], strict=True):
         parts.append(
-            expectation(
-                np.sum((each - gradient) ** 2, axis=(1, 2)), factor, margin=0.4, level=level,
-                name=f"noise, variance in {where}", setting={"sigma": 1.0, "allowed": factor},
+            Mean(
+                np.sum((each - gradient) ** 2, axis=(1, 2)), equals=factor, margin=0.4,
+                quantity="variance", name=f"variance in {where}",
+                setting={"sigma": 1.0, "allowed": factor},
             )
         )  # fmt: skip
 
@@ -315,8 +294,8 @@ def _additive(budget, rng, U, V, runs, power, factor, level) -> Evidence:
             for each, gradient in zip(drawn, exact, strict=True)
         )
 
-    parts.append(_variance_growth("noise", spread, budget, rng, power, level))
-    return replace(combine(parts), name="additive noise")
+    parts.append(_variance_growth("noise", spread, budget, rng, power))
+    return Together(parts, name="additive noise")
 
 
 def _enumerated(rng, noise_factor, count):
@@ -329,19 +308,18 @@ def _enumerated(rng, noise_factor, count):
         found = float(np.mean(np.sum(pairs**2, axis=(2, 3))))
         exact = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
         stated = exact + noise_factor * batch_variance(singles, U, V)[0]
-        told = {"U": U.tolist(), "V": V.tolist(), "E|.|^2": found, "stated": stated}
-        yield found, stated, told
+        yield found, stated, {"U": U.tolist(), "V": V.tolist(), "E|.|^2": found, "stated": stated}
 
 
-@claim(
+@statement(
     "pflmf.eq10",
     place="(10)",
     kind="deterministic inequality",
     latex=r"\mathbb E_t\|\tilde\nabla_U\|_F^2\le\|\nabla_U\|_F^2+\sigma^2",
     plain="The second moment of a stochastic gradient is at most the gradient's plus the variance.",
-    broken={"noise_factor": 0.5},
+    negative_control={"noise_factor": 0.5},
 )
-def eq10(budget, rng, *, noise_factor=1.0) -> Evidence:
+def eq10(budget, rng, *, noise_factor=1.0):
     """Compare both for noise and for all mini-batches; sigma is the least that Assumption 2 has."""
     cases = list(_enumerated(rng, noise_factor, budget(50, 2000)))
     U, V = _state(rng, k=5, d=5, n=6)
@@ -352,23 +330,23 @@ def eq10(budget, rng, *, noise_factor=1.0) -> Evidence:
     squares = np.sum(drawn**2, axis=(1, 2))
     deviations = drawn - problem.factor_gradients(U, V).in_U
     spectral = float(np.mean(np.linalg.norm(deviations, 2, axis=(1, 2)) ** 2))
-    frobenius = expectation(
-        squares, gradient + noise_factor * sigma**2, margin=0.25, level=LEVEL / 2,
-        name="sigma in the Frobenius norm", setting={"|grad|^2": gradient, "sigma": sigma},
+    yield Cases(
+        [(a, b * (1.0 + 1e-9), at) for a, b, at in cases], quantity="second moment",
+        name="all mini-batches",
     )  # fmt: skip
-    other = expectation(
-        squares, gradient + noise_factor * spectral, margin=0.25, level=LEVEL / 2,
-        name="sigma in the spectral norm", setting={"|grad|^2": gradient, "sigma^2": spectral},
+    yield Identity(
+        [(relative(a, b), at) for a, b, at in cases], 1e-9,
+        name="equality at the estimator's own variance",
     )  # fmt: skip
-    return combine(
+    norms = {"Frobenius": sigma**2, "spectral": spectral}
+    yield Readings(
         [
-            at_most(
-                ((a, b * (1.0 + 1e-9), told) for a, b, told in cases), name="all mini-batches"
-            ),
-            identity(
-                ((relative(a, b), told) for a, b, told in cases), 1e-9,
-                name="equality at the estimator's own variance",
-            ),
-            replace(best_reading([frobenius, other]), name="normal noise"),
+            Mean(
+                squares, equals=gradient + noise_factor * square, margin=0.25,
+                quantity="second moment", name=f"sigma in the {norm} norm",
+                setting={"|grad|^2": gradient, "sigma^2": square},
+            )
+            for norm, square in norms.items()
         ],
+        name="normal noise",
     )  # fmt: skip

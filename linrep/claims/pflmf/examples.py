@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from scipy.special import expit
 
 import linrep as lr
 from linrep.algorithms import personalized
-from linrep.claims import LEVEL, Evidence, claim, combine, exponent, identity, log_slope, ordering
-from linrep.claims._parts import draw_seeds, readings, relative
+from linrep.claims import Curve, Exponent, Fact, Identity, Paired, Readings, statement
+from linrep.claims._parts import draw_seeds, relative
 from linrep.problems import personal
 
 Array = NDArray[np.float64]
@@ -84,9 +83,11 @@ def _labelled(budget, rng) -> Iterator[tuple[Array, Array, float, dict[str, Any]
 
 
 def _opposite(loss, budget, rng, sign):
-    """Return deviations of group 2's optimum from `sign` times group 1's, and what follows."""
+    """Yield deviations of group 2's optimum from `sign` times group 1's, and what follows.
+
+    Of samples that no hyperplane separates where that leaves no optimum.
+    """
     found: dict[str, list] = {"opposite": [], "distances": [], "rank": [], "FedAvg": []}
-    missing = 0
     for X, y, ridge, instance in _labelled(budget, rng):
         if loss == "hinge" and ridge > 0.0:
             continue
@@ -94,7 +95,6 @@ def _opposite(loss, budget, rng, sign):
         one = optimum(loss, X, y, ridge, rng)
         two = optimum(loss, X[order], -y[order], ridge, rng)
         if one is None or two is None:
-            missing += 1
             continue
         size = np.abs(one).max()
         found["opposite"].append((np.abs(two - sign * one).max() / size, instance))
@@ -112,15 +112,13 @@ def _opposite(loss, budget, rng, sign):
                 found["FedAvg"].append((abs(least - 1.0), instance))
             else:
                 found["FedAvg"].append((np.abs(shared).max() / size, instance))
-    parts = [
-        identity(cases, 1e-6, name=f"{loss}, {part}") for part, cases in found.items() if cases
-    ]
-    told = f"{parts[0].sentence}; {missing} instances separable, without optimum"
-    return [replace(parts[0], sentence=told), *parts[1:]]
+    for part, cases in found.items():
+        if cases:
+            yield Identity(cases, 1e-6, name=f"{loss}, {part}")
 
 
 def _coded(budget, rng, sign):
-    """Return the part on what stands for the labels, by least squares with an intercept."""
+    """Return readings of what stands for the labels, by least squares with an intercept."""
     cases: dict[str, list] = {"labels -1 and 1": [], "labels 0 and 1": []}
     for X, y, _, instance in _labelled(budget, rng):
         if not instance["intercept"] or len(X) < 2 * X.shape[1]:
@@ -131,11 +129,14 @@ def _coded(budget, rng, sign):
             one, two = (optimum("least squares", X, each, 0.0, rng) for each in (first, second))
             assert one is not None
             cases[name].append((relative(two, sign * one), instance))
-    return readings(cases, 1e-6, name="least squares, labels")
+    return Readings(
+        [Identity(deviations, 1e-6, name=name) for name, deviations in cases.items()],
+        name="least squares, labels",
+    )
 
 
-def _own_samples(budget, rng, level):
-    """Return the part that groups with samples of their own are opposite up to 1/sqrt(m)."""
+def _own_samples(budget, rng):
+    """Return that groups with samples of their own are opposite up to 1/sqrt(m)."""
     sizes, d = (64, 256, 1024, 4096, 16384), 5
     model = np.full(d, 0.5)
     samples = []
@@ -149,34 +150,30 @@ def _own_samples(budget, rng, level):
                 groups.append(np.linalg.solve(X.T @ X, X.T @ y))
             sums.append(np.linalg.norm(groups[0] + groups[1]) / np.linalg.norm(groups[0]))
         samples.append(sums)
-    points = pd.DataFrame(
-        {
-            "panel": "", "x": sizes, "y": np.median(samples, axis=1), "xlabel": "samples, m",
-            "ylabel": "size of the sum over size", "series": "",
-        }
-    )  # fmt: skip
-    return exponent(
-        log_slope(sizes, samples, level=level, rng=rng), -0.5, level=level, points=points,
-        n_trials=len(sizes) * len(samples[0]), name="samples of their own",
+    return Exponent(
+        sizes, samples, equals=-0.5, rng=rng, along="samples, m", of="size of the sum over size",
+        name="samples of their own",
     )  # fmt: skip
 
 
-@claim(
+@statement(
     "pflmf.example1",
     place="Example 1",
     kind="identity",
     latex=r"\theta^*_{group1} = -\theta^*_{group2}, \text{ distant in all norms}",
     plain="Two groups that label with opposite signs have opposite linear classifiers.",
-    broken={"sign": 1.0},
+    negative_control={"sign": 1.0},
 )
-def example1(budget, rng, *, sign=-1.0) -> Evidence:
+def example1(budget, rng, *, sign=-1.0):
     """Solve for both groups from unlike starts; the same covariates, and covariates of their own.
 
     Distant: as far apart as two models of their length can be, in norms 1, 2 and infinity. What
     follows is found too: all models have rank 1, and the common one of groups of equal size is 0.
     """
-    parts = [part for loss in LOSSES for part in _opposite(loss, budget, rng, sign)]
-    return combine([*parts, _coded(budget, rng, sign), _own_samples(budget, rng, LEVEL)])
+    for loss in LOSSES:
+        yield from _opposite(loss, budget, rng, sign)
+    yield _coded(budget, rng, sign)
+    yield _own_samples(budget, rng)
 
 
 # Example 2.
@@ -212,16 +209,16 @@ def _clusters(budget, rng):
                 yield r, models, member, {"r": r, "clusters": balance}
 
 
-@claim(
+@statement(
     "pflmf.example2",
     place="Example 2; (5)",
     kind="identity",
     latex=r"\theta_i \in \{\theta^{(1)}, \dots, \theta^{(r)}\} \Rightarrow "
     r"\mathrm{rank}(\Theta^*) \le r",
     plain="Clients from r distributions have optimal models of rank r, so that (5) loses nothing.",
-    broken={"missing": 1},
+    negative_control={"missing": 1},
 )
-def example2(budget, rng, *, missing=0) -> Evidence:
+def example2(budget, rng, *, missing=0):
     """Fit clients by themselves; compare optima of rank r and r - 1 with the singular values.
 
     `missing` is how many less than r the rank is claimed to be.
@@ -253,13 +250,9 @@ def example2(budget, rng, *, missing=0) -> Evidence:
                 for found in (problem.value(best.theta), alternating(truth, H, k, rng)):
                     case = {**instance, "k": k, "condition": condition}
                     excess[name].append((abs(found - lost) / scale, case))
-    return combine(
-        [
-            identity(ranks, 1e-8, name="rank of the clients' own optima"),
-            identity(excess["rank r"], 1e-8, name="nothing is lost at rank r"),
-            identity(excess["rank r - 1"], 1e-8, name="rank r - 1 loses the tail"),
-        ]
-    )
+    yield Identity(ranks, 1e-8, name="rank of the clients' own optima")
+    yield Identity(excess["rank r"], 1e-8, name="nothing is lost at rank r")
+    yield Identity(excess["rank r - 1"], 1e-8, name="rank r - 1 loses the tail")
 
 
 # Example 3.
@@ -354,7 +347,7 @@ def _by_distance(budget, rng):
 
 
 def _limits(seeds):
-    """Return the picture of errors over oversampling, and up to where low rank may be worse."""
+    """Return errors over oversampling for the picture, and up to where low rank is not better."""
     rows = []
     for k in _FACTORS:
         for share in SHARES:
@@ -368,16 +361,16 @@ def _limits(seeds):
     return table, max(table["x"][table["y"] >= 1.0], default=0.0)
 
 
-@claim(
+@statement(
     "pflmf.example3",
     place="Example 3",
     kind="comparison",
     latex=r"\text{held-out error: low-rank factorization} < \text{Euclidean distance}",
     plain="Low rank predicts unseen ratings of factors, from 4 seen per degree of freedom on; "
     "closeness does not.",
-    broken={"swapped": True},
+    negative_control={"swapped": True},
 )
-def example3(budget, rng, *, swapped=False) -> Evidence:
+def example3(budget, rng, *, swapped=False):
     """Complete synthetic ratings; distance-regularized models are the items' means where unseen.
 
     Decided for four ratings or more per degree of freedom; below, the picture tells. Ratings
@@ -391,21 +384,16 @@ def example3(budget, rng, *, swapped=False) -> Evidence:
         for share in SHARES
         if oversampling(share, k + around) >= ENOUGH
     ]
-    level = LEVEL / len(cells)
     seeds = draw_seeds(rng, budget(28, 80, 400))
-    parts = []
+    yield Identity(_by_distance(budget, rng), 1e-6, name="closeness predicts the items' means")
     for kind, factors, k, share in cells:
-        setting: Mapping[str, Any] = {"ratings": kind, "k": k, "share": share}
         low_rank, means = _held_out(kind, factors, k, share, seeds)
         pair = (means, low_rank) if swapped != (kind == "whims") else (low_rank, means)
-        name = f"{kind}, rank {k}, {share:g} seen"
-        parts.append(ordering(*pair, level=level, name=name, setting=setting))
+        yield Paired(
+            *pair, quantity="median ratio of held-out errors",
+            name=f"{kind}, rank {k}, {share:g} seen",
+            setting={"ratings": kind, "k": k, "share": share},
+        )  # fmt: skip
     table, worse = _limits(seeds[: budget(4, 30)])
-    close = identity(_by_distance(budget, rng), 1e-6, name="closeness predicts the items' means")
-    found = combine([close, *parts])
-    told = (
-        f"{found.sentence}. Decided for {ENOUGH:g} ratings or more per degree of freedom, which is "
-        "no condition of the paper's: around common scores the median error of low rank is the "
-        f"smaller in every cell with more than {worse:.2g} of them, and not in the one with as many"
-    )
-    return replace(found, sentence=told, points=table)
+    yield Curve(table)
+    yield Fact("ratings per degree of freedom up to which low rank is not better", worse)

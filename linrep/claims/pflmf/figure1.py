@@ -12,8 +12,8 @@ from scipy.optimize import minimize, minimize_scalar
 
 import linrep as lr
 from linrep.algorithms import personalized
-from linrep.claims import Evidence, claim, combine, identity
-from linrep.claims._parts import at_most, relative
+from linrep.claims import Cases, Identity, statement
+from linrep.claims._parts import relative
 from linrep.problems.personal import Planar, planar
 
 Array = NDArray[np.float64]
@@ -123,16 +123,16 @@ def _path(picture: Planar, shares) -> list[float]:
     return values
 
 
-@claim(
+@statement(
     "pflmf.figure1",
     place="Figure 1",
     kind="identity",
     latex=r"\theta_i^\star = a_i, \quad \theta^\star = \tfrac1n \sum_i a_i, \quad \theta_i^\star("
     r"\delta): \|\theta_i - \theta_j\| \le \delta, \quad \theta_i^{fac} \in \mathrm{span}(u)",
     plain="Own optima are the points, FedAvg's is their mean, rank 1 puts them on a line.",
-    broken={"centred": True},
+    negative_control={"centred": True},
 )
-def figure1(budget, rng, *, centred=False) -> Evidence:
+def figure1(budget, rng, *, centred=False):
     """Compare the solutions with searches that know nothing of them.
 
     The line of rank 1 goes through the origin; `centred` has it go through the mean instead. The
@@ -169,11 +169,11 @@ def figure1(budget, rng, *, centred=False) -> Evidence:
                 constrained.append(
                     (abs(value - best) / scale, {**case, "delta/diameter": float(share)})
                 )
-    parts = [identity(cases, _TOLERANCE, name=name) for name, cases in found.items()]
-    parts += [
-        at_most(order, name="own optima, rank 1, FedAvg: order of the objectives"),
-        at_most(path, name="the objective falls with delta"),
-        identity(ends, _TOLERANCE, name="delta = 0 and the diameter"),
-        identity(constrained, _TOLERANCE, name="delta between, by another solver"),
-    ]
-    return combine(parts)
+    for name, cases in found.items():
+        yield Identity(cases, _TOLERANCE, name=name)
+    yield Cases(
+        order, quantity="objective", name="own optima, rank 1, FedAvg: order of the objectives"
+    )
+    yield Cases(path, quantity="objective", name="the objective falls with delta")
+    yield Identity(ends, _TOLERANCE, name="delta = 0 and the diameter")
+    yield Identity(constrained, _TOLERANCE, name="delta between, by another solver")

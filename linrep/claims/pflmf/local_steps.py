@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import linrep as lr
-from linrep.claims import LEVEL, Evidence, claim, combine, exponent, identity, log_slope
-from linrep.claims._parts import Array, at_most, relative
+from linrep.claims import Cases, Exponent, Identity, statement
+from linrep.claims._parts import Array, relative
 from linrep.claims.pflmf import _cases
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
@@ -41,16 +41,16 @@ def _apart(state, p, K, eta_L) -> float:
     return float(L * np.linalg.norm(one) / np.linalg.norm(gradient))
 
 
-def _order(rng, kind, p, K, order, seeds, level) -> Evidence:
-    """Decide the power of eta L with which K steps leave one step."""
+def _order(rng, kind, p, K, order, seeds) -> Exponent:
+    """Return the power of eta L with which K steps leave one step."""
     samples = []
     for _ in range(seeds):
         state = _state(rng, kind)
         line = np.array([_apart(state, p, K, size) for size in _SIZES])
         samples.append(line / line[0])
-    slope = log_slope(_SIZES, list(np.array(samples).T), level=level, rng=rng)
-    return exponent(
-        slope, order, level=level, n_trials=seeds, name=f"{kind}, p = {p:g}, K = {K}",
+    return Exponent(
+        _SIZES, list(np.array(samples).T), equals=order, rng=rng, along="eta L",
+        of="distance from one step", name=f"{kind}, p = {p:g}, K = {K}",
         setting={"kind": kind, "p": p, "K": K},
     )  # fmt: skip
 
@@ -60,25 +60,25 @@ def _grown(q, K, k) -> float:
     return float((1.0 + q / K) ** k)
 
 
-def _distances(rng, count, factor) -> Evidence:
-    """Compare the distance from one step with (1 + q/K)^K - 1 - q, which concave functions have."""
+def _distances(rng, count, factor) -> Cases:
+    """Bound the distance from one step with (1 + q/K)^K - 1 - q, which concave functions have."""
     cases = []
     for _ in range(count):
         kind, p = str(rng.choice(_KINDS)), float(rng.choice(_cases.CHANCES))
         K, size = int(rng.choice(_cases.STEPS)), float(rng.choice(_cases.SIZES))
         bound = _grown(p * size, K, K) - 1.0 - p * size
-        told = {"kind": kind, "p": p, "K": K, "eta L": size}
+        at = {"kind": kind, "p": p, "K": K, "eta L": size}
         state = _state(rng, kind)
-        cases.append((_apart(state, p, K, size), factor * bound * (1.0 + 1e-9) + 1e-13, told))
+        cases.append((_apart(state, p, K, size), factor * bound * (1.0 + 1e-9) + 1e-13, at))
     concave = lr.QuadraticObjectives(np.zeros((1, 1)), -np.eye(1))
     for K in (2, 20):
         bound = _grown(0.499, K, K) - 1.0 - 0.499
         found = _apart((concave, np.ones((1, 1)), np.ones((1, 1))), 1.0, K, 0.499)
         cases.append((found, factor * bound * (1.0 + 1e-9), {"kind": "-v^2/2", "K": K}))
-    return at_most(cases, name="distance from one step")
+    return Cases(cases, quantity="L distance over |grad V_0|", name="distance from one step")
 
 
-def _norms(rng, count, factor) -> list[Evidence]:
+def _norms(rng, count, factor):
     """Bound gradients along V_k by the first one, for all functions and for convex quadratics."""
     above, below, convex = [], [], []
     for _ in range(count):
@@ -90,15 +90,15 @@ def _norms(rng, count, factor) -> list[Evidence]:
         ratios = np.array(norms) / norms[0]
         k = np.arange(K)
         most, least = (1.0 + factor * p * size / K) ** k, (1.0 - factor * p * size / K) ** k
-        told = {"kind": kind, "p": p, "K": K, "eta L": size}
+        at = {"kind": kind, "p": p, "K": K, "eta L": size}
         up, down = int(np.argmax(ratios - most)), int(np.argmin(ratios - (2.0 - most)))
-        above.append((float(ratios[up]), float(most[up]) + 1e-12, told))
-        below.append((float(2.0 - most[down]), float(ratios[down]) + 1e-12, told))
+        above.append((float(ratios[up]), float(most[up]) + 1e-12, at))
+        below.append((float(2.0 - most[down]), float(ratios[down]) + 1e-12, at))
         if kind in _CONVEX:
-            convex.append((float(ratios.max()), 1.0 + 1e-12, told))
+            convex.append((float(ratios.max()), 1.0 + 1e-12, at))
             if kind != "logistic":
                 low = int(np.argmin(ratios - least))
-                convex.append((float(least[low]), float(ratios[low]) + 1e-12, told))
+                convex.append((float(least[low]), float(ratios[low]) + 1e-12, at))
     for sign in (1.0, -1.0):
         one = lr.QuadraticObjectives(np.zeros((1, 1)), sign * np.eye(1))
         path, _, _ = _walk(one, np.ones((1, 1)), np.ones((1, 1)), 1.0, 20, 0.499)
@@ -108,11 +108,12 @@ def _norms(rng, count, factor) -> list[Evidence]:
         (convex if sign > 0.0 else above).append(
             (pair[0], pair[1] + 1e-12, {"kind": f"{sign:g} v^2/2", "K": 20})
         )
-    return [
-        at_most(above, name="|grad V_k| <= (1 + q/K)^k |grad V_0|"),
-        at_most(below, name="|grad V_k| >= (2 - (1 + q/K)^k) |grad V_0|"),
-        at_most(convex, name="convex: not larger; quadratic: at least (1 - q/K)^k times"),
-    ]
+    for name, cases in (
+        ("|grad V_k| <= (1 + q/K)^k |grad V_0|", above),
+        ("|grad V_k| >= (2 - (1 + q/K)^k) |grad V_0|", below),
+        ("convex: not larger; quadratic: >= (1 - q/K)^k times", convex),
+    ):
+        yield Cases(cases, quantity="growth of gradients", name=name)
 
 
 def _scalar(rng, count):
@@ -153,42 +154,30 @@ def _scalar(rng, count):
             (trace["objective"][-1], 0.5 * h * (new * moved - a) ** 2, units["after_both"]),
             (trace["average_V"][-1], squares.mean(), units["delta_V"]),
         ]
-        told = {"h": h, "u": u, "v": v, "a": a, "p": p, "K": K, "eta": step}
+        at = {"h": h, "u": u, "v": v, "a": a, "p": p, "K": K, "eta": step}
         for x, y, unit in pairs:
-            yield relative(x, y, 1e-2 * unit), told
+            yield relative(x, y, 1e-2 * unit), at
 
 
-@claim(
+@statement(
     "pflmf.local_steps",
     place="Appendix A.1, of the local steps with eta_v = p eta/K",
     kind="identity",
     latex=r"\|V_K-(V-p\eta\nabla_V)\|\le\frac{(1+q/K)^K-1-q}L\|\nabla_V\|,\quad"
     r" \|\nabla_V(U,V_k)\|\le(1+q/K)^k\|\nabla_V(U,V)\|,\quad q=p\eta L",
     plain="K local steps are one of size p eta up to (p eta L)^2; gradients hardly change on them.",
-    broken={"order": 1.7},
+    negative_control={"order": 1.7},
 )
-def local_steps(budget, rng, *, order=2.0, factor=1.0) -> Evidence:
+def local_steps(budget, rng, *, order=2.0, factor=1.0):
     """Fit the order in eta L, bound distances and gradients, and compare with closed forms."""
     settings = [
         (kind, p, K)
         for kind in ("own", "logistic", "cosine")
         for p, K in budget(((1.0, 2), (0.1, 20)), ((1.0, 2), (1.0, 50), (0.3, 5), (0.1, 20)))
     ]
-    level, count = LEVEL / len(settings), budget(150, 3000)
-    parts = [
-        *(
-            _order(rng, kind, p, K, order, budget(8, 40), level) for kind, p, K in settings
-        ),
-        _distances(rng, count, factor),
-        *_norms(rng, count, factor),
-        identity(_scalar(rng, budget(40, 500)), 1e-12, name="scalar quadratic"),
-    ]  # fmt: skip
-    tops = {
-        q: (_grown(q, 10**6, 10**6), 1.0 / (1.0 - q / 10**6) ** (10**6)) for q in (0.05, 0.25, 0.5)
-    }
-    told = ", ".join(f"{up:.3f} and {down:.3f} (q = {q:g})" for q, (up, down) in tops.items())
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. Along V_k gradients grow and, on convex quadratic functions, "
-        f"shrink by factors of at most {told}; e^q for many steps",
-    )
+    count = budget(150, 3000)
+    for kind, p, K in settings:
+        yield _order(rng, kind, p, K, order, budget(8, 40))
+    yield _distances(rng, count, factor)
+    yield from _norms(rng, count, factor)
+    yield Identity(_scalar(rng, budget(40, 500)), 1e-12, name="scalar quadratic")

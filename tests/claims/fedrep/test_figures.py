@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims import UNDECIDED
+from linrep.claims import UNDECIDED, decide
 from linrep.claims.fedrep import _figures, figure3, figure4
 from tests.reference.subspace import distance
 
 
 @pytest.mark.compiled
-def test_one_model_of_pooled_samples_is_that_of_all_clients():
+def test_global_model_of_pooled_samples_is_that_of_all_clients():
     _, data = _figures.draw_problem(100, 20, 2, 5, 0, **_figures.CONVENTIONS["text"])
     B, W = lr.random_start(100, 20, 2, 7)
     expected = lr.fedsgd(data, step_size=0.1, rounds=500, start=(B, W)).state
-    found, model = _figures.one_model(data, 7)
+    found, model = _figures.global_model(data, 7)
     np.testing.assert_allclose(found, expected["B"], atol=1e-10)
     np.testing.assert_allclose(model, expected["B"] @ expected["w"], atol=1e-10)
 
@@ -30,9 +30,9 @@ def test_races_stop_at_the_first_round_within_the_goal():
 def test_pairs_that_neither_finishes_drop_out():
     early = np.array([1.0] * 20 + [np.inf] * 20)
     late = np.array([2.0] * 20 + [np.inf] * 20)
-    found = _figures.before(early, late, name="", setting={})(level=0.01)
+    found = decide(_figures.before(early, late, name="", setting={}), 0.01)
     assert (found.verdict, found.n_trials, found.measured) == ("holds", 20, 0.5)
-    never = _figures.before(early[20:], late[20:], name="", setting={})(level=0.01)
+    never = decide(_figures.before(early[20:], late[20:], name="", setting={}))
     assert never.verdict == UNDECIDED
 
 

@@ -28,9 +28,3 @@ def test_measurements_are_the_inner_products():
     rng = np.random.default_rng(1)
     X, M = rng.standard_normal((3, 4, 5)), rng.standard_normal((3, 5))
     np.testing.assert_allclose(rip._measure(X, M), np.einsum("ijd,id->ij", X, M))
-
-
-def test_steepness_of_a_power():
-    d = np.array([1.0, 2.0, 4.0, 8.0])
-    slope = rip._steepness(d, 3.0 * d**0.5)
-    np.testing.assert_allclose([slope.value, slope.bend], [0.5, 0.0], atol=1e-12)

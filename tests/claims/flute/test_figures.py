@@ -6,7 +6,7 @@ import pytest
 import linrep as lr
 from linrep.claims import Evidence
 from linrep.claims._parts import best_reading
-from linrep.claims.flute._races import Races, race, sides
+from linrep.claims.flute._races import Races, race
 from linrep.claims.flute.figure4 import unbounded_from
 
 
@@ -23,7 +23,6 @@ def test_epochs_until_near_the_end_and_until_ahead():
     assert found.near("FLUTE") == 4.0
     assert found.near("other") == 9.0
     assert found.ahead("other") == 4.0
-    assert found.counts("other") == "0/1/0"
     behind = Races("", 2, [{"FLUTE": runs[0]["other"], "other": trace_of([1.0, 1.0, 1.0, 1.0])}])
     assert np.isinf(behind.ahead("other"))
 
@@ -35,7 +34,7 @@ def test_methods_meet_the_same_problem():
     )
     assert len(found.runs) == 2
     assert len(found.methods) == 8
-    own = "FedRep(RI), exact, own step size"
+    own = "FedRep(RI), exact, own step"
     # From one start, FedRep's heads already fitted: the first errors are those of the same models.
     for run in found.runs:
         first = {round(run[name]["truth_error"][0], 12) for name in ("FLUTE", own)}
@@ -67,9 +66,3 @@ def test_a_sentence_of_several_readings_fails_only_if_all_do():
     assert best_reading([bad, good]).verdict == "holds"
     assert best_reading([bad, bad]).verdict == "fails"
     assert best_reading([bad, Evidence("undecided", "", name="third")]).verdict == "undecided"
-
-
-def test_cells_are_counted_by_the_side_of_their_interval():
-    ends = [(0.8, 0.9), (0.999, 1.001), (1.1, 1.2), (0.9, 1.1)]
-    parts = [Evidence("undecided", "", interval=pair) for pair in ends]
-    assert sides(parts) == "smaller in 1 cells, tied in 1, larger in 1, not told in 1"

@@ -1,5 +1,6 @@
 import pytest
 
+from linrep.claims import decide
 from linrep.claims.claim import Budget
 from linrep.claims.perfedsi.model import _sampled
 
@@ -7,5 +8,5 @@ from linrep.claims.perfedsi.model import _sampled
 @pytest.mark.parametrize("replacement", [True, False])
 def test_a_biased_sampler_is_noticed(replacement, fresh_rng):
     quick = Budget("quick")
-    assert _sampled(quick, fresh_rng, replacement).verdict == "holds"
-    assert _sampled(quick, fresh_rng, replacement, first=0.2).verdict == "fails"
+    assert decide(_sampled(quick, fresh_rng, replacement)).verdict == "holds"
+    assert decide(_sampled(quick, fresh_rng, replacement, first=0.2)).verdict == "fails"
