@@ -113,7 +113,7 @@ class Claim:
         For a statement that fails as printed: keyword arguments under which the same check lets it
         hold; by default the corrected claim shows that it can.
     corrects : str
-        Id of the claim whose statement this one puts right.
+        Id of the claim of which this one is the corrected version.
     """
 
     id: str
@@ -155,7 +155,7 @@ class Claim:
             show.literal(self.plain),
             f"$$\n{self.latex}\n$$",
             f"Under {show.literal(under)}." if under else "",
-            f"Puts right `{self.corrects}`." if self.corrects else "",
+            f"Corrects `{self.corrects}`." if self.corrects else "",
         )
         return "\n\n".join(filter(None, parts))
 
@@ -446,12 +446,12 @@ def registered(id: str) -> Claim:
 
 
 def corrections(id: str) -> list[Claim]:
-    """Return the claims that put another one right.
+    """Return the corrected versions of a claim.
 
     Parameters
     ----------
     id : str
-        Of the claim that they put right.
+        Of the claim that fails as printed.
     """
     return [item for item in _CLAIMS.values() if item.corrects == id]
 

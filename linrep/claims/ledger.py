@@ -94,7 +94,7 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
         "or its bound say nothing at any size that can exist), or it is **undecided**. The "
         "probability that any verdict of the whole ledger is wrong by chance is at most "
         f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness "
-        "is measured over predicted, or the constant needed where a bound leaves one open. "
+        "is the left over the right side of a bound, where both are positive. "
         "[Findings](findings.md) says why claims fail.",
         "",
         "| paper | " + " | ".join(VERDICTS) + " |",
@@ -123,7 +123,7 @@ def _page(paper, own, entries):
         "",
         "[The overview](../ledger.md) explains the columns.",
         "",
-        "| claim | place | kind | verdict | measured | predicted | tightness | trials |",
+        "| claim | place | kind | verdict | measured | claimed | tightness | trials |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, item in own.items():
@@ -142,7 +142,7 @@ def _section(name, item, entry):
     interval = ""
     if entry["low"] is not None or entry["high"] is not None:
         interval = f", interval {show(entry['low'])} to {show(entry['high'])}"
-    by = f" Put right by `{entry['corrected_by']}`." if entry["corrected_by"] else ""
+    by = f" Corrected: `{entry['corrected_by']}`." if entry["corrected_by"] else ""
     needed = f" It would take {entry['needed']}." if entry["needed"] else ""
     lines = [
         "",
@@ -160,15 +160,22 @@ def _section(name, item, entry):
         f"{entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",
     ]
     if len(entry["parts"]) > 1:
-        lines += ["", "| part | verdict | measured | predicted | found |", "| - | - | - | - | - |"]
+        lines += ["", "| part | verdict | measured | claimed | found |", "| - | - | - | - | - |"]
         lines += [
             f"| {cell(part['name'])} | {part['verdict']} | {show(part['measured'])} | "
             f"{show(part['predicted'])} | {cell(part['sentence'])} |"
             for part in entry["parts"]
         ]
+    if entry.get("facts"):
+        lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry["facts"])]
     if entry["counterexample"]:
         lines += ["", f"Counterexample: `{json.dumps(entry['counterexample'])}`"]
     return lines
+
+
+def _fact(fact):
+    value = fact["value"] if isinstance(fact["value"], str) else show(fact["value"])
+    return f"{fact['name']}: {value} {fact['unit']}".rstrip()
 
 
 def cell(text: str) -> str:

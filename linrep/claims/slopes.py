@@ -273,7 +273,7 @@ def bounded(item: Constant, level: float) -> Evidence:
         measured=slope.value,
         predicted=0.0,
         interval=(slope.low, slope.high),
-        tightness=largest,
+        tightness=math.nan,
         n_trials=len(item.rows),
         level=level,
         counterexample={

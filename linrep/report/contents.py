@@ -14,6 +14,7 @@ from typing import Any
 
 import linrep
 from linrep.claims import BUDGETS, Claim, corrections
+from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import CONTRADICTS, outcome
 from linrep.claims.verify import stored
 from linrep.record import flat, table
@@ -42,6 +43,8 @@ class Entry:
         What gives `result`, and computes it where the store does not hold it.
     contradicts : bool
         Whether the run in the store has an outcome that the ledger's cannot be squared with.
+    finding : Finding or None
+        Why it fails, if it does.
     picture : Picture or None
         The evidence; only a stored run has one.
     versions : str
@@ -56,6 +59,7 @@ class Entry:
     corrected_by: tuple[str, ...]
     command: str
     contradicts: bool = False
+    finding: Finding | None = None
     picture: pictures.Picture | None = None
     versions: str = ""
     finished: datetime | None = None
@@ -185,6 +189,7 @@ def _entry(item, recorded, run, picture, budgets, seed, command):
         "claim": item,
         "recorded": recorded,
         "corrected_by": tuple(other.id for other in corrections(item.id)),
+        "finding": findings().get(item.id) if recorded is not None else None,
     }
     if run is None:
         asked = {"budget": budgets[0] if len(budgets) == 1 else BUDGETS[0], "seed": seed}
