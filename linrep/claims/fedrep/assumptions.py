@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from math import comb
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import (
-    HOLDS,
-    Evidence,
-    claim,
-    combine,
-    identity,
-    inequality,
-)
+from linrep.claims import Curve, Fact, Identity, search, statement
 from linrep.claims._parts import relative
 from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, entries, instance
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance
 
-FIGURES = (
-    ("Figures 1 and 4", 100, 100),
-    ("Figure 3", 10, 1),
-    ("Figure 3", 20, 2),
-    ("Figure 3", 100, 10),
-    ("Figure 3", 1000, 100),
-    ("Figure 7", 10, 10),
-    ("Figure 7", 300, 300),
-)
 
-
-@claim(
+@statement(
     "fedrep.assumption2_3",
     place="Assumptions 2 and 3, Appendix B.1, (69)",
     kind="deterministic inequality",
@@ -41,10 +23,10 @@ FIGURES = (
     r" > 0,\ \|w_i^*\|_2 = \sqrt k \ \Rightarrow\ \|W_{\mathcal I}^*/\sqrt{rn}\|_F = \sqrt k,\quad"
     r"1 \le \bar\sigma_{\max,*}^2",
     plain="With normalized heads sigma_max^2 is at least 1",
-    broken={"lower": 1.1},
+    negative_control={"lower": 1.1},
     hypotheses=(DIVERSE, NORMALIZED),
 )
-def assumption2_3(budget, rng, *, lower=1.0) -> Evidence:
+def assumption2_3(budget, rng, *, lower=1.0):
     """Search heads, enumerate subsets, and compute the figures' extremes over subsets."""
 
     def spectrum(shape, x):
@@ -55,23 +37,22 @@ def assumption2_3(budget, rng, *, lower=1.0) -> Evidence:
         W = W * np.sqrt(shape["k"]) / norms
         return np.linalg.eigvalsh(W.T @ W)[[0, -1]] / shape["n"]
 
-    def sides(left, right):
-        def both(shape, x):
+    def compared(left, right):
+        def lhs_rhs(shape, x):
             values = spectrum(shape, x)
             return None if values is None else (left(values, shape), right(values, shape))
 
-        return both
+        return lhs_rhs
 
     sizes = ((1, 1), (1, 2), (2, 2), (3, 2), (5, 3))
     shapes = [{"n": n, "k": k} for n, k in sizes]
     searches = {
-        "1 <= sigma_max^2": sides(lambda v, s: lower, lambda v, s: v[1]),
-        "sigma_max^2 <= k": sides(lambda v, s: lower * v[1], lambda v, s: s["k"]),
-        "sigma_min^2 <= 1": sides(lambda v, s: lower * max(v[0], 0.0), lambda v, s: 1.0),
+        "1 <= sigma_max^2": compared(lambda v, s: lower, lambda v, s: v[1]),
+        "sigma_max^2 <= k": compared(lambda v, s: lower * v[1], lambda v, s: s["k"]),
+        "sigma_min^2 <= 1": compared(lambda v, s: lower * max(v[0], 0.0), lambda v, s: 1.0),
     }
-    parts = [
-        inequality(both, shapes, entries, budget, rng, name=name) for name, both in searches.items()
-    ]
+    for name, lhs_rhs in searches.items():
+        yield search(lhs_rhs, shapes, entries, budget, rng, name=name)
     norms, extremes, frames = [], [], []
     for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
         truth, _ = instance(n, max(2 * k, 2), k, rng)
@@ -93,30 +74,33 @@ def assumption2_3(budget, rng, *, lower=1.0) -> Evidence:
         if k > 1:  # for k = 1 all are 1
             frames.append(frame.assign(panel=f"n = {n}, k = {k}", xlabel="rn", ylabel="extremes"))
     points = pd.concat(frames)
-    parts += [
-        identity(norms, 1e-12, name="Frobenius norm sqrt(k)"),
-        replace(
-            identity(extremes, 1e-12, name="subsets"),
-            points=points[points["y"] > 1e-12],
-        ),
-    ]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
-    return combine(
-        parts,
-        "sigma_min^2 <= 1 <= sigma_max^2 <= k; Assumption 2 is impossible for rn < k. "
-        "sigma_min^2, sigma_max^2 over subsets in the figures' settings, heads uniform, k = 2: "
-        + "; ".join(_figure_extremes(*setting, rng) for setting in FIGURES),
+    yield Identity(norms, 1e-12, name="Frobenius norm sqrt(k)")
+    yield Identity(extremes, 1e-12, name="subsets")
+    yield Curve(points[points["y"] > 1e-12])
+    yield Curve(_extremes_of_figure_3(rng))
+    for figure, n in (
+        ("Figures 1 and 4", 100),
+        ("Figure 7, n = 10", 10),
+        ("Figure 7, n = 300", 300),
+    ):
+        W = instance(n, 4, 2, rng)[0].W
+        yield Fact(f"sigma_min^2 in {figure}, heads uniform", extreme_subset(W, n, -1.0, rng))
+
+
+def _extremes_of_figure_3(rng):
+    """Return the extremes over subsets of a tenth of the clients, heads uniform, k = 2."""
+    rows = []
+    for n in (10, 20, 100, 1000):
+        W = instance(n, 4, 2, rng)[0].W
+        rows += [
+            (n, extreme_subset(W, n // 10, -1.0, rng), r"$\bar\sigma_{\min}^2$"),
+            (n, extreme_subset(W, n // 10, 1.0, rng), r"$\bar\sigma_{\max}^2$"),
+        ]
+    points = pd.DataFrame(rows, columns=["x", "y", "series"])
+    # For n = 10 it is 0: one head does not span R^2.
+    return points[points["y"] > 1e-12].assign(
+        panel="Figure 3, rn = n/10", xlabel="n", ylabel="extremes"
     )
-
-
-def _figure_extremes(figure, n, rn, rng):
-    """Tell the extremes over subsets of rn of n heads in R^2, uniform of norm sqrt(2)."""
-    truth, _ = instance(n, 4, 2, rng)
-    low, high = (extreme_subset(truth.W, rn, sign, rng) for sign in (-1.0, 1.0))
-    verdict = "" if rn >= 2 else ", not satisfied"
-    return f"{figure}, n = {n}, rn = {rn}: {low:.2g}, {high:.3g}{verdict}"
 
 
 def extreme_subset(W, rn, sign, rng, starts=40):
@@ -146,16 +130,16 @@ def extreme_subset(W, rn, sign, rng, starts=40):
     return float(max(sign * max(found), 0.0))
 
 
-@claim(
+@statement(
     "fedrep.A1_W",
     place="Appendix A.1, Section 5.1, Assumption 3",
     kind="specification",
     latex=r"W^* = \sqrt k\,\mathrm{QR}(N(0, 1)^{n \times k}), \qquad \|w_i^*\|_2 = \sqrt k",
     plain="The heads of the synthetic experiments are those of the assumptions",
-    broken={"power": 0.0},
-    mended={"scale": "n", "rows": "mean"},
+    negative_control={"power": 0.0},
+    holds_with={"scale": "n", "rows": "mean"},
 )
-def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each") -> Evidence:
+def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
     """Compare row norms of A.1's heads with Assumption 3, for n = k and n > k."""
     square: list = []
     tall: list = []
@@ -164,39 +148,20 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each") -> Evid
             truth = SharedRepresentation.random(n=n, d=k, k=k, heads="scaled_qr", rng=rng)
             W = truth.W / np.sqrt(k) * np.sqrt({"k": k, "n": n}[scale]) ** power
             norms = np.sum(W**2, axis=1)
-            shown = norms if rows == "each" else norms.mean()
+            found = norms if rows == "each" else norms.mean()
             where = {
                 "n": n, "k": k, "mean squared row norm": float(norms.mean()), "Assumption 3": k
             }  # fmt: skip
-            (square if n == k else tall).append((relative(shown, k), where))
-    parts = [
-        identity(square, 1e-10, name="n = k"),
-        identity(tall, 1e-10, name="n > k"),
-    ]
-    found = combine(parts)
-    if found.verdict == HOLDS or parts[0].verdict != HOLDS:
-        return found
-    return combine(
-        parts,
-        "squared row norms of sqrt(k) Q add up to k^2, those of Assumption 3 to n k: the same for "
-        f"n = k alone. With n = 100, k = 2: {_conventions(rng)}",
-    )
-
-
-def _conventions(rng):
-    """Tell row norms, condition and 1/(4 sigma_max^2) of each convention for W*."""
-    told = []
+            (square if n == k else tall).append((relative(found, k), where))
+    yield Identity(square, 1e-10, name="n = k")
+    yield Identity(tall, 1e-10, name="n > k")
     for heads in ("sphere", "scaled_qr", "unit_rows", "qr"):
         truth = SharedRepresentation.random(n=100, d=2, k=2, heads=heads, rng=rng)
-        norms = np.linalg.norm(truth.W, axis=1)
-        told.append(
-            f"{heads} rows {norms.min():.2g} to {norms.max():.2g}, kappa {truth.condition:.3g}, "
-            f"1/(4 sigma_max^2) = {0.25 / truth.sigma_max() ** 2:.3g}"
-        )
-    return "; ".join(told)
+        step_size = 0.25 / truth.sigma_max() ** 2
+        yield Fact(f"1/(4 sigma_max^2) at n = 100, k = 2, heads {heads!r}", step_size)
 
 
-@claim(
+@statement(
     "fedrep.A1_W.corrected",
     place="Appendix A.1, Section 5.1, Assumption 3",
     kind="specification",
@@ -204,10 +169,10 @@ def _conventions(rng):
     r"\tfrac1n\textstyle\sum_i\|w_i^*\|_2^2 = k; \qquad"
     r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",
     plain="Scaled by sqrt(n), A.1's heads have the norm on average; noise-free, only eta changes",
-    broken={"power": 1.0},
+    negative_control={"power": 1.0},
     corrects="fedrep.A1_W",
 )
-def heads_of_appendix_corrected(budget, rng, *, power=2.0) -> Evidence:
+def heads_of_appendix_corrected(budget, rng, *, power=2.0):
     """Check the moments of rescaled heads, and FedRep's spans with step sizes over c^power."""
     from linrep.algorithms.fedrep import fedrep
 
@@ -230,16 +195,6 @@ def heads_of_appendix_corrected(budget, rng, *, power=2.0) -> Evidence:
             ]
             if c != 1.0:
                 spans.append((distance(*(run.state["B"] for run in runs)), where))
-    parts = [
-        identity(moments, 1e-10, name="W*'W* = n I, mean squared row norm k"),
-        identity(spans, 1e-10, name="step size eta/c^2 for heads c W*"),
-    ]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
-    return combine(
-        parts,
-        "W*'W* = n I, so that sigma_min = sigma_max = 1 for r = 1, and mean squared row norm k, "
-        f"the largest {longest:.2g} k; for noise-free labels c W* with step size eta/c^2 gives the "
-        "same spans",
-    )
+    yield Identity(moments, 1e-10, name="W*'W* = n I, mean squared row norm k")
+    yield Identity(spans, 1e-10, name="step size eta/c^2 for heads c W*")
+    yield Fact("largest squared row norm of sqrt(n) Q, over k", longest)

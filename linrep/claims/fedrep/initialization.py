@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from linrep.algorithms import moments_start
-from linrep.claims import Evidence, claim, combine, inequality
-from linrep.claims.decisions import expectation, frequency
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL
+from linrep.claims import (
+    Condition,
+    Constant,
+    Curve,
+    Exponent,
+    Fact,
+    Frequency,
+    Mean,
+    search,
+    statement,
+)
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED
-from linrep.claims.slopes import bounded_constant, exponent, log_slope
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.subspace import distance, random_frame
 from linrep.theory.expectations import moments_distance, moments_matrix
@@ -94,64 +100,7 @@ def _measured(points, numbers, most, power, rng):
     return pd.DataFrame(rows, columns=[*COLUMNS, "distance", "constant"])
 
 
-def _theorem2(budget, rng, power):
-    """Compare distances of moments starts with a power of (86)'s right-hand side."""
-    share = LEVEL / 6.0
-    runs = budget(120, 600, 2000)
-    table = _measured(_star(budget), budget(1.2e7, 2e8, 3e9), runs, power, rng)
-    runs = budget(400, 2500, 5000)
-    skewed = _measured(_skewed_heads(budget), budget(1.2e7, 1e9, 2e10), runs, power, rng)
-    constants = [
-        bounded_constant(
-            rows, variables, quantile=0.5, level=share, rng=rng, name=name,
-            label="median of distance over bound",
-        )
-        for rows, variables, name in (
-            (table, COLUMNS[:4], "one constant"),
-            (skewed, COLUMNS[4:], "any kappa"),
-        )
-    ]  # fmt: skip
-    parts = []
-    plain = table[(table["d"] == 8) & (table["k"] == 2) & (table["condition"] == 1.0)]
-    for x, line, name in (
-        ("m", plain[plain["n"] == 10], "growth with m"),
-        ("n", plain[plain["m"] == 30], "growth with n"),
-        ("n", plain[plain["m"] == 1], "growth with n, m = 1"),
-    ):
-        groups = line.groupby(x)["distance"]
-        slope = log_slope(
-            [size for size, _ in groups], [group.to_numpy() for _, group in groups],
-            level=share, rng=rng,
-        )  # fmt: skip
-        parts.append(
-            exponent(
-                slope, -power, at_most=True, level=share, n_trials=len(line), name=name,
-                setting={"d": 8, "k": 2, "condition": 1.0, "x": "normal"},
-            )
-        )  # fmt: skip
-    needed = 1.0 / power
-    section = Evidence(
-        HOLDS if abs(needed - 2.0) < 1e-9 else FAILS,
-        f"a distance epsilon takes m of order epsilon^-{needed:g}/n by this bound, "
-        "epsilon^-2/n by Section 1.1",
-        measured=needed, predicted=2.0, name="Section 1.1",
-        counterexample=None if abs(needed - 2.0) < 1e-9 else {"exponent of 1/epsilon": needed},
-    )  # fmt: skip
-    return [*parts, *constants, section, _mean(budget, rng, share)]
-
-
-def _mean(budget, rng, level):
-    """Compare the mean of y^2 x x' along a random direction with |theta|^2 I + 2 theta theta'."""
-    truth = SharedRepresentation(random_frame(6, 2, rng), _heads(20, 2, 2.0, rng))
-    v = truth.B @ random_frame(2, 1, rng)[:, 0] + random_frame(6, 1, rng)[:, 0]
-    data = truth.draw(budget(2000, 20000), rng=rng)
-    samples = (data.y * (data.X @ v)) ** 2
-    formula = float(v @ moments_matrix(truth.theta) @ v)
-    means = samples.reshape(-1, 100).mean(axis=1)
-    return expectation(means, formula, level=level, name="mean of v'Zv")
-
-
-@claim(
+@statement(
     "fedrep.theorem2",
     place="Theorem 2, (86); Section 1.1",
     kind="rate or exponent",
@@ -160,44 +109,70 @@ def _mean(budget, rng, level):
     r"\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n}",
     plain="On normal covariates the moments start is within (samples needed)/(samples) of B*.",
     hypotheses=[DIVERSE, NORMALIZED],
-    broken={"power": 2.0},
-    mended={"power": 0.5},
+    negative_control={"power": 2.0},
 )
-def theorem2(budget, rng, *, power=1.0) -> Evidence:
-    """Measure how the distance shrinks with m and n, and the constant that (86) needs."""
-    parts = _theorem2(budget, rng, power)
-    return combine(
-        parts,
-        f"the distance goes like m^{parts[0].measured:.3f} and n^{parts[1].measured:.3f}, n^"
-        f"{parts[2].measured:.3f} at m = 1, where (86) has exponent {-power:g}: "
-        f"{parts[3].sentence}; (86) would be right of the squared distance, and as printed "
-        f"contradicts Section 1.1, by which m is of order 1/(n epsilon^2)",
-    )
+def theorem2(budget, rng, *, power=1.0):
+    """Compare distances of moments starts, and how they shrink, with a power of (86)'s right side.
+
+    By Section 1.1 a distance epsilon takes m of order epsilon^-2/n.
+    """
+    runs = budget(120, 600, 2000)
+    table = _measured(_star(budget), budget(1.2e7, 2e8, 3e9), runs, power, rng)
+    runs = budget(400, 2500, 5000)
+    skewed = _measured(_skewed_heads(budget), budget(1.2e7, 1e9, 2e10), runs, power, rng)
+    constants = [
+        Constant(
+            rows, variables, quantile=0.5, rng=rng, name=name,
+            label="median of distance over bound",
+        )
+        for rows, variables, name in (
+            (table, COLUMNS[:4], "one constant"),
+            (skewed, COLUMNS[4:], "any kappa"),
+        )
+    ]  # fmt: skip
+    plain = table[(table["d"] == 8) & (table["k"] == 2) & (table["condition"] == 1.0)]
+    for x, line, name in (
+        ("m", plain[plain["n"] == 10], "growth with m"),
+        ("n", plain[plain["m"] == 30], "growth with n"),
+        ("n", plain[plain["m"] == 1], "growth with n, m = 1"),
+    ):
+        groups = line.groupby(x)["distance"]
+        yield Exponent(
+            [size for size, _ in groups], [group.to_numpy() for _, group in groups], rng=rng,
+            at_most=-power, along=x, of="distance", name=name,
+            setting={"d": 8, "k": 2, "condition": 1.0, "x": "normal"},
+        )  # fmt: skip
+    yield from constants
+    needed = 1.0 / power
+    yield Condition(
+        abs(needed - 2.0) < 1e-9, needed, 2.0, name="Section 1.1",
+        quantity="exponent of 1/epsilon in the samples needed",
+        setting={"exponent of 1/epsilon": needed},
+    )  # fmt: skip
+    yield _mean(budget, rng)
 
 
-@claim(
+def _mean(budget, rng):
+    """Return the mean of y^2 x x' along a random direction, |theta|^2 I + 2 theta theta' there."""
+    truth = SharedRepresentation(random_frame(6, 2, rng), _heads(20, 2, 2.0, rng))
+    v = truth.B @ random_frame(2, 1, rng)[:, 0] + random_frame(6, 1, rng)[:, 0]
+    data = truth.draw(budget(2000, 20000), rng=rng)
+    samples = (data.y * (data.X @ v)) ** 2
+    formula = float(v @ moments_matrix(truth.theta) @ v)
+    return Mean(samples.reshape(-1, 100).mean(axis=1), equals=formula, name="mean of v'Zv")
+
+
+theorem2.corrected(
     "fedrep.theorem2.corrected",
-    place="Theorem 2, (86); Section 1.1",
-    kind="rate or exponent",
     latex=r"\mathrm{dist}(B^0, B^*) \le \tilde O\Big(\sqrt{\frac{\tilde\kappa^2 k d}"
     r"{\sigma_{\min,*}^2 m n}}\Big)",
     plain="The distance of the moments start is of the order of the root of that share.",
-    hypotheses=[DIVERSE, NORMALIZED],
-    broken={"power": 1.0},
-    corrects="fedrep.theorem2",
+    constants={"power": 0.5},
+    negative_control={"power": 1.0},
 )
-def theorem2_corrected(budget, rng, *, power=0.5) -> Evidence:
-    """Measure the same against the root."""
-    parts = _theorem2(budget, rng, power)
-    return combine(
-        parts,
-        f"the distance goes like m^{parts[0].measured:.3f}, n^{parts[1].measured:.3f}; over the "
-        f"root of (86)'s argument {parts[3].sentence}; with kappa-tilde it "
-        f"{parts[4].sentence.removeprefix('the constant needed ')}; this agrees with Section 1.1",
-    )
 
 
-@claim(
+@statement(
     "fedrep.theorem2.samples",
     place="Appendix B.4, after Theorem 2",
     kind="deterministic inequality",
@@ -205,9 +180,9 @@ def theorem2_corrected(budget, rng, *, power=0.5) -> Evidence:
     r"\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n} \le \frac{\kappa^4 k^2 d}{rn}",
     plain="The moments start asks for no more samples than Theorem 1, up to logarithms.",
     hypotheses=[NORMALIZED],
-    broken={"rank_power": 0.0},
+    negative_control={"rank_power": 0.0},
 )
-def theorem2_samples(budget, rng, *, rank_power=1.0) -> Evidence:
+def theorem2_samples(budget, rng, *, rank_power=1.0):
     """Search heads of norm sqrt(k) for a violation, kappa over all clients or over subsets."""
     shapes = [
         {"n": n, "k": k, "rn": rn} for n, k, rn in ((2, 1, 1), (2, 2, 2), (3, 2, 2), (5, 3, 4))
@@ -247,14 +222,12 @@ def theorem2_samples(budget, rng, *, rank_power=1.0) -> Evidence:
     def length(shape):
         return shape["n"] * shape["k"]
 
-    return combine(
-        inequality(sides, shapes, length, budget, rng, name=name)
-        for sides, name in (
-            (inverse(False), "kappa of W*"),
-            (inverse(True), "kappa over subsets"),
-            (samples, "samples"),
-        )
-    )
+    for sides, name in (
+        (inverse(False), "kappa of W*"),
+        (inverse(True), "kappa over subsets"),
+        (samples, "samples"),
+    ):
+        yield search(sides, shapes, length, budget, rng, name=name)
 
 
 def _skewed(d, axis, rng):
@@ -277,10 +250,24 @@ def _starts(design, axis, m, d, runs, rng):
     return np.array(found), np.array(limits)
 
 
-def _remark(budget, rng, designs, farthest):
-    """Return a part per design and kind of B*: does the distance stay below farthest."""
-    d, n = 20, 10
-    parts, table = [], []
+@statement(
+    "fedrep.init_remark",
+    place="Section 4.2, remark on initialization; Appendix B.4",
+    kind="rate or exponent",
+    latex=r"\text{Method of moments} \Rightarrow \mathrm{dist}(B^0, B^*) \le \text{const} < 1"
+    r"\text{ with } m = \tilde O(d/n) \text{ samples, under Assumptions 1-3}",
+    plain="The moments start is a constant distance from B*, whatever the sub-Gaussian design.",
+    hypotheses=ASSUMPTIONS,
+    negative_control={"farthest": 0.01},
+)
+def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9, power=None):
+    """Run it on each design, with axis-aligned and uniform B*, and compute its limit.
+
+    For independent coordinates of fourth moment mu, E y^2 x x' is ‖theta‖^2 I + 2 theta theta' +
+    (mu - 3) diag(theta_j^2). Rademacher: mu = 1, with k = 1 and B* = e_1 even y^2 = 1. With a
+    `power`, that of mn in the distance is measured as well.
+    """
+    d, n, table = 20, 10, []
     sizes = budget((1000, 10000), (1000, 10000, 100000, 1000000))
     for design in designs:
         for axis in (True, False):
@@ -293,90 +280,47 @@ def _remark(budget, rng, designs, farthest):
             m = budget(1000, 2000)
             found, limits = _starts(design, axis, m, d, budget(60, 120), rng)
             _, heads = _skewed(d, axis, rng)
-            part = frequency(
-                int(np.sum(found > farthest)), len(found), RARE,
-                level=LEVEL / 8.0, name=f"{design}, {kind}",
+            yield Frequency(
+                int(np.sum(found > farthest)), len(found), RARE, name=f"{design}, {kind}",
+                quantity="share of starts that are farther",
                 setting={
-                    "design": design, "d": d, "m": m, "B": kind, "heads, in turn":
-                    np.unique(heads.round(6), axis=0).tolist(), "distance at infinite m":
-                    float(np.median(limits)), "median distance": float(np.median(found)),
+                    "design": design, "d": d, "m": m, "B": kind, "farthest": farthest,
+                    "heads, in turn": np.unique(heads.round(6), axis=0).tolist(),
+                    "distance at infinite m": float(np.median(limits)),
+                    "median distance": float(np.median(found)),
                 },
             )  # fmt: skip
-            parts.append(part)
     points = pd.DataFrame(table, columns=["series", "panel", "x", "y", "limit"])
-    limits = points.groupby(["series", "panel"])["limit"].transform("median")
-    return parts, points.assign(
-        limit=limits,
-        predicted=limits.where(limits > 1e-9),
-        xlabel="$mn$",
-        ylabel="median distance",
+    groups = points.groupby(["series", "panel"], sort=False)["limit"]
+    limits = groups.transform("median")
+    yield Curve(
+        points.assign(
+            limit=limits,
+            predicted=limits.where(limits > 1e-9),
+            xlabel="$mn$",
+            ylabel="median distance",
+        )
     )
+    for (design, kind), limit in groups.median().items():
+        if limit > 1e-9:  # else it is zero, up to rounding
+            yield Fact(f"distance at infinite mn, {design}, {kind}", limit)
+    if power is not None:
+        sizes = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
+        for design in designs:
+            samples = [
+                _starts(design, True, total // 10, 20, budget(16, 90), rng)[0] for total in sizes
+            ]
+            yield Exponent(
+                sizes, samples, equals=power, rng=rng, along="mn", of="distance",
+                name=f"{design}, growth with mn", setting={"design": design, "d": 20},
+            )  # fmt: skip
 
 
-def _settings(parts, verdict):
-    return ", ".join(part.name for part in parts if part.verdict == verdict)
-
-
-@claim(
-    "fedrep.init_remark",
-    place="Section 4.2, remark on initialization; Appendix B.4",
-    kind="rate or exponent",
-    latex=r"\text{Method of moments} \Rightarrow \mathrm{dist}(B^0, B^*) \le \text{const} < 1"
-    r"\text{ with } m = \tilde O(d/n) \text{ samples, under Assumptions 1-3}",
-    plain="The moments start is a constant distance from B*, whatever the sub-Gaussian design.",
-    hypotheses=ASSUMPTIONS,
-    broken={"farthest": 0.01},
-    mended={"designs": ("gaussian", "sphere")},
-)
-def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9) -> Evidence:
-    """Run it on each design, with axis-aligned and uniform B*, and compute its limit.
-
-    For independent coordinates of fourth moment mu, E y^2 x x' is ‖theta‖^2 I + 2 theta theta' +
-    (mu - 3) diag(theta_j^2). Rademacher: mu = 1, with k = 1 and B* = e_1 even y^2 = 1.
-    """
-    parts, points = _remark(budget, rng, designs, farthest)
-    limits = points.groupby(["series", "panel"], sort=False)["limit"].first()
-    listed = ", ".join(
-        f"{design}, {kind}: {limit:.2g}" if limit > 1e-9 else f"{design}, {kind}: 0"
-        for (design, kind), limit in limits.items()
-    )
-    bad = _settings(parts, FAILS)
-    found = combine(
-        parts,
-        f"with heads of condition 3 and d = 20 the distance at infinite mn is {listed}; "
-        + (f"beyond {farthest:g} in most runs: {bad}" if bad else f"never beyond {farthest:g}"),
-    )
-    return replace(found, points=points)
-
-
-@claim(
+init_remark.corrected(
     "fedrep.init_remark.corrected",
-    place="Section 4.2, remark on initialization; Appendix B.4",
-    kind="rate or exponent",
     latex=r"x \text{ rotation invariant (normal, sphere)} \Rightarrow"
     r"\mathrm{dist}(B^0, B^*) = \tilde O\big(\sqrt{d/(mn)}\big)",
     plain="Where the covariates' law is rotation invariant the moments start is near to B*.",
-    hypotheses=ASSUMPTIONS,
-    broken={"designs": ("rademacher", "uniform")},
-    corrects="fedrep.init_remark",
+    constants={"designs": ("gaussian", "sphere"), "power": -0.5},
+    negative_control={"designs": ("rademacher", "uniform")},
 )
-def init_remark_corrected(budget, rng, *, designs=("gaussian", "sphere"), farthest=0.9) -> Evidence:
-    """Check the same for such designs, and that the distance goes to zero like (mn)^(-1/2)."""
-    parts, points = _remark(budget, rng, designs, farthest)
-    sizes = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
-    for design in designs:
-        samples = [
-            _starts(design, True, total // 10, 20, budget(16, 90), rng)[0] for total in sizes
-        ]
-        slope = log_slope(sizes, samples, level=LEVEL / 8.0, rng=rng)
-        parts.append(
-            exponent(
-                slope, -0.5, level=LEVEL / 8.0, n_trials=sum(map(len, samples)),
-                name=f"{design}, growth with mn", setting={"design": design, "d": 20},
-            )
-        )  # fmt: skip
-    rates = ", ".join(f"{part.measured:.3f}" for part in parts if "growth" in part.name)
-    found = combine(
-        parts, f"the distance goes like (mn)^x with x = {rates} for {', '.join(designs)}"
-    )
-    return replace(found, points=points)

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from linrep.algorithms.flute import flute
-from linrep.claims import HOLDS, LEVEL, Evidence, claim, combine, frequency, identity, inequality
-from linrep.claims._parts import at_most
+from linrep.claims import Cases, Fact, Frequency, Identity, search, statement
 from linrep.claims.flute._common import (
     SCALES,
     SEARCH_SHAPES,
@@ -86,7 +85,7 @@ def _rest_term(block):
 
 
 def _search_19(budget, rng, whole, loss):
-    """Search for violations of (19); the sides are what it loses, in eta Delta sigma_k."""
+    """Search for violations of (19); compared is what it loses, in eta Delta sigma_k."""
 
     def sides(shape, x):
         block = _read_block(shape, x, whole)
@@ -94,7 +93,7 @@ def _search_19(budget, rng, whole, loss):
         lost = 1.0 + 0.5 * block.step_size * block.spectrum.last - after / block.leading
         return lost / block.unit, loss
 
-    return inequality(
+    return search(
         sides, SEARCH_SHAPES[:: budget(2, 1)], _block_length, budget, rng,
         name=f"sigma_1^2(Theta) <= {whole:g} lambda*_1",
     )  # fmt: skip
@@ -107,7 +106,7 @@ _EQ19 = (
 )
 
 
-@claim(
+@statement(
     "flute.eq19",
     place="Lemma A.5, (19)",
     kind="deterministic inequality",
@@ -115,16 +114,14 @@ _EQ19 = (
     r"\; \sigma_1^2(\Theta_{res}) \le \tfrac{\Delta\sigma_k}{8\sqrt{\lambda^*_1}} \;\Rightarrow\; "
     + _EQ19,
     plain="A step without noise multiplies sigma_k by 1 + eta lambda_k/2 - 71 eta Delta/288.",
-    broken={"loss": 50.0 / 288.0},
+    negative_control={"loss": 50.0 / 288.0},
 )
-def eq19(budget, rng, *, loss=71.0 / 288.0) -> Evidence:
+def eq19(budget, rng, *, loss=71.0 / 288.0):
     """Search with sigma_1^2(Theta) <= lambda*_1, as in Claim A.3, and 2 lambda*_1, as in R_s."""
-    parts = [_search_19(budget, rng, whole, loss) for whole in (2.0, 1.0)]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
-    told = ", ".join(f"{288.0 * loss * part.tightness:.1f}/288 for {part.name}" for part in parts)
-    return combine(parts, f"no violation; it loses at most {told}, of 71/288 allowed")
+    for whole in (2.0, 1.0):
+        found = _search_19(budget, rng, whole, loss)
+        yield found
+        yield Fact(f"largest loss for {found.name}", loss * found.tightest, "eta Delta")
 
 
 def _decomposition(budget, rng):
@@ -146,7 +143,7 @@ def _decomposition(budget, rng):
         base, unit = 1 + eta / 2 * values[k - 1], eta * dtype(block.spectrum.gap)
         return 1 + (bound - base) / unit, 1 + (after - base) / unit
 
-    return inequality(
+    return search(
         confirmed(sides), SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng,
         name="first line",
     )  # fmt: skip
@@ -154,7 +151,7 @@ def _decomposition(budget, rng):
 
 def _search_block(budget, rng, sides, name):
     """Search blocks with sigma_1^2(Theta_k) <= lambda*_1."""
-    return inequality(
+    return search(
         lambda shape, x: sides(_read_block(shape, x, 1.0)),
         SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
     )  # fmt: skip
@@ -175,7 +172,7 @@ def _implication(budget, rng, middle, tail):
         )  # fmt: skip
         return lost, 71.0 / 288.0
 
-    return inequality(
+    return search(
         sides, [{"variables": 3}], lambda shape: 3, budget, rng, name="last line implies (19)"
     )
 
@@ -191,45 +188,13 @@ def _kept_small(budget, rng):
         after = sizes(step(point.Theta, point.spectrum, point.step_size)).whole
         return after, math.sqrt(point.spectrum.first)
 
-    return inequality(
+    return search(
         sides, SEARCH_SHAPES[:: budget(3, 2)], point_length, budget, rng,
         name="sigma_1^2(Theta) <= lambda*_1 is kept",
     )  # fmt: skip
 
 
-def _display(budget, rng, middle, tail):
-    return combine(
-        [
-            _kept_small(budget, rng),
-            _decomposition(budget, rng),
-            _search_block(
-                budget, rng,
-                lambda block: (
-                    np.linalg.norm(
-                        block.spectrum.eigenvalues[: block.spectrum.k, None]
-                        * (block.Theta.T @ block.Theta),
-                        2,
-                    ),
-                    block.spectrum.first**2,
-                ),
-                "sigma_1(Lambda_k Theta_k' Theta_k) <= lambda*_1^2",
-            ),
-            _search_block(
-                budget, rng,
-                lambda block: (0.5 * block.leading**2, middle * block.spectrum.gap),
-                "factor 1 - eta sigma_k^2/2",
-            ),
-            _search_block(
-                budget, rng,
-                lambda block: (_rest_term(block), tail * block.unit * block.leading),
-                "term of Theta_res",
-            ),
-            _implication(budget, rng, middle, tail),
-        ]
-    )  # fmt: skip
-
-
-@claim(
+@statement(
     "flute.eq19.display",
     place="Lemma A.5, display before (19)",
     kind="deterministic inequality",
@@ -237,36 +202,41 @@ def _display(budget, rng, middle, tail):
     r"\big(1-\tfrac{\eta\Delta}4\big)-\tfrac{\eta\Delta}8 \ge"
     r" 1+\tfrac{\eta\lambda^*_k}2-\tfrac{71}{288}\eta\Delta",
     plain="The display before (19), line by line, implies (19).",
-    broken={"middle": 0.5},
-    mended={"middle": 0.125, "tail": 0.0625},
+    negative_control={"middle": 0.5},
 )
-def eq19_display(budget, rng, *, middle=0.25, tail=0.125) -> Evidence:
-    """Search for violations of each step of the display."""
-    found = _display(budget, rng, middle, tail)
-    if found.verdict == HOLDS:
-        return found
-    return combine(
-        found.parts,
-        f"{found.sentence}; as eta -> 0 the last line loses (1/4 + 1/8) eta Delta, (19) allows "
-        "71/288 only. Its steps give away a factor of 2 each: sigma_k^2 <= Delta/4 makes 1/8 of "
-        "the 1/4, sigma_1(Theta_k) <= sqrt(lambda*_1) makes 1/16 of the 1/8",
-    )
+def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
+    """Search for violations of each step of the display, with what its hypotheses give."""
+
+    def mixed(block):
+        leading = block.spectrum.eigenvalues[: block.spectrum.k, None]
+        return np.linalg.norm(leading * (block.Theta.T @ block.Theta), 2), block.spectrum.first**2
+
+    def factor(block):
+        return 0.5 * block.leading**2, middle * block.spectrum.gap
+
+    def rest(block):
+        return _rest_term(block), tail * block.unit * block.leading
+
+    yield _kept_small(budget, rng)
+    yield _decomposition(budget, rng)
+    for name, sides in (
+        ("sigma_1(Lambda_k Theta_k' Theta_k) <= lambda*_1^2", mixed),
+        ("factor 1 - eta sigma_k^2/2", factor),
+        ("term of Theta_res", rest),
+    ):
+        yield _search_block(budget, rng, sides, name)
+    yield _implication(budget, rng, middle, tail)
 
 
-@claim(
+eq19_display.corrected(
     "flute.eq19.display.corrected",
-    place="Lemma A.5, display before (19)",
-    kind="deterministic inequality",
     latex=r"\ge \big(1-\tfrac{\eta^2\lambda_1^{*2}}2\big)\big(1+\tfrac{\eta\lambda^*_k}2\big)"
     r"\big(1-\tfrac{\eta\Delta}8\big)\sigma_k-\tfrac{\eta\Delta}{16}\sigma_k \ge"
     r" \big(1+\tfrac{\eta\lambda^*_k}2-\tfrac{71}{288}\eta\Delta\big)\sigma_k",
     plain="With 1/8 and 1/16 in place of 1/4 and 1/8 the display holds and implies (19).",
-    broken={"tail": 0.05},
-    corrects="flute.eq19.display",
+    constants={"middle": 0.125, "tail": 0.0625},
+    negative_control={"tail": 0.05},
 )
-def eq19_display_corrected(budget, rng, *, middle=0.125, tail=0.0625) -> Evidence:
-    """Search for violations of each step, with what its hypotheses give."""
-    return _display(budget, rng, middle, tail)
 
 
 # Lemma A.17.
@@ -288,10 +258,10 @@ def _search_rest(budget, rng, share):
             return None
         after = sizes(step(point.Theta, point.spectrum, point.step_size)).rest
         growth = (after / before - 1.0) / point.step_size
-        # Both sides are made positive, which they are not for small eigenvalues.
+        # Both are made positive, which they are not for small eigenvalues.
         return growth + 2.0, 2.0 + 0.5 * point.spectrum.next + share * point.spectrum.gap
 
-    return inequality(
+    return search(
         sides, SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)], point_length, budget, rng,
         name="R = 0, without the eighth of Delta",
     )  # fmt: skip
@@ -326,12 +296,12 @@ def _noisy_cases(budget, rng, share, pairs, longest=3000):
                 found = course(start, np.geomspace(1, longest, 40).round(), R)
                 excess = np.log(found.rest / values[0]) - found.t * rate
                 worst = int(np.argmax(excess))
-                told = {**setting, **start.plain(), "R": R.tolist(), "t": int(found.t[worst])}
-                yield float(np.exp(excess[worst])), 1.0 + ROUNDING, told
+                where = {**setting, **start.plain(), "R": R.tolist(), "t": int(found.t[worst])}
+                yield float(np.exp(excess[worst])), 1.0 + ROUNDING, where
 
 
 def _constant_96():
-    """Check that at (47) the bound on R is eta Delta sigma_1(Theta_res)/8, from (38)."""
+    """Compare the bound on R at (47), from (38), with eta Delta sigma_1(Theta_res)/8."""
     cases = []
     for setting, spectrum in spectra(noise=0.3):
         for rest in (1e-6, 1e-3):
@@ -342,7 +312,7 @@ def _constant_96():
                 from_38 = lemma_A13(spectrum, 2.0 * rest, constant=c)
                 off = abs(bound / (0.125 * eta * spectrum.gap * rest) - 1.0)
                 cases.append((float(max(off, abs(from_38 / m - 1.0))), setting))
-    return identity(cases, 1e-12, name="96 from (38)'s 192")
+    return Identity(cases, 1e-12, name="96 from (38)'s 192")
 
 
 def _same_samples():
@@ -353,7 +323,9 @@ def _same_samples():
         for s in SCALES[1:]:
             found = lemma_A17(scaled_spectrum(spectrum, s), 1e-3 * math.sqrt(s))
             cases.append((abs(math.log(found / usual)), {**setting, "s": float(s)}))
-    return identity(cases, 1e-9, name="(47) in every unit of Phi")
+    return Identity(
+        cases, 1e-9, name="(47) in every unit of Phi", quantity="shift of the logarithm of N"
+    )
 
 
 def _runs(spectrum, alpha, samples, trials, rng, share):
@@ -379,7 +351,7 @@ def _rare(steps):
     return 0.25 / steps
 
 
-@claim(
+@statement(
     "flute.lemmaA17",
     place="Lemma A.17, (47)",
     kind="deterministic inequality",
@@ -387,10 +359,14 @@ def _rare(steps):
     r" N \text{ as (47)} \;\Rightarrow\; \sigma_1(\Theta_{res}^\tau) \le"
     r" \big(1+\tfrac{\eta\lambda^*_{k+1}}2+\tfrac{\eta\Delta}8\big)^\tau\sigma_1(\Theta_{res}^0)",
     plain="The rest grows no faster than eigenvalue k + 1 makes it, and an eighth of Delta.",
-    broken={"share": 0.1},
+    negative_control={"share": 0.1},
 )
-def lemmaA17(budget, rng, *, share=0.125) -> Evidence:
-    """Search steps without noise, iterate with the largest noise, and run on data at (47)."""
+def lemmaA17(budget, rng, *, share=0.125):
+    """Search steps without noise, iterate with the largest noise, and run on data at (47).
+
+    Without noise the eighth of Delta is not needed. For k = n = d, where eigenvalue k + 1 is
+    negative, noise may exceed the bound.
+    """
     spectrum = Spectrum(np.array([1.0, 0.9, 0.3, 0.1]), 6, 4, 2, 1.0)
     alpha = 1e-3
 
@@ -399,32 +375,19 @@ def lemmaA17(budget, rng, *, share=0.125) -> Evidence:
 
     bad, trials = _runs(spectrum, alpha, at_47, budget(45, 200), rng, share)
     usual = spectra(shapes=("d < n",), names=("gap", "flat"), ranks=budget((2,), (1, 2, 3)))
-    parts = [
-        _search_rest(budget, rng, min(share, share - 0.125)),
-        at_most(
-            _noisy_cases(budget, rng, share, usual), name="largest noise, along Theta_res"
-        ),
-        _constant_96(),
-        _same_samples(),
-        frequency(
-            bad, trials, 0.25, level=LEVEL, name="data, N as (47)",
-            setting={"singular values": spectrum.singular_values.tolist(), "k": 2, "alpha": alpha},
-        ),
-    ]  # fmt: skip
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
+    yield _search_rest(budget, rng, min(share, share - 0.125))
+    yield Cases(
+        _noisy_cases(budget, rng, share, usual), name="largest noise, along Theta_res",
+        quantity="sigma_1(Theta_res) over its bound",
+    )  # fmt: skip
+    yield _constant_96()
+    yield _same_samples()
+    yield Frequency(
+        bad, trials, 0.25, name="data, N as (47)",
+        setting={"singular values": spectrum.singular_values.tolist(), "k": 2, "alpha": alpha},
+    )  # fmt: skip
     square = Spectrum(np.array([1.0, 0.9]), 2, 2, 2)
-    negative = max(case[0] for case in _noisy_cases(budget, rng, share, [({}, square)], 20))
-    few = [
-        _runs(spectrum, small, lambda rest, steps: 1e4, budget(10, 100), rng, share)
-        for small in (1e-2, 1e-4, 1e-8)
-    ]
-    return combine(
-        parts,
-        "no violation; without noise the eighth of Delta is not needed. It is for k = n = d only, "
-        f"where eigenvalue k + 1 is negative, that noise may exceed the bound, {negative:.3g}-fold "
-        "after 20 steps. With N = 10^4 in place of (47), violations in "
-        + ", ".join(f"{some} of {runs}" for some, runs in few)
-        + " runs for alpha = 1e-2, 1e-4, 1e-8",
-    )
+    worst = max(case[0] for case in _noisy_cases(budget, rng, share, [({}, square)], 20))
+    yield Fact("largest sigma_1(Theta_res) over its bound at k = n = d, 20 steps", worst)
+    bad, trials = _runs(spectrum, 1e-8, lambda rest, steps: 1e4, budget(10, 100), rng, share)
+    yield Fact("share of runs that violate it with N = 10^4, alpha = 10^-8", bad / trials)

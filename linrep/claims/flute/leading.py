@@ -6,26 +6,25 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from linrep.claims import LEVEL, Evidence, bounded_constant, claim, combine
-from linrep.claims._parts import cells, decided, table
+from linrep.claims import Constant, Exponent, Fact, statement
+from linrep.claims._parts import cells, table
 from linrep.claims.flute._checks import (
     FAILURE,
     Trial,
     flat_spectrum,
     limit_of,
-    noise_allowed,
+    noise_bounds,
     shapes,
     thin,
 )
 from linrep.claims.flute._common import (
     SEARCH_SHAPES,
     scaled_spectrum,
-    search_region,
+    searched_region,
     singular_values,
     step,
 )
 from linrep.claims.flute._runs import corner, spread, truth_of
-from linrep.claims.slopes import exponent, log_slope
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, region, sizes, step_size_limits
 
@@ -67,40 +66,17 @@ def _leading_stays(budget, rng, floor):
         return 1 / 32, gained / (eta * spectrum.gap**2)
 
     few = budget(SEARCH_SHAPES[1:4:2], SEARCH_SHAPES)
-
-    def search(sides, place, name):
-        return search_region(
+    for sides, place, name in (
+        (bare, "lemma_A16", "R = 0, eta <= Delta^2/(16 lambda*_1^3)"),
+        (noisy, "lemma_A8", "worst R"),
+        (slack, "lemma_A8", "eta Delta^2/32 to spare at R = 0"),
+    ):
+        found = searched_region(
             sides, budget, rng, limit=limit_of(place), shapes=few, name=name,
             smallest=lambda spectrum: floor * spectrum.gap,
         )  # fmt: skip
-
-    return [
-        search(bare, "lemma_A16", "R = 0, eta <= Delta^2/(16 lambda*_1^3)"),
-        search(noisy, "lemma_A8", "worst R"),
-        search(slack, "lemma_A8", "eta Delta^2/32 to spare at R = 0"),
-    ]
-
-
-def _lemma_A8(budget, rng, floor, samples):
-    """Check the step, exits at small units of Phi, and the bound on R that the samples give."""
-    cases = {}
-    for constant in (1.0, 1e-2, 1e-4):
-        noise = 20.0 / np.sqrt(constant)
-        cases[constant] = [
-            ({"n": d, "d": d, "k": k, "lambda*_1": s, "Delta": 0.4 * s, "noise": float(noise * s)},
-             scaled_spectrum(flat_spectrum(d, k, noise), s))
-            for d, k in ((5, 1), (10, 2)) for s in (1e-12, 1.0, 1e6)
-        ]  # fmt: skip
-    return [
-        *_leading_stays(budget, rng, floor),
-        _from_thinnest(samples).some_constant(
-            cases, budget, rng, level=LEVEL, name="stays on samples, for some c_1"
-        ),
-        noise_allowed(
-            samples, lambda s, eta: eta * s.gap**2 / (512.0 * np.sqrt(s.first)), "lemma_A8",
-            (0.0,), "samples give the bound on R_k",
-        ),
-    ]  # fmt: skip
+        yield found
+    yield Fact("to spare at R = 0", 1 / 32 / found.tightest, "eta Delta^2")
 
 
 _A8 = (
@@ -110,44 +86,43 @@ _A8 = (
 )
 
 
-@claim(
+@statement(
     "flute.lemmaA8",
     place="Lemma A.8",
     kind="deterministic inequality",
     latex=_A8 + r"\tfrac{6144\sqrt{\lambda_1^*}S\ell}{\Delta\sqrt{c_1}}\Big\} \Rightarrow"
     r" \sigma_k(\Theta_k^\tau) \ge \tfrac{\sqrt\Delta}2,\ 1 - 2t\delta",
     plain="The leading rows of Theta stay above sqrt(Delta)/2.",
-    broken={"floor": 0.6},
+    negative_control={"floor": 0.6},
 )
-def lemma_A8(budget, rng, *, floor=0.25, samples=flute_samples.lemma_A8) -> Evidence:
-    """Search R; compare the samples with (39) in several units; run from the thinnest corner."""
-    parts = _lemma_A8(budget, rng, floor, samples)
-    _, worst, slack, runs, bound = parts
-    return combine(
-        parts,
-        f"worst R allowed: {worst.sentence}; at R = 0 there are {1 / 32 / slack.tightness:.4f} "
-        "eta Delta^2 to spare. The number of samples changes with the unit of Phi, and is l^2/c_1 "
-        "whatever the noise if Phi is small; (39) has lambda*_1/Delta^2 in place of "
-        f"sqrt(lambda*_1)/Delta. R_k is bounded by up to {bound.measured:.3g} times what is needed "
-        f"for the spectra of s >= 1; from the boundary {runs.sentence}",
+def lemma_A8(budget, rng, *, floor=0.25, samples=flute_samples.lemma_A8):
+    """Search R; run from the thinnest corner in several units of Phi; bound R by the samples."""
+    yield from _leading_stays(budget, rng, floor)
+    cases = {}
+    for constant in (1.0, 1e-2, 1e-4):
+        noise = 20.0 / np.sqrt(constant)
+        cases[constant] = [
+            ({"n": d, "d": d, "k": k, "lambda*_1": s, "Delta": 0.4 * s, "noise": float(noise * s)},
+             scaled_spectrum(flat_spectrum(d, k, noise), s))
+            for d, k in ((5, 1), (10, 2)) for s in (1e-12, 1.0, 1e6)
+        ]  # fmt: skip
+    yield _from_thinnest(samples).exits_by_constant(
+        cases, budget, rng, name="stays on samples, for some c_1"
     )
+    yield noise_bounds(
+        samples, lambda s, eta: eta * s.gap**2 / (512.0 * np.sqrt(s.first)), "lemma_A8", (0.0,),
+        "samples give the bound on R_k",
+    )  # fmt: skip
 
 
-@claim(
+lemma_A8.corrected(
     "flute.lemmaA8.corrected",
-    place="Lemma A.8",
-    kind="deterministic inequality",
     latex=_A8 + r"\tfrac{6144\lambda_1^*S\ell}{\Delta^2\sqrt{c_1}}\Big\} \Rightarrow"
     r" \sigma_k(\Theta_k^\tau) \ge \tfrac{\sqrt\Delta}2,\ 1 - 2t\delta",
     plain="The leading rows of Theta stay above sqrt(Delta)/2, with the samples of (39).",
-    broken={"floor": 0.6},
-    corrects="flute.lemmaA8",
+    constants={"samples": flute_samples.lemma_A13_second},
+    negative_control={"floor": 0.6},
 )
-def lemma_A8_corrected(
-    budget, rng, *, floor=0.25, samples=flute_samples.lemma_A13_second
-) -> Evidence:
-    """Check the same with the samples of (39)."""
-    return combine(_lemma_A8(budget, rng, floor, samples))
 
 
 # Proposition A.9: the whole region.
@@ -209,26 +184,27 @@ def _region_kept(budget, rng):
             np.sqrt(spectrum.gap / 4) / (thin(after, spectrum) - size),
         ), 1  # fmt: skip
 
-    return search_region(
+    return searched_region(
         worst, budget, rng, limit=limit_of("lemma_A8"), shapes=shapes(budget),
         name="any R of norm eta Delta^1.5/34 keeps Theta in R",
     )  # fmt: skip
 
 
-@claim(
+@statement(
     "flute.propositionA9",
     place="Proposition A.9",
     kind="sample-size threshold",
     latex=r"\Theta^0 \in \mathcal R,\ \sqrt N \ge c\,\frac{\sqrt{\lambda_1^*}\,S\ell}{\Delta^{3/2}}"
     r" \Rightarrow \Pr[\Theta^\tau \in \mathcal R,\ \tau \le t] \ge 1 - t\delta",
     plain="Theta stays in R with samples in proportion to lambda*_1 S^2 l^2/Delta^3.",
-    broken={"power": 2.0},
+    negative_control={"power": 2.0},
 )
-def proposition_A9(budget, rng, *, power=3.0) -> Evidence:
+def proposition_A9(budget, rng, *, power=3.0):
     """Find the samples that one step from the boundary of R needs, and run on a multiple of them.
 
     Any R of norm eta Delta^1.5/34 keeps Theta in R, which is searched for; by Lemmas A.13 and A.14
-    that takes sqrt(N) >= 408 sqrt(lambda*_1) S l/(Delta^1.5 sqrt(c_1)).
+    that takes sqrt(N) >= 408 sqrt(lambda*_1) S l/(Delta^1.5 sqrt(c_1)). No step size is given: that
+    of Lemma A.8 is taken, which is proved by (39), where N goes like lambda*_1^2/Delta^4.
     """
     truths = budget(10, 40, 200)
 
@@ -271,31 +247,22 @@ def proposition_A9(budget, rng, *, power=3.0) -> Evidence:
          _narrow(delta, 2, noise, 8), 1.0)
         for delta in (GAPS[0], GAPS[-1], 0.01) for noise in (0.0, 50.0)
     ]  # fmt: skip
-    slope, constant, runs = decided(
-        [
-            lambda level: exponent(
-                log_slope(1.0 / np.array(GAPS), needed, level=level, rng=rng), power,
-                at_most=True, level=level, n_trials=4 * truths * len(GAPS),
-                name="samples from the thinnest corner, in 1/Delta",
-            ),
-            lambda level: bounded_constant(
-                frame, ["1/delta", "k", "noise", "d"], by=["start", "sweep"], level=level, rng=rng,
-                name="constant", label="$c^2$",
-            ),
-            lambda level: trial.decide(
-                cases, budget, rng, steps=budget(2, 20), level=level, name="stays on samples"
-            ),
-        ]
+    slope = Exponent(
+        1.0 / np.array(GAPS), needed, at_most=power, rng=rng, along="lambda*_1/Delta", of="samples",
+        name="samples from the thinnest corner, in 1/Delta",
     )  # fmt: skip
+    constant = Constant(
+        frame, ["1/delta", "k", "noise", "d"], by=["start", "sweep"], rng=rng, name="constant",
+        label="$c^2$",
+    )  # fmt: skip
+    runs = trial.exits(cases, budget, rng, steps=budget(2, 20), name="stays on samples")
+    yield _region_kept(budget, rng)
+    yield slope
+    yield constant
+    yield runs
     narrow = _narrow(GAPS[-1], 2, 1.0, 8)
     ratio = flute_samples.lemma_A13_second(narrow) / flute_samples.proposition_A9(
         narrow, constant=408.0
     )
-    return combine(
-        [_region_kept(budget, rng), slope, constant, runs],
-        f"samples grow with 1/Delta with {slope.sentence}; c up to "
-        f"{np.sqrt(constant.tightness):.3g}. No step size is given: that of Lemma A.8. (39), by "
-        f"which Lemma A.8 is proved, asks for {ratio:.3g} times the samples of c = 408 at Delta = "
-        f"{GAPS[-1]:g} lambda*_1, in proportion to lambda*_1^2/Delta^4, which the proposition "
-        "neither implies nor needs",
-    )
+    name = f"samples of (39) over those of c = 408, Delta = {GAPS[-1]:g} lambda*_1"
+    yield Fact(name, float(ratio))
