@@ -43,12 +43,12 @@ def _note(event, arguments):
         _opened.add(os.path.abspath(os.fsdecode(path)))
 
 
-def digests(store: str | Path) -> dict[str, str]:
+def digests() -> dict[str, str]:
     """Return a digest of every file that counts, as it is now.
 
-    Those of Python's and linrep's own installation do not, nor those in the store.
+    Those of Python's and linrep's own installation do not.
     """
-    own = {sys.prefix, sys.base_prefix, str(Path(linrep.__file__).parent), os.path.abspath(store)}
+    own = {sys.prefix, sys.base_prefix, str(Path(linrep.__file__).parent)}
     outside = (*(f"{folder}{os.sep}" for folder in own), "/proc/", "/sys/", "/dev/", "/etc/")
     modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
     files = {os.path.abspath(file) for module in modules if (file := _file(module))}

@@ -217,38 +217,40 @@ def compute(
     """Run one check, unless its run directory holds it; return that, and whether it did."""
     if source is not None:
         load_file(source)
-    place, found = _place(_directory(name, budget, seed, store), fresh)
-    if not found:
-        settings: dict[str, Any] = {"budget": budget}
-        if source is not None:
-            settings["store"] = store
+    place, status = _place(_directory(name, budget, seed, store), fresh)
+    if status != "ok":
         sweep = Sweep(
-            check, [{"claim": name}], 1, seed=seed, settings=settings, name=f"verify {name}"
+            check,
+            [{"claim": name}],
+            1,
+            seed=seed,
+            settings={"budget": budget},
+            name=f"verify {name}",
         )
         sweep.run(place, progress=False, retry_failed=True)
-    return place, found
+    return place, status == "ok"
 
 
-def check(
-    cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str, store: str | None = None
-) -> dict[str, Any]:
+def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> dict[str, Any]:
     """Run the check of a cell's claim; the row a sweep stores.
 
-    With a store, for claims of one's own, so is the negative control, and the row says which files
+    Of a claim that is not linrep's the negative control is run, too, and the row says which files
     it rests on.
     """
     item = registered(cell["claim"])
-    with inputs.watched() if store is not None else nullcontext():
+    own = not item.check.__module__.startswith("linrep.claims.")
+    row: dict[str, Any] = {"evidence": None, "measurements": None}
+    with inputs.watched() if own else nullcontext():
         found = item.measure(budget, rng)
-        row: dict[str, Any] = {"evidence": None, "measurements": None}
         if isinstance(found, Evidence):
             row["evidence"] = to_json(found)
         else:
             judge(found)  # what cannot be decided is an error of the check, not of who reads it
             row["measurements"] = json.dumps(plain(found))
-        if store is not None:
+        if own:
             row["control"] = item.negative_control(budget, rng.spawn(1)[0]).verdict
-            row["inputs"] = json.dumps(inputs.digests(store))
+    if own:
+        row["inputs"] = json.dumps(inputs.digests())
     return row
 
 
@@ -282,8 +284,8 @@ def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored 
     ValueError, OSError
         If the store is damaged.
     """
-    place, found = _place(_directory(item.id, budget, seed, store))
-    if not found:
+    place, status = _place(_directory(item.id, budget, seed, store))
+    if status is None:
         return None
     run = open_run(place)
     corrected = next((other.id for other in corrections(item.id)), None)
@@ -403,7 +405,7 @@ def _directory(name, budget, seed, store):
 
 
 def _place(base, fresh=False):
-    """Return where a claim's run is, or has to be, and whether it is there, and rests on what is.
+    """Return where a claim's run is, or has to be, and its status, None where there is none.
 
     Where files were edited that it read or imported, it is run again beside the older ones.
     """
@@ -414,10 +416,10 @@ def _place(base, fresh=False):
     for old in reversed(places):
         run = open_run(old)
         if not run.count():
-            return old, False
+            return old, None
         row = run.read().iloc[0]
         rests_on = row.get("inputs")
         if fresh or (isinstance(rests_on, str) and not inputs.unchanged(json.loads(rests_on))):
             continue
-        return old, row["status"] == "ok"
-    return place, False
+        return old, row["status"]
+    return place, None
