@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from linrep import algorithms
-from linrep.claims.slopes import exponent, threshold_slope
+from linrep.claims import Threshold
 from linrep.problems import SharedRepresentation
 from linrep.stats import transition_point
 from linrep.subspace import frame_at_distance
@@ -114,24 +113,10 @@ def smallest_m(rng, runs, **cell):
     return transition_point(grid, wins, runs, level=SHARE), runs * len(grid)
 
 
-def growth(rng, runs, name, x, cells, *, power, at_most, level, margin=0.1):
-    """Decide the exponent of the smallest sufficient m along a line of cells."""
-    points, trials = [], 0
-    for cell in cells:
-        point, count = smallest_m(rng, runs, **cell)
-        points.append(point)
-        trials += count
-    slope = threshold_slope(x, points, level=level, rng=rng)
-    table = pd.DataFrame(
-        {
-            "panel": "", "series": "", "x": x, "y": [point.x for point in points],
-            "low": [point.low for point in points], "high": [point.high for point in points],
-            "xlabel": name, "ylabel": "smallest sufficient $m$",
-            "predicted": points[-1].x * (np.asarray(x) / x[-1]) ** power,
-        }
-    )  # fmt: skip
-    shown = {key: value for key, value in cells[-1].items() if value is not None}
-    return exponent(
-        slope, power, at_most=at_most, margin=margin, level=level, n_trials=trials, points=table,
-        name=name, setting=shown | {"m": [float(point.x) for point in points], "x": list(x)},
+def growth(rng, runs, name, x, cells, **claimed):
+    """Return the smallest sufficient m along a line of cells, whose exponent is claimed."""
+    points, trials = zip(*(smallest_m(rng, runs, **cell) for cell in cells), strict=True)
+    return Threshold(
+        x, points, rng=rng, runs=sum(trials), along=name, of="smallest sufficient $m$", name=name,
+        setting={key: value for key, value in cells[-1].items() if value is not None}, **claimed,
     )  # fmt: skip

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from linrep.claims import Evidence, claim, identity, inequality
-from linrep.claims._parts import if_all_hold, readings, relative, shown
+from linrep.claims import Cases, Fact, Identity, Readings, search, statement
+from linrep.claims._parts import relative
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, exact_heads, instance
 from linrep.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
@@ -36,7 +36,7 @@ def _moments(X):
 # (13)-(16)
 
 
-@claim(
+@statement(
     "fedrep.eq13_16",
     place="Appendix B.1, (7), (13)-(16); (27), (41)",
     kind="identity",
@@ -45,9 +45,9 @@ def _moments(X):
     r"(W^{t+1}\hat B^{t\top} - W^*\hat B^{*\top})\big)^\top W^{t+1}, \quad"
     r"\hat B^{t+1}, R^{t+1} = \mathrm{QR}(\bar B^t)",
     plain="A round of Algorithm 2 is one of alternating minimization and descent in matrix sensing",
-    broken={"factor": 1.1},
+    negative_control={"factor": 1.1},
 )
-def eq13_16(budget, rng, *, factor=1.0) -> Evidence:
+def eq13_16(budget, rng, *, factor=1.0):
     """Compare Algorithm 2, client by client, with the operator form, and its readings."""
     names = ("(13) is (7)", "(14)", "adjoint", "(41): A*A/m has rows Pi^i q_i")
     plain: dict[str, list] = {name: [] for name in names}
@@ -105,20 +105,17 @@ def eq13_16(budget, rng, *, factor=1.0) -> Evidence:
                 B, previous = new, stepped
             for reading, error in _index_sets(truth.W[:rn]):
                 places[reading].append((error, where))
-    return _told(
-        [
-            *(identity(cases, 1e-12, name=name) for name, cases in plain.items()),
-            readings(step, 1e-12, name="(15)"),
-            readings(index, 1e-12, name="(16)"),
-            readings(places, 1e-12, name="(27)"),
-        ]
-    )
+    for name, cases in plain.items():
+        yield Identity(cases, 1e-12, name=name)
+    yield _readings(step, 1e-12, "(15)")
+    yield _readings(index, 1e-12, "(16)")
+    yield _readings(places, 1e-12, "(27)")
 
 
-def _told(parts):
-    """Put parts together; if all hold, the sentence is about the readings."""
-    told = [f"{part.name}: {part.sentence}" for part in parts if "holds (" in part.sentence]
-    return if_all_hold(parts, ". ".join(told))
+def _readings(cases, tolerance, name):
+    """Return the readings of an identity, of which one has to hold."""
+    parts = [Identity(given, tolerance, name=reading) for reading, given in cases.items()]
+    return Readings(parts, name=name)
 
 
 def _loss_deviation(truth, B, W, m, rn, rng, factor):
@@ -172,16 +169,16 @@ def _index_sets(W):
 # Lemma 1
 
 
-@claim(
+@statement(
     "fedrep.lemma1",
     place="Lemma 1, (17)-(22), (27)",
     kind="identity",
     latex=r"W^{t+1} = W^*\hat B^{*\top}\hat B^t - F, \qquad "
     r"f_i = (G^i)^{-1}(G^i D - C^i) w_i^*",
     plain="Exact heads are B' B* w* less an explicit error",
-    broken={"sign": 1.0},
+    negative_control={"sign": 1.0},
 )
-def lemma1(budget, rng, *, sign=-1.0) -> Evidence:
+def lemma1(budget, rng, *, sign=-1.0):
     """Compare least-squares heads with (17), its proof's block matrices, and readings of (21)."""
     names = ("rows (27)", "block matrices (19), (22)", "normal equations (18)")
     parts: dict[str, list] = {name: [] for name in names}
@@ -217,8 +214,8 @@ def lemma1(budget, rng, *, sign=-1.0) -> Evidence:
                 stacked = np.linalg.solve(blocks[0], (blocks[0] @ blocks[2] - blocks[1]) @ vector)
                 error = relative(stacked.reshape(k, n).T, F, 1.0)
                 parts["block matrices (19), (22)"].append((error / condition, where))
-                sides = blocks[0] @ heads.T.ravel(), blocks[1] @ vector
-                parts["normal equations (18)"].append((relative(*sides) / condition, where))
+                pair = blocks[0] @ heads.T.ravel(), blocks[1] @ vector
+                parts["normal equations (18)"].append((relative(*pair) / condition, where))
                 product["(17), W* B*' B"].append((relative(found, heads) / condition, where))
                 if d == k:
                     printed = relative(truth.W @ truth.B @ B.T + sign * F, heads)
@@ -232,14 +229,11 @@ def lemma1(budget, rng, *, sign=-1.0) -> Evidence:
             truth, B = instance(n, d, k, rng)
             X, y = _batch(truth, m, rng)
             short.append((_least_change(truth, B, X, y, sign), {"n": n, "m": m, "d": d, "k": k}))
-    return _told(
-        [
-            *(identity(cases, 1e-10, name=name) for name, cases in parts.items()),
-            readings(product, 1e-10, name="(17) and (21)"),
-            readings(columns, 1e-10, name="(20)"),
-            identity(short, 1e-10, name="m < k, pseudo-inverse: the minimizer nearest to B' B* w*"),
-        ]
-    )
+    for name, cases in parts.items():
+        yield Identity(cases, 1e-10, name=name)
+    yield _readings(product, 1e-10, "(17) and (21)")
+    yield _readings(columns, 1e-10, "(20)")
+    yield Identity(short, 1e-10, name="m < k, pseudo-inverse: the minimizer nearest to B' B* w*")
 
 
 def _blocks(X, B, truth):
@@ -283,17 +277,17 @@ def _least_change(truth, B, X, y, sign):
 # What exact heads imply
 
 
-@claim(
+@statement(
     "fedrep.extra_identities",
     place="Algorithm 2; set against (70)-(84)",
     kind="identity",
     latex=r"S^t\hat B^t = 0, \quad Q^t\hat B^t = -F, \quad R^{t+1\top}R^{t+1} = I +"
     r"\tfrac{\eta^2}{(rn)^2}W^{t+1\top}S^tS^{t\top}W^{t+1}, \quad \|(R^{t+1})^{-1}\|_2 \le 1",
     plain="On the batch of the exact heads R'R is I plus a positive semidefinite matrix",
-    broken={"sign": -1.0},
+    negative_control={"sign": -1.0},
     hypotheses=(SUB_GAUSSIAN,),
 )
-def extra_identities(budget, rng, *, sign=1.0) -> Evidence:
+def extra_identities(budget, rng, *, sign=1.0):
     """Take rounds on the heads' batch and on a second one, for m from 1 to 20 k."""
     names = (
         "S B = 0",
@@ -305,7 +299,8 @@ def extra_identities(budget, rng, *, sign=1.0) -> Evidence:
         "split batch: span depends on the span alone",
     )
     parts: dict[str, list] = {name: [] for name in names}
-    longest, split_longest, split_shortest, split_moves, split_leak = 0.0, 0.0, np.inf, 0.0, 0.0
+    norms = []
+    split_longest, split_moves, split_leak = 0.0, 0.0, 0.0
     for _ in range(budget(2, 15, 150)):
         for n, d, k in ((6, 9, 2), (12, 15, 4), (5, 4, 1), (3, 12, 3)):
             for m in (1, k, k + 1, 2 * k + 1, 20 * k):
@@ -341,10 +336,10 @@ def extra_identities(budget, rng, *, sign=1.0) -> Evidence:
                 predicted = np.eye(k) + sign * (eta / n) ** 2 * W.T @ S @ S.T @ W
                 error = relative(new.T @ new, predicted) / (condition * max(1.0, eta) * heads_size)
                 parts["R'R"].append((error, where))
-                longest = max(longest, 1.0 / np.linalg.svd(new, compute_uv=False)[-1])
-                values = np.linalg.eigvalsh(moved.T @ moved)
-                split_longest = max(split_longest, float(values[0]) ** -0.5)
-                split_shortest = min(split_shortest, float(values[-1]) ** -0.5)
+                longest = 1.0 / np.linalg.svd(new, compute_uv=False)[-1]
+                norms.append((float(longest), 1.0 + 1e-9, where))
+                smallest = float(np.linalg.eigvalsh(moved.T @ moved)[0])
+                split_longest = max(split_longest, smallest**-0.5)
                 turn = orthonormalize(rng.standard_normal((k, k)))
                 turned = exact_heads(X, y, B @ turn)
                 for name, batch, target in (
@@ -355,23 +350,13 @@ def extra_identities(budget, rng, *, sign=1.0) -> Evidence:
                     values = np.linalg.svd(target, compute_uv=False)
                     loss = condition * max(1.0, heads_size**2 * eta) * values[0] / values[-1]
                     parts[name].append((distance(again, target) / loss, where))
-    bound = shown(
-        longest <= 1.0 + 1e-9,
-        f"largest |R^-1| is {longest:.6g}, where (84) leaves room above 1; on a second batch it "
-        f"is between {split_shortest:.3g} and {split_longest:.3g}, S B up to {split_leak:.2g} of "
-        f"S, and B moves with m = k, by {split_moves:.2g}",
-        measured=longest,
-        predicted=1.0,
-        name="|R^-1| <= 1",
-    )
-    return if_all_hold(
-        [
-            *(identity(cases, 1e-12, name=name) for name, cases in parts.items()),
-            bound,
-            _population(budget, rng),
-        ],
-        f"on one batch S B = 0, Q B = -F, R'R - I >= 0; {bound.sentence}",
-    )
+    for name, cases in parts.items():
+        yield Identity(cases, 1e-12, name=name)
+    yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|")
+    yield _population(budget, rng)
+    yield Fact("largest |R^-1| on a second batch", split_longest)
+    yield Fact("largest |S B| over |S| on a second batch", split_leak)
+    yield Fact("largest distance that B moves with m = k on a second batch", split_moves)
 
 
 def _step(truth, B, W, X, eta):
@@ -391,7 +376,7 @@ def _errors(truth, B, X):
 def _population(budget, rng):
     """Search for a round on infinitely many samples that shrinks the distance less."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         n, d, k = shape["n"], shape["d"], shape["k"]
         share, W = abs(x[0]), x[1 : 1 + n * k].reshape(n, k)
         raw = x[1 + n * k :].reshape(d, k)
@@ -410,8 +395,8 @@ def _population(budget, rng):
         smallest = values[-1] if n >= k else 0.0
         return after, population_bound(before, sigma_min=smallest, step_size=eta) * before + 1e-12
 
-    return inequality(
-        sides,
+    return search(
+        lhs_rhs,
         [{"n": 1, "d": 2, "k": 1}, {"n": 2, "d": 4, "k": 2}, {"n": 4, "d": 6, "k": 3}],
         lambda shape: 1 + (shape["n"] + shape["d"]) * shape["k"],
         budget,

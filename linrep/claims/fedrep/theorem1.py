@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Evidence, claim, combine
-from linrep.claims.decisions import frequency
-from linrep.claims.evidence import LEVEL, VACUOUS
+from linrep.claims import Curve, Fact, Frequency, Vacuous, statement
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS
 from linrep.claims.fedrep._runs import ROUNDS, draw_problem, growth, run
 from linrep.theory.fedrep import failure_probability, sample_size
@@ -88,26 +85,26 @@ def _instances(design, runs, rng):
         yield cell
 
 
-def _broken_promise(cell, constant, rng, rounds=ROUNDS):
-    """Run with m = c times what Theorem 1 asks for; tell whether (11) fails in some round."""
+def _leaves(cell, constant, rng):
+    """Run with m = c times what Theorem 1 asks for; return whether (11) fails in some round, m."""
     problem = draw_problem(rng, **cell)
     bound = sample_size(
         problem.truth.d, problem.truth.k, problem.participants, condition=problem.condition,
         initial_distance=problem.distance, constant=constant,
     )  # fmt: skip
     m = max(1, math.ceil(float(bound)))
-    distances, promised = problem.run(m, rng, rounds=rounds)
+    distances, promised = problem.run(m, rng)
     return bool((distances > promised * (1.0 + 1e-9)).any()), m
 
 
-def _violations(cells, constant, allowed, rng, *, level, name):
-    """Decide whether (11) fails for as few runs as allowed, over a collection of problems."""
+def _violations(cells, constant, allowed, rng, name):
+    """Return how many of a collection of problems violate (11), few of which may."""
     bad, worst = 0, {}
     for cell in cells:
-        broken, m = _broken_promise(cell, constant, rng)
-        if broken:
+        leaves, m = _leaves(cell, constant, rng)
+        if leaves:
             bad, worst = bad + 1, {**cell, "m": m}
-    return frequency(bad, len(cells), allowed, level=level, name=name, setting=worst)
+    return Frequency(bad, len(cells), allowed, name=name, setting=worst)
 
 
 def _left(rng, runs, m, **cell):
@@ -131,18 +128,7 @@ def _shares(budget, rng):
     return table.assign(ylabel="share of violations")
 
 
-def _long_steps(budget, rng, constant):
-    """Tell how many runs leave (11) at steps longer than the theorem allows, with the same m."""
-    told = []
-    for fraction in (2.0, 4.0, 7.0):
-        cells = list(_instances("gaussian", budget(20, 150), rng))
-        cells = [cell | {"fraction": fraction} for cell in cells]
-        broken = sum(_broken_promise(cell, constant, rng)[0] for cell in cells)
-        told.append(f"{broken} of {len(cells)} at {fraction:g}")
-    return "with steps of several times the limit runs that leave (11) are " + ", ".join(told)
-
-
-@claim(
+@statement(
     "fedrep.theorem1",
     place="Theorem 1, (11)",
     kind="sample-size threshold",
@@ -151,66 +137,50 @@ def _long_steps(budget, rng, constant):
     r"\big(1 - \eta E_0 \bar\sigma_{\min,*}^2/2\big)^{T/2} \mathrm{dist}(B^0, B^*)",
     plain="With so many samples per client and round, FedRep converges linearly, one c for all.",
     hypotheses=ASSUMPTIONS,
-    broken={"ratio_power": 0.5},
+    negative_control={"ratio_power": 0.5},
 )
 def theorem1(
     budget, rng, *, ratio_power=1.0, rank_power=2.0, kappa_power=4.0, start_power=2.0,
     many_power=1.0, constant=10.0,
-) -> Evidence:  # fmt: skip
+):  # fmt: skip
     """Find how the smallest sufficient m grows in each direction, and try one c everywhere.
 
     In log(rn) and k^3 as well the statement is an upper bound on what suffices.
     """
     powers = ratio_power, rank_power, kappa_power, start_power, many_power
-    lines = list(_lines(budget, powers))
-    share = LEVEL / (len(lines) + 1)
-    parts = []
-    for name, x, power, bound_only, changes in lines:
+    for name, x, power, bound_only, changes in _lines(budget, powers):
         cells = [CENTRE | change for change in changes]
         runs = budget(5, 16, 60) if "design" not in changes[0] else budget(5, 10, 40)
-        parts.append(
-            growth(
-                rng, runs, name, np.array(x, dtype=float), cells, power=power,
-                at_most=bound_only, level=share,
-            )
-        )  # fmt: skip
+        yield growth(rng, runs, name, x, cells, **{"at_most" if bound_only else "equals": power})
     counts = {design: budget(5, 20) for design in OTHERS} | {"gaussian": budget(270, 600)}
     cells = [cell for design in DESIGNS for cell in _instances(design, counts[design], rng)]
-    parts.append(
-        _violations(
-            cells, constant, 0.05, rng, level=share, name=f"c = {constant:g} for all problems"
-        )
-    )
-    found = {part.name: part.measured for part in parts}
+    yield _violations(cells, constant, 0.05, rng, f"c = {constant:g} for all problems")
     shares = _shares(budget, rng)
-    still = shares[(shares["xlabel"] == "$m$") & (shares["x"] <= 2)]["y"].min()
+    yield Curve(shares)
     fixed = shares[shares["series"] == "m = 4"].set_index("x")["y"]
-    whole = combine(
-        parts,
-        f"the smallest sufficient m grows like (d/(rn))^{found['d/(rn)']:.2f}, "
-        f"(1/r)^{found['1/r']:.2f} with n fixed, k^{found['k']:.2f} (bound: k^2), with many "
-        f"clients k^{found['k, many clients']:.2f} (bound: k^3), kappa^{found['kappa']:.2f} "
-        f"(bound: kappa^4), (1/E0)^{found['1/E0, equal angles']:.2f} (bound: E0^-2), "
-        f"eta^{-found['1/eta']:.2f} up to 4 times the limit, log(rn)^{found['log(rn)']:.2f} "
-        f"(bound: 1); {still:.0%} of runs or more leave (11) with m <= k; with m = 4, d = 20, "
-        f"k = 2 it is {fixed[5]:.0%} at rn = 5, {fixed[300]:.0%} at rn = 300; "
-        f"{parts[-1].sentence}; {_long_steps(budget, rng, constant)}",
-    )  # fmt: skip
-    return replace(whole, points=pd.concat([whole.points, shares]))
+    for rn in (5, 300):
+        yield Fact(f"share of runs that leave (11), d = 20, k = 2, m = 4, rn = {rn}", fixed[rn])
+    for fraction in (4.0, 7.0):  # steps longer than the theorem allows, with the same m
+        cells = [
+            cell | {"fraction": fraction} for cell in _instances("gaussian", budget(20, 150), rng)
+        ]
+        left = np.mean([_leaves(cell, constant, rng)[0] for cell in cells])
+        yield Fact(
+            f"share of runs that leave (11) at {fraction:g} times the largest step size", left
+        )
 
 
-@claim(
+@statement(
     "fedrep.theorem1.probability",
     place="Theorem 1",
     kind="probability bound",
     latex=r"\Pr[(11)] \ge 1 - T e^{-100\min(k^2\log(rn),\, d)}",
     plain="Theorem 1's conclusion fails with a probability no experiment could notice.",
     hypotheses=ASSUMPTIONS,
-    broken={"constant": 0.003},
+    negative_control={"constant": 0.003},
 )
-def theorem1_probability(budget, rng, *, constant=10.0) -> Evidence:
+def theorem1_probability(budget, rng, *, constant=10.0):
     """Count violations, and compare with what is left to them; one client a round on its own."""
-    parts = []
     for name, cell in (
         ("rn = 1", {"k": 1, "n": 1, "d": 20}),
         ("rn = 2", {"k": 1, "n": 2, "d": 20}),
@@ -219,17 +189,10 @@ def theorem1_probability(budget, rng, *, constant=10.0) -> Evidence:
     ):
         allowed = float(failure_probability(ROUNDS, cell["d"], cell["k"], cell["n"]))
         if allowed >= 1.0:
-            parts.append(
-                Evidence(
-                    VACUOUS, "log(rn) = 0: the probability bound is 1 - T, and the bound on m has "
-                    "no term in k^3", measured=allowed, predicted=1.0, name=name,
-                )
+            yield Vacuous(
+                allowed, 1.0, "log(rn) = 0: the probability bound is 1 - T", name=name,
+                quantity="probability of a violation that is allowed",
             )  # fmt: skip
-            continue
-        cells = [cell | {"condition": 1.0, "start": 0.5}] * budget(60, 400)
-        level = LEVEL / 3.0
-        parts.append(_violations(cells, constant, allowed, rng, level=level, name=name))
-    return combine(
-        parts,
-        ", ".join(f"{part.name}: {part.sentence}" for part in parts) + f" (c = {constant:g})",
-    )
+        else:
+            cells = [cell | {"condition": 1.0, "start": 0.5}] * budget(60, 400)
+            yield _violations(cells, constant, allowed, rng, name)

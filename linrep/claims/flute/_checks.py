@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Frequency, Readings, Together, frequency
-from linrep.claims._parts import at_most, together
-from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, VACUOUS
+from linrep.claims import Cases, Frequency, Readings, Together
 from linrep.claims.flute._common import (
     SCALES,
     SEARCH_SHAPES,
@@ -55,21 +53,6 @@ def cases_in_units(noises=(0.0,), scales=SCALES):
             for s in scales:
                 given = scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
                 yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
-
-
-def noise_allowed(samples, allowed, place, noises, name):
-    """Decide whether a number of samples makes Lemmas A.13 and A.14 give a bound on R.
-
-    ``samples(spectrum)`` is that number with c_1 = 1, which cancels, ``allowed(spectrum, eta)`` the
-    bound; left sides are what the lemmas give over it.
-    """
-    found = []
-    for setting, spectrum in cases_in_units(noises):
-        eta = step_size_limits(spectrum)[place]
-        m = max(1.0, float(samples(spectrum)))
-        bound = np.sqrt(2.0) * flute_samples.discrepancy_bound(spectrum, m, step_size=eta)
-        found.append((float(bound / allowed(spectrum, eta)), 1.0 + 1e-9, setting))
-    return at_most(found, name=name)
 
 
 def noise_bounds(samples, allowed, place, noises, name):
@@ -128,39 +111,6 @@ class Trial(NamedTuple):
         """Return m for t delta = FAILURE, at least the d + 1 that draws by moments need."""
         m = self.samples(spectrum, failure=FAILURE / steps, constant=constant)
         return float(np.floor(max(spectrum.d + 1.0, m)))
-
-    def decide(self, cases, budget, rng, *, steps=1, level, name):
-        """Decide whether runs stay with probability 1 - 2 t delta, t being the steps.
-
-        Each case is a setting, a spectrum and c_1. Samples are reused; for more than one step they
-        are also drawn afresh.
-        """
-        cases, runs, parts = list(cases), budget(160, 400, 2000), []
-        kinds = (False, True) if steps > 1 else (False,)
-        share = level / len(cases) / len(kinds)
-        for setting, spectrum, constant in cases:
-            m = self.size(spectrum, constant, steps)
-            for fresh in kinds:
-                out = self.share(spectrum, m, runs, rng, steps=steps, fresh=fresh)
-                where = {**setting, "c_1": constant, "N": m, "steps": steps, "fresh": fresh}
-                parts.append(frequency(out, runs, 2.0 * FAILURE, level=share, setting=where))
-        return together(parts, name)
-
-    def some_constant(self, cases, budget, rng, *, level, name):
-        """Decide it for the constant c_1 that does best: one that will do is enough.
-
-        `cases` maps each c_1 to pairs (setting, spectrum).
-        """
-        parts = [
-            self.decide(
-                [(*case, constant) for case in given], budget, rng, level=level / len(cases),
-                name="",
-            )
-            for constant, given in cases.items()
-        ]  # fmt: skip
-        order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
-        best = min(parts, key=lambda part: order.index(part.verdict))
-        return replace(best, name=name, n_trials=sum(part.n_trials for part in parts))
 
     def exits(self, cases, budget, rng, *, steps=1, name="", weight=1.0):
         """Count the runs that leave it, which has probability 2 t delta, t being the steps.

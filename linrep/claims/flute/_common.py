@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep.claims import Budget, Evidence, Search, inequality, search
+from linrep.claims import Budget, Search, search
 from linrep.claims.violations import GUARD
 from linrep.theory.flute import Spectrum
 
@@ -324,56 +324,6 @@ def confirmed(sides):
         return None if found is None else (float(found[0]), float(found[1]))
 
     return both
-
-
-def search_region(
-    sides: Callable[[Spectrum, float, Array], tuple[Any, Any] | None],
-    budget: Budget,
-    rng: np.random.Generator,
-    *,
-    limit: Callable[[Spectrum], float],
-    shapes: Sequence[Shape] = SEARCH_SHAPES,
-    name: str = "",
-    **region,
-) -> Evidence:
-    """Look for a violation of left <= right in R, or the region given, see :func:`read_point`.
-
-    Parameters
-    ----------
-    sides : callable
-        ``sides(spectrum, step_size, Theta) -> (left, right)``, or None. It is also called with
-        long doubles, which repeat every violation: rounding is not taken for one.
-    budget : Budget
-    rng : numpy.random.Generator
-    limit : callable
-        Of the step size.
-    shapes : sequence of mapping
-    name : str
-        Of the part.
-    **region
-        Other arguments of :func:`read_point`.
-
-    Returns
-    -------
-    Evidence
-        A counterexample has eigenvalues, step size and Theta.
-    """
-
-    def typed(shape, x, dtype):
-        spectrum, eta, Theta = read_point(shape, x, limit=limit, **region)
-        return sides(spectrum, eta, Theta.astype(dtype))
-
-    found = inequality(confirmed(typed), shapes, point_length, budget, rng, name=name)
-    if found.counterexample is None:
-        return found
-    example = dict(found.counterexample)
-    point = read_point(example, example.pop("x"), limit=limit, **region)
-    plain = {
-        "eigenvalues": point.spectrum.eigenvalues.tolist(),
-        "eta": point.step_size,
-        "Theta": point.Theta.tolist(),
-    }
-    return replace(found, counterexample={**example, **plain})
 
 
 def searched_region(

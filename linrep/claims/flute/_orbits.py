@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import LEVEL, Cases, Curve, Evidence, Frequency, Together, frequency
-from linrep.claims._parts import at_most, together
+from linrep.claims import Cases, Curve, Frequency, Together
 from linrep.claims.flute._checks import FAILURE, NOISE, NOISES, cases_in_units, flat_spectrum
 from linrep.claims.flute._common import SEARCH_SHAPES, Array, extreme_points
 from linrep.claims.flute._runs import bound_violations, corner
@@ -62,92 +60,6 @@ def orbits(budget, rng):
         starts = extreme_points(spectrum, budget(12, 40, 200), rng)
         Theta = iterate(starts, spectrum.eigenvalues, eta, t).Theta
         yield Orbit(spectrum, share, eta, t, Theta)
-
-
-def along(runs, measure, bound, name, label) -> Evidence:
-    """Decide measure <= bound(spectrum, eta, t) along runs, while it is more than rounding."""
-    rows, count = [], 0
-    used: dict[float, float] = {}
-    worst: tuple[float, dict] = (-np.inf, {})
-    for orbit in runs:
-        allowed = bound(orbit.spectrum, orbit.step_size, orbit.t)
-        size = measure(orbit)
-        size = np.where(size > ENOUGH, size, 0.0)
-        ratio = size / allowed
-        place = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-        count += len(ratio)
-        setting = {
-            "singular values": orbit.spectrum.singular_values.tolist(), "n": orbit.spectrum.n,
-            "d": orbit.spectrum.d, "k": orbit.spectrum.k, "eta": orbit.step_size,
-            "t": int(orbit.t[place[1]]), "Theta^0": orbit.Theta[place[0], 0].tolist(),
-        }  # fmt: skip
-        used[orbit.share] = max(used.get(orbit.share, 0.0), float(ratio.max()))
-        if ratio.max() > worst[0]:
-            worst = (float(ratio.max()), setting)
-        top = size.max(axis=0)
-        x = orbit.t * orbit.step_size * orbit.spectrum.gap
-        for series, y in (("largest", top), ("bound", allowed)):
-            rows.append(
-                pd.DataFrame(
-                    {
-                        "panel": f"k = {orbit.spectrum.k}, Delta = {orbit.spectrum.gap:.2g}, "
-                        f"eta = {orbit.share:g} limit",
-                        "series": series,
-                        "x": np.maximum(x, 0.01), "y": np.maximum(y, ENOUGH),
-                        "xlabel": r"$t\eta\Delta$", "ylabel": label,
-                    }
-                )
-            )  # fmt: skip
-    told = ", ".join(
-        f"{value:.3g} at eta = {share:g} of its limit" for share, value in used.items()
-    )
-    found = at_most([(worst[0], 1.0, worst[1])], name=name)
-    return replace(
-        found,
-        sentence=f"largest share of the bound over {count} runs: {told}",
-        n_trials=count,
-        points=pd.concat(rows, ignore_index=True),
-    )
-
-
-def on_samples(budget, rng, samples, measure, bound, name) -> Evidence:
-    """Decide it on samples with c_1 = 1, reused and fresh, from the thinnest corner of R."""
-    parts = []
-    steps, runs = budget(100, 1500), budget(160, 160, 400)
-    cases = [(2, 0.8, 0.0), (1, 0.8, 50.0), (2, 0.3, 50.0)]
-    for k, ratio, noise in cases:
-        spectrum = flat_spectrum(4, k, noise, ratio=ratio)
-        eta = step_size_limits(spectrum)[PLACE]
-        m = samples(spectrum, eta, steps, failure=FAILURE / steps)
-        start = corner(spectrum, last=0.25 * spectrum.gap, rest=spectrum.last - 0.5 * spectrum.gap)
-        for fresh in (False, True):
-            count = bound_violations(
-                spectrum, start, float(m), eta, runs, rng, steps=steps, fresh=fresh,
-                measure=lambda state, spectrum=spectrum: measure(state, spectrum),
-                bound=lambda t, spectrum=spectrum, eta=eta: bound(spectrum, eta, t),
-            )  # fmt: skip
-            setting = {"k": k, "Delta": ratio, "noise": noise, "N": float(m), "steps": steps}
-            parts.append(
-                frequency(
-                    count, runs, 2.0 * FAILURE, level=LEVEL / len(cases) / 2,
-                    setting={**setting, "fresh": fresh},
-                )
-            )  # fmt: skip
-    return together(parts, name)
-
-
-def bound_on_R(samples, allowed, name) -> Evidence:
-    """Decide whether samples(spectrum, eta, t) make Lemmas A.13 and A.14 bound R as claimed."""
-    found = []
-    for setting, spectrum in cases_in_units(NOISES[:2]):
-        eta = step_size_limits(spectrum)[PLACE]
-        for t in ROUNDS:
-            m = samples(spectrum, eta, t)
-            if np.isfinite(m):
-                bound = np.sqrt(2.0) * flute_samples.discrepancy_bound(spectrum, m, step_size=eta)
-                share = float(bound / allowed(spectrum, eta, t))
-                found.append((share, 1.0 + 1e-9, {**setting, "t": t}))
-    return at_most(found, name=name)
 
 
 def runs_below(runs, measure, bound, name, label):

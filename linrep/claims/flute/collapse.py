@@ -100,7 +100,7 @@ def nc(budget, rng, *, power=0.5, equations=("(60)", "(57)")):
     names = [
         f"{equation}: {part}"
         for equation in equations
-        for part in ("both sides of norm 1", "columns of a simplex", "heads that sum to 0")
+        for part in ("norm 1 of the right side", "columns of a simplex", "heads that sum to 0")
     ]
     cases: dict[str, list] = {name: [] for name in names}
     hot: dict[str, list] = {"1 on all classes of the client": [], "1 on a single class": []}

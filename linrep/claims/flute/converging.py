@@ -88,9 +88,9 @@ def lemma_A10(budget, rng, *, rate=1 / 16):
 
     bound = at_rate(flute.rest_bound, rate)
     shrinking = {}
-    for name, sides in (("one step", slowest), ("one step, worst R that (22) allows", disturbed)):
+    for name, pair in (("one step", slowest), ("one step, worst R that (22) allows", disturbed)):
         found = searched_region(
-            sides, budget, rng, limit=limit_of(PLACE), shapes=few(budget), name=name
+            pair, budget, rng, limit=limit_of(PLACE), shapes=few(budget), name=name
         )
         shrinking[name] = 2.0 * rate / found.tightest
         yield found
@@ -190,11 +190,11 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16):
             (float(whole / (reference(s, eta, t) * eta * s.gap / 16)), 1.0 + 1e-12,
              {"place": "below (32)", **where}),
         ]  # fmt: skip
-    for sides, shapes, name in (
+    for pair, shapes, name in (
         (slowest, few(budget), "one step"),
         (far, budget(SHAPES[:1], SHAPES), "D at most 3 lambda*_1"),
     ):
-        yield searched_region(sides, budget, rng, limit=limit_of(PLACE), shapes=shapes, name=name)
+        yield searched_region(pair, budget, rng, limit=limit_of(PLACE), shapes=shapes, name=name)
     yield from runs_below(
         orbits(budget, rng), lambda orbit: _excesses(orbit.Theta, orbit.spectrum), bound,
         "R = 0", r"$\|D\|$",

@@ -8,17 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from linrep.algorithms.flute import flute
-from linrep.claims import (
-    FAILS,
-    HOLDS,
-    LEVEL,
-    UNDECIDED,
-    VACUOUS,
-    Evidence,
-    claim,
-    combine,
-    frequency,
-)
+from linrep.claims import Cases, Fact, Frequency, Vacuous, statement
 from linrep.claims.flute._common import scaled, spectra
 from linrep.claims.flute._entering import (
     LIMITS,
@@ -71,7 +61,7 @@ def _run(spectrum, place, s, samples, share, first_power, unit, rng):
 
 
 def _arrivals(budget, rng, share, first_power, proof):
-    """Decide whether runs are in R by T_R, with both limits of eta, with noise and without."""
+    """Count runs that are not in R by T_R, with both limits of eta, with noise and without."""
     setting, usual = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",)))
 
     def samples(given, leading, rest, failure):
@@ -88,8 +78,8 @@ def _arrivals(budget, rng, share, first_power, proof):
                     not _run(spectrum, place, s, samples, share, first_power, unit, rng)
                     for unit in units
                 )
-        yield frequency(
-            late, trials, 0.25, level=LEVEL / 3, name=f"data, s = {s:g}",
+        yield Frequency(
+            late, trials, 0.25, name=f"data, s = {s:g}",
             setting={**setting, "s": s, "noise": "0 or s/2", "t delta": 0.25},
         )  # fmt: skip
 
@@ -99,13 +89,11 @@ def _noisy_arrivals(budget, rng, first_power, proof):
         return _in_region(trace["whole"], trace["leading"], trace["rest"], spectrum)
 
     late, trials = noisy_runs(budget(45, 100), rng, proof, first_power, arrived)
-    return frequency(
-        late, trials, 0.25, level=LEVEL / 3, name="label noise, at the N asked for", setting=NOISY
-    )
+    return Frequency(late, trials, 0.25, name="label noise, at the N asked for", setting=NOISY)
 
 
 def _possible(budget, rng):
-    """Tell whether N is a number of samples that can exist, for the median draw of any spectrum.
+    """Compare N with the samples that can exist, for the median draw of each spectrum.
 
     alpha is such that Claim A.3 holds for 80 % of draws.
     """
@@ -125,22 +113,13 @@ def _possible(budget, rng):
             powers = math.log10(small) - 2.0 * (9.0 + float(log_alpha) / math.log(10.0))
             found.append((powers, {**setting, "step_size": eta}))
     least, setting = min(found, key=lambda pair: pair[0])
-    return Evidence(
-        VACUOUS if least > math.log10(POSSIBLE) else HOLDS,
-        f"where alpha lets 80% of draws satisfy Claim A.3, N is from 10^{least:.0f} to "
-        f"10^{max(found, key=lambda pair: pair[0])[0]:.0f} (median draw, c_1 = 1, delta = 0.2)",
-        measured=least, predicted=math.log10(POSSIBLE), n_trials=len(found), name="log10 N",
-        counterexample=setting,
-    )  # fmt: skip
-
-
-def _proposition_A2(budget, rng, share, first_power, proof):
-    parts = [
-        *_arrivals(budget, rng, share, first_power, proof),
-        same_samples(proof),
-        _noisy_arrivals(budget, rng, first_power, proof),
-    ]
-    return combine([*parts, _possible(budget, rng)] if proof else parts)
+    common: dict = {"name": "samples that can exist, c_1 = 1", "quantity": "log10 of the least N"}
+    most = math.log10(POSSIBLE)
+    if least > most:
+        yield Vacuous(least, most, f"N is 10^{least:.0f} at least", setting=setting, **common)
+    else:
+        yield Cases([(least, most, setting)], **common)
+    yield Fact("log10 of the largest N over the spectra", max(power for power, _ in found))
 
 
 def _samples_that_do(budget, rng):
@@ -160,7 +139,7 @@ def _samples_that_do(budget, rng):
     return float(m), samples_needed(spectrum, leading, rest, 0.05, True)
 
 
-@claim(
+@statement(
     "flute.propositionA2",
     place="Proposition A.2",
     kind="probability bound",
@@ -168,44 +147,28 @@ def _samples_that_do(budget, rng):
     r" (17)} \;\Rightarrow\; \Pr[\exists t \le T_{\mathcal R}: \Theta^t \in \mathcal R] \ge"
     r" 1-ct\delta",
     plain="From a small random start and with N as (17), the region is entered by T_R.",
-    broken={"share": 0.4},
-    mended={"first_power": -0.5, "proof": True},
+    negative_control={"share": 0.4},
 )
-def propositionA2(budget, rng, *, share=1.0, first_power=0.0, proof=False) -> Evidence:
+def propositionA2(budget, rng, *, share=1.0, first_power=0.0, proof=False):
     """Run on data with the N asked for, in several units, and with much label noise."""
-    found = _proposition_A2(budget, rng, share, first_power, proof)
-    if found.verdict != FAILS:
-        return found
-    bad = [part for part in found.parts if part.verdict == FAILS]
-    return combine(
-        found.parts,
-        "; ".join(f"{part.name}: {part.sentence}" for part in bad)
-        + ". The N of (17) goes like s^-3 with the unit and does not know the label noise",
-    )
+    yield from _arrivals(budget, rng, share, first_power, proof)
+    yield same_samples(proof)
+    yield _noisy_arrivals(budget, rng, first_power, proof)
+    if proof:
+        yield from _possible(budget, rng)
+        enough, asked = _samples_that_do(budget, rng)
+        yield Fact("N with which half of the runs are in time", enough)
+        yield Fact("N asked for in these runs", asked)
 
 
-@claim(
+propositionA2.corrected(
     "flute.propositionA2.corrected",
-    place="Proposition A.2",
-    kind="probability bound",
     latex=r"\alpha \text{ so small that Claim A.3 holds with } c_1/\sqrt{\lambda^*_1},\;"
     r" \sqrt N \ge \tfrac{\ell}{\sqrt{c_1}}\max\Big\{1, \tfrac{3456\sqrt{\lambda^*_1}S}"
     r"{\sigma_k(\Theta_k^0)\Delta}, \tfrac{96\sqrt{\lambda^*_1}S}{\sigma_1(\Theta_{res}^0)\Delta}"
     r"\Big\} \;\Rightarrow\; \Pr[\exists t \le \lceil T_{\mathcal R}\rceil: \Theta^t \in"
     r" \mathcal R] \ge 1-ct\delta",
     plain="It is with the N of the proofs, and with c_1/sqrt(lambda*_1) in Claim A.3.",
-    broken={"share": 0.4},
-    corrects="flute.propositionA2",
+    constants={"first_power": -0.5, "proof": True},
+    negative_control={"share": 0.4},
 )
-def propositionA2_corrected(budget, rng, *, share=1.0, first_power=-0.5, proof=True) -> Evidence:
-    """Run on data with the N of the proofs."""
-    found = _proposition_A2(budget, rng, share, first_power, proof)
-    if found.verdict in (FAILS, UNDECIDED):
-        return found
-    enough, asked = _samples_that_do(budget, rng)
-    return replace(
-        found,
-        sentence=f"all runs are in the region by T_R, but {found.parts[-1].sentence}; on data with "
-        f"lambda = 1, 0.9, 0.3, 0.1 where {asked:.0e} is asked for, half of the runs are in time "
-        f"with N = {enough:g}",
-    )

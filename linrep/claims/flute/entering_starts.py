@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    claim,
-    combine,
-    frequency,
-)
-from linrep.claims._parts import together
+from linrep.claims import Curve, Fact, Frequency, Together, statement
 from linrep.claims.flute._common import spectra
 from linrep.claims.flute._entering import (
     balance,
@@ -60,11 +52,17 @@ def explicit_scale(spectrum: Spectrum, step_size: float, failure: float) -> floa
     return min(float(log_scale(worst, spectrum, step_size)), early)
 
 
-def _at(log_alpha, spectrum, eta, draws, failure, *, level, name, setting, excess=0.0):
-    """Decide P(Claim A.3) >= 1 - failure at an alpha, by draws with alpha = 1."""
+def _at(log_alpha, spectrum, eta, draws, failure, *, excess=0.0, setting, **options):
+    """Count draws, with alpha = 1, that are outside Claim A.3 at an alpha."""
     bad = int(np.sum(~satisfied(draws, spectrum, eta, log_alpha, excess)))
-    told = {**setting, "step_size": eta, "log10 alpha": log_alpha / math.log(10.0)}
-    return frequency(bad, len(draws), failure, level=level, name=name, setting=told)
+    where = {**setting, "step_size": eta, "log10 alpha": log_alpha / math.log(10.0)}
+    return Frequency(bad, len(draws), failure, setting=where, **options)
+
+
+def _powers(logs):
+    """Return the range of some numbers, as powers of 10."""
+    logs = np.array(logs) / math.log(10.0)
+    return f"10^{logs.min():.0f} to 10^{logs.max():.0f}"
 
 
 def _shares(name, spectrum, eta, draws):
@@ -77,53 +75,46 @@ def _shares(name, spectrum, eta, draws):
     })  # fmt: skip
 
 
-@claim(
+@statement(
     "flute.lemmaA4",
     place="Lemma A.4",
     kind="probability bound",
     latex=r"B^0, W^0 \sim \mathcal N(0, \alpha^2),\; \alpha \text{ sufficiently small}"
     r" \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
     plain="A small enough random start satisfies Claim A.3 with probability 1 - delta.",
-    broken={"excess": 1.0},
+    negative_control={"excess": 1.0},
 )
-def lemmaA4(budget, rng, *, excess=0.0) -> Evidence:
+def lemmaA4(budget, rng, *, excess=0.0):
     """Count draws outside Claim A.3 at an explicit alpha, however small that has to be."""
-    settings = list(_settings(budget))
-    failures = (0.5, 0.2)
-    level = LEVEL / (len(settings) * len(failures))
-    parts, tables, powers = [], [], []
-    for setting, spectrum in settings:
+    groups: dict[float, list] = {0.5: [], 0.2: []}
+    tables, largest = [], []
+    for setting, spectrum in _settings(budget):
         eta = step_size_limits(spectrum)["lemma_A5"]
         draws = gaussian_lifts(spectrum, budget(400, 1000), rng)
         first, *_, last = (f"{value:.2g}" for value in spectrum.singular_values)
-        told = f"lambda {first} ... {last}, n = {spectrum.n}, d = {spectrum.d}, k = {spectrum.k}"
-        for failure in failures:
+        name = f"lambda {first} ... {last}, n = {spectrum.n}, d = {spectrum.d}, k = {spectrum.k}"
+        for failure, group in groups.items():
             log_alpha = explicit_scale(spectrum, eta, failure)
-            parts.append(_at(
-                log_alpha, spectrum, eta, draws, failure, level=level, setting=setting,
-                name=told, excess=excess,
-            ))  # fmt: skip
+            group.append(
+                _at(
+                    log_alpha, spectrum, eta, draws, failure, setting=setting, name=name,
+                    excess=excess,
+                )
+            )  # fmt: skip
         kappa = theory.exponent(spectrum, eta)
-        tables.append(_shares(f"{told}, kappa = {kappa:.3f}", spectrum, eta, draws))
-        powers.append(float(np.median(log_scale(draws, spectrum, eta))) / math.log(10.0))
-    groups = []
-    for failure in failures:
-        group = [part for part in parts if part.predicted == failure]
-        group.sort(key=lambda part: part.measured, reverse=True)
-        groups.append(together(group, f"delta = {failure:g}, all spectra"))
-    found = combine(groups)
-    return replace(
-        found,
-        sentence=f"{found.sentence}; the largest alpha of the median draw is from "
-        f"10^{max(powers):.1f} to 10^{min(powers):.0f}",
-        points=pd.concat(tables, ignore_index=True),
-    )
+        tables.append(_shares(f"{name}, kappa = {kappa:.3f}", spectrum, eta, draws))
+        largest.append(float(np.median(log_scale(draws, spectrum, eta))))
+    for failure, group in groups.items():
+        group.sort(key=lambda part: part.violations, reverse=True)
+        yield Together(group, name=f"delta = {failure:g}, all spectra")
+    yield Curve(pd.concat(tables, ignore_index=True))
+    yield Fact("largest alpha of the median draw, over the spectra", _powers(largest))
 
 
 _SMALL = (1e-2, 1e-4, 1e-8)  # alpha
 
 
-def _least(budget, rng, alpha_power, k_power, level):
+def _least(budget, rng, alpha_power, k_power):
     """Count sigma_k(Theta_k^0) below alpha^p delta' k^q at d = k, alpha = 1/(10 d) and less.
 
     Theta_k^0 is alpha times a normal k by k matrix.
@@ -135,15 +126,15 @@ def _least(budget, rng, alpha_power, k_power, level):
         least = np.linalg.svd(draws, compute_uv=False)[:, -1]
         for alpha in (0.1 / k, *_SMALL):
             bound = alpha**alpha_power * failure * k**k_power
-            parts.append(frequency(
+            parts.append(Frequency(
                 int(np.sum(alpha * least < bound)), len(draws), failure,
-                level=level / (len(ranks) * (1 + len(_SMALL))), name=f"k = {k}, alpha {alpha:g}",
+                weight=1.0 / (len(ranks) * (1 + len(_SMALL))), name=f"k = {k}, alpha {alpha:g}",
                 setting={"k": k, "alpha": alpha, "bound": bound},
             ))  # fmt: skip
-    return together(parts, "sigma_k(Theta_k)")
+    return Together(parts, name="sigma_k(Theta_k)")
 
 
-def _rest(budget, rng, alpha_power, level):
+def _rest(budget, rng, alpha_power):
     """Count sigma_1(Theta_res^0) above alpha^p (2 sqrt(d) + sqrt(2 log(2/delta')))."""
     shapes, failure, parts = ((12, 8, 2), (8, 12, 2), (20, 20, 20)), 0.3, []
     for n, d, k in shapes:
@@ -151,13 +142,13 @@ def _rest(budget, rng, alpha_power, level):
         rest = theory.sizes(gaussian_lifts(spectrum, budget(60, 400), rng)).rest
         for alpha in (0.1 / spectrum.size, *_SMALL):
             bound = alpha**alpha_power * _width(spectrum, failure)
-            parts.append(frequency(
+            parts.append(Frequency(
                 int(np.sum(alpha * rest > bound)), len(rest), failure,
-                level=level / (len(shapes) * (1 + len(_SMALL))),
+                weight=1.0 / (len(shapes) * (1 + len(_SMALL))),
                 name=f"n = {n}, d = {d}, k = {k}, alpha {alpha:g}",
                 setting={"n": n, "d": d, "k": k, "alpha": alpha, "bound": bound},
             ))  # fmt: skip
-    return together(parts, "sigma_1(Theta_res)")
+    return Together(parts, name="sigma_1(Theta_res)")
 
 
 def _width(spectrum, failure):
@@ -173,8 +164,8 @@ def _allowed_scale(spectrum, eta, failure, alpha_power, k_power):
     return min(float(balance(worst, spectrum, eta, 0.0)) / power, early)
 
 
-def _displays(budget, rng, alpha_power, k_power):
-    """Check both bounds as alpha shrinks, and Claim A.3 at the largest alpha that they allow."""
+def _at_allowed_scale(budget, rng, alpha_power, k_power):
+    """Count draws outside Claim A.3 at the largest alpha that the displays allow."""
     names, failure, parts = budget(("gap",), ("even", "gap", "flat", "decay")), 0.2, []
     cases = list(spectra(ranks=(2,), shapes=("d < n",), names=names))
     for setting, spectrum in cases:
@@ -183,21 +174,13 @@ def _displays(budget, rng, alpha_power, k_power):
         log_alpha = _allowed_scale(spectrum, eta, 0.25 * failure, alpha_power, k_power)
         parts.append(_at(
             log_alpha, spectrum, eta, gaussian_lifts(spectrum, budget(150, 1000), rng), failure,
-            level=LEVEL / (3 * len(cases)), setting=setting,
+            weight=1.0 / len(cases), setting=setting,
             name=", ".join(f"{value:.2g}" for value in spectrum.singular_values),
         ))  # fmt: skip
-    groups = [
-        _least(budget, rng, alpha_power, k_power, LEVEL / 3),
-        _rest(budget, rng, alpha_power, LEVEL / 3),
-        together(parts, "Claim A.3 at the alpha of the displays"),
-    ]
-    return combine(groups, "; ".join(f"{group.name}: {group.sentence}" for group in groups))
+    return Together(parts, name="Claim A.3 at the alpha of the displays")
 
 
-_ALPHA = {"alpha_power": 1.0, "k_power": -0.5}
-
-
-@claim(
+@statement(
     "flute.lemmaA4.proof",
     place="Lemma A.4, proof",
     kind="probability bound",
@@ -205,35 +188,25 @@ _ALPHA = {"alpha_power": 1.0, "k_power": -0.5}
     r" \alpha^2\big(2\sqrt{\bar d}+\sqrt{2\log(2/\delta')}\big),\quad \alpha^{4-2(1+\kappa)} \le"
     r" \tfrac{c_1(K\sqrt k)^{1+\kappa}}{8\bar d+4\log(2/\delta')}",
     plain="The start's rest is of order alpha^2 at most, and the alpha displayed is small enough.",
-    broken={"alpha_power": 1.5},
-    mended=_ALPHA,
+    negative_control={"alpha_power": 1.5},
 )
-def lemmaA4_proof(budget, rng, *, alpha_power=2.0, k_power=0.5) -> Evidence:
+def lemmaA4_proof(budget, rng, *, alpha_power=2.0, k_power=0.5):
     """Count violations of each display, K being delta', as alpha shrinks."""
-    found = _displays(budget, rng, alpha_power, k_power)
-    return replace(
-        found,
-        sentence=f"{found.sentence}. (The bound on sigma_k is one from below, true for alpha <= "
-        "1/(10 d) and loose, sigma_k being of order alpha/sqrt(k). lambda*_1 in the second term of "
-        "the minimum, where the claim has lambda*_k, does no harm: the first term makes "
-        "alpha^2 (2 sqrt(d) + ...)^2 at most Delta/4, which is less)",
-    )
+    at_scale = _at_allowed_scale(budget, rng, alpha_power, k_power)
+    yield _least(budget, rng, alpha_power, k_power)
+    yield _rest(budget, rng, alpha_power)
+    yield at_scale
 
 
-@claim(
+lemmaA4_proof.corrected(
     "flute.lemmaA4.proof.corrected",
-    place="Lemma A.4, proof",
-    kind="probability bound",
     latex=r"\sigma_k(\Theta_k^0) \ge \tfrac{\alpha\delta'}{\sqrt k},\quad \sigma_1(\Theta_{res}^0)"
     r" \le \alpha\big(2\sqrt{\bar d}+\sqrt{2\log(2/\delta')}\big),\quad \alpha^{1-\kappa} \le"
     r" \tfrac{c_1(\delta'/\sqrt k)^{1+\kappa}}{8\bar d+4\log(2/\delta')}",
     plain="Both are of order alpha, the least one like 1/sqrt(k).",
-    broken={"k_power": 0.5},
-    corrects="flute.lemmaA4.proof",
+    constants={"alpha_power": 1.0, "k_power": -0.5},
+    negative_control={"k_power": 0.5},
 )
-def lemmaA4_proof_corrected(budget, rng, *, alpha_power=1.0, k_power=-0.5) -> Evidence:
-    """Count violations of the same displays with alpha in place of alpha^2."""
-    return _displays(budget, rng, alpha_power, k_power)
 
 
 # Is 1/(10 d), as in Theorem 5.1, small enough?
@@ -247,61 +220,42 @@ def _runs_from(scale, k_draws, spectrum, rng):
     return int(np.sum(error < 1e-3)), k_draws
 
 
-def _scales(budget, rng, share):
-    """Count draws outside Claim A.3 at alpha = min(1/(10 d), alpha_0^share).
-
-    alpha_0 is the explicit alpha that Lemma A.4 is checked at, for delta = 1/2.
-    """
-    settings, failure = list(_figure_spectra()), 0.5
-    parts, reached = [], np.zeros(2, int)
-    for setting, spectrum in settings:
-        draws = gaussian_lifts(spectrum, budget(200, 300), rng)
-        steps = {"Figure 3": FIGURE_STEP, "Theorem 5.1": step_size_limits(spectrum)["theorem_5_1"]}
-        for name, eta in steps.items():
-            small = share * explicit_scale(spectrum, eta, failure)
-            part = _at(
-                min(math.log(0.1 / spectrum.d), small), spectrum, eta, draws, failure,
-                setting=setting, level=LEVEL / (2 * len(settings)),
-                name=f"n = {spectrum.n}, k = {spectrum.k}, step size of {name}",
-            )  # fmt: skip
-            largest = np.median(log_scale(draws, spectrum, eta)) / math.log(10.0)
-            parts.append(
-                replace(part, sentence=f"{part.sentence}; needed alpha 10^{largest:.0f} (median)")
-            )
-        reached += _runs_from(0.1, budget(2, 10), spectrum, rng)
-    return combine(
-        parts,
-        "; ".join(f"{part.name}: {part.sentence}" for part in parts[:: len(parts) - 1])
-        + f". All the same, {reached[0]} of {reached[1]} runs from alpha = 1/(10 d) find Phi_k",
-    )
-
-
-@claim(
+@statement(
     "flute.lemmaA4.scale",
     place="Theorem 5.1, Lemma A.4",
     kind="probability bound",
     latex=r"0 < \alpha \le \tfrac1{10d} \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
     plain="The start of Theorem 5.1, alpha <= 1/(10 d), is small enough for Claim A.3.",
-    broken={"share": 0.5},
-    mended={"share": 1.0},
+    negative_control={"share": 0.5},
 )
-def lemmaA4_scale(budget, rng, *, share=0.0) -> Evidence:
-    """Count draws outside Claim A.3 at alpha = 1/(10 d), in the settings of Figure 3."""
-    return _scales(budget, rng, share)
+def lemmaA4_scale(budget, rng, *, share=0.0):
+    """Count draws outside Claim A.3 at alpha = min(1/(10 d), alpha_0^share), Figure 3's settings.
+
+    alpha_0 is the explicit alpha that Lemma A.4 is checked at, for delta = 1/2.
+    """
+    failure, largest, reached = 0.5, [], np.zeros(2, int)
+    for setting, spectrum in _figure_spectra():
+        draws = gaussian_lifts(spectrum, budget(200, 300), rng)
+        steps = {"Figure 3": FIGURE_STEP, "Theorem 5.1": step_size_limits(spectrum)["theorem_5_1"]}
+        for name, eta in steps.items():
+            small = share * explicit_scale(spectrum, eta, failure)
+            yield _at(
+                min(math.log(0.1 / spectrum.d), small), spectrum, eta, draws, failure,
+                setting=setting, name=f"n = {spectrum.n}, k = {spectrum.k}, step size of {name}",
+            )  # fmt: skip
+            largest.append(float(np.median(log_scale(draws, spectrum, eta))))
+        reached += _runs_from(0.1, budget(2, 10), spectrum, rng)
+    yield Fact("largest alpha of the median draw, over the settings", _powers(largest))
+    yield Fact("share of runs from alpha = 1/(10 d) that find Phi_k", reached[0] / reached[1])
 
 
-@claim(
+lemmaA4_scale.corrected(
     "flute.lemmaA4.scale.corrected",
-    place="Theorem 5.1, Lemma A.4",
-    kind="probability bound",
     latex=r"\alpha \le \min\Big\{\tfrac1{10d},\;"
     r" \Big(\tfrac{c_1(\delta/(2\sqrt k))^{1+\kappa}}{w^2}"
     r"\Big)^{\frac1{1-\kappa}},\; \tfrac{\sqrt\Delta}{2w}\Big\},\; w = \sqrt{n+d}+\sqrt k+"
     r"\sqrt{2\log(4/\delta)} \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
     plain="An alpha that is known from the spectrum, eta and delta is small enough for Claim A.3.",
-    broken={"share": 0.5},
-    corrects="flute.lemmaA4.scale",
+    constants={"share": 1.0},
+    negative_control={"share": 0.5},
 )
-def lemmaA4_scale_corrected(budget, rng, *, share=1.0) -> Evidence:
-    """Count draws outside Claim A.3 at that alpha; share is the power that it is taken to."""
-    return _scales(budget, rng, share)

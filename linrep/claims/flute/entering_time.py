@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.algorithms.flute import flute
-from linrep.claims import FAILS, HOLDS, LEVEL, Evidence, claim, combine, frequency, identity
-from linrep.claims._parts import at_most
+from linrep.claims import Cases, Curve, Fact, Frequency, Identity, statement
 from linrep.claims.flute._common import SCALES, SINGULAR_VALUES, scaled, scaled_spectrum, spectra
 from linrep.claims.flute._entering import (
     Start,
@@ -32,6 +31,7 @@ NOISY: dict[str, Any] = {
     "singular values": [1.0], "n": 60, "d": 60, "k": 1, "noise/sqrt(N)": 0.35,
 }  # fmt: skip
 LONGEST = 10  # times T_R: how long a run is followed at most
+_DELAY = "hitting time over the ceiling of T_R"
 
 
 def _delay(start: Start, share=1.0, R=0.0):
@@ -62,9 +62,8 @@ def _with_claim_A3(budget, rng, share):
         for unit in gaussian_lifts(spectrum, budget(3, 10), rng):
             start = _random_start(spectrum, unit, eta)
             if start is not None:
-                told = {**setting, **start.plain()}
-                cases.append((_delay(start, share), 1.0, told))
-    return at_most(cases, name="random starts in Claim A.3")
+                cases.append((_delay(start, share), 1.0, {**setting, **start.plain()}))
+    return Cases(cases, name="random starts in Claim A.3", quantity=_DELAY)
 
 
 def _in_the_limit(budget, rng):
@@ -81,7 +80,7 @@ def _in_the_limit(budget, rng):
             limit = np.log1p(0.5 * eta * (spectrum.last - 0.5 * spectrum.gap))
             limit /= np.log1p(0.5 * eta * spectrum.last)
             cases.append((abs(ratio / limit - 1.0), {**setting, "ratio": ratio, "limit": limit}))
-    return identity(cases, 2e-3, name="hitting time over T_R as alpha -> 0")
+    return Identity(cases, 2e-3, name="hitting time over T_R as alpha -> 0")
 
 
 def _without_claim_A3(budget, rng):
@@ -98,7 +97,7 @@ def _without_claim_A3(budget, rng):
     return pd.DataFrame(rows)
 
 
-@claim(
+@statement(
     "flute.TR",
     place="(16)",
     kind="deterministic inequality",
@@ -106,36 +105,31 @@ def _without_claim_A3(budget, rng):
     r"\quad T_{\mathcal R} = \frac{\log(\Delta/(4\sigma_k^2(\Theta_k^0)))}"
     r"{2\log(1+\frac\eta2(\lambda^*_k-\Delta/2))}",
     plain="From starts of Claim A.3, T_R is an upper bound of the time to the region.",
-    broken={"share": 0.9},
+    negative_control={"share": 0.9},
 )
-def TR(budget, rng, *, share=1.0) -> Evidence:
-    """Time population runs with Claim A.3, as alpha -> 0, and without it."""
-    parts = [_with_claim_A3(budget, rng, share), _in_the_limit(budget, rng)]
-    found = combine(parts)
-    if found.verdict != HOLDS:
-        return found
+def TR(budget, rng, *, share=1.0):
+    """Time population runs with Claim A.3, as alpha -> 0, and without it.
+
+    T_R is a constant only with respect to T and N: it grows without bound as alpha -> 0.
+    """
+    yield _with_claim_A3(budget, rng, share)
+    yield _in_the_limit(budget, rng)
     late = _without_claim_A3(budget, rng)
-    over = late.groupby("x")["y"].apply(lambda delays: float(np.mean(delays > 1.0)))
-    worst = late.loc[late["y"].idxmax()]
+    yield Curve(
+        late.assign(
+            panel="without Claim A.3", xlabel=r"$\alpha$",
+            ylabel=r"hitting time over $\lceil T_R\rceil$",
+        )
+    )  # fmt: skip
+    large = late.loc[late["x"] == late["x"].max(), "y"]
+    yield Fact("share of starts without Claim A.3 that are late, alpha = 0.1", np.mean(large > 1.0))
+    yield Fact("largest hitting time over T_R without Claim A.3", late["y"].max())
     spectrum = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",)))[1]
     eta = step_size_limits(spectrum)["lemma_A5"]
     leading = sizes(gaussian_lifts(spectrum, budget(200, 1000), rng)).leading
-    times = [
-        np.quantile(entry_time(alpha * leading, spectrum, eta), (0.05, 0.95))
-        for alpha in (1e-2, 1e-8, 1e-32)
-    ]
-    told = ", ".join(f"{low:.0f} to {high:.0f}" for low, high in times)
-    found = combine(
-        parts,
-        f"at most {parts[0].measured:.3g} of its ceiling is needed, and as alpha -> 0 the share "
-        "log(1 + eta (lambda_k - Delta/2)/2)/log(1 + eta lambda_k/2), about 1 - Delta/(2 lambda_k)."
-        " Without Claim A.3 it is no bound: later are "
-        + ", ".join(f"{part:.0%} of draws at alpha = {alpha:g}" for alpha, part in over.items())
-        + f", {worst['y']:.3g}-fold at worst ({worst['series']}). T_R is a constant only with "
-        f"respect to T and N: for alpha = 1e-2, 1e-8, 1e-32 it is {told} (90% of draws)",
-    )
-    labels = {"xlabel": r"$\alpha$", "ylabel": r"hitting time over $\lceil T_R\rceil$"}
-    return replace(found, points=late.assign(panel="without Claim A.3", **labels))
+    for alpha in (1e-2, 1e-32):
+        median = float(np.median(entry_time(alpha * leading, spectrum, eta)))
+        yield Fact(f"median T_R at alpha = {alpha:g}", median, "steps")
 
 
 # Lemma A.5.
@@ -158,16 +152,15 @@ def _boundary_hits(budget, first_power):
             "x": start.s, "y": delay, "xlabel": "s",
             "ylabel": r"hitting time over $\lceil T_R\rceil$",
         })  # fmt: skip
+    yield Cases(cases, name="R = 0, k = 1, boundary of Claim A.3, s = 1 ... 1e6", quantity=_DELAY)
     points = pd.DataFrame(rows).groupby(
         ["panel", "series", "x", "xlabel", "ylabel"], as_index=False
     )
-    found = at_most(cases, name="R = 0, k = 1, boundary of Claim A.3, s = 1 ... 1e6")
-    late = [told["s"] for delay, _, told in cases if delay > 1.0]
-    sentence = f"later than the ceiling of T_R in {len(late)} of {len(cases)} cases"
+    yield Curve(points["y"].max())
+    late = [where["s"] for delay, _, where in cases if delay > 1.0]
     if late:
-        sentence += f", from s = {min(late):g} on, by a factor of {found.measured:.3g} or more"
-    sentence += f" (by T_R itself, not a whole number, {whole} more are not there)"
-    return replace(found, sentence=sentence, points=points["y"].max())
+        yield Fact("smallest unit s of Phi with a late start", min(late))
+    yield Fact("starts that are late by T_R, not by its ceiling", whole)
 
 
 def _random_hits(budget, rng, first_power):
@@ -182,7 +175,7 @@ def _random_hits(budget, rng, first_power):
                 start = _random_start(spectrum, unit, eta, first_power, s)
                 if start is not None and expected_time(start) > 0.0:
                     cases.append((_delay(start), 1.0, {**setting, **start.plain()}))
-    return at_most(cases, name="R = 0, random starts")
+    return Cases(cases, name="R = 0, random starts", quantity=_DELAY)
 
 
 def _largest_noise_hits(budget):
@@ -195,7 +188,7 @@ def _largest_noise_hits(budget):
         R = np.zeros_like(start.Theta)
         R[0] = -start.step_size * start.spectrum.gap * start.Theta[0] / 288.0
         cases.append((_delay(start, R=R), 1.0, {**start.plain(), "limit of eta": name}))
-    return at_most(cases, name="R of size eta Delta sigma_k/288")
+    return Cases(cases, name="R of size eta Delta sigma_k/288", quantity=_DELAY)
 
 
 def samples_needed(spectrum, leading, rest, failure, proof):
@@ -208,7 +201,7 @@ def samples_needed(spectrum, leading, rest, failure, proof):
     ))  # fmt: skip
 
 
-def same_samples(proof) -> Evidence:
+def same_samples(proof):
     """Compare N for s Phi, s noise and sqrt(s) Theta with that for s = 1."""
     cases = []
     for setting, spectrum in spectra(shapes=("d < n",), noise=0.3):
@@ -218,9 +211,11 @@ def same_samples(proof) -> Evidence:
             found = samples_needed(
                 scaled_spectrum(spectrum, s), 1e-3 * root, 1e-2 * root, 0.05, proof
             )
-            told = {**setting, "s": float(s), "N for s = 1": usual, "N for s": found}
-            cases.append((abs(math.log(found / usual)), told))
-    return identity(cases, 1e-9, name="N in every unit of Phi")
+            where = {**setting, "s": float(s), "N for s = 1": usual, "N for s": found}
+            cases.append((abs(math.log(found / usual)), where))
+    return Identity(
+        cases, 1e-9, name="N in every unit of Phi", quantity="shift of the logarithm of N"
+    )
 
 
 def noisy_runs(trials, rng, proof, first_power, arrived):
@@ -260,12 +255,10 @@ def _noisy_hits(budget, rng, proof, first_power):
         return trace["leading"] ** 2 >= 0.25 * spectrum.gap
 
     late, trials = noisy_runs(budget(45, 100), rng, proof, first_power, arrived)
-    return frequency(
-        late, trials, 0.25, level=LEVEL, name="label noise, at the N asked for", setting=NOISY
-    )
+    return Frequency(late, trials, 0.25, name="label noise, at the N asked for", setting=NOISY)
 
 
-def final_errors(budget, rng):
+def _final_errors(budget, rng):
     """Return the slope of the final error in alpha, at fixed N."""
     spectrum = Spectrum(np.array([1.0, 0.9, 0.3, 0.1]), 6, 4, 2, 0.3)
     truth, alphas = diagonal_truth(spectrum), (1e-1, 1e-3, 1e-6, 1e-9, 1e-12)
@@ -281,17 +274,7 @@ def final_errors(budget, rng):
     return log_slope(alphas, errors, rng=rng)
 
 
-def _lemma_A5(budget, rng, first_power, proof):
-    parts = [
-        _boundary_hits(budget, first_power),
-        _random_hits(budget, rng, first_power),
-        same_samples(proof),
-        _noisy_hits(budget, rng, proof, first_power),
-    ]
-    return combine([*parts, _largest_noise_hits(budget)] if proof else parts)
-
-
-@claim(
+@statement(
     "flute.lemmaA5",
     place="Lemma A.5, (17)",
     kind="probability bound",
@@ -300,38 +283,29 @@ def _lemma_A5(budget, rng, first_power, proof):
     r" \;\Rightarrow\; \Pr\big[\exists t \in [0, T_{\mathcal R}]: \sigma_k(\Theta_k^t) \ge"
     r" \tfrac{\sqrt\Delta}2\big] \ge 1-ct\delta",
     plain="From starts of Claim A.3 and with N as (17), sigma_k(Theta_k) is large enough by T_R.",
-    broken={"first_power": 0.5},
-    mended={"first_power": -0.5, "proof": True},
+    negative_control={"first_power": 0.5},
 )
-def lemmaA5(budget, rng, *, first_power=0.0, proof=False) -> Evidence:
-    """Time runs from starts at the boundary of Claim A.3, and with noise, at N of (17)."""
-    found = _lemma_A5(budget, rng, first_power, proof)
-    if found.verdict != FAILS:
-        return found
-    slope = final_errors(budget, rng)
-    bad = [part for part in found.parts if part.verdict == FAILS]
-    return combine(
-        found.parts,
-        "; ".join(f"{part.name}: {part.sentence}" for part in bad)
-        + ". Without sqrt(lambda*_1) S the N of (17) goes like s^-3 and knows no label noise. "
-        f"At fixed N the final error goes like alpha^{slope.value:.2f}, where (17) has N like "
-        "alpha^-2",
-    )
+def lemmaA5(budget, rng, *, first_power=0.0, proof=False):
+    """Time runs from starts at the boundary of Claim A.3, and with noise, at the N asked for."""
+    yield from _boundary_hits(budget, first_power)
+    yield _random_hits(budget, rng, first_power)
+    yield same_samples(proof)
+    yield _noisy_hits(budget, rng, proof, first_power)
+    if proof:
+        yield _largest_noise_hits(budget)
+    else:
+        slope = _final_errors(budget, rng)
+        yield Fact("exponent of the final error in alpha, at fixed N", slope.value)
 
 
-@claim(
+lemmaA5.corrected(
     "flute.lemmaA5.corrected",
-    place="Lemma A.5, (17)",
-    kind="probability bound",
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \text{Claim A.3 with } c_1/\sqrt{\lambda^*_1},\;"
     r" \sqrt N \ge \tfrac{\ell}{\sqrt{c_1}}\max\Big\{1, \tfrac{3456\sqrt{\lambda^*_1}S}"
     r"{\sigma_k(\Theta_k^0)\Delta}, \tfrac{96\sqrt{\lambda^*_1}S}{\sigma_1(\Theta_{res}^0)\Delta}"
     r"\Big\} \;\Rightarrow\; \exists t \le \lceil T_{\mathcal R}\rceil: \sigma_k(\Theta_k^t) \ge"
     r" \tfrac{\sqrt\Delta}2",
     plain="It is with c_1/sqrt(lambda*_1) in Claim A.3 and sqrt(lambda*_1) S/sigma_k in N.",
-    broken={"proof": False},
-    corrects="flute.lemmaA5",
+    constants={"first_power": -0.5, "proof": True},
+    negative_control={"proof": False},
 )
-def lemmaA5_corrected(budget, rng, *, first_power=-0.5, proof=True) -> Evidence:
-    """Time runs from the same starts with what the proof uses."""
-    return _lemma_A5(budget, rng, first_power, proof)

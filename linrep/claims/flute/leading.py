@@ -66,13 +66,13 @@ def _leading_stays(budget, rng, floor):
         return 1 / 32, gained / (eta * spectrum.gap**2)
 
     few = budget(SEARCH_SHAPES[1:4:2], SEARCH_SHAPES)
-    for sides, place, name in (
+    for pair, place, name in (
         (bare, "lemma_A16", "R = 0, eta <= Delta^2/(16 lambda*_1^3)"),
         (noisy, "lemma_A8", "worst R"),
         (slack, "lemma_A8", "eta Delta^2/32 to spare at R = 0"),
     ):
         found = searched_region(
-            sides, budget, rng, limit=limit_of(place), shapes=few, name=name,
+            pair, budget, rng, limit=limit_of(place), shapes=few, name=name,
             smallest=lambda spectrum: floor * spectrum.gap,
         )  # fmt: skip
         yield found

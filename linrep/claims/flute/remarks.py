@@ -6,18 +6,9 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    bounded_constant,
-    claim,
-    combine,
-    exponent,
-    identity,
-    log_slope,
-    trend,
-)
+from linrep.claims import Constant, Curve, Exponent, Fact, Identity, Trend, statement
 from linrep.claims.flute._data import compressed, floor, spectrum_of, step_size, truth_of
+from linrep.claims.slopes import log_slope
 from linrep.subspace import random_frame
 from linrep.theory import flute, flute_samples
 
@@ -35,28 +26,7 @@ def _drawn(values, k, sizes, shape, runs, rng, **options):
     return samples
 
 
-def _curve(x, samples, xlabel, ylabel=r"$N\epsilon^2$", series=""):
-    """Return a picture's points: medians over replicates."""
-    return pd.DataFrame(
-        {
-            "panel": "", "series": series, "x": np.asarray(x, dtype=float),
-            "y": np.median(samples, axis=1), "xlabel": xlabel, "ylabel": ylabel,
-        }
-    )  # fmt: skip
-
-
 _CONVENTIONS = (("singular values fixed", False), ("norms fixed", True))
-
-
-def _bound_in_n(per_client, d, sizes):
-    """Return the power of M in N of Theorem 5.1, at its largest step size and unit noise."""
-    asked = []
-    for n in sizes:
-        values = np.array([1.0, 0.9, 0.3]) * (np.sqrt(n) if per_client else 1.0)
-        spectrum = spectrum_of(values, 2, n, d, 1.0)
-        eta = flute.step_size_limits(spectrum)["theorem_5_1"]
-        asked.append(flute_samples.theorem_5_1(spectrum, 0.01, step_size=eta))
-    return np.polyfit(np.log(sizes), np.log(asked), 1)[0]
 
 
 def _sizes():
@@ -83,7 +53,7 @@ def _over_claim(budget, rng, noise, per_client, speedup) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@claim(
+@statement(
     "flute.remark5.2",
     place="Remark 5.2",
     kind="rate or exponent",
@@ -91,53 +61,32 @@ def _over_claim(budget, rng, noise, per_client, speedup) -> pd.DataFrame:
     r" \text{ over } \frac d{\epsilon^2} \text{ for } d > M,\ \text{independent of } M"
     r" \text{ for } d < M",
     plain="Each client needs M times fewer samples than alone, until M reaches d.",
-    broken={"speedup": 1.5},
+    negative_control={"speedup": 1.5},
 )
-def remark_5_2(budget, rng, *, speedup=1.0) -> Evidence:
+def remark_5_2(budget, rng, *, speedup=1.0):
     """Follow N epsilon^2 over max(d, M)/M where it may grow: in M, in d and in both, from M = d."""
-    level, few, d = LEVEL / 4, (4, 8, 16), 64
-    parts, slopes = [], []
+    few, d = (4, 8, 16), 64
     for name, per_client in _CONVENTIONS:
         for noise in (0.0, 1.0):
             rows = _over_claim(budget, rng, noise, per_client, speedup)
-            told = f"{name}, noise {noise:g}"
-            parts.append(
-                bounded_constant(
-                    rows,
-                    ("M", "d", "M = d"),
-                    quantile=0.5,
-                    level=level,
-                    rng=rng,
-                    name=told,
-                    label=r"$N\epsilon^2M/\max(d, M)$",
-                )
-            )
+            setting = f"{name}, noise {noise:g}"
+            yield Constant(
+                rows, ("M", "d", "M = d"), quantile=0.5, rng=rng, name=setting,
+                label=r"$N\epsilon^2M/\max(d, M)$",
+            )  # fmt: skip
             above = [group["kept"] for _, group in rows[rows["M"] > 8].groupby("M")]
             below = _drawn(
                 (1.0, 0.3), 1, few, lambda n: (n, d, 10**6), budget(8, 40), rng,
                 per_client=per_client, noise=noise,
             )  # fmt: skip
             powers = log_slope(few, below, rng=rng), log_slope((16, 32, 64, 128), above, rng=rng)
-            slopes.append(f"{powers[0].value:.2f} and {powers[1].value:.2f} ({told})")
-    gain = d / np.median(below[0])  # N epsilon^2 of one client's least squares is d at noise 1
-    bounds = ", ".join(
-        f"{_bound_in_n(per_client, 128, few):.2f} and {_bound_in_n(per_client, 4, (64, 256)):.2f}"
-        f" for {what}"
-        for what, per_client in _CONVENTIONS
-    )
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. Powers of M in N epsilon^2 below and above d: "
-        f"{'; '.join(slopes)}. At M = {few[0]}, d = {d}, norms fixed, noise 1, FLUTE needs "
-        f"{gain:.3g} times fewer samples than least squares alone (M/k = {few[0]}); without "
-        f"noise least squares alone is exact from N = d on. The bound of Theorem 5.1 has {bounds}: "
-        "with norms of phi_i fixed its singular values grow with M and the speedup is not in it. "
-        "O(d/M + log M) is for exact recovery, free of epsilon, so that the two are not comparable "
-        "in epsilon",
-    )
+            yield Fact(
+                f"powers of M in N epsilon^2 for M < d and M > d, {setting}",
+                f"{powers[0].value:.2f} and {powers[1].value:.2f}",
+            )
 
 
-@claim(
+@statement(
     "flute.remark5.3",
     place="Remark 5.3",
     kind="rate or exponent",
@@ -146,11 +95,15 @@ def remark_5_2(budget, rng, *, speedup=1.0) -> Evidence:
     r" \Big(\frac{\lambda^*_1}\Delta\Big)^{10} = \kappa^5,\ \kappa ="
     r" \frac{\sigma_1(W^{*\top}W^*)}{\sigma_k(W^{*\top}W^*)}",
     plain="The samples needed grow at most like (lambda_1/Delta)^10, kappa^5 without a rest.",
-    broken={"power": 8.0},
+    negative_control={"power": 8.0},
 )
-def remark_5_3(budget, rng, *, power=10.0) -> Evidence:
-    """Check the algebra, and measure how N epsilon^2 grows with lambda_1/Delta and with kappa."""
-    level, runs = LEVEL / 3, budget(12, 40)
+def remark_5_3(budget, rng, *, power=10.0):
+    """Check the algebra, and measure how N epsilon^2 grows with lambda_1/Delta and with kappa.
+
+    The error kept does not depend on eta: its power is to be compared with 6, that of fixed eta;
+    10 is that of eta like Delta^2. For k > r, Delta = 0 and nothing is claimed.
+    """
+    runs = budget(12, 40)
     ratios = np.array([2.0, 4.0, 8.0, 16.0])
     asked, identities = [], []
     for ratio in ratios:  # lambda*_1/Delta, the first k singular values being 1
@@ -159,7 +112,7 @@ def remark_5_3(budget, rng, *, power=10.0) -> Evidence:
         size = flute_samples.theorem_5_1(spectrum, 0.01, step_size=eta)
         asked.append(size / spectrum.noise_scale_of_section5**2)
     bends = np.diff(np.log(asked)) / np.diff(np.log(ratios))
-    algebra = identity(
+    yield Identity(
         [(abs(bend / power - 1.0), {"exponent": bend, "claimed": power}) for bend in bends], 1e-9,
         name="power of lambda_1/Delta in Theorem 5.1",
     )  # fmt: skip
@@ -174,9 +127,7 @@ def remark_5_3(budget, rng, *, power=10.0) -> Evidence:
         identities.append(
             (abs(deviation), {"kappa": kappa, "ratio": spectrum.first / spectrum.gap})
         )
-    same = identity(identities, 1e-9, name="(lambda*_1/Delta)^10 = kappa^5")
-    parts = [algebra, same]
-    measured = []
+    yield Identity(identities, 1e-9, name="(lambda*_1/Delta)^10 = kappa^5")
     x = np.array([4.0, 8.0, 16.0, 32.0])
     for noise in (0.0, 1.0):
         samples = [
@@ -186,51 +137,33 @@ def remark_5_3(budget, rng, *, power=10.0) -> Evidence:
             )[0]
             for ratio in x
         ]  # fmt: skip
-        slope = log_slope(x, samples, level=level, rng=rng)
-        measured.append(slope.value)
-        parts.append(
-            exponent(
-                slope, 6.0, at_most=True, level=level, n_trials=runs * len(x),
-                name=f"samples in 1/Delta, noise {noise:g}",
-                points=_curve(x, samples, r"$\lambda^*_1/\Delta$"),
-            )
+        yield Exponent(
+            x, samples, at_most=6.0, rng=rng, along=r"$\lambda^*_1/\Delta$", of=r"$N\epsilon^2$",
+            name=f"samples in 1/Delta, noise {noise:g}",
         )  # fmt: skip
     kappas = np.array([4.0, 16.0, 64.0, 256.0])
     samples = [
         _drawn((1.0, kappa**-0.5), 2, (0,), lambda _: (20, 10, 10**7), runs, rng, noise=1.0)[0]
         for kappa in kappas
     ]
-    slope = log_slope(kappas, samples, level=level, rng=rng)
-    parts.append(
-        exponent(
-            slope, 5.0, at_most=True, level=level, n_trials=runs * len(kappas),
-            name="samples in kappa, k = r",
-            points=_curve(kappas, samples, r"$\kappa$"),
-        )
+    yield Exponent(
+        kappas, samples, at_most=5.0, rng=rng, along=r"$\kappa$", of=r"$N\epsilon^2$",
+        name="samples in kappa, k = r",
     )  # fmt: skip
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. The error kept does not depend on eta, so that the powers "
-        "measured are to be compared with 6 for fixed eta and 10 for eta like Delta^2: "
-        f"{measured[0]:.2f} without noise, {measured[1]:.2f} with; in kappa {slope.value:.2f}. "
-        "lambda*_1 and Delta are twice the roots that are printed (Section 5 doubles Delta but not "
-        "lambda_1, which makes its ratio half of sqrt(kappa)); the bound has S^2 besides. For "
-        "k > r, Delta = 0 and nothing is claimed",
-    )
 
 
-@claim(
+@statement(
     "flute.remark5.4",
     place="Remark 5.4",
     kind="sample-size threshold",
     latex=r"\tfrac1M\sum_i\|Bw_i - B^*w_i^*\| \text{ small} \Rightarrow N \text{ large for every"
     r" client, not only } MN",
     plain="Every client's own samples must be many, not only all clients' together.",
-    broken={"power": 1.0},
+    negative_control={"power": 1.0},
 )
-def remark_5_4(budget, rng, *, power=0.5) -> Evidence:
+def remark_5_4(budget, rng, *, power=0.5):
     """Share MN samples among more and more clients; power is that of 1/N in the error, N >> d."""
-    level, runs = LEVEL / 3, budget(6, 16)
+    runs = budget(6, 16)
     values, k, d, total = (1.0, 0.9, 0.3), 2, 6, budget(1600, 6400)
     sizes = np.array([2, 4, 8, 20, 50, 100, 200])
 
@@ -250,33 +183,24 @@ def remark_5_4(budget, rng, *, power=0.5) -> Evidence:
     clients = np.array([50, 100, 200, 400])
     more = errors([(n, 20) for n in clients], 0.5)
     many = sizes >= 8 * d
-    parts = [
-        trend(-np.transpose(fixed), level=level, name="error falls with N at fixed MN"),
-        exponent(
-            log_slope(sizes[many], fixed[-many.sum() :], level=level, rng=rng), -power,
-            level=level, margin=0.15, n_trials=runs * int(many.sum()),
-            name=f"error in N >= {8 * d} at fixed MN",
-            points=_curve(sizes, fixed, "N", "error (7), relative"),
-        ),
-        exponent(
-            log_slope(clients, more, level=level, rng=rng), 0.0, level=level,
-            n_trials=runs * len(clients), name="error in M at fixed N",
-            points=_curve(clients, more, "M", "error (7), relative"),
-        ),
-    ]  # fmt: skip
-    alone = [[_small(values, k, k + 2, d, n, rng)[0] for _ in range(runs)] for n in clients]
-    least = np.median([_small(values, k, k, d, 200, rng) for _ in range(5)], axis=0)
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. The error relative to the optimum is "
-        f"{np.median(fixed[0]):.2g} at N = {sizes[0]} and {np.median(fixed[-1]):.2g} at N = "
-        f"{sizes[-1]}, MN = {total}; -1/2 is its power only for N >> d. The representation "
-        f"does not need it: with N = {k + 2} < d, "
-        "too few for any phi_i, its distance to U_k in runs from random starts goes like "
-        f"M^{log_slope(clients, alone, rng=rng).value:.2f}, from {np.median(alone[0]):.2g} to "
-        f"{np.median(alone[-1]):.2g} at M = {clients[-1]}; at N = k, where heads interpolate, "
-        f"M = 200, it is {least[0]:.2g} and the error (7) {least[1]:.2g}",
-    )
+    yield Trend(-np.transpose(fixed), name="error falls with N at fixed MN")
+    yield Exponent(
+        sizes[many], fixed[-many.sum() :], equals=-power, margin=0.15, rng=rng, along="N",
+        of="error (7), relative", name=f"error in N >= {8 * d} at fixed MN",
+    )  # fmt: skip
+    yield Exponent(
+        clients, more, equals=0.0, rng=rng, along="M", of="error (7), relative",
+        name="error in M at fixed N",
+    )  # fmt: skip
+    table = {
+        "panel": f"MN = {total}", "series": "", "x": sizes, "y": np.median(fixed, axis=1),
+        "xlabel": "N", "ylabel": "error (7), relative",
+    }  # fmt: skip
+    yield Curve(pd.DataFrame(table))
+    few = k + 2  # samples, too few for any phi_i
+    alone = [[_small(values, k, few, d, n, rng) for _ in range(runs)] for n in clients]
+    slope = log_slope(clients, alone, rng=rng)
+    yield Fact(f"power of M in the distance to U_k at N = {few} < d", slope.value)
 
 
 def _settled(truth, k, m, rng) -> float:
@@ -289,11 +213,11 @@ def _settled(truth, k, m, rng) -> float:
     return float(trace["client_error"][-1])
 
 
-def _small(values, k, m, d, n, rng) -> tuple[float, float]:
-    """Return distance to U_k and error after a run from a random start on few samples."""
+def _small(values, k, m, d, n, rng) -> float:
+    """Return the distance to U_k after a run from a random start on few samples."""
     truth = truth_of(values, n, d, rng, noise=0.5, per_client=True)
     trace = lr.flute(
         compressed(truth, m, rng), k=k, step_size=0.5 * step_size(truth), rounds=2500,
         record=[2500], tolerance=1e-7, rng=rng,
     )  # fmt: skip
-    return float(trace["distance"][-1]), float(trace["client_error"][-1])
+    return float(trace["distance"][-1])

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 import linrep as lr
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    Slope,
-    claim,
-    combine,
-    exponent,
-    log_slope,
-    mean_between,
-    trend,
-)
-from linrep.claims.flute._data import compressed, floor, spectrum_of, truth_of
+from linrep.claims import Curve, Exponent, Fact, Mean, Trend, statement
+from linrep.claims.flute._data import compressed, floor, truth_of
+from linrep.claims.slopes import log_slope
 from linrep.theory.flute import Spectrum
 
 _SIZES = (10**4, 10**5, 10**6, 10**7, 10**8)
@@ -58,59 +48,47 @@ def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
     return counts, floors
 
 
-@claim(
+@statement(
     "flute.remark5.6",
     place="Remark 5.6",
     kind="rate or exponent",
     latex=r"N \propto \kappa_T^{-2} = \Big(1 - \frac{\eta\Delta}{16}\Big)^{-2T}:\ \text{the number"
     r" of samples grows exponentially in } T",
     plain="The samples needed grow exponentially with the number of rounds.",
-    broken={"power": 1.0},
+    negative_control={"power": 1.0},
 )
-def remark_5_6(budget, rng, *, power=2.0) -> Evidence:
-    """Count rounds until the floor, and compare floors with the bound (8); power is of kappa_T."""
+def remark_5_6(budget, rng, *, power=2.0):
+    """Count rounds until the floor, and compare floors with the bound (8); power is of kappa_T.
+
+    (8) allows an error like kappa_T, so T ends where it would be below the floor. Per log N, a
+    decay by 1 - eta Delta/2 takes 1/(eta Delta) rounds, and the slower one of (8) 8 times as many.
+    """
     settings = budget(((0.8, 0.1), (0.4, 0.2)), ((0.8, 0.1), (0.8, 0.05), (0.4, 0.1), (0.2, 0.1)))
-    level, runs = LEVEL / (3 * len(settings)), budget(40, 120)
-    parts, multiples, logs = [], [], np.log(_SIZES)
+    runs, logs = budget(40, 120), np.log(_SIZES)
     for gap, share in settings:
         found = np.array([_until_floor(gap, share, rng) for _ in range(runs)])
         rounds, floors = found[:, 0], found[:, 1]
-        slopes = np.polyfit(logs, rounds.T, 1)[0]
-        width = stats.t.isf(level, runs - 1) * slopes.std(ddof=1) / np.sqrt(runs)
-        multiples.append(slopes.mean())
         name = f"Delta {gap:g}, eta {0.5 * share:g}"  # lambda*_1 = 2
-        points = pd.DataFrame(
-            {
-                "panel": "", "series": "", "x": _SIZES,
-                "y": rounds.mean(axis=0), "predicted": logs - logs[0] + rounds[:, 0].mean(),
-                "xlabel": "N", "ylabel": r"$\eta\Delta$ times rounds",
-            }
+        yield Exponent(
+            _SIZES, list(floors.T), equals=-1.0 / power, margin=0.15, rng=rng, along="N",
+            of="floor", name=f"floor, {name}",
         )  # fmt: skip
-        parts += [
-            # (8) allows an error like kappa_T, so T ends where it would be below the floor.
-            exponent(
-                log_slope(_SIZES, list(floors.T), level=level, rng=rng), -1.0 / power, level=level,
-                n_trials=floors.size, margin=0.15,
-                name=f"floor, {name}",
-            ),
-            # Linear in log N: the last two decades take as many rounds as the first two.
-            mean_between(
-                1.0 + 2.0 * (rounds @ [1, 0, -2, 0, 1]) / (rounds @ [-1, 0, 0, 0, 1]).mean(),
-                0.75, 1.25, level=level, name=f"last decades over first, {name}",
-            ),
-            exponent(
-                Slope(slopes.mean(), width, 0.0), 16.0 / power, at_most=True, level=level,
-                n_trials=rounds.size, points=points, name=f"rounds to it, {name}",
-            ),
-        ]  # fmt: skip
-    return combine(
-        parts,
-        f"{combine(parts).sentence} (power of N in the floor, and so in the kappa_T at which (8) "
-        "meets it; eta Delta times rounds to the floor over log N). Rounds to the floor grow "
-        "linearly in log N, so that N grows exponentially in T, by "
-        f"{min(multiples):.2f} to {max(multiples):.2f} times log N/(eta Delta): 1 is what a "
-        "decay by 1 - eta Delta/2 gives, and 8 what the slower one of (8), kappa_T^(-2), allows",
-    )
+        # Linear in log N: the last two decades take as many rounds as the first two.
+        yield Mean(
+            1.0 + 2.0 * (rounds @ [1, 0, -2, 0, 1]) / (rounds @ [-1, 0, 0, 0, 1]).mean(),
+            at_least=0.75, at_most=1.25, quantity="rounds of two decades over those of others",
+            name=f"last decades over first, {name}",
+        )  # fmt: skip
+        yield Mean(
+            np.polyfit(logs, rounds.T, 1)[0], at_most=16.0 / power, name=f"rounds to it, {name}",
+            quantity="rounds to the floor per log N", unit="1/(eta Delta)",
+        )  # fmt: skip
+        table = {
+            "panel": f"rounds to it, {name}", "series": "", "x": _SIZES,
+            "y": rounds.mean(axis=0), "predicted": logs - logs[0] + rounds[:, 0].mean(),
+            "xlabel": "N", "ylabel": r"$\eta\Delta$ times rounds",
+        }  # fmt: skip
+        yield Curve(pd.DataFrame(table))
 
 
 _GAPS = (0.1, 0.2, 0.4, 0.8)
@@ -133,19 +111,21 @@ def _late_rate(gap, eta, rng) -> float:
     return float(np.log(first / last) / (stops[1] - stops[0]))
 
 
-@claim(
+@statement(
     "flute.remark5.7",
     place="Remark 5.7",
     kind="rate or exponent",
     latex=r"\Delta \downarrow:\ \text{more samples and slower convergence, } 1 - \eta\Delta/16;"
     r"\quad |\hat\sigma_k - \sigma_k|, |\hat\sigma_{k+1} - \sigma_{k+1}| \le \Delta/2",
     plain="A smaller gap takes more samples and more rounds.",
-    broken={"power": 2.0},
+    negative_control={"power": 2.0},
 )
-def remark_5_7(budget, rng, *, power=1.0) -> Evidence:
-    """Follow the rate and the error kept in Delta, at fixed eta and at eta like Delta^2."""
-    level, runs = LEVEL / 4, budget(20, 40)
-    parts = []
+def remark_5_7(budget, rng, *, power=1.0):
+    """Follow the rate and the error kept in Delta, at fixed eta and at eta like Delta^2.
+
+    Estimates of two neighbours keep their order up to errors of half their difference: Delta/2 if
+    sigma_k is read as lambda*_k, Delta/4 if as the singular value of Phi.
+    """
     for name, steps, further in (
         ("eta fixed", [0.05] * len(_GAPS), 0.0),
         ("eta like Delta^2", [0.1 * gap**2 for gap in _GAPS], 2.0),
@@ -154,18 +134,9 @@ def remark_5_7(budget, rng, *, power=1.0) -> Evidence:
             [_late_rate(gap, eta, rng) for _ in range(budget(3, 6))]
             for gap, eta in zip(_GAPS, steps, strict=True)
         ]
-        parts.append(
-            exponent(
-                log_slope(_GAPS, rates, level=level, rng=rng), power + further, level=level,
-                n_trials=len(_GAPS) * len(rates[0]), name=f"rate in Delta, {name}",
-                points=pd.DataFrame(
-                    {
-                        "panel": "", "series": "", "x": _GAPS,
-                        "y": np.median(rates, axis=1), "xlabel": r"$\Delta$",
-                        "ylabel": "decay per round",
-                    }
-                ),
-            )
+        yield Exponent(
+            _GAPS, rates, equals=power + further, rng=rng, along=r"$\Delta$", of="decay per round",
+            name=f"rate in Delta, {name}",
         )  # fmt: skip
     gaps = _GAPS[::-1]
     kept = {
@@ -174,37 +145,12 @@ def remark_5_7(budget, rng, *, power=1.0) -> Evidence:
                 floor(truth_of((1.0, 1.0 - 0.5 * gap), 6, 6, rng, noise=noise), 1, 10**5, rng)
                 for gap in gaps
             ]
-            for _ in range(runs)
+            for _ in range(budget(20, 40))
         ])
         for noise in (0.0, 1.0)
     }  # fmt: skip
-    parts += [
-        trend(errors, level=level, name=f"error kept as Delta shrinks, noise {noise:g}")
-        for noise, errors in kept.items()
-    ]
-    slopes = [
-        2.0 * log_slope(1.0 / np.array(gaps), list(errors.T), rng=rng).value
-        for errors in kept.values()
-    ]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. {parts[0].sentence} (eta fixed), {parts[1].sentence} (eta "
-        f"like Delta^2); N epsilon^2 goes like Delta^{-slopes[0]:.2f} without noise and "
-        f"Delta^{-slopes[1]:.2f} with. {_needs()}",
-    )
-
-
-def _needs() -> str:
-    """Tell how accurate estimates of two neighbours have to be to keep their order, over Delta.
-
-    Half their difference: an identity, told and not judged.
-    """
-    spectrum = spectrum_of((1.0, 0.9, 0.7, 0.1), 3)
-    shares = [
-        0.5 * (values[spectrum.k - 1] - values[spectrum.k]) / spectrum.gap
-        for values in (spectrum.eigenvalues, spectrum.singular_values)
-    ]
-    return (
-        f"Estimates keep their order up to errors of {shares[0]:g} Delta if sigma_k is read as "
-        f"lambda*_k, of {shares[1]:g} Delta if as the singular value of Phi"
-    )
+    for noise, errors in kept.items():
+        yield Trend(errors, name=f"error kept as Delta shrinks, noise {noise:g}")
+    for noise, errors in kept.items():
+        slope = log_slope(1.0 / np.array(gaps), list(errors.T), rng=rng)
+        yield Fact(f"power of 1/Delta in N epsilon^2, noise {noise:g}", 2.0 * slope.value)

@@ -6,9 +6,7 @@ Success is a loss below 1e-3 of the start's. What the paper leaves open is set t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.algorithms import imc
-from linrep.claims import LEVEL, UNDECIDED, Evidence, claim, combine, frequency, ordering
-from linrep.claims._parts import best_reading, draw_seeds
-from linrep.stats import proportion_interval
+from linrep.claims import Curve, Fact, Frequency, Paired, Readings, statement
+from linrep.claims._parts import draw_seeds
 from linrep.theory import perfedsi as theory
 
 N, D, P, K, PER_CLIENT = 20, 16, 4, 2, 5
@@ -36,9 +33,7 @@ SUCCESS = 1e-3  # of the loss over that of the start
 FLOOR = 1e-24  # from which on rounding is seen
 RECORDS = 40
 RUNS = (("Z", "random"), ("Z", "near"), ("one-hot", "random"), ("one-hot", "near"),
-        ("one model", "random"))  # fmt: skip
-
-Decision = Callable[..., Evidence]
+        ("global model", "random"))  # fmt: skip
 
 
 def instance(seed: int, per_client: int = PER_CLIENT) -> lr.Observations:
@@ -58,13 +53,13 @@ def view(seen: lr.Observations, model: str) -> lr.Observations:
 def losses(seen, model, start, seed, *, records=1, **changes) -> np.ndarray:
     """Return the loss over that of the start, at equally spaced rounds from the start on.
 
-    Near the truth its factors are perturbed; the one model for all has rank 1 and no truth.
+    Near the truth its factors are perturbed; the global model has rank 1 and no truth.
     """
     rng = np.random.default_rng([seed, 1])
     settings = {**SETTING, **changes}
     truth = seen.truth.without_side_information() if model == "one-hot" else seen.truth
     trace = lr.perfedsi(
-        view(seen, model), k=1 if model == "one model" else K,
+        view(seen, model), k=1 if model == "global model" else K,
         start="random" if start == "random" else tuple(
             F + NEAR * rng.standard_normal(F.shape) for F in (truth.U, truth.V)
         ),
@@ -75,24 +70,16 @@ def losses(seen, model, start, seed, *, records=1, **changes) -> np.ndarray:
     return found
 
 
-def share(successes) -> str:
-    """Return counts of successes with the exact 95 % interval, in words."""
-    wins, count = int(np.sum(successes)), len(successes)
-    if count == 0:
-        return "none drawn"
-    _, low, high = proportion_interval(wins, count)
-    return f"{wins} of {count} [{low:.0%}, {high:.0%}]"
-
-
-def most(successes, name, *, expected=True, setting=None) -> Decision:
+def most(successes, name, *, expected=True, setting=None) -> Frequency:
     """Return the part that more than half of the runs succeed, or fail."""
     wins, count = int(np.sum(successes)), len(successes)
-    return partial(
-        frequency, count - wins if expected else wins, count, 0.5, name=name, setting=setting
-    )
+    return Frequency(
+        count - wins if expected else wins, count, 0.5, name=name, setting=setting or {},
+        quantity="share of runs that fail" if expected else "share of runs that succeed",
+    )  # fmt: skip
 
 
-@claim(
+@statement(
     "perfedsi.figure3",
     place="Appendix C.4; Figure 3",
     kind="comparison",
@@ -101,57 +88,40 @@ def most(successes, name, *, expected=True, setting=None) -> Decision:
     r" \text{ without}",
     plain="d = 16, n = 20, p = 4, k = 2, five fixed entries a client: in most instances federated "
     "averaging converges linearly to the truth with side information, and does not without.",
-    broken={"per_client": 2},
+    negative_control={"per_client": 2},
 )
-def figure3(budget, rng, *, per_client=PER_CLIENT) -> Evidence:
-    """Count successes over instances as C.4 draws them; those of each stratum are told."""
+def figure3(budget, rng, *, per_client=PER_CLIENT):
+    """Count successes over instances as C.4 draws them, and look at how the loss falls."""
     rows, paths = [], []
     for seed in draw_seeds(rng, budget(32, 200, 1000)):
         seen = instance(seed, per_client)
-        assert seen.truth is not None
-        row: dict[Any, Any] = {
-            "least": seen.per_item.min(),
-            "c_z": theory.scaling(seen.truth.Z).c_z,
-        }
+        row: dict[Any, Any] = {"least": seen.per_item.min()}
         for run in RUNS:
             path = losses(seen, *run, seed, records=RECORDS)
             row[run] = path[-1] < SUCCESS
             paths.append((run, path))
         rows.append(row)
     table = pd.DataFrame(rows)
-    with_side: list[Decision] = [
-        most(table["Z", start], f"with Z, {start}", setting={"start": start, "p": P})
-        for start in ("random", "near")
-    ]
-    without = [most(table[run], f"without: {run[0]}, {run[1]}", expected=False) for run in RUNS[2:]]
-    straight: list[Decision] = [partial(_straight, paths, start) for start in ("random", "near")]
-    level = LEVEL / (len(with_side) + len(without) + len(straight))
-    vanilla = best_reading([part(level=level) for part in without])
-    parts = [part(level=level) for part in (*with_side, *straight)]
-    found = combine([*parts, replace(vanilla, parts=(), name="without")])
-    told = ", ".join(f"{part.name} {part.verdict}" for part in vanilla.parts)
-    return replace(
-        found,
-        sentence=f"{found.sentence}; readings {told}. Successes: {_strata(table)}. c_z is "
-        f"{table['c_z'].median():.3g} (median), up to {table['c_z'].max():.3g}"
-        + _varied(rng, budget(0, 40, 100)),
-        points=_curves(paths),
+    for start in ("random", "near"):
+        yield most(table["Z", start], f"with Z, {start}", setting={"start": start, "p": P})
+    for start in ("random", "near"):
+        yield _straight(paths, start)
+    yield Readings(
+        [most(table[run], ", ".join(run), expected=False) for run in RUNS[2:]], name="without"
     )
+    often = table[table["least"] >= K]
+    if len(often):
+        for model in ("Z", "one-hot"):
+            yield Fact(
+                f"share of successes, {model}, random start, every item seen {K} times or more",
+                often[model, "random"].mean(),
+            )
+    if budget.name != "quick":
+        yield from _varied(rng, budget(0, 40, 100))
+    yield Curve(_curves(paths))
 
 
-def _strata(table) -> str:
-    """Tell the successes of every kind of run by how often the rarest item was seen."""
-    told = []
-    for name, own in (
-        (f"every item seen {K} times or more", table[table["least"] >= K]),
-        (f"one seen less than {K} times", table[table["least"] < K]),
-    ):
-        counts = ", ".join(f"{model} {start} {share(own[model, start])}" for model, start in RUNS)
-        told.append(f"{name}: {counts}")
-    return "; ".join(told)
-
-
-def _straight(paths, start, *, level) -> Evidence:
+def _straight(paths, start) -> Paired:
     """Compare how well the loss's logarithm is linear in rounds, and in their logarithm."""
     linear: list[float] = []
     power: list[float] = []
@@ -162,27 +132,23 @@ def _straight(paths, start, *, level) -> Evidence:
         logs = np.log(path[kept])
         for found, x in ((linear, kept), (power, np.log(kept))):
             found.append(float(np.sum((logs - np.polyval(np.polyfit(x, logs, 1), x)) ** 2)))
-    name = f"log L linear in t, {start}"
-    if not linear:
-        return Evidence(UNDECIDED, "no run converges", needed="more runs", name=name, level=level)
-    return ordering(linear, power, name=name, level=level)
+    # Where no run converges a single "never" leaves it undecided, and levels as they are.
+    return Paired(
+        linear or [np.inf], power or [np.inf], quantity="median ratio of squared residuals",
+        name=f"log L linear in t, {start}",
+    )  # fmt: skip
 
 
-def _varied(rng, count) -> str:
-    """Tell the successes under other choices of what is open."""
-    if not count:
-        return ""
-    told = []
+def _varied(rng, count):
+    """Yield the shares of successes that are worst for the claim, over other choices."""
+    shares: dict[str, list[float]] = {"Z": [], "one-hot": []}
     for changes in VARIED:
         seeds = draw_seeds(rng, count)
-        counts = [
-            share([losses(instance(seed), model, "random", seed, **changes)[-1] < SUCCESS
-                   for seed in seeds])
-            for model in ("Z", "one-hot")
-        ]  # fmt: skip
-        choice = ", ".join(f"{name} {value:g}" for name, value in changes.items())
-        told.append(f"{choice}: Z {counts[0]}, one-hot {counts[1]}")
-    return ". From random starts with " + "; ".join(told)
+        for model, found in shares.items():
+            ends = [losses(instance(seed), model, "random", seed, **changes)[-1] for seed in seeds]
+            found.append(float(np.mean(np.array(ends) < SUCCESS)))
+    yield Fact("least share of successes with Z over other open choices", min(shares["Z"]))
+    yield Fact("largest share of successes without Z there", max(shares["one-hot"]))
 
 
 def _curves(paths) -> pd.DataFrame:
@@ -202,7 +168,7 @@ def _curves(paths) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-@claim(
+@statement(
     "perfedsi.figure3.whatsoever",
     place="Appendix C.4; caption of Figure 3",
     kind="comparison",
@@ -210,15 +176,12 @@ def _curves(paths) -> pd.DataFrame:
     r"from every start}",
     plain="Without side information (Z = I, Appendix C.4's original problem) federated averaging "
     "fails to converge to the truth whatsoever: in no instance and from no start.",
-    broken={"per_client": D},
-    mended={"starts": ("random",), "allowed": 0.5},
+    negative_control={"per_client": D},
+    holds_with={"starts": ("random",), "allowed": 0.5},
 )
-def whatsoever(
-    budget, rng, *, starts=("random", "near"), allowed=0.0, per_client=PER_CLIENT
-) -> Evidence:
-    """Look for an instance that converges; mended: at most half do, from random starts."""
+def whatsoever(budget, rng, *, starts=("random", "near"), allowed=0.0, per_client=PER_CLIENT):
+    """Look for an instance that converges; so many are allowed to."""
     count = budget(60, 200, 1000)
-    parts, told = [], []
     for start in starts:
         seeds = draw_seeds(rng, count)
         ends = np.array(
@@ -226,18 +189,13 @@ def whatsoever(
         )
         best = int(np.argmin(ends))
         example = {"start": start, "seed": seeds[best], "loss over start's": float(ends[best])}
-        parts.append(
-            frequency(
-                int(np.sum(ends < SUCCESS)), count, allowed, name=f"{start} start",
-                setting=example, level=LEVEL / len(starts),
-            )
+        yield Frequency(
+            int(np.sum(ends < SUCCESS)), count, allowed, quantity="share of runs that converge",
+            name=f"{start} start", setting=example,
         )  # fmt: skip
-        told.append(f"{share(ends < SUCCESS)} from {start} starts")
-    found = combine(parts)
-    return replace(found, sentence=f"{found.sentence}; converging: {', '.join(told)}")
 
 
-@claim(
+@statement(
     "perfedsi.figure3.whatsoever.corrected",
     place="Appendix C.4; caption of Figure 3",
     kind="comparison",
@@ -247,9 +205,9 @@ def whatsoever(
     "the entries determine the matrix, Gauss-Newton finds it, and so does federated averaging "
     "from near the truth, or with fresh entries.",
     corrects="perfedsi.figure3.whatsoever",
-    broken={"per_client": 3},
+    negative_control={"per_client": 3},
 )
-def corrected(budget, rng, *, per_client=PER_CLIENT) -> Evidence:
+def corrected(budget, rng, *, per_client=PER_CLIENT):
     """Ask whether information is missing: what the entries determine, and what others find."""
     rows = []
     for seed in draw_seeds(rng, budget(40, 150, 600)):
@@ -259,62 +217,27 @@ def corrected(budget, rng, *, per_client=PER_CLIENT) -> Evidence:
             {
                 "least": seen.per_item.min(),
                 "determined": theory.determines_truth(one),
-                "found": _recovers(imc.gauss_newton, one),
+                "found": _recovers(one),
                 "random": losses(seen, "one-hot", "random", seed)[-1] < SUCCESS,
                 "near": losses(seen, "one-hot", "near", seed)[-1] < SUCCESS,
                 "fresh": losses(instance(seed, D), "one-hot", "random", seed)[-1] < SUCCESS,
             }
         )
     table = pd.DataFrame(rows)
-    parts = [
-        most(table["random"], "random starts fail", expected=False),
-        most(table["determined"], "the entries determine the matrix"),
-        most(table["found"], "Gauss-Newton finds it"),
-        most(table["near"], "federated averaging from near the truth"),
-        most(table["fresh"], "federated averaging with fresh entries"),
-    ]
-    found = combine(part(level=LEVEL / len(parts)) for part in parts)
-    shares = ", ".join(f"{name} {share(table[name])}" for name in list(table)[1:])
+    yield most(table["random"], "random starts fail", expected=False)
+    yield most(table["determined"], "the entries determine the matrix")
+    yield most(table["found"], "Gauss-Newton finds it")
+    yield most(table["near"], "federated averaging from near the truth")
+    yield most(table["fresh"], "federated averaging with fresh entries")
     rare = table[table["least"] < K]
-    return replace(
-        found,
-        sentence=f"{found.sentence}. {shares}; determined where an item was seen less than {K} "
-        f"times: {share(rare['determined'])}{_comparators(rng, budget)}",
-    )
+    if len(rare):
+        yield Fact(
+            f"share determined where an item was seen less than {K} times",
+            rare["determined"].mean(),
+        )
 
 
-#: Solvers with their settings in standard budget and, in thorough, the Comparators table's.
-SOLVERS: dict[str, tuple[Callable[..., lr.Trace], dict[str, Any], dict[str, Any]]] = {
-    "Gauss-Newton": (imc.gauss_newton, {}, {}),
-    "alternating minimization": (imc.alternating, {"iterations": 300}, {"iterations": 1000}),
-    "balanced gradient descent": (
-        imc.balanced_gradient, {"iterations": 800, "tolerance": 1e-5},
-        {"iterations": 10_000, "step_size": 0.05},
-    ),
-    "nuclear norm": (imc.nuclear_norm, {"iterations": 600, "smallest": 1e-5, "levels": 6}, {}),
-    "least squares on the core": (imc.least_squares, {}, {}),
-}  # fmt: skip
-
-
-def _comparators(rng, budget) -> str:
-    """Tell how often each solver finds the matrix from the same entries, with Z and without."""
-    seeds = draw_seeds(rng, budget(0, 30, 100))
-    if not seeds:
-        return ""
-    instances = [instance(seed) for seed in seeds]
-    told = []
-    for name, (solver, *settings) in SOLVERS.items():
-        options = budget({}, *settings)
-        counts = [
-            share([_recovers(solver, view(seen, model), **options) for seen in instances])
-            for model in ("Z", "one-hot")
-        ]
-        told.append(f"{name} {counts[0]} with Z and {counts[1]} without")
-    return ". Relative error below 1e-3: " + "; ".join(told)
-
-
-def _recovers(solver, seen, **options) -> bool:
-    """Tell whether a solver ends at a relative error below 1e-3."""
-    rank = () if solver in (imc.nuclear_norm, imc.least_squares) else (K,)
+def _recovers(seen) -> bool:
+    """Return whether Gauss-Newton ends at a relative error below 1e-3."""
     with np.errstate(all="ignore"):  # it may diverge
-        return bool(solver(seen, *rank, **options)["error"][-1] < 1e-3)
+        return bool(imc.gauss_newton(seen, K)["error"][-1] < 1e-3)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Evidence, inequality
-from linrep.claims._parts import Array, at_most
+from linrep.claims import Cases, Search, search
+from linrep.claims._parts import Array
 from linrep.problems import Objectives
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
@@ -24,6 +24,9 @@ QUADRATIC = ("identity", "own", "indefinite")
 FLAT = 1e-4
 _ROUNDING = 1e-9
 _TAIL = 9.0  # standard deviations of noise that the ball has room for
+QUANTITY = "left side over the sum of both"
+
+LeftRight = Callable[["Case"], tuple[float, float]]
 
 
 class Case(NamedTuple):
@@ -36,19 +39,19 @@ class Case(NamedTuple):
     round: pflmf_rounds.Round
     kind: str
 
-    def told(self) -> dict[str, Any]:
+    def instance(self) -> dict[str, Any]:
         """Return what makes the round again: plain numbers."""
         s = self.setting
-        told = {
+        found = {
             "kind": self.kind, "p": s.participation, "K": s.local_steps, "eta": s.step_size,
             "eta L": s.step_size * s.largest, "L_U": s.in_U, "L_V": s.in_V, "sigma": s.noise,
             "U": self.U.tolist(), "V": self.V.tolist(),
         }  # fmt: skip
         if isinstance(self.problem, lr.QuadraticObjectives):
-            told["A"] = self.problem.A.tolist()
+            found["A"] = self.problem.A.tolist()
             if self.problem.H is not None:
-                told["H"] = self.problem.H.tolist()
-        return told
+                found["H"] = self.problem.H.tolist()
+        return found
 
     def rounding(self) -> float:
         """Return what rounding may do to differences of the objective.
@@ -211,49 +214,51 @@ def from_numbers(shape, x) -> Case | None:
     )
 
 
-def tried(cases: Iterable[Case], sides: Callable[[Case], tuple], name: str) -> Evidence:
-    """Decide left <= right for every round; sides are relative to the sum of their sizes."""
+def tried(cases: Iterable[Case], lhs_rhs: LeftRight, name: str) -> Cases:
+    """Return left <= right for every round, relative to the sum of their sizes."""
     found = []
     for case in cases:
-        left, right = sides(case)
+        left, right = lhs_rhs(case)
         scale = max(abs(left) + abs(right), 1e-300)
-        found.append((left / scale, case.allowed(left, right) / scale, case.told()))
-    return at_most(found, name=name)
+        found.append((left / scale, case.allowed(left, right) / scale, case.instance()))
+    return Cases(found, quantity=QUANTITY, name=name)
 
 
-def searched(sides, budget, rng, name: str = "search", noisy: bool = True) -> Evidence:
+def searched(
+    lhs_rhs: LeftRight, budget, rng, name: str = "search", noisy: bool = True
+) -> Search:  # fmt: skip
     """Search rounds of one and two clients for left > right; sigma is searched, too, if `noisy`."""
 
     def of_numbers(shape, x):
         case = from_numbers(shape, x)
         if case is None:
             return None
-        left, right = sides(case)
+        left, right = lhs_rhs(case)
         return left, case.allowed(left, right)
 
     shapes = [{"n": n, "noisy": int(noisy)} for n in (1, 2)]
-    return inequality(of_numbers, shapes, length, budget, rng, name=name)
+    return search(of_numbers, shapes, length, budget, rng, name=name)
 
 
-def reached(cases: Iterable[Case], sides: Callable[[Case], tuple], share: float, name: str):
-    """Decide whether left comes to so large a share of right in every round."""
+def reached(cases: Iterable[Case], lhs_rhs: LeftRight, share: float, name: str) -> Cases:
+    """Return whether left comes to so large a share of right in every round."""
     found = []
     for case in cases:
-        left, right = sides(case)
+        left, right = lhs_rhs(case)
         scale = max(abs(left) + abs(right), 1e-300)
-        found.append((share * right / scale, case.allowed(right, left) / scale, case.told()))
-    return at_most(found, name=name)
+        found.append((share * right / scale, case.allowed(right, left) / scale, case.instance()))
+    return Cases(found, quantity="share of the right side, over the sum of both", name=name)
 
 
-def largest(cases: Iterable[Case], sides: Callable[[Case], tuple], by: str = "K") -> pd.DataFrame:
+def largest(cases: Iterable[Case], lhs_rhs: LeftRight, by: str = "K") -> pd.DataFrame:
     """Return the largest left/right: a row per p, a column per K or eta L; NaN without a case."""
-    return largest_of(((case, *sides(case)) for case in cases), by)
+    return largest_of(((case, *lhs_rhs(case)) for case in cases), by)
 
 
 def largest_of(found: Iterable[tuple[Case, float, float]], by: str = "K") -> pd.DataFrame:
-    """Return the same of rounds with their two sides.
+    """Return the same of rounds with their left and right sides.
 
-    Of sides that rounding is small for; infinite where the right side is not positive.
+    Of those that rounding is small for; infinite where the right side is not positive.
     """
     rows = []
     for case, left, right in found:
@@ -263,16 +268,6 @@ def largest_of(found: Iterable[tuple[Case, float, float]], by: str = "K") -> pd.
             rows.append((s.participation, at, left / right if right > 0.0 else np.inf))
     table = pd.DataFrame(rows, columns=["p", by, "ratio"])
     return table.pivot_table(index="p", columns=by, values="ratio", aggfunc="max")
-
-
-def told(table: pd.DataFrame) -> str:
-    """Tell such ratios, p by p."""
-    heads = ", ".join(f"{at:g}" for at in table.columns)
-    lines = (
-        f"{', '.join(f'{each:.3g}'.replace('nan', '-') for each in ratios)} (p = {p:g})"
-        for p, ratios in zip(table.index, table.to_numpy(), strict=True)
-    )
-    return f"at {table.columns.name} = {heads}: {'; '.join(lines)}"
 
 
 def drawn_as(table: pd.DataFrame, panel: str = "", ylabel: str = "left over right side"):
@@ -305,10 +300,11 @@ def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
     }
 
 
-def everywhere(lists, sides, budget, rng, prefix="", noisy=True) -> list[Evidence]:
-    """Try an inequality on all these rounds, and in a search."""
-    found = [tried(cases, sides, prefix + name) for name, cases in lists.items()]
-    return [*found, searched(sides, budget, rng, f"{prefix}search", noisy)]
+def everywhere(lists, lhs_rhs, budget, rng, prefix="", noisy=True) -> Iterator[Cases | Search]:
+    """Yield an inequality on all these rounds, and in a search."""
+    for name, cases in lists.items():
+        yield tried(cases, lhs_rhs, prefix + name)
+    yield searched(lhs_rhs, budget, rng, f"{prefix}search", noisy)
 
 
 def counted(case: Case, masked: bool):

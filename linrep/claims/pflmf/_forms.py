@@ -94,7 +94,7 @@ def instance(rng, most=3) -> Clients:
 
 
 def run(clients: Clients, seed, K, *, full, theorem, p=SHARE) -> tuple[tuple[int, ...], Outcome]:
-    """Return who took part in a round of `linrep.pflmf`, as the heads tell, and its U and V."""
+    """Return who took part in a round of `linrep.pflmf`, as the heads show, and its U and V."""
     trace = lr.pflmf(
         clients.problem, k=clients.U.shape[1], step_size=STEP, participation=p, local_steps=K,
         head_step_size="theorem" if theorem else None, aggregate="full" if full else "participants",
@@ -123,7 +123,7 @@ class Round(NamedTuple):
     local_steps: int
     outcomes: dict[tuple[int, ...], Outcome]
 
-    def told(self, taking) -> dict:
+    def instance(self, taking) -> dict:
         """Return what makes the round again."""
         c = self.clients
         return {"A": c.A.tolist(), "H": c.H.tolist(), "U": c.U.tolist(), "V": c.V.tolist(),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import UNDECIDED, Evidence, combine, mean_between
+from linrep.claims import Curve, Mean, Missing, Together
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
@@ -37,7 +36,10 @@ class Instance(NamedTuple):
 
 
 def reference(rng, scale=5e-4, radii=(0.3, 0.1), n=40, d=3, k=3, own=False) -> Instance:
-    """Return quadratic functions, centres scale N(0, 1), from U = I and V = 0; own H_i or I."""
+    """Return quadratic functions, centres scale N(0, 1), from U = I and V = 0; own H_i or I.
+
+    With a scale of .05 runs leave the ball of these radii, so that an L from there says nothing.
+    """
     A = scale * rng.standard_normal((n, d))
     H = None
     if own:
@@ -92,19 +94,7 @@ def averages(
     return Averages(trace["average_U"][1:], trace["average_V"][1:], inside[1:])
 
 
-def on_the_scale(rng) -> str:
-    """Tell whether runs with centres of .05 stay in the ball of `reference`, and what is done."""
-    radii, T = reference(rng).radii, 2000
-    stay = averages(reference(rng, 0.05), rng, p=1.0, T=(T,)).inside.all()
-    told = "stays in" if stay else "leaves"
-    return (
-        f"With A of .05 N(0, 1) the run {told} the ball of radii {radii} within {T} rounds, so "
-        "that an L from there says nothing of it: the reference instance has A of 5e-4, and A of "
-        ".05 is run with L of a larger ball"
-    )
-
-
-class Statement(NamedTuple):
+class Bound(NamedTuple):
     """Theorem 1 with its constants: those at the start's and the noise's term, powers of p and T.
 
     Delta_V has the weight p^p_power, and T in the start's term the power T_power.
@@ -121,9 +111,12 @@ class Statement(NamedTuple):
 
     def right(self, gap, L, eta, T, sigma=0.0):
         """Return the right side."""
-        bound = pflmf.theorem1(gap, smoothness=L, step_size=eta, rounds=T, noise=sigma)
+        printed = pflmf.theorem1(gap, smoothness=L, step_size=eta, rounds=T, noise=sigma)
         power = np.asarray(T, dtype=float) ** (1.0 - self.T_power)
-        return 0.5 * self.start * bound.start * power + 0.5 * self.noise * bound.noise
+        return 0.5 * self.start * printed.start * power + 0.5 * self.noise * printed.noise
+
+
+_SETTING = ["p", "T", "K", "eta L", "sigma"]
 
 
 class Cells:
@@ -132,12 +125,12 @@ class Cells:
     def __init__(self):
         self.rows: list[dict[str, Any]] = []
 
-    def add(self, instance, statement, rng, *, p, T, eta_L=0.25, noise=0.0, **settings):
+    def add(self, instance, bound, rng, *, p, T, eta_L=0.25, noise=0.0, **settings):
         """Add a run, at each T."""
         found = averages(instance, rng, p=p, T=T, eta_L=eta_L, noise=noise, **settings)
         L = instance.smoothness
-        right = statement.right(instance.gap, L, eta_L / L, np.array(T, dtype=float), noise)
-        left = statement.left(found.in_U, found.in_V, p)
+        right = bound.right(instance.gap, L, eta_L / L, np.array(T, dtype=float), noise)
+        left = bound.left(found.in_U, found.in_V, p)
         with np.errstate(divide="ignore"):
             ratio = left / right
         for place, rounds in enumerate(T):
@@ -153,50 +146,40 @@ class Cells:
     def table(self) -> pd.DataFrame:
         """Runs of settings of which none left the ball."""
         rows = pd.DataFrame(self.rows)
-        keep = rows.groupby(["p", "T", "K", "eta L", "sigma"])["inside"].transform("all")
+        keep = rows.groupby(_SETTING)["inside"].transform("all")
         return rows[keep]
 
-    def at_most_one(self, level, name) -> Evidence:
-        """Decide for every setting whether the mean ratio is at most 1."""
-        table, everything = self.table, pd.DataFrame(self.rows)
-        void = len(everything) - len(table)
-        groups = list(table.groupby(["p", "T", "K", "eta L", "sigma"]))
-        if not groups:
-            return Evidence(
-                UNDECIDED, "every setting left the ball", needed="a larger ball", name=name
-            )
+    def at_most_one(self, name) -> Together | Missing:
+        """Return for every setting that the mean ratio is at most 1, the largest one first."""
+        planned = len({tuple(row[each] for each in _SETTING) for row in self.rows})
         parts = [
-            mean_between(
-                np.minimum(group["ratio"], 1e300), -np.inf, 1.0, level=level / len(groups),
-                setting=dict(zip(("p", "T", "K", "eta L", "sigma"), map(float, key), strict=True)),
+            Mean(
+                np.minimum(group["ratio"], 1e300), at_most=1.0, weight=1.0 / planned,
+                quantity="left over right side",
+                setting=dict(zip(_SETTING, map(float, key), strict=True)),
             )
-            for key, group in groups
+            for key, group in self.table.groupby(_SETTING)
         ]  # fmt: skip
-        # The clearest case first: among equal verdicts the first is told.
-        parts.sort(key=lambda part: -part.measured)
-        last = table[table["T"] == table["T"].max()].groupby("p")["ratio"].mean()
-        told = ", ".join(f"{value:.3g} at p = {p:g}" for p, value in last.items())
-        inside = int((~everything["inside"]).sum())
-        sentence = (
-            f"left over right side at most {parts[0].measured:.3g} "
-            f"({sum(part.measured > 1.0 for part in parts)} of {len(parts)} settings above 1); "
-            f"at T = {table['T'].max()}: {told}; {inside} of {len(everything)} runs left the ball,"
-            f" {void} are void"
-        )
-        points = table.groupby(["p", "T"], as_index=False)["ratio"].mean()
-        frame: pd.DataFrame | None = pd.DataFrame(
-            {
-                "panel": "left over right side", "series": [f"T = {T}" for T in points["T"]],
-                "x": points["p"], "y": points["ratio"], "predicted": 1.0, "xlabel": "p",
-                "ylabel": "left over right side",
-            }
+        if not parts:
+            return Missing("every setting left the ball", "a larger ball", name=name)
+        parts.sort(key=lambda part: -part.samples.mean())
+        return Together(parts, name=name)
+
+    def curve(self) -> Curve:
+        """Return the mean ratio by p, for each T."""
+        points = self.table.groupby(["p", "T"], as_index=False)["ratio"].mean()
+        return Curve(
+            pd.DataFrame(
+                {
+                    "panel": "left over right side", "series": [f"T = {T}" for T in points["T"]],
+                    "x": points["p"], "y": points["ratio"], "predicted": 1.0, "xlabel": "p",
+                    "ylabel": "left over right side",
+                }
+            )
         )  # fmt: skip
-        if table["p"].nunique() == 1:
-            frame = None
-        return replace(combine(parts), parts=(), sentence=sentence, name=name, points=frame)
 
 
-def exact_ratios(statement: Statement, settings) -> list:
+def exact_ratios(bound: Bound, settings) -> list:
     """Return (left, 1, setting) of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
 
     Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.
@@ -206,9 +189,7 @@ def exact_ratios(statement: Statement, settings) -> list:
         sigma = float(np.sqrt(square))
         s = pflmf.Setting(p, K, eta_L, 1.0, 1.0, noise=sigma)
         in_V = fixed_U_average(s, 1.0, 2.0, T)
-        ratio = float(
-            statement.left(0.0, in_V, p) / statement.right(1.0, 1.0, eta_L, float(T), sigma)
-        )
+        ratio = float(bound.left(0.0, in_V, p) / bound.right(1.0, 1.0, eta_L, float(T), sigma))
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
     return cases

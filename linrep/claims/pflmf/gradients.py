@@ -7,10 +7,9 @@ from itertools import combinations, product
 import numpy as np
 
 import linrep as lr
-from linrep.claims import LEVEL, Evidence, claim, combine, expectation, identity
-from linrep.claims._parts import Array, at_most, readings, relative, shown
+from linrep.claims import Cases, Condition, Fact, Identity, Mean, Readings, statement
+from linrep.claims._parts import Array, relative
 from linrep.claims.pflmf._forms import SHARE, STEP, Round, instance, rounds_of, run
-from linrep.claims.pflmf._runs import Statement, averages, reference
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
 
@@ -65,21 +64,19 @@ def _gradients(rng, kind, count, power):
             )
 
 
-@claim(
+@statement(
     "pflmf.eq7",
     place="(7)",
     kind="identity",
     latex=r"\nabla_U\psi=\frac1n\sum_i\nabla f_i(Uv_i)v_i^\top,\quad"
     r" \nabla_{v_i}\psi=\frac1nU^\top\nabla f_i(Uv_i)",
     plain="The gradients of the objective in U and in each head.",
-    broken={"power": 0.99},
+    negative_control={"power": 0.99},
 )
-def eq7(budget, rng, *, power=1.0) -> Evidence:
+def eq7(budget, rng, *, power=1.0):
     """Compare them with central differences; the power is that of 1/n."""
-    return combine(
-        identity(_gradients(rng, kind, budget(40, 500), power), 1e-6, name=kind)
-        for kind in ("quadratic", "logistic", "softmax")
-    )
+    for kind in ("quadratic", "logistic", "softmax"):
+        yield Identity(_gradients(rng, kind, budget(40, 500), power), 1e-6, name=kind)
 
 
 def _apart(found, expected) -> float:
@@ -99,7 +96,7 @@ def _package(rng, count, most):
                     expected = clients.analysed(taking, STEP, tied, K)
                 elif not taking:
                     expected = clients.U, clients.V  # U stays where Algorithm 1 divides by zero
-                yield _apart(found, expected), each.told(taking)
+                yield _apart(found, expected), each.instance(taking)
 
 
 def _together(rng, count, offset):
@@ -139,7 +136,7 @@ def _apart_from_analysed(rounds: list[Round]):
         for taking, found in each.outcomes.items():
             expected = each.clients.analysed(taking, STEP, tied, each.local_steps)
             for name, a, b in zip("UV", found, expected, strict=True):
-                yield name, relative(a, b), each.told(taking)
+                yield name, relative(a, b), each.instance(taking)
 
 
 def _directions(each: Round) -> dict[tuple[int, ...], Array]:
@@ -158,8 +155,8 @@ def _means(rounds: list[Round]):
             yield relative(mean, each.clients.whole(), 0.1), {"n": n, "p": p}
 
 
-def _drawn(rng, runs, full, margins, level) -> list[Evidence]:
-    """Decide by Monte Carlo what `linrep.pflmf` draws: |S_t|/n, and U's direction on average."""
+def _drawn(rng, runs, full, margins):
+    """Yield what `linrep.pflmf` draws: |S_t|/n, and U's direction on average."""
     clients, p = instance(rng), 0.3
     whole, sizes, along = clients.whole(), [], []
     size = float(np.linalg.norm(whole))
@@ -169,19 +166,14 @@ def _drawn(rng, runs, full, margins, level) -> list[Evidence]:
         if taking:
             along.append(float(np.sum((clients.U - U) * whole) / (STEP * size)))
     at = {"p": p, "n": len(clients.V), "runs": runs}
-    return [
-        expectation(
-            sizes, p, margin=margins[0], level=level, name="share of participants", setting=at
-        ),
-        expectation(
-            along,
-            size,
-            margin=margins[1],
-            level=level,
-            name="U's direction, S_t not empty",
-            setting=at,
-        ),
-    ]
+    yield Mean(
+        sizes, equals=p, margin=margins[0], quantity="share of clients",
+        name="share of participants", setting=at,
+    )  # fmt: skip
+    yield Mean(
+        along, equals=size, margin=margins[1], quantity="step along the gradient in U",
+        name="U's direction, S_t not empty", setting=at,
+    )  # fmt: skip
 
 
 def _growth(rng) -> list[float]:
@@ -200,15 +192,15 @@ def _growth(rng) -> list[float]:
     return found
 
 
-def _conditional(rounds: list[Round]) -> Evidence:
-    """Decide whether U's direction has the gradient as its mean given D, as E_t asks."""
+def _conditional(rounds: list[Round]) -> Cases:
+    """Return whether U's direction has the gradient as its mean given D, as E_t asks."""
     cases = []
     for each in rounds:
         whole = each.clients.whole()
         for taking, direction in _directions(each).items():
             share = float(np.linalg.norm(direction - whole) / np.linalg.norm(whole))
-            cases.append((share, 1e-10, {**each.told(taking), "bias/|grad|": share}))
-    return at_most(cases, name="unbiased given D")
+            cases.append((share, 1e-10, each.instance(taking)))
+    return Cases(cases, quantity="bias over the gradient's norm", name="unbiased given D")
 
 
 def _indices(rng, count) -> dict[str, list]:
@@ -225,51 +217,31 @@ def _indices(rng, count) -> dict[str, list]:
     return found
 
 
-def _nobody(rng, full) -> Evidence:
-    """Decide whether the U-step is a number for every S_t, the empty one included."""
+def _nobody(rng, full) -> Condition:
+    """Return whether the U-step is a number for every S_t, the empty one included."""
     clients = instance(rng)
     new_U, _ = (
         clients.analysed((), STEP, STEP, 1) if full else clients.algorithm1((), STEP, 1)
     )  # fmt: skip
-    chances = {p: 1.0 - float(theory.lemma7(10, p)) for p in (0.02, 0.1, 0.3)}
-    told = ", ".join(f"{chance:.2g} (p = {p:g})" for p, chance in chances.items())
-    return shown(
-        bool(np.isfinite(new_U).all()),
-        f"S_t is empty with probability {told} of ten clients, and 1/|S_t| has no value then",
-        measured=max(chances.values()), predicted=0.0, name="|S_t| = 0",
-        counterexample={"n": 10, "p": 0.02, "P(|S_t| = 0)": chances[0.02]},
+    n, p = 10, 0.02
+    chance = 1.0 - float(theory.lemma7(n, p))
+    return Condition(
+        bool(np.isfinite(new_U).all()), chance, quantity="P(|S_t| = 0)", name="|S_t| = 0",
+        setting={"n": n, "p": p, "P(|S_t| = 0)": chance},
     )  # fmt: skip
 
 
-def _ratios(rng, rounds) -> str:
-    """Tell Theorem 1's left over right side on the reference instance, for both U-steps.
-
-    Of runs that stay in the ball that L is of.
-    """
-    instance, told = reference(rng, 0.05, (2.0, 1.0)), []
-    L = instance.smoothness
-    for p in (1.0, 0.25):
-        for aggregate in ("full", "participants"):
-            found = averages(instance, rng, p=p, T=(rounds,), aggregate=aggregate)
-            ratio = (found.in_U[0] + found.in_V[0]) / Statement().right(
-                instance.gap, L, 0.25 / L, rounds
-            )
-            share = f"{ratio:.3g}" if found.inside.all() else "void, out of the ball"
-            told.append(f"{share} ({aggregate}, p = {p:g})")
-    return ", ".join(told)
-
-
-@claim(
+@statement(
     "pflmf.eq8-9",
     place="Algorithm 1, (8)-(9), Appendix A.1, Theorem 1",
     kind="specification",
     latex=r"U^{t+1}=U^t-\frac{\eta_i}{|S_t|}\sum_{i\in S_t}\nabla f_i(Uv_i)v_i^\top\ \text{and}\ "
     r"U^{t+1}=U^t-\eta_u\tilde\nabla_UF(UV^\top);\quad \eta_i\ \text{for both},\ \eta_v=p\eta_u/K",
     plain="Algorithm 1, (8)-(9) and the form that is analysed are the same method.",
-    mended={"full": True, "theorem": True},
-    broken={"offset": -1},
+    holds_with={"full": True, "theorem": True},
+    negative_control={"offset": -1},
 )
-def eq8_9(budget, rng, *, full=False, theorem=False, offset=0) -> Evidence:
+def eq8_9(budget, rng, *, full=False, theorem=False, offset=0):
     """Compare `linrep.pflmf`, for every S_t, with the forms written out client by client.
 
     `full` and `theorem` change Algorithm 1's U-step and step size, `offset` its local steps.
@@ -277,28 +249,25 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0) -> Evidence:
     count, most = budget((8, 3), (100, 4))
     rounds = rounds_of(rng, count, most, offset, full=full, theorem=theorem)
     apart = list(_apart_from_analysed(rounds))
-    parts = [
-        identity(_package(rng, budget(4, 50), most), 1e-14, name="linrep.pflmf's forms"),
-        identity(_together(rng, budget(20, 300), offset), 1e-14, name="p = 1, K = 1"),
-        *(
-            identity([(x, told) for where, x, told in apart if where == name], 1e-14,
-                     name=f"a round at p = 1/2, {name}")
-            for name in "UV"
-        ),
-        identity(_means(rounds), 1e-12, name="mean over S_t, not empty"),
-        *_drawn(rng, budget(400, 10_000), full, budget((0.5, 1.0), (0.1, 0.3)), LEVEL / 2),
-        _conditional(rounds),
-        _nobody(rng, full),
-        readings(_own_steps(rng, budget(20, 300)), 1e-14, name="eta_i in (9)"),
-        readings(_indices(rng, budget(20, 300)), 1e-14, name="indices of the loop"),
-    ]  # fmt: skip
+    yield Identity(_package(rng, budget(4, 50), most), 1e-14, name="linrep.pflmf's forms")
+    yield Identity(_together(rng, budget(20, 300), offset), 1e-14, name="p = 1, K = 1")
+    for name in "UV":
+        yield Identity(
+            [(x, at) for where, x, at in apart if where == name], 1e-14,
+            name=f"a round at p = 1/2, {name}",
+        )  # fmt: skip
+    yield Identity(_means(rounds), 1e-12, name="mean over S_t, not empty")
+    yield from _drawn(rng, budget(400, 10_000), full, budget((0.5, 1.0), (0.1, 0.3)))
+    yield _conditional(rounds)
+    yield _nobody(rng, full)
+    for name, found in (
+        ("eta_i in (9)", _own_steps(rng, budget(20, 300))),
+        ("indices of the loop", _indices(rng, budget(20, 300))),
+    ):
+        readings = [Identity(cases, 1e-14, name=reading) for reading, cases in found.items()]
+        yield Readings(readings, name=name)
     growth = np.log10(np.array([_growth(rng) for _ in range(budget(3, 20))]))
-    powers = np.diff(growth[:, 1:], axis=1)
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. The participants' mean is unbiased given that somebody takes "
-        f"part, but not given D; its variance grows like R^{powers.mean():.2f} with factors R "
-        f"times as large. The loop: {parts[-1].sentence}. (9): {parts[-2].sentence}. Theorem 1's "
-        "left over right side on the reference instance with L of a ball that runs stay in: "
-        f"{_ratios(rng, budget(500, 5000))}",
+    yield Fact(
+        "power of R in the variance of the participants' mean, factors R times as large",
+        float(np.diff(growth[:, 1:], axis=1).mean()),
     )

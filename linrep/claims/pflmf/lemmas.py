@@ -50,7 +50,7 @@ def _equal(pairs, name) -> Identity:
     negative_control={"factor": 0.99},
 )
 def lemma3(budget, rng, *, factor=1.0):
-    """Search matrices of all shapes, and check where both sides are equal."""
+    """Search matrices of all shapes, and check where equality holds."""
 
     def lhs_rhs(shape, x):
         a, b, c = shape["d1"], shape["d2"], shape["d3"]
@@ -85,7 +85,7 @@ def lemma3(budget, rng, *, factor=1.0):
     negative_control={"factor": 0.99},
 )
 def lemma4(budget, rng, *, factor=1.0):
-    """Search with both signs of the inner product, and check where both sides are equal."""
+    """Search with both signs of the inner product, and check where equality holds."""
 
     def with_sign(sign):
         def lhs_rhs(shape, x):
@@ -123,7 +123,7 @@ def lemma4(budget, rng, *, factor=1.0):
     negative_control={"power": 0.99},
 )
 def lemma5(budget, rng, *, power=1.0):
-    """Search, and check where both sides are equal; the power is that of K."""
+    """Search, and check where equality holds; the power is that of K."""
 
     def both(X):
         scale = float(len(X)) ** (power - 1.0)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 import linrep as lr
-from linrep.claims import LEVEL, Evidence, claim, combine, expectation, identity, mean_between
-from linrep.claims._parts import Array, at_most, best_reading, relative
+from linrep.claims import Cases, Identity, Mean, Readings, statement
+from linrep.claims._parts import Array, relative
 from linrep.claims.pflmf import _cases
 from linrep.claims.pflmf._cases import QUADRATIC, Case
 from linrep.theory import pflmf_rounds
@@ -127,17 +126,17 @@ def _looked(rounds) -> list[Looked]:
     return found
 
 
-def _eleven(looked, first, at_start, noise_power, name) -> Evidence:
-    """Decide (11) at the first or at later local steps, with V^t or V_k on the right."""
+def _eleven(looked, first, at_start, noise_power, name) -> Cases:
+    """Return (11) at the first or at later local steps, with V^t or V_k on the right."""
     found = []
     for case, k, m, start in (each for each in looked if (each.k == 0) == first):
         p, noise = case.setting.participation, case.setting.noise**2
         gradient = m.mean(start.whole if at_start else m.whole)
         left, right = m.mean(m.left), p * gradient + p**noise_power * noise
         if left > 0.0:
-            told = {**case.told(), "k": k, "left": left, "right": right}
-            found.append((left / (left + right), right / (left + right) + 1e-12, told))
-    return at_most(found, name=name)
+            at = {**case.instance(), "k": k}
+            found.append((left / (left + right), right / (left + right) + 1e-12, at))
+    return Cases(found, quantity=_cases.QUANTITY, name=name)
 
 
 def _display(looked) -> tuple[list, list]:
@@ -147,10 +146,10 @@ def _display(looked) -> tuple[list, list]:
         noise = case.setting.noise**2
         if noise == 0.0 or k not in (0, case.setting.local_steps - 1):
             continue
-        right, told = m.masked + m.norms * noise, {**case.told(), "k": k}
-        equal.append((relative(m.left, right), told))
+        right, at = m.masked + m.norms * noise, {**case.instance(), "k": k}
+        equal.append((relative(m.left, right), at))
         worst = int(np.argmax(m.left - right))
-        less.append((m.left[worst], right[worst] * (1.0 + 1e-9), told))
+        less.append((m.left[worst], right[worst] * (1.0 + 1e-9), at))
     return equal, less
 
 
@@ -184,28 +183,26 @@ def by_hand(case: Case, k: int) -> tuple[float, float]:
     return left, masked
 
 
-def _exact(rounds, count, noise_power) -> list[Evidence]:
-    """Compare, with local steps written out, both sides; and the theory's and this file's terms."""
+def _exact(rounds, count, noise_power):
+    """Yield the equation with local steps written out, and the theory's and this file's terms."""
     cases = [
         case for group in rounds.values() for case in group
         if isinstance(case.problem, lr.QuadraticObjectives)
         and case.setting.local_steps <= 20 and case.setting.noise > 0.0
     ]  # fmt: skip
-    sides, terms = [], []
+    equal, terms = [], []
     for case in cases[:: max(1, len(cases) // count)]:
         p, noise = case.setting.participation, case.setting.noise**2
         for k in (*_chosen(case, True), *_chosen(case, False)):
             left, masked = by_hand(case, k)
-            told, m = {**case.told(), "k": k}, moments(case, k)
-            sides.append((relative(left, masked + p**noise_power * noise, 1e-300), told))
+            at, m = {**case.instance(), "k": k}, moments(case, k)
+            equal.append((relative(left, masked + p**noise_power * noise, 1e-300), at))
             terms += [
-                (relative(case.round.masked_V[k], masked, 1e-300), {**told, "of": "theory"}),
-                (relative(m.mean(m.left), left, 1e-300), {**told, "of": "moments"}),
+                (relative(case.round.masked_V[k], masked, 1e-300), {**at, "of": "theory"}),
+                (relative(m.mean(m.left), left, 1e-300), {**at, "of": "moments"}),
             ]
-    return [
-        identity(sides, 1e-9, name="second moment, local steps written out"),
-        identity(terms, 1e-9, name="theory's and moments' terms, local steps written out"),
-    ]
+    yield Identity(equal, 1e-9, name="second moment, local steps written out")
+    yield Identity(terms, 1e-9, name="theory's and moments' terms, local steps written out")
 
 
 def _head_at(case: Case, k: int, seed, p: float) -> Array:
@@ -236,37 +233,28 @@ def _squares_taken(case: Case, k: int, rng, runs) -> list[float]:
     ]  # fmt: skip
 
 
-def _drawn(budget, rng, noise_power) -> list[Evidence]:
-    """Decide the equation from rounds of `linrep.pflmf`: first and last of four local steps."""
-    settings = [(p, k) for p in (0.25, 1.0) for k in (0, 3)]
-    parts = []
-    for p, k in settings:
+def _drawn(budget, rng, noise_power):
+    """Yield the equation from rounds of `linrep.pflmf`: first and last of four local steps."""
+    for p, k in product((0.25, 1.0), (0, 3)):
         case = _cases.flat(p, 4, 0.499, 3.0, 3)
         stated = float(case.round.masked_V[k]) + p**noise_power * case.setting.noise**2
-        parts.append(
-            expectation(
-                np.array(_squares_taken(case, k, rng, budget(250, 3000))) / stated, 1.0,
-                margin=budget(1.0, 0.25), level=LEVEL / len(settings),
-                name=f"linrep.pflmf over stated, p = {p:g}, k = {k}",
-                setting={**case.told(), "k": k},
-            )
+        yield Mean(
+            np.array(_squares_taken(case, k, rng, budget(250, 3000))) / stated, equals=1.0,
+            margin=budget(1.0, 0.25), quantity="second moment over the one stated",
+            name=f"linrep.pflmf, p = {p:g}, k = {k}", setting={**case.instance(), "k": k},
         )  # fmt: skip
-    return parts
 
 
-def _printed(budget, rng, noise_power) -> list[Evidence]:
-    """Decide (11) on rounds of `linrep.pflmf`: with noise at k = 0, of cos(u v) at k > 0."""
-    chances, parts = (0.25, 0.5), []
-    for p in chances:
+def _printed(budget, rng, noise_power):
+    """Yield (11) on rounds of `linrep.pflmf`: with noise at k = 0, of cos(u v) at k > 0."""
+    for p in (0.25, 0.5):
         case = _cases.flat(p, 4, 0.499, 3.0, 3)
         gradient = p * float(case.round.steps_V[0])
         stated = p**noise_power * case.setting.noise**2
         share = (np.array(_squares_taken(case, 0, rng, budget(250, 3000))) - gradient) / stated
-        parts.append(
-            mean_between(
-                share, -np.inf, 1.0, level=LEVEL / len(chances), setting=case.told(),
-                name=f"linrep.pflmf, share of sigma^2 at k = 0, p = {p:g}",
-            )
+        yield Mean(
+            share, at_most=1.0, quantity="share of sigma^2 that is needed",
+            name=f"linrep.pflmf, k = 0, p = {p:g}", setting=case.instance(),
         )  # fmt: skip
     some = _growing(budget((0.02, 0.5, 1.0), _cases.CHANCES))
     later: dict[str, list] = {"V^t on the right": [], "V_k on the right": []}
@@ -277,13 +265,18 @@ def _printed(budget, rng, noise_power) -> list[Evidence]:
             for V in (case.V, _head_at(case, k, 0, 1.0))
         )
         for reading, whole in zip(later, (first, p * moved + (1.0 - p) * first), strict=True):
-            told = {**case.told(), "k": k}
-            later[reading].append((moved / first, whole / first * (1.0 + 1e-9), told))
-    judged = [at_most(cases, name=reading) for reading, cases in later.items()]
-    return [*parts, replace(best_reading(judged), name="linrep.pflmf, cos(u v), k > 0")]
+            at = {**case.instance(), "k": k}
+            later[reading].append((moved / first, whole / first * (1.0 + 1e-9), at))
+    yield Readings(
+        [
+            Cases(cases, quantity="second moment over that at V^t", name=reading)
+            for reading, cases in later.items()
+        ],
+        name="linrep.pflmf, cos(u v), k > 0",
+    )  # fmt: skip
 
 
-@claim(
+@statement(
     "pflmf.eq11",
     place="(11) and the display before it",
     kind="deterministic inequality",
@@ -291,63 +284,39 @@ def _printed(budget, rng, noise_power) -> list[Evidence]:
     r"\mathbb E_{S_t}\mathbb E_{t,k}\|D_t\tilde\nabla_V(U,V_k)\|_F^2\le"
     r" p\|\nabla_V(U,V^t)\|_F^2+\sigma^2",
     plain="The participants' stochastic gradients have p times the gradient's square, and sigma^2.",
-    mended={"exact": True},
-    broken={"noise_power": 1.2},
+    negative_control={"noise_power": 1.2},
 )
-def eq11(budget, rng, *, exact=False, noise_power=None) -> Evidence:
+def eq11(budget, rng, *, exact=False, noise_power=0.0):
     """Enumerate patterns; with `exact` the gradient's term is E||D grad(V_k)||^2, and an equation.
 
     `noise_power` is that of p with sigma^2: 0 as printed, 1 in the equation.
     """
-    return _eq11(budget, rng, exact, noise_power)
+    rounds = _rounds(budget, rng)
+    if exact:
+        yield from _exact(rounds, budget(60, 600), noise_power)
+        yield from _drawn(budget, rng, noise_power)
+        return
+    looked = _looked(rounds)
+    equal, less = _display(looked)
+    yield _eleven(looked, True, True, noise_power, "k = 0")
+    yield Readings(
+        [
+            _eleven(looked, False, start, noise_power, f"{where} on the right")
+            for start, where in ((True, "V^t"), (False, "V_k"))
+        ],
+        name="k > 0",
+    )
+    yield Cases(less, quantity="second moment, given D", name="display, at most")
+    yield Identity(equal, 1e-10, name="display, equation")
+    yield from _printed(budget, rng, noise_power)
 
 
-@claim(
+eq11.corrected(
     "pflmf.eq11.corrected",
-    place="(11) and the display before it",
     kind="identity",
     latex=r"\mathbb E\|D\tilde\nabla_V(U,V_k)\|_F^2=\mathbb E\|D\nabla_V(U,V_k)\|_F^2+p\sigma^2,"
     r"\quad\text{noise independent of }D,\ \mathbb E\|\text{noise}\|^2=\sigma^2",
     plain="Exact for every local step: participants' gradients at V_k, and p times the variance.",
-    broken={"noise_power": 0.9},
-    corrects="pflmf.eq11",
+    constants={"exact": True, "noise_power": 1.0},
+    negative_control={"noise_power": 0.9},
 )
-def eq11_corrected(budget, rng, *, noise_power=1.0) -> Evidence:
-    """Compare it with an enumeration."""
-    return _eq11(budget, rng, True, noise_power)
-
-
-def _eq11(budget, rng, exact, noise_power) -> Evidence:
-    """Try the display and (11), or what is exact."""
-    rounds = _rounds(budget, rng)
-    if exact:
-        power = 1.0 if noise_power is None else noise_power
-        return combine([*_exact(rounds, budget(60, 600), power), *_drawn(budget, rng, power)])
-    looked = _looked(rounds)
-    equal, less = _display(looked)
-    display = identity(equal, 1e-10, name="display, equation")
-    power = 0.0 if noise_power is None else noise_power
-    later = [
-        _eleven(looked, False, start, power, f"k > 0, {where} on the right")
-        for start, where in ((True, "V^t"), (False, "V_k"))
-    ]
-    parts = [
-        _eleven(looked, True, True, power, "k = 0"),
-        replace(best_reading(later), name="k > 0"),
-        at_most(less, name="display, at most"),
-        display,
-        *_printed(budget, rng, power),
-    ]
-    needed = {p: _share(p) for p in (0.5, 0.1, 0.02)}
-    told = ", ".join(f"{share:.3g} (p = {p:g})" for p, share in needed.items())
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. Of sigma^2 this share is needed at k = 0: {told}",
-    )
-
-
-def _share(p) -> float:
-    """Return how much of sigma^2 (11) needs at k = 0."""
-    case = _cases.flat(p, 1, 0.1, 1.0, 8)
-    m = moments(case, 0)
-    return (m.mean(m.left) - p * m.mean(m.whole)) / case.setting.noise**2

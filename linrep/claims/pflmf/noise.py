@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from linrep.claims import (
-    LEVEL,
-    Evidence,
+    Cases,
+    Condition,
+    Curve,
+    Exponent,
+    Fact,
+    Mean,
     Slope,
-    claim,
-    combine,
-    expectation,
-    exponent,
-    log_slope,
+    Together,
+    statement,
 )
-from linrep.claims._parts import at_most, together
 from linrep.claims.pflmf._runs import (
+    Bound,
     Cells,
     Instance,
-    Statement,
     at_minimum,
     exact_ratios,
     reference,
 )
+from linrep.claims.slopes import log_slope
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
 
@@ -71,6 +71,15 @@ def slope_of(x, y) -> Slope:
     return Slope(float(whole), 0.0, float(abs(late - whole)))
 
 
+def late_power(p, noise, claimed) -> Condition:
+    """Return whether the exact power of T is the one claimed, up to 0.1, where T is large for p."""
+    slope = corollary_slope(p, noise)
+    return Condition(
+        claimed - 0.1 <= slope.low and slope.high <= claimed + 0.1, slope.value, claimed,
+        quantity="exponent", setting={"p": p, "sigma^2": noise},
+    )  # fmt: skip
+
+
 def onset(p, noise, predicted) -> float:
     """Return the first T from which on the exact local slope is within 0.1 of the prediction."""
     T = np.logspace(0.5, 16.0, 400)
@@ -80,72 +89,50 @@ def onset(p, noise, predicted) -> float:
     return float(T[late[-1] + 1]) if late.size else float(T[0])
 
 
-def _exact(budget, statement) -> Evidence:
-    """Compare both sides at Corollary 2's step sizes and at fixed ones, U being fixed."""
+def _exact(budget, bound) -> Cases:
+    """Compare left and right side at Corollary 2's step sizes and at fixed ones, U being fixed."""
     cases = []
     for p, K, T, noise in product(
         (1.0, 0.3, 0.1, 0.02, 0.001), budget((1, 20), (1, 5, 20)),
         (2, 10, 100, 800, 6400, 10**6, 10**9, 10**14), _UNITS[1:],
     ):  # fmt: skip
         for eta_L in (_corollary_step(T, noise), 0.01, 0.25, 0.49):
-            cases += exact_ratios(statement, [(p, K, eta_L, T, noise)])
-    return at_most(cases, name="U fixed, exact")
+            cases += exact_ratios(bound, [(p, K, eta_L, T, noise)])
+    return Cases(cases, quantity="left over right side", name="U fixed, exact")
 
 
-def _runs(budget, rng, statement, level) -> list[Evidence]:
-    """Decide from runs of the reference instance: the ratio, and the slope in T at p = 1."""
+def _runs(budget, rng, bound):
+    """Yield from runs of the reference instance the ratio, and the power of T at p = 1."""
     T = budget((100, 400, 1600), (100, 200, 400, 800, 1600, 3200, 6400))
     instance, cells = noisy_reference(rng), Cells()
     for p, rounds, _ in product(_SHARES, T, range(budget(8, 24, 60))):
-        cells.add(
-            instance, statement, rng, p=p, T=(rounds,), eta_L=0.5 / np.sqrt(rounds), noise=_SIGMA
-        )
-    return [cells.at_most_one(level, f"runs, sigma = {_SIGMA:g}"), _slope(cells, T, rng, level)]
-
-
-def _slope(cells, T, rng, level) -> Evidence:
-    """Decide the power of T at p = 1, and tell it for the others."""
+        cells.add(instance, bound, rng, p=p, T=(rounds,), eta_L=0.5 / np.sqrt(rounds), noise=_SIGMA)
+    yield cells.at_most_one(f"runs, sigma = {_SIGMA:g}")
+    yield cells.curve()
     table = cells.table
-    slopes, frames = {}, []
     for p in _SHARES:
         rows = table[table["p"] == p]
         sizes = [each for each in T if (rows["T"] == each).any()]
         if len(sizes) < 3:
             continue
         samples = [rows[rows["T"] == each]["left"].to_numpy() for each in sizes]
-        slopes[p] = log_slope(sizes, samples, statistic=np.mean, level=level, rng=rng)
+        if p == 1.0:
+            yield Exponent(
+                sizes, samples, at_most=-0.5, statistic="mean", rng=rng, along="T",
+                of="mean squared gradients", name="runs in T, p = 1",
+            )  # fmt: skip
+            continue
+        slope = log_slope(sizes, samples, statistic=np.mean, rng=rng)
+        yield Fact(f"power of T in runs up to T = {max(T)}, p = {p:g}", slope.value)
         means = [sample.mean() for sample in samples]
-        frames.append(
-            pd.DataFrame(
-                {
-                    "panel": "", "series": f"p = {p:g}", "x": sizes, "y": means,
-                    "predicted": means[0] * np.sqrt(sizes[0] / np.array(sizes)),
-                    "xlabel": "T", "ylabel": "mean squared gradients",
-                }
-            )
+        points = pd.DataFrame(
+            {
+                "panel": "runs in T, p < 1", "series": f"p = {p:g}", "x": sizes, "y": means,
+                "predicted": means[0] * np.sqrt(sizes[0] / np.array(sizes)),
+                "xlabel": "T", "ylabel": "mean squared gradients",
+            }
         )  # fmt: skip
-    told = ", ".join(f"{slope.value:.2f} at p = {p:g}" for p, slope in slopes.items())
-    found = exponent(
-        slopes[1.0], -0.5, at_most=True, level=level, n_trials=len(table), name="runs in T, p = 1",
-        points=pd.concat(frames, ignore_index=True),
-    )  # fmt: skip
-    return replace(found, sentence=f"{found.sentence}; powers of T up to {max(T)}: {told}")
-
-
-def _late(T_power) -> list[Evidence]:
-    """Decide for each p the power of T once T is large, and tell from which T on that is so."""
-    parts = []
-    for p in _SHARES:
-        slopes = [
-            exponent(
-                corollary_slope(p, noise), -T_power, level=0.0, setting={"p": p, "sigma^2": noise}
-            )
-            for noise in _UNITS[1:]
-        ]
-        found = together(slopes, f"large T, p = {p:g}, U fixed, exact")
-        began = f"within 0.1 from T = {onset(p, 0.1, -0.5):.2g} on"
-        parts.append(replace(found, sentence=f"{found.sentence}; {began}"))
-    return parts
+        yield Curve(points)
 
 
 def floor_at_minimum(eta_a, sigma) -> float:
@@ -158,8 +145,8 @@ def floor_at_minimum(eta_a, sigma) -> float:
     return float(eta_a * sigma**2 / (1.0 - eta_a))
 
 
-def _floor(budget, rng, statement, level) -> list[Evidence]:
-    """Decide the floor at p = 1 from a minimum: noise's constant, closed form, power of eta L.
+def _floor(budget, rng, bound):
+    """Yield the floor at p = 1 from a minimum: noise's constant, closed form, power of eta L.
 
     The power from step sizes up to 0.1/L, where 1 - 2 eta L is no matter.
     """
@@ -167,43 +154,45 @@ def _floor(budget, rng, statement, level) -> list[Evidence]:
     steps = budget((0.01, 0.03, 0.1, 0.3), (0.005, 0.01, 0.03, 0.1, 0.3, 0.45))
     for eta_L, _ in product(steps, range(budget(10, 24))):
         T = (int(budget(2000, 5000) / eta_L),)
-        cells.add(instance, statement, rng, p=1.0, T=T, eta_L=eta_L, noise=sigma)
+        cells.add(instance, bound, rng, p=1.0, T=T, eta_L=eta_L, noise=sigma)
     table = cells.table
     floors = {each: table[table["eta L"] == each]["left"].to_numpy() for each in steps}
-    small = [each for each in steps if each <= 0.1]
-    slope = log_slope(
-        small, [floors[each] for each in small], statistic=np.mean, level=level, rng=rng
-    )
-    needed = ", ".join(
-        f"{(1.0 - 2.0 * x) * floor.mean() / (x * sigma**2):.3g} at eta L = {x:g}"
-        for x, floor in floors.items()
-    )
-    constant = cells.at_most_one(level, "floor, p = 1")
-    points = pd.DataFrame(
-        {
-            "panel": "", "series": "", "x": steps, "y": [each.mean() for each in floors.values()],
-            "predicted": [floor_at_minimum(x / instance.smoothness, sigma) for x in steps],
-            "xlabel": r"$\eta L$", "ylabel": "floor",
-        }
+    expected = {x: floor_at_minimum(x / instance.smoothness, sigma) for x in steps}
+    yield cells.at_most_one("floor, p = 1")
+    yield Together(
+        [
+            Mean(
+                floor / expected[x], equals=1.0, weight=1.0 / len(steps), name=f"eta L = {x:g}",
+                quantity="floor over eta L sigma^2/(1 - eta L)",
+                setting={"eta L": x, "sigma": sigma},
+            )
+            for x, floor in floors.items()
+        ],
+        name="floor in closed form, p = 1",
     )  # fmt: skip
-    closed = [
-        expectation(
-            floor / floor_at_minimum(x / instance.smoothness, sigma), 1.0, level=level / len(steps),
-            name=f"eta L = {x:g}", setting={"eta L": x, "sigma": sigma},
+    small = [each for each in steps if each <= 0.1]
+    yield Exponent(
+        small, [floors[each] for each in small], equals=1.0, statistic="mean", rng=rng,
+        along="eta L", of="floor", name="floor in eta L, p = 1",
+    )  # fmt: skip
+    yield Curve(
+        pd.DataFrame(
+            {
+                "panel": "floor, p = 1", "series": "", "x": steps,
+                "y": [floors[each].mean() for each in steps],
+                "predicted": [expected[each] for each in steps],
+                "xlabel": r"$\eta L$", "ylabel": "floor",
+            }
         )
-        for x, floor in floors.items()
-    ]  # fmt: skip
-    return [
-        replace(constant, sentence=f"{constant.sentence}; in place of the constant 2 {needed}"),
-        together(closed, "floor over eta L sigma^2/(1 - eta L), p = 1"),
-        exponent(
-            slope, 1.0, level=level, n_trials=len(table), name="floor in eta L, p = 1",
-            points=points,
-        ),
-    ]  # fmt: skip
+    )  # fmt: skip
+    least = steps[0]
+    yield Fact(
+        f"constant that the noise's term needs, where 2 is printed, p = 1, eta L = {least:g}",
+        (1.0 - 2.0 * least) * floors[least].mean() / (least * sigma**2),
+    )
 
 
-@claim(
+@statement(
     "pflmf.theorem1.noise",
     place="Theorem 1, Corollary 2",
     kind="rate or exponent",
@@ -211,23 +200,20 @@ def _floor(budget, rng, statement, level) -> list[Evidence]:
     r" \frac{2(F^0 - F^\star)}{\eta T(1 - 2\eta L)} + \frac{2\eta L\sigma^2}{1 - 2\eta L}"
     r" = O(1/\sqrt T)",
     plain="With noise the mean squared gradients stay below Theorem 1's bound, O(1/sqrt T).",
-    broken={"p_power": 1.0},
-    mended={"p_power": 2.0},
+    negative_control={"p_power": 1.0},
+    holds_with={"p_power": 2.0},
 )
-def theorem1_noise(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=0.5) -> Evidence:
-    """Compare both sides exactly and on runs; the power of T is -T_power for each p.
+def theorem1_noise(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=0.5):
+    """Compare left and right side exactly and on runs; the power of T is -T_power for each p.
 
     It is exact where T is large for p; runs that are long enough are made for p = 1.
     """
-    statement, level = Statement(p_power, start, noise), LEVEL / 5
-    parts = [
-        *_runs(budget, rng, statement, level),
-        _exact(budget, statement),
-        *_late(T_power),
-        *_floor(budget, rng, statement, level),
-    ]
-    began = np.array([onset(p, 0.1, -0.5) for p in _SHARES[1:]])
-    grown = f"p^{slope_of(_SHARES[1:], began).value:.2f}"
-    told = "; ".join(f"{part.name}: {part.sentence}" for part in parts[1:])
-    told += f". The T from which on the power is within 0.1 goes like {grown}"
-    return combine(parts, f"{combine(parts).sentence}. {told}")
+    bound = Bound(p_power, start, noise)
+    yield from _runs(budget, rng, bound)
+    yield _exact(budget, bound)
+    for p in _SHARES:
+        yield Together(
+            [late_power(p, square, -T_power) for square in _UNITS[1:]],
+            name=f"large T, p = {p:g}, U fixed, exact",
+        )
+    yield from _floor(budget, rng, bound)

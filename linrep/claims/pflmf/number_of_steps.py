@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import LEVEL, Evidence, claim, combine, ordering
-from linrep.claims._parts import at_most
-from linrep.claims.pflmf._runs import Cells, Instance, Statement, averages, reference
+from linrep.claims import Cases, Curve, Fact, Paired, statement
+from linrep.claims.pflmf._runs import Bound, Cells, Instance, averages, reference
 from linrep.problems import QuadraticObjectives
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
@@ -65,8 +63,8 @@ def _band(scaled, p, eta_L, of_U=False) -> float:
     return wide if scaled else _TIE
 
 
-def _exact(budget, K_power, scaled) -> list[Evidence]:
-    """Compare both parts, U fixed, T large for p."""
+def _exact(budget, K_power, scaled):
+    """Yield both parts, U fixed, T large for p."""
     cases: dict[str, list] = {"V": [], "U": []}
     rows: dict[str, list] = {"V": [], "U": []}
     for p, eta_L, K in product(
@@ -84,14 +82,14 @@ def _exact(budget, K_power, scaled) -> list[Evidence]:
             cases[name].append((size, _band(scaled, p, eta_L, name == "U"), at))
             if K == 20:
                 rows[name].append({"x": eta_L, "y": ratios[-1], "series": f"p = {p:g}"})
-    parts = []
     for name, each in cases.items():
+        part = f"{name}-part, U fixed, exact"
+        yield Cases(each, quantity="|log of the ratio to K = 1|", name=part)
         points = pd.DataFrame(rows[name]).assign(
-            panel="K = 20", xlabel=r"$\eta L$", ylabel="average over that at K = 1", predicted=1.0
-        )
-        part = at_most(each, name=f"{name}-part, U fixed, exact")
-        parts.append(replace(part, points=points))
-    return parts
+            panel=f"{part}, K = 20", xlabel=r"$\eta L$", ylabel="average over that at K = 1",
+            predicted=1.0,
+        )  # fmt: skip
+        yield Curve(points)
 
 
 def _expected(instance: Instance, p, eta_L, K, T) -> tuple[float, float]:
@@ -110,13 +108,11 @@ def _expected(instance: Instance, p, eta_L, K, T) -> tuple[float, float]:
     return found[0][0] / found[1][0], found[0][1] / found[1][1]
 
 
-def _runs(budget, rng, K_power, scaled) -> list[Evidence]:
-    """Compare both parts on runs that share participants, at eta L = 1/4 and near 1/2."""
+def _runs(budget, rng, K_power, scaled):
+    """Yield both parts on runs that share participants, at eta L = 1/4 and near 1/2."""
     shares = budget((1.0, 0.1), (1.0, 0.1, 0.02))
     T = (budget(400, 4000),)
     local = budget((5, 20), _LOCAL)
-    level = LEVEL / (4 * len(shares) * len(local))
-    parts = []
     for p, eta_L in product(shares, (0.25, 0.49)):
         found: dict[int, list] = {K: [] for K in (1, *local)}
         exact: dict[int, list] = {K: [] for K in local}
@@ -137,88 +133,72 @@ def _runs(budget, rng, K_power, scaled) -> list[Evidence]:
                 one = one * np.array(exact[K])[:, place]
             # Ratios between exp(-band) and exp(band); the narrower side is taken.
             tie = _NEAR if scaled else 1.0 - np.exp(-_TIE)
-            parts.append(
-                ordering(
-                    many, one, tie=tie, same=True, level=level,
-                    name=f"{'UV'[place]}-part, K = {K}, p = {p:g}, eta L = {eta_L:g}",
-                    setting={"p": p, "K": K, "eta L": eta_L, "T": T[0]},
-                )
+            yield Paired(
+                many, one, tie=tie, same=True, quantity="median ratio to K = 1",
+                name=f"{'UV'[place]}-part, K = {K}, p = {p:g}, eta L = {eta_L:g}",
+                setting={"p": p, "K": K, "eta L": eta_L, "T": T[0]},
             )  # fmt: skip
-    return parts
 
 
-@claim(
+@statement(
     "pflmf.K",
     place="Theorem 1, step sizes",
     kind="comparison",
     latex=r"\eta_v = \frac{p\eta}K:\ \text{the bound is the same for every } K",
     plain="With eta_v = p eta/K one bound, without K, holds for every number of local steps.",
-    broken={"K_power": 2.0},
+    negative_control={"K_power": 2.0},
 )
-def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0) -> Evidence:
-    """Compare both sides of Theorem 1 over K; eta_v is p eta / K^K_power.
+def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0):
+    """Compare left and right side of Theorem 1 over K; eta_v is p eta / K^K_power.
 
     Delta_V has the weight p^p_power, as the bound does not hold for small p at K = 1 either. At
     p = 1, which is among the p, it is the printed one.
     """
-    statement = Statement(p_power)
+    bound = Bound(p_power)
     cases, largest = [], dict.fromkeys((1, 20, 10_000), 0.0)
     for p, K, eta_L, T in product(
         (1.0, 0.5, 0.1, 0.02), (1, 2, 5, 20, 200, 10_000), (1e-3, 0.05, 0.25, 0.49),
         (1, 10, 200, 40_000, 10**12),
     ):  # fmt: skip
         in_V = float(fixed_U_average(_setting(p, eta_L, K, K_power), 1.0, 2.0, float(T)))
-        ratio = statement.left(0.0, in_V, p) / float(statement.right(1.0, 1.0, eta_L, float(T)))
+        ratio = bound.left(0.0, in_V, p) / float(bound.right(1.0, 1.0, eta_L, float(T)))
         cases.append((ratio, 1.0, {"p": p, "K": K, "eta L": eta_L, "T": T}))
         if p == 1.0 and K in largest:
             largest[K] = max(largest[K], ratio)
     cells = Cells()
     for p, K, eta_L, _ in product((1.0, 0.1), budget((1, 20), (1, 5, 20)), (0.25, 0.49), range(8)):
         cells.add(
-            reference(rng), statement, rng, p=p, K=K, T=(budget(400, 4000),), eta_L=eta_L,
+            reference(rng), bound, rng, p=p, K=K, T=(budget(400, 4000),), eta_L=eta_L,
             K_power=K_power,
         )  # fmt: skip
-    parts = [at_most(cases, name="U fixed, exact"), cells.at_most_one(LEVEL, "runs")]
-    told = ", ".join(f"{ratio:.3f} (K = {K})" for K, ratio in largest.items())
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. At p = 1, where the weight p^2 is none, left over right side "
-        f"is at most {told}; the averages themselves depend on K",
-    )
+    yield Cases(cases, quantity="left over right side", name="U fixed, exact")
+    yield cells.at_most_one("runs")
+    yield cells.curve()
+    for K, ratio in largest.items():
+        yield Fact(f"largest left over right side at p = 1, U fixed, K = {K}", ratio)
 
 
-@claim(
+@statement(
     "pflmf.K.averages",
     place="Theorem 1, step sizes",
     kind="comparison",
     latex=r"\eta_v = \frac{p\eta}K:\ \Big|\log\frac{\text{average at }K}{\text{average at }1}\Big|"
     r"\le 0.1\ \text{for } \Delta_U \text{ and } \Delta_V",
     plain="With eta_v = p eta/K the averages are those of one local step, up to 10 percent.",
-    broken={"K_power": 0.0},
-    mended={"scaled": True},
+    negative_control={"K_power": 0.0},
+    holds_with={"scaled": True},
 )
-def equal_averages(budget, rng, *, K_power=1.0, scaled=False) -> Evidence:
+def equal_averages(budget, rng, *, K_power=1.0, scaled=False):
     """Compare averages at K with those at K = 1; eta_v is p eta / K^K_power.
 
     Not in the paper, whose bound is the same for every K. Scaled: with U fixed and T large, by
     -log(1 - q/2) (V) and (q/2)(1 + eta L) (U), q = p eta L, and not by 10 %; runs are then where
     the exact ratios, at their curvature h below L, say, up to 0.5 %.
     """
-    parts = [*_exact(budget, K_power, scaled), *_runs(budget, rng, K_power, scaled)]
-    at = {p: [exact_ratio(p, x, 20, 1e9) for x in (0.01, 0.25, 0.49)] for p in (1.0, 0.1)}
-    of_U = [exact_ratios_of_U(1.0, x, 20, 1e9)[1] for x in (0.01, 0.25, 0.49)]
-    whole = {p: exact_ratio(p, 0.25, 20, 1e9, 0.0) for p in (1.0, 0.1, 0.02)}
-    away = [part.name for part in parts[2:] if part.verdict == "fails"]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. U fixed, T large, K = 20 over K = 1 at eta L = 0.01, 0.25, "
-        f"0.49: V-part {_listed(at[1.0])} at p = 1, {_listed(at[0.1])} at p = 0.1, U-part "
-        f"{_listed(of_U)} at p = 1: beyond 10 % for p about 1 and eta h about 1/2. "
-        f"Runs that are elsewhere: {', '.join(away) or 'none'}. Not divided by K: "
-        + ", ".join(f"{each:.3f} at p = {p:g}" for p, each in whole.items())
-        + " at K = 20, so that local steps save up to a factor of K",
-    )
-
-
-def _listed(ratios) -> str:
-    return ", ".join(f"{each:.3f}" for each in ratios)
+    yield from _exact(budget, K_power, scaled)
+    yield from _runs(budget, rng, K_power, scaled)
+    at = "K = 20 over K = 1, U fixed, T large"
+    yield Fact(f"V-part, {at}, p = 1, eta L = 0.49", exact_ratio(1.0, 0.49, 20, 1e9))
+    yield Fact(f"U-part, {at}, p = 1, eta L = 0.49", exact_ratios_of_U(1.0, 0.49, 20, 1e9)[1])
+    whole = exact_ratio(0.02, 0.25, 20, 1e9, 0.0)
+    yield Fact(f"V-part, {at}, eta_v = p eta, p = 0.02, eta L = 0.25", whole)

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import LEVEL, Evidence, claim, combine, inequality, mean_between
-from linrep.claims._parts import at_most
-from linrep.claims.pflmf._runs import Instance, Statement, averages, on_the_scale, reference
+from linrep.claims import Cases, Curve, Fact, Mean, Search, Together, search, statement
+from linrep.claims.pflmf._runs import Bound, Instance, averages, reference
 from linrep.claims.pflmf.noise import noisy_reference
 from linrep.theory import pflmf, pflmf_rounds
 
@@ -86,7 +85,7 @@ def _length(shape):
 
 
 def _members(variant, s, r) -> list[pflmf.Sides]:
-    """Return both sides of the sum, and of the three steps it is made of."""
+    """Return left and right side of the sum, and of the three steps it is made of."""
     w = variant.of(s)
     # Decreases are differences of values, which are what rounding is relative to.
     rounding = 1e-13 * (abs(r.value) + abs(r.after_V) + abs(r.after_both))
@@ -99,16 +98,16 @@ def _members(variant, s, r) -> list[pflmf.Sides]:
     return [*values, others]
 
 
-def _excess(sides) -> float:
+def _excess(pair) -> float:
     """Return how much larger the left side is, relative to both."""
-    scale = abs(sides.left) + abs(sides.right)
-    return (sides.left - sides.right) / scale if scale > 0.0 else 0.0
+    scale = abs(pair.left) + abs(pair.right)
+    return (pair.left - pair.right) / scale if scale > 0.0 else 0.0
 
 
-def _search(budget, rng, variant) -> Evidence:
+def _search(budget, rng, variant) -> Search:
     """Search for a round on which the sum, or a step of it, is violated, with noise and without."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         if not 1e-3 < np.linalg.norm(x[3:]) < 1e3:
             return None
         found = one_round(*_instance(shape, x))
@@ -117,11 +116,11 @@ def _search(budget, rng, variant) -> Evidence:
     shapes = [{"n": 1, "d": 1, "k": 1, "K": 3}]
     if budget.name != "quick":
         shapes.append({"n": 3, "d": 2, "k": 1, "K": 2})
-    return inequality(sides, shapes, _length, budget, rng, name="the sum and its steps, one round")
+    return search(lhs_rhs, shapes, _length, budget, rng, name="the sum and its steps, one round")
 
 
-def _families(budget, variant) -> tuple[Evidence, str]:
-    """Compare both sides where they are near to each other, over p, K, eta L and the noise."""
+def _families(budget, variant) -> Cases:
+    """Compare left and right side where they are nearly equal, over p, K, eta L and the noise."""
     one = np.ones((1, 1))
     families = {
         "V moves": (1e-5, one, 0.0 * one, (0.0, 1e-7)),
@@ -129,7 +128,6 @@ def _families(budget, variant) -> tuple[Evidence, str]:
         "at the minimum": (1.0, one, one, (1e-5,)),
     }
     cases: list = []
-    tightest: dict[str, float] = {}
     for name, (a, U, V, noises) in families.items():
         problem = lr.QuadraticObjectives(np.full((1, 1), a))
         for p, K, eta_L, sigma in product(
@@ -148,9 +146,7 @@ def _families(budget, variant) -> tuple[Evidence, str]:
             scale = right if name != "at the minimum" else w.noise
             value = (left - right) / abs(scale) + 1.0
             cases.append((value, 1.0 + 1e-9, at))
-            tightest[name] = max(tightest.get(name, -np.inf), value)
-    told = ", ".join(f"{each:.3f} ({name})" for name, each in tightest.items())
-    return at_most(cases, name="families, one round"), told
+    return Cases(cases, quantity="left over right side", name="families, one round")
 
 
 def _bound(variant, s, gap, T) -> tuple[pflmf.Resummed, float]:
@@ -159,8 +155,8 @@ def _bound(variant, s, gap, T) -> tuple[pflmf.Resummed, float]:
     return w, gap / (s.step_size * T) + w.noise
 
 
-def _exact(budget, variant) -> Evidence:
-    """Compare both sides on runs with U fixed, h = L = 1 and F^0 - F* = 1."""
+def _exact(budget, variant):
+    """Yield left and right side on runs with U fixed, h = L = 1 and F^0 - F* = 1."""
     cases, rows = [], []
     for p, K, eta_L, T, square in product(
         (1.0, 0.7, 0.5, 0.25, 0.1, 0.02, 0.001), budget((1, 20), (1, 2, 5, 20, 200)),
@@ -174,7 +170,7 @@ def _exact(budget, variant) -> Evidence:
         at = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((w.weight_V * in_V / right, 1.0 + 1e-12, at))
         if (K, eta_L, square, T) == (1, 0.25, 0.0, 10**12):
-            printed = Statement().right(1.0, 1.0, eta_L, float(T))
+            printed = Bound().right(1.0, 1.0, eta_L, float(T))
             for series, ratio in (
                 ("Theorem 1", in_V / printed), ("summed anew", cases[-1][0])
             ):  # fmt: skip
@@ -182,12 +178,8 @@ def _exact(budget, variant) -> Evidence:
     points = pd.DataFrame(rows).assign(
         panel="U fixed, T large", predicted=1.0, xlabel="p", ylabel="left over right side"
     )
-    largest = max(case[0] for case in cases)
-    found = at_most(cases, name="U fixed, exact")
-    return replace(
-        found, sentence=f"{found.sentence}, ratio up to {largest:.3f}", points=points,
-        tightness=largest,
-    )  # fmt: skip
+    yield Cases(cases, quantity="left over right side", name="U fixed, exact")
+    yield Curve(points)
 
 
 class _Grid(NamedTuple):
@@ -214,11 +206,12 @@ def _grids(budget, rng) -> list[_Grid]:
     ]
 
 
-def _runs(grid, variant, rng, level) -> Evidence:
-    """Decide the averaged sum on a grid, beside Theorem 1."""
+def _runs(grid, variant, rng):
+    """Yield the averaged sum on a grid, and Theorem 1's for the least p and the most rounds."""
     ratios: dict[tuple, list] = {}
-    printed: dict[float, list] = {p: [] for p in _SHARES}
-    outside, gap, L = 0, grid.instance.gap, grid.instance.smoothness
+    printed = []
+    planned = sum(len(grid.rounds[p]) for p in _SHARES) * len(grid.local)
+    gap, L = grid.instance.gap, grid.instance.smoothness
     for p, K, _ in product(_SHARES, grid.local, range(grid.seeds)):
         T = grid.rounds[p]
         for group in (T,) if grid.sigma == 0.0 else tuple((each,) for each in T):
@@ -226,36 +219,30 @@ def _runs(grid, variant, rng, level) -> Evidence:
             s = pflmf.Setting(p, K, eta_L / L, L, L, noise=grid.sigma)
             row = averages(grid.instance, rng, p=p, K=K, T=group, eta_L=eta_L, noise=grid.sigma)
             if not row.inside.all():
-                outside += 1
                 continue
             for place, rounds in enumerate(group):
                 w, right = _bound(variant, s, gap, rounds)
                 value = w.weight_U * row.in_U[place] + w.weight_V * row.in_V[place]
                 ratios.setdefault((p, K, rounds), []).append(value / right)
-                if rounds == max(T):
-                    whole = Statement().right(gap, L, eta_L / L, rounds, grid.sigma)
-                    printed[p].append((row.in_U[place] + row.in_V[place]) / whole)
-    found = combine(
-        mean_between(
-            values, -np.inf, 1.0, level=level / len(ratios),
-            setting=dict(zip(("p", "K", "T"), key, strict=True)),
-        )
-        for key, values in ratios.items()
+                if (p, rounds) == (_SHARES[-1], max(T)):
+                    whole = Bound().right(gap, L, eta_L / L, rounds, grid.sigma)
+                    printed.append((row.in_U[place] + row.in_V[place]) / whole)
+    yield Together(
+        [
+            Mean(
+                values, at_most=1.0, weight=1.0 / planned, quantity="left over right side",
+                setting=dict(zip(("p", "K", "T"), key, strict=True)),
+            )
+            for key, values in ratios.items()
+        ],
+        name=f"runs, {grid.name}",
     )  # fmt: skip
-    told = ", ".join(
-        f"{np.mean(ratios[p, grid.local[0], max(grid.rounds[p])]):.3f} "
-        f"({np.mean(printed[p]):.3g}) at p = {p:g}"
-        for p in _SHARES
-        if printed[p]
-    )
-    sentence = (
-        f"largest mean ratio {max(map(np.mean, ratios.values())):.3f}; for the most rounds, in "
-        f"brackets Theorem 1's: {told}; {outside} runs left the ball and are void"
-    )
-    return replace(found, parts=(), sentence=sentence, name=f"runs, {grid.name}")
+    if printed:
+        at = f"p = {_SHARES[-1]:g}, T = {max(T)}, {grid.name}"
+        yield Fact(f"Theorem 1's left over right side at {at}", float(np.mean(printed)))
 
 
-@claim(
+@statement(
     "pflmf.resummed",
     place="(12) to (16)",
     kind="deterministic inequality",
@@ -264,19 +251,13 @@ def _runs(grid, variant, rng, level) -> Evidence:
     r"\Big) + w_V(1 - p)\Big(\frac{q^2}2 + \frac q{\sqrt2}\Big)\sigma^2,\ q = p\eta L,\ C = p +"
     r" (1 - p)\Big(1 + \frac q{\sqrt2}\Big)^2",
     plain="Summed anew, a round bounds Delta_U and about p^2 Delta_V.",
-    broken={"p_power": 1.8},
+    negative_control={"p_power": 1.8},
 )
-def resummed(budget, rng, *, weight_U=1.0, weight_V=1.0, p_power=2.0, noise=1.0) -> Evidence:
+def resummed(budget, rng, *, weight_U=1.0, weight_V=1.0, p_power=2.0, noise=1.0):
     """Search one round for each step and the sum; compare the average with Theorem 1's on runs."""
     variant = Variant(weight_U, weight_V, p_power, noise)
-    families, told = _families(budget, variant)
-    search = _search(budget, rng, variant)
-    exact, grids = _exact(budget, variant), _grids(budget, rng)
-    runs = [_runs(grid, variant, rng, LEVEL / len(grids)) for grid in grids]
-    parts = [families, exact, search, *runs]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. One round, left over right side up to {told}; averages with U "
-        f"fixed up to {exact.tightness:.3f}; {'; '.join(part.sentence for part in runs)}. "
-        f"{on_the_scale(rng)}",
-    )
+    yield _families(budget, variant)
+    yield from _exact(budget, variant)
+    yield _search(budget, rng, variant)
+    for grid in _grids(budget, rng):
+        yield from _runs(grid, variant, rng)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import FAILS, Evidence, claim, combine
-from linrep.claims._parts import Array, at_most, best_reading
+from linrep.claims import Cases, Curve, Fact, Readings, statement
+from linrep.claims._parts import Array
 from linrep.claims.pflmf import _cases
 from linrep.claims.pflmf._cases import QUADRATIC, Case
 from linrep.theory import pflmf as theory
@@ -70,8 +69,8 @@ def _paths(rng, cases, noisy) -> Iterator[tuple[Case, Path, dict[str, Any]]]:
             direction = rng.standard_normal(shape)
             size = rng.uniform(0.0, 6.0) * s.noise / np.sqrt(s.local_steps)
             noise += size * direction / np.linalg.norm(direction)
-        told = {**case.told(), "D": taking[:, 0].tolist(), "noise of V": noise[0].tolist()}
-        yield case, follow(case, taking, noise), told
+        at = {**case.instance(), "D": taking[:, 0].tolist(), "noise of V": noise[0].tolist()}
+        yield case, follow(case, taking, noise), at
 
 
 def _turning() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
@@ -86,8 +85,8 @@ def _turning() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
             assert case is not None
             for deviations in (1.0, 2.0, 3.0, 6.0):
                 noise = np.full((1, 1, 1), deviations * case.setting.noise)
-                told = {**case.told(), "noise of V": float(noise[0, 0, 0])}
-                yield case, follow(case, np.ones((1, 1)), noise), told
+                at = {**case.instance(), "noise of V": float(noise[0, 0, 0])}
+                yield case, follow(case, np.ones((1, 1)), noise), at
 
 
 def _leaving() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
@@ -97,7 +96,7 @@ def _leaving() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
         for size in _cases.SIZES:
             case = _cases.valid(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
             assert case is not None
-            yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.told()
+            yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.instance()
 
 
 def _thirteen(case, path, displacement, at_end) -> tuple[float, float]:
@@ -117,52 +116,52 @@ def _last(case, path, masked, head_noise) -> tuple[float, float]:
     return path.gain, 0.5 * s.in_U * right
 
 
-def _judged(rounds, sides, name) -> Evidence:
-    """Decide left <= right for given participants and noise."""
+def _given(rounds, lhs_rhs, name) -> Cases:
+    """Return left <= right for given participants and noise."""
     found = []
-    for case, path, told in rounds:
-        left, right = sides(case, path)
+    for case, path, at in rounds:
+        left, right = lhs_rhs(case, path)
         scale = max(abs(left) + abs(right), 1e-300)
-        found.append((left / scale, case.allowed(left, right) / scale, told))
-    return at_most(found, name=name)
+        found.append((left / scale, case.allowed(left, right) / scale, at))
+    return Cases(found, quantity=_cases.QUANTITY, name=name)
 
 
 def _fourteen(noise_factor):
-    """Return the function of a round's two sides of (14)."""
+    """Return the function of a round's left and right side of (14)."""
     return lambda case: theory.step_B(case.setting, case.round, noise_factor=noise_factor)
 
 
 def _displays(masked, head_noise):
-    """Return the function of a round's sides of case k = K, in the mean."""
+    """Return the function of a round's left and right side of case k = K, in the mean."""
     return lambda case: theory.step_B_last(
         case.setting, case.round, masked=masked, head_noise=head_noise
     )
 
 
+def _as_decrease(case, path, displacement) -> tuple[float, float]:
+    """Return (13), its last gradient at V^t, with the decrease of F on the right."""
+    s = case.setting
+    left = s.step_size * (1.0 - 0.5 * s.step_size * s.in_U) * path.end
+    gain, right = _thirteen(case, path, displacement, False)
+    return left, left + right - gain
+
+
 def _needed(cases) -> float:
-    """Return the largest c in F(U+, V) <= F - eta (1 - c eta L) ||grad||^2 that is needed."""
+    """Return the largest c in F(U+, V) <= F - eta (1 - c eta L) ||grad||^2 that is needed.
+
+    Of rounds without noise, and gradients and step sizes that rounding is small for.
+    """
     found = []
     for case in cases:
         s, r = case.setting, case.round
-        share = (r.value - r.after_U) / (s.step_size * r.delta_U)
-        found.append((1.0 - share) / (s.step_size * s.in_U))
+        size = s.step_size * s.in_U
+        if s.noise == 0.0 and size > 1e-3 and r.delta_U > 1e-9 * abs(r.value):
+            share = (r.value - r.after_U) / (s.step_size * r.delta_U)
+            found.append((1.0 - share) / size)
     return max(found)
 
 
-def _noise_needed(cases) -> dict[tuple[float, int], float]:
-    """Return the multiple of eta^2 L sigma^2/2 that case K needs, by p and K."""
-    found: dict[tuple[float, int], float] = {}
-    for case in cases:
-        s, r = case.setting, case.round
-        if s.noise > 0.0:
-            unit = 0.5 * s.in_U * s.step_size**2 * s.noise**2
-            left, right = theory.step_B_last(s, r)
-            key = s.participation, s.local_steps
-            found[key] = max(found.get(key, 0.0), (left - (right - unit)) / unit)
-    return found
-
-
-@claim(
+@statement(
     "pflmf.step-B",
     place="Step (B), (13), (14) and the cases k = 0 and k = K",
     kind="deterministic inequality",
@@ -172,135 +171,73 @@ def _noise_needed(cases) -> dict[tuple[float, int], float]:
     r"\ \mathbb E_t F(U^+,V^+)\le F(U,V^+)+\frac{\eta_u^2L_U}2(\|\nabla_U\|^2+\sigma^2)"
     r"+\frac{\eta_v^2L_U}2\Big\|\sum_k\nabla_V(U,V_k)\Big\|^2",
     plain="The server's step decreases the objective, at the old heads and nearly at the new ones.",
-    mended={"displacement": 1.0, "head_noise": True},
-    broken={"noise_factor": 0.45},
+    negative_control={"noise_factor": 0.45},
 )
-def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False) -> Evidence:
-    """Try all of them; `displacement` is the coefficient of L_U ||V - V_k||^2/2 in (13)."""
-    last = {"last gradient at V_k": True, "last gradient at V^t": False}
-    forms = ((False, False), (False, True), (True, False))
-    found = _step_B(budget, rng, noise_factor, displacement, head_noise, last, forms)
-    mean = [part for part in found.parts if part.name.startswith("case K in the mean")]
-    against = sum(part.verdict == FAILS for part in mean)
-    told = (
-        f"in the mean the case K, in its forms, is violated in {against} of {len(mean)} lists of "
-        f"rounds ({sum(part.n_trials for part in mean)} rounds): a search, and for the forms "
-        "without V's noise no proof"
-    )
-    return replace(found, sentence=f"{found.sentence}; {told}")
-
-
-@claim(
-    "pflmf.step-B.corrected",
-    place="Step (B), (13), (14) and the cases k = 0 and k = K",
-    kind="deterministic inequality",
-    latex=r"\mathbb E_t F(U^+,V_k)\le F(U,V_k)-\eta_u\Big(1-\frac{\eta_uL_U}2\Big)"
-    r"\|\nabla_U(U,V_k)\|^2+\frac{\eta_u^2L_U}2(\|\nabla_U(U,V)\|^2+\sigma^2)"
-    r"+\frac{L_U}2\|V_k-V\|^2",
-    plain="With all of what the heads have moved by, noise included, on the right side.",
-    broken={"displacement": 0.7},
-    corrects="pflmf.step-B",
-)
-def step_b_corrected(
-    budget, rng, *, noise_factor=0.5, displacement=1.0, head_noise=True
-) -> Evidence:
-    """Try it, and its cases k = 0 and k = K, in the same way; the last gradient is that at V^t."""
-    last = {"last gradient at V^t": False}
-    return _step_B(budget, rng, noise_factor, displacement, head_noise, last, ((True, True),))
-
-
-def _step_B(budget, rng, noise_factor, displacement, head_noise, last, forms) -> Evidence:
+def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False):
     """Try (14) and the case K in the mean, (13) and the case K given participants and V's noise.
 
-    With `head_noise` the case K given V's noise has the whole of ||V^+ - V||^2, noise included.
-    `last` has the readings of (13), by name: whether its last gradient is that at V_k; `forms`
-    those of the case K in the mean: with D or without, with V's noise or without.
+    `displacement` is the coefficient of L_U ||V - V_k||^2/2 in (13). With `head_noise` all of what
+    the heads have moved by is on the right, noise included, and the last gradient in (13) is that
+    at V^t; without, it is that or the one at V_k, and the case K has D or not, V's noise or not.
     """
+    last = {"last gradient at V_k": True, "last gradient at V^t": False}
+    forms: tuple[tuple[bool, bool], ...] = ((False, False), (False, True), (True, False))
+    if head_noise:
+        last, forms = {"last gradient at V^t": False}, ((True, True),)
     rounds = _cases.rounds(budget, rng)
     rounds["u^2/2"] = [_cases.steep(x, K, 0.0) for x in _cases.SIZES for K in (1, 5)]
     rounds["noise alone"] = [
         _cases.steep(x, K, p=p) for x in _cases.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
     ]
-    parts = _cases.everywhere(rounds, _fourteen(noise_factor), budget, rng, "(14), ", False)
-    parts.append(
-        _cases.reached(
-            [_cases.steep(x) for x in (0.001, 0.01)], _fourteen(noise_factor), 0.9,
-            "(14) is nearly equal for noise alone",
-        )
+    yield from _cases.everywhere(rounds, _fourteen(noise_factor), budget, rng, "(14), ", False)
+    yield _cases.reached(
+        [_cases.steep(x) for x in (0.001, 0.01)], _fourteen(noise_factor), 0.9,
+        "(14) is nearly equal for noise alone",
     )  # fmt: skip
     count = budget(40, 700, 10_000)
     exact = list(_paths(rng, _cases.at_random(rng, count), False))
     noisy = list(_paths(rng, _cases.at_random(rng, count, QUADRATIC, noisy=True), True))
-    parts.append(
-        best_reading(
-            [
-                _judged(
-                    [*_leaving(), *exact, *noisy],
-                    lambda case, path, end=end: _thirteen(case, path, displacement, end),
-                    f"(13), {where}",
-                )
-                for where, end in last.items()
-            ]
-        )
-    )
-    parts[-1] = replace(parts[-1], name="(13)")
+    yield Readings(
+        [
+            _given(
+                [*_leaving(), *exact, *noisy],
+                lambda case, path, end=end: _thirteen(case, path, displacement, end), where,
+            )
+            for where, end in last.items()
+        ],
+        name="(13)",
+    )  # fmt: skip
     for masked, with_noise in forms:
         name = f"case K in the mean{', D' if masked else ''}{', noise' if with_noise else ''}, "
-        sides = _displays(masked, with_noise)
-        parts += [_cases.tried(cases, sides, name + kind) for kind, cases in rounds.items()]
+        lhs_rhs = _displays(masked, with_noise)
+        for kind, cases in rounds.items():
+            yield _cases.tried(cases, lhs_rhs, name + kind)
         if masked:
-            parts.append(_cases.searched(sides, budget, rng, f"{name}search", False))
-    parts.append(
-        _judged(exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise")
-    )
+            yield _cases.searched(lhs_rhs, budget, rng, f"{name}search", False)
+    yield _given(exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise")
     for name, given in (("random rounds", noisy), ("v turned", _turning())):
-        parts.append(
-            _judged(
-                given, lambda c, path: _last(c, path, False, head_noise),
-                f"case K given V's noise, {name}",
-            )
+        yield _given(
+            given, lambda c, path: _last(c, path, False, head_noise),
+            f"case K given V's noise, {name}",
         )  # fmt: skip
-    told, points = _ratios(rounds, [*exact, *noisy], displacement)
-    return replace(
-        combine(parts, f"{combine(parts).sentence}. {_constants(rounds)}. {told}"), points=points
-    )
-
-
-def _ratios(rounds, paths, displacement) -> tuple[str, pd.DataFrame]:
-    """Tell the largest left/right by p and K, the decrease of F being on the right."""
     cases = [case for each in rounds.values() for case in each]
-
-    def thirteen(case, path):
-        s = case.setting
-        left = s.step_size * (1.0 - 0.5 * s.step_size * s.in_U) * path.end
-        gain, right = _thirteen(case, path, displacement, False)
-        return left, left + right - gain
-
     tables = {
         "(14)": _cases.largest(cases, _fourteen(0.5)),
         "(13), last gradient at V^t": _cases.largest_of(
-            (case, *thirteen(case, path)) for case, path, _ in paths
+            (case, *_as_decrease(case, path, displacement)) for case, path, _ in [*exact, *noisy]
         ),
         "case K in the mean": _cases.largest(cases, _displays(False, False)),
     }
-    return (
-        "Largest left/right " + ". ".join(
-            f"{name} {_cases.told(table)}" for name, table in tables.items()
-        ),
-        pd.concat([_cases.drawn_as(table, name) for name, table in tables.items()]),
-    )  # fmt: skip
+    yield Curve(pd.concat([_cases.drawn_as(table, name) for name, table in tables.items()]))
+    yield Fact("least c of 1 - c eta L with which (14) holds without noise", _needed(cases))
 
 
-def _constants(rounds) -> str:
-    """Tell the least constants."""
-    cases = [case for each in rounds.values() for case in each if case.setting.noise == 0.0]
-    large = [case for case in cases if case.round.delta_U > 1e-9 * abs(case.round.value)]
-    large = [case for case in large if case.setting.step_size * case.setting.in_U > 1e-3]
-    needed = _noise_needed(case for each in rounds.values() for case in each)
-    told = ", ".join(
-        f"{needed[p, K]:.2f} (p = {p:g}, K = {K})" for p in (0.02, 1.0) for K in (1, 5)
-    )
-    return (
-        f"(14) holds with 1 - c eta L, c = {_needed(large):.3f}; in the mean the case K needs its "
-        f"noise term {told} times"
-    )
+step_b.corrected(
+    "pflmf.step-B.corrected",
+    latex=r"\mathbb E_t F(U^+,V_k)\le F(U,V_k)-\eta_u\Big(1-\frac{\eta_uL_U}2\Big)"
+    r"\|\nabla_U(U,V_k)\|^2+\frac{\eta_u^2L_U}2(\|\nabla_U(U,V)\|^2+\sigma^2)"
+    r"+\frac{L_U}2\|V_k-V\|^2",
+    plain="With all of what the heads have moved by, noise included, on the right side.",
+    constants={"displacement": 1.0, "head_noise": True},
+    negative_control={"displacement": 0.7},
+)

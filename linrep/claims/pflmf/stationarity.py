@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pandas as pd
 
 import linrep as lr
 from linrep.claims import (
-    LEVEL,
-    UNDECIDED,
-    Evidence,
-    claim,
-    combine,
-    exponent,
-    frequency,
-    identity,
-    log_slope,
+    Cases,
+    Condition,
+    Exponent,
+    Fact,
+    Frequency,
+    Identity,
+    Measurement,
+    Missing,
+    Together,
+    statement,
 )
-from linrep.claims._parts import at_most, relative, together
-from linrep.claims.pflmf._runs import Statement, averages, exact_ratios, reference
-from linrep.claims.pflmf.noise import (
-    corollary_slope,
-    exact_left,
-    onset,
-    slope_of,
-)
+from linrep.claims._parts import relative
+from linrep.claims.pflmf._runs import Bound, averages, exact_ratios, reference
+from linrep.claims.pflmf.noise import exact_left, late_power, onset, slope_of
 from linrep.theory import pflmf
 
 _SHARES = (1.0, 0.3, 0.1, 0.02)
@@ -56,24 +50,12 @@ def _substituted(power):
         yield relative(without.total, 16.0 * L * gap / T), {**at, "eta": "1/(4L)"}
 
 
-def _admissible() -> str:
-    """Tell for which T the step size is below 1/(2L)."""
-    T = np.arange(1, 1001)
-    steps = pflmf.corollary2_step_size(1.0, T)
-    bad = T[steps >= pflmf.step_size_limit(1.0)]
-    times = (1.0 / (np.sqrt(T[1:]) - 1.0) * np.sqrt(T[1:])).max()
-    return (
-        f"eta is below 1/(2L) but for T = {', '.join(map(str, bad))}; the bound is (4L(F0 - F*) + "
-        f"sigma^2)/(sqrt T - 1), at most {times:.2f} times that over sqrt T, and 16L(F0 - F*)/T"
-    )
-
-
-def _run_slopes(budget, rng, T_power, level) -> list[Evidence]:
-    """Decide the power of T in runs at Corollary 2's step sizes, half of it with noise.
+def _run_slopes(budget, rng, T_power):
+    """Yield the power of T in runs at Corollary 2's step sizes, half of it with noise.
 
     T is from 30/p^2 on, with noise (sigma^2 a tenth of L(F0 - F*)) from 100/p^4 on.
     """
-    instance, parts = reference(rng), []
+    instance = reference(rng)
     cells = [(p, False) for p in budget((1.0, 0.3), (1.0, 0.3, 0.1))]
     cells += [(p, True) for p in budget((1.0,), (1.0, 0.5))]
     for p, noisy in cells:
@@ -93,25 +75,25 @@ def _run_slopes(budget, rng, T_power, level) -> list[Evidence]:
         ]  # fmt: skip
         name = f"runs, p = {p:g}, {'noise' if noisy else 'no noise'}"
         if not all(each.inside.all() for row in rows for each in row):
-            parts.append(Evidence(UNDECIDED, "runs left the ball", needed="less noise", name=name))
+            yield Missing("runs left the ball", "less noise", name=name)
             continue
         left = np.array([np.concatenate([each.in_U + each.in_V for each in row]) for row in rows])
-        power, middle = -T_power * (0.5 if noisy else 1.0), left.mean(axis=0)
-        points = pd.DataFrame(
-            {
-                "panel": "", "series": "", "x": T, "y": middle,
-                "predicted": middle[0] * (np.array(T) / T[0]) ** power, "xlabel": "T",
-                "ylabel": "mean squared gradients",
-            }
+        yield Exponent(
+            T, list(left.T), equals=-T_power * (0.5 if noisy else 1.0), statistic="mean", rng=rng,
+            along="T", of="mean squared gradients", name=name,
         )  # fmt: skip
-        slope = log_slope(T, list(left.T), statistic=np.mean, level=level, rng=rng)
-        parts.append(
-            exponent(slope, power, level=level, n_trials=left.size, points=points, name=name)
-        )
-    return parts
 
 
-def _constants_in_p(noise) -> float:
+def _late_powers(T_power, noises, name) -> Together:
+    """Return the exact powers of T for every p, T large for it; with noise half of `T_power`."""
+    claimed = {noise: -T_power * (0.5 if noise else 1.0) for noise in noises}
+    return Together(
+        [late_power(p, noise, claimed[noise]) for p, noise in product((*_SHARES, 0.001), noises)],
+        name=f"large T, exact, {name}",
+    )
+
+
+def _constant_in_p(noise) -> Fact:
     """Return the power of p in the exact constant before 1/T, or before 1/sqrt T."""
     shares = np.array([0.3, 0.1, 0.03, 0.01])
     constants = []
@@ -119,84 +101,59 @@ def _constants_in_p(noise) -> float:
         T = 1e8 / p ** (4 if noise else 2)
         eta_L = float(pflmf.corollary2_step_size(1.0, T if noise else None))
         constants.append(exact_left(p, T, eta_L, noise) * (np.sqrt(T) if noise else T))
-    return slope_of(shares, constants).value
+    rate = "1/sqrt T, little noise" if noise else "1/T, no noise"
+    return Fact(f"power of p in the constant before {rate}", slope_of(shares, constants).value)
 
 
-@claim(
+@statement(
     "pflmf.corollary2",
     place="Corollary 2",
     kind="rate or exponent",
     latex=r"\eta = \frac1{2L\sqrt T}: O(1/\sqrt T); \qquad \sigma = 0,\ \eta = \frac1{4L}: O(1/T)",
     plain="At Corollary 2's step sizes the rates in T are 1/sqrt T with noise and 1/T without.",
-    broken={"T_power": 1.25},
+    negative_control={"T_power": 1.25},
 )
-def corollary2(budget, rng, *, T_power=1.0, power=0.5) -> Evidence:
+def corollary2(budget, rng, *, T_power=1.0, power=0.5):
     """Substitute, and decide the powers of T for every p, where T is large for it.
 
     T_power is that without noise, half of which is that with noise; power is that in eta.
     """
-    level = LEVEL / 5
-    late = [
-        replace(
-            together(
-                [
-                    exponent(
-                        corollary_slope(p, noise), -T_power * (0.5 if noise else 1.0), level=0.0,
-                        setting={"p": p, "sigma^2": noise},
-                    )
-                    for p in (*_SHARES, 0.001)
-                ],
-                f"large T, exact, {'with' if noise else 'no'} noise",
-            )
+    yield Identity(_substituted(power), 1e-12, name="substituted")
+    yield from _run_slopes(budget, rng, T_power)
+    for noise in (0.0, 0.1, 10.0):
+        name = f"sigma^2 = {noise:g} L(F^0 - F*)" if noise else "no noise"
+        yield _late_powers(T_power, (noise,), name)
+    for noise in (0.0, 0.01):
+        yield _constant_in_p(noise)
+    shares = (0.3, 0.1, 0.02)
+    for noise, rate, name in ((0.0, -1.0, "no noise"), (0.1, -0.5, "noise")):
+        began = [onset(p, noise, rate) for p in shares]
+        yield Fact(
+            f"power of p in the T from which on the rate holds, {name}",
+            slope_of(shares, began).value,
         )
-        for noise in (0.0, 0.1, 10.0)
-    ]  # fmt: skip
-    began = {
-        noise: [onset(p, noise, -0.5 if noise else -1.0) for p in (0.3, 0.1, 0.02)]
-        for noise in (0.0, 0.1)
-    }
-    parts = [
-        identity(_substituted(power), 1e-12, name="substituted"),
-        *_run_slopes(budget, rng, T_power, level),
-        *late,
-    ]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. {_admissible()}. For a fixed p, that is: the constant goes "
-        f"like p^{_constants_in_p(0.0):.2f} without noise, and the rate begins at T = "
-        + ", ".join(f"{T:.2g}" for T in began[0.0])
-        + " for p = 0.3, 0.1, 0.02; with noise it goes like "
-        f"p^{_constants_in_p(0.01):.2f} where the start's part leads, from T = "
-        + ", ".join(f"{T:.2g}" for T in began[0.1]),
-    )
 
 
-@claim(
+@statement(
     "pflmf.corollary2.constants",
     place="Corollary 2",
     kind="rate or exponent",
     latex=r"\frac1T \sum_{t<T} (\Delta_U + \Delta_V) \le \frac{4L(F^0 - F^\star) + \sigma^2}"
     r"{\sqrt T - 1} \ \text{ and }\ \frac{16L(F^0 - F^\star)}T",
     plain="The constants of Corollary 2's rates are those that Theorem 1 gives, without p.",
-    broken={"p_power": 1.0},
-    mended={"p_power": 2.0},
+    negative_control={"p_power": 1.0},
+    holds_with={"p_power": 2.0},
 )
-def corollary2_constants(budget, rng, *, p_power=0.0, start=2.0, noise=2.0) -> Evidence:
-    """Compare both sides exactly with U fixed, from T = 2 on; theorem1.noise has runs."""
-    statement, cases = Statement(p_power, start, noise), []
+def corollary2_constants(budget, rng, *, p_power=0.0, start=2.0, noise=2.0):
+    """Compare left and right side exactly with U fixed, from T = 2 on; theorem1.noise has runs."""
+    bound, cases = Bound(p_power, start, noise), []
     for p, K, T in product(
         (*_SHARES, 0.001), budget((1, 20), (1, 5, 20)), (2, 10, 100, 6400, 10**6, 10**9, 10**12)
     ):
         for square in (0.0, 1e-3, 0.1, 10.0):
             eta_L = float(pflmf.corollary2_step_size(1.0, T if square else None))
-            cases += exact_ratios(statement, [(p, K, eta_L, T, square)])
-    worst = max(cases, key=lambda case: case[0])
-    found = at_most(cases, name="U fixed, exact")
-    return replace(
-        found,
-        sentence=f"{found.sentence}: {worst[0]:.3g} times the bound at p = {worst[2]['p']:g}, T = "
-        f"{worst[2]['T']:.0g}",
-    )
+            cases += exact_ratios(bound, [(p, K, eta_L, T, square)])
+    yield Cases(cases, quantity="left over right side", name="U fixed, exact")
 
 
 # The abstract.
@@ -239,80 +196,58 @@ def _another_minimum(problem, step=1e-4):
     return value, float(np.linalg.norm(gradient(x))), np.linalg.eigvalsh(0.5 * (H + H.T))
 
 
-def _global(budget, rng, weighted, level) -> tuple[list[Evidence], str]:
-    """Decide whether runs from random starts end elsewhere than in the global minimum."""
+def _global(budget, rng, weighted) -> list[Measurement]:
+    """Return whether there is another minimum, and how often runs end in the global one."""
     problem, runs = _stuck(weighted), budget(400, 1000)
     ends = _ends(problem, 1, runs, rng, 0.5)
     best = problem.best(1)
     least = float(ends.min()) if best is None else best.value
-    reached = int(np.sum(ends <= least + 1e-6))
     value, slope, eigenvalues = _another_minimum(problem)
     # One direction is flat: (U, V) and (c U, V/c) are the same models.
     strict = slope < 1e-8 and value > least + 1e-3 and eigenvalues[1] > 1e-3
     strict = strict and abs(eigenvalues[0]) < 1e-6
-    parts = [
-        replace(
-            identity([(0.0 if strict else 1.0, {"F": float(value)})], 0.5),
-            sentence=f"F = {value:.4g} against {least:.4g}, gradient {slope:.1g}, eigenvalues "
-            + ", ".join(f"{each:.2g}" for each in eigenvalues),
-            name="another local minimum",
+    return [
+        Condition(
+            bool(strict), float(value - least), quantity="objective over the global minimum",
+            name="another local minimum", setting={"F": float(value), "|grad|": slope},
         ),
-        replace(
-            frequency(
-                reached, runs, 0.95, level=level, name="random starts that end in it",
-                setting={"weights off the diagonal": 0.1 if weighted else 1.0},
-            ),
-            sentence=f"{reached} of {runs} random starts end in the global minimum",
+        Frequency(
+            int(np.sum(ends <= least + 1e-6)), runs, 0.95, quantity="share of random starts",
+            name="random starts that end in the global minimum",
+            setting={"weights off the diagonal": 0.1 if weighted else 1.0},
         ),
     ]  # fmt: skip
-    told = []
+
+
+def _with_one_matrix(budget, rng) -> Fact:
+    """Return how often runs reach the truncated SVD, the minimum of unweighted quadratics."""
+    shares = []
     for n, d, k, scale in ((20, 5, 2, 0.01), (20, 5, 2, 0.5), (10, 8, 4, 0.5)):
-        plain = lr.QuadraticObjectives(rng.standard_normal((n, d)))
-        plain_best = plain.best(k)
-        assert plain_best is not None
-        ends = _ends(plain, k, budget(10, 60), rng, scale, budget(2000, 20_000))
-        gaps = ends / plain_best.value - 1.0
-        told.append(f"{np.mean(gaps < 1e-6):.0%} (n = {n}, d = {d}, k = {k}, scale {scale:g})")
-    return parts, (
-        f"quadratic functions of one matrix have no other minimum: {', '.join(told)} of random "
-        "starts reach the truncated SVD; U = V = 0 is stationary for all"
-    )
+        problem = lr.QuadraticObjectives(rng.standard_normal((n, d)))
+        best = problem.best(k)
+        assert best is not None
+        ends = _ends(problem, k, budget(10, 60), rng, scale, budget(2000, 20_000))
+        shares.append(np.mean(ends / best.value - 1.0 < 1e-6))
+    return Fact("share of random starts that reach the truncated SVD, no weights", min(shares))
 
 
-@claim(
+@statement(
     "pflmf.abstract-claims",
     place="abstract, Sections 1 and 4",
     kind="rate or exponent",
     latex=r"\sigma = 0: O(1/T), \quad \sigma > 0: O(1/\sqrt T); \quad f_i \text{ convex: no global"
     r" convergence can be proved}",
     plain="Rates to a stationary point are 1/T and 1/sqrt T; the global minimum may be missed.",
-    broken={"weighted": False},
+    negative_control={"weighted": False},
 )
-def abstract_claims(budget, rng, *, T_power=1.0, noisy_power=0.5, weighted=True) -> Evidence:
+def abstract_claims(budget, rng, *, T_power=1.0, noisy_power=0.5, weighted=True):
     """Decide the powers of T for every p, and where runs from random starts end."""
-    level = LEVEL / 6
-    late = [
-        together(
-            [
-                exponent(
-                    corollary_slope(p, noise),
-                    -(noisy_power if noise else T_power),
-                    level=0.0,
-                    setting={"p": p, "sigma^2": noise},
-                )
-                for p, noise in product((*_SHARES, 0.001), noises)
-            ],
-            f"large T, exact, {name}",
-        )
-        for name, noises in (("no noise", (0.0,)), ("noise", (1e-3, 0.1, 10.0)))
-    ]
-    parts, told = _global(budget, rng, weighted, level)
-    runs = [] if budget.name == "quick" else _run_slopes(budget, rng, T_power, level)
-    return combine(
-        [*late, *runs, *parts],
-        f"{combine([*late, *runs, *parts]).sentence}. Constants go like "
-        f"p^{_constants_in_p(0.0):.2f} without noise, and p^{_constants_in_p(0.01):.2f} with little"
-        " of it, which O(.) hides. With weights of the clients' own, convex f_i have a local "
-        f"minimum that is not global ({'; '.join(part.sentence for part in parts)}), so there is "
-        f"no theorem for all of them; {told}",
-    )
+    parts, reached = _global(budget, rng, weighted), _with_one_matrix(budget, rng)
+    yield _late_powers(T_power, (0.0,), "no noise")
+    yield _late_powers(2.0 * noisy_power, (1e-3, 0.1, 10.0), "noise")
+    if budget.name != "quick":
+        yield from _run_slopes(budget, rng, T_power)
+    yield from parts
+    yield reached
+    for noise in (0.0, 0.01):
+        yield _constant_in_p(noise)

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import (
-    LEVEL,
-    Evidence,
-    claim,
-    combine,
-    expectation,
-    identity,
-)
-from linrep.claims._parts import Array, at_most, relative
+from linrep.claims import Cases, Curve, Fact, Identity, Mean, statement
+from linrep.claims._parts import Array, relative
 from linrep.claims.pflmf import _cases
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
 
-def _side_A(masked, noise_power, factor, curvature):
-    """Return the function of a round's two sides of (12)."""
+def _twelve(masked, noise_power, factor, curvature):
+    """Return the function of a round's left and right side of (12)."""
 
-    def sides(case):
+    def lhs_rhs(case):
         s = case.setting
         left, right = theory.step_A(
             s, _cases.counted(case, masked), noise_factor=0.5 * s.participation**noise_power
@@ -34,35 +26,31 @@ def _side_A(masked, noise_power, factor, curvature):
         size = s.head_step_size * s.in_V
         return factor * left * (1.0 - curvature * size) / (1.0 - 0.5 * size), right
 
-    return sides
+    return lhs_rhs
 
 
-def _room(cases, sides, ylabel) -> pd.DataFrame:
-    """Return what a picture of left/right against eta p L is drawn from."""
+def _room(cases, lhs_rhs, ylabel) -> Curve:
+    """Return the picture of left/right against eta p L."""
     rows = []
     for case in cases:
         s = case.setting
-        left, right = sides(case)
+        left, right = lhs_rhs(case)
         rows.append(
             {"panel": f"K = {s.local_steps}", "series": f"p = {s.participation:g}",
              "x": s.step_size * s.participation * s.largest, "y": left / right,
              "predicted": 1.0, "xlabel": r"$\eta p L$", "ylabel": ylabel}
         )  # fmt: skip
-    return pd.DataFrame(rows)
+    return Curve(pd.DataFrame(rows))
 
 
-def _with_ratios(found: Evidence, rounds, sides) -> Evidence:
-    """Tell the largest left/right by p and K of all rounds, and draw it."""
-    table = _cases.largest([case for cases in rounds.values() for case in cases], sides)
-    tables = [_cases.drawn_as(table, "largest"), found.points]
-    return replace(
-        found,
-        sentence=f"{found.sentence}. Largest left/right {_cases.told(table)}",
-        points=pd.concat([each for each in tables if each is not None], ignore_index=True),
-    )
+def _ratios(rounds, lhs_rhs):
+    """Yield the largest left/right of all rounds, and its picture by p and K."""
+    table = _cases.largest([case for cases in rounds.values() for case in cases], lhs_rhs)
+    yield Curve(_cases.drawn_as(table, "largest"))
+    yield Fact("largest left over right side", float(np.nanmax(table)))
 
 
-def _line(cases, first: int, last: int | None, name) -> Evidence:
+def _line(cases, first: int, last: int | None, name) -> Identity:
     """Compare E<grad_V, D grad_V> with p E||grad_V||^2 at some local steps."""
     deviations = []
     for case in cases:
@@ -70,81 +58,47 @@ def _line(cases, first: int, last: int | None, name) -> Evidence:
         masked, steps = r.masked_V[first:last], r.steps_V[first:last]
         if masked.size and steps.max() > 0.0:
             worst = relative(masked, p * steps)
-            deviations.append((worst, {**case.told(), "deviation of p E|grad|^2": worst}))
-    return identity(deviations, 1e-10, name=name)
+            deviations.append((worst, {**case.instance(), "deviation of p E|grad|^2": worst}))
+    return Identity(deviations, 1e-10, name=name)
 
 
-def _step_A(budget, rng, *, masked, noise_power, factor, curvature) -> Evidence:
-    """Try (12), and the line it rests on; equality is reached on |v|^2/2 if every p is counted."""
-    sides = _side_A(masked, noise_power, factor, curvature)
-    rounds = _cases.rounds(budget, rng)
-    flat, several = list(rounds.values())[:2]
-    parts = _cases.everywhere(rounds, sides, budget, rng)
-    parts[0] = replace(parts[0], points=_room(flat, sides, "left over right side of (12)"))
-    if masked:
-        parts += [
-            _cases.reached(flat, sides, 1.0 - 1e-6, "equality for |v|^2/2"),
-            _cases.reached(several, sides, 0.97, "97 % for |v|^2/2 with noise"),
-        ]
-        return _with_ratios(combine(parts), rounds, sides)
-    cases = [*flat, *rounds["random rounds, exact gradients"]]
-    parts += [
-        _line(cases, 0, 1, "E<grad, D grad> = p |grad|^2, k = 0"),
-        _line(cases, 1, None, "E<grad, D grad> = p |grad|^2, k > 0"),
-    ]
-    ratios = {
-        p: max(
-            left / right
-            for left, right in (sides(case) for case in flat if case.setting.participation == p)
-        )
-        for p in sorted({case.setting.participation for case in flat})
-    }
-    told = ", ".join(f"{1.0 / ratio:.3f} (p = {p:g})" for p, ratio in ratios.items())
-    found = combine(
-        parts,
-        f"{combine(parts).sentence}. The left side may have this factor on |v|^2/2: {told}; it is "
-        "1/(p + (1 - p) q (2 - q/K)/(1 - (1 - q/K)^(2K))), q = eta p L",
-    )
-    return _with_ratios(found, rounds, sides)
-
-
-_MENDED_A = {"masked": True, "noise_power": 1.0}
-
-
-@claim(
+@statement(
     "pflmf.eq12",
     place="Step (A), (12)",
     kind="deterministic inequality",
     latex=r"\eta_v p\Big(1-\frac{\eta_v L_V}2\Big)\frac1K\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2 \le"
     r" \frac1K\big(F(U,V)-\mathbb E F(U,V^+)\big)+\frac{\eta_v^2 L_V\sigma^2}2",
     plain="The heads' local steps decrease the objective by p times the squared gradients.",
-    mended=_MENDED_A,
-    broken={"factor": 1.05},
+    negative_control={"factor": 1.05},
 )
-def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5) -> Evidence:
-    """Try it with exact expectations; `masked` counts the participants' gradients only."""
-    return _step_A(
-        budget, rng, masked=masked, noise_power=noise_power, factor=factor, curvature=curvature
-    )
+def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5):
+    """Try it with exact expectations, and the line it rests on.
+
+    `masked` counts the participants' gradients only: then equality is reached on |v|^2/2.
+    """
+    lhs_rhs = _twelve(masked, noise_power, factor, curvature)
+    rounds = _cases.rounds(budget, rng)
+    flat, several = list(rounds.values())[:2]
+    yield from _cases.everywhere(rounds, lhs_rhs, budget, rng)
+    if masked:
+        yield _cases.reached(flat, lhs_rhs, 1.0 - 1e-6, "equality for |v|^2/2")
+        yield _cases.reached(several, lhs_rhs, 0.97, "97 % for |v|^2/2 with noise")
+    else:
+        cases = [*flat, *rounds["random rounds, exact gradients"]]
+        yield _line(cases, 0, 1, "E<grad, D grad> = p |grad|^2, k = 0")
+        yield _line(cases, 1, None, "E<grad, D grad> = p |grad|^2, k > 0")
+    yield from _ratios(rounds, lhs_rhs)
+    yield _room(flat, lhs_rhs, "left over right side of (12)")
 
 
-@claim(
+eq12.corrected(
     "pflmf.eq12.corrected",
-    place="Step (A), (12)",
-    kind="deterministic inequality",
     latex=r"\eta_v\Big(1-\frac{\eta_v L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2 \le"
     r" F(U,V)-\mathbb E F(U,V^+)+\frac{\eta_v^2 K L_V p\sigma^2}2,\ \text{equal for }|v|^2/2",
     plain="The decrease is in the participants' gradients; noise comes with the factor p.",
-    broken={"noise_power": 1.1},
-    corrects="pflmf.eq12",
+    constants={"masked": True, "noise_power": 1.0},
+    negative_control={"noise_power": 1.1},
 )
-def eq12_corrected(
-    budget, rng, *, masked=True, noise_power=1.0, factor=1.0, curvature=0.5
-) -> Evidence:
-    """Try it in the same way."""
-    return _step_A(
-        budget, rng, masked=masked, noise_power=noise_power, factor=factor, curvature=curvature
-    )
 
 
 class Constants(NamedTuple):
@@ -173,16 +127,16 @@ class Constants(NamedTuple):
         return float(0.5 * s.head_step_size**2 * share * s.in_V * s.noise**2)
 
 
-def _side_C(constants: Constants):
-    """Return the function of a round's two sides of step (C), in the mean over U's noise too."""
+def _in_the_mean(constants: Constants):
+    """Return the function of a round's left and right side of step (C), U's noise averaged too."""
 
-    def sides(case):
+    def lhs_rhs(case):
         s, r = case.setting, case.round
         moved = s.step_size**2 * (r.delta_U + constants.drift * s.noise**2)
         left = constants.gradients(case) - 0.5 * s.participation * s.in_V * moved
         return left, r.after_U - r.after_both + constants.noise(s)
 
-    return sides
+    return lhs_rhs
 
 
 def _moved(case, rng) -> list[Array]:
@@ -198,7 +152,7 @@ def _moved(case, rng) -> list[Array]:
 
 
 def _given(case, new_U, constants: Constants) -> tuple[float, float, dict]:
-    """Return both sides of step (C) given U^+, relative to their sizes, and what they are of."""
+    """Return left and right side of step (C) given U^+, over their sizes, and the instance."""
     s = case.setting
     plain = s.step_size**2 * case.round.delta_U
     moved = plain + constants.drift * (float(np.sum((new_U - case.U) ** 2)) - plain)
@@ -209,11 +163,11 @@ def _given(case, new_U, constants: Constants) -> tuple[float, float, dict]:
     scale = max(abs(left) + abs(right), 1e-300)
     room = 1e-13 * (abs(before) + abs(after))
     allowed = (case.allowed(left, right) + room) / scale
-    return left / scale, allowed, {**case.told(), "U+": new_U.tolist()}
+    return left / scale, allowed, {**case.instance(), "U+": new_U.tolist()}
 
 
-def _given_U(rounds, rng, constants: Constants, local) -> list[Evidence]:
-    """Try step (C) given U^+, as E_(S_t) E_(t,K) in it says: U's noise does not make up for V's."""
+def _given_U(rounds, rng, constants: Constants, local):
+    """Yield step (C) given U^+, as its E_(S_t) E_(t,K) says: U's noise does not make up for V's."""
     kinds = {
         name: [(case, U) for case in cases for U in _moved(case, rng)]
         for name, cases in rounds.items()
@@ -226,13 +180,14 @@ def _given_U(rounds, rng, constants: Constants, local) -> list[Evidence]:
                 * case.setting.largest) * case.U)
         for case in affine for q in (0.5, 1.0, 2.0)
     ]  # fmt: skip
-    return [
-        at_most([_given(case, U, constants) for case, U in cases], name=f"given U+, {name}")
-        for name, cases in kinds.items()
-    ]
+    for name, cases in kinds.items():
+        yield Cases(
+            [_given(case, U, constants) for case, U in cases], name=f"given U+, {name}",
+            quantity=_cases.QUANTITY,
+        )  # fmt: skip
 
 
-def _moves(rng, runs, drift, *, level) -> Evidence:
+def _moves(rng, runs, drift) -> Mean:
     """Compare E||U+ - U||^2 of noisy rounds with eta^2 (||grad||^2 + drift sigma^2)."""
     problem = lr.QuadraticObjectives(rng.standard_normal((5, 3)))
     U, V = rng.standard_normal((3, 2)), rng.standard_normal((5, 2))
@@ -245,13 +200,14 @@ def _moves(rng, runs, drift, *, level) -> Evidence:
             start=(U, V), gradient_noise=noise, stationarity=False, rng=stream,
         )  # fmt: skip
         squares.append(float(np.sum((trace.state["U"] - U) ** 2)))
-    return expectation(
-        squares, 0.01 * (gradient + drift * noise**2), margin=0.3, level=level,
-        name="E|U+ - U|^2", setting={"eta": 0.1, "|grad_U|^2": gradient, "sigma^2": noise**2},
+    return Mean(
+        squares, equals=0.01 * (gradient + drift * noise**2), margin=0.3,
+        quantity="|U+ - U|^2", name="E|U+ - U|^2",
+        setting={"eta": 0.1, "|grad_U|^2": gradient, "sigma^2": noise**2},
     )  # fmt: skip
 
 
-@claim(
+@statement(
     "pflmf.step-C",
     place="Step (C)",
     kind="deterministic inequality",
@@ -259,38 +215,15 @@ def _moves(rng, runs, drift, *, level) -> Evidence:
     r" - \frac{\eta_u^2 pL_V}2\|\nabla_U\|^2 \le F(U^+,V)-\mathbb E F(U^+,V^+)"
     r"+\frac{\eta_v^2 KL_V\sigma^2}2,\quad \|U^+-U\|^2=\eta_u^2\|\nabla_U\|^2",
     plain="The heads' steps decrease the objective at the new U as well.",
-    mended={"masked": True, "noise_power": 1.0, "drift": 1.0},
-    broken={"factor": 1.3},
+    negative_control={"factor": 1.3},
 )
-def step_c(
-    budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0
-) -> Evidence:
-    """Try it with exact expectations; `drift` is the coefficient of eta_u^2 p L_V sigma^2/2."""
-    return _step_C(budget, rng, Constants(masked, noise_power, drift, factor, reach))
+def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0):
+    """Try it in the mean, in a search and given U^+, and measure how far U moves.
 
-
-@claim(
-    "pflmf.step-C.corrected",
-    place="Step (C)",
-    kind="deterministic inequality",
-    latex=r"\eta_v\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2"
-    r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
-    r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
-    r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
-    plain="The participants' gradients count, and U moves by noise as well.",
-    broken={"noise_power": 2.0},
-    corrects="pflmf.step-C",
-)
-def step_c_corrected(
-    budget, rng, *, masked=True, noise_power=1.0, drift=1.0, factor=1.0, reach=1.0
-) -> Evidence:
-    """Try it in the same way."""
-    return _step_C(budget, rng, Constants(masked, noise_power, drift, factor, reach))
-
-
-def _step_C(budget, rng, constants: Constants) -> Evidence:
-    """Try step (C) in the mean, in a search and given U^+, and measure how far U moves."""
-    sides = _side_C(constants)
+    With exact expectations; `drift` is the coefficient of eta_u^2 p L_V sigma^2/2.
+    """
+    constants = Constants(masked, noise_power, drift, factor, reach)
+    lhs_rhs = _in_the_mean(constants)
     rest = budget(((1, 5), (0.001, 0.1, 0.499)), (_cases.STEPS, _cases.SIZES))
     rounds = {
         **_cases.rounds(budget, rng),
@@ -299,18 +232,20 @@ def _step_C(budget, rng, constants: Constants) -> Evidence:
         ],
     }
     flat = rounds["|v|^2/2"]
-    parts = _cases.everywhere(rounds, sides, budget, rng)
-    parts[0] = replace(parts[0], points=_room(flat, sides, "left over right side of step (C)"))
-    parts += _given_U(rounds, rng, constants, budget((1, 20), (1, 20, 200)))
-    parts.append(_moves(rng, budget(150, 2000), constants.drift, level=LEVEL))
-    best = max(flat, key=lambda case: sides(case)[0] / sides(case)[1])
-    left, right = sides(best)
-    s = best.setting
-    found = combine(
-        parts,
-        f"{combine(parts).sentence}. On |v|^2/2 left/right is up to {left / right:.4f}, at p = "
-        f"{s.participation:g}, K = {s.local_steps}, eta L = {s.step_size * s.largest:.3g}; near "
-        "1 + q(1/2 - p) for large K and small q = eta p L, as gradients along V_k are those of "
-        "participants and not of all clients",
-    )
-    return _with_ratios(found, rounds, sides)
+    yield from _cases.everywhere(rounds, lhs_rhs, budget, rng)
+    yield from _given_U(rounds, rng, constants, budget((1, 20), (1, 20, 200)))
+    yield _moves(rng, budget(150, 2000), drift)
+    yield from _ratios(rounds, lhs_rhs)
+    yield _room(flat, lhs_rhs, "left over right side of step (C)")
+
+
+step_c.corrected(
+    "pflmf.step-C.corrected",
+    latex=r"\eta_v\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2"
+    r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
+    r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
+    r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
+    plain="The participants' gradients count, and U moves by noise as well.",
+    constants={"masked": True, "noise_power": 1.0, "drift": 1.0},
+    negative_control={"noise_power": 2.0},
+)

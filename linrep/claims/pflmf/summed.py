@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Evidence, claim, combine
-from linrep.claims._parts import at_most
+from linrep.claims import Cases, Curve, Fact, statement
 from linrep.claims.pflmf import _cases
 from linrep.theory import pflmf as theory
 
@@ -18,18 +17,15 @@ _LINKS = ("first", "second", "third")
 
 
 class Variant(NamedTuple):
-    """What is tried: the power of p at Delta_V, the links of (16), and how the rest is read.
+    """What is tried: the power of p at Delta_V, the factor at the noise, and whether as `derived`.
 
-    `derived`: the noise has the constant that is derived, in place of 1 + 1/K; `masked`, `drift`:
-    the rewritten inequalities count participants' gradients, and the noise that U moves by.
+    Then the noise has the constant that is derived, in place of 1 + 1/K, and the rewritten
+    inequalities count participants' gradients, and the noise that U moves by.
     """
 
     p_power: float
-    links: tuple[int, ...]
     noise_factor: float
-    masked: bool
-    drift: float
-    derived: bool = False
+    derived: bool
 
 
 class Expected(NamedTuple):
@@ -48,9 +44,9 @@ def _constant(s, problem, derived) -> float:
 
 
 def _chain(position, variant: Variant):
-    """Return the function of a round's sides of one of the inequalities in (16)."""
+    """Return the function of a round's left and right side of one of the inequalities in (16)."""
 
-    def sides(case):
+    def lhs_rhs(case):
         s = case.setting
         members = theory.equation16(s, case.round, p_power=variant.p_power)
         left, right = members[position], members[position + 1]
@@ -59,7 +55,7 @@ def _chain(position, variant: Variant):
             right += (stated - (1.0 + 1.0 / s.local_steps)) * _unit(s)
         return left, right
 
-    return sides
+    return lhs_rhs
 
 
 def _unit(s) -> float:
@@ -67,19 +63,19 @@ def _unit(s) -> float:
     return s.step_size**2 * s.largest * s.noise**2
 
 
-def _algebra(p_power, count) -> Evidence:
-    """Decide 1 - 2 eta L <= p^power (1 - eta p L/2K) over p, eta L and K."""
+def _algebra(p_power, count) -> Cases:
+    """Return 1 - 2 eta L <= p^power (1 - eta p L/2K) over p, eta L and K."""
     grid = [
         (1.0 - 2.0 * x, p**p_power * (1.0 - 0.5 * x * p / K), {"p": p, "eta L": x, "K": K})
         for p in np.geomspace(1e-4, 1.0, count).tolist()
         for x in np.linspace(1e-4, 0.4999, count).tolist()
         for K in (1, 2, 5, 20, 200)
     ]
-    return at_most(grid, name="first <=, over p, eta L and K")
+    return Cases(grid, name="first <=, over p, eta L and K")
 
 
-def _auxiliary(count, bound) -> Evidence:
-    """Decide the auxiliary inequality on eta <= 1/(2L), where it is largest at p = K = 1."""
+def _auxiliary(count, bound) -> Cases:
+    """Return the auxiliary inequality on eta <= 1/(2L), where it is largest at p = K = 1."""
     values = [0.0, *np.geomspace(1e-6, 1.0, count).tolist()]
     cases = [
         (float(theory.auxiliary(0.5 * x, p, K)), bound, {"eta L": 0.5 * x, "p": p, "K": K})
@@ -87,11 +83,11 @@ def _auxiliary(count, bound) -> Evidence:
         for p in values
         for K in (1, 2, 3, 10, 1000)
     ]
-    return at_most(cases, name="auxiliary inequality")
+    return Cases(cases, name="auxiliary inequality")
 
 
-def _derivation(count) -> Evidence:
-    """Decide what the derivation asks of p, eta L and K, and that its constant is at most 2."""
+def _derivation(count) -> Cases:
+    """Return what the derivation asks of p, eta L and K, and that its constant is at most 2."""
     cases = []
     for p in np.geomspace(1e-4, 1.0, count).tolist():
         for x in np.linspace(1e-4, 0.5, count).tolist():
@@ -101,7 +97,7 @@ def _derivation(count) -> Evidence:
                 left = 2.0 - q**2 / (1.0 + x) / (1.0 - 0.5 * q / K)
                 constant = theory.summed_noise(theory.Setting(p, K, x, 1.0, 1.0, noise=1.0))
                 cases += [(spread, left, {**at, "of": "weight"}), (constant, 2.0, at)]
-    return at_most(cases, name="constants of the derivation")
+    return Cases(cases, name="constants of the derivation")
 
 
 def expected_cosine(s: theory.Setting, u: float, v: float, points: int = 16) -> Expected:
@@ -123,8 +119,8 @@ def expected_cosine(s: theory.Setting, u: float, v: float, points: int = 16) -> 
     )  # fmt: skip
 
 
-def _cosines(rng, count, variant: Variant) -> Evidence:
-    """Decide the second inequality on cos(u v): at its minimum u v = pi, and at random."""
+def _cosines(rng, count, variant: Variant) -> Cases:
+    """Return the second inequality on cos(u v): at its minimum u v = pi, and at random."""
     problem = lr.CustomObjectives(
         lambda i, x: (float(np.cos(x[0])), -np.sin(x)), n=1, d=1, smoothness=[1.0]
     )
@@ -148,14 +144,14 @@ def _cosines(rng, count, variant: Variant) -> Evidence:
         left = s.step_size * (1.0 - 2.0 * eta_L) * r.delta_U
         weight = s.step_size * p**variant.p_power * (1.0 - 0.5 * eta_L * p / K)
         noise = variant.noise_factor * theory.summed_noise(s) * _unit(s)
-        sides = left + weight * r.delta_V, 2.0 * r.decrease + noise
-        scale = abs(2.0 * r.decrease) + noise + sides[0]
-        told = {"u": u, "v": v, "p": p, "K": K, "eta": s.step_size, "L": L, "sigma": sigma}
-        cases.append((sides[0] / scale, sides[1] / scale + 1e-14 / scale + 1e-9, told))
-    return at_most(cases, name="second <=, cos(u v) with noise")
+        left, right = left + weight * r.delta_V, 2.0 * r.decrease + noise
+        scale = abs(2.0 * r.decrease) + noise + left
+        at = {"u": u, "v": v, "p": p, "K": K, "eta": s.step_size, "L": L, "sigma": sigma}
+        cases.append((left / scale, right / scale + 1e-14 / scale + 1e-9, at))
+    return Cases(cases, quantity=_cases.QUANTITY, name="second <=, cos(u v) with noise")
 
 
-def _weights() -> tuple[str, pd.DataFrame]:
+def _weights() -> Curve:
     """Return the largest weights of Delta_V, over eta, that the rounds tried leave room for.
 
     With those that are guaranteed, 2 w_V of the round summed anew: the least over the same rounds.
@@ -175,76 +171,75 @@ def _weights() -> tuple[str, pd.DataFrame]:
             rows.append({"panel": "weights", "series": series, "x": p, "y": y,
                          "predicted": 2.0 * p**2, "xlabel": "p",
                          "ylabel": r"weight of $\Delta_V/\eta$"})  # fmt: skip
-    points = pd.DataFrame(rows)
-    table = points.pivot_table(index="x", columns="series", values="y")
-    power = np.polyfit(np.log(table.index[:4]), np.log(table["at most"][:4]), 1)[0]
-    told = ", ".join(
-        f"{low:.2g} to {high:.2g} (p = {p:g})"
-        for p, low, high in zip(table.index, table["guaranteed"], table["at most"], strict=True)
-    )
-    return (
-        "largest weights of Delta_V over eta, from the guaranteed 2 w_V of the round summed anew "
-        f"to what the rounds tried leave: {told}, the latter like p^{power:.2f} for small p",
-        points,
-    )
+    return Curve(pd.DataFrame(rows))
 
 
 def _rewritten(name, variant: Variant):
-    """Return the function of a round's sides of (A), (B), its case K, or (C), as rewritten."""
-    masked, drift = variant.masked, variant.drift
+    """Return the function of a round's left and right side of (A), (B), its case K, or (C)."""
 
-    def sides(case):
-        s, r = case.setting, _cases.counted(case, masked)
+    def lhs_rhs(case):
+        s, r = case.setting, _cases.counted(case, variant.derived)
         p, K = s.participation, s.local_steps
         common = replace(s, in_U=s.largest, in_V=s.largest)
         if name == "B":
             return theory.step_B(common, r)
         if name == "K":
-            return theory.step_B_last(common, r, masked=masked)
+            return theory.step_B_last(common, r, masked=variant.derived)
         left, right = (theory.step_A if name == "A" else theory.step_C)(common, r)
         if name == "A":
             left, right = K * left, K * right
         noise = 0.5 * _unit(s)
         # eta_v^2 K L sigma^2/2 is p^2 times what the rewritten inequalities have.
         right += (1.0 - p**2) / K * noise
-        return left, right + (drift * p * noise if name == "C" else 0.0)
+        return left, right + (p * noise if name == "C" and variant.derived else 0.0)
 
-    return sides
+    return lhs_rhs
 
 
-def _reported(cases, variant: Variant) -> tuple[str, pd.DataFrame]:
-    """Tell the largest ratio of each link and the noise that is needed; the first by p, eta L."""
-    words, frames = [], []
-    plain = variant._replace(noise_factor=1.0)
-    links = [(f"{_LINKS[at]} <=", _chain(at, plain)) for at in variant.links]
-    if variant.p_power != 2.0:
-        links.append(("second <= with p^2", _chain(1, plain._replace(p_power=2.0))))
-    for name, sides in links:
-        table = _cases.largest(cases, sides, "eta L")
+def _reported(cases, variant: Variant, links):
+    """Yield the largest ratio of each link and the noise that is needed; the first by p, eta L."""
+    plain, frames = variant._replace(noise_factor=1.0), []
+    for at in links:
+        name, lhs_rhs = f"{_LINKS[at]} <=", _chain(at, plain)
+        table = _cases.largest(cases, lhs_rhs, "eta L")
         frames.append(_cases.drawn_as(table, name))
-        lines = ", ".join(f"{ratio:.3g} (p = {p:g})" for p, ratio in table.max(axis=1).items())
-        words.append(f"{name} {lines}")
+        yield Fact(f"largest left over right side, {name}", float(np.nanmax(table)))
+    if variant.p_power != 2.0:
+        table = _cases.largest(cases, _chain(1, plain._replace(p_power=2.0)), "eta L")
+        frames.append(_cases.drawn_as(table, "second <= with p^2"))
     needed = _cases.largest(
         [case for case in cases if case.setting.noise > 0.0 and case.setting.local_steps in (1, 5)],
         _needed,
     )
     frames.append(_cases.drawn_as(needed, "noise", r"noise needed, over $\eta^2L\sigma^2$"))
-    return (
-        f"largest left/right: {'; '.join(words)}. With p^2 the noise needs the constant, "
-        f"{_cases.told(needed)}; printed is 1 + 1/K, derived 1 + p^3/K",
-        pd.concat(frames, ignore_index=True),
-    )
+    yield Curve(pd.concat(frames, ignore_index=True))
+    yield _weights()
 
 
 def _needed(case):
-    """Return the sides whose ratio is the constant that the noise needs, Delta_V having p^2."""
+    """Return left and right side: their ratio is the constant of the noise, Delta_V having p^2."""
     s = case.setting
     _, left, right, _ = theory.equation16(s, case.round, p_power=2)
     return left - right + (1.0 + 1.0 / s.local_steps) * _unit(s), _unit(s)
 
 
-def _sum(budget, rng, variant: Variant) -> Evidence:
-    """Try the links of the chain (16), the rewritten inequalities, and what they use."""
+@statement(
+    "pflmf.eq16",
+    place="(16) and the inequality below it",
+    kind="deterministic inequality",
+    latex=r"\eta(1-2\eta L)(\Delta_U+\Delta_V)\le\eta(1-2\eta L)\Delta_U+\eta p\Big(1-\frac{\eta"
+    r" pL}{2K}\Big)\Delta_V\le 2(F^t-\mathbb E F^{t+1})+\eta^2\Big(1+\frac1K\Big)L\sigma^2\le"
+    r" 2(F^t-\mathbb E F^{t+1})+2\eta^2L\sigma^2",
+    plain="The inequalities of steps (A) to (C) sum up to those of Theorem 1's left side.",
+    negative_control={"noise_factor": 0.95},
+)
+def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, derived=False):
+    """Try the links of the chain (16), the rewritten inequalities, and what they use.
+
+    As `derived` there is the second link only, noise has the constant derived for it, and the
+    inequalities of steps (A) to (C) are the corrected ones.
+    """
+    variant, links = Variant(p_power, noise_factor, derived), (1,) if derived else (0, 1, 2)
     rest = budget(((1, 5), (0.001, 0.1, 0.499)), ((1, 5, 20), _cases.SIZES))
     rounds = {
         "affine functions": [
@@ -256,61 +251,32 @@ def _sum(budget, rng, variant: Variant) -> Evidence:
         **_cases.rounds(budget, rng),
         "noise alone": [_cases.steep(x, K) for x in _cases.SIZES for K in (1, 5)],
     }
-    parts = []
-    for position in variant.links:
-        prefix = f"{_LINKS[position]} <=, "
-        sides = _chain(position, variant)
+    for position in links:
+        prefix, lhs_rhs = f"{_LINKS[position]} <=, ", _chain(position, variant)
         if position == 1:
-            parts += _cases.everywhere(rounds, sides, budget, rng, prefix)
+            yield from _cases.everywhere(rounds, lhs_rhs, budget, rng, prefix)
         else:
-            parts += [_cases.tried(cases, sides, prefix + name) for name, cases in rounds.items()]
-    if 0 in variant.links:
-        parts.append(_algebra(variant.p_power, budget(20, 60)))
-    for name in "ABKC":
-        sides = _rewritten(name, variant)
-        parts += [_cases.tried(cases, sides, f"({name}) rewritten, {kind}")
-                  for kind, cases in rounds.items()]  # fmt: skip
-    parts.append(_auxiliary(budget(20, 60), 1.0))
-    if variant.derived:
-        parts += [_cosines(rng, budget(100, 2000), variant), _derivation(budget(20, 60))]
-    told, points = _reported([case for cases in rounds.values() for case in cases], variant)
-    weights, table = _weights()
-    return replace(
-        combine(parts, f"{combine(parts).sentence}. {told}; {weights}"),
-        points=pd.concat([points, table], ignore_index=True),
-    )
+            for name, cases in rounds.items():
+                yield _cases.tried(cases, lhs_rhs, prefix + name)
+    if not derived:
+        yield _algebra(p_power, budget(20, 60))
+    for step in "ABKC":
+        for name, cases in rounds.items():
+            yield _cases.tried(cases, _rewritten(step, variant), f"({step}) rewritten, {name}")
+    yield _auxiliary(budget(20, 60), 1.0)
+    if derived:
+        yield _cosines(rng, budget(100, 2000), variant)
+        yield _derivation(budget(20, 60))
+    yield from _reported([case for cases in rounds.values() for case in cases], variant, links)
 
 
-@claim(
-    "pflmf.eq16",
-    place="(16) and the inequality below it",
-    kind="deterministic inequality",
-    latex=r"\eta(1-2\eta L)(\Delta_U+\Delta_V)\le\eta(1-2\eta L)\Delta_U+\eta p\Big(1-\frac{\eta"
-    r" pL}{2K}\Big)\Delta_V\le 2(F^t-\mathbb E F^{t+1})+\eta^2\Big(1+\frac1K\Big)L\sigma^2\le"
-    r" 2(F^t-\mathbb E F^{t+1})+2\eta^2L\sigma^2",
-    plain="The inequalities of steps (A) to (C) sum up to those of Theorem 1's left side.",
-    mended={"p_power": 2.0, "first": False, "masked": True, "drift": 1.0},
-    broken={"noise_factor": 0.95},
-)
-def eq16(
-    budget, rng, *, p_power=1.0, first=True, noise_factor=1.0, masked=False, drift=0.0
-) -> Evidence:
-    """Try each link; the summed inequalities have p^2, with which the first link is dropped."""
-    links = (0, 1, 2) if first else (1, 2)
-    return _sum(budget, rng, Variant(p_power, links, noise_factor, masked, drift))
-
-
-@claim(
+eq16.corrected(
     "pflmf.eq16.corrected",
     place="(16)",
-    kind="deterministic inequality",
     latex=r"\eta(1-2\eta L)\Delta_U+\eta p^2\Big(1-\frac{\eta pL}{2K}\Big)\Delta_V\le"
     r" 2(F^t-\mathbb E F^{t+1})+c\eta^2L\sigma^2,\quad c=1+\frac{p^3}K+(1-p)p^4\eta L"
     r"\frac{(K-1)(2K-1)}{3K^2}\le2,\ \text{without the last term for linear gradients}",
     plain="With p squared, as the summed inequalities have it, the sum holds; noise has p^3/K.",
-    broken={"noise_factor": 0.95},
-    corrects="pflmf.eq16",
+    constants={"p_power": 2.0, "derived": True},
+    negative_control={"noise_factor": 0.95},
 )
-def eq16_corrected(budget, rng, *, p_power=2.0, noise_factor=1.0) -> Evidence:
-    """Try it in the same way, noise for quadratic functions, and what its derivation uses."""
-    return _sum(budget, rng, Variant(p_power, (1,), noise_factor, True, 1.0, derived=True))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from linrep.claims import judge
 from linrep.claims.fedrep import identities as checks
 from linrep.claims.fedrep._common import exact_heads, instance
 
@@ -55,10 +56,10 @@ def test_step_is_that_of_the_clients(rng):
 
 
 def test_a_reading_that_fits_is_found():
-    decided = checks.readings(
-        {"one": [(0.5, {})], "two": [(1e-15, {})], "three": [(np.inf, {})]}, 1e-12
-    )
+    cases = {"one": [(0.5, {})], "two": [(1e-15, {})], "three": [(np.inf, {})]}
+    decided = judge([checks._readings(cases, 1e-12, "(15)")])
     assert decided.verdict == "holds"
     assert decided.measured == 1e-15
-    assert "three: does not (shapes do not fit)" in decided.sentence
-    assert checks.readings({"one": [(0.5, {})]}, 1e-12).verdict == "fails"
+    (found,) = decided.parts
+    assert [part.verdict for part in found.parts] == ["fails", "holds", "fails"]
+    assert judge([checks._readings({"one": [(0.5, {})]}, 1e-12, "(15)")]).verdict == "fails"

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import linrep as lr
+from linrep.claims import decide
 from linrep.claims.perfedsi import figure3 as module
-from linrep.claims.perfedsi.figure3 import instance, losses, most, share, view
+from linrep.claims.perfedsi.figure3 import instance, losses, most, view
 
 
 def test_an_instance_is_that_of_the_appendix():
@@ -19,7 +20,7 @@ def test_an_instance_is_that_of_the_appendix():
     assert len(instance(3, 16)) == 320
 
 
-@pytest.mark.parametrize(("model", "p"), [("Z", 4), ("one-hot", 20), ("one model", 1)])
+@pytest.mark.parametrize(("model", "p"), [("Z", 4), ("one-hot", 20), ("global model", 1)])
 def test_models_see_the_same_entries(model, p):
     seen = instance(1)
     known = view(seen, model)
@@ -60,15 +61,13 @@ def test_paths_that_bend_are_told_from_straight_ones():
     run = ("Z", "random")
     straight = [(run, np.exp(-0.4 * t) * row) for row in noise]
     bent = [(run, (1.0 + t) ** -3.0 * row) for row in noise]
-    assert module._straight(straight, "random", level=1e-4).verdict == "holds"
-    assert module._straight(bent, "random", level=1e-4).verdict == "fails"
-    assert module._straight(bent, "near", level=1e-4).verdict == "undecided"
+    assert decide(module._straight(straight, "random"), 1e-4).verdict == "holds"
+    assert decide(module._straight(bent, "random"), 1e-4).verdict == "fails"
+    assert decide(module._straight(bent, "near"), 1e-4).verdict == "undecided"
 
 
 def test_most_is_decided_on_either_side():
     for wins, expected, verdict in ((60, True, "holds"), (60, False, "fails"), (30, True, None)):
         successes = np.arange(60) < wins
-        found = most(successes, "x", expected=expected)(level=1e-4)
+        found = decide(most(successes, "x", expected=expected), 1e-4)
         assert found.verdict == (verdict or "undecided")
-    assert share([]) == "none drawn"
-    assert share([True, False]) == "1 of 2 [1%, 99%]"

@@ -120,7 +120,10 @@ def test_the_largest_ratios_are_by_participation_and_steps():
     cases = [_cases.flat(p, K, 0.1) for p in (0.5, 1.0) for K in (1, 2)]
     table = _cases.largest([*cases, *cases[:1]], lambda case: (case.setting.local_steps, 4.0))
     assert table.loc[0.5].tolist() == [0.25, 0.5]
-    assert _cases.told(table) == "at K = 1, 2: 0.25, 0.5 (p = 0.5); 0.25, 0.5 (p = 1)"
+    points = _cases.drawn_as(table)
+    assert points["x"].tolist() == [0.5, 0.5, 1.0, 1.0]
+    assert points["y"].tolist() == [0.25, 0.5, 0.25, 0.5]
+    assert points["series"].tolist() == ["K = 1", "K = 2"] * 2
 
 
 @pytest.mark.parametrize("k", [0, 2])

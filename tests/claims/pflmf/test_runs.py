@@ -3,7 +3,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from linrep.claims import FAILS, claims
+from linrep.claims import FAILS, claims, judge
 from linrep.claims.pflmf import _runs, noise, number_of_steps
 from linrep.claims.pflmf.resummed import one_round
 from linrep.problems import QuadraticObjectives
@@ -44,14 +44,14 @@ def test_runs_from_small_centres_tend_to_the_exact_average():
     assert np.mean(found) == pytest.approx(float(exact), rel=0.02)
 
 
-def test_a_statement_has_the_constants_that_are_given():
-    printed = _runs.Statement()
-    bound = pflmf.theorem1(2.0, smoothness=1.0, step_size=0.1, rounds=30, noise=0.5)
-    assert printed.right(2.0, 1.0, 0.1, 30, 0.5) == pytest.approx(bound.total)
+def test_a_bound_has_the_constants_that_are_given():
+    printed = _runs.Bound()
+    theorem1 = pflmf.theorem1(2.0, smoothness=1.0, step_size=0.1, rounds=30, noise=0.5)
+    assert printed.right(2.0, 1.0, 0.1, 30, 0.5) == pytest.approx(theorem1.total)
     assert printed.left(1.0, 2.0, 0.1) == 3.0
-    other = _runs.Statement(p_power=2.0, start=1.0, noise=3.0, T_power=2.0)
+    other = _runs.Bound(p_power=2.0, start=1.0, noise=3.0, T_power=2.0)
     assert other.right(2.0, 1.0, 0.1, 30, 0.5) == pytest.approx(
-        0.5 * bound.start / 30 + 1.5 * bound.noise
+        0.5 * theorem1.start / 30 + 1.5 * theorem1.noise
     )
     assert other.left(1.0, 2.0, 0.1) == pytest.approx(1.02)
 
@@ -60,9 +60,9 @@ def test_settings_of_which_a_run_left_the_ball_are_void():
     cells = _runs.Cells()
     narrow = _runs.reference(np.random.default_rng(0), radii=(0.3, 2e-3))
     for _ in range(3):
-        cells.add(narrow, _runs.Statement(), np.random.default_rng(1), p=1.0, T=(1, 100))
+        cells.add(narrow, _runs.Bound(), np.random.default_rng(1), p=1.0, T=(1, 100))
     assert set(cells.table["T"]) == {1}
-    assert cells.at_most_one(1e-3, "").n_trials == 3
+    assert judge([cells.at_most_one("")]).n_trials == 3
 
 
 def test_the_smoothness_of_a_round_holds_where_it_goes():
