@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linrep.claims import FAILS, HOLDS, KINDS, claims, ledger, select
+from linrep.claims import FAILS, HOLDS, KINDS, LEVEL, Measurement, claims, ledger, select
 from linrep.claims.claim import Claim, corrections
+from linrep.claims.evidence import LEDGER_CLAIMS, LEDGER_LEVEL
+from linrep.claims.measurements import flat
 from tests.tools import complaint
 
 CLAIMS = claims()
@@ -79,15 +81,36 @@ def test_corrected_constants_are_not_rejected(name):
     assert item.verify("quick", np.random.default_rng(7), **item.mended).verdict != FAILS
 
 
+@pytest.mark.negative_control
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLAIMS)
+def test_how_a_level_is_shared_does_not_follow_what_comes_out(name):
+    """Else a claim could choose what it is judged by."""
+    shares = [
+        [(item.name, item.weight) for item in flat(found) if item.statistical]
+        for found in (
+            [item for item in CLAIMS[name].measure("quick", seed) if isinstance(item, Measurement)]
+            for seed in (11, 12)
+        )
+    ]
+    assert sum(weight for _, weight in shares[0]) == sum(weight for _, weight in shares[1])
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_is_recorded(name):
     entry = RECORDED[name]
+    assert entry["level"] <= LEVEL * (1.0 + 1e-9)
     assert entry["budget"] == "standard"
     assert entry["seed"] == 0
     if entry["verdict"] == "fails":
         assert entry["counterexample"]
     if entry["verdict"] == "undecided":
         assert entry["needed"]
+
+
+def test_the_ledger_keeps_its_level():
+    assert len(CLAIMS) <= LEDGER_CLAIMS
+    assert sum(entry["level"] for entry in RECORDED.values()) <= LEDGER_LEVEL
 
 
 def test_lists_hold_nothing_else():

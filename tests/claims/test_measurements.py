@@ -1,0 +1,171 @@
+"""Measurements are kept whole, refused where they are nothing, and decided in one place."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linrep.claims import (
+    FAILS,
+    HOLDS,
+    LEVEL,
+    UNDECIDED,
+    VACUOUS,
+    Budget,
+    Cases,
+    Condition,
+    Constant,
+    Curve,
+    Exponent,
+    Fact,
+    Frequency,
+    Identity,
+    Mean,
+    Missing,
+    Paired,
+    Readings,
+    Threshold,
+    Together,
+    Trend,
+    Vacuous,
+    decide,
+    judge,
+    search,
+)
+from linrep.claims.measurements import flat, plain, read
+from linrep.stats import TransitionPoint
+from tests.tools import complaint
+
+
+def sizes(rng, power, replicates=30):
+    x = np.array([10.0, 20.0, 40.0, 80.0])
+    return x, [size**power * np.exp(0.02 * rng.standard_normal(replicates)) for size in x]
+
+
+def one_of_each(rng):
+    x, samples = sizes(rng, -0.5)
+    points = [TransitionPoint(v, v / 1.01, v * 1.01, 0.95, 0.5, 1.0) for v in x]
+    rows = pd.DataFrame({"n": np.repeat(x, 30), "constant": np.concatenate(samples)})
+    pairs = rng.uniform(1.0, 2.0, 60)
+    found = search(
+        lambda shape, z: (abs(z[0]), 2.0 * abs(z[0])), [{}], lambda shape: 1, Budget("quick"), rng
+    )
+    return {
+        "cases": Cases([(1.0, 2.0, {"x": [1, 2]}), (0.0, 0.0, {})]),
+        "identity": Identity([(1e-16, {}), (1e-15, {"n": np.int64(2)})], 1e-12),
+        "search": found,
+        "frequency": Frequency(0, 10_000, 0.1),
+        "mean": Mean(rng.normal(3.0, 0.1, 400), equals=3.0),
+        "at most": Mean(rng.normal(3.0, 0.1, 400), at_most=4.0, setting={"k": 2}),
+        "paired": Paired(pairs, 3.0 * pairs),
+        "trend": Trend(np.arange(5.0) + 0.1 * rng.standard_normal((40, 5))),
+        "exponent": Exponent(x, samples, equals=-0.5, rng=rng),
+        "threshold": Threshold(x, points, at_most=1.0, rng=rng),
+        "constant": Constant(rows, ["n"], rng=rng),
+        "condition": Condition(True, 1.0, 1.0),
+        "together": Together([Cases([(0.0, 1.0, {})]), Frequency(0, 10_000, 0.1, weight=0.5)]),
+        "readings": Readings([Cases([(2.0, 1.0, {})], name="one"), Condition(True, name="other")]),
+    }
+
+
+def test_what_is_true_holds_and_a_claim_keeps_to_its_level(fresh_rng):
+    measured = one_of_each(fresh_rng)
+    for name, item in measured.items():
+        if name not in ("together", "readings"):
+            assert decide(item, LEVEL).verdict == HOLDS, name
+    found = judge([*measured.values(), Fact("a number", 3.0, "s")])
+    assert found.verdict == HOLDS
+    assert found.level == pytest.approx(LEVEL)
+    assert len(found.facts) == 1
+    shares = {part.name or str(place): part.level for place, part in enumerate(found.parts)}
+    statistical = [item for item in flat(measured.values()) if item.statistical]
+    unit = LEVEL / sum(item.weight for item in statistical)
+    assert {round(level / unit, 9) for level in shares.values() if level} <= {1.0, 0.5}
+
+
+def test_weights_share_the_level(fresh_rng):
+    parts = [Frequency(0, 99, 0.5, weight=weight, name=str(weight)) for weight in (1.0, 3.0)]
+    found = judge(parts, 0.04)
+    assert [part.level for part in found.parts] == pytest.approx([0.01, 0.03])
+
+
+def test_storage_decides_as_before(fresh_rng):
+    for name, item in one_of_each(fresh_rng).items():
+        again = read(json.loads(json.dumps(plain([item]))))
+        for level in (LEVEL, 0.01):
+            one, two = judge([item], level), judge(again, level)
+            assert repr(one) == repr(two), name
+            if one.points is not None:
+                pd.testing.assert_frame_equal(one.points, two.points, check_dtype=False)
+
+
+def test_facts_and_curves_survive_storage():
+    points = pd.DataFrame({"panel": [""], "x": [1.0], "y": [2.0], "xlabel": "x", "ylabel": "y"})
+    items = [Cases([(0.0, 1.0, {})]), Fact("so many", 3, "runs"), Curve(points)]
+    found = judge(read(json.loads(json.dumps(plain(items)))))
+    assert found.facts == (items[1],)
+    pd.testing.assert_frame_equal(found.points, points)
+    with pytest.raises(TypeError, match="holds a set"):
+        plain(Cases([(0.0, 1.0, {"x": {1}})]))
+
+
+@pytest.mark.parametrize(
+    ("item", "verdict"),
+    [
+        (Cases([(0.0, 1.0, {}), (2.0, 1.0, {"x": 3})]), FAILS),
+        (Identity([(np.nan, {})]), FAILS),
+        (Frequency(90, 100, 0.1), FAILS),
+        (Mean(np.linspace(0.9, 1.1, 50), equals=3.0), FAILS),
+        (Mean(np.linspace(0.0, 2.0, 5), at_most=1.0), UNDECIDED),
+        (Paired(np.full(60, 2.0), np.ones(60)), FAILS),
+        (Condition(False, setting={"x": 1}), FAILS),
+        (Vacuous(1e12, 1e9, "more rounds than can be"), VACUOUS),
+        (Missing("every run left the ball", "a larger ball"), UNDECIDED),
+        (Readings([Condition(False, name="a"), Condition(False, name="b")]), FAILS),
+        (Together([Condition(True), Condition(False)]), FAILS),
+    ],
+)
+def test_what_is_not_true_does_not_hold(item, verdict):
+    found = judge([item])
+    assert found.verdict == verdict
+    if verdict == FAILS:
+        assert found.counterexample is not None
+    if verdict == UNDECIDED:
+        assert found.needed
+
+
+def test_tightness_is_of_two_positive_sides():
+    assert decide(Cases([(1.0, 2.0, {})])).tightness == 0.5
+    for left, right in ((-1.0, 2.0), (-2.0, -1.0), (0.0, 1.0), (0.0, 0.0)):
+        assert np.isnan(decide(Cases([(left, right, {})])).tightness)
+    assert np.isnan(decide(Identity([(1e-16, {})])).tightness)
+    assert np.isnan(decide(Paired(np.ones(60), np.full(60, 2.0))).tightness)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Cases([], name="empty"), ("'empty'", "no case")),
+        (lambda: Cases([(np.nan, 1.0, {"x": 2})]), ("NaN", "'x': 2")),
+        (lambda: Mean([np.nan], equals=1.0), ("NaN",)),
+        (lambda: Mean([1.0]), ("equals", "at_most")),
+        (lambda: Mean([1.0], equals=1.0, at_most=2.0), ("equals", "at_most")),
+        (lambda: Paired([1.0], [1.0, 2.0]), ("lengths",)),
+        (lambda: Exponent([1, 2, 4], [[1.0, 1.0]] * 2, equals=1.0), ("2 samples", "3 sizes")),
+        (lambda: Exponent([1, 2, 4], [[1.0, 1.0]] * 3), ("equals", "at_most")),
+        (lambda: Identity([]), ("no deviation",)),
+        (lambda: Together([]), ("no measurement",)),
+        (lambda: judge([]), ("no measurement",)),
+        (lambda: judge([Fact("alone", 1.0)]), ("no measurement",)),
+        (
+            lambda: judge(
+                [Cases([(0, 1, {})], quantity="time", unit=unit) for unit in ("s", "rounds")]
+            ),
+            ("'time'", "'s'", "'rounds'"),
+        ),
+    ],
+)
+def test_what_is_no_measurement_is_refused(make, words):
+    with complaint(ValueError, *words):
+        make()
