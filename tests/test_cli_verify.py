@@ -169,7 +169,7 @@ def test_the_ledger_decides_the_exit_status(own, monkeypatch):
 def test_the_claim_of_the_documentation(own):
     page = (Path(linrep.__file__).parents[1] / "docs" / "claims.md").read_text(encoding="utf-8")
     (own / "my_claims.py").write_text(page.split("```python\n")[1].split("```")[0])
-    assert "mine.absolute_start  holds" in call("my_claims.py")
+    assert "mine.means  holds" in call("my_claims.py")
 
 
 def result(**changes):

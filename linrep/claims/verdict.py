@@ -42,6 +42,8 @@ from linrep.claims.measurements import (
     flat,
 )
 
+_PANELS = 6
+
 
 def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> Evidence:
     """Decide a claim from all that its check measured.
@@ -72,13 +74,54 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
                 f"{item.quantity!r} is measured in {units[item.quantity]!r} and in {item.unit!r}"
             )
     total = sum(item.weight for item in flat(measurements) if item.statistical)
-    whole = combine(_decided(item, level / total if total else 0.0) for item in measurements)
+    parts = [_decided(item, level / total if total else 0.0) for item in measurements]
+    whole = combine(parts)
     facts = tuple(item for item in found if isinstance(item, Fact))
     curves = [item.points for item in found if isinstance(item, Curve)]
     if whole.points is not None:
         curves.insert(0, whole.points)
+    if not curves:  # then what decides is drawn
+        chief = next(place for place, part in enumerate(parts) if part.verdict == whole.verdict)
+        drawn = map(_in_order, flat([measurements[chief]])[:_PANELS])
+        curves = [points for points in drawn if points is not None]
     points = pd.concat(curves, ignore_index=True) if curves else None
     return replace(whole, facts=facts, points=points)
+
+
+def _in_order(item):
+    """Return what was measured, in order of size, beside what is claimed; None if that is nothing.
+
+    Axes are logarithmic: what is not positive is left out.
+    """
+    match item:
+        case Cases():
+            values, label, claimed = (
+                [_ratio(*case[:2]) for case in item.cases],
+                "left over right",
+                1.0,
+            )
+        case Identity():
+            values = [case[0] for case in item.deviations]
+            label, claimed = item.quantity, item.tolerance
+        case Paired():
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values, label, claimed = item.smaller / item.larger, "ratio of a pair", 1.0
+        case Mean():
+            values, label = item.samples, item.quantity
+            bounds = (item.equals, item.at_most, item.at_least)
+            claimed = next(bound for bound in bounds if bound is not None)
+        case _:
+            return None
+    y = np.sort(np.asarray(values, dtype=float))
+    y = y[np.isfinite(y) & (y > 0.0)]
+    if not y.size:
+        return None
+    return pd.DataFrame(
+        {
+            "panel": item.name, "series": "", "x": np.arange(1.0, y.size + 1.0), "y": y,
+            "xlabel": "rank", "ylabel": label, "predicted": claimed if claimed > 0.0 else np.nan,
+        }
+    )  # fmt: skip
 
 
 def _decided(item, unit):

@@ -271,7 +271,7 @@ def evidence(points: pd.DataFrame) -> Figure:
             if "predicted" in line and line["predicted"].notna().any():
                 ax.plot(
                     line["x"], line["predicted"], "--", color="0.3",
-                    label="predicted" if place == 0 else None,
+                    label="claimed" if place == 0 else None,
                 )  # fmt: skip
         ax.set(
             title=_wrapped(panel),
