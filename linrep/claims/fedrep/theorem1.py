@@ -164,10 +164,8 @@ def theorem1(
         cells = [
             cell | {"fraction": fraction} for cell in _instances("gaussian", budget(20, 150), rng)
         ]
-        left = np.mean([_leaves(cell, constant, rng)[0] for cell in cells])
-        yield Fact(
-            f"share of runs that leave (11) at {fraction:g} times the largest step size", left
-        )
+        left = float(np.mean([_leaves(cell, constant, rng)[0] for cell in cells]))
+        yield Fact(f"share of runs that leave (11) at {fraction:g} times the largest step", left)
 
 
 @statement(

@@ -98,14 +98,10 @@ class Trial(NamedTuple):
     def share(self, spectrum, m, runs, rng, *, steps=1, fresh=False):
         """Return how many of so many runs on m samples leave it."""
         kept = stays(
-            spectrum, self.start(spectrum), m, self.step_size(spectrum), runs, rng,
+            spectrum, self.start(spectrum), m, limit_of(self.place)(spectrum), runs, rng,
             inside=lambda state: self.inside(spectrum, state), steps=steps, fresh=fresh,
         )  # fmt: skip
         return int(np.sum(~kept))
-
-    def step_size(self, spectrum):
-        """Return the largest step size."""
-        return step_size_limits(spectrum)[self.place]
 
     def size(self, spectrum, constant, steps=1):
         """Return m for t delta = FAILURE, at least the d + 1 that draws by moments need."""

@@ -148,6 +148,8 @@ def _samples_that_do(budget, rng):
     r" 1-ct\delta",
     plain="From a small random start and with N as (17), the region is entered by T_R.",
     negative_control={"share": 0.4},
+    # Given here as the corrected version is vacuous at these.
+    holds_with={"first_power": -0.5, "proof": True},
 )
 def propositionA2(budget, rng, *, share=1.0, first_power=0.0, proof=False):
     """Run on data with the N asked for, in several units, and with much label noise."""

@@ -26,7 +26,7 @@ def sizes_of(walks, limits, s, weight=1.0) -> np.ndarray:
 
 def case_of(state, limits, step_size, **further) -> dict:
     """Return plain values of a case."""
-    return {**state.told(), "step_size": step_size, "c": limits.c,
+    return {**state.plain(), "step_size": step_size, "c": limits.c,
             "mu": state.setting(limits).mu, **further}  # fmt: skip
 
 

@@ -7,14 +7,12 @@ Clients walk independently, so that means over all of them need each client's ow
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from linrep.claims import Evidence, exponent, log_slope
-from linrep.claims._parts import Array, at_most
+from linrep.claims import Cases, Exponent, Fact
+from linrep.claims._parts import Array
 from linrep.claims.perfedsi._states import Limits, State, gain
 from linrep.theory import perfedsi as theory
 
@@ -213,42 +211,28 @@ def progress(walks: Walks, limits: Limits, participants: int = 1) -> tuple[float
     return float(np.mean(1.0 - kept)) + gained, float(kept.mean())
 
 
-def judged(cases, *, name: str = "") -> Evidence:
-    """Decide cases (left, right, told, exact) by those that are exact, and tell of the others.
+def exact_cases(cases, *, name: str = "") -> Cases:
+    """Return of cases (lhs over rhs, 1, instance, whether exact) those that are exact.
 
     The others are means over balanced sequences in place of all, or under events that ask less
     than all clients' walks.
     """
-    cases = list(cases)
-    found = at_most([case[:3] for case in cases if case[3]], name=name)
-    others = [left / right for left, right, _, exact in cases if not exact]
-    if not others:
-        return found
-    more = sum(ratio > 1.0 for ratio in others)
-    return replace(
-        found,
-        sentence=f"{found.sentence}; in {len(others)} cases that are not exact, only told, left "
-        f"over right is at most {max(others):.3g}" + (f", above 1 in {more}" if more else ""),
-    )
+    return Cases([case[:3] for case in cases if case[3]], quantity="lhs/rhs", name=name)
 
 
-def power_of(name, variable, sizes, values, predicted, *, at_most=False) -> Evidence:
-    """Decide the exponent of enumerated values along a variable; they have no noise."""
-    points = pd.DataFrame(
-        {
-            "panel": "",
-            "series": "",
-            "x": sizes,
-            "y": values,
-            "xlabel": variable,
-            "ylabel": name,
-            "predicted": values[0] * (np.asarray(sizes) / sizes[0]) ** predicted,
-        }
-    )
-    slope = log_slope(sizes, [[value] * 2 for value in values])
-    return exponent(
-        slope, predicted, at_most=at_most, level=0.0, points=points, name=f"{name} in {variable}"
-    )
+def largest_inexact(cases) -> Fact:
+    """Return the largest of the other cases, which decide nothing."""
+    most = max((left / right for left, right, _, sure in cases if not sure), default=0.0)
+    return Fact("largest lhs/rhs where the mean is not exact", most)
+
+
+def power_of(name, variable, sizes, values, predicted, *, at_most=False) -> Exponent:
+    """Return enumerated values, which have no noise, along a variable; and their power in it."""
+    claimed = {"at_most" if at_most else "equals": predicted}
+    return Exponent(
+        sizes, [[value] * 2 for value in values], **claimed, along=variable, of=name,
+        name=f"{name} in {variable}",
+    )  # fmt: skip
 
 
 def start_of(state: State) -> Walks:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 
 import linrep as lr
-from linrep.claims import Evidence, exponent, log_slope
+from linrep.claims import Exponent
 from linrep.claims.perfedsi._enumeration import start_of
 from linrep.claims.perfedsi._states import Limits, State, drawn
 
@@ -99,10 +98,10 @@ def tuned_rounds(state, setting, rng) -> float:
 
 
 def along(
-    name: str, values, measure: Callable[..., float], predicted, runs, rng, level, *,
-    variable: str, at_most=False, label="", settings=None,
-) -> Evidence:  # fmt: skip
-    """Decide the exponent of what is measured along a variable, on fresh problems.
+    name: str, values, measure: Callable[..., float], predicted, runs, rng, *,
+    variable: str, at_most=False, settings=None,
+) -> Exponent:  # fmt: skip
+    """Measure along a variable, on fresh problems.
 
     ``measure(state, setting, rng)``; settings are the centre's with the variable changed.
     """
@@ -110,21 +109,10 @@ def along(
     samples = [
         [measure(state_of(setting, rng), setting, rng) for _ in range(runs)] for setting in settings
     ]
-    middle = np.array([np.median(sample) for sample in samples])
-    points = pd.DataFrame(
-        {
-            "panel": "", "series": "", "x": values, "y": middle,
-            "low": [np.quantile(sample, 0.1) for sample in samples],
-            "high": [np.quantile(sample, 0.9) for sample in samples],
-            "predicted": middle[0] * (np.asarray(values, dtype=float) / values[0]) ** predicted,
-            "xlabel": variable, "ylabel": label or name,
-        }
-    )  # fmt: skip
-    return exponent(
-        log_slope(values, samples, level=level, rng=rng), predicted, at_most=at_most, level=level,
-        n_trials=runs * len(values), points=points, name=f"{name} in {variable}",
-        setting={"values": list(values), "measured": middle.tolist()},
-    )  # fmt: skip
+    claimed = {"at_most" if at_most else "equals": predicted}
+    return Exponent(
+        values, samples, **claimed, rng=rng, along=variable, of=name, name=f"{name} in {variable}"
+    )
 
 
 def measured_limits(state, setting, step_size, rng, segments=10) -> Limits:

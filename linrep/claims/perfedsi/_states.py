@@ -52,7 +52,7 @@ class State:
         mu = max(limits.rows, limits.errors, theory.scaling(self.truth.Z).mu_z)
         return theory.Setting.of(self.truth, c=limits.c, mu=mu)
 
-    def told(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values to build it again."""
         truth = self.truth
         parts = {"U": self.U, "V": self.V, "U*": truth.U, "V*": truth.V, "Z": truth.Z}

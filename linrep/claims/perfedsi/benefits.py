@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from linrep.algorithms import imc
-from linrep.claims import LEVEL, Evidence, claim, combine, frequency, mean_between, trend
-from linrep.claims._parts import at_most, best_reading
+from linrep.claims import (
+    Cases,
+    Curve,
+    Fact,
+    Frequency,
+    Mean,
+    Readings,
+    Trend,
+    statement,
+)
 from linrep.claims.perfedsi._runs import along, cell, state_of, tuned_rounds
 from linrep.problems import Observations, SideInformationCompletion
 
@@ -42,26 +49,26 @@ def _per_client(d, n, p, k, logs, steps=1, participants=1) -> float:
     return _rounds(d, p, k, logs) * participants * steps / n
 
 
-def _against_local(k_power) -> Evidence:
+def _against_local(k_power) -> Readings:
     """Compare samples with d where k^(3/2) is much below M/r, hidden factors in or not."""
     bare, whole = [], []
     for d, n, p, k, much in _sizes(k_power):
-        told = {"d": d, "M": n, "k": p, "r": k, "much smaller": much}
-        bare.append((_per_client(d, n, p, k, 1.0), float(d), told))
+        at = {"d": d, "M": n, "k": p, "r": k, "much smaller": much}
+        bare.append((_per_client(d, n, p, k, 1.0), float(d), at))
         for logs, (steps, participants) in product((3.0, 14.0), _ROUNDS):
             more = {"log(1/eps)": logs, "tau": steps, "C": participants}
             samples = _per_client(d, n, p, k, logs, steps, participants)
-            whole.append((samples, float(d), told | more))
-    return replace(
-        best_reading([
-            at_most(bare, name="hidden factors left out"),
-            at_most(whole, name="with log(1/eps) tau C"),
-        ]),
+            whole.append((samples, float(d), at | more))
+    return Readings(
+        [
+            Cases(bare, quantity="samples of a client", name="hidden factors left out"),
+            Cases(whole, quantity="samples of a client", name="with log(1/eps) tau C"),
+        ],
         name="samples below d",
-    )  # fmt: skip
+    )
 
 
-def _fewer_than_items(by_clients) -> Evidence:
+def _fewer_than_items(by_clients) -> Readings:
     """Compare |D_m| with d wherever eps is as said and k^(3/2) much below M/r, in both readings.
 
     log(1/eps) is much smaller than d, as printed, or by_clients than M/(k^(3/2) r tau C).
@@ -69,22 +76,22 @@ def _fewer_than_items(by_clients) -> Evidence:
     drawn, printed = [], []
     for (d, n, p, k, much), (steps, participants) in product(_sizes(), _ROUNDS):
         logs = much * (n / (p**1.5 * k * steps * participants) if by_clients else d)
-        told = {"d": d, "M": n, "k": p, "r": k, "tau": steps, "C": participants,
-                "log(1/eps)": logs, "much smaller": much}  # fmt: skip
+        at = {"d": d, "M": n, "k": p, "r": k, "tau": steps, "C": participants,
+              "log(1/eps)": logs, "much smaller": much}  # fmt: skip
         samples = _per_client(d, n, p, k, logs, steps, participants)
-        drawn.append((samples, float(d), told))
-        printed.append((_rounds(d, p, k, logs) * steps, float(d), told))
-    return replace(
-        best_reading([
-            at_most(drawn, name="D_m of the rounds that m takes part in"),
-            at_most(printed, name="D_m of all rounds, as C.1 defines it"),
-        ]),
+        drawn.append((samples, float(d), at))
+        printed.append((_rounds(d, p, k, logs) * steps, float(d), at))
+    return Readings(
+        [
+            Cases(drawn, quantity="|D_m|", name="rounds that m takes part in"),
+            Cases(printed, quantity="|D_m|", name="all rounds, as C.1 defines it"),
+        ],
         name="|D_m| <= d, by the rounds stated",
-    )  # fmt: skip
+    )
 
 
-def _measured_share(budget, rng, by_clients, level) -> Evidence:
-    """Measure |D_m|/d for a long vector of items at the best step size: its median against 1."""
+def _measured_share(budget, rng, by_clients):
+    """Yield whether |D_m| is below d for a long vector of items, at the best step size."""
     setting = cell(n=30, d=512, p=2, k=1, side="isometric", tau=1)
     logs = _MUCH[0] * (30 / 2**1.5 if by_clients else 512)
     count = budget(18, 40)
@@ -92,26 +99,24 @@ def _measured_share(budget, rng, by_clients, level) -> Evidence:
         tuned_rounds(state_of(setting, rng), setting, rng) * logs / np.log(1e6) / 30 / 512
         for _ in range(count)
     ])  # fmt: skip
-    told = {"d": 512, "M": 30, "k": 2, "r": 1, "tau": 1, "C": 1, "log(1/eps)": logs}
-    above = int(np.sum(shares > 1.0))
-    found = frequency(above, count, 0.5, level=level, setting=told, name="|D_m| <= d, measured")
-    return replace(
-        found, sentence=f"the median of |D_m|/d is {np.median(shares):.2g}: {found.sentence}"
-    )
+    yield Frequency(
+        int(np.sum(shares > 1.0)), count, 0.5, quantity="share of runs with |D_m| > d",
+        name="|D_m| <= d, measured",
+        setting={"d": 512, "M": 30, "k": 2, "r": 1, "tau": 1, "C": 1, "log(1/eps)": logs},
+    )  # fmt: skip
+    yield Fact("median of |D_m|/d, measured at d = 512", np.median(shares))
 
 
-def _along_sides(budget, rng, level):
-    """Return whether rounds at tuned steps grow with k, and their table, seeds in rows."""
-    values = budget((2, 8, 32), (2, 4, 8, 16, 32))
-    settings = [cell(p=value, k=1) for value in values]
-    samples = np.array([
+def _along_sides(budget, rng):
+    """Return rounds at tuned steps for k from 2 to 32, seeds in rows."""
+    settings = [cell(p=value, k=1) for value in budget((2, 8, 32), (2, 4, 8, 16, 32))]
+    return np.array([
         [tuned_rounds(state_of(setting, rng), setting, rng) for setting in settings]
         for _ in range(budget(10, 30))
     ])  # fmt: skip
-    return trend(samples, level=level, name="rounds grow with k"), np.median(samples, axis=0)
 
 
-@claim(
+@statement(
     "perfedsi.benefit",
     place="Section 3, after Theorem 3.3; C.1",
     kind="comparison",
@@ -119,36 +124,25 @@ def _along_sides(budget, rng, level):
     r" |D_m| \ll d \text{ as long as } \epsilon \gg e^{-d}",
     plain="Federation with side information takes fewer samples than clients alone, the fewer the "
     "smaller k.",
-    broken={"k_power": 1.0},
-    mended={"by_clients": True},
+    negative_control={"k_power": 1.0},
+    holds_with={"by_clients": True},
 )
-def benefit(budget, rng, *, k_power=1.5, by_clients=False) -> Evidence:
+def benefit(budget, rng, *, k_power=1.5, by_clients=False):
     """Compare counts, and measure samples; by_clients: eps against exp(-M/(k^(3/2) r tau C))."""
-    level = LEVEL / 3
-    grows, medians = _along_sides(budget, rng, level)
-    parts = [
-        _against_local(k_power),
-        _fewer_than_items(by_clients),
-        _measured_share(budget, rng, by_clients, level),
-        grows,
-        along(
-            "rounds, so that samples per client go like 1/M,", (50, 100, 200, 400), tuned_rounds,
-            0.0, budget(4, 160), rng, level, variable="n",
-        ),
-    ]  # fmt: skip
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. Whatever d, |D_m|/d = k^(3/2) r tau C log(1/eps)/M, so that "
-        "eps has to be above exp(-M/(k^(3/2) r tau C)), and k^(3/2) below M/(r tau C log(1/eps)) "
-        "to beat training alone, which needs d entries, or d log d fresh ones; printed is "
-        f"k^(3/2) << M/r ({parts[0].sentence}). With D_m over all rounds, as C.1 defines it, "
-        "|D_m|/d is k^(3/2) r tau log(1/eps), above 1 unless eps is near 1. Measured at d = 512, "
-        f"{parts[2].sentence}. Rounds at tuned steps go from {medians[0]:.0f} to "
-        f"{medians[-1]:.0f} as k goes from 2 to 32",
-    )
+    rounds = _along_sides(budget, rng)
+    yield _against_local(k_power)
+    yield _fewer_than_items(by_clients)
+    yield from _measured_share(budget, rng, by_clients)
+    yield Trend(rounds, name="rounds grow with k")
+    yield along(
+        "rounds", (50, 100, 200, 400), tuned_rounds, 0.0, budget(4, 160), rng, variable="M",
+        settings=[cell(n=n) for n in (50, 100, 200, 400)],
+    )  # fmt: skip
+    for place, k in ((0, 2), (-1, 32)):
+        yield Fact(f"median of the rounds at tuned steps, k = {k}", np.median(rounds[:, place]))
 
 
-def _total(k_power) -> Evidence:
+def _total(k_power) -> Readings:
     """Compare d k^(3/2) r with (d + M) r where k^(3/2) is much below M: for some d, for every d.
 
     Of the numbers of items tried the best one is taken for "some"; r cancels.
@@ -158,16 +152,17 @@ def _total(k_power) -> Evidence:
         if p <= n and p**k_power <= much * n:
             found = []
             for d in (2, *_DIMENSIONS):
-                told = {"d": d, "M": n, "k": p, "r": 1, "much smaller": much}
-                found.append((_rounds(d, p, 1, 1.0), float(d + n), told))
+                at = {"d": d, "M": n, "k": p, "r": 1, "much smaller": much}
+                found.append((_rounds(d, p, 1, 1.0), float(d + n), at))
             every += found
             some.append(min(found, key=lambda case: case[0] / case[1]))
-    return replace(
-        best_reading([
-            at_most(some, name="it can, for some d"), at_most(every, name="it does, whatever d"),
-        ]),
+    return Readings(
+        [
+            Cases(some, quantity="d k^(3/2)", name="it can, for some d"),
+            Cases(every, quantity="d k^(3/2)", name="it does, whatever d"),
+        ],
         name="d k^(3/2) r <= (d + M) r",
-    )  # fmt: skip
+    )
 
 
 def _fewest(truth, order, with_side) -> int:
@@ -203,52 +198,44 @@ def _recovery(runs, rng, n, d, k, sides) -> np.ndarray:
     return np.array(rows, dtype=float)
 
 
-@claim(
+@statement(
     "perfedsi.lower_bound",
     place="Section 3, after Theorem 3.3",
     kind="comparison",
     latex=r"dk^{3/2}r \text{ samples \emph{can} improve on } \Omega((d + M)r)"
     r" \text{ when } k^{3/2} \ll M",
     plain="Side information can improve on the lower bound without it when k^(3/2) << M.",
-    broken={"k_power": 0.5},
+    negative_control={"k_power": 0.5},
 )
-def lower_bound(budget, rng, *, k_power=1.5) -> Evidence:
+def lower_bound(budget, rng, *, k_power=1.5):
     """Compare counts, and the fewest entries that Gauss-Newton needs with the bound."""
-    level, k = LEVEL / 3, 2
+    k = 2
     shapes = budget(((32, 8), (16, 16)), ((32, 8), (60, 60)))
     sides = budget((4, 16), (4, 8, 16))
     tables = [_recovery(budget(8, runs), rng, n, d, k, sides)
               for runs, (n, d) in zip((20, 18), shapes, strict=True)]  # fmt: skip
-    medians = [np.median(table, axis=0) for table in tables]
-    points = [
-        pd.DataFrame({
-            "panel": f"d = {d}, M = {n}, r = {k}", "series": "", "x": [*sides, n], "y": middle,
-            "predicted": [k * (d + p - k) for p in (*sides, n)],
-            "xlabel": "k (M: without)", "ylabel": "fewest entries; predicted: parameters",
-        })
-        for (n, d), middle in zip(shapes, medians, strict=True)
-    ]  # fmt: skip
     ratios = [table[:, 0] / (k * (n + d)) for table, (n, d) in zip(tables, shapes, strict=True)]
-    measured = [
-        mean_between(ratios[0], -np.inf, 1.0, level=level, name="M = 4 d"),
-        frequency(int(np.sum(ratios[1] > 1.0)), len(ratios[1]), 0.5, level=level, name="M = d",
-                  setting={"d = M": shapes[1][0], "k": 4, "r": k}),
-    ]  # fmt: skip
-    parts = [
-        _total(k_power),
-        trend(tables[0], level=level, name="fewest entries grow with k"),
-        replace(best_reading(measured), name="entries needed with k = 4, over (d + M) r"),
-    ]
-    told = "; ".join(
-        f"{d} by {n}: "
-        + ", ".join(f"{value:.0f} with k = {p}" for p, value in zip(sides, middle, strict=False))
-        + f", {middle[-1]:.0f} without, the bound being {k * (n + d)}"
-        for (n, d), middle in zip(shapes, medians, strict=True)
-    )
-    found = combine(
-        parts,
-        f"{combine(parts).sentence}. It can where k^(3/2) < 1 + M/d; where d = M no k >= 2 will "
-        f"do. Entries that Gauss-Newton needs (r = {k}, medians): {told}. Free parameters are "
-        "(d + k - r) r with side information, (d + M - r) r without",
-    )
-    return replace(found, points=pd.concat(points, ignore_index=True))
+    yield _total(k_power)
+    yield Trend(tables[0], name="fewest entries grow with k")
+    yield Readings(
+        [
+            Mean(ratios[0], at_most=1.0, quantity="mean of entries/((d + M) r)", name="M = 4 d"),
+            Frequency(
+                int(np.sum(ratios[1] > 1.0)), len(ratios[1]), 0.5, name="M = d",
+                quantity="share of runs above (d + M) r",
+                setting={"d = M": shapes[1][0], "k": 4, "r": k},
+            ),
+        ],
+        name="entries needed with k = 4, over (d + M) r",
+    )  # fmt: skip
+    for (n, d), table in zip(shapes, tables, strict=True):
+        middle = np.median(table, axis=0)
+        yield Fact(f"median of the fewest entries, k = 4, d = {d}, M = {n}", middle[0])
+        yield Fact(f"median of the fewest entries without Z, d = {d}, M = {n}", middle[-1])
+        yield Curve(
+            pd.DataFrame({
+                "panel": f"d = {d}, M = {n}, r = {k}", "series": "", "x": [*sides, n], "y": middle,
+                "predicted": [k * (d + p - k) for p in (*sides, n)],
+                "xlabel": "k (M: without)", "ylabel": "fewest entries; predicted: parameters",
+            })
+        )  # fmt: skip

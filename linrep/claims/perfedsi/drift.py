@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from linrep.claims import Evidence, claim, combine, inequality
-from linrep.claims._parts import at_most, best_reading
+from linrep.claims import Cases, Fact, Readings, Search, search, statement
 from linrep.claims.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
 from linrep.claims.perfedsi._enumeration import (
     OVERFLOW,
     Walks,
-    judged,
+    exact_cases,
+    largest_inexact,
     power_of,
     sequences,
     start_of,
@@ -38,7 +36,7 @@ def _first_size(state, step_size) -> float:
 
 
 def _along_p(budget, factor, p_power):
-    """Return what the first step needs as side information grows, against the bound.
+    """Yield what the first step needs as side information grows, against the bound.
 
     In both readings: d before one term of a_{t,s}, or before both.
     """
@@ -50,18 +48,22 @@ def _along_p(budget, factor, p_power):
         for p in sides:
             state = family(p, 8)
             walks, limits = _first(state)
-            unit, told = unit_of(state, limits, _STEP, 0.0), case_of(state, limits, _STEP)
+            unit, at = unit_of(state, limits, _STEP, 0.0), case_of(state, limits, _STEP)
             needed.append(sizes_of(walks, limits, 1).max() / unit)
             grown = sizes_of(walks, limits, 1, 8.0) - sizes_of(walks, limits, 0, 8.0)
-            first.append((needed[-1] / (factor * p**p_power), 1.0, told))
-            both.append((grown.max() / unit / (factor * p**p_power), 1.0, told))
+            first.append((needed[-1] / (factor * p**p_power), 1.0, at))
+            both.append((grown.max() / unit / (factor * p**p_power), 1.0, at))
         name = f"drift (clients {name})"
         lines.append(power_of(name, "k", sides, needed, p_power, at_most=True))
-    found = [at_most(first, name="d with the first term"), at_most(both, name="d with both")]
-    return replace(best_reading(found), name="first step, k from 1 on"), *lines
+    found = [
+        Cases(first, quantity="lhs/rhs", name="d with the first term"),
+        Cases(both, quantity="lhs/rhs", name="d with both"),
+    ]
+    yield Readings(found, name="first step, k from 1 on")
+    yield from lines
 
 
-def _searched(budget, rng, factor, p_power) -> Evidence:
+def _searched(budget, rng, factor, p_power) -> Search:
     """Search all states of small shapes for the first step."""
 
     def sides(shape, x):
@@ -79,13 +81,13 @@ def _searched(budget, rng, factor, p_power) -> Evidence:
             return None
         return float(sizes_of(walks, limits, 1).max() / right), 1.0
 
-    return inequality(
+    return search(
         sides, SHAPES[: budget(2, 3)], lambda shape: numbers(shape) + 1, budget, rng, name="search"
     )
 
 
-def _step_by_step(budget, rng, factor, p_power) -> Evidence:
-    """Compare a_{s+1} - a_s with the bound along random walks, d before one term or both."""
+def _step_by_step(budget, rng, factor, p_power):
+    """Return a_{s+1} - a_s over its bound along random walks, d before one term or both."""
     first: list = []
     both: list = []
     for walks, limits, exact in random_walks(budget, rng, 5):
@@ -97,88 +99,43 @@ def _step_by_step(budget, rng, factor, p_power) -> Evidence:
                 (value / right, 1.0, case_of(walks.state, limits, walks.step_size, s=s), exact)
                 for s, value in enumerate(growth.tolist())
             ]
-    found = [judged(first, name="d with the first term"), judged(both, name="d with both")]
-    return replace(best_reading(found), name="random states, up to five steps")
+    return first, both
 
 
-def _sampled(budget, rng, factor, p_power) -> str:
-    """Tell a_s and b_s, s up to 5, as means over random sequences, against s times the bound."""
-    count, chunk, ratios, last = budget(1000, 20_000), budget(1000, 2000), [], []
-    for d in _DIMENSIONS:
-        state, sums, c = alike(1, d), [[0.0, 0.0] for _ in range(5)], 0.0
-        for _ in range(count // chunk):
-            walks = Walks(state, rng.integers(d, size=(chunk, 5)), _STEP)
-            limits = walks.limits()
-            c = max(c, limits.c)
-            for s in range(5):
-                for place, part in enumerate(walks.drift(limits, s + 1)[:2]):
-                    sums[s][place] = sums[s][place] + part * (chunk / count)
-        sizes = [max(map(np.linalg.norm, parts)) for parts in sums]
-        unit = factor * unit_of(state, limits._replace(c=c), _STEP, p_power)
-        ratios += [size / (s * unit) for s, size in enumerate(sizes, start=1)]
-        last.append(sizes[-1])
-    slope = np.polyfit(np.log(_DIMENSIONS), np.log(last), 1)[0]
-    return (
-        f"over {count} random sequences the drift after s <= 5 steps is at most {max(ratios):.2g} "
-        f"s times its bound and goes like d^{slope:.2f}"
-    )
-
-
-_C8: dict = {"place": "Lemma C.8, (39)-(52)", "kind": "deterministic inequality"}
-
-
-def _lemma_c8(budget, rng, factor, p_power) -> Evidence:
-    """Check the first step along k, by search, and later ones; and the powers of d and eta."""
-    along_d = [_first_size(alike(4, d), _STEP) for d in _DIMENSIONS]
-    along_eta = [_first_size(alike(4, 8), step) for step in _STEPS]
-    parts = [
-        *_along_p(budget, factor, p_power),
-        _searched(budget, rng, factor, p_power),
-        _step_by_step(budget, rng, factor, p_power),
-        power_of("drift", "d", _DIMENSIONS, along_d, -1.0),
-        power_of("drift", "eta", _STEPS, along_eta, 1.0),
-    ]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. What the first step needs grows like k^"
-        f"{parts[1].measured:.2f} where c_z = mu_z = 1 and like k^{parts[2].measured:.2f} where "
-        "most side information is along the truth (c_z about k); (43) has ZZ', of shape M x M, for "
-        "Z'Z, and lacks its 1/M. Sampled, "
-        f"{_sampled(budget, rng, factor, p_power)}. What holds does so as searched (at most "
-        f"{parts[3].tightness:.3g} of the bound at s = 0): the proof lets smaller events make "
-        "norms of means smaller, which is false (lemmaC8.indicators), and (52) counts three of "
-        "the four terms with one gradient before (44), which with |E z_m| = sqrt(2 L_m) make "
-        "4 sqrt(2) = 5.66 of the 6",
-    )
-
-
-@claim(
+@statement(
     "perfedsi.lemmaC8",
+    place="Lemma C.8, (39)-(52)",
+    kind="deterministic inequality",
     latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
     plain="A local step makes gradients drift by little, whatever the side information's size.",
-    broken={"p_power": 1.0},
-    mended={"p_power": 1.5},
-    **_C8,
+    negative_control={"p_power": 1.0},
 )
-def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0) -> Evidence:
+def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
     """Enumerate the drift step by step; p_power is the power of k, 3/2 at the proof's end."""
-    return _lemma_c8(budget, rng, factor, p_power)
+    yield from _along_p(budget, factor, p_power)
+    yield _searched(budget, rng, factor, p_power)
+    first, both = _step_by_step(budget, rng, factor, p_power)
+    yield Readings(
+        [exact_cases(first, name="d with the first term"), exact_cases(both, name="d with both")],
+        name="random states, up to five steps",
+    )
+    along_d = [_first_size(alike(4, d), _STEP) for d in _DIMENSIONS]
+    yield power_of("drift", "d", _DIMENSIONS, along_d, -1.0)
+    along_eta = [_first_size(alike(4, 8), step) for step in _STEPS]
+    yield power_of("drift", "eta", _STEPS, along_eta, 1.0)
+    yield largest_inexact(first)
 
 
-@claim(
+lemma_c8.corrected(
     "perfedsi.lemmaC8.corrected",
     latex=r"\eta \le \frac{\sigma_r}{\sqrt{kr}\mu^{3/2}\sigma_1^2} \Rightarrow"
     r" a_{t,s+1} \le a_{t,s} + 6\frac{\eta k^{3/2}}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
     plain="A local step makes gradients drift by little, like k^(3/2).",
-    broken={"p_power": 1.0},
-    corrects="perfedsi.lemmaC8",
-    **_C8,
+    constants={"p_power": 1.5},
+    negative_control={"p_power": 1.0},
 )
-def lemma_c8_corrected(budget, rng, *, factor=6.0, p_power=1.5) -> Evidence:
-    """Check the version at which the proof ends in the same way."""
-    return _lemma_c8(budget, rng, factor, p_power)
 
 
 def _means(walks, limits, s):
@@ -205,7 +162,7 @@ def _products(future):
             yield float(deviation), {"d": d, "s": s}
 
 
-@claim(
+@statement(
     "perfedsi.lemmaC8.indicators",
     place="Lemma C.8, from (43) on; (54)",
     kind="deterministic inequality",
@@ -213,10 +170,10 @@ def _products(future):
     r" \ (1_{\mathcal G_{t,s+1}} \le 1_{\mathcal G_{t,s}}); \quad"
     r" E[e e^\top 1_{\mathcal G}] = \tfrac1d E[1_{\mathcal G}] I",
     plain="A smaller event makes the norm of a mean smaller, and leaves items uniform.",
-    broken={"norms": True, "larger": True},
-    mended={"norms": True},
+    negative_control={"norms": True, "larger": True},
+    holds_with={"norms": True},
 )
-def indicators(budget, rng, *, norms=False, larger=False) -> Evidence:
+def indicators(budget, rng, *, norms=False, larger=False):
     """Enumerate states at the edge of the event; norms: of E‖X‖ in place of ‖E X‖."""
     cases = []
     for d in (2, 4, 8, 16):
@@ -224,14 +181,13 @@ def indicators(budget, rng, *, norms=False, larger=False) -> Evidence:
             state, limits = edge(d, c=c)
             walks = Walks(state, sequences(d, 1), _STEP)
             before, after, mean_before, mean_after = _means(walks, limits, 0)
-            pair = (mean_after, mean_before) if norms else (after, before)
-            told = case_of(state, limits, _STEP)
-            cases.append((*map(float, pair[::-1] if larger else pair), told))
-    parts = [at_most(cases, name="E|X|" if norms else "|E X|")]
-    before, after = (max(deviation for deviation, _ in _products(future)) for future in (0, 1))
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. d E[ee' 1_G] deviates from E[1_G] I by {before:.1g} of it for "
-        "G of the steps before e, which does not depend on e, and by up to "
-        f"{after:.2g} for G that knows e",
-    )
+            left, right = (mean_after, mean_before) if norms else (after, before)
+            if larger:
+                left, right = right, left
+            at = case_of(state, limits, _STEP)
+            cases.append((float(left), float(right), at))
+    name = "E|X|" if norms else "|E X|"
+    yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
+    for future, event in ((0, "the steps before e"), (1, "a G that knows e")):
+        most = max(deviation for deviation, _ in _products(future))
+        yield Fact(f"largest relative deviation of d E[ee' 1_G] from E[1_G] I, {event}", most)

@@ -148,7 +148,9 @@ def _varied(rng, count):
             ends = [losses(instance(seed), model, "random", seed, **changes)[-1] for seed in seeds]
             found.append(float(np.mean(np.array(ends) < SUCCESS)))
     yield Fact("least share of successes with Z over other open choices", min(shares["Z"]))
-    yield Fact("largest share of successes without Z there", max(shares["one-hot"]))
+    yield Fact(
+        "largest share of successes without Z over other open choices", max(shares["one-hot"])
+    )
 
 
 def _curves(paths) -> pd.DataFrame:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Evidence, claim, combine, inequality
-from linrep.claims._parts import at_most
+from linrep.claims import Cases, Exponent, Fact, Search, search, statement
 from linrep.claims.perfedsi._enumeration import (
     OVERFLOW,
     Walks,
+    exact_cases,
     items_for,
-    judged,
+    largest_inexact,
     power_of,
     sequences,
 )
@@ -38,12 +38,12 @@ def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers
         participants=participants, loss=state.loss, mu_z=theory.scaling(state.truth.Z).mu_z,
         mu_U=limits.rows, **powers,
     )  # fmt: skip
-    told = {**state.told(), "step_size": step_size, "C": participants, "c": limits.c,
-            "mu_U": limits.rows, "P(G)": chance, "tau": items.shape[1]}  # fmt: skip
-    return [float(left / right) for left, right in zip(found, bounds, strict=True)], told
+    at = {**state.plain(), "step_size": step_size, "C": participants, "c": limits.c,
+          "mu_U": limits.rows, "P(G)": chance, "tau": items.shape[1]}  # fmt: skip
+    return [float(left / right) for left, right in zip(found, bounds, strict=True)], at
 
 
-def _at_limits(place, powers) -> Evidence:
+def _at_limits(place, powers) -> Cases:
     """Compare both sides with one factor at its norm limit, k = r = 1."""
     cases = []
     for d in _DIMENSIONS:
@@ -51,12 +51,12 @@ def _at_limits(place, powers) -> Evidence:
             for participants in _CLIENTS:
                 for on_side in (True, False):
                     state = alike(1, d, size=size, error=1e-3, on_side=on_side)
-                    ratio, told = _ratios(state, sequences(d, 1), _STEP, participants, **powers)
-                    cases.append((ratio[place], 1.0, told))
-    return at_most(cases, name=f"{'UV'[place]}, factors at their limits")
+                    ratio, at = _ratios(state, sequences(d, 1), _STEP, participants, **powers)
+                    cases.append((ratio[place], 1.0, at))
+    return Cases(cases, quantity="lhs/rhs", name=f"{'UV'[place]}, factors at their limits")
 
 
-def _at_random(budget, rng, powers) -> Evidence:
+def _at_random(budget, rng, powers) -> list:
     """Compare both sides at random states, for one to five steps, the event not always sure."""
     cases = []
     for _ in range(budget(60, 1000, 5000)):
@@ -73,12 +73,12 @@ def _at_random(budget, rng, powers) -> Evidence:
         )  # fmt: skip
         if found is not None:
             alone = state.truth.n == participants == 1
-            exact = len(items) == d ** items.shape[1] and (alone or found[1]["P(G)"] == 1.0)
-            cases.append((max(found[0]), 1.0, found[1], exact))
-    return judged(cases, name="random states, tau from 1 to 5")
+            sure = len(items) == d ** items.shape[1] and (alone or found[1]["P(G)"] == 1.0)
+            cases.append((max(found[0]), 1.0, found[1], sure))
+    return cases
 
 
-def _searched(budget, rng, powers) -> Evidence:
+def _searched(budget, rng, powers) -> Search:
     """Search all states of small shapes, tau = 1."""
 
     def sides(shape, x):
@@ -88,11 +88,11 @@ def _searched(budget, rng, powers) -> Evidence:
         found = _ratios(state, sequences(shape["d"], 1), _STEP, 2, **powers)
         return None if found is None else (max(found[0]), 1.0)
 
-    return inequality(sides, SHAPES[: budget(2, 3)], numbers, budget, rng, name="search")
+    return search(sides, SHAPES[: budget(2, 3)], numbers, budget, rng, name="search")
 
 
-def _slope(place, variable, sizes, predicted, state_of) -> Evidence:
-    """Decide the exponent of the left side over L and k mu_z, C = 1."""
+def _slope(place, variable, sizes, predicted, state_of) -> Exponent:
+    """Follow the left side over L and k mu_z, C = 1, along a variable."""
     values = []
     for size in sizes:
         state = state_of(size)
@@ -107,53 +107,27 @@ def _inside(rng, factor, norm_power, loss_power):
     state = alike(1, 8, size=3.0)
     limits = Walks(state, sequences(8, 1), _STEP).limits()
     square = float(np.linalg.norm(state.V, 2) ** 2)
-    told = {"c": limits.c, "|V|^2": square, "sigma_1": 1.0}
-    yield at_most([(square, limits.c**norm_power, told)], name=f"|V|^2 <= c^{norm_power:g} sigma_1")
+    at = {"c": limits.c, "|V|^2": square, "sigma_1": 1.0}
+    yield Cases(
+        [(square, limits.c**norm_power, at)], quantity="|V|^2",
+        name=f"|V|^2 <= c^{norm_power:g} sigma_1",
+    )  # fmt: skip
     mixed = drawn(rng, n=4, d=4, p=2, k=1)
     walks = Walks(mixed, sequences(4, 1), _STEP)
     losses, c = walks.regularity[0].loss[:, 0] * mixed.loss, walks.limits().c
     errors = mixed.truth.Z @ (mixed.U @ mixed.V.T - mixed.truth.M).T
     squares = np.sum(errors**2, axis=1)
-    yield at_most(
+    yield Cases(
         [
             (square, factor * loss * (1.0 + 1e-9), {"|E z|^2": square, "L_m": loss})
             for square, loss in zip(squares, losses, strict=True)
         ],
-        name=f"|E z_m|^2 <= {factor:g} L_m",
-    )
-    yield at_most(
+        quantity="|E z_m|^2", name=f"|E z_m|^2 <= {factor:g} L_m",
+    )  # fmt: skip
+    yield Cases(
         [(loss, c**loss_power * mixed.loss, {"L_m": loss, "L": mixed.loss}) for loss in losses],
-        name=f"L_m <= c^{loss_power:g} L",
-    )
-
-
-_POWERS = {"factor": 2.0, "norm_power": 2.0, "loss_power": 1.0}
-
-
-def _lemma_c7(budget, rng, **powers) -> Evidence:
-    """Check limits, random states, a search, exponents and the proof's own steps."""
-    norm_power = powers["norm_power"]
-    parts = [
-        _at_limits(0, powers),
-        _at_limits(1, powers),
-        _at_random(budget, rng, powers),
-        _searched(budget, rng, powers),
-        _slope(0, "d", _DIMENSIONS, -1.0, lambda d: alike(1, d)),
-        _slope(1, "d", _DIMENSIONS, -2.0, lambda d: alike(1, d)),
-        _slope(0, "c", _SIZES, norm_power, lambda c: alike(1, 8, size=c)),
-        _slope(1, "c", _SIZES, norm_power, lambda c: alike(1, 8, size=c, on_side=False)),
-        *_inside(rng, **powers),
-    ]
-    worst = [max(_needed(on_side)[place] for on_side in (True, False)) for place in (0, 1)]
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. At the norms' limits E|U+ - U|^2 is {parts[0].measured:.3g} "
-        f"times its bound and E|V+ - V|^2 {parts[1].measured:.3g} times, going like "
-        f"c^{parts[6].measured:.2f} and c^{parts[7].measured:.2f}, d^{parts[4].measured:.2f} and "
-        f"d^{parts[5].measured:.2f}; there U needs {worst[0]:.3g} c^2 in place of c, and "
-        f"V {worst[1]:.3g} (c^2 + mu_U) in place of c + mu_U (tau = 1, one "
-        "client). The event gives 2 c^3 and 2 c (c^2 + mu_U)",
-    )
+        quantity="L_m", name=f"L_m <= c^{loss_power:g} L",
+    )  # fmt: skip
 
 
 def _needed(on_side) -> tuple[float, float]:
@@ -163,7 +137,7 @@ def _needed(on_side) -> tuple[float, float]:
     return ratio[0], ratio[1]
 
 
-@claim(
+@statement(
     "perfedsi.lemmaC7",
     place="Lemma C.7, (25)-(38)",
     kind="deterministic inequality",
@@ -171,25 +145,33 @@ def _needed(on_side) -> tuple[float, float]:
     r" \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
     r" \le \frac{\eta^2\tau^2 kr}{d^2}(c + \mu_U)\mu_z\sigma_1 \mathcal L",
     plain="A round moves U and V by little in the mean square, at most like c.",
-    broken={"norm_power": 0.0},
-    mended=_POWERS,
+    negative_control={"norm_power": 0.0},
 )
-def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0) -> Evidence:
-    """Enumerate a round; powers are those of c, factor is ‖E z‖^2 over a client's loss."""
-    return _lemma_c7(budget, rng, factor=factor, norm_power=norm_power, loss_power=loss_power)
+def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0):
+    """Enumerate a round; powers are those of c, factor is ||E z||^2 over a client's loss."""
+    powers = {"factor": factor, "norm_power": norm_power, "loss_power": loss_power}
+    yield _at_limits(0, powers)
+    yield _at_limits(1, powers)
+    random = _at_random(budget, rng, powers)
+    yield exact_cases(random, name="random states, tau from 1 to 5")
+    yield _searched(budget, rng, powers)
+    yield _slope(0, "d", _DIMENSIONS, -1.0, lambda d: alike(1, d))
+    yield _slope(1, "d", _DIMENSIONS, -2.0, lambda d: alike(1, d))
+    yield _slope(0, "c", _SIZES, norm_power, lambda c: alike(1, 8, size=c))
+    yield _slope(1, "c", _SIZES, norm_power, lambda c: alike(1, 8, size=c, on_side=False))
+    yield from _inside(rng, **powers)
+    needed = np.max([_needed(on_side) for on_side in (True, False)], axis=0)
+    yield Fact("what U needs at the norms' limits in place of c, over c^2", needed[0])
+    yield Fact("what V needs at the norms' limits in place of c + mu_U, over c^2 + mu_U", needed[1])
+    yield largest_inexact(random)
 
 
-@claim(
+lemma_c7.corrected(
     "perfedsi.lemmaC7.corrected",
-    place="Lemma C.7, (25)-(38)",
-    kind="deterministic inequality",
     latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G} \le 2\eta^2\tau^2 k\Big(\frac1{Cd} +"
     r" \frac1{d^2}\Big) c^3\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
     r" \le \frac{2\eta^2\tau^2 kr}{d^2} c(c^2 + \mu_U)\mu_z\sigma_1 \mathcal L",
     plain="The same with twice c cubed, as the event's norms and losses have it.",
-    broken={"norm_power": 0.0},
-    corrects="perfedsi.lemmaC7",
+    constants={"factor": 2.0, "norm_power": 2.0, "loss_power": 1.0},
+    negative_control={"norm_power": 0.0},
 )
-def lemma_c7_corrected(budget, rng, *, factor=2.0, norm_power=2.0, loss_power=1.0) -> Evidence:
-    """Check it in the same way."""
-    return _lemma_c7(budget, rng, factor=factor, norm_power=norm_power, loss_power=loss_power)

@@ -5,15 +5,12 @@ Steps are tiny there: what a round gains is computed from what it changes.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from linrep.claims import HOLDS, Evidence, claim, combine
-from linrep.claims._parts import best_reading
+from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.perfedsi._enumeration import (
     Walks,
-    judged,
+    exact_cases,
     power_of,
     progress,
     sequences,
@@ -48,7 +45,7 @@ def _start(state: State) -> Limits:
 
 
 def _one_round(state, items, participants, share, powers, limits=None):
-    """Return a case for `judged`: promised over measured progress at a share of the step size.
+    """Return a case for `exact_cases`: promised over measured progress at a share of the step size.
 
     The event's constants are the least that the start keeps, unless they are given.
     """
@@ -61,14 +58,14 @@ def _one_round(state, items, participants, share, powers, limits=None):
     )
     measured, chance = progress(Walks(state, items, step_size), limits, participants)
     promised = theory.decrease(setting, step_size=step_size, local_steps=steps, **rates)
-    told = {**state.told(), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
-            "mu": setting.mu, "c_z": setting.c_z, "P(G)": chance, "1 - E[L+]/L": measured,
-            "promised": promised}  # fmt: skip
+    at = {**state.plain(), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
+          "mu": setting.mu, "c_z": setting.c_z, "P(G)": chance, "1 - E[L+]/L": measured,
+          "promised": promised}  # fmt: skip
     exact = chance == 1.0 or participants == state.truth.n == 1
-    return promised / measured if measured > 0.0 else np.inf, 1.0, told, exact
+    return promised / measured if measured > 0.0 else np.inf, 1.0, at, exact
 
 
-def _at_limits(powers, budget) -> Evidence:
+def _at_limits(powers, budget) -> list:
     """Compare at factors as unbalanced as their norms allow, and the weakest side information."""
     cases = []
     for c in _NORMS[::-1]:
@@ -77,10 +74,10 @@ def _at_limits(powers, budget) -> Evidence:
                 state = unbalanced(c, condition, c_z=c_z)
                 for steps in budget((1,), (1, 2)):
                     cases.append(_one_round(state, sequences(8, steps), 1, 1.0, powers))
-    return judged(cases, name="V at its norm limit, U and Z as weak as possible")
+    return cases
 
 
-def _at_the_saddle(powers) -> Evidence:
+def _at_the_saddle(powers) -> list:
     """Compare one round from U = 0, V = 0: inside the event with c = mu = 1 and c_0 = r/2."""
     cases = []
     for k in (1, 2):
@@ -88,25 +85,27 @@ def _at_the_saddle(powers) -> Evidence:
         case = _one_round(state, sequences(8, 1), 1, 1.0, powers, limits=_start(state))
         case[2]["c_0"] = state.loss
         cases.append(case)
-    return judged(cases)
+    return cases
 
 
-def start_readings(small: Evidence, any_start: Evidence) -> Evidence:
-    """Put the two readings of "for some constants c_0, c" together."""
-    small = replace(small, name="c_0 small enough")
-    return replace(
-        best_reading([small, replace(any_start, name="any c_0 (c_0 = r/2 allows U = 0, V = 0)")]),
-        name="c_0",
+def start_readings(small, any_start, name) -> Readings:
+    """Put cases for the two readings of "for some constants c_0, c" together."""
+    return Readings(
+        [
+            exact_cases(small, name="c_0 small enough"),
+            exact_cases(any_start, name="any c_0 (c_0 = r/2 allows U = 0, V = 0)"),
+        ],
+        name=name,
     )
 
 
 def _near(state: State) -> bool:
-    """Tell whether L <= sigma_r^2/(32 c_z^2)."""
+    """Return whether L <= sigma_r^2/(32 c_z^2)."""
     scale = theory.scaling(state.truth.Z).c_z
     return state.loss <= (state.truth.singular_values[-1] / scale) ** 2 / 32.0
 
 
-def _at_random(budget, rng, powers) -> Evidence:
+def _at_random(budget, rng, powers) -> Cases:
     """Compare at random states near the truth, up to three steps and two participants."""
     cases = []
     for _ in range(budget(120, 1500, 6000)):
@@ -121,17 +120,17 @@ def _at_random(budget, rng, powers) -> Evidence:
             items = sequences(d, int(rng.integers(1, 4)))
             share = 10.0 ** rng.uniform(-2, 0)
             cases.append(_one_round(state, items, int(rng.integers(1, 3)), share, powers))
-    return judged(cases, name="random states near the truth")
+    return exact_cases(cases, name="random states near the truth")
 
 
-def _at_the_edge(powers) -> Evidence:
+def _at_the_edge(powers) -> Cases:
     """Compare at states from which every other item leads out of the event."""
     cases = []
     for c in (1.0, 2.0, 8.0):
         for d in (2, 8):
             state, limits = edge(d, c=c)
             cases.append(_one_round(state, sequences(d, 1), 1, 1.0, powers, limits))
-    return judged(cases, name="edge of the event")
+    return exact_cases(cases, name="edge of the event")
 
 
 def _measured(state, step_size, steps) -> float:
@@ -150,11 +149,20 @@ def _largest_useful(state) -> float:
     return useful
 
 
-def _along_scales(power) -> Evidence:
-    """Decide how the slowest progress falls with c_z: at most like the claimed power."""
+def _along_scales(power) -> Exponent:
+    """Follow the slowest progress along c_z: it falls at most like the claimed power."""
     states = [unbalanced(4.0, 1.0, c_z=c_z) for c_z in _SCALES]
     slow = [1.0 / _measured(state, 1e-6, 1) for state in states]
     return power_of("1/progress", "c_z", _SCALES, slow, power, at_most=True)
+
+
+def _least_power(powers):
+    """Return the least power of c_z that suffices at the norms' limits, of those up to 3."""
+    for power in (0, 1, 2, 3):
+        cases = _at_limits(powers | {"c_z_power": power}, lambda *sizes: sizes[0])
+        if all(ratio <= 1.0 for ratio, _, _, exact in cases if exact):
+            return power
+    return "none"
 
 
 def _double_sum(state, tau) -> float:
@@ -170,89 +178,58 @@ def _double_sum(state, tau) -> float:
     )
 
 
-PRINTED = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0}
-MENDED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
-_C11: dict = {
-    "place": "Lemma C.11, (56)-(62)",
-    "kind": "rate or exponent",
-    "hypotheses": [ASSUMPTION_3_2],
-}
+CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
 
 
-def _lemma_c11(budget, rng, **powers) -> Evidence:
-    """Check the unbalanced limit, random states, the saddle, exponents; tell of large steps."""
-    state, steps, taus = alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
-    along_d = [_measured(alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
-    parts = [
-        start_readings(_at_limits(powers, budget), _at_the_saddle(powers)),
-        _at_random(budget, rng, powers),
-        _at_the_edge(powers),
-        _along_scales(powers["c_z_power"]),
-        power_of("progress", "d", _DIMENSIONS, along_d, -1.0),
-        power_of("progress", "eta", steps, [_measured(state, size, 1) for size in steps], 1.0),
-        power_of("progress", "tau", taus, [_measured(state, 1e-4, tau) for tau in taus], 1.0),
-    ]
-    rate = along_d[0] * _DIMENSIONS[0] / 1e-4
-    limit = theory.step_size_limit(state.setting(_start(state)), 1)
-    suffices = [
-        power for power in (0, 1, 2, 3)
-        if _at_limits(powers | {"c_z_power": power}, lambda *sizes: sizes[0]).verdict == HOLDS
-    ]  # fmt: skip
-    return combine(
-        parts,
-        f"{combine(parts).sentence}. Balanced, L falls by {rate:.3g} eta tau/d a round; progress "
-        f"ends at {_largest_useful(state) / limit:.2g} times the largest step size stated. The "
-        f"slowest progress goes like c_z^{-parts[3].measured:.2f}; powers of c_z that suffice "
-        f"there: {', '.join(map(str, suffices)) or 'none'}. Inside the event with c = mu = 1 and "
-        "c_0 = r/2 nothing moves from U = 0, V = 0: c_0 has to be smaller. (58)'s sum over s with "
-        f"tau grad L inside is {_double_sum(state, 3):.2g} tau |grad L| at tau = 3, not small: the "
-        "sum or tau is too much",
-    )
-
-
-@claim(
+@statement(
     "perfedsi.lemmaC11",
+    place="Lemma C.11, (56)-(62)",
+    kind="rate or exponent",
+    hypotheses=[ASSUMPTION_3_2],
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
     plain="In each round the loss falls, in the mean, by a factor set by sigma_r/c.",
-    broken={"c_power": 0.0},
-    mended=MENDED,
-    **_C11,
+    negative_control={"c_power": 0.0},
 )
-def lemma_c11(
-    budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, c_z_power=3
-) -> Evidence:
+def lemma_c11(budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, c_z_power=3):
     """Enumerate a round; powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta."""
-    return _lemma_c11(
-        budget, rng, c_power=c_power, condition_power=condition_power, limit_power=limit_power,
-        c_z_power=c_z_power,
-    )  # fmt: skip
+    powers = {
+        "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
+        "c_z_power": c_z_power,
+    }  # fmt: skip
+    yield start_readings(_at_limits(powers, budget), _at_the_saddle(powers), "c_0")
+    yield _at_random(budget, rng, powers)
+    yield _at_the_edge(powers)
+    yield _along_scales(c_z_power)
+    state, steps, taus = alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
+    along_d = [_measured(alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
+    yield power_of("progress", "d", _DIMENSIONS, along_d, -1.0)
+    yield power_of("progress", "eta", steps, [_measured(state, size, 1) for size in steps], 1.0)
+    yield power_of("progress", "tau", taus, [_measured(state, 1e-4, tau) for tau in taus], 1.0)
+    limit = theory.step_size_limit(state.setting(_start(state)), 1)
+    yield Fact("fall of L in a round over eta tau/d, balanced", along_d[0] * _DIMENSIONS[0] / 1e-4)
+    yield Fact(
+        "step size where progress ends, over the largest stated", _largest_useful(state) / limit
+    )
+    yield Fact("least power of c_z that suffices", _least_power(powers))
+    yield Fact("(58)'s sum over s over tau |grad L|, tau = 3", _double_sum(state, 3))
 
 
 _LIMIT = r"\eta \le \frac{\sigma_r^2}{132k^{3/2}r\tau\mu^2\sigma_1^3c^7c_z^4},\ "
 _NEAR = r"\mathcal L(U_t, V_t) \le \frac{\sigma_r^2}{32c_z^2}"
 
 
-@claim(
+lemma_c11.corrected(
     "perfedsi.lemmaC11.corrected",
     latex=_LIMIT + _NEAR + r" \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
     plain="In each round near the truth the loss falls, in the mean, by a factor set by "
     "sigma_r^2/(c^2 sigma_1).",
-    broken={"c_z_power": 0},
-    corrects="perfedsi.lemmaC11",
-    **_C11,
+    constants=CORRECTED,
+    negative_control={"c_z_power": 0},
 )
-def lemma_c11_corrected(
-    budget, rng, *, c_power=2.0, condition_power=1.0, limit_power=7.0, c_z_power=3
-) -> Evidence:
-    """Check it in the same way."""
-    return _lemma_c11(
-        budget, rng, c_power=c_power, condition_power=condition_power, limit_power=limit_power,
-        c_z_power=c_z_power,
-    )  # fmt: skip
 
 
 def _after(state, limits, items, step_size, rounds) -> tuple[float, float]:
@@ -297,7 +274,7 @@ def _starts_of_runs(budget):
 
 
 def _some_rounds(state, steps, rounds, powers):
-    """Return a case for `judged` on (15): promised over measured progress of so many rounds."""
+    """Return a case for `exact_cases` on (15): promised over measured progress of some rounds."""
     limits = _start(state)
     setting = state.setting(limits)
     rates = {key: value for key, value in powers.items() if key != "limit_power"}
@@ -308,17 +285,17 @@ def _some_rounds(state, steps, rounds, powers):
     promised = (rounds - 1) * theory.decrease(
         setting, step_size=step_size, local_steps=steps, **rates
     )
-    told = {**state.told(), "step_size": step_size, "tau": steps, "c": limits.c, "mu": setting.mu,
-            "c_z": setting.c_z, "L_0/sigma_r^2": state.loss / setting.smallest**2, "T": rounds,
-            "P(G)": chance, "1 - E[L_T]/L_0": measured, "promised": promised}  # fmt: skip
-    return promised / measured if measured > 0.0 else np.inf, 1.0, told, True
+    at = {**state.plain(), "step_size": step_size, "tau": steps, "c": limits.c, "mu": setting.mu,
+          "c_z": setting.c_z, "L_0/sigma_r^2": state.loss / setting.smallest**2, "T": rounds,
+          "P(G)": chance, "1 - E[L_T]/L_0": measured, "promised": promised}  # fmt: skip
+    return promised / measured if measured > 0.0 else np.inf, 1.0, at, True
 
 
-def enumerated_rounds(budget, powers) -> Evidence:
+def enumerated_rounds(budget, powers) -> Readings:
     """Compare (15), with T, after a few rounds from states near the truth, and from the saddle."""
     near = [
         _some_rounds(state, steps, rounds, powers)
         for state, steps, rounds in _starts_of_runs(budget)
     ]
     far = [_some_rounds(saddle(k), 1, 2, powers) for k in (1, 2)]
-    return replace(start_readings(judged(near), judged(far)), name="rounds enumerated")
+    return start_readings(near, far, "rounds enumerated")

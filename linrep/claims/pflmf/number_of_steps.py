@@ -197,8 +197,8 @@ def equal_averages(budget, rng, *, K_power=1.0, scaled=False):
     """
     yield from _exact(budget, K_power, scaled)
     yield from _runs(budget, rng, K_power, scaled)
-    at = "K = 20 over K = 1, U fixed, T large"
+    at = "K = 20 over K = 1, U fixed"
     yield Fact(f"V-part, {at}, p = 1, eta L = 0.49", exact_ratio(1.0, 0.49, 20, 1e9))
     yield Fact(f"U-part, {at}, p = 1, eta L = 0.49", exact_ratios_of_U(1.0, 0.49, 20, 1e9)[1])
     whole = exact_ratio(0.02, 0.25, 20, 1e9, 0.0)
-    yield Fact(f"V-part, {at}, eta_v = p eta, p = 0.02, eta L = 0.25", whole)
+    yield Fact(f"V-part, {at}, p = 0.02, eta L = 0.25, eta_v = p eta", whole)
