@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
+from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
@@ -607,6 +608,8 @@ def plain(item: Any) -> Any:
         return {"table": {name: plain(column.tolist()) for name, column in item.items()}}
     if isinstance(item, Mapping):
         return {"mapping": {str(name): plain(value) for name, value in item.items()}}
+    if isinstance(item, Fraction):
+        return {"fraction": str(item)}
     if hasattr(item, "tolist"):
         return plain(item.tolist())
     if isinstance(item, list | tuple):
@@ -625,6 +628,8 @@ def read(item: Any) -> Any:
     if "class" in item:
         values = {name: read(value) for name, value in item.items() if name != "class"}
         return CLASSES[item["class"]](**values)
+    if "fraction" in item:
+        return Fraction(item["fraction"])
     if "table" in item:
         return pd.DataFrame({name: read(column) for name, column in item["table"].items()})
     return {name: read(value) for name, value in item["mapping"].items()}

@@ -197,7 +197,9 @@ def _(item: Cases, level):
 @_decide.register
 def _(item: Identity, level):
     found = decisions.identity(item.deviations, item.tolerance)
-    return replace(found, tightness=np.nan)
+    counts = f"over {len(item.deviations)} instances, {item.tolerance:.0e} allowed"
+    sentence = f"largest {item.quantity} {found.measured:.1e} {counts}"
+    return replace(found, sentence=sentence, tightness=np.nan)
 
 
 @_decide.register

@@ -1,6 +1,7 @@
 """Measurements are kept whole, refused where they are nothing, and decided in one place."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,15 @@ def test_storage_decides_as_before(fresh_rng):
             assert repr(one) == repr(two), name
             if one.points is not None:
                 pd.testing.assert_frame_equal(one.points, two.points, check_dtype=False)
+
+
+def test_fractions_are_stored_exactly():
+    """A difference that no float shows decides."""
+    third, more = Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**30)
+    item = Cases([(more, third, {"x": Fraction(1, 7)})])
+    again = read(json.loads(json.dumps(plain(item))))
+    assert again.cases == item.cases
+    assert judge([again]).verdict == judge([item]).verdict == FAILS
 
 
 def test_facts_and_curves_survive_storage():
