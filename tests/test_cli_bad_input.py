@@ -19,11 +19,12 @@ from tests.test_cli import SCRIPT
 from tests.tools import runner
 
 CLAIMS = """
-from linrep.claims import claim, identity
+from linrep.claims import Identity, statement
 
-@claim("mine.one", place="here", kind="identity", latex="x", plain="One.", broken={"x": 2})
+@statement("mine.one", place="here", kind="identity", latex="x", plain="One.",
+           negative_control={"x": 2})
 def one(budget, rng, *, x=1):
-    return identity([(abs(x - 1), {"x": x})], 1e-12)
+    yield Identity([(abs(x - 1), {"x": x})], 1e-12)
 """
 SWEPT = "def measure(cell, rng):\n    return {'x': rng.random()}\n"
 #: What stands in the folder in which everything is called.

@@ -17,43 +17,44 @@ from tests.tools import complaint
 OWN = """
 import numpy as np
 import pandas as pd
-from linrep.claims import Evidence, bounded_constant, claim, identity
+from linrep.claims import Constant, Identity, statement
 
 
-@claim(
+@statement(
     "mine.square", place="my notes", kind="identity", latex="x x = x^2",
-    plain="A square is a product.", broken={"power": 3},
+    plain="A square is a product.", negative_control={"power": 3},
 )
 def square(budget, rng, *, power=2):
     "Compare both."
     x = rng.standard_normal(budget(5, 50))
     print("computed")
-    return identity([(abs(v**power - v * v), {"x": v}) for v in x], 1e-12)
+    yield Identity([(abs(v**power - v * v), {"x": v}) for v in x], 1e-12)
 
 
-@claim(
+@statement(
     "mine.wrong", place="my notes", kind="identity", latex="x = 2 x",
-    plain="All numbers are twice themselves.", broken={"factor": 3}, mended={"factor": 1},
+    plain="All numbers are twice themselves.", negative_control={"factor": 3},
+    holds_with={"factor": 1},
 )
 def wrong(budget, rng, *, factor=2):
     "Compare both."
-    return identity([(abs(factor - 1), {"x": [1.0, np.inf]})], 1e-12)
+    yield Identity([(abs(factor - 1), {"x": [1.0, np.inf]})], 1e-12)
 
 
-@claim(
+@statement(
     "mine.bound", place="my notes", kind="probability bound", latex="x <= c",
-    plain="Bounded.", broken={"growth": 1},
+    plain="Bounded.", negative_control={"growth": 1},
 )
 def bound(budget, rng, *, growth=-1):
     "Estimate the constant."
     n = np.repeat([1.0, 10.0, 99.0], 3)
     rows = pd.DataFrame({"n": n, "constant": n**growth * rng.uniform(1, 1.1, 9)})
-    return bounded_constant(rows, ["n"], rng=rng)
+    yield Constant(rows, ["n"], rng=rng)
 
 
-@claim(
+@statement(
     "mine.crash", place="my notes", kind="identity", latex="x", plain="Raises.",
-    broken={"power": 3},
+    negative_control={"power": 3},
 )
 def crash(budget, rng, *, power=2):
     "Raise."

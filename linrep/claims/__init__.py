@@ -6,20 +6,11 @@ from linrep.claims.claim import (
     Budget,
     Claim,
     Hypothesis,
-    claim,
     claims,
     corrections,
     load_file,
     select,
     statement,
-)
-from linrep.claims.decisions import (
-    expectation,
-    frequency,
-    identity,
-    mean_between,
-    ordering,
-    trend,
 )
 from linrep.claims.evidence import (
     FAILS,
@@ -29,7 +20,6 @@ from linrep.claims.evidence import (
     VACUOUS,
     VERDICTS,
     Evidence,
-    combine,
 )
 from linrep.claims.measurements import (
     Cases,
@@ -51,15 +41,8 @@ from linrep.claims.measurements import (
     Trend,
     Vacuous,
 )
-from linrep.claims.slopes import (
-    Slope,
-    bounded_constant,
-    exponent,
-    log_slope,
-    threshold_slope,
-)
 from linrep.claims.verdict import decide, judge
-from linrep.claims.violations import inequality, search
+from linrep.claims.violations import search
 
 __all__ = [
     "BUDGETS",
@@ -88,32 +71,18 @@ __all__ = [
     "Paired",
     "Readings",
     "Search",
-    "Slope",
     "Threshold",
     "Together",
     "Trend",
     "Vacuous",
-    "bounded_constant",
-    "claim",
     "claims",
-    "combine",
     "corrections",
     "decide",
-    "expectation",
-    "exponent",
-    "frequency",
-    "identity",
-    "inequality",
     "judge",
     "load_file",
-    "log_slope",
-    "mean_between",
-    "ordering",
     "search",
     "select",
     "statement",
-    "threshold_slope",
-    "trend",
 ]
 
 

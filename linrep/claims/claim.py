@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -106,10 +106,10 @@ class Claim:
         Keyword arguments of the check that make it this version of the statement.
     expected : str
         The verdict that it should have where no ledger records one.
-    broken : mapping
+    control : mapping
         The negative control: keyword arguments of the check under which the statement is false; on
-        top of `mended`, for a statement that fails as printed.
-    mended : mapping or None
+        top of those under which it holds, for a statement that fails as printed.
+    holds_with : mapping or None
         For a statement that fails as printed: keyword arguments under which the same check lets it
         hold; by default the corrected claim shows that it can.
     corrects : str
@@ -123,8 +123,8 @@ class Claim:
     plain: str
     check: Callable[..., Any] = field(compare=False)
     hypotheses: tuple[Hypothesis, ...] = ()
-    broken: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    mended: Mapping[str, Any] | None = field(default=None, compare=False)
+    control: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    holds_with: Mapping[str, Any] | None = field(default=None, compare=False)
     corrects: str = ""
     constants: Mapping[str, Any] = field(default_factory=dict, compare=False)
     expected: str = HOLDS
@@ -139,9 +139,9 @@ class Claim:
         if "." not in self.id or self.id != self.id.strip("."):
             raise ValueError(f"id must read paper.statement, got {self.id!r}")
         known = list(inspect.signature(self.check).parameters)[2:]
-        if not self.broken:
-            raise ValueError(f"{self.id}: broken must name a version of the check that is false")
-        for name in (*self.constants, *self.broken, *(self.mended or ())):
+        if not self.control:
+            raise ValueError(f"{self.id}: negative_control must name a version that is false")
+        for name in (*self.constants, *self.control, *(self.holds_with or ())):
             if name not in known:
                 raise ValueError(f"{self.id}: the check takes no {name!r}, only {known}")
 
@@ -194,14 +194,13 @@ class Claim:
         level : float
             Probability of a false verdict that is allowed.
         **variant
-            Changes of the statement, such as those in `broken`.
+            Changes of the statement, such as those in `control`.
 
         Returns
         -------
         Evidence
         """
-        found = self.measure(budget, rng, **variant)
-        return found if isinstance(found, Evidence) else judge(found, level)
+        return judge(self.measure(budget, rng, **variant), level)
 
     def measure(self, budget: str | Budget = "quick", rng: RNGLike = None, **variant: Any) -> Any:
         """Take the measurements, without deciding.
@@ -217,8 +216,6 @@ class Claim:
         """
         budget = budget if isinstance(budget, Budget) else Budget(budget)
         found = self.check(budget, np.random.default_rng(rng), **{**self.constants, **variant})
-        if isinstance(found, Evidence):
-            return found
         if not isinstance(found, Iterable):
             raise TypeError(f"a check yields measurements, got {type(found).__name__}")
         found = list(found)
@@ -266,7 +263,7 @@ class Claim:
                 check=self.check,
                 hypotheses=self.hypotheses if hypotheses is None else tuple(hypotheses),
                 constants={**self.constants, **(constants or {})},
-                broken=dict(negative_control),
+                control=dict(negative_control),
                 corrects=self.id,
             )
         )
@@ -274,10 +271,10 @@ class Claim:
     def negative_control(self, budget: str | Budget = "quick", rng: RNGLike = None) -> Evidence:
         """Run the check on a version of the statement that is false, which it has to reject.
 
-        The version is the statement with the constants of `broken`. Where the statement fails as
-        printed, those of `mended` come first, so that the version is not rejected for what is wrong
-        in print. That the check accepts what is true is seen by running it: on the statement, with
-        the constants of `mended`, or on a claim that corrects it.
+        The version is the statement with the constants of `control`. Where the statement fails as
+        printed, those of `holds_with` or of the corrected version come first, so that it is not
+        rejected for what is wrong in print. That the check accepts what is true is seen by running
+        it: on the statement, or on the corrected one.
 
         Parameters
         ----------
@@ -289,61 +286,15 @@ class Claim:
         Evidence
             Its verdict is "fails" if the check notices.
         """
-        true = self.mended
+        true = self.holds_with
         if true is None:
             # A corrected version shares the check.
             versions = [item for item in corrections(self.id) if item.check is self.check]
             true = versions[0].constants if versions else {}
-        return self.verify(budget, rng, **{**true, **self.broken})
+        return self.verify(budget, rng, **{**true, **self.control})
 
 
 _CLAIMS: dict[str, Claim] = {}
-_Check = TypeVar("_Check", bound=Callable[..., Any])
-
-
-def claim(
-    id: str,
-    *,
-    place: str,
-    kind: str,
-    latex: str,
-    plain: str,
-    broken: Mapping[str, Any],
-    hypotheses: Iterable[Hypothesis] = (),
-    mended: Mapping[str, Any] | None = None,
-    corrects: str = "",
-) -> Callable[[_Check], _Check]:
-    """Make a claim of a check; a decorator, several of which may stand above one function.
-
-    Parameters
-    ----------
-    id, place, kind, latex, plain, broken, hypotheses, mended, corrects
-        As in :class:`Claim`. A later claim of the same id takes the place of the earlier.
-
-    Returns
-    -------
-    callable
-        The decorator; the check itself stays as it is.
-    """
-
-    def register(check):
-        _register(
-            Claim(
-                id=id,
-                place=place,
-                kind=kind,
-                latex=latex,
-                plain=plain,
-                check=check,
-                hypotheses=tuple(hypotheses),
-                broken=dict(broken),
-                mended=None if mended is None else dict(mended),
-                corrects=corrects,
-            )
-        )
-        return check
-
-    return register
 
 
 def _register(item):
@@ -364,7 +315,7 @@ def statement(
     holds_with: Mapping[str, Any] | None = None,
     corrects: str = "",
     expected: str = HOLDS,
-) -> Callable[[Callable[..., Any]], Claim]:
+) -> Callable[[Callable[..., Any] | Claim], Claim]:
     """Make a statement of a check; a decorator, several of which may stand above one function.
 
     Parameters
@@ -395,8 +346,8 @@ def statement(
                 plain=plain,
                 check=check.check if isinstance(check, Claim) else check,
                 hypotheses=tuple(hypotheses),
-                broken=dict(negative_control),
-                mended=None if holds_with is None else dict(holds_with),
+                control=dict(negative_control),
+                holds_with=None if holds_with is None else dict(holds_with),
                 corrects=corrects,
                 constants=dict(constants or {}),
                 expected=expected,

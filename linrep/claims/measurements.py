@@ -67,7 +67,7 @@ class Cases(Measurement):
     quantity: str = field(default="left side", kw_only=True)
 
     def __post_init__(self):
-        object.__setattr__(self, "cases", list(self.cases))
+        object.__setattr__(self, "cases", [tuple(case) for case in self.cases])
         if not self.cases:
             raise ValueError(f"{_of(self)} holds no case")
         for left, right, instance in self.cases:
@@ -93,7 +93,7 @@ class Identity(Measurement):
     quantity: str = field(default="relative deviation", kw_only=True)
 
     def __post_init__(self):
-        object.__setattr__(self, "deviations", list(self.deviations))
+        object.__setattr__(self, "deviations", [tuple(each) for each in self.deviations])
         if not self.deviations:
             raise ValueError(f"{_of(self)} holds no deviation")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,7 @@ from scipy import stats as distributions
 
 from linrep._random import RNGLike
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
-from linrep.claims.measurements import Constant, resample, resample_points
-from linrep.stats import TransitionPoint
+from linrep.claims.measurements import Constant, resample
 
 #: Slopes of the logarithm of a constant up to this count as no growth.
 GROWTH = 0.05
@@ -80,30 +79,6 @@ def log_slope(
     """
     logs = np.log(np.asarray(x, dtype=float))
     return fit(logs, np.log(resample(samples, statistic, rng)), level)
-
-
-def threshold_slope(
-    x: ArrayLike, points: Sequence[TransitionPoint], *, level: float = LEVEL, rng: RNGLike = None
-) -> Slope:
-    """Fit the logarithm of smallest sufficient sizes against log x.
-
-    Parameters
-    ----------
-    x : array_like, shape (N,)
-        Positive, at least three different values.
-    points : sequence of N TransitionPoint
-        With finite intervals; each counts as uniform in log over its interval.
-    level, rng
-        As in :func:`log_slope`.
-
-    Returns
-    -------
-    Slope
-    """
-    values = resample_points([(point.x, point.low, point.high) for point in points], rng)
-    if np.isnan(values).any():
-        return Slope(math.nan, math.inf, 0.0)
-    return fit(np.log(np.asarray(x, dtype=float)), values, level)
 
 
 def fit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
@@ -181,52 +156,6 @@ def exponent(
         name=name,
         points=points,
     )
-
-
-def bounded_constant(
-    table: pd.DataFrame,
-    variables: Sequence[str],
-    value: str = "constant",
-    *,
-    by: Sequence[str] = (),
-    quantile: float = 0.95,
-    level: float = LEVEL,
-    rng: RNGLike = None,
-    name: str = "",
-    label: str = "",
-) -> Evidence:
-    """Decide whether the constant that a bound leaves open stays bounded over a grid.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row per replicate: the variables and the constant that it needs, left side over right
-        side with the open constant at 1.
-    variables : sequence of str
-        The directions: along each, lines of at least three points that share all other variables.
-    value : str
-        Column of the constant.
-    by : sequence of str, optional
-        Columns that the points of a line share as well, and that are no directions.
-    quantile : float, default 0.95
-        Of the replicates, at each point.
-    level : float
-        Of a false verdict; shared among all lines.
-    rng : optional
-        Of the bootstrap.
-    name, label : str
-        Of the part, and of the constant in pictures.
-
-    Returns
-    -------
-    Evidence
-        Holds if the slope of log constant is below `GROWTH` in every direction, fails if one is
-        above it, as one-sided intervals say. The measured number is the slope that decides.
-    """
-    measured = Constant(
-        table, variables, value, by=by, quantile=quantile, label=label, name=name, rng=rng
-    )
-    return replace(bounded(measured, level), name=name)
 
 
 def bounded(item: Constant, level: float) -> Evidence:

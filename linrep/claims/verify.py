@@ -28,6 +28,12 @@ from linrep.sweeps import Stopped, Sweep, open_run
 from linrep.sweeps.pool import completed, process_pool, terminate
 from linrep.sweeps.progress import progress_bar
 
+#: Modules that decide and present what was measured, when it is read: measurements outlive them.
+_DECIDING = tuple(
+    f"claims/{name}"
+    for name in ("decisions", "entry", "evidence", "findings", "ledger", "verdict", "verify")
+)
+
 
 @dataclass(frozen=True)
 class Result:
@@ -239,14 +245,10 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     """
     item = registered(cell["claim"])
     own = not item.check.__module__.startswith("linrep.claims.")
-    row: dict[str, Any] = {"evidence": None, "measurements": None}
     with inputs.watched() if own else nullcontext():
         found = item.measure(budget, rng)
-        if isinstance(found, Evidence):
-            row["evidence"] = to_json(found)
-        else:
-            judge(found)  # what cannot be decided is an error of the check, not of who reads it
-            row["measurements"] = json.dumps(plain(found))
+        judge(found)  # what cannot be decided is an error of the check, not of who reads it
+        row: dict[str, Any] = {"measurements": json.dumps(plain(found))}
         if own:
             row["control"] = item.negative_control(budget, rng.spawn(1)[0]).verdict
     if own:
@@ -270,10 +272,7 @@ def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
 
 
 def _evidence(row, level=LEVEL):
-    text = row.get("measurements")
-    if isinstance(text, str):
-        return judge(read(json.loads(text)), level)
-    return from_json(row["evidence"])
+    return judge(read(json.loads(row["measurements"])), level)
 
 
 def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored | None:
@@ -358,38 +357,6 @@ def _finite(value):
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def to_json(found: Evidence) -> str:
-    """Return evidence as text; numbers that are not finite are kept."""
-
-    def values(item):
-        points = None if item.points is None else item.points.to_dict(orient="list")
-        fields = {name: getattr(item, name) for name in item.__dataclass_fields__}
-        fields["facts"] = ()
-        return fields | {"parts": [values(part) for part in item.parts], "points": points}
-
-    return json.dumps(values(found), default=_scalar)
-
-
-def from_json(text: str) -> Evidence:
-    """Return the evidence that `to_json` wrote."""
-
-    def evidence(fields):
-        fields["parts"], fields["facts"] = tuple(map(evidence, fields["parts"])), ()
-        if fields["interval"] is not None:
-            fields["interval"] = tuple(fields["interval"])
-        if fields["points"] is not None:
-            fields["points"] = pd.DataFrame(fields["points"])
-        return Evidence(**fields)
-
-    return evidence(json.loads(text))
-
-
-def _scalar(value):
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"evidence holds a {type(value).__name__}: {value!r}")
-
-
 def _directory(name, budget, seed, store):
     """Return a claim's run directory: another state of the code has one of its own.
 
@@ -397,7 +364,7 @@ def _directory(name, budget, seed, store):
     """
     own = Path(inspect.getsourcefile(registered(name).check) or "")
     papers = Path(__file__).parent.glob("*/__init__.py")
-    left_out = (f"claims/{path.parent.name}" for path in papers)
+    left_out = [*_DECIDING, *(f"claims/{path.parent.name}" for path in papers)]
     digest = hashlib.sha256(code.state("deep", *sorted(left_out)).encode())
     for path in sorted(own.parent.glob("*.py")):
         digest.update(path.read_bytes())

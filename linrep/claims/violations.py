@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from linrep.claims.claim import Budget
-from linrep.claims.evidence import Evidence
 from linrep.claims.measurements import Search
-from linrep.claims.verdict import decide
 
 #: Excesses up to this, relative to the sides, are rounding.
 GUARD = 1e-9
@@ -155,34 +153,6 @@ def _moved(sides, shape, x):
         if value > -math.inf:
             values.append(value)
     return min(values, default=math.inf)
-
-
-def inequality(
-    sides: Sides,
-    shapes: Sequence[Mapping[str, int]],
-    length: Callable[[Mapping[str, int]], int],
-    budget: Budget,
-    rng: np.random.Generator,
-    *,
-    name: str = "",
-    known: Sequence[tuple[Mapping[str, int], NDArray[np.float64]]] = (),
-    guard: float = GUARD,
-) -> Evidence:
-    """Search for a violation as :func:`search` does, and decide.
-
-    Parameters
-    ----------
-    sides, shapes, length, budget, rng, known, guard
-        As in :func:`search`.
-    name : str
-        Of the part.
-
-    Returns
-    -------
-    Evidence
-    """
-    found = search(sides, shapes, length, budget, rng, known=known, guard=guard, name=name)
-    return decide(found, 0.0)
 
 
 def _on_lattice(excess, shapes, length, budget, rng, guard):

@@ -62,14 +62,16 @@ STATED = {
     for item in CLAIMS.values()
     if item.corrects not in ("", *MORE)
     and constants(item)
-    == {**constants(CLAIMS[item.corrects]), **(CLAIMS[item.corrects].mended or {})}
+    == {**constants(CLAIMS[item.corrects]), **(CLAIMS[item.corrects].holds_with or {})}
 }
-UNSTATED = [name for name, item in CLAIMS.items() if item.mended is not None and name not in STATED]
+UNSTATED = [
+    name for name, item in CLAIMS.items() if item.holds_with is not None and name not in STATED
+]
 
 
 @pytest.mark.parametrize("name", [name for name in CLAIMS if name not in UNSTATED])
 def test_a_true_version_is_recorded(name):
-    verdict, unstated = RECORDED[name]["verdict"], CLAIMS[name].mended is not None
+    verdict, unstated = RECORDED[name]["verdict"], CLAIMS[name].holds_with is not None
     corrected = {RECORDED[item.id]["verdict"] for item in corrections(name)}
     assert verdict != FAILS or HOLDS in corrected or (unstated and corrected - {FAILS})
 
@@ -78,7 +80,7 @@ def test_a_true_version_is_recorded(name):
 @pytest.mark.parametrize("name", UNSTATED)
 def test_corrected_constants_are_not_rejected(name):
     item = CLAIMS[name]
-    assert item.verify("quick", np.random.default_rng(7), **item.mended).verdict != FAILS
+    assert item.verify("quick", np.random.default_rng(7), **item.holds_with).verdict != FAILS
 
 
 @pytest.mark.negative_control
@@ -131,14 +133,14 @@ def test_patterns():
     [
         ({"kind": "guess"}, ("kind", "'guess'")),
         ({"id": "nopaper"}, ("id", "'nopaper'")),
-        ({"broken": {}}, ("broken",)),
-        ({"broken": {"unknown": 1}}, ("'unknown'",)),
+        ({"control": {}}, ("negative_control",)),
+        ({"control": {"unknown": 1}}, ("'unknown'",)),
     ],
 )
 def test_an_incomplete_claim_is_refused(changes, words):
     fields = {"id": "a.b", "place": "p", "kind": "identity", "latex": "x", "plain": "x"}
     with complaint(ValueError, *words):
-        Claim(**{**fields, "broken": {"c": 1}, "check": lambda budget, rng, c=0: None, **changes})
+        Claim(**{**fields, "control": {"c": 1}, "check": lambda budget, rng, c=0: None, **changes})
 
 
 def test_the_order_is_that_of_the_files_whatever_was_imported_first():

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from linrep.claims import (
-    Evidence,
-    combine,
+from linrep.claims import Evidence
+from linrep.claims.decisions import (
     expectation,
     frequency,
     identity,
@@ -13,6 +12,7 @@ from linrep.claims import (
     ordering,
     trend,
 )
+from linrep.claims.evidence import combine
 from tests.tools import complaint, draws, rarely
 
 

@@ -4,7 +4,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from linrep.claims import Evidence, claims, combine
+from linrep.claims import Evidence, claims
+from linrep.claims.evidence import combine
 from linrep.claims.verify import verify
 from tests.tools import well_formed
 

@@ -4,13 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linrep.claims import (
-    Slope,
-    bounded_constant,
-    exponent,
-    log_slope,
-    threshold_slope,
-)
+from linrep.claims import Constant, Threshold, decide
+from linrep.claims.slopes import Slope, exponent, log_slope
 from linrep.stats import TransitionPoint
 from tests.tools import complaint, draws, rarely
 
@@ -42,17 +37,17 @@ def test_a_bend_widens_the_interval():
         log_slope([1.0, 2.0], [np.ones(3), np.ones(3)])
 
 
-def test_threshold_slopes_count_the_intervals():
+def test_thresholds_count_their_intervals():
     x = np.array([10.0, 100.0, 1000.0])
 
     def points(factor):
         return [TransitionPoint(v, v / factor, v * factor, 0.95, 0.5, 1.0) for v in x]
 
-    narrow, wide = threshold_slope(x, points(1.01), rng=0), threshold_slope(x, points(2.0), rng=0)
-    assert narrow.value == pytest.approx(1.0)
-    assert narrow.noise < 0.05 < wide.noise
+    narrow, wide = (decide(Threshold(x, points(factor), equals=1.0)) for factor in (1.01, 2.0))
+    assert narrow.measured == pytest.approx(1.0)
+    assert narrow.interval[1] - narrow.measured < 0.05 < wide.interval[1] - wide.measured
     open_ended = [*points(1.01)[:2], TransitionPoint(1e3, 1.0, np.inf, 0.95, 0.5, 1.0)]
-    assert exponent(threshold_slope(x, open_ended, rng=0), 1.0).verdict == "undecided"
+    assert decide(Threshold(x, open_ended, equals=1.0)).verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -80,10 +75,8 @@ def constants(rng, growth, replicates=200):
 def test_bounded_constant(growth, verdict, fresh_rng):
     """A constant without any trend is within the noise of the margin with few replicates."""
     replicates = 200 if growth else 10
-    found = bounded_constant(
-        constants(fresh_rng, growth, replicates),
-        ["n"] if growth < 0 else ["n", "m"], rng=fresh_rng,
-    )  # fmt: skip
+    along = ["n"] if growth < 0 else ["n", "m"]
+    found = decide(Constant(constants(fresh_rng, growth, replicates), along, rng=fresh_rng))
     assert found.verdict == verdict
     if verdict == "fails":
         assert found.counterexample["grows with"] == "n"
@@ -94,4 +87,4 @@ def test_bounded_constant(growth, verdict, fresh_rng):
 
 def test_bounded_constant_needs_lines_of_three_points(fresh_rng):
     with complaint(ValueError, "'m'"):
-        bounded_constant(constants(fresh_rng, 0.0)[lambda rows: rows["m"] < 20], ["n", "m"])
+        Constant(constants(fresh_rng, 0.0)[lambda rows: rows["m"] < 20], ["n", "m"])

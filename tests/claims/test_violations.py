@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from linrep.claims import Budget, inequality
+from linrep.claims import Budget, decide, search
 from tests.tools import complaint
+
+
+def inequality(*arguments, **options):
+    return decide(search(*arguments, **options))
+
 
 SHAPES = ({"n": 1}, {"n": 3})
 

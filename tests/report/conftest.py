@@ -11,43 +11,44 @@ from linrep.claims.verify import verify
 CLAIMS = """
 import numpy as np
 import pandas as pd
-from linrep.claims import Evidence, Hypothesis, bounded_constant, claim, identity
+from linrep.claims import Constant, Hypothesis, Identity, statement
 
 
-@claim(
+@statement(
     "mine.bound", place="Theorem 1", kind="probability bound", latex=r"\\\\|x\\\\|_2 \\\\le c",
-    plain="Bounded by x_1 & <b>bold</b> | sigma_min.", broken={"growth": 1},
+    plain="Bounded by x_1 & <b>bold</b> | sigma_min.", negative_control={"growth": 1},
     hypotheses=[Hypothesis("Assumption 1", "a < b & c", lambda problem, participants: True)],
 )
 def bound(budget, rng, *, growth=-1):
     "Estimate the constant."
     n = np.repeat([1.0, 10.0, 99.0], 3)
     rows = pd.DataFrame({"n": n, "constant": n**growth * rng.uniform(1, 1.1, 9)})
-    return bounded_constant(rows, ["n"], rng=rng)
+    yield Constant(rows, ["n"], rng=rng)
 
 
-@claim(
+@statement(
     "mine.wrong", place="my notes", kind="identity", latex="x = 2 x",
-    plain="All numbers are twice themselves.", broken={"factor": 3}, mended={"factor": 1},
+    plain="All numbers are twice themselves.", negative_control={"factor": 3},
+    holds_with={"factor": 1},
 )
 def wrong(budget, rng, *, factor=2):
     "Compare both."
     case = {"x": [1.0, np.inf], "A": [[1.0, 2.0], [3.0, 4.0]], "</script><b>": "<i>"}
-    return identity([(abs(factor - 1), case)], 1e-12)
+    yield Identity([(abs(factor - 1), case)], 1e-12)
 
 
-@claim(
+@statement(
     "mine.wrong.corrected", place="my notes", kind="identity", latex=r"\\\\nosuchcommand",
-    plain="They are themselves.", broken={"factor": 3}, corrects="mine.wrong",
+    plain="They are themselves.", negative_control={"factor": 3}, corrects="mine.wrong",
 )
 def right(budget, rng, *, factor=1):
     "Compare both."
-    return identity([(abs(factor - 1), {})], 1e-12)
+    yield Identity([(abs(factor - 1), {})], 1e-12)
 
 
-@claim(
+@statement(
     "mine.crash", place="my notes", kind="identity", latex="x", plain="Raises.",
-    broken={"power": 3},
+    negative_control={"power": 3},
 )
 def crash(budget, rng, *, power=2):
     "Raise."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +99,7 @@ def lemma_A10(budget, rng, *, rate=1 / 16):
         orbits(budget, rng), lambda orbit: flute.sizes(orbit.Theta).rest, bound,
         "R = 0", r"$\sigma_1(\Theta_{res})$",
     )  # fmt: skip
-    yield Cases([(float(a), float(b), where) for a, b, where in _links()], name="(23) to (29)")
+    yield Cases(_links(), name="(23) to (29)")
     yield noise_bounds_in_time(
         flute_samples.lemma_A10,
         lambda s, eta, t: np.minimum(
@@ -179,7 +180,7 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16):
         (where | {"t": t}, spectrum, step_size_limits(spectrum)[PLACE], t)
         for where, spectrum in cases_in_units() for t in ROUNDS
     ]  # fmt: skip
-    arithmetic = [(float(a), float(b), where) for a, b, where in _sums(130, constant)]
+    arithmetic: list[Any] = list(_sums(130, constant))
     for where, s, eta, t in given:
         R = size(s, eta, t)
         whole = 2 * 2 * np.sqrt(s.first) * R + R**2

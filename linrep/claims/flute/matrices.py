@@ -41,12 +41,6 @@ def _links(top, divisor):
     yield "largest at 1/2 of all brackets within 1/2", widest
 
 
-def _floats(left, right):
-    """Return two fractions as numbers, the larger one as the larger, by however little it is."""
-    a, b = float(left), float(right)
-    return (float(np.nextafter(b, np.inf)) if left > right and a <= b else a), b
-
-
 @statement(
     "flute.eq28",
     place="Lemma A.10, (28)-(29)",
@@ -60,10 +54,7 @@ def eq28(budget, rng, *, divisor=6):
     """Compare both sides of every link in exact fractions, for x up to 1/36 and up to 1."""
     for top in (Fraction(1, 36), Fraction(1)):
         for name, cases in _links(top, divisor):
-            yield Cases(
-                [(*_floats(left, right), where) for left, right, where in cases],
-                name=f"{name}, x up to {top}",
-            )
+            yield Cases(cases, name=f"{name}, x up to {top}")
 
 
 eq28.corrected(

@@ -14,7 +14,6 @@ from linrep.claims import (
     Exponent,
     Fact,
     Mean,
-    Slope,
     Together,
     statement,
 )
@@ -26,7 +25,7 @@ from linrep.claims.pflmf._runs import (
     exact_ratios,
     reference,
 )
-from linrep.claims.slopes import log_slope
+from linrep.claims.slopes import Slope, log_slope
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
 

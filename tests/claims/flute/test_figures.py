@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims import Evidence
-from linrep.claims._parts import best_reading
 from linrep.claims.flute._races import Races, race
 from linrep.claims.flute.figure4 import unbounded_from
 
@@ -59,10 +57,3 @@ def test_the_objective_is_unbounded_from_the_flattest_direction_on(m):
 
     for ratio, sign in ((threshold - 1e-3, 1.0), (threshold + 1e-3, -1.0)):
         assert sign * (objective(1e6, ratio) - objective(1e5, ratio)) > 0.0
-
-
-def test_a_sentence_of_several_readings_fails_only_if_all_do():
-    bad, good = Evidence("fails", "no", name="one"), Evidence("holds", "yes", name="other")
-    assert best_reading([bad, good]).verdict == "holds"
-    assert best_reading([bad, bad]).verdict == "fails"
-    assert best_reading([bad, Evidence("undecided", "", name="third")]).verdict == "undecided"
