@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats as distributions
 
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
+from linrep.claims.measurements import Moments
 from linrep.stats import proportion_interval
 
 
@@ -112,7 +113,7 @@ def frequency(
 
 
 def expectation(
-    samples: ArrayLike,
+    samples: ArrayLike | Moments,
     predicted: float,
     *,
     margin: float = 0.1,
@@ -124,7 +125,7 @@ def expectation(
 
     Parameters
     ----------
-    samples : array_like, shape (N,)
+    samples : array_like, shape (N,), or Moments
         Independent; their mean should be near to normal.
     predicted : float
         By the formula.
@@ -138,9 +139,9 @@ def expectation(
     -------
     Evidence
     """
-    samples = np.asarray(samples, dtype=float)
-    mean, half = _mean_interval(samples, level)
-    spread = samples.std(ddof=1)
+    moments = _moments(samples)
+    mean, spread = moments.mean, moments.deviation
+    half = _half_width(moments, level)
     # A constant sample differs from its formula by rounding.
     half += 1e-12 * (abs(mean) + abs(predicted))
     off = abs(mean - predicted) > half
@@ -152,7 +153,7 @@ def expectation(
         measured=mean,
         predicted=float(predicted),
         interval=(mean - half, mean + half),
-        n_trials=samples.size,
+        n_trials=moments.count,
         level=level,
         counterexample={**(setting or {}), "mean": mean} if off else None,
         needed=""
@@ -163,7 +164,7 @@ def expectation(
 
 
 def mean_between(
-    samples: ArrayLike,
+    samples: ArrayLike | Moments,
     low: float,
     high: float,
     *,
@@ -175,7 +176,7 @@ def mean_between(
 
     Parameters
     ----------
-    samples : array_like, shape (N,)
+    samples : array_like, shape (N,), or Moments
         Independent; their mean should be near to normal.
     low, high : float
         One of them may be infinite.
@@ -187,8 +188,8 @@ def mean_between(
     Evidence
         It holds if the interval of the mean is between them, fails if it is beyond one.
     """
-    samples = np.asarray(samples, dtype=float)
-    mean, half = _mean_interval(samples, level)
+    moments = _moments(samples)
+    mean, half = moments.mean, _half_width(moments, level)
     ends = mean - half, mean + half
     good, bad = low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high
     claimed = f"between {low:.4g} and {high:.4g}"
@@ -200,18 +201,22 @@ def mean_between(
         measured=mean,
         predicted=low if math.isinf(high) else high,
         interval=ends,
-        n_trials=samples.size,
+        n_trials=moments.count,
         level=level,
         counterexample={**(setting or {}), "mean": mean} if bad else None,
-        needed="" if good or bad else f"more than {samples.size} runs",
+        needed="" if good or bad else f"more than {moments.count} runs",
         name=name,
     )
 
 
-def _mean_interval(samples, level):
-    """Return the mean of independent samples and the half-width of Student's interval for it."""
-    quantile = distributions.t.isf(level / 2.0, samples.size - 1)
-    return float(samples.mean()), float(quantile * samples.std(ddof=1) / math.sqrt(samples.size))
+def _moments(samples):
+    return samples if isinstance(samples, Moments) else Moments.of(np.asarray(samples, dtype=float))
+
+
+def _half_width(moments, level):
+    """Return the half-width of Student's interval for the mean of independent samples."""
+    quantile = distributions.t.isf(level / 2.0, moments.count - 1)
+    return float(quantile * moments.deviation / math.sqrt(moments.count))
 
 
 def ordering(

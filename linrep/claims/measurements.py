@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,25 @@ from linrep._random import RNGLike
 from linrep.stats import TransitionPoint
 
 RESAMPLES = 400
+_KEPT = 500  # cases and samples, of more than that
 
 Instance = Mapping[str, Any]
 Case = tuple[float, float, Instance]
+
+
+class Moments(NamedTuple):
+    """Number, mean and standard deviation of independent samples."""
+
+    count: int
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, samples: NDArray[np.float64]) -> Moments:
+        """Compute them; of one sample the deviation is NaN."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
+        return cls(int(samples.size), float(samples.mean()), deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +76,30 @@ class Cases(Measurement):
     Attributes
     ----------
     cases : iterable of (float, float, mapping)
-        Left side, right side, and the instance.
+        Left side, right side, and the instance. Of many only the worst are kept.
+    count, violations : int
+        How many there were, and how many with a larger left side; counted where they are not given.
     """
 
     cases: Sequence[Case] = ()
-    quantity: str = field(default="left side", kw_only=True)
+    _: KW_ONLY
+    count: int = 0
+    violations: int = 0
+    quantity: str = "left side"
 
     def __post_init__(self):
-        object.__setattr__(self, "cases", [tuple(case) for case in self.cases])
-        if not self.cases:
+        cases: list[Any] = [tuple(case) for case in self.cases]
+        if not cases:
             raise ValueError(f"{_of(self)} holds no case")
-        for left, right, instance in self.cases:
+        for left, right, instance in cases:
             if math.isnan(left) or math.isnan(right):
                 raise ValueError(f"{_of(self)} holds NaN at {dict(instance)}")
+        if not self.count:
+            object.__setattr__(self, "count", len(cases))
+            object.__setattr__(self, "violations", sum(case[0] > case[1] for case in cases))
+        if len(cases) > _KEPT:
+            cases = sorted(cases, key=lambda case: case[1] - case[0])[:_KEPT]
+        object.__setattr__(self, "cases", cases)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +186,9 @@ class Mean(Measurement):
     margin : float, default 0.1
         With `equals`: it holds only if the interval is no wider than this share of it on each side
         (of the samples' standard deviation, should it be 0).
+    moments : Moments
+        Of the samples, of which only so many are kept as a picture shows; made from them where they
+        are not given.
     """
 
     samples: Any = ()
@@ -167,12 +197,18 @@ class Mean(Measurement):
     at_least: float | None = None
     at_most: float | None = None
     margin: float = 0.1
+    moments: Any = None
     quantity: str = "mean"
 
     statistical: ClassVar[bool] = True
 
     def __post_init__(self):
         samples = _samples(self, self.samples)
+        moments = Moments.of(samples) if self.moments is None else Moments(*self.moments)
+        object.__setattr__(self, "moments", moments)
+        if samples.size > _KEPT:
+            places = np.linspace(0, samples.size - 1, _KEPT).astype(int)
+            samples = np.sort(samples, axis=None)[places]
         object.__setattr__(self, "samples", samples)
         bounds = self.at_least is not None or self.at_most is not None
         if (self.equals is not None) == bounds:

@@ -73,7 +73,11 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
             raise ValueError(
                 f"{item.quantity!r} is measured in {units[item.quantity]!r} and in {item.unit!r}"
             )
-    total = sum(item.weight for item in flat(measurements) if item.statistical)
+    # What could not be taken keeps its share: else outcomes would choose the level of the others.
+    statistical = [
+        item for item in flat(measurements) if item.statistical or isinstance(item, Missing)
+    ]
+    total = sum(item.weight for item in statistical)
     parts = [_decided(item, level / total if total else 0.0) for item in measurements]
     whole = combine(parts)
     facts = tuple(item for item in found if isinstance(item, Fact))
@@ -181,15 +185,15 @@ def _decide(measurement, level):
 @_decide.register
 def _(item: Cases, level):
     left, right, worst = max(item.cases, key=lambda case: case[0] - case[1])
-    bad = sum(case[0] > case[1] for case in item.cases)
-    counts = f"left side larger in {bad} of {len(item.cases)} cases"
+    bad = item.violations
+    counts = f"left side larger in {bad} of {item.count} cases"
     return Evidence(
         FAILS if bad else HOLDS,
         f"{counts}, by {float(left - right):.4g} in the worst" if bad else counts,
         measured=float(left),
         predicted=float(right),
         tightness=_ratio(left, right),
-        n_trials=len(item.cases),
+        n_trials=item.count,
         counterexample={**worst, "left": float(left), "right": float(right)} if bad else None,
     )
 
@@ -234,11 +238,11 @@ def _(item: Frequency, level):
 @_decide.register
 def _(item: Mean, level):
     if item.equals is not None:
-        found = decisions.expectation(item.samples, item.equals, margin=item.margin, level=level)
+        found = decisions.expectation(item.moments, item.equals, margin=item.margin, level=level)
     else:
         low = -np.inf if item.at_least is None else item.at_least
         high = np.inf if item.at_most is None else item.at_most
-        found = decisions.mean_between(item.samples, low, high, level=level)
+        found = decisions.mean_between(item.moments, low, high, level=level)
     return replace(found, tightness=_ratio(found.measured, found.predicted))
 
 
