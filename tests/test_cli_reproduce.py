@@ -18,7 +18,7 @@ KNOWN = claims()
 
 
 def result(name, verdict, budget="quick"):
-    fields = dict.fromkeys(Result.__dataclass_fields__)
+    fields = dict.fromkeys(Result.__dataclass_fields__) | {"expected": "holds"}
     return Result(**{**fields, "id": name, "verdict": verdict, "budget": budget})
 
 

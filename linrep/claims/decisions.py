@@ -153,7 +153,7 @@ def expectation(
         measured=mean,
         predicted=float(predicted),
         interval=(mean - half, mean + half),
-        n_trials=moments.count,
+        n_trials=moments.size,
         level=level,
         counterexample={**(setting or {}), "mean": mean} if off else None,
         needed=""
@@ -201,10 +201,10 @@ def mean_between(
         measured=mean,
         predicted=low if math.isinf(high) else high,
         interval=ends,
-        n_trials=moments.count,
+        n_trials=moments.size,
         level=level,
         counterexample={**(setting or {}), "mean": mean} if bad else None,
-        needed="" if good or bad else f"more than {moments.count} runs",
+        needed="" if good or bad else f"more than {moments.size} runs",
         name=name,
     )
 
@@ -215,8 +215,8 @@ def _moments(samples):
 
 def _half_width(moments, level):
     """Return the half-width of Student's interval for the mean of independent samples."""
-    quantile = distributions.t.isf(level / 2.0, moments.count - 1)
-    return float(quantile * moments.deviation / math.sqrt(moments.count))
+    quantile = distributions.t.isf(level / 2.0, moments.size - 1)
+    return float(quantile * moments.deviation / math.sqrt(moments.size))
 
 
 def ordering(

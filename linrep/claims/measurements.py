@@ -30,7 +30,7 @@ Case = tuple[float, float, Instance]
 class Moments(NamedTuple):
     """Number, mean and standard deviation of independent samples."""
 
-    count: int
+    size: int
     mean: float
     deviation: float
 

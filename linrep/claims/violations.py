@@ -18,8 +18,10 @@ from linrep.claims.measurements import Search
 GUARD = 1e-9
 _LATTICE = 4  # the coarse search takes quarters
 _REACH = 4.0
-_MOVES = 4
-_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+_MOVES = 12
+#: How far instances are moved, relative to their largest number: by rounding, and visibly.
+_DISTANCES = (8.0 * float(np.finfo(np.float64).eps), 1e-6)
+_CLEAR = 3.0  # times the change that moves make is what counts as larger
 
 Sides = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, float] | None"]
 
@@ -59,8 +61,7 @@ def search(
     -------
     Search
         With a violation if left - right, relative to the sum of their sizes, exceeds `guard`
-        somewhere, also after the instance is moved by some rounding errors; it is shrunk to few
-        and short numbers.
+        somewhere, also after the instance is moved a little; it is shrunk to few and short numbers.
 
     Raises
     ------
@@ -84,10 +85,8 @@ def search(
         evaluations += 1
         x = np.array(x, dtype=float)
         value, ratio = _excess(sides, shape, x)
-        if value > guard:
-            moved = _moved(sides, shape, x)
-            if moved <= guard:
-                value, ratio = moved, min(ratio, 1.0)
+        if value > guard and not _stands(sides, shape, x, guard):
+            value, ratio = guard, -math.inf
         tightest = max(tightest, ratio)
         if value > best[0]:
             best = (value, shape, x)
@@ -139,20 +138,27 @@ def _excess(sides, shape, x):
     return (0.0 if scale == 0.0 else value), (left / right if right > 0.0 else -math.inf)
 
 
-def _moved(sides, shape, x):
-    """Return the least excess when the numbers of an instance are moved by some rounding errors.
+def _stands(sides, shape, x, guard):
+    """Tell whether a violation is still there when the numbers of its instance are moved a little.
 
-    Also those that are 0, by what is rounding for the others: sides that vanish with them do not
-    stay as they are. Where a hypothesis does not survive that, there is nothing to compare.
+    Also those that are 0: sides that vanish with them do not stay as they are. And it has to be
+    larger than what the moves make of it, which for small numbers beside large ones is rounding.
+    Where a hypothesis does not survive a move, there is nothing to compare.
     """
     size = np.abs(x).max(initial=0.0) or 1.0
-    values = []
-    for signs in np.random.default_rng(len(x)).choice((-1.0, 1.0), size=(_MOVES, len(x))):
-        moved = x + _ROUNDING * size * signs
-        value, _ = _excess(sides, shape, moved)
-        if value > -math.inf:
-            values.append(value)
-    return min(values, default=math.inf)
+    signs = np.random.default_rng(len(x)).choice((-1.0, 1.0), size=(_MOVES, len(x)))
+    moves = [distance * size * each for distance in _DISTANCES for each in signs]
+    differences = []
+    for move in (0.0, *moves):
+        with np.errstate(all="ignore"):
+            found = sides(shape, x + move)
+        if found is None or not np.isfinite(found).all():
+            continue
+        left, right = found
+        if left - right <= guard * (abs(left) + abs(right)):
+            return False
+        differences.append(left - right)
+    return not differences or differences[0] > _CLEAR * (max(differences) - min(differences))
 
 
 def _on_lattice(excess, shapes, length, budget, rng, guard):

@@ -45,7 +45,8 @@ def test_of_a_stored_run_the_evidence_is_drawn(known, store):
     assert bound.picture.width > bound.picture.height > 100
     assert bound.versions.startswith("linrep ")
     assert found["mine.wrong"].verdict == "fails"
-    assert found["mine.wrong"].picture is None
+    assert found["mine.wrong"].picture is not None
+    assert found["mine.crash"].picture is None
     assert found["mine.wrong"].corrected_by == ("mine.wrong.corrected",)
     assert found["mine.crash"].verdict == "error"
     assert found["mine.wrong.corrected"].verdict == "unchecked"

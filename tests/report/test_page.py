@@ -118,7 +118,7 @@ def test_who_does_not_see_is_told(page):
         assert image["alt"].strip()
         assert int(image["width"]) > 0
         assert int(image["height"]) > 0
-    assert len(page.all("img")) == 2
+    assert len(page.all("img")) == 3
     assert len(page.all("table")) == len(page.all("caption"))
     assert all(head["scope"] in ("row", "col") for head in page.all("th"))
     for tag, _, around in page.elements:
