@@ -5,6 +5,7 @@ Both list names by themselves, so that the reference is complete whatever is add
 
 import importlib
 import inspect
+import sys
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -74,7 +75,10 @@ class Checks(Markdown):
         by_module = {}
         for item in claims().values():
             if item.paper == paper:
-                by_module.setdefault(item.check.__module__, []).append(item.check.__name__)
+                check = item.check
+                by_module.setdefault(check.__module__, {})[check.__name__] = None
+                # In its module the name stands for the statement; documented is the check.
+                setattr(sys.modules[check.__module__], check.__name__, check)
         lines = []
         for module, names in sorted(by_module.items()):
             lines += [
