@@ -382,7 +382,7 @@ def test_evidence_draws_a_panel_each():
     assert [ax.get_title() for ax in figure.axes] == ["one", "two"]
     assert all(ax.get_xscale() == ax.get_yscale() == "log" for ax in figure.axes)
     labels = figure.axes[0].get_legend_handles_labels()[1]
-    assert set(labels) == {"a", "b", "predicted"}
+    assert set(labels) == {"a", "b", "claimed"}
     assert figure.axes[1].get_legend() is None
     plt.close(figure)
     with complaint(ValueError, "'panel'"):

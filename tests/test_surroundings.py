@@ -19,17 +19,17 @@ ROOT = Path(linrep.__file__).parents[1]
 CLAIMS = """
 import time
 from pathlib import Path
-from linrep.claims import claim, identity
+from linrep.claims import Identity, statement
 
 
 def make(name):
-    @claim(f"mine.{name}", place="here", kind="identity", latex="x", plain="Ψ ≤ Σ – yes.",
-           broken={"x": 2})
+    @statement(f"mine.{name}", place="here", kind="identity", latex="x", plain="Ψ ≤ Σ – yes.",
+           negative_control={"x": 2})
     def check(budget, rng, *, x=1):
         with open("computed", "a", encoding="utf-8") as file:
             file.write(f"{name}\\n")
         time.sleep(0.3)
-        return identity([(abs(x - 1), {"x": x})], 1e-12)
+        yield Identity([(abs(x - 1), {"x": x})], 1e-12)
 
 
 for name in "abcdef":
