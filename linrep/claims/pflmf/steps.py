@@ -74,7 +74,7 @@ def _line(cases, first: int, last: int | None, name) -> Identity:
 def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5):
     """Try it with exact expectations, and the line it rests on.
 
-    `masked` counts the participants' gradients only: then equality is reached on |v|^2/2.
+    `masked` counts the participants' gradients only: then equality is reached on v^2/2.
     """
     lhs_rhs = _twelve(masked, noise_power, factor, curvature)
     rounds = _cases.rounds(budget, rng)
