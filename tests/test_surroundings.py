@@ -26,9 +26,10 @@ def make(name):
     @statement(f"mine.{name}", place="here", kind="identity", latex="x", plain="Ψ ≤ Σ – yes.",
            negative_control={"x": 2})
     def check(budget, rng, *, x=1):
-        with open("computed", "a", encoding="utf-8") as file:
-            file.write(f"{name}\\n")
-        time.sleep(0.3)
+        if x == 1:  # not the negative control
+            with open("computed", "a", encoding="utf-8") as file:
+                file.write(f"{name}\\n")
+            time.sleep(0.3)
         yield Identity([(abs(x - 1), {"x": x})], 1e-12)
 
 
