@@ -27,6 +27,7 @@ from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, open_run
 from linrep.sweeps.pool import completed, process_pool, terminate
 from linrep.sweeps.progress import progress_bar
+from linrep.sweeps.store import SPECIFICATION
 
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.
 _DECIDING = tuple(
@@ -381,6 +382,8 @@ def _place(base, fresh=False):
         places.append(place)
         number += 1
     for old in reversed(places):
+        if not (old / SPECIFICATION).exists():  # ended before it began
+            return old, None
         run = open_run(old)
         if not run.count():
             return old, None

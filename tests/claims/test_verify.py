@@ -1,5 +1,7 @@
 """What a stored result depends on."""
 
+import pytest
+
 from linrep.claims import verify
 
 
@@ -14,3 +16,12 @@ def test_an_edit_of_any_file_beside_a_claims_own_is_another_state(tmp_path, monk
         before, place = place, verify._directory("fedrep.lemma1", "quick", 0, tmp_path)
         assert place != before
     assert verify._directory("fedrep.lemma1", "quick", 0, tmp_path) == place
+
+
+def test_a_run_that_ended_before_it_began_is_begun_again(tmp_path):
+    place = verify._directory("fedrep.lemma1", "quick", 0, tmp_path)
+    place.mkdir(parents=True)
+    assert verify._place(place) == (place, None)
+    (place / "sweep.json").write_text("{")  # damaged is something else
+    with pytest.raises(ValueError, match=r"sweep\.json"):
+        verify._place(place)
