@@ -298,7 +298,20 @@ def test_a_ledger_of_ones_own(other):
     (other / "data.txt").write_text("90")
     assert "mine.bound: holds, the ledger has fails" in call(*claim, code=1)
     assert "--ledger" in call("other_claims.py", "--record", code=2)
+    (other / "data.txt").write_text("1")
+    before = (other / "own.json").read_bytes()
+    call(*claim, "--record")  # from the store this time
+    assert (other / "own.json").read_bytes() == before
+    for text in ("{", "{}", "3", "[1]", '[{"id": "mine.bound"}]', "null"):
+        (other / "bad.json").write_text(text)
+        output = call("other_claims.py", "mine.bound", "--ledger", "bad.json", code=2)
+        assert "bad.json is no ledger" in output
     assert "--level" in call(*claim, "--record", "--level", "0.01", code=2)
+
+
+def test_a_check_that_accepts_its_negative_control_is_flagged_when_it_is_recorded(other):
+    output = call("other_claims.py", "mine.credulous", "--ledger", "own.json", "--record", code=1)
+    assert "accepts its negative control" in output
 
 
 def test_the_list_is_filtered():
@@ -337,6 +350,6 @@ def rare(budget, rng, *, share=0.5):
 """
     )
     assert "1 undecided" in call("many.py", "--level", "1e-6", code=1)
-    output = call("many.py", "--level", "0.01")
+    output = call("many.py", "--level", "0.01", "--figures", "pictures")
     assert "1 holds" in output
     assert "computed" not in output

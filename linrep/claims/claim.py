@@ -89,14 +89,14 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement and its check; made by :func:`claim`.
+    """A statement and its check; made by :func:`statement`.
 
     Attributes
     ----------
     id, paper, place : str
         ``paper.statement``, the paper's name, and where in it.
     kind : str
-        One of `KINDS`; decides how it is checked.
+        One of `KINDS`: a label, by which lists are filtered.
     latex, plain : str
         The statement as printed, and in one plain line.
     check : callable

@@ -1,4 +1,4 @@
-"""How each kind of claim is decided, each with the probability that the decision is wrong.
+"""How each kind of measurement is decided, with the probability that the decision is wrong.
 
 What rests on slopes is in :mod:`linrep.claims.slopes`, what is searched for in
 :mod:`linrep.claims.violations`.
@@ -20,7 +20,10 @@ from linrep.stats import proportion_interval
 
 
 def identity(
-    deviations: Iterable[tuple[float, Mapping[str, Any]]], tolerance: float, *, name: str = ""
+    deviations: Iterable[tuple[float, Mapping[str, Any]]],
+    tolerance: float,
+    *,
+    quantity: str = "relative deviation",
 ) -> Evidence:
     """Decide whether two expressions are equal up to rounding.
 
@@ -30,8 +33,8 @@ def identity(
         Relative deviation, already divided by the conditioning of its instance, and the instance.
     tolerance : float
         Largest deviation that counts as rounding.
-    name : str
-        Of the part.
+    quantity : str
+        What deviates.
 
     Returns
     -------
@@ -45,13 +48,11 @@ def identity(
     good = worst <= tolerance
     return Evidence(
         HOLDS if good else FAILS,
-        f"largest relative deviation {worst:.1e} over {len(cases)} instances, "
-        f"{tolerance:.0e} allowed",
+        f"largest {quantity} {worst:.1e} over {len(cases)} instances, {tolerance:.0e} allowed",
         measured=float(worst),
         predicted=tolerance,
         n_trials=len(cases),
         counterexample=None if good else {**instance, "deviation": float(worst)},
-        name=name,
     )
 
 
@@ -61,8 +62,6 @@ def frequency(
     allowed: float,
     *,
     level: float = LEVEL,
-    name: str = "",
-    setting: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Decide whether an event is as rare as a bound says, by a Clopper-Pearson interval.
 
@@ -74,10 +73,6 @@ def frequency(
         Probability that the bound leaves to it.
     level : float
         Of a false verdict, on either side.
-    name : str
-        Of the part.
-    setting : mapping, optional
-        Plain values; the counterexample, should it fail.
 
     Returns
     -------
@@ -95,11 +90,10 @@ def frequency(
         "interval": (low, high),
         "n_trials": trials,
         "level": level,
-        "name": name,
     }
     if low > allowed:
-        example = {**(setting or {}), "violations": violations, "trials": trials}
-        return Evidence(FAILS, counts, counterexample=example, **common)
+        counted = {"violations": violations, "trials": trials}
+        return Evidence(FAILS, counts, counterexample=counted, **common)
     if high <= allowed:
         return Evidence(HOLDS, counts, **common)
     clean = math.log(level) / math.log1p(-allowed) if 0.0 < allowed < 1.0 else math.inf
@@ -118,8 +112,6 @@ def expectation(
     *,
     margin: float = 0.1,
     level: float = LEVEL,
-    name: str = "",
-    setting: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Decide whether independent samples have the mean that a formula gives.
 
@@ -132,7 +124,7 @@ def expectation(
     margin : float, default 0.1
         It holds only if the interval is no wider than this share of `predicted` on each side (or
         of the samples' standard deviation, should `predicted` be 0).
-    level, name, setting
+    level
         As in :func:`frequency`.
 
     Returns
@@ -155,11 +147,10 @@ def expectation(
         interval=(mean - half, mean + half),
         n_trials=moments.size,
         level=level,
-        counterexample={**(setting or {}), "mean": mean} if off else None,
+        counterexample={"mean": mean} if off else None,
         needed=""
         if off or sharp
         else f"{math.ceil((half / (margin * scale)) ** 2)} times the runs",
-        name=name,
     )
 
 
@@ -169,8 +160,6 @@ def mean_between(
     high: float,
     *,
     level: float = LEVEL,
-    name: str = "",
-    setting: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Decide whether the mean of independent samples lies between two numbers.
 
@@ -180,7 +169,7 @@ def mean_between(
         Independent; their mean should be near to normal.
     low, high : float
         One of them may be infinite.
-    level, name, setting
+    level
         As in :func:`frequency`.
 
     Returns
@@ -203,9 +192,8 @@ def mean_between(
         interval=ends,
         n_trials=moments.size,
         level=level,
-        counterexample={**(setting or {}), "mean": mean} if bad else None,
+        counterexample={"mean": mean} if bad else None,
         needed="" if good or bad else f"more than {moments.size} runs",
-        name=name,
     )
 
 
@@ -226,8 +214,6 @@ def ordering(
     tie: float = 0.02,
     same: bool = False,
     level: float = LEVEL,
-    name: str = "",
-    setting: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Decide a comparison that is paired over seeds.
 
@@ -240,7 +226,7 @@ def ordering(
         Ratios within 1 -+ this are ties.
     same : bool, default False
         The claim is that they tie.
-    level, name, setting
+    level
         As in :func:`frequency`.
 
     Returns
@@ -274,9 +260,8 @@ def ordering(
         interval=(float(low), float(high)),
         n_trials=n,
         level=level,
-        counterexample={**(setting or {}), "median ratio": median} if bad else None,
+        counterexample={"median ratio": median} if bad else None,
         needed="" if good or bad else f"more than {n} seeds",
-        name=name,
     )
 
 
@@ -284,8 +269,6 @@ def trend(
     samples: ArrayLike,
     *,
     level: float = LEVEL,
-    name: str = "",
-    setting: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Decide whether measurements grow from column to column.
 
@@ -293,7 +276,7 @@ def trend(
     ----------
     samples : array_like, shape (R, N)
         A row per seed, a column per size, at least three; infinity stands for "never".
-    level, name, setting
+    level
         As in :func:`frequency`.
 
     Returns
@@ -319,7 +302,6 @@ def trend(
         predicted=1.0,
         n_trials=samples.size,
         level=level,
-        counterexample={**(setting or {}), "rank correlation": correlation} if bad else None,
+        counterexample={"rank correlation": correlation} if bad else None,
         needed="" if good or bad else f"more than {len(samples)} seeds",
-        name=name,
     )

@@ -39,8 +39,7 @@ class Evidence:
     interval : pair of float or None
         Of `measured`, at level 1 - `level`.
     tightness : float
-        How much of the bound is used: measured / predicted unless given, NaN where these are not
-        both positive.
+        How much of a bound is used; NaN where nothing is bounded, or the sides are not positive.
     n_trials : int
         Random repetitions, or evaluations of a search.
     level : float
@@ -66,7 +65,7 @@ class Evidence:
     measured: float = math.nan
     predicted: float = math.nan
     interval: tuple[float, float] | None = None
-    tightness: float | None = None
+    tightness: float = math.nan
     n_trials: int = 0
     level: float = 0.0
     counterexample: Mapping[str, Any] | None = None
@@ -81,10 +80,6 @@ class Evidence:
     def __post_init__(self):
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {self.verdict!r}")
-        if self.tightness is None:
-            both = self.measured > 0.0 and 0.0 < self.predicted < math.inf
-            used = self.measured / self.predicted if both else math.nan
-            object.__setattr__(self, "tightness", used)
         for name in ("measured", "predicted", "tightness"):
             object.__setattr__(self, name, float(getattr(self, name)))
 
@@ -148,7 +143,7 @@ class Evidence:
         return numbers
 
 
-def combine(parts: Iterable[Evidence], sentence: str = "") -> Evidence:
+def combine(parts: Iterable[Evidence]) -> Evidence:
     """Put parts together: all have to hold.
 
     Parameters
@@ -156,13 +151,11 @@ def combine(parts: Iterable[Evidence], sentence: str = "") -> Evidence:
     parts : iterable of Evidence
         Named. One that fails makes the whole fail; else one that is undecided makes the whole
         undecided, else one that is vacuous makes it vacuous.
-    sentence : str
-        Of the whole; by default that of the part that decides, with its name.
 
     Returns
     -------
     Evidence
-        With the numbers of the part that decides: the first of the worst verdict.
+        With the numbers and the sentence of the part that decides: the first of the worst verdict.
     """
     parts = tuple(parts)
     if not parts:
@@ -176,7 +169,7 @@ def combine(parts: Iterable[Evidence], sentence: str = "") -> Evidence:
     ]
     return replace(
         chief,
-        sentence=sentence or f"{chief.name}: {chief.sentence}".removeprefix(": "),
+        sentence=f"{chief.name}: {chief.sentence}".removeprefix(": "),
         n_trials=sum(part.n_trials for part in parts),
         level=min(1.0, sum(part.level for part in parts)),
         name="",

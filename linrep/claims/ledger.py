@@ -23,10 +23,24 @@ OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, CONTRADICTS)
 
 
 def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
-    """Return the recorded results by claim; empty where nothing is recorded."""
+    """Return the recorded results by claim; empty where nothing is recorded.
+
+    Raises
+    ------
+    ValueError
+        If the file is no ledger.
+    """
     if not path.exists():
         return {}
-    return {entry["id"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))}
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        known = {entry["id"]: entry for entry in entries}
+        whole = all({"verdict", "budget", "seconds"} <= entry.keys() for entry in entries)
+        if not (whole and isinstance(entries, list)):
+            raise ValueError
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise ValueError(f"{path} is no ledger of linrep verify --record") from None
+    return known
 
 
 def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:
@@ -74,7 +88,12 @@ def record(results: Iterable[Result], known: Iterable[str], path: Path = PATH) -
             raise ValueError(f"{result.id} cannot be recorded, its check raised: {result.sentence}")
         if BUDGETS.index(result.budget) < BUDGETS.index(before):
             raise ValueError(f"{result.id} is recorded with the budget {before} already")
-    entries |= {result.id: result.as_json() for result in results}
+    # Where the numbers came from this time, and what was expected, is no part of the record.
+    passing = {"stored", "expected"}
+    entries |= {
+        result.id: {key: value for key, value in result.as_json().items() if key not in passing}
+        for result in results
+    }
     entries = {name: entries[name] for name in known if name in entries}
     text = json.dumps([entries[name] for name in sorted(entries)], indent=1, allow_nan=False)
     files.write(path, f"{text}\n".encode())

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
-from fractions import Fraction
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -494,9 +493,14 @@ class Together(Measurement):
     Attributes
     ----------
     parts : sequence of Measurement
+    left_out : float
+        Weight of those that were planned and about which the statement says nothing, as a
+        hypothesis of it was not met: their share of the level is not given to others.
     """
 
     parts: Sequence[Measurement] = ()
+    _: KW_ONLY
+    left_out: float = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "parts", list(self.parts))
@@ -592,6 +596,20 @@ def flat(measurements: Iterable[Measurement]) -> list[Measurement]:
     return found
 
 
+def shared(measurements: Iterable[Measurement]) -> float:
+    """Return the weight among which a level is shared, as planned: whatever came out.
+
+    What could not be taken keeps its share: else outcomes would choose the level of the others.
+    """
+    total = 0.0
+    for item in measurements:
+        if isinstance(item, Together | Readings):
+            total += shared(item.parts) + getattr(item, "left_out", 0.0)
+        elif item.statistical or isinstance(item, Missing):
+            total += item.weight
+    return total
+
+
 def _lines(table, columns, variable, value):
     """Yield the lines of at least three points along a variable, other columns being fixed."""
     others = [other for other in columns if other != variable]
@@ -624,48 +642,3 @@ def _samples(measurement, values):
 def _of(measurement):
     kind = type(measurement).__name__
     return f"{kind} {measurement.name!r}" if measurement.name else kind
-
-
-CLASSES = {
-    each.__name__: each
-    for each in (
-        Cases, Identity, Search, Frequency, Mean, Paired, Trend, Exponent, Threshold, Constant,
-        Condition, Vacuous, Missing, Together, Readings, Fact, Curve,
-    )
-}  # fmt: skip
-
-
-def plain(item: Any) -> Any:
-    """Return a measurement, fact or curve as plain values that :func:`read` takes."""
-    if type(item).__name__ in CLASSES and isinstance(item, Measurement | Fact | Curve):
-        values = {each.name: plain(getattr(item, each.name)) for each in fields(item) if each.init}
-        return {"class": type(item).__name__, **values}
-    if isinstance(item, pd.DataFrame):
-        return {"table": {name: plain(column.tolist()) for name, column in item.items()}}
-    if isinstance(item, Mapping):
-        return {"mapping": {str(name): plain(value) for name, value in item.items()}}
-    if isinstance(item, Fraction):
-        return {"fraction": str(item)}
-    if hasattr(item, "tolist"):
-        return plain(item.tolist())
-    if isinstance(item, list | tuple):
-        return [plain(value) for value in item]
-    if item is None or isinstance(item, bool | int | float | str):
-        return item
-    raise TypeError(f"a measurement holds a {type(item).__name__}: {item!r}")
-
-
-def read(item: Any) -> Any:
-    """Return what :func:`plain` was given."""
-    if isinstance(item, list):
-        return [read(value) for value in item]
-    if not isinstance(item, dict):
-        return item
-    if "class" in item:
-        values = {name: read(value) for name, value in item.items() if name != "class"}
-        return CLASSES[item["class"]](**values)
-    if "fraction" in item:
-        return Fraction(item["fraction"])
-    if "table" in item:
-        return pd.DataFrame({name: read(column) for name, column in item["table"].items()})
-    return {name: read(value) for name, value in item["mapping"].items()}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,9 +108,6 @@ def exponent(
     at_most: bool = False,
     level: float = LEVEL,
     n_trials: int = 0,
-    name: str = "",
-    points: pd.DataFrame | None = None,
-    setting: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Decide whether a power law has the exponent that is claimed.
 
@@ -125,12 +121,10 @@ def exponent(
         Exponents so near count as equal: it holds if the whole interval is within.
     at_most : bool, default False
         The claim is O(.): a smaller exponent satisfies it as well, and is said not to be tight.
-    level, name, setting
-        As in :func:`frequency`.
+    level : float
+        Of a false verdict, on either side.
     n_trials : int
         Random repetitions behind the slope.
-    points : DataFrame, optional
-        As in :class:`Evidence`.
 
     Returns
     -------
@@ -151,10 +145,8 @@ def exponent(
         interval=(low, high),
         n_trials=n_trials,
         level=level,
-        counterexample={**(setting or {}), "exponent": slope.value} if outside else None,
+        counterexample={"exponent": slope.value} if outside else None,
         needed="" if inside or outside else "more replicates, or larger sizes",
-        name=name,
-        points=points,
     )
 
 
@@ -202,7 +194,6 @@ def bounded(item: Constant, level: float) -> Evidence:
         measured=slope.value,
         predicted=0.0,
         interval=(slope.low, slope.high),
-        tightness=math.nan,
         n_trials=len(item.rows),
         level=level,
         counterexample={

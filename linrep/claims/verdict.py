@@ -40,6 +40,7 @@ from linrep.claims.measurements import (
     Trend,
     Vacuous,
     flat,
+    shared,
 )
 
 _PANELS = 6
@@ -73,11 +74,7 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
             raise ValueError(
                 f"{item.quantity!r} is measured in {units[item.quantity]!r} and in {item.unit!r}"
             )
-    # What could not be taken keeps its share: else outcomes would choose the level of the others.
-    statistical = [
-        item for item in flat(measurements) if item.statistical or isinstance(item, Missing)
-    ]
-    total = sum(item.weight for item in statistical)
+    total = shared(measurements)
     parts = [_decided(item, level / total if total else 0.0) for item in measurements]
     whole = combine(parts)
     facts = tuple(item for item in found if isinstance(item, Fact))
@@ -97,13 +94,13 @@ def _in_order(item):
 
     Axes are logarithmic: what is not positive is left out.
     """
+    rank = "rank"
     match item:
         case Cases():
-            values, label, claimed = (
-                [_ratio(*case[:2]) for case in item.cases],
-                "left over right",
-                1.0,
-            )
+            values = [_ratio(*case[:2]) for case in item.cases]
+            label, claimed = "left over right", 1.0
+            if len(values) < item.count:
+                rank = f"rank in the worst {len(values)} of {item.count}"
         case Identity():
             values = [case[0] for case in item.deviations]
             label, claimed = item.quantity, item.tolerance
@@ -114,16 +111,18 @@ def _in_order(item):
             values, label = item.samples, item.quantity
             bounds = (item.equals, item.at_most, item.at_least)
             claimed = next(bound for bound in bounds if bound is not None)
+            if len(values) < item.moments.size:
+                rank = f"rank in {len(values)} of {item.moments.size} samples"
         case _:
             return None
-    y = np.sort(np.asarray(values, dtype=float))
+    y = np.sort(np.asarray(values, dtype=float), axis=None)
     y = y[np.isfinite(y) & (y > 0.0)]
     if not y.size:
         return None
     return pd.DataFrame(
         {
             "panel": item.name, "series": "", "x": np.arange(1.0, y.size + 1.0), "y": y,
-            "xlabel": "rank", "ylabel": label, "predicted": claimed if claimed > 0.0 else np.nan,
+            "xlabel": rank, "ylabel": label, "predicted": claimed if claimed > 0.0 else np.nan,
         }
     )  # fmt: skip
 
@@ -172,8 +171,8 @@ def decide(measurement: Measurement, level: float = LEVEL) -> Evidence:
     if setting is not None and measurement.setting:
         setting = {**measurement.setting, **setting}
     return replace(
-        found, name=measurement.name, quantity=measurement.quantity, unit=measurement.unit,
-        counterexample=setting,
+        found, name=measurement.name, quantity=found.quantity or measurement.quantity,
+        unit=measurement.unit, counterexample=setting,
     )  # fmt: skip
 
 
@@ -200,10 +199,7 @@ def _(item: Cases, level):
 
 @_decide.register
 def _(item: Identity, level):
-    found = decisions.identity(item.deviations, item.tolerance)
-    counts = f"over {len(item.deviations)} instances, {item.tolerance:.0e} allowed"
-    sentence = f"largest {item.quantity} {found.measured:.1e} {counts}"
-    return replace(found, sentence=sentence, tightness=np.nan)
+    return decisions.identity(item.deviations, item.tolerance, quantity=item.quantity)
 
 
 @_decide.register
@@ -215,6 +211,7 @@ def _(item: Search, level):
             measured=item.left,
             predicted=item.right,
             tightness=_ratio(item.left, item.right),
+            quantity="left side",
             n_trials=item.evaluations,
             counterexample={**item.instance, "left": item.left, "right": item.right},
         )
@@ -248,13 +245,12 @@ def _(item: Mean, level):
 
 @_decide.register
 def _(item: Paired, level):
-    found = decisions.ordering(item.smaller, item.larger, tie=item.tie, same=item.same, level=level)
-    return replace(found, tightness=np.nan)
+    return decisions.ordering(item.smaller, item.larger, tie=item.tie, same=item.same, level=level)
 
 
 @_decide.register
 def _(item: Trend, level):
-    return replace(decisions.trend(item.samples, level=level), tightness=np.nan)
+    return decisions.trend(item.samples, level=level)
 
 
 @_decide.register
@@ -278,11 +274,10 @@ def _(item: Threshold, level):
 
 def _power(item, slope, level, n_trials):
     predicted = item.equals if item.at_most is None else item.at_most
-    found = slopes.exponent(
+    return slopes.exponent(
         slope, predicted, margin=item.margin, at_most=item.at_most is not None, level=level,
         n_trials=n_trials,
     )  # fmt: skip
-    return replace(found, tightness=np.nan)
 
 
 def _points(item, y):
@@ -310,7 +305,6 @@ def _(item: Condition, level):
         + ("" if np.isnan(item.claimed) else f", claimed {item.claimed:.4g}"),
         measured=item.measured,
         predicted=item.claimed,
-        tightness=np.nan,
         n_trials=item.n_trials,
         counterexample=None if item.good else dict(item.setting),
     )
@@ -318,14 +312,12 @@ def _(item: Condition, level):
 
 @_decide.register
 def _(item: Vacuous, level):
-    return Evidence(
-        VACUOUS, item.why, measured=item.measured, predicted=item.claimed, tightness=np.nan
-    )
+    return Evidence(VACUOUS, item.why, measured=item.measured, predicted=item.claimed)
 
 
 @_decide.register
 def _(item: Missing, level):
-    return Evidence(UNDECIDED, item.why, needed=item.needed, tightness=np.nan)
+    return Evidence(UNDECIDED, item.why, needed=item.needed)
 
 
 def _ratio(left, right):

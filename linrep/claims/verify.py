@@ -22,7 +22,7 @@ from linrep._show import number
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence
-from linrep.claims.measurements import plain, read
+from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, open_run
 from linrep.sweeps.pool import completed, process_pool, terminate
@@ -257,8 +257,10 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     return row
 
 
-def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
-    """Return a stored claim's evidence.
+def evidence(
+    name: str, budget: str, seed: int, store: str | Path, level: float = LEVEL
+) -> Evidence:
+    """Return a stored claim's evidence, decided at a level.
 
     Raises
     ------
@@ -269,10 +271,10 @@ def evidence(name: str, budget: str, seed: int, store: str | Path) -> Evidence:
     row = open_run(place).read().iloc[0]
     if row["status"] != "ok":
         raise ValueError(f"the check of {name} raised: {row['exception']}")
-    return _evidence(row)
+    return _evidence(row, level)
 
 
-def _evidence(row, level=LEVEL):
+def _evidence(row, level):
     return judge(read(json.loads(row["measurements"])), level)
 
 

@@ -19,8 +19,7 @@ GUARD = 1e-9
 _LATTICE = 4  # the coarse search takes quarters
 _REACH = 4.0
 _MOVES = 12
-#: How far instances are moved, relative to their largest number: by rounding, and visibly.
-_DISTANCES = (8.0 * float(np.finfo(np.float64).eps), 1e-6)
+_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # relative to the largest number of an instance
 _CLEAR = 3.0  # times the change that moves make is what counts as larger
 
 Sides = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, float] | None"]
@@ -61,7 +60,8 @@ def search(
     -------
     Search
         With a violation if left - right, relative to the sum of their sizes, exceeds `guard`
-        somewhere, also after the instance is moved a little; it is shrunk to few and short numbers.
+        somewhere, also after the instance is moved by rounding; it is shrunk to few and short
+        numbers.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def search(
         x = np.array(x, dtype=float)
         value, ratio = _excess(sides, shape, x)
         if value > guard and not _stands(sides, shape, x, guard):
-            value, ratio = guard, -math.inf
+            value, ratio = 0.0, -math.inf  # both sides are what rounding made of them
         tightest = max(tightest, ratio)
         if value > best[0]:
             best = (value, shape, x)
@@ -139,17 +139,16 @@ def _excess(sides, shape, x):
 
 
 def _stands(sides, shape, x, guard):
-    """Tell whether a violation is still there when the numbers of its instance are moved a little.
+    """Tell whether a violation is still there when the numbers of its instance move by rounding.
 
     Also those that are 0: sides that vanish with them do not stay as they are. And it has to be
-    larger than what the moves make of it, which for small numbers beside large ones is rounding.
-    Where a hypothesis does not survive a move, there is nothing to compare.
+    larger than what the moves make of it. Where a hypothesis does not survive a move, there is
+    nothing to compare.
     """
     size = np.abs(x).max(initial=0.0) or 1.0
     signs = np.random.default_rng(len(x)).choice((-1.0, 1.0), size=(_MOVES, len(x)))
-    moves = [distance * size * each for distance in _DISTANCES for each in signs]
     differences = []
-    for move in (0.0, *moves):
+    for move in (0.0, *(_ROUNDING * size * signs)):
         with np.errstate(all="ignore"):
             found = sides(shape, x + move)
         if found is None or not np.isfinite(found).all():

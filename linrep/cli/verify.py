@@ -155,11 +155,14 @@ def verify(
             text = json.dumps([result.as_json() for result in results], indent=1)
             write_file(path, f"{text}\n".encode())
         if figures is not None:
-            _draw(chosen, results, store, figures)
+            _draw(chosen, results, store, figures, level)
         if record:
             known = load_file(file) if file else claims()
             book.record(results, known, book_path or book.PATH)
-            return
+    if record:
+        if _accepting(results):
+            raise click.exceptions.Exit(1)
+        return
     if not compare(results, len(load_file(file) if file else claims()), entries):
         raise click.exceptions.Exit(1)
 
@@ -314,6 +317,14 @@ def _brief(sentence):
     return shorten(sentence, _LONGEST, placeholder=" ... (linrep report shows all)")
 
 
+def _accepting(results):
+    """Name the checks that accept what is false; return whether there are any."""
+    accepting = [item for item in results if item.accepts_its_control]
+    for item in accepting:
+        click.echo(f"{item.id}: its check accepts its negative control ({item.control})", err=True)
+    return bool(accepting)
+
+
 def compare(results, total, entries):
     """Say how verdicts stand beside the ledger; return whether none of them contradicts it.
 
@@ -335,9 +346,7 @@ def compare(results, total, entries):
         click.echo(f"{item.id}: {item.verdict}, {expected}", err=True)
     if len(wrong) > _SHOWN:
         click.echo(f"and {len(wrong) - _SHOWN} more", err=True)
-    accepting = [item for item in results if item.accepts_its_control]
-    for item in accepting:
-        click.echo(f"{item.id}: its check accepts its negative control ({item.control})", err=True)
+    accepting = _accepting(results)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     click.echo(
         f"{len(results)} of {total} claims checked, {_portable.mode()} mode, beside the ledger: "
@@ -346,13 +355,15 @@ def compare(results, total, entries):
     return not wrong and not accepting
 
 
-def _draw(chosen, results, store, folder):
+def _draw(chosen, results, store, folder, level):
+    from linrep.claims import LEVEL
     from linrep.claims.verify import evidence
 
+    level = LEVEL if level is None else level
     for item, result in zip(chosen, results, strict=True):
         if result.verdict == "error":
             continue
-        found = evidence(item.id, result.budget, result.seed, store)
+        found = evidence(item.id, result.budget, result.seed, store, level)
         if found.points is not None:
             text = f"{item.id} ({item.place}): {item.plain} {found.verdict}: {found.sentence}."
             click.echo(_save(folder, item.id, found.points, text))

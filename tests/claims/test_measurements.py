@@ -26,6 +26,7 @@ from linrep.claims import (
     Missing,
     Paired,
     Readings,
+    Search,
     Threshold,
     Together,
     Trend,
@@ -34,7 +35,8 @@ from linrep.claims import (
     judge,
     search,
 )
-from linrep.claims.measurements import flat, plain, read
+from linrep.claims.measurements import flat
+from linrep.claims.storage import plain, read
 from linrep.stats import TransitionPoint
 from tests.tools import complaint
 
@@ -83,6 +85,30 @@ def test_what_is_true_holds_and_a_claim_keeps_to_its_level(fresh_rng):
     statistical = [item for item in flat(measured.values()) if item.statistical]
     unit = LEVEL / sum(item.weight for item in statistical)
     assert {round(level / unit, 9) for level in shares.values() if level} <= {1.0, 0.5}
+
+
+def test_what_is_left_out_keeps_its_share():
+    parts = [Frequency(0, 99, 0.5, weight=0.25), Frequency(0, 99, 0.5, weight=0.25)]
+    assert judge([Together(parts, left_out=0.5)], 0.04).level == pytest.approx(0.02)
+    missing = Missing("nothing", "more", weight=0.5)
+    assert judge([*parts, missing], 0.04).level == pytest.approx(0.02)
+
+
+def test_a_violation_that_was_searched_for_is_named_by_what_is_shown():
+    found = decide(Search(0.5, left=3.0, right=1.0, instance={"x": [1.0]}))
+    assert (found.verdict, found.measured, found.quantity) == (FAILS, 3.0, "left side")
+    assert decide(Search(0.0)).quantity == "relative excess of the left side"
+
+
+def test_of_many_cases_and_samples_the_picture_says_how_many_it_shows(fresh_rng):
+    cases = Cases([(float(x), 2.0 * x, {}) for x in range(1, 2001)])
+    assert (cases.count, cases.violations, len(cases.cases)) == (2000, 0, 500)
+    samples = fresh_rng.normal(3.0, 0.1, 2000)
+    mean = Mean(samples, equals=3.0)
+    assert mean.moments == (2000, samples.mean(), samples.std(ddof=1))
+    assert mean.samples.size == 500
+    for item in (cases, mean):
+        assert judge([item]).points["xlabel"].str.contains("of 2000").all()
 
 
 def test_weights_share_the_level(fresh_rng):

@@ -16,7 +16,14 @@ def evidence():
     )
     first = Evidence("holds", "a < b & c.", 1.0, 2.0, (0.5, 1.5), name="one", n_trials=3)
     second = Evidence(
-        "fails", "Too large.", 3.0, 2.0, name="two", counterexample={"X": [0.0] * 9}, points=points
+        "fails",
+        "Too large.",
+        3.0,
+        2.0,
+        tightness=1.5,
+        name="two",
+        counterexample={"X": [0.0] * 9},
+        points=points,
     )
     return combine([first, second])
 

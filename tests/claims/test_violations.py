@@ -46,7 +46,7 @@ def test_a_false_one_fails_with_a_short_counterexample(factor, fresh_rng):
 
 def test_hypothesis_finds_what_random_instances_miss(fresh_rng):
     def sides(shape, x):
-        return float((abs(x - 2.0) < 1e-4).all()), 0.5
+        return float((abs(x - 2.0) < 1e-12).all()), 0.5
 
     found = inequality(sides, SHAPES[:1], length, Budget("standard"), fresh_rng)
     assert found.verdict == "fails"
@@ -111,7 +111,7 @@ def test_hypotheses_are_respected(fresh_rng):
 
 def test_known_instances_are_looked_at(fresh_rng):
     def needle(shape, x):
-        return (1.0 if np.allclose(x, [3.0, 1.0], rtol=1e-4) else 0.0), 0.5
+        return (1.0 if np.allclose(x, [3.0, 1.0], rtol=1e-12) else 0.0), 0.5
 
     given = [({"n": 1}, np.array([3.0, 1.0]))]
     found = inequality(needle, SHAPES, length, Budget("quick"), fresh_rng, known=given)

@@ -163,7 +163,7 @@ class Cells:
         if not parts:
             return Missing("every setting left the ball", "a larger ball", name=name)
         parts.sort(key=lambda part: -part.samples.mean())
-        return Together(parts, name=name)
+        return Together(parts, left_out=1.0 - len(parts) / planned, name=name)
 
     def curve(self) -> Curve:
         """Return the mean ratio by p, for each T."""
