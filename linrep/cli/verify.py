@@ -278,7 +278,7 @@ def _print(results, entries):
 
     controls = any(item.control is not None for item in results)
     head = ("claim", "verdict", "ledger", *(("control",) if controls else ()))
-    rows = [(*head, "measured", "claimed", "trials", "s")]
+    rows = [(*head, "measured", "claimed", "trials", "CPU s")]
     rows += [
         (
             item.id, item.verdict, entries.get(item.id, {}).get("verdict", "-"),
