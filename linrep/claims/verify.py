@@ -41,8 +41,8 @@ _DECIDING = tuple(
 class Result:
     """A claim's outcome in one run; what ``linrep verify --json`` writes.
 
-    `seconds` are those of CPU that measuring took; `control` is the verdict of the negative control,
-    where that was run; `stored` tells whether the measurements were there already.
+    `seconds` are those of CPU that measuring took; `control` is the verdict of the negative
+    control, where that was run; `stored` tells whether the measurements were there already.
     """
 
     id: str
