@@ -46,7 +46,7 @@ _HOME = {
 }
 _MODULES = (
     "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "report",
-    "simulation", "stats", "subspace", "sweeps", "theory",
+    "simulation", "stats", "subspace", "sweeps", "testing", "theory",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES, "__version__"]

@@ -12,6 +12,7 @@ from linrep import simulation as simulation
 from linrep import stats as stats
 from linrep import subspace as subspace
 from linrep import sweeps as sweeps
+from linrep import testing as testing
 from linrep import theory as theory
 from linrep.algorithms import empirical_risk_minimizer as empirical_risk_minimizer
 from linrep.algorithms import fedavg as fedavg

@@ -34,6 +34,7 @@ LAYERS = (
     "simulation",
     "plotting",
     "claims",
+    "testing",
     "record",
     "report",
     "summaries",

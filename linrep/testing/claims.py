@@ -1,0 +1,75 @@
+"""Claims as pytest tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from linrep.claims.claim import BUDGETS, Claim, load_file, select
+from linrep.claims.evidence import FAILS
+
+
+def claim_tests(
+    source: str | Path | Iterable[Claim],
+    *,
+    only: Iterable[str] = (),
+    budget: str = "quick",
+    seed: int = 0,
+) -> Callable[..., None]:
+    """Return a pytest test of each claim and of its negative control.
+
+    Assign it to a name that begins with ``test``: the claim is tested for the verdict that it
+    expects, and its check for rejecting the negative control.
+
+    Parameters
+    ----------
+    source : path or iterable of Claim
+        A file of claims, or the claims.
+    only : iterable of str
+        Ids or patterns, by default all.
+    budget : {"quick", "standard", "thorough"}
+    seed : int, default 0
+
+    Returns
+    -------
+    callable
+        Parametrized: ``[mine.bound]`` and ``[mine.bound-control]`` for a claim "mine.bound".
+
+    Raises
+    ------
+    ValueError
+        If the file makes no claim, a pattern matches none, or the budget is not one of these.
+    """
+    import pytest
+
+    if budget not in BUDGETS:
+        raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got {budget!r}")
+    if isinstance(source, str | Path):
+        known = load_file(source)
+    else:
+        known = {item.id: item for item in source}
+    chosen = select(known, only)
+    if not chosen:
+        raise ValueError("source holds no claim")
+    cases: list[Any] = []
+    for item in chosen:
+        cases.append(pytest.param(item, False, id=item.id))
+        cases.append(pytest.param(item, True, id=f"{item.id}-control"))
+
+    @pytest.mark.parametrize(("claim", "control"), cases)
+    def test(claim, control):
+        if control:
+            found, expected = claim.negative_control(budget, seed), FAILS
+            told = f"the check accepts the negative control {claim.control}"
+        else:
+            found, expected = claim.verify(budget, seed), claim.expected
+            told = f"expected {expected}"
+        if found.verdict != expected:
+            needed = f" It would take {found.needed}." if found.needed else ""
+            raise AssertionError(
+                f"{claim.id} {found.verdict}, {told}: {found.sentence}.{needed}"
+                + (f" {dict(found.counterexample)}" if found.counterexample else "")
+            )
+
+    return test
