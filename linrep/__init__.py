@@ -43,6 +43,7 @@ _HOME = {
     "run_trials": "linrep.algorithms",
     "simulate_heads": "linrep.algorithms",
     "statement": "linrep.claims.entry",
+    "statements": "linrep.claims.entry",
 }
 _MODULES = (
     "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "report",

@@ -30,6 +30,7 @@ from linrep.algorithms import random_start as random_start
 from linrep.algorithms import run_trials as run_trials
 from linrep.algorithms import simulate_heads as simulate_heads
 from linrep.claims.entry import statement as statement
+from linrep.claims.entry import statements as statements
 from linrep.problems import BestModel as BestModel
 from linrep.problems import BiasedRegression as BiasedRegression
 from linrep.problems import ClientData as ClientData

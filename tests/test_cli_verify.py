@@ -294,6 +294,10 @@ def test_a_ledger_of_ones_own(other):
     claim = ("other_claims.py", "mine.bound", "--ledger", "own.json")
     assert "--record makes it" in call(*claim, code=2)
     call(*claim, "--record")
+    picture = ledger.recorded_points("mine.bound", Path("own.json"))
+    assert picture["y"].tolist() == [2.5]
+    assert picture["predicted"].tolist() == [1.0]
+    assert ledger.recorded_points("mine.credulous", Path("own.json")) is None
     assert "1 as recorded" in call(*claim)
     (other / "data.txt").write_text("90")
     assert "mine.bound: holds, the ledger has fails" in call(*claim, code=1)

@@ -96,6 +96,16 @@ def test_completion_in_a_notebook_offers_the_public_names(jedi):
             assert {name for name in found if not name.startswith("_")} == public
 
 
+@pytest.mark.slow
+def test_completion_in_a_notebook_offers_the_ids_of_statements():
+    completer = pytest.importorskip("IPython.core.completer")
+    own = completer.IPCompleter(namespace={"lr": linrep})
+    text = 'lr.statements["pflmf.lem'
+    with completer.provisionalcompleter():
+        found = {item.text.strip('"[]') for item in own.completions(text, len(text))}
+    assert "pflmf.lemma3" in found
+
+
 @pytest.mark.parametrize("module", [linrep.algorithms, linrep.problems, linrep.subspace])
 def test_the_names_of_the_modules_exist(module):
     for name in module.__all__:

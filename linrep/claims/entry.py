@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from html import escape
-from typing import Any
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
 
 from linrep._show import literal, number
 from linrep.claims import ledger
 from linrep.claims.claim import Claim, claims, corrections
 from linrep.claims.findings import Finding, findings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,6 +70,42 @@ class Entry:
             again = f"linrep verify {self.claim.id} --budget {entry['budget']}"
             yield "check it", f"{again} --seed {entry['seed']}"
 
+    def plot(self) -> list[Axes]:
+        """Draw what the recorded verdict rests on, a panel each.
+
+        Returns
+        -------
+        list of matplotlib axes
+
+        Raises
+        ------
+        ValueError
+            If no picture is recorded.
+        """
+        from linrep import plotting
+
+        points = ledger.recorded_points(self.claim.id)
+        if points is None:
+            raise ValueError(f"no picture of {self.claim.id} is recorded: linrep verify draws one")
+        return plotting.evidence(points).axes
+
+    def _picture(self):
+        """Return the picture as Markdown, "" where none is recorded."""
+        points = ledger.recorded_points(self.claim.id)
+        if points is None:
+            return ""
+        import matplotlib.pyplot as plt
+
+        from linrep import plotting
+
+        with plotting.style():
+            figure = plotting.evidence(points)
+            buffer = BytesIO()
+            figure.savefig(buffer, format="png", dpi=120)
+            plt.close(figure)
+        text = b64encode(buffer.getvalue()).decode()
+        return f"![what the verdict rests on](data:image/png;base64,{text})"
+
     def __str__(self):
         lines = [f"{self.claim.id}: {self.claim.plain}"]
         lines += [f"  {name:10} {text}" for name, text in self._lines() if text]
@@ -80,6 +121,7 @@ class Entry:
             f"**{self.verdict.capitalize()}**. {escape(self._why(), quote=False)}",
             escape(self.finding.reason, quote=False) if self.finding else "",
             f"Corrected: {by}." if by else "",
+            self._picture(),
         )
         return "\n\n".join(filter(None, parts))
 
@@ -112,3 +154,27 @@ def statement(id: str) -> Entry:
         finding=findings().get(id),
         corrected_by=tuple(item.id for item in corrections(id)),
     )
+
+
+class Statements(Mapping[str, Entry]):
+    """All statements of the papers by id; a notebook completes the ids."""
+
+    def __getitem__(self, id: str) -> Entry:
+        if id not in claims():
+            raise KeyError(id)
+        return statement(id)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(claims())
+
+    def __len__(self) -> int:
+        return len(claims())
+
+    def __repr__(self):
+        return f"{len(self)} statements, from {next(iter(self))!r} on"
+
+    def _ipython_key_completions_(self):
+        return list(claims())
+
+
+statements = Statements()

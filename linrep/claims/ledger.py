@@ -1,12 +1,15 @@
-"""The recorded verdicts, and how a run is compared with them."""
+"""The recorded verdicts and their pictures, and how a run is compared with them."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from linrep import _files as files
 from linrep._show import number as show
@@ -43,6 +46,22 @@ def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
     return known
 
 
+def recorded_points(id: str, path: Path = PATH) -> pd.DataFrame | None:
+    """Return what a claim's recorded picture is drawn from, None where none is recorded.
+
+    Parameters
+    ----------
+    id : str
+    path : path
+        The ledger; beside it is the file of its pictures.
+    """
+    beside = path.with_suffix(".parquet")
+    if not beside.exists():
+        return None
+    points = pd.read_parquet(beside, filters=[("claim", "==", id)])
+    return points.drop(columns="claim").dropna(axis=1, how="all") if len(points) else None
+
+
 def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:
     """Return how a verdict stands beside the recorded one, one of `OUTCOMES`.
 
@@ -71,10 +90,16 @@ def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:
     return CONTRADICTS
 
 
-def record(results: Iterable[Result], known: Iterable[str], path: Path = PATH) -> None:
+def record(
+    results: Iterable[Result],
+    known: Iterable[str],
+    path: Path = PATH,
+    points: Mapping[str, pd.DataFrame | None] | None = None,
+) -> None:
     """Put results into the recorded ledger, in place of those of the same claims.
 
-    Entries of claims that are not known any more are dropped.
+    Entries of claims that are not known any more are dropped. What their pictures are drawn from
+    goes into a file beside it.
 
     Raises
     ------
@@ -96,6 +121,17 @@ def record(results: Iterable[Result], known: Iterable[str], path: Path = PATH) -
     }
     entries = {name: entries[name] for name in known if name in entries}
     text = json.dumps([entries[name] for name in sorted(entries)], indent=1, allow_nan=False)
+    pictures = {name: recorded_points(name, path) for name in entries} | dict(points or {})
+    tables = [
+        table.assign(claim=name)
+        for name, table in sorted(pictures.items())
+        if table is not None and name in entries
+    ]
+    if tables:
+        buffer = BytesIO()
+        table = pd.concat(tables, ignore_index=True)
+        table.to_parquet(buffer, compression="zstd", index=False)
+        files.write(path.with_suffix(".parquet"), buffer.getvalue())
     files.write(path, f"{text}\n".encode())
 
 

@@ -44,6 +44,7 @@ from linrep.claims.measurements import (
 )
 
 _PANELS = 6
+_RANKS = 100
 
 
 def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> Evidence:
@@ -119,9 +120,10 @@ def _in_order(item):
     y = y[np.isfinite(y) & (y > 0.0)]
     if not y.size:
         return None
+    x = np.unique(np.geomspace(1.0, y.size, _RANKS).round())  # more than a picture can show
     return pd.DataFrame(
         {
-            "panel": item.name, "series": "", "x": np.arange(1.0, y.size + 1.0), "y": y,
+            "panel": item.name, "series": "", "x": x, "y": y[x.astype(int) - 1],
             "xlabel": rank, "ylabel": label, "predicted": claimed if claimed > 0.0 else np.nan,
         }
     )  # fmt: skip

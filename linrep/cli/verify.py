@@ -122,6 +122,7 @@ def verify(
         start_portable()
     from linrep.claims import claims, load_file
     from linrep.claims import ledger as book
+    from linrep.claims.verify import evidence
 
     chosen, file = choose(ids)
     if file is not None and record and book_path is None:
@@ -158,7 +159,10 @@ def verify(
             _draw(chosen, results, store, figures, level)
         if record:
             known = load_file(file) if file else claims()
-            book.record(results, known, book_path or book.PATH)
+            points = {
+                result.id: evidence(result.id, budget, seed, store).points for result in results
+            }
+            book.record(results, known, book_path or book.PATH, points)
     if record:
         if _accepting(results):
             raise click.exceptions.Exit(1)

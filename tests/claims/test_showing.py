@@ -4,7 +4,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from linrep.claims import Evidence, claims
+import linrep as lr
+from linrep.claims import Evidence, claims, ledger
 from linrep.claims.evidence import combine
 from linrep.claims.verify import verify
 from tests.tools import well_formed
@@ -54,6 +55,32 @@ def test_evidence_plots_itself():
         plt.close(axes.figure)
     with pytest.raises(ValueError, match="no points"):
         evidence().parts[0].plot()
+
+
+def test_a_statement_shows_the_recorded_picture(monkeypatch):
+    points = evidence().points
+    monkeypatch.setattr(ledger, "recorded_points", lambda id: points)
+    found = lr.statement("pflmf.lemma3")
+    (axes,) = found.plot()
+    try:
+        assert axes.get_title() == "two a"
+    finally:
+        plt.close(axes.figure)
+    open_figures = plt.get_fignums()
+    assert "](data:image/png;base64,iVBOR" in found._repr_markdown_()
+    assert plt.get_fignums() == open_figures
+    monkeypatch.setattr(ledger, "recorded_points", lambda id: None)
+    assert "](data:" not in found._repr_markdown_()
+    with pytest.raises(ValueError, match=r"no picture of pflmf\.lemma3"):
+        found.plot()
+
+
+def test_statements_are_found_and_completed_by_id():
+    assert lr.statements["pflmf.lemma3"].claim is claims()["pflmf.lemma3"]
+    assert list(lr.statements) == lr.statements._ipython_key_completions_() == list(claims())
+    assert len(lr.statements) == len(claims())
+    assert "pflmf.nothing" not in lr.statements
+    assert repr(lr.statements).startswith(f"{len(claims())} statements")
 
 
 def test_claims_show_id_and_statement():
