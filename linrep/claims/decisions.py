@@ -103,7 +103,36 @@ def frequency(
             f"{clean:.0f} runs without a violation" if clean < 1e9 else "more runs than can be made"
         )
         return Evidence(UNDECIDED, sentence, needed=needed, **common)
-    return Evidence(UNDECIDED, counts, needed=f"more than {trials} runs", **common)
+    enough = _frequency_runs(share, allowed, level)
+    return Evidence(UNDECIDED, counts, needed=more(trials, enough / trials), **common)
+
+
+def _frequency_runs(share, allowed, level):
+    """Return a number of runs that decides at this share of violations, by normal quantiles."""
+    if share == allowed:
+        return math.inf
+    # Where it is refuted the share is the better known end, else the bound is.
+    spread = math.sqrt(max(share * (1.0 - share), allowed * (1.0 - allowed)))
+    return (distributions.norm.isf(level) * spread / (share - allowed)) ** 2
+
+
+def more(made: int, factor: float, of: str = "runs") -> str:
+    """Say how many runs it would take, `factor` times as many as were made, if numbers stay.
+
+    Parameters
+    ----------
+    made : int
+    factor : float
+        Infinite where no number of runs decides.
+    of : str
+        What they are.
+    """
+    needed = made * factor
+    if not needed < 1e9:
+        return f"more {of} than can be made"
+    digits = max(1, math.floor(math.log10(max(needed, 1.0))))
+    rounded = math.ceil(needed / 10 ** (digits - 1)) * 10 ** (digits - 1)
+    return f"about {max(rounded, made + 1)} {of}"
 
 
 def expectation(
@@ -148,9 +177,7 @@ def expectation(
         n_trials=moments.size,
         level=level,
         counterexample={"mean": mean} if off else None,
-        needed=""
-        if off or sharp
-        else f"{math.ceil((half / (margin * scale)) ** 2)} times the runs",
+        needed="" if off or sharp else more(moments.size, (half / (margin * scale)) ** 2),
     )
 
 
@@ -181,6 +208,8 @@ def mean_between(
     mean, half = moments.mean, _half_width(moments, level)
     ends = mean - half, mean + half
     good, bad = low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high
+    # Inside, the nearer end has to leave the interval; outside, the interval that end.
+    room = min(abs(mean - end) for end in (low, high))
     claimed = f"between {low:.4g} and {high:.4g}"
     if math.isinf(low) or math.isinf(high):
         claimed = f"at most {high:.4g}" if math.isinf(low) else f"at least {low:.4g}"
@@ -193,7 +222,7 @@ def mean_between(
         n_trials=moments.size,
         level=level,
         counterexample={"mean": mean} if bad else None,
-        needed="" if good or bad else f"more than {moments.size} runs",
+        needed="" if good or bad else more(moments.size, (half / room) ** 2 if room else math.inf),
     )
 
 
@@ -261,8 +290,23 @@ def ordering(
         n_trials=n,
         level=level,
         counterexample={"median ratio": median} if bad else None,
-        needed="" if good or bad else f"more than {n} seeds",
+        needed="" if good or bad else more(1, _seeds(ratio, median, tie, level), "seeds"),
     )
+
+
+def _seeds(ratio, median, tie, level):
+    """Return how many seeds put the whole interval where the median is."""
+    smaller, larger = np.mean(ratio < 1.0 - tie), np.mean(ratio > 1.0 + tie)
+    if median < 1.0 - tie:
+        elsewhere = 1.0 - smaller
+    elif median > 1.0 + tie:
+        elsewhere = 1.0 - larger
+    else:
+        elsewhere = max(smaller, larger)
+    if elsewhere >= 0.5:
+        return math.inf
+    few = 1.0 - math.log2(level)  # less has no interval
+    return max(few, (distributions.norm.isf(level / 2.0) / (1.0 - 2.0 * elsewhere)) ** 2)
 
 
 def trend(
@@ -294,6 +338,9 @@ def trend(
     lengths = np.maximum(np.linalg.norm(ranks, axis=1), 1e-300) * np.linalg.norm(places)
     correlation = float(np.mean(ranks @ places / lengths))
     good, bad = up <= level / 2.0, down <= level / 2.0
+    # Page's statistic is the mean correlation times the root of these degrees of freedom.
+    quantile = distributions.norm.isf(level / 2.0)
+    seeds = (quantile / correlation) ** 2 / (samples.shape[1] - 1) if correlation else math.inf
     return Evidence(
         HOLDS if good else FAILS if bad else UNDECIDED,
         f"mean rank correlation {correlation:.2f} over {len(samples)} seeds, "
@@ -303,5 +350,5 @@ def trend(
         n_trials=samples.size,
         level=level,
         counterexample={"rank correlation": correlation} if bad else None,
-        needed="" if good or bad else f"more than {len(samples)} seeds",
+        needed="" if good or bad else more(1, seeds, "seeds"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats as distributions
 
 from linrep._random import RNGLike
+from linrep.claims.decisions import more
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
 from linrep.claims.measurements import Constant, resample
 
@@ -133,6 +135,9 @@ def exponent(
     low, high = slope.low, slope.high
     inside = high <= predicted + margin and (at_most or low >= predicted - margin)
     outside = low > predicted + margin or (not at_most and high < predicted - margin)
+    # Inside the margins the nearer one has to leave the interval; outside, the interval that one.
+    off = slope.value - predicted
+    room = abs((off if at_most else abs(off)) - margin)
     sign = "at most " if at_most else ""
     found = f"exponent {slope.value:.3f} [{low:.3f}, {high:.3f}], claimed {sign}{predicted:g}"
     if inside and at_most and high < predicted - margin:
@@ -146,8 +151,15 @@ def exponent(
         n_trials=n_trials,
         level=level,
         counterexample={"exponent": slope.value} if outside else None,
-        needed="" if inside or outside else "more replicates, or larger sizes",
+        needed="" if inside or outside else _needed(slope, room, n_trials, "larger sizes"),
     )
+
+
+def _needed(slope, room, n_trials, larger):
+    """Say what decides; by what the slope bends does not shrink with more runs."""
+    if not (n_trials and slope.noise < math.inf and room > slope.bend):
+        return larger
+    return more(n_trials, (slope.noise / (room - slope.bend)) ** 2)
 
 
 def bounded(item: Constant, level: float) -> Evidence:
@@ -200,7 +212,9 @@ def bounded(item: Constant, level: float) -> Evidence:
             "grows with": variable, "exponent": slope.value, "largest": largest,
             **{key: _plain(entry) for key, entry in where.items()},
         } if grows else None,
-        needed="" if grows or bounded else f"more replicates, or larger {variable}",
+        needed=""
+        if grows or bounded
+        else _needed(slope, abs(slope.value - GROWTH), len(item.rows), f"larger {variable}"),
         points=pd.concat(frames, ignore_index=True),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from linrep.claims.decisions import (
     trend,
 )
 from linrep.claims.evidence import combine
+from linrep.claims.measurements import Moments
 from tests.tools import complaint, draws, rarely
 
 
@@ -49,6 +50,48 @@ def test_frequency_says_how_many_clean_runs_would_do():
     runs = int(frequency(0, 5, 0.05, level=0.05).needed.split()[0])
     assert frequency(0, runs + 1, 0.05, level=0.05).verdict == "holds"
     assert frequency(0, runs - 1, 0.05, level=0.05).verdict == "undecided"
+
+
+def runs_of(found):
+    """Read the number of runs off what an undecided one says it would take."""
+    assert found.verdict == "undecided"
+    words = found.needed.split()
+    assert words[0] == "about"
+    return int(words[1])
+
+
+def test_what_is_undecided_says_how_many_runs_decide():
+    """If they go on as they are: here more of the same samples."""
+    violated = frequency(6, 200, 0.02)
+    runs = runs_of(violated)
+    assert frequency(round(0.03 * runs), runs, 0.02).verdict == "fails"
+    assert frequency(round(0.03 * runs / 2), runs // 2, 0.02).verdict == "undecided"
+    rare = frequency(2, 200, 0.02)
+    assert frequency(round(0.01 * runs_of(rare)), runs_of(rare), 0.02).verdict == "holds"
+    assert "can be made" in frequency(2, 100, 0.02).needed
+
+    samples = np.random.default_rng(0).normal(3.0, 1.0, 20)
+    more = np.resize(samples, runs_of(expectation(samples, samples.mean(), margin=0.01)))
+    assert expectation(more, samples.mean(), margin=0.0105).verdict == "holds"
+
+    for low, high, verdict in ((2.9, 3.1, "holds"), (3.1, np.inf, "fails")):
+        moments = Moments(20, 3.0, 1.0)
+        enough = Moments(runs_of(mean_between(moments, low, high)), 3.0, 1.0)
+        assert mean_between(enough, low, high).verdict == verdict
+        fewer = Moments(enough.size // 2, 3.0, 1.0)
+        assert mean_between(fewer, low, high).verdict == "undecided"
+
+    ratios = np.array([0.5] * 7 + [2.0] * 3)
+    seeds = runs_of(ordering(ratios, np.ones(10)))
+    again = np.tile(ratios, -(-seeds * 11 // 100))
+    assert ordering(again, np.ones(again.size)).verdict == "holds"
+    assert ordering(again[: seeds // 2], np.ones(seeds // 2)).verdict == "undecided"
+    assert "can be made" in ordering([0.5, 2.0], [1.0, 1.0]).needed
+
+    rows = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 3.0, 2.0]])
+    seeds = runs_of(trend(rows))
+    assert trend(np.tile(rows, (seeds // 3 + 2, 1))).verdict == "holds"
+    assert trend(np.tile(rows, (seeds // 9, 1))).verdict == "undecided"
 
 
 def test_expectation_is_seldom_wrong(fresh_rng):

@@ -37,6 +37,21 @@ def test_a_bend_widens_the_interval():
         log_slope([1.0, 2.0], [np.ones(3), np.ones(3)])
 
 
+@pytest.mark.parametrize(("value", "verdict"), [(0.05, "holds"), (0.3, "fails")])
+def test_an_undecided_exponent_says_how_many_runs_decide(value, verdict):
+    noise, bend = 0.4, 0.01
+    found = exponent(Slope(value, noise, bend), 0.0, margin=0.1, n_trials=100)
+    runs = int(found.needed.removeprefix("about ").removesuffix(" runs"))
+
+    def with_runs(count):
+        slope = Slope(value, noise * np.sqrt(100 / count), bend)
+        return exponent(slope, 0.0, margin=0.1, n_trials=count).verdict
+
+    assert (with_runs(runs), with_runs(runs // 2)) == (verdict, "undecided")
+    bent = exponent(Slope(value, noise, 0.5), 0.0, margin=0.1, n_trials=100)
+    assert bent.needed == "larger sizes"
+
+
 def test_thresholds_count_their_intervals():
     x = np.array([10.0, 100.0, 1000.0])
 
