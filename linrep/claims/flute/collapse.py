@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.claims import Cases, Fact, Identity, Readings, statement
-from linrep.claims._parts import relative
+from linrep.claims import Cases, Fact, Identity, statement
+from linrep.claims._parts import identities, readings, relative
 from linrep.subspace import random_frame
 
 EXACT = 1e-12
@@ -128,19 +128,12 @@ def nc(budget, rng, *, power=0.5, equations=("(60)", "(57)")):
         masked = np.outer(mask, mask) * _normalized(whole)
         for reading, gram in zip(left, (_normalized(whole * mask), masked), strict=True):
             left[reading].append((relative(gram, _target(mask, m, power)), where))
-    for name, deviations in cases.items():
-        yield Identity(deviations, EXACT, name=name)
+    yield from identities(cases, EXACT)
     yield _definition(rng)
     yield _figure2()
-    yield _readings("'one-hot' u", hot)
+    yield readings(hot, EXACT, name="'one-hot' u")
     if "(60)" in equations:
-        yield _readings("left side of (60)", left)
-
-
-def _readings(name, readings):
-    return Readings(
-        [Identity(cases, EXACT, name=reading) for reading, cases in readings.items()], name=name
-    )
+        yield readings(left, EXACT, name="left side of (60)")
 
 
 def _least_penalty(T, k, rng, steps):

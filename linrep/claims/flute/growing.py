@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from linrep.claims import Cases, Curve, Fact, statement
+from linrep.claims import Cases, Fact, statement
+from linrep.claims._parts import curve
 from linrep.claims.flute._checks import anything, limit_of, thin
 from linrep.claims.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
 
@@ -105,15 +105,10 @@ def _by_decade(budget, rng, loss, floor):
         cases.append((float(found["loss"][worst]), loss + 1e-6, where))
     worst_losses = np.array([case[0] for case in cases])
     yield Cases(cases, name="pairs of singular values", quantity="loss/(eta Delta sigma_k^2)")
-    yield Curve(
-        pd.DataFrame(
-            {
-                "panel": "worst loss in a step", "series": "searched",
-                "x": ratios, "y": np.maximum(worst_losses, 1e-6), "predicted": max(loss, 1e-6),
-                "xlabel": r"$\sigma_k^2(\Theta_k)/\Delta$",
-                "ylabel": r"loss/$(\eta\Delta\sigma_k^2)$",
-            }
-        )
+    yield curve(
+        panel="worst loss in a step", series="searched", x=ratios,
+        y=np.maximum(worst_losses, 1e-6), predicted=max(loss, 1e-6),
+        xlabel=r"$\sigma_k^2(\Theta_k)/\Delta$", ylabel=r"loss/$(\eta\Delta\sigma_k^2)$",
     )  # fmt: skip
     above = ratios[worst_losses > loss + 1e-6]
     if above.size:

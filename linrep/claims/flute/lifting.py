@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.algorithms.flute import flute
-from linrep.claims import Cases, Fact, Identity, Readings, Together, search, statement
-from linrep.claims._parts import Array
+from linrep.claims import Cases, Fact, Identity, Together, search, statement
+from linrep.claims._parts import Array, identities, readings
 from linrep.problems import ClientData, LowRankRegression
 from linrep.theory import flute_lift as lifting
 from linrep.theory.flute import Spectrum
@@ -180,12 +180,9 @@ def eq13(budget, rng, *, linear=0.5, cubic=0.5):
             for name, found in _paddings(case, after, noise):
                 paddings.setdefault(name, []).append((found, where))
     for name, found in exact.items():
-        yield Together(
-            [Identity(cases, EXACT, name=shape) for shape, cases in found.items()], name=name
-        )
+        yield Together(identities(found, EXACT), name=name)
     yield Identity(noises, EXACT, name="(11) and (12)")
-    ways = [Identity(cases, EXACT, name=name) for name, cases in paddings.items()]
-    yield Readings(ways, name="padding and rotation")
+    yield readings(paddings, EXACT, name="padding and rotation")
     for name, values in other.items():
         yield Fact(f"median relative deviation from (13): {name}", float(np.median(values)))
 
@@ -228,8 +225,7 @@ def theta_decomposition(budget, rng, *, weight=2.0):
                 # Both are differences of matrices of this size.
                 size = np.sum(Theta**2) + spectrum.first
                 parts[name].append((abs(left - right) / size, case.settings))
-    for name, cases in parts.items():
-        yield Identity(cases, EXACT, name=name)
+    yield from identities(parts, EXACT)
 
 
 def _sides_of_A18(constant):

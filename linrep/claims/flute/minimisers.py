@@ -13,6 +13,7 @@ from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads
 from linrep.claims import Cases, Fact, Frequency, Identity, statement
+from linrep.claims._parts import identities
 from linrep.claims.flute.lifting import SHAPES, draw_case
 from linrep.problems import LowRankRegression
 from linrep.subspace import orthonormalize
@@ -283,9 +284,7 @@ def same_minimisers(budget, rng, *, ratio=2.0):
     """
     cases, above = _limits(budget, rng, ratio)
     yield from _algebra(budget, rng, ratio)
-    for name, found in cases.items():
-        if found:
-            yield Identity(found, SAME, name=name)
+    yield from identities({name: found for name, found in cases.items() if found}, SAME)
     yield from _truncations(budget, rng, ratio)
     for name, values in above.items():
         if values:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, Readings, statement
-from linrep.claims._parts import relative
+from linrep.claims import Cases, Fact, Identity, statement
+from linrep.claims._parts import identities, readings, relative
 from linrep.claims.flute.lifting import (
     CONVENTIONS,
     EXACT,
@@ -85,9 +85,7 @@ def eq4(budget, rng, *, ratio=2.0):
         best = case.truth.best(B.shape[1])
         found = _regularizer(best.B, best.W, ratio * gamma2, gamma2)
         flat.append((abs(found) / (gamma2 * best.singular_values[0] ** 2), where))
-    yield Readings(
-        [Identity(cases, 1e-13, name=reading) for reading, cases in printed.items()], name="value"
-    )
+    yield readings(printed, 1e-13, name="value")
     yield Identity(gradients, 1e-13, name="gradients")
     yield Identity(flat, 1e-12, name="0 at balanced factors")
 
@@ -162,12 +160,9 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125):
     }  # fmt: skip
     deviation = relative(smallest[0], smallest[1])
     yield Identity([(deviation, where)], EXACT, name="one client, one sample")
-    for name, cases in parts.items():
-        yield Identity(cases, EXACT, name=name)
-    for name, read in displays.items():
-        yield Readings(
-            [Identity(cases, EXACT, name=reading) for reading, cases in read.items()], name=name
-        )
+    yield from identities(parts, EXACT)
+    for name, found in displays.items():
+        yield readings(found, EXACT, name=name)
     yield Fact("data step of (5) over that of A.1", np.median(factors))
 
 
@@ -266,8 +261,7 @@ def eq5_6_corrected(budget, rng, *, share=1.0):
             printed[name].append(deviation_from_13(case, **in_units(settings, case.eta)))
     yield Identity(exact, EXACT, name="settings that obey the condition")
     yield Cases(other, name="settings that do not")
-    for name, cases in named.items():
-        yield Identity(cases, EXACT, name=name)
+    yield from identities(named, EXACT)
     least = min(case[1] for case in other)
     yield Fact(f"least deviation where an equation is off by {margin:.0%} or more", least)
     for name, values in printed.items():

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Constant, Curve, Exponent, Fact, Identity, Trend, statement
+from linrep.claims import Constant, Exponent, Fact, Identity, Trend, statement
+from linrep.claims._parts import curve
 from linrep.claims.flute._data import compressed, floor, spectrum_of, step_size, truth_of
 from linrep.claims.slopes import log_slope
 from linrep.subspace import random_frame
@@ -192,11 +193,14 @@ def remark_5_4(budget, rng, *, power=0.5):
         clients, more, equals=0.0, rng=rng, along="M", of="error (7), relative",
         name="error in M at fixed N",
     )  # fmt: skip
-    table = {
-        "panel": f"MN = {total}", "series": "", "x": sizes, "y": np.median(fixed, axis=1),
-        "xlabel": "N", "ylabel": "error (7), relative",
-    }  # fmt: skip
-    yield Curve(pd.DataFrame(table))
+    yield curve(
+        panel=f"MN = {total}",
+        series="",
+        x=sizes,
+        y=np.median(fixed, axis=1),
+        xlabel="N",
+        ylabel="error (7), relative",
+    )
     few = k + 2  # samples, too few for any phi_i
     alone = [[_small(values, k, few, d, n, rng) for _ in range(runs)] for n in clients]
     slope = log_slope(clients, alone, rng=rng)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 import linrep as lr
-from linrep.claims import Curve, Exponent, Fact, Mean, Trend, statement
+from linrep.claims import Exponent, Fact, Mean, Trend, statement
+from linrep.claims._parts import curve
 from linrep.claims.flute._data import compressed, floor, truth_of
 from linrep.claims.slopes import log_slope
 from linrep.theory.flute import Spectrum
@@ -83,12 +83,11 @@ def remark_5_6(budget, rng, *, power=2.0):
             np.polyfit(logs, rounds.T, 1)[0], at_most=16.0 / power, name=f"rounds to it, {name}",
             quantity="rounds to the floor per log N", unit="1/(eta Delta)",
         )  # fmt: skip
-        table = {
-            "panel": f"rounds to it, {name}", "series": "", "x": _SIZES,
-            "y": rounds.mean(axis=0), "predicted": logs - logs[0] + rounds[:, 0].mean(),
-            "xlabel": "N", "ylabel": r"$\eta\Delta$ times rounds",
-        }  # fmt: skip
-        yield Curve(pd.DataFrame(table))
+        yield curve(
+            panel=f"rounds to it, {name}", series="", x=_SIZES, y=rounds.mean(axis=0),
+            predicted=logs - logs[0] + rounds[:, 0].mean(), xlabel="N",
+            ylabel=r"$\eta\Delta$ times rounds",
+        )  # fmt: skip
 
 
 _GAPS = (0.1, 0.2, 0.4, 0.8)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, Readings, statement
-from linrep.claims._parts import relative
+from linrep.claims import Cases, Fact, statement
+from linrep.claims._parts import identities, readings, relative
 from linrep.claims.flute.lifting import EXACT
 from linrep.problems import LowRankRegression
 from linrep.subspace import random_frame
@@ -98,8 +98,7 @@ def eq3(budget, rng, *, factor=1.0):
                         parts["k > r: value 0"].append((value, where))
                 if kind == "no gap":
                     spread.append(np.linalg.norm(found - found[0], axis=(1, 2)).max() / values[0])
-    for name, cases in parts.items():
-        yield Identity(cases, DESCENT, name=name)
+    yield from identities(parts, DESCENT)
     yield Fact("distance between ends without a gap, up to", max(spread), "lambda_1")
 
 
@@ -156,12 +155,8 @@ def example1(budget, rng, *, power=0.5):
                 parts[name].append((relative(found, expected), where))
             heavier.append((cosines[0], cosines[1], where))
             equal.append(cosines[2] > cosines[1])
-    for name, cases in parts.items():
-        yield Identity(cases, EXACT, name=name)
-    yield Readings(
-        [Identity(cases, EXACT, name=reading) for reading, cases in target.items()],
-        name="B*W* = u_1 lambda_1",
-    )
+    yield from identities(parts, EXACT)
+    yield readings(target, EXACT, name="B*W* = u_1 lambda_1")
     yield Cases(heavier, quantity="cosine to u_1", name="u_1 weighted more with w = sqrt(lambda/M)")
     yield Fact("share of cases with a unitary U, all having M < d", float(np.mean(unitary)))
     yield Fact("share of cases in which equal heads weight u_1 still more", float(np.mean(equal)))

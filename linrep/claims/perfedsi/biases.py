@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.algorithms import biases as methods
 from linrep.claims import Exponent, Fact, Identity, Mean, Together, statement
-from linrep.claims._parts import relative
+from linrep.claims._parts import identities, relative
 from linrep.problems import BiasedRegression, ClientData
 from linrep.theory import perfedsi as theory
 
@@ -48,7 +48,7 @@ def _limit(rng, count, factor) -> Identity:
 
 def _solutions(rng, count) -> Together:
     """Compare least squares on samples with exactly the moments of p_x with what is stated."""
-    found: dict[str, list] = {"one": [], "given": []}
+    found: dict[str, list] = {_SIDES["one"]: [], _SIDES["given"]: []}
     corners = np.sqrt(DIMENSION) * np.vstack([np.eye(DIMENSION), -np.eye(DIMENSION)])
     for _ in range(count):
         truth = _drawn(rng, n=int(rng.integers(4, 30)))
@@ -65,11 +65,8 @@ def _solutions(rng, count) -> Together:
             error = max(
                 relative(state["theta"], truth.theta), relative(state["biases"], biases, floor=1.0)
             )
-            found[side].append((error, {"n": truth.n}))
-    return Together(
-        [Identity(cases, 1e-10, name=_SIDES[side]) for side, cases in found.items()],
-        name="minimizers where moments are those of p_x",
-    )
+            found[_SIDES[side]].append((error, {"n": truth.n}))
+    return Together(identities(found, 1e-10), name="minimizers where moments are those of p_x")
 
 
 def _dependent(rng) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Cases, Exponent, Identity, Readings, statement
+from linrep.claims import Cases, Exponent, Readings, statement
+from linrep.claims._parts import readings
 from linrep.claims.perfedsi._drift import case_of, random_walks, sizes_of, unit_of
 from linrep.claims.perfedsi._enumeration import (
     Walks,
@@ -28,19 +29,15 @@ _C9_LATEX = (
 
 def _starts(budget, rng) -> Readings:
     """Return the deviations of a_0 and b_0 from 0 relative to the gradients, for both readings."""
-    first: list = []
-    both: list = []
+    found: dict[str, list] = {"d with the first term": [], "d with both": []}
     for walks, limits, _ in random_walks(budget, rng, 1):
         size = max(np.linalg.norm(part) for part in walks.state.measured[1:])
         # Rounding of U V' - M*, which the gradients do not see.
         size *= max(1.0, 1e4 * np.finfo(float).eps / np.sqrt(walks.state.loss))
-        for weight, cases in ((1.0, first), (walks.state.truth.d, both)):
+        for weight, cases in zip((1.0, walks.state.truth.d), found.values(), strict=True):
             error = sizes_of(walks, limits, 0, weight).max() / size
             cases.append((float(error), walks.state.plain()))
-    found = (("d with the first term", first), ("d with both", both))
-    return Readings(
-        [Identity(cases, 1e-10, name=name) for name, cases in found], name="a_0 = b_0 = 0"
-    )
+    return readings(found, 1e-10, name="a_0 = b_0 = 0")
 
 
 @statement(

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Fact, Identity, Mean, Readings, statement
-from linrep.claims._parts import relative
+from linrep.claims import Fact, Identity, Mean, statement
+from linrep.claims._parts import readings, relative
 from linrep.claims.perfedsi._rounds import Runs, walk
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -36,11 +36,6 @@ def _problems(budget, rng):
                 U, V = (np.sqrt(unit) * rng.standard_normal((rows, k)) for rows in (d, p))
                 instance = {"M": n, "d": d, "k": p, "r": k, "Z": side, "sigma_1": unit}
                 yield truth, a * U, V / a, instance
-
-
-def _identities(cases, name) -> Readings:
-    """Return an identity whose text can be read in several ways, deviations for each."""
-    return Readings([Identity(given, name=reading) for reading, given in cases.items()], name=name)
 
 
 def _squares(truth, U, V):
@@ -93,8 +88,8 @@ def eq5_eq10(budget, rng, *, weight=1.0):
             product_of[name].append((relative(left @ right, result) if fits else np.inf, instance))
     yield Identity(first, 1e-13, name="(5)")
     yield Identity(second, 1e-13, name="(10)")
-    yield _identities(product_of, "M* and L*")
-    yield _identities(_spans(budget, rng), "Z spans the")
+    yield readings(product_of, name="M* and L*")
+    yield readings(_spans(budget, rng), name="Z spans the")
 
 
 # (11)-(13)
@@ -268,8 +263,8 @@ def eq11_13(budget, rng, *, power=1.0, first=0.0):
     Rounds are drawn as well; `first` is the share of them that client 0 takes alone.
     """
     local, overall = _unbiased(budget, rng, power)
-    yield _identities(_residuals(rng), "(12)'s residual")
-    yield _identities(local, "E ghat is")
+    yield readings(_residuals(rng), name="(12)'s residual")
+    yield readings(local, name="E ghat is")
     yield Identity(overall, name="d E ghat, averaged over clients, is the gradient of L")
     yield Identity(_server(budget, rng), name="(13)")
     for replacement in (True, False):

@@ -12,13 +12,13 @@ from linrep.claims import (
     Curve,
     Fact,
     Frequency,
-    Identity,
     Readings,
     Search,
     Together,
     search,
     statement,
 )
+from linrep.claims._parts import readings
 from linrep.claims.perfedsi._instances import (
     MU,
     SHAPES,
@@ -94,10 +94,7 @@ def _units(rng) -> Readings:
         for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
             sizes.setdefault(name, norm * other)
             cases[name].append((abs(norm * other / sizes[name] - 1.0), {"unit": unit}))
-    return Readings(
-        [Identity(given, 1e-10, name=name) for name, given in cases.items()],
-        name="A_{0,0} bounds norms by",
-    )
+    return readings(cases, 1e-10, name="A_{0,0} bounds norms by")
 
 
 def _likely(rows, most_mu, name) -> Together:

@@ -10,6 +10,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Curve, Mean, Missing, Together
+from linrep.claims._parts import curve
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
@@ -168,14 +169,10 @@ class Cells:
     def curve(self) -> Curve:
         """Return the mean ratio by p, for each T."""
         points = self.table.groupby(["p", "T"], as_index=False)["ratio"].mean()
-        return Curve(
-            pd.DataFrame(
-                {
-                    "panel": "left over right side", "series": [f"T = {T}" for T in points["T"]],
-                    "x": points["p"], "y": points["ratio"], "predicted": 1.0, "xlabel": "p",
-                    "ylabel": "left over right side",
-                }
-            )
+        return curve(
+            panel="left over right side", series=[f"T = {T}" for T in points["T"]],
+            x=points["p"], y=points["ratio"], predicted=1.0, xlabel="p",
+            ylabel="left over right side",
         )  # fmt: skip
 
 

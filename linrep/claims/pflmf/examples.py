@@ -13,11 +13,10 @@ from scipy.special import expit
 
 import linrep as lr
 from linrep.algorithms import personalized
-from linrep.claims import Curve, Exponent, Fact, Identity, Paired, Readings, statement
-from linrep.claims._parts import draw_seeds, relative
+from linrep.claims import Curve, Exponent, Fact, Identity, Paired, statement
+from linrep.claims._parts import Array, draw_seeds, identities, readings, relative
 from linrep.problems import personal
 
-Array = NDArray[np.float64]
 LOSSES = ("logistic", "hinge", "least squares")
 NORMS = (1, 2, np.inf)
 _ROUNDING = 1e-12
@@ -112,9 +111,7 @@ def _opposite(loss, budget, rng, sign):
                 found["FedAvg"].append((abs(least - 1.0), instance))
             else:
                 found["FedAvg"].append((np.abs(shared).max() / size, instance))
-    for part, cases in found.items():
-        if cases:
-            yield Identity(cases, 1e-6, name=f"{loss}, {part}")
+    yield from identities({f"{loss}, {part}": each for part, each in found.items() if each}, 1e-6)
 
 
 def _coded(budget, rng, sign):
@@ -129,10 +126,7 @@ def _coded(budget, rng, sign):
             one, two = (optimum("least squares", X, each, 0.0, rng) for each in (first, second))
             assert one is not None
             cases[name].append((relative(two, sign * one), instance))
-    return Readings(
-        [Identity(deviations, 1e-6, name=name) for name, deviations in cases.items()],
-        name="least squares, labels",
-    )
+    return readings(cases, 1e-6, name="least squares, labels")
 
 
 def _own_samples(budget, rng):

@@ -7,8 +7,8 @@ from itertools import combinations, product
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Cases, Condition, Fact, Identity, Mean, Readings, statement
-from linrep.claims._parts import Array, relative
+from linrep.claims import Cases, Condition, Fact, Identity, Mean, statement
+from linrep.claims._parts import Array, readings, relative
 from linrep.claims.pflmf._forms import SHARE, STEP, Round, instance, rounds_of, run
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
@@ -264,8 +264,7 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0):
         ("eta_i in (9)", _own_steps(rng, budget(20, 300))),
         ("indices of the loop", _indices(rng, budget(20, 300))),
     ):
-        readings = [Identity(cases, 1e-14, name=reading) for reading, cases in found.items()]
-        yield Readings(readings, name=name)
+        yield readings(found, 1e-14, name=name)
     growth = np.log10(np.array([_growth(rng) for _ in range(budget(3, 20))]))
     yield Fact(
         "power of R in the variance of the participants' mean, factors R times as large",

@@ -5,18 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import pandas as pd
 
-from linrep.claims import (
-    Cases,
-    Condition,
-    Curve,
-    Exponent,
-    Fact,
-    Mean,
-    Together,
-    statement,
-)
+from linrep.claims import Cases, Condition, Exponent, Fact, Mean, Together, statement
+from linrep.claims._parts import curve
 from linrep.claims.pflmf._runs import (
     Bound,
     Cells,
@@ -124,14 +115,11 @@ def _runs(budget, rng, bound):
         slope = log_slope(sizes, samples, statistic=np.mean, rng=rng)
         yield Fact(f"power of T in runs up to T = {max(T)}, p = {p:g}", slope.value)
         means = [sample.mean() for sample in samples]
-        points = pd.DataFrame(
-            {
-                "panel": "runs in T, p < 1", "series": f"p = {p:g}", "x": sizes, "y": means,
-                "predicted": means[0] * np.sqrt(sizes[0] / np.array(sizes)),
-                "xlabel": "T", "ylabel": "mean squared gradients",
-            }
+        yield curve(
+            panel="runs in T, p < 1", series=f"p = {p:g}", x=sizes, y=means,
+            predicted=means[0] * np.sqrt(sizes[0] / np.array(sizes)),
+            xlabel="T", ylabel="mean squared gradients",
         )  # fmt: skip
-        yield Curve(points)
 
 
 def floor_at_minimum(eta_a, sigma) -> float:
@@ -174,15 +162,9 @@ def _floor(budget, rng, bound):
         small, [floors[each] for each in small], equals=1.0, statistic="mean", rng=rng,
         along="eta L", of="floor", name="floor in eta L, p = 1",
     )  # fmt: skip
-    yield Curve(
-        pd.DataFrame(
-            {
-                "panel": "floor, p = 1", "series": "", "x": steps,
-                "y": [floors[each].mean() for each in steps],
-                "predicted": [expected[each] for each in steps],
-                "xlabel": r"$\eta L$", "ylabel": "floor",
-            }
-        )
+    yield curve(
+        panel="floor, p = 1", series="", x=steps, y=[floors[each].mean() for each in steps],
+        predicted=[expected[each] for each in steps], xlabel=r"$\eta L$", ylabel="floor",
     )  # fmt: skip
     least = steps[0]
     yield Fact(
