@@ -6,18 +6,16 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Exponent, Fact, Identity, Readings, search, statement
+from linrep.claims import Cases, Exponent, Fact, Identity, Readings, statement
 from linrep.claims.perfedsi._instances import (
     ERRORS,
-    SHAPES,
-    length,
     needed,
     random_truth,
     relative_loss,
+    searched,
     setting_of,
     sizes,
     split,
-    unpack,
 )
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -57,15 +55,13 @@ def _limits(bound):
 def _searched_61(budget, rng, bound, name):
     """Search an inequality for the gradient's norm: bound(truth, setting, loss) at the least c."""
 
-    def sides(shape, x):
-        instance = unpack(shape, x)
-        if instance is None or relative_loss(*instance) < 1e-12:
+    def sides(truth, U, V):
+        if relative_loss(truth, U, V) < 1e-12:
             return None
-        truth = instance[0]
-        loss, slope = sizes(*instance)
-        return slope, float(bound(truth, setting_of(truth, needed(*instance)[0].norms), loss))
+        loss, slope = sizes(truth, U, V)
+        return slope, float(bound(truth, setting_of(truth, needed(truth, U, V)[0].norms), loss))
 
-    return search(sides, SHAPES, length, budget, rng, name=name)
+    return searched(sides, budget, rng, name=name)
 
 
 def _growth(budget, rng, predicted) -> Exponent:

@@ -6,15 +6,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
-from linrep.claims.perfedsi._instances import (
-    MU,
-    SHAPES,
-    C,
-    length,
-    needed,
-    unpack,
-    vanishing_runs,
-)
+from linrep.claims.perfedsi._instances import MU, SHAPES, C, needed, searched, vanishing_runs
 from linrep.claims.perfedsi._rounds import Runs, play, start
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -24,7 +16,7 @@ def _ends(budget, rng, highest):
     """Yield searches for a mu outside of 1/r and d/r, and for frames below 1."""
     shapes = [{"d": 2, "r": 1}, {"d": 3, "r": 2}]
 
-    def searched(name, sides):
+    def bounded(name, sides):
         def of_matrix(shape, x):
             A = x.reshape(shape["d"], shape["r"])
             if np.linalg.matrix_rank(A) < shape["r"]:
@@ -35,9 +27,9 @@ def _ends(budget, rng, highest):
             of_matrix, shapes, lambda shape: shape["d"] * shape["r"], budget, rng, name=name
         )
 
-    yield searched("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A)))
-    yield searched("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r))
-    yield searched("mu >= 1, frames", lambda A, r: (1.0, theory.incoherence(np.linalg.qr(A)[0])))
+    yield bounded("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A)))
+    yield bounded("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r))
+    yield bounded("mu >= 1, frames", lambda A, r: (1.0, theory.incoherence(np.linalg.qr(A)[0])))
 
 
 def _attained():
@@ -99,29 +91,22 @@ def _bounded(c_0, rng) -> Readings:
 def _entailed(budget, rng, power):
     """Yield searches whether Definition 3.1 makes U and E incoherent, with other constants."""
 
-    def of_U(shape, x):
-        instance = unpack(shape, x)
-        if instance is None:
-            return None
-        found, share = needed(*instance)
+    def of_U(truth, U, V):
+        found, share = needed(truth, U, V)
         if share >= 0.9999:  # 1 - sqrt(share) would be rounding
             return None
         floor = theory.norm_floor(found.norms, share)
-        return theory.incoherence(instance[1]), found.rows / floor**power
+        return theory.incoherence(U), found.rows / floor**power
 
-    def of_E(shape, x):
-        instance = unpack(shape, x)
-        if instance is None:
-            return None
-        truth, U, V = instance
+    def of_E(truth, U, V):
         E = U @ V.T - truth.M
         if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
             return None
         c_z = theory.scaling(truth.Z).c_z
-        return theory.incoherence(E), c_z**power * needed(*instance)[0].errors
+        return theory.incoherence(E), c_z**power * needed(truth, U, V)[0].errors
 
     for name, sides in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
-        yield search(sides, budget(SHAPES[:2], SHAPES[1:]), length, budget, rng, name=name)
+        yield searched(sides, budget, rng, name=name, shapes=budget(SHAPES[:2], SHAPES[1:]))
 
 
 def _unequal():

@@ -15,6 +15,7 @@ from linrep.claims.perfedsi._instances import (
     needed,
     random_truth,
     relative_loss,
+    searched,
     setting_of,
     sizes,
     split,
@@ -132,18 +133,14 @@ def _searched(budget, rng, reading):
 def _with_norms(budget, rng, bound, name):
     """Search bound(setting) L <= ||grad L||^2 where norms are at most c sqrt(sigma_1), L small."""
 
-    def sides(shape, x):
-        instance = unpack(shape, x)
-        if instance is None:
-            return None
-        truth, U, V = instance
+    def sides(truth, U, V):
         setting = setting_of(truth, needed(truth, U, V)[0].norms)
         loss, slope = sizes(truth, U, V)
         if not 1e-12 < 32.0 * setting.c_z * loss / setting.smallest**2 <= 1.0:
             return None
         return bound(setting) * loss, slope**2
 
-    return search(sides, SHAPES, length, budget, rng, name=name, known=_FLATTEST)
+    return searched(sides, budget, rng, name=name, known=_FLATTEST)
 
 
 def _at_the_limit(bound, rng):
@@ -164,18 +161,16 @@ def _at_the_limit(bound, rng):
 def _twentieth(budget, rng, factor, power, name):
     """Search (20): factor/M times the minimum, in which c_z has a power, against the gradient."""
 
-    def sides(shape, x):
-        instance = unpack(shape, x)
-        if instance is None or relative_loss(*instance) < 1e-12:
+    def sides(truth, U, V):
+        if relative_loss(truth, U, V) < 1e-12:
             return None
-        truth = instance[0]
-        found = theory.alignment(*instance)
-        loss, slope = sizes(*instance)
+        found = theory.alignment(truth, U, V)
+        loss, slope = sizes(truth, U, V)
         c_z = theory.scaling(truth.Z).c_z
         least = min(found.heads, found.side * found.items * c_z**power)
         return factor * least * loss / truth.n, slope**2
 
-    return search(sides, SHAPES, length, budget, rng, name=name)
+    return searched(sides, budget, rng, name=name)
 
 
 def _last_line(root, power):

@@ -15,19 +15,10 @@ from linrep.claims import (
     Readings,
     Search,
     Together,
-    search,
     statement,
 )
 from linrep.claims._parts import readings
-from linrep.claims.perfedsi._instances import (
-    MU,
-    SHAPES,
-    C,
-    length,
-    needed,
-    unpack,
-    vanishing_runs,
-)
+from linrep.claims.perfedsi._instances import MU, SHAPES, C, needed, searched, vanishing_runs
 from linrep.claims.perfedsi._regular import DECAY, K, P, flown, played
 from linrep.claims.perfedsi._rounds import start
 from linrep.problems import SideInformationCompletion
@@ -43,20 +34,17 @@ RARE = 0.05
 def _balanced(budget, rng, power) -> Search:
     """Search whether the event with small c_0 bounds ||U||/||V|| by c^2/(1 - sqrt(s))."""
 
-    def sides(shape, x):
-        instance = unpack(shape, x)
-        if instance is None:
-            return None
-        found, share = needed(*instance)
+    def sides(truth, U, V):
+        found, share = needed(truth, U, V)
         if share >= 0.9999:  # 1 - sqrt(share) would be rounding
             return None
-        U, V = (np.linalg.norm(A, 2) for A in instance[1:])
+        sizes = [np.linalg.norm(A, 2) for A in (U, V)]
         bound = found.norms ** (power - 1.0) / theory.norm_floor(found.norms, share)
-        return max(U, V) / min(U, V), bound
+        return max(sizes) / min(sizes), bound
 
-    return search(
-        sides, budget(SHAPES[:2], SHAPES[1:]), length, budget, rng,
-        name="the server's norms are balanced if 2 c_z c c_0 < 1",
+    return searched(
+        sides, budget, rng, name="the server's norms are balanced if 2 c_z c c_0 < 1",
+        shapes=budget(SHAPES[:2], SHAPES[1:]),
     )  # fmt: skip
 
 

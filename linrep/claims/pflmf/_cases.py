@@ -11,7 +11,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Cases, Search, search
 from linrep.claims._parts import Array
-from linrep.problems import Objectives
+from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -72,21 +72,36 @@ class Case(NamedTuple):
         return right + _ROUNDING * (abs(left) + abs(right)) + self.rounding()
 
 
+def affine(C) -> Objectives:
+    """Return the functions c_i'x."""
+    return lr.CustomObjectives(
+        lambda i, x: (float(C[i] @ x), C[i]), n=len(C), d=C.shape[1], smoothness=np.zeros(len(C))
+    )
+
+
+def cosine() -> Objectives:
+    """Return the function cos(u v) of one client, bounded, whose gradients are not linear."""
+    return lr.CustomObjectives(
+        lambda i, x: (float(np.cos(x[0])), -np.sin(x)), n=1, d=1, smoothness=[1.0]
+    )
+
+
 def drawn(rng, kind, n, d) -> Objectives:
-    """Return functions of a kind; cosines and logistic losses are not quadratic."""
+    """Return functions of a kind; of three samples a client, and classes, where there are any."""
     A = rng.standard_normal((n, d))
     if kind == "affine":
-        return lr.CustomObjectives(
-            lambda i, x: (float(A[i] @ x), A[i]), n=n, d=d, smoothness=np.zeros(n)
-        )
+        return affine(A)
     if kind == "cosine":  # bounded, and not convex: gradients grow along the first steps
         return lr.CustomObjectives(
             lambda i, x: (float(np.sum(np.cos(x - A[i]))), -np.sin(x - A[i])), n=n, d=d,
             smoothness=np.ones(n),
         )  # fmt: skip
-    if kind == "logistic":
-        X, y = rng.standard_normal((3 * n, d)), rng.choice([-1.0, 1.0], 3 * n)
-        return lr.LogisticObjectives(lr.ClientData(X, y, 3 * np.arange(n + 1)))
+    if kind in ("logistic", "softmax"):
+        X, offsets = rng.standard_normal((3 * n, d)), 3 * np.arange(n + 1)
+        if kind == "softmax":
+            labels = rng.integers(0, 3, 3 * n).astype(float)
+            return SoftmaxObjectives(lr.ClientData(X, labels, offsets), 3)
+        return lr.LogisticObjectives(lr.ClientData(X, rng.choice([-1.0, 1.0], 3 * n), offsets))
     if kind == "identity":
         return lr.QuadraticObjectives(A)
     roots = rng.standard_normal((n, d, d))
@@ -181,12 +196,19 @@ def at_rest(p, K, eta_L, sigma=1e-5) -> Case:
     return case
 
 
+def at_rest_grid(steps, sizes) -> list[Case]:
+    """Return such rounds over the grid of p, K and eta L."""
+    return [at_rest(p, K, size) for p in CHANCES for K in steps for size in sizes]
+
+
+def bilinear_grid(steps) -> list[Case]:
+    """Return rounds of affine functions over the grid of p, K and eta L."""
+    return [bilinear(p, K, size) for p in CHANCES for K in steps for size in SIZES]
+
+
 def bilinear(p, K, eta_L, n=2) -> Case:
     """Return a round of affine functions, for which L holds everywhere; U's gradient is zero."""
-    C = np.array([1.0, -1.0] * (n // 2))[:, None]
-    problem = lr.CustomObjectives(
-        lambda i, x: (float(C[i] @ x), C[i]), n=n, d=1, smoothness=np.zeros(n)
-    )
+    problem = affine(np.array([1.0, -1.0] * (n // 2))[:, None])
     case = valid(problem, [[1.0]], np.ones((n, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
     assert case is not None
     return case
@@ -215,13 +237,17 @@ def from_numbers(shape, x) -> Case | None:
 
 
 def tried(cases: Iterable[Case], lhs_rhs: LeftRight, name: str) -> Cases:
-    """Return left <= right for every round, relative to the sum of their sizes."""
-    found = []
-    for case in cases:
-        left, right = lhs_rhs(case)
+    """Return left <= right for every round."""
+    return compared(((case, *lhs_rhs(case), case.instance()) for case in cases), name)
+
+
+def compared(found: Iterable[tuple[Case, float, float, dict]], name: str) -> Cases:
+    """Return left <= right for rounds, sides and instances, relative to the sides' sizes."""
+    cases = []
+    for case, left, right, at in found:
         scale = max(abs(left) + abs(right), 1e-300)
-        found.append((left / scale, case.allowed(left, right) / scale, case.instance()))
-    return Cases(found, quantity=QUANTITY, name=name)
+        cases.append((left / scale, case.allowed(left, right) / scale, at))
+    return Cases(cases, quantity=QUANTITY, name=name)
 
 
 def searched(

@@ -17,7 +17,8 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims._parts import Array, relative
-from linrep.problems import Objectives, SoftmaxObjectives
+from linrep.claims.pflmf import _cases
+from linrep.problems import Objectives
 from linrep.theory import pflmf as theory
 
 KINDS = ("affine", "quadratic", "logistic", "softmax", "Huber")
@@ -27,28 +28,16 @@ _N, _D, _M = 2, 2, 3
 
 def functions(kind, rng) -> Objectives:
     """Return the functions of two clients, curved at zero but for the affine ones."""
-    A = rng.standard_normal((_N, _D))
-    if kind == "affine":
-        return lr.CustomObjectives(
-            lambda i, x: (float(A[i] @ x), A[i]), n=_N, d=_D, smoothness=np.zeros(_N)
-        )
-    if kind == "Huber":
-        A = 0.1 * A
+    if kind != "Huber":
+        return _cases.drawn(rng, "own" if kind == "quadratic" else kind, _N, _D)
+    A = 0.1 * rng.standard_normal((_N, _D))
 
-        def huber(i, x):
-            r = x - A[i]
-            small = np.abs(r) <= 1.0
-            return float(np.sum(np.where(small, 0.5 * r**2, np.abs(r) - 0.5))), np.clip(r, -1, 1)
+    def huber(i, x):
+        r = x - A[i]
+        small = np.abs(r) <= 1.0
+        return float(np.sum(np.where(small, 0.5 * r**2, np.abs(r) - 0.5))), np.clip(r, -1, 1)
 
-        return lr.CustomObjectives(huber, n=_N, d=_D, smoothness=np.ones(_N))
-    if kind == "quadratic":
-        roots = rng.standard_normal((_N, _D, _D))
-        return lr.QuadraticObjectives(A, roots @ roots.swapaxes(1, 2))
-    X, offsets = rng.standard_normal((_N * _M, _D)), _M * np.arange(_N + 1)
-    if kind == "softmax":
-        labels = rng.integers(0, 3, _N * _M).astype(float)
-        return SoftmaxObjectives(lr.ClientData(X, labels, offsets), 3)
-    return lr.LogisticObjectives(lr.ClientData(X, rng.choice([-1.0, 1.0], _N * _M), offsets))
+    return lr.CustomObjectives(huber, n=_N, d=_D, smoothness=np.ones(_N))
 
 
 def quotients(problem, one, other) -> tuple[float, float]:

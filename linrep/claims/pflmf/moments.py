@@ -69,11 +69,8 @@ def moments(case: Case, k: int) -> Moments:
 
 def _growing(chances) -> list[Case]:
     """Return rounds of cos(u v) at u = 1, v = 0.3, bounded functions whose gradient grows."""
-    problem = lr.CustomObjectives(
-        lambda i, x: (float(np.cos(x[0])), -np.sin(x)), n=1, d=1, smoothness=[1.0]
-    )
     found = [
-        _cases.valid(problem, [[1.0]], [[0.3]], p, K, size, kind="cos(u v)")
+        _cases.valid(_cases.cosine(), [[1.0]], [[0.3]], p, K, size, kind="cos(u v)")
         for p in chances
         for K in (2, 20)
         for size in _cases.SIZES

@@ -118,12 +118,7 @@ def _last(case, path, masked, head_noise) -> tuple[float, float]:
 
 def _given(rounds, lhs_rhs, name) -> Cases:
     """Return left <= right for given participants and noise."""
-    found = []
-    for case, path, at in rounds:
-        left, right = lhs_rhs(case, path)
-        scale = max(abs(left) + abs(right), 1e-300)
-        found.append((left / scale, case.allowed(left, right) / scale, at))
-    return Cases(found, quantity=_cases.QUANTITY, name=name)
+    return _cases.compared(((case, *lhs_rhs(case, path), at) for case, path, at in rounds), name)
 
 
 def _fourteen(noise_factor):

@@ -174,11 +174,10 @@ def _given_U(rounds, rng, constants: Constants, local):
     }
     # Affine functions: their gradient in V is proportional to U, and L holds for every U^+, to
     # which noise may lead however small its variance is.
-    affine = [_cases.bilinear(p, K, x) for p in _cases.CHANCES for K in local for x in _cases.SIZES]
     kinds["affine functions"] = [
         (case, (1.0 - q * case.setting.participation * case.setting.step_size
                 * case.setting.largest) * case.U)
-        for case in affine for q in (0.5, 1.0, 2.0)
+        for case in _cases.bilinear_grid(local) for q in (0.5, 1.0, 2.0)
     ]  # fmt: skip
     for name, cases in kinds.items():
         yield Cases(
@@ -227,9 +226,7 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
     rest = budget(((1, 5), (0.001, 0.1, 0.499)), (_cases.STEPS, _cases.SIZES))
     rounds = {
         **_cases.rounds(budget, rng),
-        "at rest": [
-            _cases.at_rest(p, K, x) for p in _cases.CHANCES for K in rest[0] for x in rest[1]
-        ],
+        "at rest": _cases.at_rest_grid(*rest),
     }
     flat = rounds["|v|^2/2"]
     yield from _cases.everywhere(rounds, lhs_rhs, budget, rng)

@@ -121,10 +121,7 @@ def expected_cosine(s: theory.Setting, u: float, v: float, points: int = 16) -> 
 
 def _cosines(rng, count, variant: Variant) -> Cases:
     """Return the second inequality on cos(u v): at its minimum u v = pi, and at random."""
-    problem = lr.CustomObjectives(
-        lambda i, x: (float(np.cos(x[0])), -np.sin(x)), n=1, d=1, smoothness=[1.0]
-    )
-    cases = []
+    problem, cases = _cases.cosine(), []
     for place in range(count):
         rest = place % 4 == 0
         u, v = (np.sqrt(np.pi), np.sqrt(np.pi)) if rest else rng.uniform(-2.5, 2.5, 2)
@@ -242,12 +239,8 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, derived=False):
     variant, links = Variant(p_power, noise_factor, derived), (1,) if derived else (0, 1, 2)
     rest = budget(((1, 5), (0.001, 0.1, 0.499)), ((1, 5, 20), _cases.SIZES))
     rounds = {
-        "affine functions": [
-            _cases.bilinear(p, K, x) for p in _cases.CHANCES for K in (1, 5) for x in _cases.SIZES
-        ],
-        "at rest": [
-            _cases.at_rest(p, K, x) for p in _cases.CHANCES for K in rest[0] for x in rest[1]
-        ],
+        "affine functions": _cases.bilinear_grid((1, 5)),
+        "at rest": _cases.at_rest_grid(*rest),
         **_cases.rounds(budget, rng),
         "noise alone": [_cases.steep(x, K) for x in _cases.SIZES for K in (1, 5)],
     }
