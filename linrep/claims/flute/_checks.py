@@ -78,22 +78,12 @@ def flat_spectrum(d, k, noise, *, n=None, ratio=0.4):
 
 
 class Trial(NamedTuple):
-    """How often runs leave a region, from a point of its boundary.
+    """How often runs leave a region, from a point of its boundary."""
 
-    Attributes
-    ----------
-    samples : callable
-        ``samples(spectrum, failure=, constant=)``: per client, constant being c_1.
-    place : str
-        Whose largest step size is taken.
-    start, inside : callable
-        ``start(spectrum) -> Theta`` and ``inside(spectrum, state) -> which of many``.
-    """
-
-    samples: Callable
-    place: str
-    start: Callable
-    inside: Callable
+    samples: Callable  # samples(spectrum, failure=, constant=) per client, constant being c_1
+    place: str  # whose largest step size is taken
+    start: Callable  # start(spectrum) -> Theta
+    inside: Callable  # inside(spectrum, state) -> which of many
 
     def share(self, spectrum, m, runs, rng, *, steps=1, fresh=False):
         """Return how many of so many runs on m samples leave it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -119,28 +119,17 @@ class Start(NamedTuple):
 
 
 def boundary_family(
-    k1_ratios: ArrayLike,
-    units: ArrayLike,
-    shares: ArrayLike,
-    limits: Mapping[str, str] = LIMITS,
-    *,
-    first_power: float,
+    ratios: ArrayLike, units: ArrayLike, shares: ArrayLike, *, first_power: float
 ) -> Iterator[tuple[str, Start]]:
     """Yield starts for k = 1 with as much in row 2 as Claim A.3 allows, by name of the limit.
 
-    Parameters
-    ----------
-    k1_ratios, units, shares : array_like
-        lambda_2/lambda_1, s, and the share of Delta/4 that sigma_k^2 has.
-    limits : mapping
-        Names of step sizes to those in `step_size_limits`.
-    first_power : float
-        As in :func:`balance`.
+    They have lambda_2/lambda_1 among `ratios`, s among `units`, and each share of Delta/4 as
+    sigma_k^2; `first_power` is that of :func:`balance`.
     """
-    for ratio in np.atleast_1d(k1_ratios):
+    for ratio in np.atleast_1d(ratios):
         for s in np.atleast_1d(units):
             spectrum = scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
-            for name, place in limits.items():
+            for name, place in LIMITS.items():
                 eta = step_size_limits(spectrum)[place]
                 for part in np.atleast_1d(shares):
                     leading = float(np.sqrt(0.25 * part * spectrum.gap))

@@ -37,10 +37,7 @@ def _in_region(whole, leading, rest, spectrum):
 def _run(spectrum, place, s, samples, share, first_power, unit, rng):
     """Tell whether a run on data, from the largest alpha of Claim A.3, is in R by share * T_R.
 
-    Parameters
-    ----------
-    samples : callable
-        ``samples(spectrum, leading, rest, failure)`` returns N.
+    ``samples(spectrum, leading, rest, failure)`` returns N.
     """
     eta = step_size_limits(spectrum)[place]
     other = scaled(spectrum, unit, eta, s)

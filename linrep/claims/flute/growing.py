@@ -34,18 +34,9 @@ _DRAWN = ("second", "gap", "a", "b1", "b2", "angle", "other", "eta")
 def _pairs(shares, ratio):
     """Take a step from points of R_s with k = 2 and sigma_2^2(Theta_k) = ratio Delta.
 
-    Theta_k = U(angle) diag(a, e) and Theta_res = diag(b) V(other)'.
-
-    Parameters
-    ----------
-    shares : ndarray, shape (8, size)
-        Where in their intervals the numbers `_DRAWN` are, clipped to [0, 1].
-    ratio : float
-
-    Returns
-    -------
-    dict of ndarray
-        Each of shape (size,): ``loss`` over eta Delta sigma_2^2, and what draws the point.
+    Theta_k = U(angle) diag(a, e) and Theta_res = diag(b) V(other)'. `shares` (8, size) say where
+    in their intervals the numbers `_DRAWN` are, clipped to [0, 1]. Returns the loss over
+    eta Delta sigma_2^2, and what draws the point, by name.
     """
     real, size = np.longdouble, shares.shape[1]
     share = dict(zip(_DRAWN, np.clip(shares, 0.0, 1.0).astype(real), strict=True))

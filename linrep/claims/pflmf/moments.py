@@ -16,25 +16,13 @@ from linrep.theory import pflmf_rounds
 
 
 class Moments(NamedTuple):
-    """Of every pattern of participation (2^n,): at one local step, given D.
+    """Of every pattern of participation (2^n,): at one local step, given D."""
 
-    Attributes
-    ----------
-    weights : ndarray
-        Probabilities.
-    left : ndarray
-        E||D (grad_V(U, V_k) + noise)||^2.
-    masked, whole : ndarray
-        E||D grad_V(U, V_k)||^2 and E||grad_V(U, V_k)||^2.
-    norms : ndarray
-        ||D||_2^2.
-    """
-
-    weights: Array
-    left: Array
-    masked: Array
-    whole: Array
-    norms: Array
+    weights: Array  # probabilities
+    left: Array  # E||D (grad_V(U, V_k) + noise)||^2
+    masked: Array  # E||D grad_V(U, V_k)||^2
+    whole: Array  # E||grad_V(U, V_k)||^2
+    norms: Array  # ||D||_2^2
 
     def mean(self, values: Array) -> float:
         """Return the expectation over participation."""

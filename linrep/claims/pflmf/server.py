@@ -18,25 +18,14 @@ from linrep.theory import pflmf_rounds
 
 
 class Path(NamedTuple):
-    """A round with given participants and noise of the heads.
+    """A round with given participants and noise of the heads."""
 
-    Attributes
-    ----------
-    gain : float
-        E F(U+, V_k) - F(U, V_k), the mean over the noise of U's gradient.
-    start, end : float
-        Squared gradients in U at (U, V) and (U, V_k).
-    whole, masked, moved : float
-        Squared sums of the local steps' gradients in V, all of them and the participants', times
-        eta_v^2, and ||V_k - V||^2.
-    """
-
-    gain: float
-    start: float
-    end: float
-    whole: float
-    masked: float
-    moved: float
+    gain: float  # E F(U+, V_k) - F(U, V_k), the mean over the noise of U's gradient
+    start: float  # squared gradient in U at (U, V)
+    end: float  # the same at (U, V_k)
+    whole: float  # squared sum of the local steps' gradients in V, times eta_v^2
+    masked: float  # the same of the participants'
+    moved: float  # ||V_k - V||^2
 
 
 def follow(case: Case, taking: Array, noise: Array) -> Path:
