@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -48,11 +49,9 @@ def shapes(budget):
 
 def cases_in_units(noises=(0.0,), scales=SCALES):
     """Yield (setting, spectrum) over spectra, noises relative to lambda*_1, and units."""
-    for setting, spectrum in spectra():
-        for noise in noises:
-            for s in scales:
-                given = scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
-                yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
+    for (setting, spectrum), noise, s in product(spectra(), noises, scales):
+        given = scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
+        yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
 
 
 def noise_bounds(samples, allowed, place, noises, name):

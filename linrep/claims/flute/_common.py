@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,14 +51,12 @@ def spectra(
     ranks=(1, 2, 3), shapes=tuple(SHAPES), names=tuple(SINGULAR_VALUES), noise: float = 0.0
 ) -> Iterator[tuple[dict[str, object], Spectrum]]:
     """Yield (setting, spectrum) over spectra, shapes and ranks below the number of values."""
-    for name in names:
+    for name, shape, k in product(names, shapes, ranks):
         values = SINGULAR_VALUES[name]
-        for shape in shapes:
-            for k in ranks:
-                if k < len(values):
-                    n, d = (len(values) + extra for extra in SHAPES[shape])
-                    setting = {"singular values": list(values), "n": n, "d": d, "k": k}
-                    yield setting, Spectrum(np.array(values), n, d, k, noise)
+        if k < len(values):
+            n, d = (len(values) + extra for extra in SHAPES[shape])
+            setting = {"singular values": list(values), "n": n, "d": d, "k": k}
+            yield setting, Spectrum(np.array(values), n, d, k, noise)
 
 
 # The scale covariance.

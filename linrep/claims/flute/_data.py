@@ -9,7 +9,7 @@ import numpy as np
 import linrep as lr
 from linrep.claims._parts import cells
 from linrep.problems.clients import ClientData
-from linrep.theory.flute import Spectrum
+from linrep.theory.flute import Spectrum, step_size_limits
 
 _LONGEST = 40_000  # rounds
 
@@ -32,6 +32,11 @@ def compressed(truth, m, rng) -> ClientData:
         (scale * factor).reshape(-1, d), (scale * labels).ravel(), np.arange(n + 1) * rows,
         truth=truth,
     )  # fmt: skip
+
+
+def largest_step(spectrum) -> float:
+    """Return the largest step size that Theorem 5.1 allows."""
+    return step_size_limits(spectrum)["theorem_5_1"]
 
 
 def step_size(truth) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,23 +120,20 @@ class Start(NamedTuple):
 
 
 def boundary_family(
-    ratios: ArrayLike, units: ArrayLike, shares: ArrayLike, *, first_power: float
+    ratios: Iterable[float], units: Iterable[float], shares: Iterable[float], *, first_power: float
 ) -> Iterator[tuple[str, Start]]:
     """Yield starts for k = 1 with as much in row 2 as Claim A.3 allows, by name of the limit.
 
     They have lambda_2/lambda_1 among `ratios`, s among `units`, and each share of Delta/4 as
     sigma_k^2; `first_power` is that of :func:`balance`.
     """
-    for ratio in np.atleast_1d(ratios):
-        for s in np.atleast_1d(units):
-            spectrum = scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
-            for name, place in LIMITS.items():
-                eta = step_size_limits(spectrum)[place]
-                for part in np.atleast_1d(shares):
-                    leading = float(np.sqrt(0.25 * part * spectrum.gap))
-                    rest, _ = rest_allowed(leading, spectrum, eta, first_power)
-                    Theta = np.array([[leading], [rest], [0.0], [0.0]])
-                    yield name, Start(spectrum, eta, Theta, float(s))
+    for ratio, s, (name, place), part in product(ratios, units, LIMITS.items(), shares):
+        spectrum = scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
+        eta = step_size_limits(spectrum)[place]
+        leading = float(np.sqrt(0.25 * part * spectrum.gap))
+        rest, _ = rest_allowed(leading, spectrum, eta, first_power)
+        Theta = np.array([[leading], [rest], [0.0], [0.0]])
+        yield name, Start(spectrum, eta, Theta, float(s))
 
 
 def read_start(shape: Shape, x: ArrayLike, *, first_power: float, least_gap: float) -> Start:

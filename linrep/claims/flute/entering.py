@@ -230,7 +230,7 @@ def _misprint():
     where with lambda*_k it equals the left side for starts on the boundary.
     """
     worst = 0.0
-    for _, start in boundary_family((0.3, 0.5, 0.7, 0.9), 1.0, (1e-2, 1e-6), first_power=-0.5):
+    for _, start in boundary_family((0.3, 0.5, 0.7, 0.9), (1.0,), (1e-2, 1e-6), first_power=-0.5):
         spectrum, eta = start.spectrum, start.step_size
         rates = [
             np.log1p(eta * (0.5 * value - 0.25 * spectrum.gap))

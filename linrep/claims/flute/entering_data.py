@@ -17,7 +17,7 @@ from linrep.claims.flute._entering import (
     gaussian_lifts,
     log_scale,
 )
-from linrep.claims.flute.entering_time import NOISY, noisy_runs, same_samples, samples_needed
+from linrep.claims.flute.entering_time import noisy_runs, same_samples, samples_needed
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
 
@@ -79,14 +79,6 @@ def _arrivals(budget, rng, share, first_power, proof):
             late, trials, 0.25, name=f"data, s = {s:g}",
             setting={**setting, "s": s, "noise": "0 or s/2", "t delta": 0.25},
         )  # fmt: skip
-
-
-def _noisy_arrivals(budget, rng, first_power, proof):
-    def arrived(trace, spectrum):
-        return _in_region(trace["whole"], trace["leading"], trace["rest"], spectrum)
-
-    late, trials = noisy_runs(budget(45, 100), rng, proof, first_power, arrived)
-    return Frequency(late, trials, 0.25, name="label noise, at the N asked for", setting=NOISY)
 
 
 def _possible(budget, rng):
@@ -152,7 +144,12 @@ def propositionA2(budget, rng, *, share=1.0, first_power=0.0, proof=False):
     """Run on data with the N asked for, in several units, and with much label noise."""
     yield from _arrivals(budget, rng, share, first_power, proof)
     yield same_samples(proof)
-    yield _noisy_arrivals(budget, rng, first_power, proof)
+    yield noisy_runs(
+        budget(45, 100), rng, proof, first_power,
+        lambda trace, spectrum: _in_region(
+            trace["whole"], trace["leading"], trace["rest"], spectrum
+        ),
+    )  # fmt: skip
     if proof:
         yield from _possible(budget, rng)
         enough, asked = _samples_that_do(budget, rng)

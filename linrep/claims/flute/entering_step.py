@@ -149,14 +149,6 @@ def _decomposition(budget, rng):
     )  # fmt: skip
 
 
-def _search_block(budget, rng, sides, name):
-    """Search blocks with sigma_1^2(Theta_k) <= lambda*_1."""
-    return search(
-        lambda shape, x: sides(_read_block(shape, x, 1.0)),
-        SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
-    )  # fmt: skip
-
-
 def _implication(budget, rng, middle, tail):
     """Search for (eta, Delta, lambda*) where the last line of the display is less than (19)."""
 
@@ -224,7 +216,10 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
         ("factor 1 - eta sigma_k^2/2", factor),
         ("term of Theta_res", rest),
     ):
-        yield _search_block(budget, rng, sides, name)
+        yield search(
+            lambda shape, x, sides=sides: sides(_read_block(shape, x, 1.0)),
+            SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
+        )  # fmt: skip
     yield _implication(budget, rng, middle, tail)
 
 
@@ -346,11 +341,6 @@ def _runs(spectrum, alpha, samples, trials, rng, share):
     return bad, trials
 
 
-def _rare(steps):
-    """Return delta with t delta = 1/4: 1 - c t delta is neither certain nor void at c = 1."""
-    return 0.25 / steps
-
-
 @statement(
     "flute.lemmaA17",
     place="Lemma A.17, (47)",
@@ -371,7 +361,8 @@ def lemmaA17(budget, rng, *, share=0.125):
     alpha = 1e-3
 
     def at_47(rest, steps):
-        return lemma_A17(spectrum, rest, failure=_rare(steps))
+        # t delta = 1/4: 1 - c t delta is neither certain nor void at c = 1.
+        return lemma_A17(spectrum, rest, failure=0.25 / steps)
 
     bad, trials = _runs(spectrum, alpha, at_47, budget(45, 200), rng, share)
     usual = spectra(shapes=("d < n",), names=("gap", "flat"), ranks=budget((2,), (1, 2, 3)))

@@ -218,13 +218,12 @@ def same_samples(proof):
     )
 
 
-def noisy_runs(trials, rng, proof, first_power, arrived):
+def noisy_runs(trials, rng, proof, first_power, arrived) -> Frequency:
     """Count runs with much label noise that have not arrived by T_R, at the N asked for.
 
     Phi has rank 1 and norm 1. The noise is such that at the N of (17), which does not know it, it
     adds a matrix of norm 5 or so to Phi. At the many samples asked for, 10^9 and more, X_i'X_i/N is
-    I up to 10^-4: the runs are the population's of Phi with that matrix. Returns the count and the
-    trials; t delta is 1/4.
+    I up to 10^-4: the runs are the population's of Phi with that matrix. t delta is 1/4.
     """
     clean = Spectrum(np.array(NOISY["singular values"]), NOISY["n"], NOISY["d"], NOISY["k"])
     eta, late = step_size_limits(clean)["lemma_A5"], 0
@@ -247,14 +246,6 @@ def noisy_runs(trials, rng, proof, first_power, arrived):
             measure=lambda B, W: sizes(lift(diagonal_truth(clean), B, W))._asdict(),
         )  # fmt: skip
         late += not bool(np.any(arrived(trace, clean)))
-    return late, trials
-
-
-def _noisy_hits(budget, rng, proof, first_power):
-    def arrived(trace, spectrum):
-        return trace["leading"] ** 2 >= 0.25 * spectrum.gap
-
-    late, trials = noisy_runs(budget(45, 100), rng, proof, first_power, arrived)
     return Frequency(late, trials, 0.25, name="label noise, at the N asked for", setting=NOISY)
 
 
@@ -290,7 +281,10 @@ def lemmaA5(budget, rng, *, first_power=0.0, proof=False):
     yield from _boundary_hits(budget, first_power)
     yield _random_hits(budget, rng, first_power)
     yield same_samples(proof)
-    yield _noisy_hits(budget, rng, proof, first_power)
+    yield noisy_runs(
+        budget(45, 100), rng, proof, first_power,
+        lambda trace, spectrum: trace["leading"] ** 2 >= 0.25 * spectrum.gap,
+    )  # fmt: skip
     if proof:
         yield _largest_noise_hits(budget)
     else:

@@ -228,30 +228,10 @@ def theta_decomposition(budget, rng, *, weight=2.0):
     yield from identities(parts, EXACT)
 
 
-def _sides_of_A18(constant):
-    """Return both sides of Lemma A.18 as functions of an instance."""
-
-    def sides(shape, x):
-        d, n, k = shape["d"], shape["n"], shape["k"]
-        values, rest = np.abs(x[: min(d, n)]), x[min(d, n) :]
-        truth = LowRankRegression(np.eye(d, min(d, n)) * values @ np.eye(min(d, n), n))
-        B, W = rest[: d * k].reshape(d, k), rest[d * k :].reshape(n, k)
-        return _both_sides(truth, k, B, W, constant)
-
-    return sides
-
-
 def _both_sides(truth, k, B, W, constant):
     left = np.linalg.norm(B @ W.T - truth.best(k).Phi)
     error = lifting.product_error(lifting.lift(truth, B, W), Spectrum.of(truth, k))
     return float(left), float(constant * error)
-
-
-_A18_SHAPES = [{"d": d, "n": n, "k": k} for d, n, k in ((1, 1, 1), (2, 2, 1), (2, 3, 2), (4, 3, 3))]
-
-
-def _numbers_of_A18(shape):
-    return min(shape["d"], shape["n"]) + (shape["d"] + shape["n"]) * shape["k"]
 
 
 @statement(
@@ -265,7 +245,19 @@ def _numbers_of_A18(shape):
 )
 def lemmaA18(budget, rng, *, constant=1.0):
     """Search for states whose models are further off, and try heads of the wrong sign."""
-    yield search(_sides_of_A18(constant), _A18_SHAPES, _numbers_of_A18, budget, rng, name="search")
+
+    def sides(shape, x):
+        d, n, k = shape["d"], shape["n"], shape["k"]
+        values, rest = np.abs(x[: min(d, n)]), x[min(d, n) :]
+        truth = LowRankRegression(np.eye(d, min(d, n)) * values @ np.eye(min(d, n), n))
+        B, W = rest[: d * k].reshape(d, k), rest[d * k :].reshape(n, k)
+        return _both_sides(truth, k, B, W, constant)
+
+    sizes = (1, 1, 1), (2, 2, 1), (2, 3, 2), (4, 3, 3)
+    yield search(
+        sides, [{"d": d, "n": n, "k": k} for d, n, k in sizes],
+        lambda s: min(s["d"], s["n"]) + (s["d"] + s["n"]) * s["k"], budget, rng, name="search",
+    )  # fmt: skip
     opposite, used = [], []
     for _ in range(budget(10, 40, 200)):
         shape = SHAPES[rng.integers(3)]
@@ -276,17 +268,6 @@ def lemmaA18(budget, rng, *, constant=1.0):
         opposite.append((left * (1.0 - EXACT), right, case.settings))
     yield Cases(opposite, name="heads of the wrong sign")
     yield Fact("largest error of BW over that of Theta, heads of the wrong sign", max(used))
-
-
-def _sides_of_step(direction):
-    """Return |X + X'|_F and 2 |X|_F as functions of a square matrix X, either way round."""
-
-    def sides(shape, x):
-        X = x.reshape(shape["d"], shape["d"])
-        doubled, twice = float(np.linalg.norm(X + X.T)), float(2.0 * np.linalg.norm(X))
-        return (twice, doubled) if direction == "at least" else (doubled, twice)
-
-    return sides
 
 
 @statement(
@@ -302,8 +283,14 @@ def _sides_of_step(direction):
 def lemmaA18_step(budget, rng, *, directions=("at least", "at most")):
     """Search for matrices X = BW - diag on which either half of the equation is violated."""
     for direction in directions:
+
+        def sides(shape, x, direction=direction):
+            X = x.reshape(shape["d"], shape["d"])
+            doubled, twice = float(np.linalg.norm(X + X.T)), float(2.0 * np.linalg.norm(X))
+            return (twice, doubled) if direction == "at least" else (doubled, twice)
+
         yield search(
-            _sides_of_step(direction), [{"d": d} for d in (1, 2, 3)], lambda shape: shape["d"] ** 2,
+            sides, [{"d": d} for d in (1, 2, 3)], lambda shape: shape["d"] ** 2,
             budget, rng, name=f"|X + X'| {direction} 2|X|",
         )  # fmt: skip
 

@@ -138,12 +138,6 @@ def eq37(budget, rng, *, factor=2.0):
 # Lemmas A.19 and A.20
 
 
-def _extreme_values(N, n, trials, rng):
-    """Return the smallest and largest singular values of normal matrices (N, n)."""
-    values = np.linalg.svd(rng.standard_normal((trials, N, n)), compute_uv=False)
-    return values[:, -1], values[:, 0]
-
-
 @statement(
     "flute.lemmaA19",
     place="Lemma A.19",
@@ -160,10 +154,10 @@ def lemmaA19(budget, rng, *, edge=1.0):
     trials = budget(1000, 4000, 40000)
     shares = []
     for N, n in shapes:
-        smallest, largest = _extreme_values(N, n, trials, rng)
+        values = np.linalg.svd(rng.standard_normal((trials, N, n)), compute_uv=False)
         for width in widths:
-            outside = largest > np.sqrt(N) + edge * np.sqrt(n) + width
-            outside |= smallest < np.sqrt(N) - edge * np.sqrt(n) - width
+            outside = values[:, 0] > np.sqrt(N) + edge * np.sqrt(n) + width
+            outside |= values[:, -1] < np.sqrt(N) - edge * np.sqrt(n) - width
             allowed = min(1.0, 2.0 * np.exp(-0.5 * width**2))
             yield Frequency(
                 int(outside.sum()), trials, allowed, name=f"{N} x {n}, epsilon = {width:g}",

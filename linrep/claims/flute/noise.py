@@ -244,8 +244,36 @@ def _bounded(found, name, rng) -> Constant | Missing:
     )  # fmt: skip
 
 
-def _lemma(heads, budget, rng, growth):
-    """Follow the constant that serves all of R_s, and those of each way to choose (B, W)."""
+_BOUND = (
+    r"\eta\sqrt{\lambda^*_1}\Big(\sqrt{k\lambda_1^{*2} + E} + \sqrt k\sigma_\xi\Big)"
+    r"\frac{6\sqrt2\sqrt{\bar d + \log(1/\delta)}}{\sqrt{N c_1}}"
+)
+
+
+@statement(
+    "flute.lemmaA14",
+    place="Lemma A.14",
+    kind="probability bound",
+    latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow"
+    r" \|\tilde Q_\star^{\tau+1} V_\star\| \le " + _BOUND,
+    plain="What samples change in the heads' step is of order sqrt(max(d, M)/N) all over R_s.",
+    constants={"heads": True},
+    negative_control={"growth": 0.2},
+)
+@statement(
+    "flute.lemmaA13",
+    place="Lemma A.13",
+    kind="probability bound",
+    latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow \|U_\star^\top Q_\star^{\tau+1}\| \le "
+    + _BOUND,
+    plain="What samples change in the step of B is of order sqrt(max(d, M)/N) all over R_s.",
+    negative_control={"growth": 0.2},
+)
+def discrepancy(budget, rng, *, heads=False, growth=0.5):
+    """Follow the constant of ‖Q‖ or ‖Q~‖ all over R_s, and of each way to choose (B, W).
+
+    The growth is the power of max(d, M) + log(1/delta).
+    """
     yield Constant(
         _certified(heads, budget, rng, growth), _VARIABLES, by=("design",), quantile=1.0 - FAILURE,
         rng=rng, name="all of R_s", label="constant at unit c_1",
@@ -261,37 +289,3 @@ def _lemma(heads, budget, rng, growth):
     for kind, largest in found.groupby("kind")["constant"].max().items():
         yield Fact(f"largest constant at unit c_1, {_KINDS[str(kind)]}", largest)
     yield Fact("share of what is certified for the same samples, at most", found["share"].max())
-
-
-_BOUND = (
-    r"\eta\sqrt{\lambda^*_1}\Big(\sqrt{k\lambda_1^{*2} + E} + \sqrt k\sigma_\xi\Big)"
-    r"\frac{6\sqrt2\sqrt{\bar d + \log(1/\delta)}}{\sqrt{N c_1}}"
-)
-
-
-@statement(
-    "flute.lemmaA13",
-    place="Lemma A.13",
-    kind="probability bound",
-    latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow \|U_\star^\top Q_\star^{\tau+1}\| \le "
-    + _BOUND,
-    plain="What samples change in the step of B is of order sqrt(max(d, M)/N) all over R_s.",
-    negative_control={"growth": 0.2},
-)
-def lemma_A13(budget, rng, *, growth=0.5):
-    """Follow the constant of ‖Q‖; growth is the power of max(d, M) + log(1/delta)."""
-    yield from _lemma(False, budget, rng, growth)
-
-
-@statement(
-    "flute.lemmaA14",
-    place="Lemma A.14",
-    kind="probability bound",
-    latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow"
-    r" \|\tilde Q_\star^{\tau+1} V_\star\| \le " + _BOUND,
-    plain="What samples change in the heads' step is of order sqrt(max(d, M)/N) all over R_s.",
-    negative_control={"growth": 0.2},
-)
-def lemma_A14(budget, rng, *, growth=0.5):
-    """Follow the constant of ‖Q~‖; growth is the power of max(d, M) + log(1/delta)."""
-    yield from _lemma(True, budget, rng, growth)

@@ -7,8 +7,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Constant, Exponent, Fact, statement
-from linrep.claims.flute._data import floor, towards_extremes, truth_of
-from linrep.theory import flute, flute_samples
+from linrep.claims.flute._data import floor, largest_step, towards_extremes, truth_of
+from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum
 
 FAILURE = 0.2  # delta
@@ -19,15 +19,11 @@ _SHAPES = ((10, 10), (40, 5), (5, 40))
 _PROOF = 1600.0  # c' of the proof: 400, and 4 for lambda*_1^2 in place of lambda_1^2
 
 
-def _largest_step(spectrum) -> float:
-    return flute.step_size_limits(spectrum)["theorem_5_1"]
-
-
 def _population_run(scale, n, d, alpha, rng, longer=1.0, values=_VALUES, k=_RANK):
     """Run FLUTE with N = oo for the rounds asked for; return the error, the tolerance, rounds."""
     truth = truth_of(np.array(values) * scale, n, d, rng)
     spectrum = Spectrum.of(truth, k)
-    eta, tolerance = _largest_step(spectrum), min(0.02 * scale, 0.5)
+    eta, tolerance = largest_step(spectrum), min(0.02 * scale, 0.5)
     t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
     rounds = int(np.ceil(longer * t))
     trace = lr.flute(
@@ -84,7 +80,7 @@ def _constants(budget, rng, clients) -> pd.DataFrame:
             truth = truth_of(values, n, int(setting["d"]), rng, noise=setting["noise"])
             spectrum = Spectrum.of(truth, k)
             asked = flute_samples.theorem_5_1(
-                spectrum, floor(truth, k, m, rng), step_size=_largest_step(spectrum),
+                spectrum, floor(truth, k, m, rng), step_size=largest_step(spectrum),
                 failure=FAILURE,
             )  # fmt: skip
             rows.append(setting | {"constant": m * (n / 16.0) ** (clients - 1.0) / asked})

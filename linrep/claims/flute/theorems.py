@@ -8,7 +8,7 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms.flute import gaussian_start
 from linrep.claims import Cases, Condition, Constant, Fact, Frequency, statement
-from linrep.claims.flute._data import compressed, floor, towards_extremes, truth_of
+from linrep.claims.flute._data import compressed, floor, largest_step, towards_extremes, truth_of
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -19,11 +19,6 @@ _SPECTRA = (
     (tuple(20.0 / (i + 1.0) for i in range(1, 11)), 2), ((1.0, 0.9, 0.9), 3), ((1.0,), 1),
 )  # fmt: skip
 _PROOF = 400.0  # c_2 of the proof, times (1 - eta Delta/16)^(-T_R)
-
-
-def _largest_step(spectrum) -> float:
-    """Return the largest step size that Theorem 5.1 allows."""
-    return flute.step_size_limits(spectrum)["theorem_5_1"]
 
 
 def _late_rates(budget, rng):
@@ -72,7 +67,7 @@ def _runs_to_bound(budget, rng):
     for (values, k), n, d in settings:
         truth = truth_of(values, n, d, rng)
         spectrum = Spectrum.of(truth, k)
-        eta = _largest_step(spectrum)
+        eta = largest_step(spectrum)
         for alpha in (1e-2, 1e-4, 1e-8, 1e-16, 1e-32):
             start = gaussian_start(n, d, k, alpha, rng)
             leading = flute.sizes(flute_lift.lift(truth, *start)).leading
@@ -110,7 +105,7 @@ def _with_samples(budget, rng, restated, noise):
     for _ in range(runs):
         truth = truth_of(values, n, d, rng, noise=noise)
         spectrum = Spectrum.of(truth, k)
-        eta = _largest_step(spectrum)
+        eta = largest_step(spectrum)
         T = int(40.0 / (eta * spectrum.gap))
         m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
         data = compressed(truth, int(np.ceil(m)), rng)
@@ -146,7 +141,7 @@ def _floors(budget, rng, restated) -> pd.DataFrame:
                 values, int(setting["n"]), int(setting["d"]), rng, noise=setting["noise"]
             )
             spectrum = Spectrum.of(truth, k)
-            eta = _largest_step(spectrum)
+            eta = largest_step(spectrum)
             T = -np.log(setting["precision"]) / np.log1p(-eta * spectrum.gap / 16.0)
             m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
             bound = flute.error_bound(spectrum, eta, T, restated=restated)

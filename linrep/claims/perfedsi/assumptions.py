@@ -35,20 +35,15 @@ def _constants(side, settings, draws, rng, power) -> pd.DataFrame:
     ).round(9)
 
 
-def _with_ratio():
-    """Return settings of growing k at fixed M/k."""
-    return [
-        {"M": round(ratio * p), "k": p, "ratio": ratio} for ratio in (_FEW, _MANY) for p in _SIZES
-    ]
-
-
-def _with_clients():
-    """Return settings of growing k at M = 100, in two ranges: c_z bends up where k is near M."""
-    return [
-        {"M": 100, "k": p, "range": name}
-        for name, sizes in (("to 32", (4, 8, 16, 32)), ("from 32", (32, 64, 96)))
-        for p in sizes
-    ]
+# Growing k, at fixed M/k, and at M = 100 in two ranges: c_z bends up where k is near M.
+_WITH_RATIO = [
+    {"M": round(ratio * p), "k": p, "ratio": ratio} for ratio in (_FEW, _MANY) for p in _SIZES
+]
+_WITH_CLIENTS = [
+    {"M": 100, "k": p, "range": name}
+    for name, sizes in (("to 32", (4, 8, 16, 32)), ("from 32", (32, 64, 96)))
+    for p in sizes
+]
 
 
 def _trace_argument(budget, rng, power):
@@ -91,8 +86,8 @@ def assumption3_2(budget, rng, *, power=0.0):
     medians = {}
     for side in ("gaussian", "unit", "isometric"):
         draws = budget(20, 1000 if side == "gaussian" else 100)
-        found = _constants(side, _with_ratio(), draws, rng, power)
-        few = _constants(side, _with_clients(), min(draws, 100), rng, power)
+        found = _constants(side, _WITH_RATIO, draws, rng, power)
+        few = _constants(side, _WITH_CLIENTS, min(draws, 100), rng, power)
         ways = [
             Constant(rows, ["k"], "c_z", by=[held], rng=rng, label="c_z", name=name)
             for rows, held, name in ((found, "ratio", "M/k fixed"), (few, "range", "M = 100"))

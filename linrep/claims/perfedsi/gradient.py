@@ -37,19 +37,18 @@ def _at_the_limit(c, error, unit, c_z):
 
 def _limits(bound):
     """Yield (61)'s left over its right as the error shrinks, norms being at their limit."""
-    for c in (1.0, 2.0, 4.0, 10.0):
-        for error in ERRORS:
-            for unit in (1e-2, 1.0, 1e2, 1e6):
-                for c_z in (1.0, 4.0):
-                    truth, U, V = _at_the_limit(c, error, unit, c_z)
-                    loss, slope = sizes(truth, U, V)
-                    needs = needed(truth, U, V)[0]
-                    found = needs.norms
-                    right = float(bound(setting_of(truth, found), loss))
-                    yield slope * (1.0 - 1e-12) / right, 1.0, {
-                        "c": found, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss,
-                        "max L_m/L": needs.loss * unit**2 / loss,
-                    }  # fmt: skip
+    for c, error, unit, c_z in product(
+        (1.0, 2.0, 4.0, 10.0), ERRORS, (1e-2, 1.0, 1e2, 1e6), (1.0, 4.0)
+    ):
+        truth, U, V = _at_the_limit(c, error, unit, c_z)
+        loss, slope = sizes(truth, U, V)
+        needs = needed(truth, U, V)[0]
+        found = needs.norms
+        right = float(bound(setting_of(truth, found), loss))
+        yield slope * (1.0 - 1e-12) / right, 1.0, {
+            "c": found, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss,
+            "max L_m/L": needs.loss * unit**2 / loss,
+        }  # fmt: skip
 
 
 def _searched_61(budget, rng, bound, name):
@@ -96,24 +95,21 @@ def _units(bound):
 
 def _plugged(drift):
     """Yield the steps of (62), with drift for 10, over c, c_z, mu >= 1."""
-    for c in np.geomspace(1.0, 1e3, 7):
-        for c_z in (1.0, 2.0, 1e3):
-            for mu in (1.0, 10.0, 1e3):
-                for p, k in ((1, 1), (2, 1), (4, 2), (50, 50)):
-                    for d in (1, 4, 1000):
-                        s = theory.Setting(d=d, p=p, k=k, c=float(c), mu=mu, c_z=c_z)
-                        at = {"c": float(c), "c_z": c_z, "mu": mu, "k": p, "r": k, "d": d}
-                        beta = s.c_z * (6.0 * s.c**2 + 2.0)
-                        terms = (
-                            drift * p**1.5 / d**2 * s.c**4 * np.sqrt(s.c_z) * mu**1.5
-                            + p * k / d * s.c * beta * mu**2
-                        )
-                        joint = 66.0 * p**1.5 * k / d * s.c**4 * s.c_z * mu**2
-                        eta = theory.step_size_limit(s, 1)
-                        half = 0.5 / (s.c * s.c_z**2 * d)
-                        yield theory.smoothness(s) / beta, 1.0, at | {"step": "beta"}
-                        yield terms / joint, 1.0, at | {"step": "66"}
-                        yield eta * joint / half * (1.0 - 1e-12), 1.0, at | {"step": "132"}
+    for c, c_z, mu, (p, k), d in product(
+        np.geomspace(1.0, 1e3, 7).tolist(), (1.0, 2.0, 1e3), (1.0, 10.0, 1e3),
+        ((1, 1), (2, 1), (4, 2), (50, 50)), (1, 4, 1000),
+    ):  # fmt: skip
+        s = theory.Setting(d=d, p=p, k=k, c=c, mu=mu, c_z=c_z)
+        at = {"c": c, "c_z": c_z, "mu": mu, "k": p, "r": k, "d": d}
+        beta = c_z * (6.0 * c**2 + 2.0)
+        terms = drift * p**1.5 / d**2 * c**4 * np.sqrt(c_z) * mu**1.5
+        terms += p * k / d * c * beta * mu**2
+        joint = 66.0 * p**1.5 * k / d * c**4 * c_z * mu**2
+        half = 0.5 / (c * c_z**2 * d)
+        yield theory.smoothness(s) / beta, 1.0, at | {"step": "beta"}
+        yield terms / joint, 1.0, at | {"step": "66"}
+        eta = theory.step_size_limit(s, 1)
+        yield eta * joint / half * (1.0 - 1e-12), 1.0, at | {"step": "132"}
 
 
 def _second_moments(lowest):

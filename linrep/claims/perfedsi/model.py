@@ -18,30 +18,20 @@ _SHAPES = (
     (7, 5, 3, 2), (5, 7, 3, 2), (3, 5, 7, 2), (20, 16, 4, 2), (4, 4, 4, 2), (6, 6, 3, 1),
     (1, 4, 2, 1), (5, 1, 3, 1), (40, 3, 10, 3), (12, 30, 12, 5),
 )  # fmt: skip
-_SIDES = ("gaussian", "unit")
 
 
 def _problems(budget, rng):
     """Yield a truth, an iterate, and what tells them apart; in several units."""
-    for shape in _SHAPES:
-        for side in _SIDES:
-            for unit in budget((1.0,), (1e-6, 1.0, 1e6)):
-                n, d, p, k = shape
-                values = unit * np.linspace(2.0, 1.0, k)
-                truth = SideInformationCompletion.random(
-                    n=n, d=d, p=p, k=k, side=side, singular_values=values, rng=rng
-                )
-                # Factors of unlike size: U -> aU, V -> V/a changes nothing.
-                a = 10.0 ** rng.uniform(-2.0, 2.0)
-                U, V = (np.sqrt(unit) * rng.standard_normal((rows, k)) for rows in (d, p))
-                instance = {"M": n, "d": d, "k": p, "r": k, "Z": side, "sigma_1": unit}
-                yield truth, a * U, V / a, instance
-
-
-def _squares(truth, U, V):
-    """Return the sum over the items of (e_i' E z_m)^2 of every client, entry by entry."""
-    E = U @ V.T - truth.M
-    return np.array([sum(float(row @ z) ** 2 for row in E) for z in truth.Z])
+    units = budget((1.0,), (1e-6, 1.0, 1e6))
+    for (n, d, p, k), side, unit in product(_SHAPES, ("gaussian", "unit"), units):
+        values = unit * np.linspace(2.0, 1.0, k)
+        truth = SideInformationCompletion.random(
+            n=n, d=d, p=p, k=k, side=side, singular_values=values, rng=rng
+        )
+        # Factors of unlike size: U -> aU, V -> V/a changes nothing.
+        a = 10.0 ** rng.uniform(-2.0, 2.0)
+        U, V = (np.sqrt(unit) * rng.standard_normal((rows, k)) for rows in (d, p))
+        yield truth, a * U, V / a, {"M": n, "d": d, "k": p, "r": k, "Z": side, "sigma_1": unit}
 
 
 def _spans(budget, rng):
@@ -75,7 +65,8 @@ def eq5_eq10(budget, rng, *, weight=1.0):
     product_of: dict[str, list] = {"M* = L* Z' (9)": [], "L* = M* Z' (Section 3)": []}
     for truth, U, V, instance in _problems(budget, rng):
         loss = theory.loss_and_gradients(truth, U, V)[0]
-        squares = _squares(truth, U, V)
+        E = U @ V.T - truth.M  # each client's sum over the items of (e_i' E z_m)^2, one by one
+        squares = np.array([sum(float(row @ z) ** 2 for row in E) for z in truth.Z])
         first.append((relative(weight * squares.mean(), loss), instance))
         second.append((relative(np.mean(0.5 * squares), loss), instance))
         L = truth.entries(*(at.ravel() for at in np.indices((truth.d, truth.n)))).reshape(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Search, search, statement
@@ -46,13 +48,10 @@ def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers
 def _at_limits(place, powers) -> Cases:
     """Compare both sides with one factor at its norm limit, k = r = 1."""
     cases = []
-    for d in _DIMENSIONS:
-        for size in _SIZES:
-            for participants in _CLIENTS:
-                for on_side in (True, False):
-                    state = alike(1, d, size=size, error=1e-3, on_side=on_side)
-                    ratio, at = _ratios(state, sequences(d, 1), _STEP, participants, **powers)
-                    cases.append((ratio[place], 1.0, at))
+    for d, size, participants, on_side in product(_DIMENSIONS, _SIZES, _CLIENTS, (True, False)):
+        state = alike(1, d, size=size, error=1e-3, on_side=on_side)
+        ratio, at = _ratios(state, sequences(d, 1), _STEP, participants, **powers)
+        cases.append((ratio[place], 1.0, at))
     return Cases(cases, quantity="lhs/rhs", name=f"{'UV'[place]}, factors at their limits")
 
 

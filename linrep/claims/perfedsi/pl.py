@@ -148,14 +148,14 @@ def _at_the_limit(bound, rng):
 
     V is as small as the product allows then.
     """
-    for c in (1.0, 2.0, 5.0, 20.0, 100.0):
-        for c_z, kappa in ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)):
-            for aligned in (False, True):
-                truth = random_truth((kappa, 1.0), c_z, rng, aligned=aligned)
-                flattest = _flattest(truth, *split(truth, c * np.sqrt(kappa), "U"))
-                yield bound(setting_of(truth, c)) / flattest, 1.0, {
-                    "c": c, "c_z": c_z, "kappa": kappa,
-                }  # fmt: skip
+    for c, (c_z, kappa), aligned in product(
+        (1.0, 2.0, 5.0, 20.0, 100.0), ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)),
+        (False, True),
+    ):  # fmt: skip
+        truth = random_truth((kappa, 1.0), c_z, rng, aligned=aligned)
+        flattest = _flattest(truth, *split(truth, c * np.sqrt(kappa), "U"))
+        at = {"c": c, "c_z": c_z, "kappa": kappa}
+        yield bound(setting_of(truth, c)) / flattest, 1.0, at
 
 
 def _twentieth(budget, rng, factor, power, name):

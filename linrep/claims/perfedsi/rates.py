@@ -16,8 +16,7 @@ from linrep.claims.perfedsi._runs import (
     tuned_rounds,
 )
 from linrep.claims.perfedsi._states import ASSUMPTION_3_2
-from linrep.claims.perfedsi.rounds import CORRECTED, enumerated_rounds
-from linrep.theory import perfedsi as theory
+from linrep.claims.perfedsi.rounds import CORRECTED, enumerated_rounds, promise
 
 
 def _implied(rng, powers):
@@ -26,12 +25,7 @@ def _implied(rng, powers):
     state = state_of(setting, rng)
     largest = largest_step(state, setting, rng)
     numbers = state.setting(measured_limits(state, setting, 0.01 * largest, rng))
-    limit = theory.step_size_limit(
-        numbers, setting["tau"], c_power=powers["limit_power"],
-        condition_power=powers["condition_power"],
-    )  # fmt: skip
-    rates = {key: value for key, value in powers.items() if key != "limit_power"}
-    fall = theory.decrease(numbers, step_size=limit, local_steps=setting["tau"], **rates)
+    limit, fall = promise(numbers, setting["tau"], powers)
     yield Fact("step size allowed at the constants of small steps", limit)
     yield Fact("largest stable step size", largest)
     yield Fact(f"rounds to {TARGET:g} that the bound implies", np.log(1.0 / TARGET) / fall)
@@ -41,14 +35,6 @@ def _implied(rng, powers):
 def _fixed(state, setting, rng) -> float:
     """Return the rate at eta tau = 0.1, or what the setting has."""
     return decay(state, setting, setting.get("eta tau", 0.1) / setting["tau"], rng)
-
-
-def _slowness(state, setting, rng) -> float:
-    return 1.0 / _fixed(state, setting, rng)
-
-
-def _inverse(state, setting, rng) -> float:
-    return 1.0 / largest_step(state, setting, rng)
 
 
 # Keys of settings, the paper's letters for them, and values.
@@ -85,9 +71,13 @@ def _runs_of_c4(budget, rng, d_power):
          budget((values[0], values[len(values) // 2], values[-1]), values), power)
         for (key, variable, values), power in zip(_STEP_LINES, powers, strict=True)
     ]  # fmt: skip
-    measures = {"rate": _fixed, "1/rate": _slowness, "1/largest step": _inverse}
+    measures = {
+        "rate": _fixed,
+        "1/rate": lambda *of: 1.0 / _fixed(*of),
+        "1/largest step": lambda *of: 1.0 / largest_step(*of),
+    }
     for name, key, variable, values, power in rates + steps:
-        stable = measures[name] is _inverse
+        stable = name == "1/largest step"
         side = "gaussian" if stable else "isometric"
         yield along(
             name, values, measures[name], power, few if stable else many, rng,
@@ -134,13 +124,10 @@ theorem_c4.corrected(
 )
 
 
-def _scaled(setting) -> float:
-    """Return a step size as Theorem 3.3 has it, with a constant that is stable at all sizes."""
-    return 2.0 / (setting["p"] ** 1.5 * setting["k"] * setting["tau"])
-
-
 def _rounds_scaled(state, setting, rng) -> float:
-    return float(np.log(1.0 / TARGET) / decay(state, setting, _scaled(setting), rng))
+    """Return the rounds at a step size as Theorem 3.3 has it, stable at all sizes."""
+    step_size = 2.0 / (setting["p"] ** 1.5 * setting["k"] * setting["tau"])
+    return float(np.log(1.0 / TARGET) / decay(state, setting, step_size, rng))
 
 
 @statement(
@@ -155,7 +142,7 @@ def _rounds_scaled(state, setting, rng) -> float:
     hypotheses=[ASSUMPTION_3_2],
     negative_control={"d_power": 0.5},
 )
-def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5, rank_power=1.0, steps_power=0.0):
+def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
     """Enumerate (6) from both kinds of starts; count rounds to 1e-6 at such steps, and at tuned.
 
     c' is that of the corrected Theorem C.4. At steps like 1/(k^(3/2) r tau) the exponents in k and
@@ -165,8 +152,8 @@ def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5, rank_power=1.0, steps_
     lines = (
         ("d", "d", budget((16, 32, 64, 128), (16, 32, 64, 128, 256)), d_power),
         ("p", "k", budget((2, 4, 8), (2, 4, 8, 16, 32)), p_power),
-        ("k", "r", (1, 2, 4), rank_power),
-        ("tau", "tau", budget((1, 5, 25), (1, 3, 10, 30, 100)), steps_power),
+        ("k", "r", (1, 2, 4), 1.0),
+        ("tau", "tau", budget((1, 5, 25), (1, 3, 10, 30, 100)), 0.0),
         ("C", "C", (1, 2, 4, 8), 0.0),
     )
     yield enumerated_rounds(budget, CORRECTED | {"with_p": False})

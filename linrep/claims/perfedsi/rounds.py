@@ -5,6 +5,8 @@ Steps are tiny there: what a round gains is computed from what it changes.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
@@ -35,13 +37,20 @@ _DIMENSIONS = (8, 16, 32, 64)
 _SCALES = (1.0, 4.0, 16.0, 64.0)  # c_z
 
 
-def _room(limits: Limits) -> Limits:
-    """Return limits with a little room for the steps."""
+def _start(state: State) -> Limits:
+    """Return the least limits that a state keeps, with a little room for the steps."""
+    limits = start_of(state).limits()
     return Limits(1.001 * limits.c, 1.001 * limits.rows, 1.01 * limits.errors)
 
 
-def _start(state: State) -> Limits:
-    return _room(start_of(state).limits())
+def promise(setting, steps, powers, share=1.0):
+    """Return a share of the largest step size, and the fall of L that is promised in a round."""
+    powers = dict(powers)
+    step_size = share * theory.step_size_limit(
+        setting, steps, c_power=powers.pop("limit_power"),
+        condition_power=powers["condition_power"],
+    )  # fmt: skip
+    return step_size, theory.decrease(setting, step_size=step_size, local_steps=steps, **powers)
 
 
 def _one_round(state, items, participants, share, powers, limits=None):
@@ -50,14 +59,9 @@ def _one_round(state, items, participants, share, powers, limits=None):
     The event's constants are the least that the start keeps, unless they are given.
     """
     limits, steps = limits or _start(state), items.shape[1]
-    limit_power = powers["limit_power"]
-    rates = {key: value for key, value in powers.items() if key != "limit_power"}
     setting = state.setting(limits)
-    step_size = share * theory.step_size_limit(
-        setting, steps, c_power=limit_power, condition_power=powers["condition_power"]
-    )
+    step_size, promised = promise(setting, steps, powers, share)
     measured, chance = progress(Walks(state, items, step_size), limits, participants)
-    promised = theory.decrease(setting, step_size=step_size, local_steps=steps, **rates)
     at = {**state.plain(), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
           "mu": setting.mu, "c_z": setting.c_z, "P(G)": chance, "1 - E[L+]/L": measured,
           "promised": promised}  # fmt: skip
@@ -67,14 +71,11 @@ def _one_round(state, items, participants, share, powers, limits=None):
 
 def _at_limits(powers, budget) -> list:
     """Compare at factors as unbalanced as their norms allow, and the weakest side information."""
-    cases = []
-    for c in _NORMS[::-1]:
-        for condition in _CONDITIONS:
-            for c_z in _SCALES:
-                state = unbalanced(c, condition, c_z=c_z)
-                for steps in budget((1,), (1, 2)):
-                    cases.append(_one_round(state, sequences(8, steps), 1, 1.0, powers))
-    return cases
+    grid = product(_NORMS[::-1], _CONDITIONS, _SCALES, budget((1,), (1, 2)))
+    return [
+        _one_round(unbalanced(c, condition, c_z=c_z), sequences(8, steps), 1, 1.0, powers)
+        for c, condition, c_z, steps in grid
+    ]
 
 
 def _at_the_saddle(powers) -> list:
@@ -277,14 +278,9 @@ def _some_rounds(state, steps, rounds, powers):
     """Return a case for `exact_cases` on (15): promised over measured progress of some rounds."""
     limits = _start(state)
     setting = state.setting(limits)
-    rates = {key: value for key, value in powers.items() if key != "limit_power"}
-    step_size = theory.step_size_limit(
-        setting, steps, c_power=powers["limit_power"], condition_power=powers["condition_power"]
-    )
+    step_size, promised = promise(setting, steps, powers)
+    promised *= rounds - 1
     measured, chance = _after(state, limits, sequences(state.truth.d, steps), step_size, rounds)
-    promised = (rounds - 1) * theory.decrease(
-        setting, step_size=step_size, local_steps=steps, **rates
-    )
     at = {**state.plain(), "step_size": step_size, "tau": steps, "c": limits.c, "mu": setting.mu,
           "c_z": setting.c_z, "L_0/sigma_r^2": state.loss / setting.smallest**2, "T": rounds,
           "P(G)": chance, "1 - E[L_T]/L_0": measured, "promised": promised}  # fmt: skip

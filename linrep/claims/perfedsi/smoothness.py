@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -30,11 +31,6 @@ def _two_points(shape, x):
     return truth, (U1, V1), (U2, V2), c, float(distance)
 
 
-def _longer(shape):
-    """Return how many numbers two iterates take."""
-    return length(shape) + 1 + (shape["d"] + shape["p"]) * shape["k"]
-
-
 def _change(truth, first, second):
     """Return the squared change of the gradient."""
     one, other = (theory.loss_and_gradients(truth, *point)[1:] for point in (first, second))
@@ -43,13 +39,11 @@ def _change(truth, first, second):
 
 def _scalars(budget):
     """Yield scalar truths with u = v = c and M* = -sigma, and a c, a step and c_z with them."""
-    for c in (*np.geomspace(0.3, 4.0, budget(40, 200)), 1.0):
-        for step in (0.5, 1e-1, 1e-3):
-            for c_z, unit in ((1.0, 1.0), (4.0, 1e4)):
-                root = np.sqrt(unit)
-                U, V, Z = (np.array([[entry]]) for entry in (root, -root, np.sqrt(c_z)))
-                truth = SideInformationCompletion(U, V, Z)
-                yield truth, float(c), step, float(root)
+    constants = (*np.geomspace(0.3, 4.0, budget(40, 200)), 1.0)
+    for c, step, (c_z, unit) in product(constants, (0.5, 1e-1, 1e-3), ((1.0, 1.0), (4.0, 1e4))):
+        root = np.sqrt(unit)
+        U, V, Z = (np.array([[entry]]) for entry in (root, -root, np.sqrt(c_z)))
+        yield SideInformationCompletion(U, V, Z), float(c), step, float(root)
 
 
 def _smooth_cases(budget, bound):
@@ -74,9 +68,12 @@ def _smooth(budget, rng, bound, name, *, least=0.0):
         beta = bound(setting_of(truth, max(c, least)))
         return _change(truth, first, second), 0.5 * beta**2 * distance
 
+    def twice(shape):
+        return length(shape) + 1 + (shape["d"] + shape["p"]) * shape["k"]
+
     scalars = [case for case in _smooth_cases(budget, bound) if case[2]["c"] >= least]
     yield Cases(scalars, quantity="lhs/rhs", name=f"{name}, scalars")
-    yield search(sides, SHAPES[:2], _longer, budget, rng, name=f"{name}, searched")
+    yield search(sides, SHAPES[:2], twice, budget, rng, name=f"{name}, searched")
 
 
 def _excess(across, constant):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,10 +175,8 @@ def flat(p, K, eta_L, noise=0.0, n=1) -> Case:
 
 def flat_grid(n=1, noise=0.0, chances=CHANCES, steps=STEPS, sizes=SIZES) -> Iterator[Case]:
     """Yield such rounds over the grid of p, K and eta L."""
-    for p in chances:
-        for K in steps:
-            for eta_L in sizes:
-                yield flat(p, K, eta_L, noise, n)
+    for p, K, eta_L in product(chances, steps, sizes):
+        yield flat(p, K, eta_L, noise, n)
 
 
 def steep(eta_L, K=1, noise=1e3, p=1.0) -> Case:
@@ -198,12 +197,12 @@ def at_rest(p, K, eta_L, sigma=1e-5) -> Case:
 
 def at_rest_grid(steps, sizes) -> list[Case]:
     """Return such rounds over the grid of p, K and eta L."""
-    return [at_rest(p, K, size) for p in CHANCES for K in steps for size in sizes]
+    return [at_rest(*setting) for setting in product(CHANCES, steps, sizes)]
 
 
 def bilinear_grid(steps) -> list[Case]:
     """Return rounds of affine functions over the grid of p, K and eta L."""
-    return [bilinear(p, K, size) for p in CHANCES for K in steps for size in SIZES]
+    return [bilinear(*setting) for setting in product(CHANCES, steps, SIZES)]
 
 
 def bilinear(p, K, eta_L, n=2) -> Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -66,19 +67,17 @@ def optimum(loss: str, X: Array, y: Array, ridge: float, rng) -> Array | None:
 
 def _labelled(budget, rng) -> Iterator[tuple[Array, Array, float, dict[str, Any]]]:
     """Yield covariates, labels -1 and 1, a ridge, and what tells them apart."""
-    for d in (1, 2, 5, 20):
-        for many in (0.5, 4, 20):
-            for intercept in (False, True):
-                for ridge in (0.0, 1e-3, 1.0):
-                    for scale in budget((1.0,), (1e-2, 1.0, 1e2)):
-                        m = max(2, round(many * d))
-                        X = scale * rng.standard_normal((m, d))
-                        if intercept:
-                            X = np.hstack([np.ones((m, 1)), X])
-                        y = np.where(rng.random(m) < expit(X[:, 0] / scale), 1.0, -1.0)
-                        yield X, y, ridge, {
-                            "d": d, "m": m, "intercept": intercept, "ridge": ridge, "scale": scale,
-                        }  # fmt: skip
+    for d, many, intercept, ridge, scale in product(
+        (1, 2, 5, 20), (0.5, 4, 20), (False, True), (0.0, 1e-3, 1.0),
+        budget((1.0,), (1e-2, 1.0, 1e2)),
+    ):  # fmt: skip
+        m = max(2, round(many * d))
+        X = scale * rng.standard_normal((m, d))
+        if intercept:
+            X = np.hstack([np.ones((m, 1)), X])
+        y = np.where(rng.random(m) < expit(X[:, 0] / scale), 1.0, -1.0)
+        at = {"d": d, "m": m, "intercept": intercept, "ridge": ridge, "scale": scale}
+        yield X, y, ridge, at
 
 
 def _opposite(loss, budget, rng, sign):
@@ -190,17 +189,16 @@ def alternating(A: Array, H: Array, k: int, rng, steps: int = 20_000) -> float:
 
 def _clusters(budget, rng):
     """Yield a number of clusters, the models, each client's cluster, and what tells them apart."""
-    for r in (1, 2, 3, 4, 5):
-        for balance in ("equal", "unequal", "collinear"):
-            for _ in range(budget(1, 5)):
-                n, d = 60, 10
-                models = rng.standard_normal((r, d))
-                if balance == "collinear":
-                    models = np.outer(rng.standard_normal(r), models[0])
-                member = np.arange(n) % r
-                if balance == "unequal":  # all but one cluster have a single client
-                    member = np.minimum(np.arange(n), r - 1)
-                yield r, models, member, {"r": r, "clusters": balance}
+    n, d = 60, 10
+    kinds = ("equal", "unequal", "collinear")
+    for r, balance, _ in product((1, 2, 3, 4, 5), kinds, range(budget(1, 5))):
+        models = rng.standard_normal((r, d))
+        if balance == "collinear":
+            models = np.outer(rng.standard_normal(r), models[0])
+        member = np.arange(n) % r
+        if balance == "unequal":  # all but one cluster have a single client
+            member = np.minimum(np.arange(n), r - 1)
+        yield r, models, member, {"r": r, "clusters": balance}
 
 
 @statement(

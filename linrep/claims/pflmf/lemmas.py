@@ -161,12 +161,6 @@ def _weights(patterns, p):
     return p**taking * (1.0 - p) ** (patterns.shape[1] - taking)
 
 
-def _fixed_number(patterns, number):
-    """Return the probabilities of patterns if a uniform subset of so many takes part."""
-    chosen = (patterns.sum(axis=1) == number).astype(float)
-    return chosen / chosen.sum()
-
-
 def _masked(patterns, squares):
     """Return ||DA||_F^2 of every pattern, `squares` being those of A's rows, (n,) or (2^n, n)."""
     return np.sum(patterns * squares, axis=1)
@@ -183,8 +177,8 @@ def _fixed_matrices(budget, rng, power):
             stated = p ** (power - 1.0) * theory.lemma6(A, p)
             yield relative(found, stated), {"n": n, "p": p, "found": found, "stated": stated}
         for number in range(1, n + 1):
-            p = number / n
-            found = float(_fixed_number(patterns, number) @ _masked(patterns, squares))
+            p, chosen = number / n, (patterns.sum(axis=1) == number).astype(float)
+            found = float(chosen / chosen.sum() @ _masked(patterns, squares))
             stated = p ** (power - 1.0) * theory.lemma6(A, p)
             yield relative(found, stated), {"n": n, "number": number, "found": found}
 

@@ -58,10 +58,8 @@ def moments(case: Case, k: int) -> Moments:
 def _growing(chances) -> list[Case]:
     """Return rounds of cos(u v) at u = 1, v = 0.3, bounded functions whose gradient grows."""
     found = [
-        _cases.valid(_cases.cosine(), [[1.0]], [[0.3]], p, K, size, kind="cos(u v)")
-        for p in chances
-        for K in (2, 20)
-        for size in _cases.SIZES
+        _cases.valid(_cases.cosine(), [[1.0]], [[0.3]], *setting, kind="cos(u v)")
+        for setting in product(chances, (2, 20), _cases.SIZES)
     ]
     return [case for case in found if case is not None]
 
@@ -70,16 +68,9 @@ def _rounds(budget, rng) -> dict[str, list[Case]]:
     """Return rounds: random ones, |v|^2/2 with noise from little to nearly alone, and cosines."""
     count = budget(30, 1000, 5000)
     chances = (0.02, 0.25, 1.0) if budget.name == "quick" else _cases.CHANCES
-    noisy = [
-        _cases.flat(p, K, size, noise, n)
-        for p in chances
-        for K in (2, 20)
-        for size in (0.1, 0.499)
-        for noise in (0.1, 1e3)
-        for n in budget((1, 3), (1, 3, 8))
-    ]
+    noisy = product(chances, (2, 20), (0.1, 0.499), (0.1, 1e3), budget((1, 3), (1, 3, 8)))
     return {
-        "|v|^2/2 with noise": noisy,
+        "|v|^2/2 with noise": [_cases.flat(*setting) for setting in noisy],
         "cos(u v)": _growing(chances),
         "random rounds, exact gradients": list(_cases.at_random(rng, count)),
         "random rounds, noise": list(_cases.at_random(rng, count, QUADRATIC, noisy=True)),

@@ -37,17 +37,6 @@ def exact_left(p, T, eta_L, noise, K=1) -> float:
     return float(fixed_U_average(s, 1.0, 2.0, float(T)))
 
 
-def corollary_slope(p, noise) -> Slope:
-    """Return the exact power of T at Corollary 2's step sizes, where T is large for p.
-
-    With noise from T = 1e3/p^4 on, without from 1e3/p^2; the bend is that of the upper half.
-    """
-    base = 1e3 / p ** (4 if noise else 2)
-    T = base * np.logspace(0.0, 4.0, 9)
-    left = [exact_left(p, each, _corollary_step(each, noise), noise) for each in T]
-    return slope_of(T, left)
-
-
 def _corollary_step(T, noise) -> float:
     """Return eta L of Corollary 2."""
     return float(pflmf.corollary2_step_size(1.0, T if noise else None))
@@ -62,8 +51,12 @@ def slope_of(x, y) -> Slope:
 
 
 def late_power(p, noise, claimed) -> Condition:
-    """Return whether the exact power of T is the one claimed, up to 0.1, where T is large for p."""
-    slope = corollary_slope(p, noise)
+    """Return whether the exact power of T is the one claimed, up to 0.1, where T is large for p.
+
+    At Corollary 2's step sizes; with noise from T = 1e3/p^4 on, without from 1e3/p^2.
+    """
+    T = 1e3 / p ** (4 if noise else 2) * np.logspace(0.0, 4.0, 9)
+    slope = slope_of(T, [exact_left(p, each, _corollary_step(each, noise), noise) for each in T])
     return Condition(
         claimed - 0.1 <= slope.low and slope.high <= claimed + 0.1, slope.value, claimed,
         quantity="exponent", setting={"p": p, "sigma^2": noise},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -36,13 +37,6 @@ class Expected(NamedTuple):
     delta_V: float
 
 
-def _constant(s, problem, derived) -> float:
-    """Return the constant of eta^2 L sigma^2 in the second inequality."""
-    if derived:
-        return theory.summed_noise(s, linear=isinstance(problem, lr.QuadraticObjectives))
-    return 1.0 + 1.0 / s.local_steps
-
-
 def _chain(position, variant: Variant):
     """Return the function of a round's left and right side of one of the inequalities in (16)."""
 
@@ -51,8 +45,11 @@ def _chain(position, variant: Variant):
         members = theory.equation16(s, case.round, p_power=variant.p_power)
         left, right = members[position], members[position + 1]
         if position == 1:
-            stated = variant.noise_factor * _constant(s, case.problem, variant.derived)
-            right += (stated - (1.0 + 1.0 / s.local_steps)) * _unit(s)
+            stated = printed = 1.0 + 1.0 / s.local_steps
+            if variant.derived:
+                linear = isinstance(case.problem, lr.QuadraticObjectives)
+                stated = theory.summed_noise(s, linear=linear)
+            right += (variant.noise_factor * stated - printed) * _unit(s)
         return left, right
 
     return lhs_rhs
@@ -79,9 +76,7 @@ def _auxiliary(count, bound) -> Cases:
     values = [0.0, *np.geomspace(1e-6, 1.0, count).tolist()]
     cases = [
         (float(theory.auxiliary(0.5 * x, p, K)), bound, {"eta L": 0.5 * x, "p": p, "K": K})
-        for x in values
-        for p in values
-        for K in (1, 2, 3, 10, 1000)
+        for x, p, K in product(values, values, (1, 2, 3, 10, 1000))
     ]
     return Cases(cases, name="auxiliary inequality")
 
@@ -89,14 +84,13 @@ def _auxiliary(count, bound) -> Cases:
 def _derivation(count) -> Cases:
     """Return what the derivation asks of p, eta L and K, and that its constant is at most 2."""
     cases = []
-    for p in np.geomspace(1e-4, 1.0, count).tolist():
-        for x in np.linspace(1e-4, 0.5, count).tolist():
-            for K in (1, 2, 5, 20, 200, 10**6):
-                at, q = {"p": p, "eta L": x, "K": K}, p * x
-                spread = p + (1.0 - p) * (2.0 + q**2 * (K - 1) / K)
-                left = 2.0 - q**2 / (1.0 + x) / (1.0 - 0.5 * q / K)
-                constant = theory.summed_noise(theory.Setting(p, K, x, 1.0, 1.0, noise=1.0))
-                cases += [(spread, left, {**at, "of": "weight"}), (constant, 2.0, at)]
+    chances, sizes = np.geomspace(1e-4, 1.0, count).tolist(), np.linspace(1e-4, 0.5, count).tolist()
+    for p, x, K in product(chances, sizes, (1, 2, 5, 20, 200, 10**6)):
+        at, q = {"p": p, "eta L": x, "K": K}, p * x
+        spread = p + (1.0 - p) * (2.0 + q**2 * (K - 1) / K)
+        left = 2.0 - q**2 / (1.0 + x) / (1.0 - 0.5 * q / K)
+        constant = theory.summed_noise(theory.Setting(p, K, x, 1.0, 1.0, noise=1.0))
+        cases += [(spread, left, {**at, "of": "weight"}), (constant, 2.0, at)]
     return Cases(cases, name="constants of the derivation")
 
 
