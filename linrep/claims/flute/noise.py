@@ -9,7 +9,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Constant, Fact, Identity, Missing, statement
-from linrep.claims.flute._data import compressed, spectrum_of, step_size, truth_of
+from linrep.claims._parts import table
+from linrep.claims.flute._data import compressed, step_size, truth_of
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -148,13 +149,12 @@ def _unit(spectrum, m, growth, failure=FAILURE):
 
 def _certified(heads, budget, rng, growth) -> pd.DataFrame:
     """Return a row per draw: the constant that serves all of R_s."""
-    rows = []
-    for setting in _settings():
-        for _ in range(budget(15, 150, 1000)):
-            truth, spectrum, m, data = _problem(rng, **setting)
-            found = _Sampling(truth, data, heads).certified(spectrum)
-            rows.append(setting | {"constant": found / _unit(spectrum, m, growth)})
-    return pd.DataFrame(rows)
+
+    def draw(**setting):
+        truth, spectrum, m, data = _problem(rng, **setting)
+        return _Sampling(truth, data, heads).certified(spectrum) / _unit(spectrum, m, growth)
+
+    return table(_settings(), draw, budget(15, 150, 1000))
 
 
 def _sought(heads, budget, rng) -> pd.DataFrame:
@@ -201,7 +201,7 @@ def _arithmetic():
     """Yield how far the sample sizes of (38) and (39) are from the bound they are to give."""
     for s in (1.0, 1e-3, 1e6):
         for noise in (0.0, 30.0):
-            spectrum = spectrum_of(s * np.array([1.0, 0.9, 0.7, 0.1]), 3, 8, 5, noise * s)
+            spectrum = Spectrum(s * np.array([1.0, 0.9, 0.7, 0.1]), 8, 5, 3, noise * s)
             for first, size in ((True, 0.1), (True, 1e-6), (False, 1.0)):
                 size *= np.sqrt(s)
                 if first:

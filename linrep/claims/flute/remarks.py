@@ -8,7 +8,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Constant, Exponent, Fact, Identity, Trend, statement
 from linrep.claims._parts import curve
-from linrep.claims.flute._data import compressed, floor, spectrum_of, step_size, truth_of
+from linrep.claims.flute._data import compressed, floor, step_size, truth_of
 from linrep.claims.slopes import log_slope
 from linrep.subspace import random_frame
 from linrep.theory import flute, flute_samples
@@ -108,7 +108,7 @@ def remark_5_3(budget, rng, *, power=10.0):
     ratios = np.array([2.0, 4.0, 8.0, 16.0])
     asked, identities = [], []
     for ratio in ratios:  # lambda*_1/Delta, the first k singular values being 1
-        spectrum = spectrum_of((1.0, 1.0, 1.0 - 1.0 / ratio), 2, 20, 10, 1.0)
+        spectrum = flute.Spectrum(np.array([1.0, 1.0, 1.0 - 1.0 / ratio]), 20, 10, 2, 1.0)
         eta = flute.step_size_limits(spectrum)["theorem_5_1"]
         size = flute_samples.theorem_5_1(spectrum, 0.01, step_size=eta)
         asked.append(size / spectrum.noise_scale_of_section5**2)
@@ -176,7 +176,11 @@ def remark_5_4(budget, rng, *, power=0.5):
                 truth_of(values, n, d, rng, noise=noise, per_client=True) for _ in range(runs)
             ]
             lengths = [np.linalg.norm(truth.best(k).Phi, axis=0).mean() for truth in truths]
-            kept = [_settled(truth, k, int(m), rng) for truth in truths]
+            # Few samples settle slowly if at all.
+            kept = [
+                floor(truth, k, int(m), rng, share=0.5, rounds=2000, tolerance=1e-7)
+                for truth in truths
+            ]
             found.append(np.array(kept) / lengths)
         return found
 
@@ -205,16 +209,6 @@ def remark_5_4(budget, rng, *, power=0.5):
     alone = [[_small(values, k, few, d, n, rng) for _ in range(runs)] for n in clients]
     slope = log_slope(clients, alone, rng=rng)
     yield Fact(f"power of M in the distance to U_k at N = {few} < d", slope.value)
-
-
-def _settled(truth, k, m, rng) -> float:
-    """Return the error (7) from the optimum on m samples; few of them settle slowly if at all."""
-    best = truth.best(k)
-    trace = lr.flute(
-        compressed(truth, m, rng), k=k, start=(best.B, best.W), step_size=0.5 * step_size(truth),
-        rounds=2000, record=[2000], tolerance=1e-7,
-    )  # fmt: skip
-    return float(trace["client_error"][-1])
 
 
 def _small(values, k, m, d, n, rng) -> float:

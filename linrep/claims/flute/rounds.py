@@ -14,6 +14,11 @@ from linrep.theory.flute import Spectrum
 _SIZES = (10**4, 10**5, 10**6, 10**7, 10**8)
 
 
+def _near(best, size, rng):
+    """Return factors near the optimum."""
+    return [A + size * rng.standard_normal(A.shape) for A in (best.B, best.W)]
+
+
 def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
     """Return, for each N, eta Delta times the rounds until no more than the floor is left, and it.
 
@@ -21,10 +26,7 @@ def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
     """
     truth = truth_of((1.0, 1.0 - 0.5 * gap), 4, 4, rng, noise=1.0)
     best, eta = truth.best(1), share / Spectrum.of(truth, 1).first
-    start = (
-        best.B + 0.2 * rng.standard_normal(best.B.shape),
-        best.W + 0.2 * rng.standard_normal(best.W.shape),
-    )
+    start = _near(best, 0.2, rng)
     unit = eta * best.gap
     counts, floors = [], []
     for m in _SIZES:
@@ -97,10 +99,7 @@ def _late_rate(gap, eta, rng) -> float:
     """Return the decay per round of the population's error, near the optimum."""
     truth = truth_of((1.0, 1.0 - 0.5 * gap), 4, 4, rng)
     best = truth.best(1)
-    start = (
-        best.B + 1e-4 * rng.standard_normal(best.B.shape),
-        best.W + 1e-4 * rng.standard_normal(best.W.shape),
-    )
+    start = _near(best, 1e-4, rng)
     slow = 0.5 * eta * gap
     stops = [int(8.0 / slow), int(14.0 / slow)]
     trace = lr.flute(

@@ -7,7 +7,14 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Constant, Exponent, Fact, statement
-from linrep.claims.flute._data import floor, largest_step, towards_extremes, truth_of
+from linrep.claims._parts import table
+from linrep.claims.flute._data import (
+    floor,
+    largest_step,
+    relative_truth,
+    towards_extremes,
+    truth_of,
+)
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -72,19 +79,17 @@ _LINES: dict[str, tuple[float, ...]] = {
 def _constants(budget, rng, clients) -> pd.DataFrame:
     """Return a row per draw: N over what the theorem asks for the error kept, at c = 1."""
     centre = {"m": 1e5, "n": 16, "d": 16, "k": 2, "relative": 1.25}
-    rows = []
-    for setting in towards_extremes(centre, _LINES):
-        k, n, m = int(setting["k"]), int(setting["n"]), int(setting["m"])
-        values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
-        for _ in range(budget(10, 300, 600)):
-            truth = truth_of(values, n, int(setting["d"]), rng, noise=setting["noise"])
-            spectrum = Spectrum.of(truth, k)
-            asked = flute_samples.theorem_5_1(
-                spectrum, floor(truth, k, m, rng), step_size=largest_step(spectrum),
-                failure=FAILURE,
-            )  # fmt: skip
-            rows.append(setting | {"constant": m * (n / 16.0) ** (clients - 1.0) / asked})
-    return pd.DataFrame(rows)
+
+    def draw(**setting):
+        truth, spectrum = relative_truth(setting, rng)
+        m = int(setting["m"])
+        asked = flute_samples.theorem_5_1(
+            spectrum, floor(truth, spectrum.k, m, rng), step_size=largest_step(spectrum),
+            failure=FAILURE,
+        )  # fmt: skip
+        return m * (truth.n / 16.0) ** (clients - 1.0) / asked
+
+    return table(towards_extremes(centre, _LINES), draw, budget(10, 300, 600))
 
 
 # Variable, its values, the power of the error in it that the theorem has, and whether it is exact;

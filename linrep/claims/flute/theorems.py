@@ -8,7 +8,15 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms.flute import gaussian_start
 from linrep.claims import Cases, Condition, Constant, Fact, Frequency, statement
-from linrep.claims.flute._data import compressed, floor, largest_step, towards_extremes, truth_of
+from linrep.claims._parts import table
+from linrep.claims.flute._data import (
+    compressed,
+    floor,
+    largest_step,
+    relative_truth,
+    towards_extremes,
+    truth_of,
+)
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -60,6 +68,13 @@ def _rate(budget, rng, rate):
     yield Fact("late decay over that of the linearized map, -log(1 - eta Delta/2), at most", over)
 
 
+def _start(truth, spectrum, alpha, rng):
+    """Return a random start, and its T_R at the largest step size."""
+    start = gaussian_start(truth.n, truth.d, spectrum.k, alpha, rng)
+    leading = flute.sizes(flute_lift.lift(truth, *start)).leading
+    return start, float(flute.entry_time(leading, spectrum, largest_step(spectrum)))
+
+
 def _runs_to_bound(budget, rng):
     """Yield (alpha, largest error over the bound at constant 1 after T_R, factor, spectrum)."""
     settings = [(((1.0,), 1), 6, 6), (((1.0, 0.9, 0.3, 0.1), 2), 10, 10)]
@@ -69,9 +84,7 @@ def _runs_to_bound(budget, rng):
         spectrum = Spectrum.of(truth, k)
         eta = largest_step(spectrum)
         for alpha in (1e-2, 1e-4, 1e-8, 1e-16, 1e-32):
-            start = gaussian_start(n, d, k, alpha, rng)
-            leading = flute.sizes(flute_lift.lift(truth, *start)).leading
-            entry = float(flute.entry_time(leading, spectrum, eta))
+            start, entry = _start(truth, spectrum, alpha, rng)
             last = int(entry + 40.0 / (eta * spectrum.gap))
             record = np.unique(np.append(np.linspace(0, last, 200).astype(int), int(entry) + 1))
             trace = lr.flute(
@@ -109,9 +122,7 @@ def _with_samples(budget, rng, restated, noise):
         T = int(40.0 / (eta * spectrum.gap))
         m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
         data = compressed(truth, int(np.ceil(m)), rng)
-        start = gaussian_start(n, d, k, 1.0 / (10.0 * d), rng)
-        leading = flute.sizes(flute_lift.lift(truth, *start)).leading
-        entry = flute.entry_time(leading, spectrum, eta)
+        start, entry = _start(truth, spectrum, 1.0 / (10.0 * d), rng)
         trace = lr.flute(data, k=k, step_size=eta, rounds=T, record=T // 50, start=start, rng=rng)
         bound = flute.error_bound(spectrum, eta, trace.recorded, restated=restated)
         violations += bool((trace["client_error"] > bound)[trace.recorded > entry].any())
@@ -132,22 +143,16 @@ _LINES: dict[str, tuple[float, ...]] = {
 def _floors(budget, rng, restated) -> pd.DataFrame:
     """Return a row per draw: the error kept at the theorem's N, over (8) at t = T, constants 1."""
     centre = {"n": 16, "d": 16, "k": 2, "relative": 1.25, "precision": 10.0}
-    rows = []
-    for setting in towards_extremes(centre, _LINES):
-        k = int(setting["k"])
-        values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
-        for _ in range(budget(15, 300, 600)):
-            truth = truth_of(
-                values, int(setting["n"]), int(setting["d"]), rng, noise=setting["noise"]
-            )
-            spectrum = Spectrum.of(truth, k)
-            eta = largest_step(spectrum)
-            T = -np.log(setting["precision"]) / np.log1p(-eta * spectrum.gap / 16.0)
-            m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
-            bound = flute.error_bound(spectrum, eta, T, restated=restated)
-            kept = floor(truth, k, int(np.ceil(m)), rng)
-            rows.append(setting | {"constant": kept / bound})
-    return pd.DataFrame(rows)
+
+    def draw(**setting):
+        truth, spectrum = relative_truth(setting, rng)
+        eta = largest_step(spectrum)
+        T = -np.log(setting["precision"]) / np.log1p(-eta * spectrum.gap / 16.0)
+        m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
+        bound = flute.error_bound(spectrum, eta, T, restated=restated)
+        return floor(truth, spectrum.k, int(np.ceil(m)), rng) / bound
+
+    return table(towards_extremes(centre, _LINES), draw, budget(15, 300, 600))
 
 
 _RATE = (

@@ -7,7 +7,8 @@ import pandas as pd
 
 from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
 from linrep.claims.perfedsi._instances import MU, SHAPES, C, needed, searched, vanishing_runs
-from linrep.claims.perfedsi._rounds import Runs, play, start
+from linrep.claims.perfedsi._regular import drawn_runs
+from linrep.claims.perfedsi._rounds import play
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -129,11 +130,7 @@ def _along_runs(budget, rng):
     for side, step_size in (("unit", 0.3), ("gaussian", 0.05)):
         for d in budget((16, 64), (16, 32, 64)):
             for kind in ("near", "random"):
-                truths = [
-                    SideInformationCompletion.random(n=20, d=d, p=4, k=2, side=side, rng=rng)
-                    for _ in range(budget(5, 10))
-                ]
-                runs = Runs.of(truths, [start(kind, truth, rng) for truth in truths])
+                _, runs = drawn_runs(side, d, 20, kind, budget(5, 10), rng)
                 for _ in range(budget(20, 150)):
                     in_U = max(theory.incoherence(U) / (d / 2) for U in runs.U)
                     runs, needs = play(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,24 +69,22 @@ def _turning() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
     (u v - 1)^2/2 at u = 0: the gradient in V is zero, that in U is -v.
     """
     problem = lr.QuadraticObjectives(np.ones((1, 1)))
-    for v in (0.03, 0.1, 0.2):
-        for relative in (0.3, 1.0, 3.0):
-            case = _cases.valid(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
-            assert case is not None
-            for deviations in (1.0, 2.0, 3.0, 6.0):
-                noise = np.full((1, 1, 1), deviations * case.setting.noise)
-                at = {**case.instance(), "noise of V": float(noise[0, 0, 0])}
-                yield case, follow(case, np.ones((1, 1)), noise), at
+    for v, relative in product((0.03, 0.1, 0.2), (0.3, 1.0, 3.0)):
+        case = _cases.valid(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
+        assert case is not None
+        for deviations in (1.0, 2.0, 3.0, 6.0):
+            noise = np.full((1, 1, 1), deviations * case.setting.noise)
+            at = {**case.instance(), "noise of V": float(noise[0, 0, 0])}
+            yield case, follow(case, np.ones((1, 1)), noise), at
 
 
 def _leaving() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
     """Yield rounds of (u v - 1)^2/2 at u = 0.1, v = 0: U stays, while its gradient grows with v."""
     problem = lr.QuadraticObjectives(np.ones((1, 1)))
-    for K in (1, 5, 20):
-        for size in _cases.SIZES:
-            case = _cases.valid(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
-            assert case is not None
-            yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.instance()
+    for K, size in product((1, 5, 20), _cases.SIZES):
+        case = _cases.valid(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
+        assert case is not None
+        yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.instance()
 
 
 def _thirteen(case, path, displacement, at_end) -> tuple[float, float]:

@@ -101,7 +101,7 @@ def test_nothing_in_the_region_exceeds_what_is_certified(heads, design):
 
 
 def test_the_unit_is_the_bound_over_its_constant():
-    spectrum = _data.spectrum_of((1.0, 0.5), 1, 9, 4, 0.3)
+    spectrum = flute.Spectrum(np.array([1.0, 0.5]), 9, 4, 1, 0.3)
     bound = flute_samples.discrepancy_bound(spectrum, 50, step_size=1.0, failure=noise.FAILURE)
     assert noise._unit(spectrum, 50, 0.5) * 6.0 * np.sqrt(2.0) == pytest.approx(bound)
 
