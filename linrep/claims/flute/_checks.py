@@ -10,13 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.claims import Cases, Frequency, Readings, Together
-from linrep.claims.flute._common import (
-    SCALES,
-    SEARCH_SHAPES,
-    scaled_spectrum,
-    singular_values,
-    spectra,
-)
+from linrep.claims.flute import _common
 from linrep.claims.flute._runs import stays
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, step_size_limits
@@ -39,18 +33,18 @@ def anything(spectrum):
 
 def thin(Theta, spectrum):
     """Return sigma_k(Theta_k)."""
-    return singular_values(Theta[: spectrum.k])[-1]
+    return _common.singular_values(Theta[: spectrum.k])[-1]
 
 
 def shapes(budget):
     """Return the sizes to search at."""
-    return budget(SEARCH_SHAPES[1:4], SEARCH_SHAPES)
+    return budget(_common.SEARCH_SHAPES[1:4], _common.SEARCH_SHAPES)
 
 
-def cases_in_units(noises=(0.0,), scales=SCALES):
+def cases_in_units(noises=(0.0,), scales=_common.SCALES):
     """Yield (setting, spectrum) over spectra, noises relative to lambda*_1, and units."""
-    for (setting, spectrum), noise, s in product(spectra(), noises, scales):
-        given = scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
+    for (setting, spectrum), noise, s in product(_common.spectra(), noises, scales):
+        given = _common.scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
         yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
 
 

@@ -9,14 +9,8 @@ import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Vacuous, statement
+from linrep.claims.flute import _entering
 from linrep.claims.flute._common import scaled, spectra
-from linrep.claims.flute._entering import (
-    LIMITS,
-    compressed,
-    diagonal_truth,
-    gaussian_lifts,
-    log_scale,
-)
 from linrep.claims.flute.entering_time import noisy_runs, same_samples, samples_needed
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
@@ -41,16 +35,16 @@ def _run(spectrum, place, s, samples, share, first_power, unit, rng):
     """
     eta = step_size_limits(spectrum)[place]
     other = scaled(spectrum, unit, eta, s)
-    scale = float(log_scale(other.Theta, other.spectrum, other.step_size, first_power))
+    scale = float(_entering.log_scale(other.Theta, other.spectrum, other.step_size, first_power))
     Theta = math.exp(scale) * other.Theta
     _, leading, rest = sizes(Theta)
     expected = float(entry_time(leading, other.spectrum, other.step_size))
     steps = max(1, math.ceil(share * expected))
     failure = 0.25 / max(1, math.ceil(expected))
-    truth = diagonal_truth(other.spectrum)
+    truth = _entering.diagonal_truth(other.spectrum)
     m = max(samples(other.spectrum, leading, rest, failure), truth.d)
     trace = flute(
-        compressed(truth, m, rng), k=spectrum.k, step_size=other.step_size, rounds=steps,
+        _entering.compressed(truth, m, rng), k=spectrum.k, step_size=other.step_size, rounds=steps,
         start=lower(truth, Theta), record=max(1, steps // RECORDS), spectrum=True,
     )  # fmt: skip
     inside = _in_region(trace["sigma_1"], trace["sigma_k"], trace["sigma_res"], other.spectrum)
@@ -66,10 +60,10 @@ def _arrivals(budget, rng, share, first_power, proof):
 
     for s in (1.0, 1e6):
         late, trials = 0, 0
-        for place in LIMITS.values():
+        for place in _entering.LIMITS.values():
             for noise in (0.0, 0.5):
                 spectrum = replace(usual, noise=noise)
-                units = gaussian_lifts(spectrum, budget(12, 60), rng)
+                units = _entering.gaussian_lifts(spectrum, budget(12, 60), rng)
                 trials += len(units)
                 late += sum(
                     not _run(spectrum, place, s, samples, share, first_power, unit, rng)
@@ -92,10 +86,10 @@ def _possible(budget, rng):
         for n, d in ((1, 2), (2, 1), (2, 2))
     ]
     for setting, spectrum in [*rank_one, *spectra(shapes=("d < n",), ranks=(1, 2))]:
-        for place in LIMITS.values():
+        for place in _entering.LIMITS.values():
             eta = step_size_limits(spectrum)[place]
-            units = gaussian_lifts(spectrum, budget(200, 1000), rng)
-            log_alpha = np.quantile(log_scale(units, spectrum, eta, -0.5), 0.2)
+            units = _entering.gaussian_lifts(spectrum, budget(200, 1000), rng)
+            log_alpha = np.quantile(_entering.log_scale(units, spectrum, eta, -0.5), 0.2)
             _, leading, rest = np.median(sizes(units), axis=1)
             # N goes like 1/alpha^2 where alpha is small; in logarithms, as it may overflow.
             small = samples_needed(spectrum, 1e-9 * leading, 1e-9 * rest, 0.2, True)
@@ -114,7 +108,7 @@ def _possible(budget, rng):
 def _samples_that_do(budget, rng):
     """Return the least of some N that half of the runs need, and the one asked for by the proof."""
     spectrum = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",), noise=0.5))[1]
-    units = gaussian_lifts(spectrum, budget(5, 20), rng)
+    units = _entering.gaussian_lifts(spectrum, budget(5, 20), rng)
     for m in 4.0 ** np.arange(1, 12):
         late = sum(
             not _run(spectrum, "lemma_A5", 1.0, lambda *_, m=m: m, 1.0, -0.5, unit, rng)
@@ -123,7 +117,7 @@ def _samples_that_do(budget, rng):
         if 2 * late <= len(units):
             break
     eta = step_size_limits(spectrum)["lemma_A5"]
-    scale = np.exp(log_scale(units[0], spectrum, eta, -0.5))
+    scale = np.exp(_entering.log_scale(units[0], spectrum, eta, -0.5))
     _, leading, rest = sizes(scale * units[0])
     return float(m), samples_needed(spectrum, leading, rest, 0.05, True)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Identity, search, statement
+from linrep.claims.flute import _entering
 from linrep.claims.flute._common import (
     SCALES,
     SEARCH_SHAPES,
@@ -22,13 +23,6 @@ from linrep.claims.flute._common import (
     spectra,
     spectrum_length,
     step,
-)
-from linrep.claims.flute._entering import (
-    Start,
-    compressed,
-    course,
-    diagonal_truth,
-    gaussian_lifts,
 )
 from linrep.theory.flute import Spectrum, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
@@ -264,7 +258,7 @@ def _search_rest(budget, rng, share):
 
 def _starts_for_noise(budget, rng, spectrum):
     """Yield random Theta of three sizes, and one where only row k + 1 has anything in the rest."""
-    for unit in gaussian_lifts(spectrum, budget(1, 8), rng):
+    for unit in _entering.gaussian_lifts(spectrum, budget(1, 8), rng):
         unit *= math.sqrt(2.0 * spectrum.first) / sizes(unit).whole
         for alpha in (1e-6, 1e-2, 1.0):
             yield alpha * unit
@@ -279,7 +273,7 @@ def _noisy_cases(budget, rng, share, pairs, longest=3000):
         eta, k = step_size_limits(spectrum)["lemma_A17"], spectrum.k
         rate = np.log1p(eta * (0.5 * spectrum.next + share * spectrum.gap))
         for Theta in _starts_for_noise(budget, rng, spectrum):
-            start = Start(spectrum, eta, Theta, 1.0)
+            start = _entering.Start(spectrum, eta, Theta, 1.0)
             U, values, VT = np.linalg.svd(Theta[k:], full_matrices=False)
             # The top singular direction itself, and row k + 1 with it, which grows most.
             along = np.outer(U[:, 0], VT[0])
@@ -288,7 +282,7 @@ def _noisy_cases(budget, rng, share, pairs, longest=3000):
             for direction in (along, upward):
                 R = np.vstack([np.zeros((k, k)), direction])
                 R *= 0.125 * eta * spectrum.gap * values[0]
-                found = course(start, np.geomspace(1, longest, 40).round(), R)
+                found = _entering.course(start, np.geomspace(1, longest, 40).round(), R)
                 excess = np.log(found.rest / values[0]) - found.t * rate
                 worst = int(np.argmax(excess))
                 where = {**setting, **start.plain(), "R": R.tolist(), "t": int(found.t[worst])}
@@ -327,11 +321,11 @@ def _runs(spectrum, alpha, samples, trials, rng, share):
     """Return how many runs on data violate the bound while the others grow, of how many."""
     eta, bad = step_size_limits(spectrum)["lemma_A17"], 0
     rate = np.log1p(eta * (0.5 * spectrum.next + share * spectrum.gap))
-    truth = diagonal_truth(spectrum)
+    truth = _entering.diagonal_truth(spectrum)
     steps = int(2.0 * np.log(1.0 / alpha) / (eta * spectrum.last))
-    for unit in gaussian_lifts(spectrum, trials, rng):
+    for unit in _entering.gaussian_lifts(spectrum, trials, rng):
         rest = float(sizes(alpha * unit).rest)
-        data = compressed(truth, samples(rest, steps), rng)
+        data = _entering.compressed(truth, samples(rest, steps), rng)
         trace = flute(
             data, k=spectrum.k, step_size=eta, rounds=steps, start=lower(truth, alpha * unit),
             record=max(1, steps // 8), spectrum=True,

@@ -11,16 +11,8 @@ import pandas as pd
 
 from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Curve, Fact, Frequency, Identity, statement
+from linrep.claims.flute import _entering
 from linrep.claims.flute._common import SCALES, SINGULAR_VALUES, scaled, scaled_spectrum, spectra
-from linrep.claims.flute._entering import (
-    Start,
-    boundary_family,
-    diagonal_truth,
-    expected_time,
-    gaussian_lifts,
-    hitting_time,
-    log_scale,
-)
 from linrep.claims.slopes import log_slope
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
@@ -34,10 +26,10 @@ LONGEST = 10  # times T_R: how long a run is followed at most
 _DELAY = "hitting time over the ceiling of T_R"
 
 
-def _delay(start: Start, share=1.0, R=0.0):
+def _delay(start: _entering.Start, share=1.0, R=0.0):
     """Return the hitting time over the ceiling of a share of T_R, at most `LONGEST`."""
-    allowed = math.ceil(share * expected_time(start))
-    return min(hitting_time(start, LONGEST * allowed, R) / allowed, float(LONGEST))
+    allowed = math.ceil(share * _entering.expected_time(start))
+    return min(_entering.hitting_time(start, LONGEST * allowed, R) / allowed, float(LONGEST))
 
 
 # (16) by itself.
@@ -46,10 +38,10 @@ def _delay(start: Start, share=1.0, R=0.0):
 def _random_start(spectrum, unit, eta, first_power=-0.5, s=1.0):
     """Return a draw at the largest alpha of Claim A.3, None if that is no number."""
     other = scaled(spectrum, unit, eta, s)
-    scale = log_scale(other.Theta, other.spectrum, other.step_size, first_power)
+    scale = _entering.log_scale(other.Theta, other.spectrum, other.step_size, first_power)
     if scale < -300.0:
         return None
-    return Start(other.spectrum, other.step_size, np.exp(scale) * other.Theta, s)
+    return _entering.Start(other.spectrum, other.step_size, np.exp(scale) * other.Theta, s)
 
 
 def _with_claim_A3(budget, rng, share):
@@ -59,7 +51,7 @@ def _with_claim_A3(budget, rng, share):
         ranks=budget((1, 2), (1, 2, 3)), shapes=budget(("d < n",), ("d < n", "d = n", "d > n"))
     ):
         eta = step_size_limits(spectrum)["lemma_A5"]
-        for unit in gaussian_lifts(spectrum, budget(3, 10), rng):
+        for unit in _entering.gaussian_lifts(spectrum, budget(3, 10), rng):
             start = _random_start(spectrum, unit, eta)
             if start is not None:
                 cases.append((_delay(start, share), 1.0, {**setting, **start.plain()}))
@@ -72,10 +64,14 @@ def _in_the_limit(budget, rng):
     names = budget(("gap", "even", "flat"), tuple(SINGULAR_VALUES))
     for setting, spectrum in spectra(ranks=(2,), shapes=("d < n",), names=names):
         eta = 0.05 / spectrum.first
-        for unit in gaussian_lifts(spectrum, budget(1, 3), rng):
-            starts = [Start(spectrum, eta, alpha * unit, 1.0) for alpha in (1e-40, 1e-140)]
-            expected = [expected_time(start) for start in starts]
-            found = [hitting_time(start, LONGEST * math.ceil(expected[1])) for start in starts]
+        for unit in _entering.gaussian_lifts(spectrum, budget(1, 3), rng):
+            starts = [
+                _entering.Start(spectrum, eta, alpha * unit, 1.0) for alpha in (1e-40, 1e-140)
+            ]
+            expected = [_entering.expected_time(start) for start in starts]
+            found = [
+                _entering.hitting_time(start, LONGEST * math.ceil(expected[1])) for start in starts
+            ]
             ratio = (found[1] - found[0]) / (expected[1] - expected[0])
             limit = np.log1p(0.5 * eta * (spectrum.last - 0.5 * spectrum.gap))
             limit /= np.log1p(0.5 * eta * spectrum.last)
@@ -89,9 +85,9 @@ def _without_claim_A3(budget, rng):
     for _, spectrum in spectra(ranks=(2,), shapes=("d < n",)):
         eta = step_size_limits(spectrum)["lemma_A5"]
         for alpha in (0.01, 0.03, 0.1):
-            units = gaussian_lifts(spectrum, budget(5, 40), rng)
-            starts = [Start(spectrum, eta, alpha * unit, 1.0) for unit in units]
-            delays = [_delay(start) for start in starts if expected_time(start) > 0.0]
+            units = _entering.gaussian_lifts(spectrum, budget(5, 40), rng)
+            starts = [_entering.Start(spectrum, eta, alpha * unit, 1.0) for unit in units]
+            delays = [_delay(start) for start in starts if _entering.expected_time(start) > 0.0]
             name = ", ".join(f"{value:.2g}" for value in spectrum.singular_values)
             rows.extend({"series": name, "x": alpha, "y": delay} for delay in delays)
     return pd.DataFrame(rows)
@@ -126,7 +122,7 @@ def TR(budget, rng, *, share=1.0):
     yield Fact("largest hitting time over T_R without Claim A.3", late["y"].max())
     spectrum = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",)))[1]
     eta = step_size_limits(spectrum)["lemma_A5"]
-    leading = sizes(gaussian_lifts(spectrum, budget(200, 1000), rng)).leading
+    leading = sizes(_entering.gaussian_lifts(spectrum, budget(200, 1000), rng)).leading
     for alpha in (1e-2, 1e-32):
         median = float(np.median(entry_time(alpha * leading, spectrum, eta)))
         yield Fact(f"median T_R at alpha = {alpha:g}", median, "steps")
@@ -139,11 +135,11 @@ def _boundary_hits(budget, first_power):
     """Time starts with k = 1 on the boundary of Claim A.3."""
     cases, rows, whole = [], [], 0
     shares = budget((0.9, 0.3, 1e-2), (0.9, 0.5, 0.1, 1e-2, 1e-4, 1e-6))
-    for name, start in boundary_family(
+    for name, start in _entering.boundary_family(
         (0.3, 0.5, 0.7, 0.9), budget(SCALES[::3], SCALES), shares, first_power=first_power
     ):
         delay = _delay(start)
-        expected = expected_time(start)
+        expected = _entering.expected_time(start)
         whole += delay <= 1.0 and delay * math.ceil(expected) > expected
         cases.append((delay, 1.0, {**start.plain(), "limit of eta": name, "T_R": expected}))
         ratio = start.spectrum.singular_values[1] / start.spectrum.singular_values[0]
@@ -170,10 +166,10 @@ def _random_hits(budget, rng, first_power):
         ranks=budget((2,), (1, 2, 3)), shapes=("d < n",), names=("gap", "even", "third 0.3")
     ):
         eta = step_size_limits(spectrum)["lemma_A5"]
-        for unit in gaussian_lifts(spectrum, budget(4, 10), rng):
+        for unit in _entering.gaussian_lifts(spectrum, budget(4, 10), rng):
             for s in (1.0, 1e6):
                 start = _random_start(spectrum, unit, eta, first_power, s)
-                if start is not None and expected_time(start) > 0.0:
+                if start is not None and _entering.expected_time(start) > 0.0:
                     cases.append((_delay(start), 1.0, {**setting, **start.plain()}))
     return Cases(cases, name="R = 0, random starts", quantity=_DELAY)
 
@@ -181,7 +177,7 @@ def _random_hits(budget, rng, first_power):
 def _largest_noise_hits(budget):
     """Time the same starts with R as large as the proof lets it be, against Theta_k."""
     cases = []
-    for name, start in boundary_family(
+    for name, start in _entering.boundary_family(
         (0.3, 0.5, 0.7, 0.9), [1.0], budget((0.9, 1e-2), (0.9, 0.5, 0.1, 1e-2, 1e-4)),
         first_power=-0.5,
     ):  # fmt: skip
@@ -227,9 +223,9 @@ def noisy_runs(trials, rng, proof, first_power, arrived) -> Frequency:
     """
     clean = Spectrum(np.array(NOISY["singular values"]), NOISY["n"], NOISY["d"], NOISY["k"])
     eta, late = step_size_limits(clean)["lemma_A5"], 0
-    Phi = diagonal_truth(clean).Phi
-    for unit in gaussian_lifts(clean, trials, rng):
-        Theta = float(np.exp(log_scale(unit, clean, eta, first_power))) * unit
+    Phi = _entering.diagonal_truth(clean).Phi
+    for unit in _entering.gaussian_lifts(clean, trials, rng):
+        Theta = float(np.exp(_entering.log_scale(unit, clean, eta, first_power))) * unit
         _, leading, rest = sizes(Theta)
         steps = math.ceil(float(entry_time(leading, clean, eta)))
         failure = 0.25 / steps
@@ -239,11 +235,11 @@ def noisy_runs(trials, rng, proof, first_power, arrived) -> Frequency:
         needed = samples_needed(replace(clean, noise=noise), leading, rest, failure, proof)
         added = noise / math.sqrt(needed) * rng.standard_normal(Phi.shape)
         truth = LowRankRegression(Phi + added)
-        B, W = lower(diagonal_truth(clean), Theta)
+        B, W = lower(_entering.diagonal_truth(clean), Theta)
         trace = flute(
             truth, k=1, step_size=eta, rounds=steps, batches="population", start=(B, W),
             record=max(1, steps // 16),
-            measure=lambda B, W: sizes(lift(diagonal_truth(clean), B, W))._asdict(),
+            measure=lambda B, W: sizes(lift(_entering.diagonal_truth(clean), B, W))._asdict(),
         )  # fmt: skip
         late += not bool(np.any(arrived(trace, clean)))
     return Frequency(late, trials, 0.25, name="label noise, at the N asked for", setting=NOISY)
@@ -252,7 +248,7 @@ def noisy_runs(trials, rng, proof, first_power, arrived) -> Frequency:
 def _final_errors(budget, rng):
     """Return the slope of the final error in alpha, at fixed N."""
     spectrum = Spectrum(np.array([1.0, 0.9, 0.3, 0.1]), 6, 4, 2, 0.3)
-    truth, alphas = diagonal_truth(spectrum), (1e-1, 1e-3, 1e-6, 1e-9, 1e-12)
+    truth, alphas = _entering.diagonal_truth(spectrum), (1e-1, 1e-3, 1e-6, 1e-9, 1e-12)
     errors = [
         [
             float(flute(

@@ -8,15 +8,7 @@ from scipy.stats import norm
 
 from linrep.claims import Constant, Exponent, Fact, statement
 from linrep.claims._parts import cells, table
-from linrep.claims.flute._checks import (
-    FAILURE,
-    Trial,
-    flat_spectrum,
-    limit_of,
-    noise_bounds,
-    shapes,
-    thin,
-)
+from linrep.claims.flute import _checks
 from linrep.claims.flute._common import (
     SEARCH_SHAPES,
     scaled_spectrum,
@@ -38,7 +30,7 @@ def _thinnest(spectrum):
 
 def _from_thinnest(samples):
     """Return trials from that corner, until sigma_k(Theta_k) is less than it was."""
-    return Trial(
+    return _checks.Trial(
         samples,
         "lemma_A8",
         _thinnest,
@@ -53,7 +45,7 @@ def _leading_stays(budget, rng, floor):
     """
 
     def bare(spectrum, eta, Theta):
-        return np.sqrt(floor * spectrum.gap), thin(step(Theta, spectrum, eta), spectrum)
+        return np.sqrt(floor * spectrum.gap), _checks.thin(step(Theta, spectrum, eta), spectrum)
 
     def noisy(spectrum, eta, Theta):
         taken = eta * spectrum.gap**2 / (512 * np.sqrt(spectrum.first))
@@ -61,8 +53,8 @@ def _leading_stays(budget, rng, floor):
         return left, right - taken
 
     def slack(spectrum, eta, Theta):
-        square = np.minimum(thin(Theta, spectrum) ** 2, floor * spectrum.gap)
-        gained = thin(step(Theta, spectrum, eta), spectrum) ** 2 - square
+        square = np.minimum(_checks.thin(Theta, spectrum) ** 2, floor * spectrum.gap)
+        gained = _checks.thin(step(Theta, spectrum, eta), spectrum) ** 2 - square
         return 1 / 32, gained / (eta * spectrum.gap**2)
 
     few = budget(SEARCH_SHAPES[1:4:2], SEARCH_SHAPES)
@@ -72,7 +64,7 @@ def _leading_stays(budget, rng, floor):
         (slack, "lemma_A8", "eta Delta^2/32 to spare at R = 0"),
     ):
         found = searched_region(
-            pair, budget, rng, limit=limit_of(place), shapes=few, name=name,
+            pair, budget, rng, limit=_checks.limit_of(place), shapes=few, name=name,
             smallest=lambda spectrum: floor * spectrum.gap,
         )  # fmt: skip
         yield found
@@ -103,13 +95,13 @@ def lemma_A8(budget, rng, *, floor=0.25, samples=flute_samples.lemma_A8):
         noise = 20.0 / np.sqrt(constant)
         cases[constant] = [
             ({"n": d, "d": d, "k": k, "lambda*_1": s, "Delta": 0.4 * s, "noise": float(noise * s)},
-             scaled_spectrum(flat_spectrum(d, k, noise), s))
+             scaled_spectrum(_checks.flat_spectrum(d, k, noise), s))
             for d, k in ((5, 1), (10, 2)) for s in (1e-12, 1.0, 1e6)
         ]  # fmt: skip
     yield _from_thinnest(samples).exits_by_constant(
         cases, budget, rng, name="stays on samples, for some c_1"
     )
-    yield noise_bounds(
+    yield _checks.noise_bounds(
         samples, lambda s, eta: eta * s.gap**2 / (512.0 * np.sqrt(s.first)), "lemma_A8", (0.0,),
         "samples give the bound on R_k",
     )  # fmt: skip
@@ -163,7 +155,7 @@ def _needed(start, spectrum, truths, rng):
     left, values, right = np.linalg.svd(after[rows], full_matrices=False)
     u = np.zeros(len(Theta))
     u[rows] = left[:, place]
-    quantile = norm.isf(FAILURE) / (values[place] - np.sqrt(limit))
+    quantile = norm.isf(_checks.FAILURE) / (values[place] - np.sqrt(limit))
     return np.array(
         [
             quantile**2 * spread(truth_of(spectrum, rng), Theta, eta, u, right[place])
@@ -181,11 +173,11 @@ def _region_kept(budget, rng):
         return max(
             (singular_values(after)[0] + size) / np.sqrt(2 * spectrum.first),
             (singular_values(after[k:])[0] + size) / np.sqrt(spectrum.last - spectrum.gap / 2),
-            np.sqrt(spectrum.gap / 4) / (thin(after, spectrum) - size),
+            np.sqrt(spectrum.gap / 4) / (_checks.thin(after, spectrum) - size),
         ), 1  # fmt: skip
 
     return searched_region(
-        worst, budget, rng, limit=limit_of("lemma_A8"), shapes=shapes(budget),
+        worst, budget, rng, limit=_checks.limit_of("lemma_A8"), shapes=_checks.shapes(budget),
         name="any R of norm eta Delta^1.5/34 keeps Theta in R",
     )  # fmt: skip
 
@@ -214,7 +206,7 @@ def proposition_A9(budget, rng, *, power=3.0):
 
     def draw(start, delta, k, noise, d):
         spectrum = _narrow(delta, k, noise, d)
-        return _needed(start, spectrum, truths, rng) / unit(spectrum, failure=FAILURE)
+        return _needed(start, spectrum, truths, rng) / unit(spectrum, failure=_checks.FAILURE)
 
     sweeps = {"delta": GAPS, "k": (1, 2, 4), "d": (8, 16, 32)}
     noisy = {"noise": (0.5, 5.0, 50.0, 500.0, 5e3, 5e4)}
@@ -238,7 +230,7 @@ def proposition_A9(budget, rng, *, power=3.0):
         for delta in GAPS
     ]
     c = 2.0 * np.sqrt(frame["constant"].max())
-    trial = Trial(
+    trial = _checks.Trial(
         lambda spectrum, failure, constant: unit(spectrum, failure=failure, constant=c),
         "lemma_A8", _thinnest, lambda spectrum, state: region(state, spectrum).full,
     )  # fmt: skip

@@ -9,14 +9,7 @@ import linrep as lr
 from linrep.algorithms.flute import gaussian_start
 from linrep.claims import Cases, Condition, Constant, Fact, Frequency, statement
 from linrep.claims._parts import table
-from linrep.claims.flute._data import (
-    compressed,
-    floor,
-    largest_step,
-    relative_truth,
-    towards_extremes,
-    truth_of,
-)
+from linrep.claims.flute import _data
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -33,7 +26,7 @@ def _late_rates(budget, rng):
     """Yield the decay per round of population runs, late, over eta Delta, and its instance."""
     for values, k in _SPECTRA:
         for n, d in ((10, 10), (12, 10), (10, 14)):
-            truth = truth_of(values, n, d, rng)
+            truth = _data.truth_of(values, n, d, rng)
             spectrum = Spectrum.of(truth, k)
             for share in budget((0.2,), (0.2, 0.02)):
                 eta = share / spectrum.first
@@ -72,7 +65,7 @@ def _start(truth, spectrum, alpha, rng):
     """Return a random start, and its T_R at the largest step size."""
     start = gaussian_start(truth.n, truth.d, spectrum.k, alpha, rng)
     leading = flute.sizes(flute_lift.lift(truth, *start)).leading
-    return start, float(flute.entry_time(leading, spectrum, largest_step(spectrum)))
+    return start, float(flute.entry_time(leading, spectrum, _data.largest_step(spectrum)))
 
 
 def _runs_to_bound(budget, rng):
@@ -80,9 +73,9 @@ def _runs_to_bound(budget, rng):
     settings = [(((1.0,), 1), 6, 6), (((1.0, 0.9, 0.3, 0.1), 2), 10, 10)]
     settings += budget([], [(((1.0, 0.9, 0.7, 0.1), 3), 12, 8), (((4.0, 3.0, 2.0, 0.2), 3), 8, 12)])
     for (values, k), n, d in settings:
-        truth = truth_of(values, n, d, rng)
+        truth = _data.truth_of(values, n, d, rng)
         spectrum = Spectrum.of(truth, k)
-        eta = largest_step(spectrum)
+        eta = _data.largest_step(spectrum)
         for alpha in (1e-2, 1e-4, 1e-8, 1e-16, 1e-32):
             start, entry = _start(truth, spectrum, alpha, rng)
             last = int(entry + 40.0 / (eta * spectrum.gap))
@@ -116,12 +109,12 @@ def _with_samples(budget, rng, restated, noise):
     values, k, n, d = (1.0, 0.9, 0.3, 0.1), 2, 8, 8
     violations, runs = 0, budget(60, 100)
     for _ in range(runs):
-        truth = truth_of(values, n, d, rng, noise=noise)
+        truth = _data.truth_of(values, n, d, rng, noise=noise)
         spectrum = Spectrum.of(truth, k)
-        eta = largest_step(spectrum)
+        eta = _data.largest_step(spectrum)
         T = int(40.0 / (eta * spectrum.gap))
         m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
-        data = compressed(truth, int(np.ceil(m)), rng)
+        data = _data.compressed(truth, int(np.ceil(m)), rng)
         start, entry = _start(truth, spectrum, 1.0 / (10.0 * d), rng)
         trace = lr.flute(data, k=k, step_size=eta, rounds=T, record=T // 50, start=start, rng=rng)
         bound = flute.error_bound(spectrum, eta, trace.recorded, restated=restated)
@@ -145,14 +138,14 @@ def _floors(budget, rng, restated) -> pd.DataFrame:
     centre = {"n": 16, "d": 16, "k": 2, "relative": 1.25, "precision": 10.0}
 
     def draw(**setting):
-        truth, spectrum = relative_truth(setting, rng)
-        eta = largest_step(spectrum)
+        truth, spectrum = _data.relative_truth(setting, rng)
+        eta = _data.largest_step(spectrum)
         T = -np.log(setting["precision"]) / np.log1p(-eta * spectrum.gap / 16.0)
         m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
         bound = flute.error_bound(spectrum, eta, T, restated=restated)
-        return floor(truth, spectrum.k, int(np.ceil(m)), rng) / bound
+        return _data.floor(truth, spectrum.k, int(np.ceil(m)), rng) / bound
 
-    return table(towards_extremes(centre, _LINES), draw, budget(15, 300, 600))
+    return table(_data.towards_extremes(centre, _LINES), draw, budget(15, 300, 600))
 
 
 _RATE = (

@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Fact, Readings, Search, search, statement
+from linrep.claims.perfedsi import _enumeration
 from linrep.claims.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
-from linrep.claims.perfedsi._enumeration import (
-    OVERFLOW,
-    Walks,
-    exact_cases,
-    largest_inexact,
-    power_of,
-    sequences,
-    start_of,
-)
 from linrep.claims.perfedsi._states import SHAPES, aligned, alike, edge, from_numbers, numbers
 
 _STEP = 1e-3
@@ -25,7 +17,7 @@ _STEPS = (1e-3, 3e-3, 1e-2)
 
 def _first(state, step_size=_STEP):
     """Return walks of one step, over all items, and the least limits."""
-    walks = Walks(state, sequences(state.truth.d, 1), step_size)
+    walks = _enumeration.Walks(state, _enumeration.sequences(state.truth.d, 1), step_size)
     return walks, walks.limits()
 
 
@@ -54,7 +46,7 @@ def _along_p(budget, factor, p_power):
             first.append((needed[-1] / (factor * p**p_power), 1.0, at))
             both.append((grown.max() / unit / (factor * p**p_power), 1.0, at))
         name = f"drift (clients {name})"
-        lines.append(power_of(name, "k", sides, needed, p_power, at_most=True))
+        lines.append(_enumeration.power_of(name, "k", sides, needed, p_power, at_most=True))
     found = [
         Cases(first, quantity="lhs/rhs", name="d with the first term"),
         Cases(both, quantity="lhs/rhs", name="d with both"),
@@ -70,11 +62,11 @@ def _searched(budget, rng, factor, p_power) -> Search:
         state = from_numbers(shape, x[1:])
         if state is None:
             return None
-        start = start_of(state).limits()
+        start = _enumeration.start_of(state).limits()
         step_size = largest_step(state, start) * 10.0 ** -abs(x[0])
         walks, limits = _first(state, step_size)
         right = factor * unit_of(state, limits, step_size, p_power)
-        usable = limits.c < OVERFLOW and np.isfinite(right) and right > 0.0
+        usable = limits.c < _enumeration.OVERFLOW and np.isfinite(right) and right > 0.0
         # Gradients are differences: where the step moves them less, only rounding is left.
         gradients = [np.linalg.norm(part) for part in state.measured[1:]]
         if not usable or right < 1e-9 * max(gradients):
@@ -117,14 +109,17 @@ def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
     yield _searched(budget, rng, factor, p_power)
     first, both = _step_by_step(budget, rng, factor, p_power)
     yield Readings(
-        [exact_cases(first, name="d with the first term"), exact_cases(both, name="d with both")],
+        [
+            _enumeration.exact_cases(first, name="d with the first term"),
+            _enumeration.exact_cases(both, name="d with both"),
+        ],
         name="random states, up to five steps",
     )
     along_d = [_first_size(alike(4, d), _STEP) for d in _DIMENSIONS]
-    yield power_of("drift", "d", _DIMENSIONS, along_d, -1.0)
+    yield _enumeration.power_of("drift", "d", _DIMENSIONS, along_d, -1.0)
     along_eta = [_first_size(alike(4, 8), step) for step in _STEPS]
-    yield power_of("drift", "eta", _STEPS, along_eta, 1.0)
-    yield largest_inexact(first)
+    yield _enumeration.power_of("drift", "eta", _STEPS, along_eta, 1.0)
+    yield _enumeration.largest_inexact(first)
 
 
 lemma_c8.corrected(
@@ -153,8 +148,8 @@ def _products(future):
     """Yield deviations of E[ee' 1_G] from (1/d) E[1_G] I, e of step s and G of s, or s + 1."""
     for d in (2, 4, 6):
         state, limits = edge(d)
-        items = sequences(d, 2)
-        walks = Walks(state, items, _STEP)
+        items = _enumeration.sequences(d, 2)
+        walks = _enumeration.Walks(state, items, _STEP)
         for s in (0, 1):
             kept = walks.kept(limits, s + future).mean(axis=0)
             found = np.bincount(items[:, s], kept, minlength=d) / len(items)
@@ -179,7 +174,7 @@ def indicators(budget, rng, *, norms=False, larger=False):
     for d in (2, 4, 8, 16):
         for c in (1.0, 1.5, 2.0):
             state, limits = edge(d, c=c)
-            walks = Walks(state, sequences(d, 1), _STEP)
+            walks = _enumeration.Walks(state, _enumeration.sequences(d, 1), _STEP)
             before, after, mean_before, mean_after = _means(walks, limits, 0)
             left, right = (mean_after, mean_before) if norms else (after, before)
             if larger:

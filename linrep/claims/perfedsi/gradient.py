@@ -7,16 +7,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Identity, Readings, statement
-from linrep.claims.perfedsi._instances import (
-    ERRORS,
-    needed,
-    random_truth,
-    relative_loss,
-    searched,
-    setting_of,
-    sizes,
-    split,
-)
+from linrep.claims.perfedsi import _instances
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -38,13 +29,13 @@ def _at_the_limit(c, error, unit, c_z):
 def _limits(bound):
     """Yield (61)'s left over its right as the error shrinks, norms being at their limit."""
     for c, error, unit, c_z in product(
-        (1.0, 2.0, 4.0, 10.0), ERRORS, (1e-2, 1.0, 1e2, 1e6), (1.0, 4.0)
+        (1.0, 2.0, 4.0, 10.0), _instances.ERRORS, (1e-2, 1.0, 1e2, 1e6), (1.0, 4.0)
     ):
         truth, U, V = _at_the_limit(c, error, unit, c_z)
-        loss, slope = sizes(truth, U, V)
-        needs = needed(truth, U, V)[0]
+        loss, slope = _instances.sizes(truth, U, V)
+        needs = _instances.needed(truth, U, V)[0]
         found = needs.norms
-        right = float(bound(setting_of(truth, found), loss))
+        right = float(bound(_instances.setting_of(truth, found), loss))
         yield slope * (1.0 - 1e-12) / right, 1.0, {
             "c": found, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss,
             "max L_m/L": needs.loss * unit**2 / loss,
@@ -55,25 +46,29 @@ def _searched_61(budget, rng, bound, name):
     """Search an inequality for the gradient's norm: bound(truth, setting, loss) at the least c."""
 
     def sides(truth, U, V):
-        if relative_loss(truth, U, V) < 1e-12:
+        if _instances.relative_loss(truth, U, V) < 1e-12:
             return None
-        loss, slope = sizes(truth, U, V)
-        return slope, float(bound(truth, setting_of(truth, needed(truth, U, V)[0].norms), loss))
+        loss, slope = _instances.sizes(truth, U, V)
+        return slope, float(
+            bound(
+                truth, _instances.setting_of(truth, _instances.needed(truth, U, V)[0].norms), loss
+            )
+        )
 
-    return searched(sides, budget, rng, name=name)
+    return _instances.searched(sides, budget, rng, name=name)
 
 
 def _growth(budget, rng, predicted) -> Exponent:
     """Measure the power of L in the gradient's norm, along errors that shrink towards M*."""
     losses = []
-    samples: list[list[float]] = [[] for _ in ERRORS]
+    samples: list[list[float]] = [[] for _ in _instances.ERRORS]
     for _ in range(budget(10, 40)):
-        truth = random_truth((2.0, 1.0), 2.0, rng)
-        U, V = split(truth, 2.0, "U")
+        truth = _instances.random_truth((2.0, 1.0), 2.0, rng)
+        U, V = _instances.split(truth, 2.0, "U")
         in_U, in_V = rng.standard_normal(U.shape), rng.standard_normal(V.shape)
         column = []
-        for place, error in enumerate(ERRORS):
-            loss, slope = sizes(truth, U + 0.1 * error * in_U, V + 0.1 * error * in_V)
+        for place, error in enumerate(_instances.ERRORS):
+            loss, slope = _instances.sizes(truth, U + 0.1 * error * in_U, V + 0.1 * error * in_V)
             column.append(loss)
             samples[place].append(slope)
         losses.append(column)
@@ -88,8 +83,8 @@ def _units(bound):
     ratios = []
     for unit in (1.0, 1e-4, 1e4):
         truth, U, V = _at_the_limit(2.0, 1e-2, unit, 1.0)
-        loss, slope = sizes(truth, U, V)
-        ratios.append(float(bound(setting_of(truth, 2.0), loss)) / slope)
+        loss, slope = _instances.sizes(truth, U, V)
+        ratios.append(float(bound(_instances.setting_of(truth, 2.0), loss)) / slope)
         yield abs(ratios[-1] / ratios[0] - 1.0), {"sigma_1": unit}
 
 

@@ -7,15 +7,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Search, search, statement
-from linrep.claims.perfedsi._enumeration import (
-    OVERFLOW,
-    Walks,
-    exact_cases,
-    items_for,
-    largest_inexact,
-    power_of,
-    sequences,
-)
+from linrep.claims.perfedsi import _enumeration
 from linrep.claims.perfedsi._states import SHAPES, State, alike, drawn, from_numbers, numbers
 from linrep.theory import perfedsi as theory
 
@@ -30,9 +22,9 @@ def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers
 
     None if the start is not regular, or walks diverge beyond all numbers.
     """
-    walks = Walks(state, items, step_size)
+    walks = _enumeration.Walks(state, items, step_size)
     limits = walks.limits(quantile)
-    if not limits.c < OVERFLOW or walks.kept(limits, 0).min() == 0.0:
+    if not limits.c < _enumeration.OVERFLOW or walks.kept(limits, 0).min() == 0.0:
         return None
     *found, chance = walks.moments(limits, participants)
     bounds = theory.second_moments(
@@ -50,7 +42,7 @@ def _at_limits(place, powers) -> Cases:
     cases = []
     for d, size, participants, on_side in product(_DIMENSIONS, _SIZES, _CLIENTS, (True, False)):
         state = alike(1, d, size=size, error=1e-3, on_side=on_side)
-        ratio, at = _ratios(state, sequences(d, 1), _STEP, participants, **powers)
+        ratio, at = _ratios(state, _enumeration.sequences(d, 1), _STEP, participants, **powers)
         cases.append((ratio[place], 1.0, at))
     return Cases(cases, quantity="lhs/rhs", name=f"{'UV'[place]}, factors at their limits")
 
@@ -64,7 +56,7 @@ def _at_random(budget, rng, powers) -> list:
             rng, n=max(n, p), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
             error=10.0 ** rng.uniform(-3, 0.5), tilt=2.0 ** rng.uniform(-3, 3),
         )  # fmt: skip
-        items = items_for(d, int(rng.integers(1, 6)), 300, rng)
+        items = _enumeration.items_for(d, int(rng.integers(1, 6)), 300, rng)
         participants = int(rng.integers(1, 9))
         found = _ratios(
             state, items, 10.0 ** rng.uniform(-4, 0), participants,
@@ -84,7 +76,7 @@ def _searched(budget, rng, powers) -> Search:
         state = from_numbers(shape, x)
         if state is None:
             return None
-        found = _ratios(state, sequences(shape["d"], 1), _STEP, 2, **powers)
+        found = _ratios(state, _enumeration.sequences(shape["d"], 1), _STEP, 2, **powers)
         return None if found is None else (max(found[0]), 1.0)
 
     return search(sides, SHAPES[: budget(2, 3)], numbers, budget, rng, name="search")
@@ -95,16 +87,16 @@ def _slope(place, variable, sizes, predicted, state_of) -> Exponent:
     values = []
     for size in sizes:
         state = state_of(size)
-        walks = Walks(state, sequences(state.truth.d, 1), _STEP)
+        walks = _enumeration.Walks(state, _enumeration.sequences(state.truth.d, 1), _STEP)
         values.append(walks.moments(walks.limits(), 1)[place] / (_STEP**2 * state.loss))
     name = f"E|{'UV'[place]}+ - {'UV'[place]}|^2"
-    return power_of(name, variable, sizes, values, predicted, at_most=variable == "c")
+    return _enumeration.power_of(name, variable, sizes, values, predicted, at_most=variable == "c")
 
 
 def _inside(rng, factor, norm_power, loss_power):
     """Yield the three steps of the proof that turn the event into the bound."""
     state = alike(1, 8, size=3.0)
-    limits = Walks(state, sequences(8, 1), _STEP).limits()
+    limits = _enumeration.Walks(state, _enumeration.sequences(8, 1), _STEP).limits()
     square = float(np.linalg.norm(state.V, 2) ** 2)
     at = {"c": limits.c, "|V|^2": square, "sigma_1": 1.0}
     yield Cases(
@@ -112,7 +104,7 @@ def _inside(rng, factor, norm_power, loss_power):
         name=f"|V|^2 <= c^{norm_power:g} sigma_1",
     )  # fmt: skip
     mixed = drawn(rng, n=4, d=4, p=2, k=1)
-    walks = Walks(mixed, sequences(4, 1), _STEP)
+    walks = _enumeration.Walks(mixed, _enumeration.sequences(4, 1), _STEP)
     losses, c = walks.regularity[0].loss[:, 0] * mixed.loss, walks.limits().c
     errors = mixed.truth.Z @ (mixed.U @ mixed.V.T - mixed.truth.M).T
     squares = np.sum(errors**2, axis=1)
@@ -132,7 +124,7 @@ def _inside(rng, factor, norm_power, loss_power):
 def _needed(on_side) -> tuple[float, float]:
     """Return the factor of c^2 (1/(Cd) + 1/d^2) that U needs, of r (c^2 + mu_U)/d^2 that V does."""
     state = alike(1, 64, size=4.0, error=1e-3, on_side=on_side)
-    ratio, _ = _ratios(state, sequences(64, 1), _STEP, 1, norm_power=2.0)
+    ratio, _ = _ratios(state, _enumeration.sequences(64, 1), _STEP, 1, norm_power=2.0)
     return ratio[0], ratio[1]
 
 
@@ -152,7 +144,7 @@ def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0):
     yield _at_limits(0, powers)
     yield _at_limits(1, powers)
     random = _at_random(budget, rng, powers)
-    yield exact_cases(random, name="random states, tau from 1 to 5")
+    yield _enumeration.exact_cases(random, name="random states, tau from 1 to 5")
     yield _searched(budget, rng, powers)
     yield _slope(0, "d", _DIMENSIONS, -1.0, lambda d: alike(1, d))
     yield _slope(1, "d", _DIMENSIONS, -2.0, lambda d: alike(1, d))
@@ -162,7 +154,7 @@ def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0):
     needed = np.max([_needed(on_side) for on_side in (True, False)], axis=0)
     yield Fact("what U needs at the norms' limits in place of c, over c^2", needed[0])
     yield Fact("what V needs at the norms' limits in place of c + mu_U, over c^2 + mu_U", needed[1])
-    yield largest_inexact(random)
+    yield _enumeration.largest_inexact(random)
 
 
 lemma_c7.corrected(

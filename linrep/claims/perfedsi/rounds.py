@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
+from linrep.claims.perfedsi import _states
 from linrep.claims.perfedsi._enumeration import (
     Walks,
     exact_cases,
@@ -17,17 +18,6 @@ from linrep.claims.perfedsi._enumeration import (
     progress,
     sequences,
     start_of,
-)
-from linrep.claims.perfedsi._states import (
-    ASSUMPTION_3_2,
-    Limits,
-    State,
-    alike,
-    drawn,
-    edge,
-    gain,
-    saddle,
-    unbalanced,
 )
 from linrep.theory import perfedsi as theory
 
@@ -37,10 +27,10 @@ _DIMENSIONS = (8, 16, 32, 64)
 _SCALES = (1.0, 4.0, 16.0, 64.0)  # c_z
 
 
-def _start(state: State) -> Limits:
+def _start(state: _states.State) -> _states.Limits:
     """Return the least limits that a state keeps, with a little room for the steps."""
     limits = start_of(state).limits()
-    return Limits(1.001 * limits.c, 1.001 * limits.rows, 1.01 * limits.errors)
+    return _states.Limits(1.001 * limits.c, 1.001 * limits.rows, 1.01 * limits.errors)
 
 
 def promise(setting, steps, powers, share=1.0):
@@ -73,7 +63,7 @@ def _at_limits(powers, budget) -> list:
     """Compare at factors as unbalanced as their norms allow, and the weakest side information."""
     grid = product(_NORMS[::-1], _CONDITIONS, _SCALES, budget((1,), (1, 2)))
     return [
-        _one_round(unbalanced(c, condition, c_z=c_z), sequences(8, steps), 1, 1.0, powers)
+        _one_round(_states.unbalanced(c, condition, c_z=c_z), sequences(8, steps), 1, 1.0, powers)
         for c, condition, c_z, steps in grid
     ]
 
@@ -82,7 +72,7 @@ def _at_the_saddle(powers) -> list:
     """Compare one round from U = 0, V = 0: inside the event with c = mu = 1 and c_0 = r/2."""
     cases = []
     for k in (1, 2):
-        state = saddle(k)
+        state = _states.saddle(k)
         case = _one_round(state, sequences(8, 1), 1, 1.0, powers, limits=_start(state))
         case[2]["c_0"] = state.loss
         cases.append(case)
@@ -100,7 +90,7 @@ def start_readings(small, any_start, name) -> Readings:
     )
 
 
-def _near(state: State) -> bool:
+def _near(state: _states.State) -> bool:
     """Return whether L <= sigma_r^2/(32 c_z^2)."""
     scale = theory.scaling(state.truth.Z).c_z
     return state.loss <= (state.truth.singular_values[-1] / scale) ** 2 / 32.0
@@ -112,7 +102,7 @@ def _at_random(budget, rng, powers) -> Cases:
     for _ in range(budget(120, 1500, 6000)):
         p = int(rng.integers(1, 4))
         d = int(rng.choice([2, 3, 4]))
-        state = drawn(
+        state = _states.drawn(
             rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
             side=rng.choice(["gaussian", "unit", "isometric"]), error=10.0 ** rng.uniform(-3, -0.5),
             tilt=2.0 ** rng.uniform(-4, 4), condition=10.0 ** rng.uniform(0, 1.5),
@@ -129,7 +119,7 @@ def _at_the_edge(powers) -> Cases:
     cases = []
     for c in (1.0, 2.0, 8.0):
         for d in (2, 8):
-            state, limits = edge(d, c=c)
+            state, limits = _states.edge(d, c=c)
             cases.append(_one_round(state, sequences(d, 1), 1, 1.0, powers, limits))
     return exact_cases(cases, name="edge of the event")
 
@@ -152,7 +142,7 @@ def _largest_useful(state) -> float:
 
 def _along_scales(power) -> Exponent:
     """Follow the slowest progress along c_z: it falls at most like the claimed power."""
-    states = [unbalanced(4.0, 1.0, c_z=c_z) for c_z in _SCALES]
+    states = [_states.unbalanced(4.0, 1.0, c_z=c_z) for c_z in _SCALES]
     slow = [1.0 / _measured(state, 1e-6, 1) for state in states]
     return power_of("1/progress", "c_z", _SCALES, slow, power, at_most=True)
 
@@ -186,7 +176,7 @@ CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
     "perfedsi.lemmaC11",
     place="Lemma C.11, (56)-(62)",
     kind="rate or exponent",
-    hypotheses=[ASSUMPTION_3_2],
+    hypotheses=[_states.ASSUMPTION_3_2],
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
@@ -203,8 +193,8 @@ def lemma_c11(budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0,
     yield _at_random(budget, rng, powers)
     yield _at_the_edge(powers)
     yield _along_scales(c_z_power)
-    state, steps, taus = alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
-    along_d = [_measured(alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
+    state, steps, taus = _states.alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
+    along_d = [_measured(_states.alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
     yield power_of("progress", "d", _DIMENSIONS, along_d, -1.0)
     yield power_of("progress", "eta", steps, [_measured(state, size, 1) for size in steps], 1.0)
     yield power_of("progress", "tau", taus, [_measured(state, 1e-4, tau) for tau in taus], 1.0)
@@ -255,23 +245,25 @@ def _after(state, limits, items, step_size, rounds) -> tuple[float, float]:
         states = following
     in_U, in_V, weights = (np.array(part) for part in zip(*states, strict=True))
     chance = float(weights.sum())
-    return max(0.0, 1.0 - chance) + float(gain(state, in_U, in_V) @ weights) / state.loss, chance
+    return max(0.0, 1.0 - chance) + float(
+        _states.gain(state, in_U, in_V) @ weights
+    ) / state.loss, chance
 
 
 def _starts_of_runs(budget):
     """Yield states, and numbers of steps and rounds: c, condition, rank, c_z, d, tau, and c_0."""
     for c in (32.0, 16.0, 4.0, 1.0):
-        yield unbalanced(c, 1.0, d=2, k=1, p=2), 1, budget(4, 5)
-        yield alike(1, 2, size=c), 1, budget(4, 5)
+        yield _states.unbalanced(c, 1.0, d=2, k=1, p=2), 1, budget(4, 5)
+        yield _states.alike(1, 2, size=c), 1, budget(4, 5)
     for c in (16.0, 4.0, 1.0):
         for condition, c_z in ((1.0, 1.0), (16.0, 1.0), (1.0, 16.0), (4.0, 4.0)):
-            yield unbalanced(c, condition, d=2, p=4, c_z=c_z), 1, budget(3, 4)
-            yield unbalanced(c, condition, d=4, k=1, p=2, c_z=c_z), 1, budget(2, 4)
-            yield unbalanced(c, condition, d=4, p=4, c_z=c_z), budget(1, 2), 2
+            yield _states.unbalanced(c, condition, d=2, p=4, c_z=c_z), 1, budget(3, 4)
+            yield _states.unbalanced(c, condition, d=4, k=1, p=2, c_z=c_z), 1, budget(2, 4)
+            yield _states.unbalanced(c, condition, d=4, p=4, c_z=c_z), budget(1, 2), 2
             # L near c_0 sigma_r^2, c_0 = 1/(32 c c_z^2), c at least 1
             error = c**2 / np.sqrt(16.0 * c * c_z)
-            yield unbalanced(c, condition, d=2, p=4, c_z=c_z, error=0.9 * error), 1, 3
-        yield alike(1, 2, size=c, error=0.9 / np.sqrt(16.0 * c)), 1, 4
+            yield _states.unbalanced(c, condition, d=2, p=4, c_z=c_z, error=0.9 * error), 1, 3
+        yield _states.alike(1, 2, size=c, error=0.9 / np.sqrt(16.0 * c)), 1, 4
 
 
 def _some_rounds(state, steps, rounds, powers):
@@ -293,5 +285,5 @@ def enumerated_rounds(budget, powers) -> Readings:
         _some_rounds(state, steps, rounds, powers)
         for state, steps, rounds in _starts_of_runs(budget)
     ]
-    far = [_some_rounds(saddle(k), 1, 2, powers) for k in (1, 2)]
+    far = [_some_rounds(_states.saddle(k), 1, 2, powers) for k in (1, 2)]
     return start_readings(near, far, "rounds enumerated")
