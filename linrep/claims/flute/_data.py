@@ -64,7 +64,7 @@ def truth_of(values, n, d, rng, *, noise=0.0, per_client=False):
 
 
 def relative_truth(setting, rng):
-    """Return a truth of a setting, and its spectrum; relative is lambda*_1/Delta, k values are 1."""
+    """Return a truth of a setting and its spectrum; relative is lambda*_1/Delta, k values are 1."""
     n, d, k = (int(setting[name]) for name in "ndk")
     values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
     truth = truth_of(values, n, d, rng, noise=setting["noise"])

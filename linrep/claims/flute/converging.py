@@ -8,19 +8,9 @@ from typing import Any
 import numpy as np
 
 from linrep.claims import Cases, Fact, statement
+from linrep.claims.flute import _orbits
 from linrep.claims.flute._checks import NOISES, cases_in_units, limit_of, thin
 from linrep.claims.flute._common import searched_region, singular_values, step
-from linrep.claims.flute._orbits import (
-    PLACE,
-    ROUNDS,
-    SHAPES,
-    at_rate,
-    few,
-    noise_bounds_in_time,
-    orbits,
-    runs_below,
-    samples_below,
-)
 from linrep.theory import flute, flute_samples
 from linrep.theory.flute import step_size_limits
 from linrep.theory.flute_lift import product_error
@@ -87,27 +77,27 @@ def lemma_A10(budget, rng, *, rate=1 / 16):
     def disturbed(spectrum, eta, Theta):
         return slowest(spectrum, eta, Theta, noisy=True)
 
-    bound = at_rate(flute.rest_bound, rate)
+    bound = _orbits.at_rate(flute.rest_bound, rate)
     shrinking = {}
     for name, pair in (("one step", slowest), ("one step, worst R that (22) allows", disturbed)):
         found = searched_region(
-            pair, budget, rng, limit=limit_of(PLACE), shapes=few(budget), name=name
+            pair, budget, rng, limit=limit_of(_orbits.PLACE), shapes=_orbits.few(budget), name=name
         )
         shrinking[name] = 2.0 * rate / found.tightest
         yield found
-    yield from runs_below(
-        orbits(budget, rng), lambda orbit: flute.sizes(orbit.Theta).rest, bound,
+    yield from _orbits.runs_below(
+        _orbits.orbits(budget, rng), lambda orbit: flute.sizes(orbit.Theta).rest, bound,
         "R = 0", r"$\sigma_1(\Theta_{res})$",
     )  # fmt: skip
     yield Cases(_links(), name="(23) to (29)")
-    yield noise_bounds_in_time(
+    yield _orbits.noise_bounds_in_time(
         flute_samples.lemma_A10,
         lambda s, eta, t: np.minimum(
             np.sqrt(s.first) * flute.decay(s, eta, t + 1.0) * eta * s.gap / 16.0,
             eta * s.gap**2 / (512.0 * np.sqrt(s.first)),
         ), "(22): 192 and 6144 bound R",
     )  # fmt: skip
-    yield samples_below(
+    yield _orbits.samples_below(
         budget, rng, flute_samples.lemma_A10, lambda state, spectrum: flute.sizes(state).rest,
         bound, "on samples, c_1 = 1",
     )  # fmt: skip
@@ -175,10 +165,10 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16):
     def size(spectrum, eta, t):
         return reference(spectrum, eta, t) * eta * spectrum.gap / (96 * np.sqrt(spectrum.first))
 
-    bound = at_rate(lambda s, eta, t: constant / 200 * flute.leading_bound(s, eta, t), rate)
+    bound = _orbits.at_rate(lambda s, eta, t: constant / 200 * flute.leading_bound(s, eta, t), rate)
     given = [
-        (where | {"t": t}, spectrum, step_size_limits(spectrum)[PLACE], t)
-        for where, spectrum in cases_in_units() for t in ROUNDS
+        (where | {"t": t}, spectrum, step_size_limits(spectrum)[_orbits.PLACE], t)
+        for where, spectrum in cases_in_units() for t in _orbits.ROUNDS
     ]  # fmt: skip
     arithmetic: list[Any] = list(_sums(130, constant))
     for where, s, eta, t in given:
@@ -192,17 +182,19 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16):
              {"place": "below (32)", **where}),
         ]  # fmt: skip
     for pair, shapes, name in (
-        (slowest, few(budget), "one step"),
-        (far, budget(SHAPES[:1], SHAPES), "D at most 3 lambda*_1"),
+        (slowest, _orbits.few(budget), "one step"),
+        (far, budget(_orbits.SHAPES[:1], _orbits.SHAPES), "D at most 3 lambda*_1"),
     ):
-        yield searched_region(pair, budget, rng, limit=limit_of(PLACE), shapes=shapes, name=name)
-    yield from runs_below(
-        orbits(budget, rng), lambda orbit: _excesses(orbit.Theta, orbit.spectrum), bound,
+        yield searched_region(
+            pair, budget, rng, limit=limit_of(_orbits.PLACE), shapes=shapes, name=name
+        )
+    yield from _orbits.runs_below(
+        _orbits.orbits(budget, rng), lambda orbit: _excesses(orbit.Theta, orbit.spectrum), bound,
         "R = 0", r"$\|D\|$",
     )  # fmt: skip
     yield Cases(arithmetic, name="(32), (33)")
-    yield noise_bounds_in_time(flute_samples.lemma_A11, size, "(31): 1152 bounds R")
-    yield samples_below(
+    yield _orbits.noise_bounds_in_time(flute_samples.lemma_A11, size, "(31): 1152 bounds R")
+    yield _orbits.samples_below(
         budget, rng, flute_samples.lemma_A11, _excesses, bound, "on samples, c_1 = 1"
     )
     ratio = max(
@@ -218,8 +210,8 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16):
 def _implied():
     """Yield (left, right, where): samples that the proof needs over those of (34), and (37)."""
     for where, s in cases_in_units(NOISES[:2]):
-        eta = step_size_limits(s)[PLACE]
-        for t in ROUNDS:
+        eta = step_size_limits(s)[_orbits.PLACE]
+        for t in _orbits.ROUNDS:
             given = flute_samples.proposition_A12(s, eta, t)
             if not np.isfinite(given):
                 continue
@@ -252,12 +244,12 @@ def _implied():
 )
 def proposition_A12(budget, rng, *, constant=400, rate=1 / 16):
     """Follow runs without noise and on samples; check what (34) is to imply, in several units."""
-    bound = at_rate(lambda s, eta, t: constant / 400 * flute.product_bound(s, eta, t), rate)
-    yield from runs_below(
-        orbits(budget, rng), lambda orbit: product_error(orbit.Theta, orbit.spectrum), bound,
-        "R = 0", r"$\|\Theta\Theta'-\Lambda_k\|_F$",
+    bound = _orbits.at_rate(lambda s, eta, t: constant / 400 * flute.product_bound(s, eta, t), rate)
+    yield from _orbits.runs_below(
+        _orbits.orbits(budget, rng), lambda orbit: product_error(orbit.Theta, orbit.spectrum),
+        bound, "R = 0", r"$\|\Theta\Theta'-\Lambda_k\|_F$",
     )  # fmt: skip
     yield Cases(_implied(), name="(34) implies (31) and Lemmas A.6 to A.8 and A.10")
-    yield samples_below(
+    yield _orbits.samples_below(
         budget, rng, flute_samples.proposition_A12, product_error, bound, "on samples, c_1 = 1"
     )

@@ -5,28 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, search, statement
-from linrep.claims.flute._common import (
-    SCALES,
-    SEARCH_SHAPES,
-    Reader,
-    read_spectrum,
-    scaled,
-    spectra,
-    spectrum_length,
-)
-from linrep.claims.flute._entering import (
-    LIMITS,
-    Start,
-    balance,
-    boundary_family,
-    course,
-    expected_time,
-    gaussian_lifts,
-    log_scale,
-    read_start,
-    start_length,
-    two_sizes,
-)
+from linrep.claims.flute import _common, _entering
 from linrep.theory.flute import (
     balance_needed,
     entry_time,
@@ -44,28 +23,30 @@ def _kappa_below_one(budget, rng):
     """Search spectra and step sizes for kappa >= 1."""
 
     def sides(shape, x):
-        reader = Reader(x)
-        spectrum = read_spectrum(shape, reader, 1e-4)
+        reader = _common.Reader(x)
+        spectrum = _common.read_spectrum(shape, reader, 1e-4)
         eta = reader.between(1e-6, 1e3, logarithmic=True)
         return exponent(spectrum, eta), 1.0
 
     return search(
-        sides, SEARCH_SHAPES, lambda shape: spectrum_length(shape) + 1, budget, rng,
+        sides, _common.SEARCH_SHAPES, lambda shape: _common.spectrum_length(shape) + 1, budget, rng,
         name="kappa < 1",
     )  # fmt: skip
 
 
 def _on_the_boundary(first_power, budget):
     """Yield (setting, spectrum, eta, Theta) with equality in the last condition, for s = 1."""
-    for setting, spectrum in spectra(shapes=budget(("d < n",), ("d < n", "d = n", "d > n"))):
-        for place in LIMITS.values():
+    for setting, spectrum in _common.spectra(
+        shapes=budget(("d < n",), ("d < n", "d = n", "d > n"))
+    ):
+        for place in _entering.LIMITS.values():
             eta = step_size_limits(spectrum)[place]
             for share in (0.99, 0.1, 1e-3, 1e-8):
                 leading = np.sqrt(0.25 * share * spectrum.gap)
-                Theta = two_sizes(leading, 1.0, spectrum)
-                rest = np.exp(0.5 * float(balance(Theta, spectrum, eta, first_power)))
+                Theta = _entering.two_sizes(leading, 1.0, spectrum)
+                rest = np.exp(0.5 * float(_entering.balance(Theta, spectrum, eta, first_power)))
                 where = {**setting, "step_size": eta, "sigma_k": leading}
-                yield where, spectrum, eta, two_sizes(leading, rest, spectrum)
+                yield where, spectrum, eta, _entering.two_sizes(leading, rest, spectrum)
 
 
 def _needed_at_each_scale(first_power, budget):
@@ -73,13 +54,13 @@ def _needed_at_each_scale(first_power, budget):
     cases = []
     for setting, spectrum, eta, Theta in _on_the_boundary(first_power, budget):
         leading = sizes(Theta).leading
-        for s in SCALES:
-            other = scaled(spectrum, Theta, eta, s)
+        for s in _common.SCALES:
+            other = _common.scaled(spectrum, Theta, eta, s)
             # What is allowed at s, in the unit of s.
-            rest = np.exp(0.5 * float(balance(
-                two_sizes(np.sqrt(s) * leading, 1.0, spectrum), *other[::2], first_power,
+            rest = np.exp(0.5 * float(_entering.balance(
+                _entering.two_sizes(np.sqrt(s) * leading, 1.0, spectrum), *other[::2], first_power,
             )))  # fmt: skip
-            largest = two_sizes(np.sqrt(s) * leading, rest, spectrum)
+            largest = _entering.two_sizes(np.sqrt(s) * leading, rest, spectrum)
             over = -float(balance_needed(largest, other.spectrum, other.step_size))
             where = {**setting, "s": float(s), "sigma_res": float(rest)}
             cases.append((float(np.exp(over)), 1.0 + ROUNDING, where))
@@ -92,9 +73,11 @@ def _same_in_every_unit(first_power, budget):
     """Compare the margin of the last condition for all s with that for s = 1."""
     cases = []
     for setting, spectrum, eta, Theta in _on_the_boundary(first_power, budget):
-        for s in SCALES[1:]:
-            other = scaled(spectrum, Theta, eta, s)
-            moved = float(balance(other.Theta, other.spectrum, other.step_size, first_power))
+        for s in _common.SCALES[1:]:
+            other = _common.scaled(spectrum, Theta, eta, s)
+            moved = float(
+                _entering.balance(other.Theta, other.spectrum, other.step_size, first_power)
+            )
             cases.append((abs(moved), {**setting, "s": float(s), "margin at s": moved}))
     return Identity(
         cases, ROUNDING, name="membership for s = 1 ... 1e6", quantity="shift of the log margin"
@@ -164,16 +147,16 @@ claimA3.corrected(
 _LOSS = "loss of the rate in eta Delta"
 
 
-def _loss_needed(start: Start):
+def _loss_needed(start: _entering.Start):
     """Return the least c with sigma_k(Theta_k^t) >= (1 + eta lambda_k/2 - c eta Delta)^t sigma_k.
 
     For 1 <= t <= min(T_R, T'), integers; None if there is none.
     """
-    last = int(expected_time(start))
+    last = int(_entering.expected_time(start))
     if last < 1:
         return None
     spectrum = start.spectrum
-    found = course(start, np.unique([0, *np.geomspace(1, last, 24).round()]))
+    found = _entering.course(start, np.unique([0, *np.geomspace(1, last, 24).round()]))
     reached = np.nonzero(found.leading**2 >= 0.25 * spectrum.gap)[0]
     upto = slice(1, reached[0] + 1 if reached.size else len(found.t))
     growth = np.expm1(np.log(found.leading[upto] / found.leading[0]) / found.t[upto])
@@ -182,13 +165,13 @@ def _loss_needed(start: Start):
 
 def _search_growth(budget, rng, first_power, loss):
     def sides(shape, x):
-        start = read_start(shape, x, first_power=first_power, least_gap=0.2)
+        start = _entering.read_start(shape, x, first_power=first_power, least_gap=0.2)
         needed = _loss_needed(start)
         return None if needed is None else (needed, loss)
 
     return search(
-        sides, budget(SEARCH_SHAPES[2:3], SEARCH_SHAPES[1:6:2]), start_length, budget, rng,
-        name="search, any s and k",
+        sides, budget(_common.SEARCH_SHAPES[2:3], _common.SEARCH_SHAPES[1:6:2]),
+        _entering.start_length, budget, rng, name="search, any s and k",
     )  # fmt: skip
 
 
@@ -196,8 +179,11 @@ def _family_growth(budget, first_power, loss):
     """Check starts with k = 1 on the boundary."""
     cases = []
     shares = budget((0.3, 1e-2, 1e-4), (0.9, 0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6))
-    for name, start in boundary_family(
-        (0.3, 0.5, 0.7, 0.9), budget(SCALES[::3], SCALES), shares, first_power=first_power
+    for name, start in _entering.boundary_family(
+        (0.3, 0.5, 0.7, 0.9),
+        budget(_common.SCALES[::3], _common.SCALES),
+        shares,
+        first_power=first_power,
     ):
         needed = _loss_needed(start)
         if needed is not None:
@@ -208,15 +194,19 @@ def _family_growth(budget, first_power, loss):
 def _gaussian_growth(budget, rng, first_power, loss):
     """Check random starts with the largest alpha that Claim A.3 allows, or less."""
     cases = []
-    for setting, spectrum in spectra(shapes=("d < n",), names=("gap", "even", "third 0.3")):
+    for setting, spectrum in _common.spectra(shapes=("d < n",), names=("gap", "even", "third 0.3")):
         eta = step_size_limits(spectrum)["lemma_A5"]
-        for unit in gaussian_lifts(spectrum, budget(3, 12), rng):
+        for unit in _entering.gaussian_lifts(spectrum, budget(3, 12), rng):
             for s in (1.0, 1e6):
-                other = scaled(spectrum, unit, eta, s)
-                scale = log_scale(other.Theta, other.spectrum, other.step_size, first_power)
+                other = _common.scaled(spectrum, unit, eta, s)
+                scale = _entering.log_scale(
+                    other.Theta, other.spectrum, other.step_size, first_power
+                )
                 if scale < -300.0:
                     continue
-                start = Start(other.spectrum, other.step_size, np.exp(scale) * other.Theta, s)
+                start = _entering.Start(
+                    other.spectrum, other.step_size, np.exp(scale) * other.Theta, s
+                )
                 needed = _loss_needed(start)
                 if needed is not None:
                     cases.append((needed, loss + ROUNDING, {**setting, **start.plain()}))
@@ -230,13 +220,15 @@ def _misprint():
     where with lambda*_k it equals the left side for starts on the boundary.
     """
     worst = 0.0
-    for _, start in boundary_family((0.3, 0.5, 0.7, 0.9), (1.0,), (1e-2, 1e-6), first_power=-0.5):
+    for _, start in _entering.boundary_family(
+        (0.3, 0.5, 0.7, 0.9), (1.0,), (1e-2, 1e-6), first_power=-0.5
+    ):
         spectrum, eta = start.spectrum, start.step_size
         rates = [
             np.log1p(eta * (0.5 * value - 0.25 * spectrum.gap))
             for value in (spectrum.last, spectrum.next)
         ]
-        worst = max(worst, np.exp(expected_time(start) * (rates[0] - rates[1])))
+        worst = max(worst, np.exp(_entering.expected_time(start) * (rates[0] - rates[1])))
     return float(worst)
 
 

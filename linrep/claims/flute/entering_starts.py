@@ -8,14 +8,8 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Curve, Fact, Frequency, Together, statement
+from linrep.claims.flute import _entering
 from linrep.claims.flute._common import spectra
-from linrep.claims.flute._entering import (
-    balance,
-    gaussian_lifts,
-    log_scale,
-    satisfied,
-    two_sizes,
-)
 from linrep.theory import flute as theory
 from linrep.theory.flute import Spectrum, step_size_limits
 from linrep.theory.flute_lift import iterate, product_error
@@ -47,14 +41,14 @@ def explicit_scale(spectrum: Spectrum, step_size: float, failure: float) -> floa
     """
     whole = math.sqrt(spectrum.n + spectrum.d) + math.sqrt(spectrum.k)
     whole += math.sqrt(2.0 * math.log(4.0 / failure))
-    worst = two_sizes(0.5 * failure / math.sqrt(spectrum.k), whole, spectrum)
+    worst = _entering.two_sizes(0.5 * failure / math.sqrt(spectrum.k), whole, spectrum)
     early = 0.5 * math.log(0.25 * spectrum.gap) - math.log(whole)
-    return min(float(log_scale(worst, spectrum, step_size)), early)
+    return min(float(_entering.log_scale(worst, spectrum, step_size)), early)
 
 
 def _at(log_alpha, spectrum, eta, draws, failure, *, excess=0.0, setting, **options):
     """Count draws, with alpha = 1, that are outside Claim A.3 at an alpha."""
-    bad = int(np.sum(~satisfied(draws, spectrum, eta, log_alpha, excess)))
+    bad = int(np.sum(~_entering.satisfied(draws, spectrum, eta, log_alpha, excess)))
     where = {**setting, "step_size": eta, "log10 alpha": log_alpha / math.log(10.0)}
     return Frequency(bad, len(draws), failure, setting=where, **options)
 
@@ -68,9 +62,10 @@ def _powers(logs):
 def _shares(name, spectrum, eta, draws):
     """Return what the picture of P(Claim A.3) against alpha is drawn from."""
     powers = np.arange(4, 33, 4)
+    inside = [_entering.satisfied(draws, spectrum, eta, -p * math.log(10.0)) for p in powers]
     return pd.DataFrame({
         "panel": "", "series": name, "x": 10.0 ** -powers.astype(float),
-        "y": [float(np.mean(satisfied(draws, spectrum, eta, -p * math.log(10.0)))) for p in powers],
+        "y": [float(np.mean(each)) for each in inside],
         "xlabel": r"$\alpha$", "ylabel": "share of draws in Claim A.3",
     })  # fmt: skip
 
@@ -90,7 +85,7 @@ def lemmaA4(budget, rng, *, excess=0.0):
     tables, largest = [], []
     for setting, spectrum in _settings(budget):
         eta = step_size_limits(spectrum)["lemma_A5"]
-        draws = gaussian_lifts(spectrum, budget(400, 1000), rng)
+        draws = _entering.gaussian_lifts(spectrum, budget(400, 1000), rng)
         first, *_, last = (f"{value:.2g}" for value in spectrum.singular_values)
         name = f"lambda {first} ... {last}, n = {spectrum.n}, d = {spectrum.d}, k = {spectrum.k}"
         for failure, group in groups.items():
@@ -103,7 +98,7 @@ def lemmaA4(budget, rng, *, excess=0.0):
             )  # fmt: skip
         kappa = theory.exponent(spectrum, eta)
         tables.append(_shares(f"{name}, kappa = {kappa:.3f}", spectrum, eta, draws))
-        largest.append(float(np.median(log_scale(draws, spectrum, eta))))
+        largest.append(float(np.median(_entering.log_scale(draws, spectrum, eta))))
     for failure, group in groups.items():
         group.sort(key=lambda part: part.violations, reverse=True)
         yield Together(group, name=f"delta = {failure:g}, all spectra")
@@ -139,7 +134,7 @@ def _rest(budget, rng, alpha_power):
     shapes, failure, parts = ((12, 8, 2), (8, 12, 2), (20, 20, 20)), 0.3, []
     for n, d, k in shapes:
         spectrum = Spectrum(np.ones(min(n, d)), n, d, k)
-        rest = theory.sizes(gaussian_lifts(spectrum, budget(60, 400), rng)).rest
+        rest = theory.sizes(_entering.gaussian_lifts(spectrum, budget(60, 400), rng)).rest
         for alpha in (0.1 / spectrum.size, *_SMALL):
             bound = alpha**alpha_power * _width(spectrum, failure)
             parts.append(Frequency(
@@ -158,10 +153,10 @@ def _width(spectrum, failure):
 def _allowed_scale(spectrum, eta, failure, alpha_power, k_power):
     """Return the largest log alpha that the displays allow, K being delta'."""
     width = math.sqrt(8.0 * spectrum.size + 4.0 * math.log(2.0 / failure))
-    worst = two_sizes(failure * spectrum.k**k_power, width, spectrum)
+    worst = _entering.two_sizes(failure * spectrum.k**k_power, width, spectrum)
     power = alpha_power * (1.0 - theory.exponent(spectrum, eta))
     early = math.log(0.5 * math.sqrt(spectrum.gap) / _width(spectrum, failure))
-    return min(float(balance(worst, spectrum, eta, 0.0)) / power, early)
+    return min(float(_entering.balance(worst, spectrum, eta, 0.0)) / power, early)
 
 
 def _at_allowed_scale(budget, rng, alpha_power, k_power):
@@ -172,9 +167,9 @@ def _at_allowed_scale(budget, rng, alpha_power, k_power):
         eta = step_size_limits(spectrum)["lemma_A5"]
         # Four events are left out of the claim, each of probability delta'.
         log_alpha = _allowed_scale(spectrum, eta, 0.25 * failure, alpha_power, k_power)
+        draws = _entering.gaussian_lifts(spectrum, budget(150, 1000), rng)
         parts.append(_at(
-            log_alpha, spectrum, eta, gaussian_lifts(spectrum, budget(150, 1000), rng), failure,
-            weight=1.0 / len(cases), setting=setting,
+            log_alpha, spectrum, eta, draws, failure, weight=1.0 / len(cases), setting=setting,
             name=", ".join(f"{value:.2g}" for value in spectrum.singular_values),
         ))  # fmt: skip
     return Together(parts, name="Claim A.3 at the alpha of the displays")
@@ -214,7 +209,7 @@ lemmaA4_proof.corrected(
 
 def _runs_from(scale, k_draws, spectrum, rng):
     """Return how many population runs from alpha = scale/d with Figure 3's eta find Phi_k."""
-    draws = gaussian_lifts(spectrum, k_draws, rng)
+    draws = _entering.gaussian_lifts(spectrum, k_draws, rng)
     orbit = iterate(scale / spectrum.d * draws, spectrum.eigenvalues, FIGURE_STEP, [60000])
     error = product_error(orbit.Theta[:, -1], spectrum) / spectrum.first
     return int(np.sum(error < 1e-3)), k_draws
@@ -235,7 +230,7 @@ def lemmaA4_scale(budget, rng, *, share=0.0):
     """
     failure, largest, reached = 0.5, [], np.zeros(2, int)
     for setting, spectrum in _figure_spectra():
-        draws = gaussian_lifts(spectrum, budget(200, 300), rng)
+        draws = _entering.gaussian_lifts(spectrum, budget(200, 300), rng)
         steps = {"Figure 3": FIGURE_STEP, "Theorem 5.1": step_size_limits(spectrum)["theorem_5_1"]}
         for name, eta in steps.items():
             small = share * explicit_scale(spectrum, eta, failure)
@@ -243,7 +238,7 @@ def lemmaA4_scale(budget, rng, *, share=0.0):
                 min(math.log(0.1 / spectrum.d), small), spectrum, eta, draws, failure,
                 setting=setting, name=f"n = {spectrum.n}, k = {spectrum.k}, step size of {name}",
             )  # fmt: skip
-            largest.append(float(np.median(log_scale(draws, spectrum, eta))))
+            largest.append(float(np.median(_entering.log_scale(draws, spectrum, eta))))
         reached += _runs_from(0.1, budget(2, 10), spectrum, rng)
     yield Fact("largest alpha of the median draw, over the settings", _powers(largest))
     yield Fact("share of runs from alpha = 1/(10 d) that find Phi_k", reached[0] / reached[1])

@@ -8,22 +8,7 @@ import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Identity, search, statement
-from linrep.claims.flute import _entering
-from linrep.claims.flute._common import (
-    SCALES,
-    SEARCH_SHAPES,
-    Point,
-    Reader,
-    confirmed,
-    point_length,
-    read_point,
-    read_spectrum,
-    scaled_spectrum,
-    singular_values,
-    spectra,
-    spectrum_length,
-    step,
-)
+from linrep.claims.flute import _common, _entering
 from linrep.theory.flute import Spectrum, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
 from linrep.theory.flute_samples import discrepancy_bound, lemma_A13, lemma_A17
@@ -33,7 +18,7 @@ ROUNDING = 1e-9
 # (19): sigma_k(Theta_k) after a step without noise.
 
 
-class _Block(Point):
+class _Block(_common.Point):
     """A point whose Theta is Theta_k alone."""
 
     @property
@@ -48,8 +33,8 @@ class _Block(Point):
 
 def _read_block(shape, x, whole):
     """Return a Theta_k with sigma_1^2 <= whole * lambda*_1 = whole and sigma_k^2 <= Delta/4."""
-    k, reader = shape["k"], Reader(x)
-    spectrum = read_spectrum(shape, reader)
+    k, reader = shape["k"], _common.Reader(x)
+    spectrum = _common.read_spectrum(shape, reader)
     eta = step_size_limits(spectrum)["lemma_A5_proof"] * reader.between(0.1, 1.0)
     least = 0.5 * np.sqrt(spectrum.gap) * reader.between(1e-5, 1.0, logarithmic=True)
     others = [reader.between(least, np.sqrt(whole)) for _ in range(k - 1)]
@@ -59,14 +44,14 @@ def _read_block(shape, x, whole):
 
 def _block_length(shape):
     k = shape["k"]
-    return spectrum_length(shape) + 2 + (k - 1) + 2 * k * k
+    return _common.spectrum_length(shape) + 2 + (k - 1) + 2 * k * k
 
 
 def _moved(block):
     """Return Theta_k + (eta/2) Lambda_k Theta_k - (eta/2) Theta_k Theta_k' Theta_k."""
     k = block.spectrum.k
     only = np.vstack([block.Theta, np.zeros((2 * block.spectrum.size - k, k))])
-    return step(only, block.spectrum, block.step_size)[:k]
+    return _common.step(only, block.spectrum, block.step_size)[:k]
 
 
 def _rest_term(block):
@@ -88,7 +73,7 @@ def _search_19(budget, rng, whole, loss):
         return lost / block.unit, loss
 
     return search(
-        sides, SEARCH_SHAPES[:: budget(2, 1)], _block_length, budget, rng,
+        sides, _common.SEARCH_SHAPES[:: budget(2, 1)], _block_length, budget, rng,
         name=f"sigma_1^2(Theta) <= {whole:g} lambda*_1",
     )  # fmt: skip
 
@@ -128,18 +113,21 @@ def _decomposition(budget, rng):
         block = _read_block(shape, x, 1.0)
         k, eta = shape["k"], dtype(block.step_size)
         Theta, values = block.Theta.astype(dtype), block.spectrum.eigenvalues.astype(dtype)
-        least = singular_values(Theta)[-1]
-        mixed = singular_values(values[:k, None] * (Theta.T @ Theta))[0]
+        least = _common.singular_values(Theta)[-1]
+        mixed = _common.singular_values(values[:k, None] * (Theta.T @ Theta))[0]
         bound = (1 - eta**2 / 2 * mixed) * (1 + eta / 2 * values[k - 1])
         bound *= 1 - eta / 2 * least**2
         only = np.vstack([Theta, np.zeros((len(values) - k, k), dtype)])
-        after = singular_values(step(only, block.spectrum, block.step_size)[:k])[-1] / least
+        after = (
+            _common.singular_values(_common.step(only, block.spectrum, block.step_size)[:k])[-1]
+            / least
+        )
         base, unit = 1 + eta / 2 * values[k - 1], eta * dtype(block.spectrum.gap)
         return 1 + (bound - base) / unit, 1 + (after - base) / unit
 
     return search(
-        confirmed(sides), SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng,
-        name="first line",
+        _common.confirmed(sides), _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget,
+        rng, name="first line",
     )  # fmt: skip
 
 
@@ -147,7 +135,7 @@ def _implication(budget, rng, middle, tail):
     """Search for (eta, Delta, lambda*) where the last line of the display is less than (19)."""
 
     def sides(shape, x):
-        reader = Reader(x)
+        reader = _common.Reader(x)
         last = reader.between(1e-4, 1.0, logarithmic=True)
         gap = last * reader.between(1e-4, 1.0, logarithmic=True)
         eta = gap**2 / 18.0 * reader.between(1e-6, 1.0, logarithmic=True)
@@ -167,15 +155,15 @@ def _kept_small(budget, rng):
     """Search for a step from sigma_1^2(Theta) <= lambda*_1 that leaves that range."""
 
     def sides(shape, x):
-        point = read_point(
+        point = _common.read_point(
             shape, x, limit=lambda s: step_size_limits(s)["lemma_A5"],
             smallest=lambda s: 1e-6 * s.gap, largest=lambda s: s.first,
         )  # fmt: skip
-        after = sizes(step(point.Theta, point.spectrum, point.step_size)).whole
+        after = sizes(_common.step(point.Theta, point.spectrum, point.step_size)).whole
         return after, math.sqrt(point.spectrum.first)
 
     return search(
-        sides, SEARCH_SHAPES[:: budget(3, 2)], point_length, budget, rng,
+        sides, _common.SEARCH_SHAPES[:: budget(3, 2)], _common.point_length, budget, rng,
         name="sigma_1^2(Theta) <= lambda*_1 is kept",
     )  # fmt: skip
 
@@ -212,7 +200,7 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
     ):
         yield search(
             lambda shape, x, sides=sides: sides(_read_block(shape, x, 1.0)),
-            SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
+            _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
         )  # fmt: skip
     yield _implication(budget, rng, middle, tail)
 
@@ -238,21 +226,21 @@ def _search_rest(budget, rng, share):
     """
 
     def sides(shape, x):
-        point = read_point(
+        point = _common.read_point(
             shape, x, limit=lambda s: step_size_limits(s)["lemma_A17"],
             smallest=lambda s: 1e-12 * s.gap, rest=lambda s: 2.0 * s.first,
         )  # fmt: skip
         before = sizes(point.Theta).rest
         if before < 1e-3:
             return None
-        after = sizes(step(point.Theta, point.spectrum, point.step_size)).rest
+        after = sizes(_common.step(point.Theta, point.spectrum, point.step_size)).rest
         growth = (after / before - 1.0) / point.step_size
         # Both are made positive, which they are not for small eigenvalues.
         return growth + 2.0, 2.0 + 0.5 * point.spectrum.next + share * point.spectrum.gap
 
     return search(
-        sides, SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)], point_length, budget, rng,
-        name="R = 0, without the eighth of Delta",
+        sides, _common.SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)], _common.point_length,
+        budget, rng, name="R = 0, without the eighth of Delta",
     )  # fmt: skip
 
 
@@ -292,7 +280,7 @@ def _noisy_cases(budget, rng, share, pairs, longest=3000):
 def _constant_96():
     """Compare the bound on R at (47), from (38), with eta Delta sigma_1(Theta_res)/8."""
     cases = []
-    for setting, spectrum in spectra(noise=0.3):
+    for setting, spectrum in _common.spectra(noise=0.3):
         for rest in (1e-6, 1e-3):
             for c in (0.01, 1.0):
                 eta = step_size_limits(spectrum)["lemma_A17"]
@@ -307,10 +295,10 @@ def _constant_96():
 def _same_samples():
     """Compare N of (47) for s Phi, s noise and sqrt(s) Theta with that for s = 1."""
     cases = []
-    for setting, spectrum in spectra(shapes=("d < n",), noise=0.3):
+    for setting, spectrum in _common.spectra(shapes=("d < n",), noise=0.3):
         usual = lemma_A17(spectrum, 1e-3)
-        for s in SCALES[1:]:
-            found = lemma_A17(scaled_spectrum(spectrum, s), 1e-3 * math.sqrt(s))
+        for s in _common.SCALES[1:]:
+            found = lemma_A17(_common.scaled_spectrum(spectrum, s), 1e-3 * math.sqrt(s))
             cases.append((abs(math.log(found / usual)), {**setting, "s": float(s)}))
     return Identity(
         cases, 1e-9, name="(47) in every unit of Phi", quantity="shift of the logarithm of N"
@@ -359,7 +347,7 @@ def lemmaA17(budget, rng, *, share=0.125):
         return lemma_A17(spectrum, rest, failure=0.25 / steps)
 
     bad, trials = _runs(spectrum, alpha, at_47, budget(45, 200), rng, share)
-    usual = spectra(shapes=("d < n",), names=("gap", "flat"), ranks=budget((2,), (1, 2, 3)))
+    usual = _common.spectra(shapes=("d < n",), names=("gap", "flat"), ranks=budget((2,), (1, 2, 3)))
     yield _search_rest(budget, rng, min(share, share - 0.125))
     yield Cases(
         _noisy_cases(budget, rng, share, usual), name="largest noise, along Theta_res",

@@ -8,14 +8,7 @@ from scipy.stats import norm
 
 from linrep.claims import Constant, Exponent, Fact, statement
 from linrep.claims._parts import cells, table
-from linrep.claims.flute import _checks
-from linrep.claims.flute._common import (
-    SEARCH_SHAPES,
-    scaled_spectrum,
-    searched_region,
-    singular_values,
-    step,
-)
+from linrep.claims.flute import _checks, _common
 from linrep.claims.flute._runs import corner, spread, truth_of
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, region, sizes, step_size_limits
@@ -45,7 +38,9 @@ def _leading_stays(budget, rng, floor):
     """
 
     def bare(spectrum, eta, Theta):
-        return np.sqrt(floor * spectrum.gap), _checks.thin(step(Theta, spectrum, eta), spectrum)
+        return np.sqrt(floor * spectrum.gap), _checks.thin(
+            _common.step(Theta, spectrum, eta), spectrum
+        )
 
     def noisy(spectrum, eta, Theta):
         taken = eta * spectrum.gap**2 / (512 * np.sqrt(spectrum.first))
@@ -54,16 +49,16 @@ def _leading_stays(budget, rng, floor):
 
     def slack(spectrum, eta, Theta):
         square = np.minimum(_checks.thin(Theta, spectrum) ** 2, floor * spectrum.gap)
-        gained = _checks.thin(step(Theta, spectrum, eta), spectrum) ** 2 - square
+        gained = _checks.thin(_common.step(Theta, spectrum, eta), spectrum) ** 2 - square
         return 1 / 32, gained / (eta * spectrum.gap**2)
 
-    few = budget(SEARCH_SHAPES[1:4:2], SEARCH_SHAPES)
+    few = budget(_common.SEARCH_SHAPES[1:4:2], _common.SEARCH_SHAPES)
     for pair, place, name in (
         (bare, "lemma_A16", "R = 0, eta <= Delta^2/(16 lambda*_1^3)"),
         (noisy, "lemma_A8", "worst R"),
         (slack, "lemma_A8", "eta Delta^2/32 to spare at R = 0"),
     ):
-        found = searched_region(
+        found = _common.searched_region(
             pair, budget, rng, limit=_checks.limit_of(place), shapes=few, name=name,
             smallest=lambda spectrum: floor * spectrum.gap,
         )  # fmt: skip
@@ -95,7 +90,7 @@ def lemma_A8(budget, rng, *, floor=0.25, samples=flute_samples.lemma_A8):
         noise = 20.0 / np.sqrt(constant)
         cases[constant] = [
             ({"n": d, "d": d, "k": k, "lambda*_1": s, "Delta": 0.4 * s, "noise": float(noise * s)},
-             scaled_spectrum(_checks.flat_spectrum(d, k, noise), s))
+             _common.scaled_spectrum(_checks.flat_spectrum(d, k, noise), s))
             for d, k in ((5, 1), (10, 2)) for s in (1e-12, 1.0, 1e6)
         ]  # fmt: skip
     yield _from_thinnest(samples).exits_by_constant(
@@ -146,7 +141,7 @@ def _needed(start, spectrum, truths, rng):
     k = spectrum.k
     eta = step_size_limits(spectrum)["lemma_A8"]
     Theta = _STARTS[start](spectrum)
-    after = step(Theta, spectrum, eta)
+    after = _common.step(Theta, spectrum, eta)
     rows, place, limit = {
         "thinnest": (slice(0, k), k - 1, 0.25 * spectrum.gap),
         "full rest": (slice(k, None), 0, spectrum.last - 0.5 * spectrum.gap),
@@ -169,14 +164,14 @@ def _region_kept(budget, rng):
 
     def worst(spectrum, eta, Theta):
         size = eta * spectrum.gap**1.5 / 34
-        after, k = step(Theta, spectrum, eta), spectrum.k
+        after, full = _common.step(Theta, spectrum, eta), spectrum.last - spectrum.gap / 2
         return max(
-            (singular_values(after)[0] + size) / np.sqrt(2 * spectrum.first),
-            (singular_values(after[k:])[0] + size) / np.sqrt(spectrum.last - spectrum.gap / 2),
+            (_common.singular_values(after)[0] + size) / np.sqrt(2 * spectrum.first),
+            (_common.singular_values(after[spectrum.k :])[0] + size) / np.sqrt(full),
             np.sqrt(spectrum.gap / 4) / (_checks.thin(after, spectrum) - size),
         ), 1  # fmt: skip
 
-    return searched_region(
+    return _common.searched_region(
         worst, budget, rng, limit=_checks.limit_of("lemma_A8"), shapes=_checks.shapes(budget),
         name="any R of norm eta Delta^1.5/34 keeps Theta in R",
     )  # fmt: skip

@@ -8,13 +8,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Cases, Constant, Exponent, Fact, statement
 from linrep.claims._parts import table
-from linrep.claims.flute._data import (
-    floor,
-    largest_step,
-    relative_truth,
-    towards_extremes,
-    truth_of,
-)
+from linrep.claims.flute import _data
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -28,9 +22,9 @@ _PROOF = 1600.0  # c' of the proof: 400, and 4 for lambda*_1^2 in place of lambd
 
 def _population_run(scale, n, d, alpha, rng, longer=1.0, values=_VALUES, k=_RANK):
     """Run FLUTE with N = oo for the rounds asked for; return the error, the tolerance, rounds."""
-    truth = truth_of(np.array(values) * scale, n, d, rng)
+    truth = _data.truth_of(np.array(values) * scale, n, d, rng)
     spectrum = Spectrum.of(truth, k)
-    eta, tolerance = largest_step(spectrum), min(0.02 * scale, 0.5)
+    eta, tolerance = _data.largest_step(spectrum), min(0.02 * scale, 0.5)
     t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
     rounds = int(np.ceil(longer * t))
     trace = lr.flute(
@@ -81,15 +75,15 @@ def _constants(budget, rng, clients) -> pd.DataFrame:
     centre = {"m": 1e5, "n": 16, "d": 16, "k": 2, "relative": 1.25}
 
     def draw(**setting):
-        truth, spectrum = relative_truth(setting, rng)
+        truth, spectrum = _data.relative_truth(setting, rng)
         m = int(setting["m"])
         asked = flute_samples.theorem_5_1(
-            spectrum, floor(truth, spectrum.k, m, rng), step_size=largest_step(spectrum),
-            failure=FAILURE,
+            spectrum, _data.floor(truth, spectrum.k, m, rng),
+            step_size=_data.largest_step(spectrum), failure=FAILURE,
         )  # fmt: skip
         return m * (truth.n / 16.0) ** (clients - 1.0) / asked
 
-    return table(towards_extremes(centre, _LINES), draw, budget(10, 300, 600))
+    return table(_data.towards_extremes(centre, _LINES), draw, budget(10, 300, 600))
 
 
 # Variable, its values, the power of the error in it that the theorem has, and whether it is exact;
@@ -108,10 +102,10 @@ def _floor_along(variable, sizes, power, exact, noise, budget, rng) -> Exponent:
         m, n = int(size) if variable == "N" else 3200, int(size) if variable == "M" else 16
         third = 0.2 + (0.5 / size if variable == "1/Delta" else 1.8)
         truths = [
-            truth_of((4.0, 3.0, third, 0.2, 0.1), n, 10, rng, noise=noise)
+            _data.truth_of((4.0, 3.0, third, 0.2, 0.1), n, 10, rng, noise=noise)
             for _ in range(budget(15, 60))
         ]
-        samples.append([floor(truth, 3, m, rng) for truth in truths])
+        samples.append([_data.floor(truth, 3, m, rng) for truth in truths])
     claimed = {"equals": power} if exact else {"at_most": power}
     return Exponent(
         sizes, samples, rng=rng, along=variable, of="error (7) kept",

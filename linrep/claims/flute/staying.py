@@ -7,16 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims.flute._checks import (
-    NOISES,
-    Trial,
-    anything,
-    cases_in_units,
-    flat_spectrum,
-    limit_of,
-    noise_bounds,
-    shapes,
-)
+from linrep.claims.flute import _checks
 from linrep.claims.flute._common import (
     SEARCH_SHAPES,
     point_length,
@@ -40,7 +31,7 @@ def _with_noise(spectrum, **options):
 
 def _from_top(samples):
     """Return trials from sigma_1^2(Theta) = 2 lambda*_1."""
-    return Trial(
+    return _checks.Trial(
         samples,
         "lemma_A6",
         lambda spectrum: corner(spectrum, first=2.0 * spectrum.first, last=2.0 * spectrum.first),
@@ -52,7 +43,10 @@ def _noisy(noises):
     """Yield settings and problems with noises over lambda*_1."""
     for d in (5, 20):
         for noise in noises:
-            yield {"d": d, "n": d, "k": 1, "noise / lambda*_1": noise}, flat_spectrum(d, 1, noise)
+            yield (
+                {"d": d, "n": d, "k": 1, "noise / lambda*_1": noise},
+                _checks.flat_spectrum(d, 1, noise),
+            )
 
 
 _A6 = (
@@ -82,8 +76,8 @@ def lemma_A6(budget, rng, *, drop=0.5, samples=flute_samples.lemma_A6):
         return after, min(first, np.sqrt(2 * spectrum.first) * (1 - drop * eta * spectrum.first))
 
     yield searched_region(
-        sides, budget, rng, limit=limit_of("lemma_A6"), shapes=shapes(budget), smallest=anything,
-        name="without noise",
+        sides, budget, rng, limit=_checks.limit_of("lemma_A6"), shapes=_checks.shapes(budget),
+        smallest=_checks.anything, name="without noise",
     )  # fmt: skip
     # The first bound is monotone up to (2 + q)/(3 q), with lambda*_1 = 1 and q = eta.
     shares = [Fraction(2 * i, 5 * 50) for i in range(1, 51)]
@@ -92,13 +86,13 @@ def lemma_A6(budget, rng, *, drop=0.5, samples=flute_samples.lemma_A6):
         name="monotone on [0, sqrt(2 lambda*_1)]", quantity="sigma_1^2(Theta)/lambda*_1",
     )  # fmt: skip
     # Each c_1 is outgrown by some noise; a smaller one asks for more samples.
-    noises = {1.0: NOISES, 1e-2: (0.0, 500.0), 1e-4: (0.0, 5000.0)}
+    noises = {1.0: _checks.NOISES, 1e-2: (0.0, 500.0), 1e-4: (0.0, 5000.0)}
     yield _from_top(samples).exits_by_constant(
         {constant: list(_noisy(given)) for constant, given in noises.items()}, budget, rng,
         name="stays on samples, for some c_1",
     )  # fmt: skip
-    yield noise_bounds(
-        samples, lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5, "lemma_A6", NOISES,
+    yield _checks.noise_bounds(
+        samples, lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5, "lemma_A6", _checks.NOISES,
         "samples give the bound on R",
     )  # fmt: skip
 
@@ -117,7 +111,7 @@ lemma_A6.corrected(
 
 def _from_full_rest(samples):
     """Return trials from sigma_1^2(Theta_res) = lambda*_k - Delta/2 and sigma_k(Theta_k) = 0."""
-    return Trial(
+    return _checks.Trial(
         samples,
         "lemma_A7",
         lambda spectrum: corner(spectrum, last=0.0, rest=spectrum.last - 0.5 * spectrum.gap),
@@ -148,8 +142,8 @@ def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
         return after, full * (1 - drop * eta * spectrum.gap)
 
     yield searched_region(
-        sides, budget, rng, limit=limit_of("lemma_A7"), shapes=shapes(budget),
-        smallest=anything, name="(20), without noise",
+        sides, budget, rng, limit=_checks.limit_of("lemma_A7"), shapes=_checks.shapes(budget),
+        smallest=_checks.anything, name="(20), without noise",
     )  # fmt: skip
     # lambda*_1 = 1, lambda*_k = a, lambda*_k+1 = b: the bound is monotone up to (2 + q b)/(3 q).
     grid = [(Fraction(i, 20), Fraction(j, 20)) for i in range(1, 21) for j in range(i)]
@@ -162,13 +156,13 @@ def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
             top = float((2 + q * b) / (3 * q))
             monotone.append((float((a + b) / 2), top, {**where, "eta": float(q)}))
     yield Cases(monotone, name="1/(6 lambda*_1) <= 2/(3 lambda*_k + lambda*_k+1), monotone")
-    yield noise_bounds(
+    yield _checks.noise_bounds(
         samples, lambda s, eta: 0.25 * eta * s.gap * np.sqrt(s.last - 0.5 * s.gap), "lemma_A7",
-        NOISES, "(21): 48 gives the bound on R",
+        _checks.NOISES, "(21): 48 gives the bound on R",
     )  # fmt: skip
     cases = [
         ({"n": n, "d": d, "k": k, "noise / lambda*_1": noise, "Delta / lambda*_1": ratio},
-         flat_spectrum(d, k, noise, n=n, ratio=ratio), 1.0)
+         _checks.flat_spectrum(d, k, noise, n=n, ratio=ratio), 1.0)
         for n, d, k, ratio in ((5, 5, 1, 0.4), (5, 5, 1, 0.05), (10, 5, 2, 0.4), (5, 20, 2, 0.9))
         for noise in (0.0, 50.0)
     ]  # fmt: skip
@@ -177,7 +171,7 @@ def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
     )
     shares = [
         samples(spectrum) / needed(spectrum)
-        for _, spectrum in cases_in_units(NOISES)
+        for _, spectrum in _checks.cases_in_units(_checks.NOISES)
         for needed in (_with_noise, flute_samples.lemma_A6)
     ]
     yield Fact("least samples over those of Lemma A.6, printed or corrected", float(min(shares)))
@@ -209,7 +203,7 @@ def _largest_step(index):
     Theta_k = sqrt(2); lambda*_1 = 1.
     """
     k = 2 if index == 0 else 1
-    spectrum = flat_spectrum(4, k, 0.0)
+    spectrum = _checks.flat_spectrum(4, k, 0.0)
     for q in np.linspace(1 / 6, 1, 501):
         Theta = np.zeros((8, k))
         if index == 0:
@@ -228,8 +222,8 @@ def _splits(budget, rng):
     for shape in SEARCH_SHAPES:
         for _ in range(budget(10, 50)):
             spectrum, eta, before = read_point(
-                shape, rng.standard_normal(point_length(shape)), limit=limit_of("lemma_A15"),
-                rest=_everything,
+                shape, rng.standard_normal(point_length(shape)), rest=_everything,
+                limit=_checks.limit_of("lemma_A15"),
             )  # fmt: skip
             Theta, k = step(before, spectrum, eta), spectrum.k
             rest, scale = Theta[k:], np.linalg.norm(Theta)
@@ -272,12 +266,12 @@ def lemma_A15(budget, rng, *, leading=1.0):
 
     def search(sides, name, sizes):
         return searched_region(
-            sides, budget, rng, limit=limit_of("lemma_A15"), shapes=sizes, name=name,
-            smallest=anything, rest=_everything,
+            sides, budget, rng, limit=_checks.limit_of("lemma_A15"), shapes=sizes, name=name,
+            smallest=_checks.anything, rest=_everything,
         )  # fmt: skip
 
     splits = list(_splits(budget, rng))
-    yield search(whole, "the lemma", shapes(budget))
+    yield search(whole, "the lemma", _checks.shapes(budget))
     exact = [(found[0], shape) for shape, found in splits]
     yield Identity(exact, 1e-12, name="(41) with Theta^tau")
     for i in range(3):

@@ -8,19 +8,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, search, statement
-from linrep.claims.perfedsi._instances import (
-    ERRORS,
-    SHAPES,
-    length,
-    needed,
-    random_truth,
-    relative_loss,
-    searched,
-    setting_of,
-    sizes,
-    split,
-    unpack,
-)
+from linrep.claims.perfedsi import _instances
 from linrep.theory import perfedsi as theory
 
 
@@ -67,19 +55,19 @@ def _region(budget, rng, reading):
     for kappa, unit, c, c_z, side in product(
         (1.0, 2.0), (1.0, 1e-2, 1e2), constants, (1.0, 4.0, 16.0), "UV"
     ):
-        truth = random_truth((kappa * unit, unit), c_z, rng, aligned=True)
-        gamma = theory.pl_constant(setting_of(truth, c), c_z_power=c_z_power)
+        truth = _instances.random_truth((kappa * unit, unit), c_z, rng, aligned=True)
+        gamma = theory.pl_constant(_instances.setting_of(truth, c), c_z_power=c_z_power)
         edge = 1.001 * gamma**power  # so that errors leave the other norm below c too
-        factors = split(truth, edge / (1.0 if orthonormal else np.sqrt(unit)), side)
+        factors = _instances.split(truth, edge / (1.0 if orthonormal else np.sqrt(unit)), side)
         if min(_edges(truth, factors[0], factors[1], orthonormal)) < gamma**power:
             continue
-        for size in ERRORS:  # orthogonal to U*: they leave U*'U as it is
+        for size in _instances.ERRORS:  # orthogonal to U*: they leave U*'U as it is
             U, V = _moved(truth, factors, size, rng)
-            loss, slope = sizes(truth, U, V)
+            loss, slope = _instances.sizes(truth, U, V)
             clients = 0.5 * np.sum((truth.Z @ (U @ V.T - truth.M).T) ** 2, axis=1)
             yield gamma * loss / slope**2, 1.0, {
                 "c": c, "c_z": c_z, "sigma_1": kappa * unit, "sigma_r": unit, "error": size,
-                "small": side, "gamma": gamma, "norms": needed(truth, U, V)[0].norms,
+                "small": side, "gamma": gamma, "norms": _instances.needed(truth, U, V)[0].norms,
                 "max L_m/L": float(clients.max() / loss),
             }  # fmt: skip
 
@@ -103,7 +91,9 @@ def _flat(c, c_z):
 
 
 #: Where errors are flattest, for searches to start from.
-_FLATTEST = [(SHAPES[1], _flat(c, c_z)) for c, c_z in ((10.0, 1.0), (100.0, 1.0), (100.0, 16.0))]
+_FLATTEST = [
+    (_instances.SHAPES[1], _flat(c, c_z)) for c, c_z in ((10.0, 1.0), (100.0, 1.0), (100.0, 16.0))
+]
 
 
 def _searched(budget, rng, reading):
@@ -111,21 +101,22 @@ def _searched(budget, rng, reading):
     orthonormal, power, c_z_power = _REGIONS[reading]
 
     def sides(shape, x):
-        instance = unpack(shape, x[1:])
-        if instance is None or relative_loss(*instance) < 1e-12:
+        instance = _instances.unpack(shape, x[1:])
+        if instance is None or _instances.relative_loss(*instance) < 1e-12:
             return None
         truth, U, V = instance
-        setting = setting_of(truth, 1.0 + min(abs(float(x[0])), 99.0))
+        setting = _instances.setting_of(truth, 1.0 + min(abs(float(x[0])), 99.0))
         gamma = theory.pl_constant(setting, c_z_power=c_z_power)
         in_U, in_V = _edges(truth, U, V, orthonormal)
         if min(in_U, in_V) == 0.0 or in_U * in_V < gamma ** (2.0 * power):
             return None
         scale = gamma**power / in_V
-        loss, slope = sizes(truth, U / scale, V * scale)
+        loss, slope = _instances.sizes(truth, U / scale, V * scale)
         return gamma * loss, slope**2
 
     return search(
-        sides, SHAPES[:2], lambda shape: length(shape) + 1, budget, rng, name=reading,
+        sides, _instances.SHAPES[:2], lambda shape: _instances.length(shape) + 1, budget, rng,
+        name=reading,
         known=[(shape, np.concatenate([[9.0], x])) for shape, x in _FLATTEST],
     )  # fmt: skip
 
@@ -134,13 +125,13 @@ def _with_norms(budget, rng, bound, name):
     """Search bound(setting) L <= ||grad L||^2 where norms are at most c sqrt(sigma_1), L small."""
 
     def sides(truth, U, V):
-        setting = setting_of(truth, needed(truth, U, V)[0].norms)
-        loss, slope = sizes(truth, U, V)
+        setting = _instances.setting_of(truth, _instances.needed(truth, U, V)[0].norms)
+        loss, slope = _instances.sizes(truth, U, V)
         if not 1e-12 < 32.0 * setting.c_z * loss / setting.smallest**2 <= 1.0:
             return None
         return bound(setting) * loss, slope**2
 
-    return searched(sides, budget, rng, name=name, known=_FLATTEST)
+    return _instances.searched(sides, budget, rng, name=name, known=_FLATTEST)
 
 
 def _at_the_limit(bound, rng):
@@ -152,25 +143,25 @@ def _at_the_limit(bound, rng):
         (1.0, 2.0, 5.0, 20.0, 100.0), ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)),
         (False, True),
     ):  # fmt: skip
-        truth = random_truth((kappa, 1.0), c_z, rng, aligned=aligned)
-        flattest = _flattest(truth, *split(truth, c * np.sqrt(kappa), "U"))
+        truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=aligned)
+        flattest = _flattest(truth, *_instances.split(truth, c * np.sqrt(kappa), "U"))
         at = {"c": c, "c_z": c_z, "kappa": kappa}
-        yield bound(setting_of(truth, c)) / flattest, 1.0, at
+        yield bound(_instances.setting_of(truth, c)) / flattest, 1.0, at
 
 
 def _twentieth(budget, rng, factor, power, name):
     """Search (20): factor/M times the minimum, in which c_z has a power, against the gradient."""
 
     def sides(truth, U, V):
-        if relative_loss(truth, U, V) < 1e-12:
+        if _instances.relative_loss(truth, U, V) < 1e-12:
             return None
         found = theory.alignment(truth, U, V)
-        loss, slope = sizes(truth, U, V)
+        loss, slope = _instances.sizes(truth, U, V)
         c_z = theory.scaling(truth.Z).c_z
         least = min(found.heads, found.side * found.items * c_z**power)
         return factor * least * loss / truth.n, slope**2
 
-    return searched(sides, budget, rng, name=name)
+    return _instances.searched(sides, budget, rng, name=name)
 
 
 def _last_line(root, power):
@@ -203,7 +194,7 @@ def _heads_in_clients(rng):
     """Return the power of M in sigma_min(Y*'ZV) at V = V*, Z'Z = M I."""
     clients, found = (10, 100, 1000), []
     for n in clients:
-        truth = random_truth((1.0, 1.0), 1.0, rng, n=n)
+        truth = _instances.random_truth((1.0, 1.0), 1.0, rng, n=n)
         found.append(np.sqrt(theory.alignment(truth, truth.U, truth.V).heads))
     return float(np.polyfit(np.log(clients), np.log(found), 1)[0])
 
@@ -227,9 +218,9 @@ def _slopes(budget, rng, claimed, *, tight) -> list[Exponent]:
             c, kappa, c_z = (value if name == line else 1.0 for line in ("c", "kappa", "c_z"))
             column = []
             for _ in range(budget(10, 40)):
-                truth = random_truth((kappa, 1.0), c_z, rng, aligned=True)
+                truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=True)
                 edge = (1.0 / value, "V") if name == "1/gamma" else (c * np.sqrt(kappa), "U")
-                column.append(1.0 / _flattest(truth, *split(truth, *edge)))
+                column.append(1.0 / _flattest(truth, *_instances.split(truth, *edge)))
             samples.append(column)
         parts.append(
             Exponent(

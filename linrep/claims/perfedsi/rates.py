@@ -5,36 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Fact, statement
-from linrep.claims.perfedsi._runs import (
-    TARGET,
-    along,
-    cell,
-    decay,
-    largest_step,
-    measured_limits,
-    state_of,
-    tuned_rounds,
-)
+from linrep.claims.perfedsi import _runs
 from linrep.claims.perfedsi._states import ASSUMPTION_3_2
 from linrep.claims.perfedsi.rounds import CORRECTED, enumerated_rounds, promise
 
 
 def _implied(rng, powers):
     """Yield what the limit of the step size allows at the constants of small steps, and runs do."""
-    setting = cell()
-    state = state_of(setting, rng)
-    largest = largest_step(state, setting, rng)
-    numbers = state.setting(measured_limits(state, setting, 0.01 * largest, rng))
+    setting = _runs.cell()
+    state = _runs.state_of(setting, rng)
+    largest = _runs.largest_step(state, setting, rng)
+    numbers = state.setting(_runs.measured_limits(state, setting, 0.01 * largest, rng))
     limit, fall = promise(numbers, setting["tau"], powers)
     yield Fact("step size allowed at the constants of small steps", limit)
     yield Fact("largest stable step size", largest)
-    yield Fact(f"rounds to {TARGET:g} that the bound implies", np.log(1.0 / TARGET) / fall)
-    yield Fact(f"rounds to {TARGET:g} at tuned steps", tuned_rounds(state, setting, rng))
+    yield Fact(
+        f"rounds to {_runs.TARGET:g} that the bound implies", np.log(1.0 / _runs.TARGET) / fall
+    )
+    yield Fact(
+        f"rounds to {_runs.TARGET:g} at tuned steps", _runs.tuned_rounds(state, setting, rng)
+    )
 
 
 def _fixed(state, setting, rng) -> float:
     """Return the rate at eta tau = 0.1, or what the setting has."""
-    return decay(state, setting, setting.get("eta tau", 0.1) / setting["tau"], rng)
+    return _runs.decay(state, setting, setting.get("eta tau", 0.1) / setting["tau"], rng)
 
 
 # Keys of settings, the paper's letters for them, and values.
@@ -74,15 +69,15 @@ def _runs_of_c4(budget, rng, d_power):
     measures = {
         "rate": _fixed,
         "1/rate": lambda *of: 1.0 / _fixed(*of),
-        "1/largest step": lambda *of: 1.0 / largest_step(*of),
+        "1/largest step": lambda *of: 1.0 / _runs.largest_step(*of),
     }
     for name, key, variable, values, power in rates + steps:
         stable = name == "1/largest step"
         side = "gaussian" if stable else "isometric"
-        yield along(
+        yield _runs.along(
             name, values, measures[name], power, few if stable else many, rng,
             variable=variable, at_most=name.startswith("1/"),
-            settings=[cell(side=side, **{key: value}) for value in values],
+            settings=[_runs.cell(side=side, **{key: value}) for value in values],
         )  # fmt: skip
 
 
@@ -127,7 +122,7 @@ theorem_c4.corrected(
 def _rounds_scaled(state, setting, rng) -> float:
     """Return the rounds at a step size as Theorem 3.3 has it, stable at all sizes."""
     step_size = 2.0 / (setting["p"] ** 1.5 * setting["k"] * setting["tau"])
-    return float(np.log(1.0 / TARGET) / decay(state, setting, step_size, rng))
+    return float(np.log(1.0 / _runs.TARGET) / _runs.decay(state, setting, step_size, rng))
 
 
 @statement(
@@ -158,12 +153,13 @@ def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
     )
     yield enumerated_rounds(budget, CORRECTED | {"with_p": False})
     for key, name, values, power in (lines[0], *lines[3:]):
-        yield along(
+        yield _runs.along(
             "rounds, eta like 1/(k^{3/2} r tau)", values, _rounds_scaled, power, runs, rng,
-            variable=name, settings=[cell(side="isometric", **{key: value}) for value in values],
+            variable=name,
+            settings=[_runs.cell(side="isometric", **{key: value}) for value in values],
         )  # fmt: skip
     for key, name, values, power in lines[:3]:
-        yield along(
-            "rounds, tuned eta", values, tuned_rounds, power, fewer, rng, variable=name,
-            at_most=True, settings=[cell(**{key: value}) for value in values],
+        yield _runs.along(
+            "rounds, tuned eta", values, _runs.tuned_rounds, power, fewer, rng, variable=name,
+            at_most=True, settings=[_runs.cell(**{key: value}) for value in values],
         )  # fmt: skip
