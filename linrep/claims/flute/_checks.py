@@ -41,9 +41,9 @@ def shapes(budget):
     return budget(_common.SEARCH_SHAPES[1:4], _common.SEARCH_SHAPES)
 
 
-def cases_in_units(noises=(0.0,), scales=_common.SCALES):
+def cases_in_units(noises=(0.0,)):
     """Yield (setting, spectrum) over spectra, noises relative to lambda*_1, and units."""
-    for (setting, spectrum), noise, s in product(_common.spectra(), noises, scales):
+    for (setting, spectrum), noise, s in product(_common.spectra(), noises, _common.SCALES):
         given = _common.scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
         yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
 

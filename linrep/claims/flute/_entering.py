@@ -112,6 +112,23 @@ class Start(NamedTuple):
         }
 
 
+def random_starts(
+    draws: int, rng, first_power: float = -0.5, units: Iterable[float] = (1.0,), **of
+) -> Iterator[tuple[dict, Start]]:
+    """Yield settings, and draws at the largest alpha of Claim A.3 where that is a number.
+
+    The settings are those of :func:`spectra`, the step size is that of Lemma A.5.
+    """
+    for setting, spectrum in _common.spectra(**of):
+        eta = step_size_limits(spectrum)["lemma_A5"]
+        for unit, s in product(gaussian_lifts(spectrum, draws, rng), units):
+            other = _common.scaled(spectrum, unit, eta, s)
+            scale = log_scale(other.Theta, other.spectrum, other.step_size, first_power)
+            if scale >= -300.0:
+                Theta = np.exp(scale) * other.Theta
+                yield setting, Start(other.spectrum, other.step_size, Theta, s)
+
+
 def boundary_family(
     ratios: Iterable[float], units: Iterable[float], shares: Iterable[float], *, first_power: float
 ) -> Iterator[tuple[str, Start]]:

@@ -194,22 +194,13 @@ def _family_growth(budget, first_power, loss):
 def _gaussian_growth(budget, rng, first_power, loss):
     """Check random starts with the largest alpha that Claim A.3 allows, or less."""
     cases = []
-    for setting, spectrum in _common.spectra(shapes=("d < n",), names=("gap", "even", "third 0.3")):
-        eta = step_size_limits(spectrum)["lemma_A5"]
-        for unit in _entering.gaussian_lifts(spectrum, budget(3, 12), rng):
-            for s in (1.0, 1e6):
-                other = _common.scaled(spectrum, unit, eta, s)
-                scale = _entering.log_scale(
-                    other.Theta, other.spectrum, other.step_size, first_power
-                )
-                if scale < -300.0:
-                    continue
-                start = _entering.Start(
-                    other.spectrum, other.step_size, np.exp(scale) * other.Theta, s
-                )
-                needed = _loss_needed(start)
-                if needed is not None:
-                    cases.append((needed, loss + ROUNDING, {**setting, **start.plain()}))
+    for setting, start in _entering.random_starts(
+        budget(3, 12), rng, first_power, (1.0, 1e6), shapes=("d < n",),
+        names=("gap", "even", "third 0.3"),
+    ):  # fmt: skip
+        needed = _loss_needed(start)
+        if needed is not None:
+            cases.append((needed, loss + ROUNDING, {**setting, **start.plain()}))
     return Cases(cases, name="random starts, largest alpha of Claim A.3", quantity=_LOSS)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Curve, Fact, Frequency, Identity, statement
 from linrep.claims.flute import _entering
-from linrep.claims.flute._common import SCALES, SINGULAR_VALUES, scaled, scaled_spectrum, spectra
+from linrep.claims.flute._common import SCALES, SINGULAR_VALUES, scaled_spectrum, spectra
 from linrep.claims.slopes import log_slope
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
@@ -35,26 +35,13 @@ def _delay(start: _entering.Start, share=1.0, R=0.0):
 # (16) by itself.
 
 
-def _random_start(spectrum, unit, eta, first_power=-0.5, s=1.0):
-    """Return a draw at the largest alpha of Claim A.3, None if that is no number."""
-    other = scaled(spectrum, unit, eta, s)
-    scale = _entering.log_scale(other.Theta, other.spectrum, other.step_size, first_power)
-    if scale < -300.0:
-        return None
-    return _entering.Start(other.spectrum, other.step_size, np.exp(scale) * other.Theta, s)
-
-
 def _with_claim_A3(budget, rng, share):
     """Time random starts in Claim A.3, with c_1/sqrt(lambda*_1)."""
-    cases = []
-    for setting, spectrum in spectra(
-        ranks=budget((1, 2), (1, 2, 3)), shapes=budget(("d < n",), ("d < n", "d = n", "d > n"))
-    ):
-        eta = step_size_limits(spectrum)["lemma_A5"]
-        for unit in _entering.gaussian_lifts(spectrum, budget(3, 10), rng):
-            start = _random_start(spectrum, unit, eta)
-            if start is not None:
-                cases.append((_delay(start, share), 1.0, {**setting, **start.plain()}))
+    starts = _entering.random_starts(
+        budget(3, 10), rng, ranks=budget((1, 2), (1, 2, 3)),
+        shapes=budget(("d < n",), ("d < n", "d = n", "d > n")),
+    )  # fmt: skip
+    cases = [(_delay(start, share), 1.0, {**setting, **start.plain()}) for setting, start in starts]
     return Cases(cases, name="random starts in Claim A.3", quantity=_DELAY)
 
 
@@ -161,16 +148,15 @@ def _boundary_hits(budget, first_power):
 
 def _random_hits(budget, rng, first_power):
     """Time random starts at the largest alpha of Claim A.3, in two units."""
-    cases = []
-    for setting, spectrum in spectra(
-        ranks=budget((2,), (1, 2, 3)), shapes=("d < n",), names=("gap", "even", "third 0.3")
-    ):
-        eta = step_size_limits(spectrum)["lemma_A5"]
-        for unit in _entering.gaussian_lifts(spectrum, budget(4, 10), rng):
-            for s in (1.0, 1e6):
-                start = _random_start(spectrum, unit, eta, first_power, s)
-                if start is not None and _entering.expected_time(start) > 0.0:
-                    cases.append((_delay(start), 1.0, {**setting, **start.plain()}))
+    starts = _entering.random_starts(
+        budget(4, 10), rng, first_power, (1.0, 1e6), ranks=budget((2,), (1, 2, 3)),
+        shapes=("d < n",), names=("gap", "even", "third 0.3"),
+    )  # fmt: skip
+    cases = [
+        (_delay(start), 1.0, {**setting, **start.plain()})
+        for setting, start in starts
+        if _entering.expected_time(start) > 0.0
+    ]
     return Cases(cases, name="R = 0, random starts", quantity=_DELAY)
 
 

@@ -45,13 +45,12 @@ _FEWEST = 8  # draws a point from which a median is taken
 _PROOF = 6.0 * np.sqrt(2.0)  # what (38) and (39) are derived from, at c_1 = 1
 
 
-def _settings(variables=_VARIABLES) -> list[dict]:
+def _settings() -> list[dict]:
     """Return the points on the lines through the centres, each once."""
     points = {
         tuple((centre | {name: value}).items())
         for centre, lines in zip(_CENTRES, _LINES, strict=True)
         for name, values in lines.items()
-        if name in variables
         for value in values
     }
     return [dict(point) for point in sorted(points)]

@@ -110,9 +110,7 @@ def drawn(rng, kind, n, d) -> Objectives:
     return lr.QuadraticObjectives(A, H)
 
 
-def valid(
-    problem, U, V, p, K, eta_L, noise=0.0, kind="", head=None, least=0.0
-) -> Case | None:  # fmt: skip
+def valid(problem, U, V, p, K, eta_L, noise=0.0, kind="", least=0.0) -> Case | None:
     """Return the round with eta = eta_L/L, L valid on a ball that it stays in; None without one.
 
     The ball is that of the round itself: its radii are what U and V move by if everyone takes
@@ -128,8 +126,7 @@ def valid(
         if not (min(found.in_U, found.in_V) > 0.0 and found.largest < 1e100):
             return None
         step = eta_L / found.largest
-        own = None if head is None else head * step
-        s = theory.Setting(p, K, step, found.in_U, found.in_V, sigma, own)
+        s = theory.Setting(p, K, step, found.in_U, found.in_V, sigma)
         path = pflmf_rounds.local_path(s, problem, U, V)
         needed = np.array([
             step * np.linalg.norm(in_U), np.sqrt(np.sum((path.means - V) ** 2, axis=(1, 2)).max())
@@ -141,6 +138,13 @@ def valid(
             return Case(problem, U, V, s, pflmf_rounds.expected_round(s, problem, U, V), kind)
         radii = np.maximum(radii, needed) * (1.0 + 1e-6)
     return None
+
+
+def certain(*arguments, **options) -> Case:
+    """Return the round of :func:`valid` where there is one."""
+    case = valid(*arguments, **options)
+    assert case is not None
+    return case
 
 
 def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
@@ -168,9 +172,7 @@ def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
 def flat(p, K, eta_L, noise=0.0, n=1) -> Case:
     """Return a round of |u v_i|^2/2 at u = 1 and small v: nearly |v|^2/2, L being 1/n."""
     problem = lr.QuadraticObjectives(np.zeros((n, 1)))
-    case = valid(problem, [[1.0]], np.full((n, 1), FLAT), p, K, eta_L, noise, "flat")
-    assert case is not None
-    return case
+    return certain(problem, [[1.0]], np.full((n, 1), FLAT), p, K, eta_L, noise, "flat")
 
 
 def flat_grid(n=1, noise=0.0, chances=CHANCES, steps=STEPS, sizes=SIZES) -> Iterator[Case]:
@@ -182,17 +184,14 @@ def flat_grid(n=1, noise=0.0, chances=CHANCES, steps=STEPS, sizes=SIZES) -> Iter
 def steep(eta_L, K=1, noise=1e3, p=1.0) -> Case:
     """Return a round of (u v - 1e-9)^2/2 at u = 0, v = 1: nearly u^2/2, L being 1."""
     problem = lr.QuadraticObjectives(np.full((1, 1), 1e-9))
-    case = valid(problem, [[0.0]], [[1.0]], p, K, eta_L, noise, "steep")
-    assert case is not None
-    return case
+    return certain(problem, [[0.0]], [[1.0]], p, K, eta_L, noise, "steep")
 
 
 def at_rest(p, K, eta_L, sigma=1e-5) -> Case:
     """Return a round of (u v - 1)^2/2 at its minimum u = v = 1: noise alone, in both curvatures."""
     one = np.ones((1, 1))
-    case = valid(lr.QuadraticObjectives(one), one, one, p, K, eta_L, kind="at rest", least=sigma)
-    assert case is not None
-    return case
+    problem = lr.QuadraticObjectives(one)
+    return certain(problem, one, one, p, K, eta_L, kind="at rest", least=sigma)
 
 
 def at_rest_grid(steps, sizes) -> list[Case]:
@@ -208,9 +207,7 @@ def bilinear_grid(steps) -> list[Case]:
 def bilinear(p, K, eta_L, n=2) -> Case:
     """Return a round of affine functions, for which L holds everywhere; U's gradient is zero."""
     problem = affine(np.array([1.0, -1.0] * (n // 2))[:, None])
-    case = valid(problem, [[1.0]], np.ones((n, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
-    assert case is not None
-    return case
+    return certain(problem, [[1.0]], np.ones((n, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
 
 
 def length(shape) -> int:

@@ -59,14 +59,13 @@ def mirrored(rng, scale=5e-4, n=40, k=3) -> Instance:
     return Instance(lr.QuadraticObjectives(A), np.zeros((k, k)), V, (0.02, 0.1))
 
 
-def at_minimum(a=1.0, n=1, radius=0.005) -> Instance:
-    """Return n times (u v_i - a)^2/2 at its balanced minimum, in a ball with L near to a for n = 1.
+def at_minimum() -> Instance:
+    """Return (u v - 1)^2/2 at its balanced minimum, in a ball with L near to 1.
 
     Noise should be so small that U and V, whose ratio does a random walk, stay: eta sigma sqrt(T).
     """
-    root = np.sqrt(a) * n**0.25
-    problem = lr.QuadraticObjectives(np.full((n, 1), a))
-    return Instance(problem, np.full((1, 1), root), np.full((n, 1), a / root), (radius, radius))
+    one = np.ones((1, 1))
+    return Instance(lr.QuadraticObjectives(one), one, one, (0.005, 0.005))
 
 
 class Averages(NamedTuple):

@@ -70,8 +70,7 @@ def _turning() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
     """
     problem = lr.QuadraticObjectives(np.ones((1, 1)))
     for v, relative in product((0.03, 0.1, 0.2), (0.3, 1.0, 3.0)):
-        case = _cases.valid(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
-        assert case is not None
+        case = _cases.certain(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
         for deviations in (1.0, 2.0, 3.0, 6.0):
             noise = np.full((1, 1, 1), deviations * case.setting.noise)
             at = {**case.instance(), "noise of V": float(noise[0, 0, 0])}
@@ -82,8 +81,7 @@ def _leaving() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
     """Yield rounds of (u v - 1)^2/2 at u = 0.1, v = 0: U stays, while its gradient grows with v."""
     problem = lr.QuadraticObjectives(np.ones((1, 1)))
     for K, size in product((1, 5, 20), _cases.SIZES):
-        case = _cases.valid(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
-        assert case is not None
+        case = _cases.certain(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
         yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.instance()
 
 
