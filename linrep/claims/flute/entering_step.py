@@ -198,9 +198,12 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
         ("factor 1 - eta sigma_k^2/2", factor),
         ("term of Theta_res", rest),
     ):
+
+        def of_block(shape, x, sides=sides):
+            return sides(_read_block(shape, x, 1.0))
+
         yield search(
-            lambda shape, x, sides=sides: sides(_read_block(shape, x, 1.0)),
-            _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
+            of_block, _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
         )  # fmt: skip
     yield _implication(budget, rng, middle, tail)
 
