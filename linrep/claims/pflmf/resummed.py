@@ -12,7 +12,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Mean, Search, Together, search, statement
 from linrep.claims.pflmf._runs import Bound, Instance, averages, reference
-from linrep.claims.pflmf.noise import noisy_reference
+from linrep.claims.pflmf.theorem1_noise import noisy_reference
 from linrep.theory import pflmf, pflmf_rounds
 
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)

@@ -11,7 +11,7 @@ from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Vacuous, statement
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import scaled, spectra
-from linrep.claims.flute.entering_time import noisy_runs, same_samples, samples_needed
+from linrep.claims.flute.lemma_a05 import noisy_runs, same_samples, samples_needed
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
 

@@ -22,7 +22,7 @@ from linrep.claims import (
 )
 from linrep.claims._parts import relative
 from linrep.claims.pflmf._runs import Bound, averages, exact_ratios, reference
-from linrep.claims.pflmf.noise import exact_left, late_power, onset, slope_of
+from linrep.claims.pflmf.theorem1_noise import exact_left, late_power, onset, slope_of
 from linrep.theory import pflmf
 
 _SHARES = (1.0, 0.3, 0.1, 0.02)

@@ -7,7 +7,7 @@ import numpy as np
 from linrep.claims import Fact, statement
 from linrep.claims.perfedsi import _runs
 from linrep.claims.perfedsi._states import ASSUMPTION_3_2
-from linrep.claims.perfedsi.rounds import CORRECTED, enumerated_rounds, promise
+from linrep.claims.perfedsi.lemma_c11 import CORRECTED, enumerated_rounds, promise
 
 
 def _implied(rng, powers):
