@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims.flute import appendix_b, eq4_to_6, lifting, matrices, minimisers, target
+from linrep.claims.flute import appendix_b, eq3_example1, eq4_to_6, lifting, matrices, minimisers
 from tests.algorithms.support import clients_of
 from tests.reference import flute as reference
 
@@ -65,9 +65,9 @@ def test_decompositions_are_told_from_other_matrices():
     turned = np.array([0.6, 0.8])  # within the repeated singular value
     u, v = U[:, 1:3] @ turned, V[:, 1:3] @ turned
     good = 2.0 * np.outer(U[:, 0], V[:, 0]) + np.outer(u, v)
-    assert target._decomposition_error(good, Phi, 2, 1.0) < 1e-14
+    assert eq3_example1._decomposition_error(good, Phi, 2, 1.0) < 1e-14
     bad = 2.0 * np.outer(U[:, 0], V[:, 0]) + 0.3 * np.outer(U[:, 3], V[:, 3])
-    assert target._decomposition_error(bad, Phi, 2, 1.0) > 0.1
+    assert eq3_example1._decomposition_error(bad, Phi, 2, 1.0) > 0.1
 
 
 def test_the_norm_of_a_masked_simplex():
