@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, statement
 from linrep.claims._parts import identities, readings, relative
-from linrep.claims.flute.lifting import EXACT
+from linrep.claims.flute._lifted import EXACT
 from linrep.problems import LowRankRegression
 from linrep.subspace import random_frame
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims._parts import identities, readings, relative
-from linrep.claims.flute.lifting import (
+from linrep.claims.flute._lifted import (
     CONVENTIONS,
     EXACT,
     PRINTED,

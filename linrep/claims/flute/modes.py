@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Curve, Fact, Identity, statement
-from linrep.claims.flute.lifting import SHAPES
+from linrep.claims.flute._lifted import SHAPES
 from linrep.subspace import random_frame
 from linrep.theory.flute import Spectrum
 from linrep.theory.flute_lift import iterate, local_factors

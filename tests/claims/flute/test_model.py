@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from linrep.claims.flute import appendix_b, eq3_example1, eq4_to_6, lifting, matrices, minimisers
+from linrep.claims.flute import _lifted, appendix_b, eq3_example1, eq4_to_6, eq28_eq37, minimisers
 from tests.algorithms.support import clients_of
 from tests.reference import flute as reference
 
 
 def test_gradients_are_those_of_the_reference():
-    case = lifting.draw_case(np.random.default_rng(0), "d > n")
+    case = _lifted.draw_case(np.random.default_rng(0), "d > n")
     found = eq4_to_6._gradients(lambda B, W: eq4_to_6._regularizer(B, W, 0.3, 0.2), case.B, case.W)
     for mine, other in zip(
         found, reference.regularizer_gradients(case.B, case.W, 0.3, 0.2), strict=True
@@ -19,7 +19,7 @@ def test_gradients_are_those_of_the_reference():
 
 @pytest.mark.parametrize("loss", ["half", "full"])
 def test_values_are_those_of_the_reference(loss):
-    case = lifting.draw_case(np.random.default_rng(1), "d < n")
+    case = _lifted.draw_case(np.random.default_rng(1), "d < n")
     weight = {"half": 0.5, "full": 1.0}[loss]
     found = eq4_to_6._data_term(case.B, case.W, case.data, weight)
     found += eq4_to_6._regularizer(case.B, case.W, 0.25, 0.125)
@@ -30,7 +30,7 @@ def test_values_are_those_of_the_reference(loss):
 
 
 def test_slopes_are_derivatives():
-    case = lifting.draw_case(np.random.default_rng(2), "d > n")
+    case = _lifted.draw_case(np.random.default_rng(2), "d > n")
     value, losses, penalties = minimisers._slopes(case.data, case.B, case.W, 0.2, 1.7)
     expected = [
         eq4_to_6._gradients(function, case.B, case.W)
@@ -95,6 +95,10 @@ def test_the_softmax_loss_is_the_mean_of_negative_logarithms():
 
 
 def test_the_links_are_exact():
-    first = next(iter(matrices._links(matrices.Fraction(1), 6)))[1]
+    first = next(iter(eq28_eq37._links(eq28_eq37.Fraction(1), 6)))[1]
     left, right, where = max(first, key=lambda case: case[0] - case[1])
-    assert (left, right, where) == (matrices.Fraction(11, 13), matrices.Fraction(5, 6), {"x": "1"})
+    assert (left, right, where) == (
+        eq28_eq37.Fraction(11, 13),
+        eq28_eq37.Fraction(5, 6),
+        {"x": "1"},
+    )
