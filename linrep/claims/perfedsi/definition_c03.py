@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
@@ -47,22 +49,20 @@ def _rows(rng) -> Readings:
     (35) bounds the mean over items of ||U'e_i||^2 (e_i'E z)^2.
     """
     cases: dict[str, list] = {"tau as printed": [], "r": []}
-    for tau in (1, 2, 5, 20):
-        for d, k in ((4, 1), (16, 2), (64, 5)):
-            for flat in (False, True):
-                truth = SideInformationCompletion.random(n=20, d=d, p=5, k=k, rng=rng)
-                U, V = rng.standard_normal((d, k)), rng.standard_normal((5, k))
-                if flat:
-                    U /= np.linalg.norm(U, axis=1, keepdims=True)
-                top = truth.singular_values[0]
-                squares = np.sum(U**2, axis=1)
-                errors = (U @ V.T - truth.M) @ truth.Z.T
-                left = np.mean(squares[:, None] * errors**2, axis=0)
-                for name, factor in zip(cases, (tau, k), strict=True):
-                    mu = squares.max() * d / (factor * top)
-                    right = mu * k * top / d**2 * np.sum(errors**2, axis=0)
-                    worst = float(np.max(left / right)) * (1.0 - 1e-12)
-                    cases[name].append((worst, 1.0, {"tau": tau, "r": k, "d": d, "mu": mu}))
+    for tau, (d, k), flat in product((1, 2, 5, 20), ((4, 1), (16, 2), (64, 5)), (False, True)):
+        truth = SideInformationCompletion.random(n=20, d=d, p=5, k=k, rng=rng)
+        U, V = rng.standard_normal((d, k)), rng.standard_normal((5, k))
+        if flat:
+            U /= np.linalg.norm(U, axis=1, keepdims=True)
+        top = truth.singular_values[0]
+        squares = np.sum(U**2, axis=1)
+        errors = (U @ V.T - truth.M) @ truth.Z.T
+        left = np.mean(squares[:, None] * errors**2, axis=0)
+        for name, factor in zip(cases, (tau, k), strict=True):
+            mu = squares.max() * d / (factor * top)
+            right = mu * k * top / d**2 * np.sum(errors**2, axis=0)
+            worst = float(np.max(left / right)) * (1.0 - 1e-12)
+            cases[name].append((worst, 1.0, {"tau": tau, "r": k, "d": d, "mu": mu}))
     return Readings(
         [
             Cases(given, quantity="lhs/rhs", name=f"rows of U bounded with {name}")
@@ -127,16 +127,16 @@ def _along_runs(budget, rng):
     The latter is what all local iterates of the round need.
     """
     most = []
-    for side, step_size in (("unit", 0.3), ("gaussian", 0.05)):
-        for d in budget((16, 64), (16, 32, 64)):
-            for kind in ("near", "random"):
-                _, runs = drawn_runs(side, d, 20, kind, budget(5, 10), rng)
-                for _ in range(budget(20, 150)):
-                    in_U = max(theory.incoherence(U) / (d / 2) for U in runs.U)
-                    runs, needs = play(
-                        runs, rng, rounds=1, step_size=step_size, participants=4, local_steps=5
-                    )
-                    most.append((in_U, needs.errors.max() / d))
+    designs = ("unit", 0.3), ("gaussian", 0.05)
+    dimensions = budget((16, 64), (16, 32, 64))
+    for (side, step_size), d, kind in product(designs, dimensions, ("near", "random")):
+        _, runs = drawn_runs(side, d, 20, kind, budget(5, 10), rng)
+        for _ in range(budget(20, 150)):
+            in_U = max(theory.incoherence(U) / (d / 2) for U in runs.U)
+            runs, needs = play(
+                runs, rng, rounds=1, step_size=step_size, participants=4, local_steps=5
+            )
+            most.append((in_U, needs.errors.max() / d))
     return np.max(most, axis=0)
 
 

@@ -32,46 +32,29 @@ def _fixed(state, setting, rng) -> float:
     return _runs.decay(state, setting, setting.get("eta tau", 0.1) / setting["tau"], rng)
 
 
-# Keys of settings, the paper's letters for them, and values.
-_LINES = (
-    ("d", "d", (8, 16, 32, 64)),
-    ("tau", "tau at fixed eta tau", (5, 20, 100)),
-    ("C", "C", (1, 2, 4, 8)),
-    ("p", "k", (2, 8, 32)),
-    ("k", "r", (1, 2, 4)),
-)
-_STEP_LINES = (
-    ("p", "k", (2, 4, 8, 16, 32)),
-    ("tau", "tau", (1, 3, 5, 10, 30)),
-    ("C", "C", (1, 2, 4, 8)),
-    ("k", "r", (1, 2, 3, 4)),
-    ("d", "d", (8, 16, 32, 64)),
-)
-
-
 def _runs_of_c4(budget, rng, d_power):
     """Yield runs' rates, and largest step sizes, in all variables."""
     many, few = budget(24, 120, 240), budget(4, 32, 60)
-    rates = [
-        ("rate", *_LINES[0], -d_power),
-        ("rate", *_LINES[1], 0.0),
-        ("rate", *_LINES[2], 0.0),
+    # What is measured, along which key of settings, the letter for it, values, and the power.
+    lines: list[tuple[str, str, str, tuple, float]] = [
+        ("rate", "d", "d", (8, 16, 32, 64), -d_power),
+        ("rate", "tau", "tau at fixed eta tau", (5, 20, 100), 0.0),
+        ("rate", "C", "C", (1, 2, 4, 8), 0.0),
         ("rate", "eta tau", "eta tau", (0.025, 0.05, 0.1, 0.2), 1.0),
-        ("1/rate", *_LINES[3], 1.0),
-        ("1/rate", *_LINES[4], 0.0),
+        ("1/rate", "p", "k", (2, 8, 32), 1.0),
+        ("1/rate", "k", "r", (1, 2, 4), 0.0),
+        ("1/largest step", "p", "k", budget((2, 8, 32), (2, 4, 8, 16, 32)), 1.5),
+        ("1/largest step", "tau", "tau", budget((1, 5, 30), (1, 3, 5, 10, 30)), 1.0),
+        ("1/largest step", "C", "C", budget((1, 4, 8), (1, 2, 4, 8)), 0.0),
+        ("1/largest step", "k", "r", budget((1, 3, 4), (1, 2, 3, 4)), 1.0),
+        ("1/largest step", "d", "d", budget((8, 32, 64), (8, 16, 32, 64)), 0.0),
     ]
-    powers = (1.5, 1.0, 0.0, 1.0, 0.0)
-    steps = [
-        ("1/largest step", key, variable,
-         budget((values[0], values[len(values) // 2], values[-1]), values), power)
-        for (key, variable, values), power in zip(_STEP_LINES, powers, strict=True)
-    ]  # fmt: skip
     measures = {
         "rate": _fixed,
         "1/rate": lambda *of: 1.0 / _fixed(*of),
         "1/largest step": lambda *of: 1.0 / _runs.largest_step(*of),
     }
-    for name, key, variable, values, power in rates + steps:
+    for name, key, variable, values, power in lines:
         stable = name == "1/largest step"
         side = "gaussian" if stable else "isometric"
         yield _runs.along(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Curve, Mean, Missing, Together
+from linrep.claims import Cases, Curve, Mean, Missing, Together
 from linrep.claims._parts import curve
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
@@ -175,8 +175,8 @@ class Cells:
         )  # fmt: skip
 
 
-def exact_ratios(bound: Bound, settings) -> list:
-    """Return (left, 1, setting) of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
+def exact(bound: Bound, settings, name: str = "U fixed, exact") -> Cases:
+    """Compare left and right side of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
 
     Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.
     """
@@ -188,4 +188,4 @@ def exact_ratios(bound: Bound, settings) -> list:
         ratio = float(bound.left(0.0, in_V, p) / bound.right(1.0, 1.0, eta_L, float(T), sigma))
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
-    return cases
+    return Cases(cases, quantity="left over right side", name=name)

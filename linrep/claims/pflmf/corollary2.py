@@ -9,7 +9,6 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import (
-    Cases,
     Condition,
     Exponent,
     Fact,
@@ -21,8 +20,14 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims._parts import relative
-from linrep.claims.pflmf._runs import Bound, averages, exact_ratios, reference
-from linrep.claims.pflmf.theorem1_noise import exact_left, late_power, onset, slope_of
+from linrep.claims.pflmf._runs import Bound, averages, exact, reference
+from linrep.claims.pflmf.theorem1_noise import (
+    corollary_step,
+    exact_left,
+    late_power,
+    onset,
+    slope_of,
+)
 from linrep.theory import pflmf
 
 _SHARES = (1.0, 0.3, 0.1, 0.02)
@@ -67,7 +72,7 @@ def _run_slopes(budget, rng, T_power):
             [
                 averages(
                     instance, rng, p=p, T=group, noise=sigma,
-                    eta_L=float(pflmf.corollary2_step_size(1.0, group[0] if noisy else None)),
+                    eta_L=corollary_step(group[0], noisy),
                 )
                 for group in groups
             ]
@@ -99,8 +104,8 @@ def _constant_in_p(noise) -> Fact:
     constants = []
     for p in shares:
         T = 1e8 / p ** (4 if noise else 2)
-        eta_L = float(pflmf.corollary2_step_size(1.0, T if noise else None))
-        constants.append(exact_left(p, T, eta_L, noise) * (np.sqrt(T) if noise else T))
+        left = exact_left(p, T, corollary_step(T, noise), noise)
+        constants.append(left * (np.sqrt(T) if noise else T))
     rate = "1/sqrt T, little noise" if noise else "1/T, no noise"
     return Fact(f"power of p in the constant before {rate}", slope_of(shares, constants).value)
 
@@ -146,14 +151,12 @@ def corollary2(budget, rng, *, T_power=1.0, power=0.5):
 )
 def corollary2_constants(budget, rng, *, p_power=0.0, start=2.0, noise=2.0):
     """Compare left and right side exactly with U fixed, from T = 2 on; theorem1.noise has runs."""
-    bound, cases = Bound(p_power, start, noise), []
-    for p, K, T in product(
-        (*_SHARES, 0.001), budget((1, 20), (1, 5, 20)), (2, 10, 100, 6400, 10**6, 10**9, 10**12)
-    ):
-        for square in (0.0, 1e-3, 0.1, 10.0):
-            eta_L = float(pflmf.corollary2_step_size(1.0, T if square else None))
-            cases += exact_ratios(bound, [(p, K, eta_L, T, square)])
-    yield Cases(cases, quantity="left over right side", name="U fixed, exact")
+    grid = product(
+        (*_SHARES, 0.001), budget((1, 20), (1, 5, 20)), (2, 10, 100, 6400, 10**6, 10**9, 10**12),
+        (0.0, 1e-3, 0.1, 10.0),
+    )  # fmt: skip
+    settings = [(p, K, corollary_step(T, square), T, square) for p, K, T, square in grid]
+    yield exact(Bound(p_power, start, noise), settings)
 
 
 # The abstract.

@@ -33,12 +33,6 @@ def _grid(budget, noises=(0.0,)):
     )
 
 
-def exact(budget, bound, noises=(0.0,), name="U fixed, exact") -> Cases:
-    """Compare left and right side in the limit of small centres, where U does not move."""
-    cases = _runs.exact_ratios(bound, _grid(budget, noises))
-    return Cases(cases, quantity="left over right side", name=name)
-
-
 def _instances(rng) -> dict[str, _runs.Instance]:
     return {
         "reference": _runs.reference(rng),
@@ -129,7 +123,7 @@ def theorem1(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=1.0):
     """
     bound = _runs.Bound(p_power, start, noise, T_power)
     found, curve = runs(budget, rng, bound, "full")
-    everyone = [*found, exact(budget, bound), _noise_constant(budget, rng, bound)]
+    everyone = [*found, _runs.exact(bound, _grid(budget)), _noise_constant(budget, rng, bound)]
     participants, _ = runs(budget, rng, bound, "participants")
     yield Readings(
         [
@@ -152,7 +146,7 @@ def theorem1(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=1.0):
 def theorem1_corrected(budget, rng, *, p_power=2.0, start=2.0, noise=2.0, T_power=1.0):
     """Check it in the same way, with noise, and derive it from the round summed anew."""
     bound = _runs.Bound(p_power, start, noise, T_power)
-    yield exact(budget, bound, noises=(0.0, 1e-3, 1.0, 1e3), name="U fixed, exact, any noise")
+    yield _runs.exact(bound, _grid(budget, (0.0, 1e-3, 1.0, 1e3)), name="U fixed, exact, any noise")
     found, curve = runs(budget, rng, bound, "full")
     yield from found
     yield curve

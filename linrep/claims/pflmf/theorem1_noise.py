@@ -30,7 +30,7 @@ def exact_left(p, T, eta_L, noise, K=1) -> float:
     return float(fixed_U_average(s, 1.0, 2.0, float(T)))
 
 
-def _corollary_step(T, noise) -> float:
+def corollary_step(T, noise) -> float:
     """Return eta L of Corollary 2."""
     return float(pflmf.corollary2_step_size(1.0, T if noise else None))
 
@@ -49,7 +49,7 @@ def late_power(p, noise, claimed) -> Condition:
     At Corollary 2's step sizes; with noise from T = 1e3/p^4 on, without from 1e3/p^2.
     """
     T = 1e3 / p ** (4 if noise else 2) * np.logspace(0.0, 4.0, 9)
-    slope = slope_of(T, [exact_left(p, each, _corollary_step(each, noise), noise) for each in T])
+    slope = slope_of(T, [exact_left(p, each, corollary_step(each, noise), noise) for each in T])
     return Condition(
         claimed - 0.1 <= slope.low and slope.high <= claimed + 0.1, slope.value, claimed,
         quantity="exponent", setting={"p": p, "sigma^2": noise},
@@ -59,7 +59,7 @@ def late_power(p, noise, claimed) -> Condition:
 def onset(p, noise, predicted) -> float:
     """Return the first T from which on the exact local slope is within 0.1 of the prediction."""
     T = np.logspace(0.5, 16.0, 400)
-    left = np.array([exact_left(p, each, _corollary_step(each, noise), noise) for each in T])
+    left = np.array([exact_left(p, each, corollary_step(each, noise), noise) for each in T])
     slopes = np.diff(np.log(left)) / np.diff(np.log(T))
     late = np.flatnonzero(slopes > predicted + 0.1)
     return float(T[late[-1] + 1]) if late.size else float(T[0])
@@ -67,14 +67,16 @@ def onset(p, noise, predicted) -> float:
 
 def _exact(budget, bound) -> Cases:
     """Compare left and right side at Corollary 2's step sizes and at fixed ones, U being fixed."""
-    cases = []
-    for p, K, T, noise in product(
+    grid = product(
         (1.0, 0.3, 0.1, 0.02, 0.001), budget((1, 20), (1, 5, 20)),
         (2, 10, 100, 800, 6400, 10**6, 10**9, 10**14), _UNITS[1:],
-    ):  # fmt: skip
-        for eta_L in (_corollary_step(T, noise), 0.01, 0.25, 0.49):
-            cases += _runs.exact_ratios(bound, [(p, K, eta_L, T, noise)])
-    return Cases(cases, quantity="left over right side", name="U fixed, exact")
+    )  # fmt: skip
+    settings = [
+        (p, K, eta_L, T, noise)
+        for p, K, T, noise in grid
+        for eta_L in (corollary_step(T, noise), 0.01, 0.25, 0.49)
+    ]
+    return _runs.exact(bound, settings)
 
 
 def _noisy_runs(budget, rng, bound):
