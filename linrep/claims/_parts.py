@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from linrep.claims.measurements import Curve, Identity, Readings
 
 Array = NDArray[np.float64]
-Cases = Iterable[tuple[float, Mapping[str, Any]]]
 
 
 def relative(found, expected, floor: float = 0.0) -> float:
