@@ -1,4 +1,4 @@
-"""Section 4.2 and Appendix A.1: the objective and the update."""
+"""(4) to (6) and Appendix A.1: the objective and the update."""
 
 from __future__ import annotations
 

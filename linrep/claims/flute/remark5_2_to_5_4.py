@@ -1,4 +1,4 @@
-"""Remarks 5.2 to 5.7: what the theorems are said to mean for M, Delta, N and T."""
+"""Remarks 5.2 to 5.4: what Theorem 5.1 is said to mean for M, Delta and N."""
 
 from __future__ import annotations
 

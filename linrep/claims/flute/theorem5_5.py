@@ -1,4 +1,4 @@
-"""Theorems 5.5 and 5.1: how fast FLUTE converges, and how many samples it takes."""
+"""Theorem 5.5: how fast FLUTE converges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections 2 and 3, Appendix C.1: the objective, its stochastic gradients, what models can do."""
+"""(5), (9) to (13) and Remark 2.2: the objective, its stochastic gradients, what models can do."""
 
 from __future__ import annotations
 

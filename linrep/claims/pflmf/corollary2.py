@@ -1,4 +1,4 @@
-"""Corollary 2, local steps, and what the abstract says: how near to stationary points runs come."""
+"""Corollary 2, and what the abstract says: how near to stationary points runs come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Appendix A.3: the lemmas on norms and on the participation matrix."""
+"""Lemmas 3 to 7: norms, and the participation matrix."""
 
 from __future__ import annotations
 
