@@ -1,4 +1,4 @@
-"""(3) and Example 1: what is to be learned, and what averages of local representations hold of it."""
+"""(3) and Example 1: what is to be learned, and what averaged representations hold of it."""
 
 from __future__ import annotations
 
