@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from linrep.claims.measurements import Curve, Identity, Readings
+
 Array = NDArray[np.float64]
-Cases = Iterable[tuple[float, Mapping[str, Any]]]
 
 
 def relative(found, expected, floor: float = 0.0) -> float:
@@ -18,6 +19,16 @@ def relative(found, expected, floor: float = 0.0) -> float:
     found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     scale = max(float(np.abs(expected).max(initial=0.0)), floor, np.finfo(float).tiny)
     return float(np.abs(found - expected).max(initial=0.0)) / scale
+
+
+def identities(found: Mapping[str, Any], tolerance: float = 1e-12) -> list[Identity]:
+    """Return an identity for each name, of the deviations found for it."""
+    return [Identity(deviations, tolerance, name=name) for name, deviations in found.items()]
+
+
+def readings(found: Mapping[str, Any], tolerance: float = 1e-12, *, name: str) -> Readings:
+    """Return an identity that can be read in several ways, of the deviations found for each."""
+    return Readings(identities(found, tolerance), name=name)
 
 
 def cells(base, **sweeps):
@@ -46,6 +57,11 @@ def table(settings, draw, replicates: int) -> pd.DataFrame:
 def draw_seeds(rng, count: int) -> list[int]:
     """Draw the seeds of so many replicates."""
     return [int(seed) for seed in rng.integers(2**32, size=count)]
+
+
+def curve(**columns) -> Curve:
+    """Return the points of a picture, column by column."""
+    return Curve(pd.DataFrame(columns))
 
 
 def medians(rows):

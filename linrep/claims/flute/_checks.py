@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from linrep.claims import Cases, Frequency, Readings, Together
-from linrep.claims.flute._common import (
-    SCALES,
-    SEARCH_SHAPES,
-    scaled_spectrum,
-    singular_values,
-    spectra,
-)
+from linrep.claims.flute import _common
 from linrep.claims.flute._runs import stays
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, step_size_limits
@@ -38,21 +33,19 @@ def anything(spectrum):
 
 def thin(Theta, spectrum):
     """Return sigma_k(Theta_k)."""
-    return singular_values(Theta[: spectrum.k])[-1]
+    return _common.singular_values(Theta[: spectrum.k])[-1]
 
 
 def shapes(budget):
     """Return the sizes to search at."""
-    return budget(SEARCH_SHAPES[1:4], SEARCH_SHAPES)
+    return budget(_common.SEARCH_SHAPES[1:4], _common.SEARCH_SHAPES)
 
 
-def cases_in_units(noises=(0.0,), scales=SCALES):
+def cases_in_units(noises=(0.0,)):
     """Yield (setting, spectrum) over spectra, noises relative to lambda*_1, and units."""
-    for setting, spectrum in spectra():
-        for noise in noises:
-            for s in scales:
-                given = scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
-                yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
+    for (setting, spectrum), noise, s in product(_common.spectra(), noises, _common.SCALES):
+        given = _common.scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
+        yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
 
 
 def noise_bounds(samples, allowed, place, noises, name):
@@ -78,22 +71,12 @@ def flat_spectrum(d, k, noise, *, n=None, ratio=0.4):
 
 
 class Trial(NamedTuple):
-    """How often runs leave a region, from a point of its boundary.
+    """How often runs leave a region, from a point of its boundary."""
 
-    Attributes
-    ----------
-    samples : callable
-        ``samples(spectrum, failure=, constant=)``: per client, constant being c_1.
-    place : str
-        Whose largest step size is taken.
-    start, inside : callable
-        ``start(spectrum) -> Theta`` and ``inside(spectrum, state) -> which of many``.
-    """
-
-    samples: Callable
-    place: str
-    start: Callable
-    inside: Callable
+    samples: Callable  # samples(spectrum, failure=, constant=) per client, constant being c_1
+    place: str  # whose largest step size is taken
+    start: Callable  # start(spectrum) -> Theta
+    inside: Callable  # inside(spectrum, state) -> which of many
 
     def share(self, spectrum, m, runs, rng, *, steps=1, fresh=False):
         """Return how many of so many runs on m samples leave it."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from linrep.theory.flute import Spectrum
 
 Array = NDArray[Any]
 Shape = Mapping[str, int]
+Of = Callable[[Spectrum], float]
 
 #: Singular values of Phi, by name; "decay" is lambda_i = 2d/(i + 1) for d = 4.
 SINGULAR_VALUES: dict[str, tuple[float, ...]] = {
@@ -49,14 +51,12 @@ def spectra(
     ranks=(1, 2, 3), shapes=tuple(SHAPES), names=tuple(SINGULAR_VALUES), noise: float = 0.0
 ) -> Iterator[tuple[dict[str, object], Spectrum]]:
     """Yield (setting, spectrum) over spectra, shapes and ranks below the number of values."""
-    for name in names:
+    for name, shape, k in product(names, shapes, ranks):
         values = SINGULAR_VALUES[name]
-        for shape in shapes:
-            for k in ranks:
-                if k < len(values):
-                    n, d = (len(values) + extra for extra in SHAPES[shape])
-                    setting = {"singular values": list(values), "n": n, "d": d, "k": k}
-                    yield setting, Spectrum(np.array(values), n, d, k, noise)
+        if k < len(values):
+            n, d = (len(values) + extra for extra in SHAPES[shape])
+            setting = {"singular values": list(values), "n": n, "d": d, "k": k}
+            yield setting, Spectrum(np.array(values), n, d, k, noise)
 
 
 # The scale covariance.
@@ -150,16 +150,8 @@ def with_singular_values(
 ) -> Array:
     """Return Theta with Theta_k = left diag(leading) and Theta_res = lower_left diag(rest) right'.
 
-    All of them up to a rotation of the columns, which nothing depends on.
-
-    Parameters
-    ----------
-    leading, rest : array_like, shape (k,)
-        Singular values.
-    left : ndarray, shape (k, k)
-    lower_left : ndarray, shape (2 max(n, d) - k, k)
-    right : ndarray, shape (k, k)
-        With orthonormal columns.
+    All of them up to a rotation of the columns, which nothing depends on; `leading` and `rest` are
+    singular values, the matrices have orthonormal columns.
     """
     return np.vstack([left * np.asarray(leading), (lower_left * np.asarray(rest)) @ right.T])
 
@@ -206,39 +198,21 @@ def read_point(
     shape: Shape,
     x: ArrayLike,
     *,
-    limit: Callable[[Spectrum], float],
-    smallest: Callable[[Spectrum], float] | None = None,
-    largest: Callable[[Spectrum], float] | None = None,
-    rest: Callable[[Spectrum], float] | None = None,
-    least_gap: float = LEAST_GAP,
+    limit: Of,
+    smallest: Of | None = None,
+    largest: Of | None = None,
+    rest: Of | None = None,
 ) -> Point:
-    r"""Return the point of R, boundaries included, that real numbers stand for.
+    """Return the point of R, boundaries included and lambda*_1 = 1, that real numbers stand for.
 
-    Parameters
-    ----------
-    shape : mapping
-        n, d and k; with "aligned", Theta_res is along the axes after the k-th, in as few numbers.
-    x : array_like, shape (point_length(shape),)
-    limit : callable
-        Largest step size for a spectrum; the smallest is `LEAST_STEP` times that.
-    smallest : callable, optional
-        Least :math:`\sigma_k^2(\Theta_k)`, by default Delta/4; shares of it are logarithmic if it
-        is not that.
-    largest : callable, optional
-        Most :math:`\sigma_1^2(\Theta)`, by default 2 lambda*_1.
-    rest : callable, optional
-        Most :math:`\sigma_1^2(\Theta_{res})`, by default lambda*_k - Delta/2.
-    least_gap : float
-        Of lambda*_1.
-
-    Returns
-    -------
-    Point
-        With lambda*_1 = 1.
+    The step size is from `LEAST_STEP` times limit(spectrum) to that. The least sigma_k^2(Theta_k)
+    is `smallest`, Delta/4 by default, shares of it being logarithmic if it is not that; the most
+    sigma_1^2(Theta) `largest`, 2 lambda*_1; the most sigma_1^2(Theta_res) `rest`, lambda*_k -
+    Delta/2. With "aligned" in its shape Theta_res is along the axes after the k-th.
     """
     n, d, k = shape["n"], shape["d"], shape["k"]
     reader = Reader(x)
-    spectrum = read_spectrum(shape, reader, least_gap)
+    spectrum = read_spectrum(shape, reader)
     eta = limit(spectrum) * reader.between(LEAST_STEP, 1.0)
     top = np.sqrt(2.0 * spectrum.first if largest is None else largest(spectrum))
     beyond = spectrum.last - 0.5 * spectrum.gap if rest is None else rest(spectrum)
@@ -331,32 +305,15 @@ def searched_region(
     budget: Budget,
     rng: np.random.Generator,
     *,
-    limit: Callable[[Spectrum], float],
+    limit: Of,
     shapes: Sequence[Shape] = SEARCH_SHAPES,
     name: str = "",
     **region,
 ) -> Search:
-    """Look for a violation of left <= right in R, or the region given, see :func:`read_point`.
+    """Look for a violation of left <= right in R, or the region that :func:`read_point` is given.
 
-    Parameters
-    ----------
-    sides : callable
-        ``sides(spectrum, step_size, Theta) -> (left, right)``, or None. It is also called with
-        long doubles, which repeat every violation: rounding is not taken for one.
-    budget : Budget
-    rng : numpy.random.Generator
-    limit : callable
-        Of the step size.
-    shapes : sequence of mapping
-    name : str
-        Of the part.
-    **region
-        Other arguments of :func:`read_point`.
-
-    Returns
-    -------
-    Search
-        Its instance has eigenvalues, step size and Theta.
+    ``sides(spectrum, step_size, Theta)`` gives both, or None. It is also called with long doubles,
+    which repeat every violation: rounding is not taken for one.
     """
 
     def typed(shape, x, dtype):

@@ -9,9 +9,7 @@ import numpy as np
 import linrep as lr
 from linrep.claims._parts import cells
 from linrep.problems.clients import ClientData
-from linrep.theory.flute import Spectrum
-
-_LONGEST = 40_000  # rounds
+from linrep.theory.flute import Spectrum, step_size_limits
 
 
 def compressed(truth, m, rng) -> ClientData:
@@ -34,20 +32,26 @@ def compressed(truth, m, rng) -> ClientData:
     )  # fmt: skip
 
 
+def largest_step(spectrum) -> float:
+    """Return the largest step size that Theorem 5.1 allows."""
+    return step_size_limits(spectrum)["theorem_5_1"]
+
+
 def step_size(truth) -> float:
     """Return a step size at which FLUTE settles on samples soon: 1/5 of the stable one."""
     return 0.2 / float(truth.singular_values[0])
 
 
-def floor(truth, k: int, m: int, rng) -> float:
+def floor(truth, k: int, m: int, rng, *, share=1.0, rounds=40_000, tolerance=1e-11) -> float:
     """Return the error (7) that FLUTE keeps on m Gaussian samples per client, redrawn each call.
 
-    From the population's optimum until nothing moves any more: where it comes to rest.
+    From the population's optimum until nothing moves any more, where it comes to rest, or until
+    so many rounds are over; with a share of the usual step size.
     """
     best = truth.best(k)
     trace = lr.flute(
-        compressed(truth, m, rng), k=k, start=(best.B, best.W), step_size=step_size(truth),
-        rounds=_LONGEST, record=[_LONGEST], tolerance=1e-11,
+        compressed(truth, m, rng), k=k, start=(best.B, best.W), step_size=share * step_size(truth),
+        rounds=rounds, record=[rounds], tolerance=tolerance,
     )  # fmt: skip
     return float(trace["client_error"][-1])
 
@@ -59,9 +63,12 @@ def truth_of(values, n, d, rng, *, noise=0.0, per_client=False):
     )
 
 
-def spectrum_of(values, k, n=None, d=None, noise=0.0) -> Spectrum:
-    """Return the spectrum with these singular values, of the smallest shape by default."""
-    return Spectrum(np.asarray(values, dtype=float), n or len(values), d or len(values), k, noise)
+def relative_truth(setting, rng):
+    """Return a truth of a setting and its spectrum; relative is lambda*_1/Delta, k values are 1."""
+    n, d, k = (int(setting[name]) for name in "ndk")
+    values = [1.0] * k + [1.0 - 1.0 / setting["relative"]]
+    truth = truth_of(values, n, d, rng, noise=setting["noise"])
+    return truth, Spectrum.of(truth, k)
 
 
 def towards_extremes(centre: dict, lines: dict) -> Iterator[dict]:

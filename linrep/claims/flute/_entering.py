@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linrep.algorithms.flute import gaussian_start
-from linrep.claims.flute._common import (
-    Array,
-    Reader,
-    Shape,
-    read_spectrum,
-    scaled_spectrum,
-    spectrum_length,
-    with_singular_values,
-    within,
-)
+from linrep.claims.flute import _common
 from linrep.problems import ClientData, LowRankRegression
 from linrep.theory.flute import (
     Spectrum,
@@ -38,7 +30,9 @@ LIMITS = {"lemma": "lemma_A5", "proof": "lemma_A5_proof"}
 # The last condition of Claim A.3.
 
 
-def balance(Theta: ArrayLike, spectrum: Spectrum, step_size: float, first_power: float) -> Array:
+def balance(
+    Theta: ArrayLike, spectrum: Spectrum, step_size: float, first_power: float
+) -> _common.Array:
     """Return the logarithmic margin of the last condition, c_1 times a power of lambda*_1.
 
     The paper has power 0; what its proofs use is -1/2.
@@ -63,7 +57,7 @@ def rest_allowed(
 
 def log_scale(
     Theta: ArrayLike, spectrum: Spectrum, step_size: float, first_power: float = 0.0
-) -> Array:
+) -> _common.Array:
     """Return the logarithm of the largest alpha for which alpha Theta satisfies Claim A.3."""
     margin = balance(Theta, spectrum, step_size, first_power)
     last = margin / (1.0 - exponent(spectrum, step_size))
@@ -72,7 +66,7 @@ def log_scale(
 
 def satisfied(
     Theta: ArrayLike, spectrum: Spectrum, step_size: float, log_alpha: float, excess: float = 0.0
-) -> Array:
+) -> _common.Array:
     """Tell whether alpha Theta satisfies Claim A.3, alpha being too small for numbers maybe.
 
     An excess is added to the exponent of sigma_k in the last condition.
@@ -104,7 +98,7 @@ class Start(NamedTuple):
 
     spectrum: Spectrum
     step_size: float
-    Theta: Array
+    Theta: _common.Array
     s: float
 
     def plain(self) -> dict[str, Any]:
@@ -118,71 +112,76 @@ class Start(NamedTuple):
         }
 
 
+def random_starts(
+    draws: int, rng, first_power: float = -0.5, units: Iterable[float] = (1.0,), **of
+) -> Iterator[tuple[dict, Start]]:
+    """Yield settings, and draws at the largest alpha of Claim A.3 where that is a number.
+
+    The settings are those of :func:`spectra`, the step size is that of Lemma A.5.
+    """
+    for setting, spectrum in _common.spectra(**of):
+        eta = step_size_limits(spectrum)["lemma_A5"]
+        for unit, s in product(gaussian_lifts(spectrum, draws, rng), units):
+            other = _common.scaled(spectrum, unit, eta, s)
+            scale = log_scale(other.Theta, other.spectrum, other.step_size, first_power)
+            if scale >= -300.0:
+                Theta = np.exp(scale) * other.Theta
+                yield setting, Start(other.spectrum, other.step_size, Theta, s)
+
+
 def boundary_family(
-    k1_ratios: ArrayLike,
-    units: ArrayLike,
-    shares: ArrayLike,
-    limits: Mapping[str, str] = LIMITS,
-    *,
-    first_power: float,
+    ratios: Iterable[float], units: Iterable[float], shares: Iterable[float], *, first_power: float
 ) -> Iterator[tuple[str, Start]]:
     """Yield starts for k = 1 with as much in row 2 as Claim A.3 allows, by name of the limit.
 
-    Parameters
-    ----------
-    k1_ratios, units, shares : array_like
-        lambda_2/lambda_1, s, and the share of Delta/4 that sigma_k^2 has.
-    limits : mapping
-        Names of step sizes to those in `step_size_limits`.
-    first_power : float
-        As in :func:`balance`.
+    They have lambda_2/lambda_1 among `ratios`, s among `units`, and each share of Delta/4 as
+    sigma_k^2; `first_power` is that of :func:`balance`.
     """
-    for ratio in np.atleast_1d(k1_ratios):
-        for s in np.atleast_1d(units):
-            spectrum = scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
-            for name, place in limits.items():
-                eta = step_size_limits(spectrum)[place]
-                for part in np.atleast_1d(shares):
-                    leading = float(np.sqrt(0.25 * part * spectrum.gap))
-                    rest, _ = rest_allowed(leading, spectrum, eta, first_power)
-                    Theta = np.array([[leading], [rest], [0.0], [0.0]])
-                    yield name, Start(spectrum, eta, Theta, float(s))
+    for ratio, s, (name, place), part in product(ratios, units, LIMITS.items(), shares):
+        spectrum = _common.scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
+        eta = step_size_limits(spectrum)[place]
+        leading = float(np.sqrt(0.25 * part * spectrum.gap))
+        rest, _ = rest_allowed(leading, spectrum, eta, first_power)
+        Theta = np.array([[leading], [rest], [0.0], [0.0]])
+        yield name, Start(spectrum, eta, Theta, float(s))
 
 
-def read_start(shape: Shape, x: ArrayLike, *, first_power: float, least_gap: float) -> Start:
+def read_start(
+    shape: _common.Shape, x: ArrayLike, *, first_power: float, least_gap: float
+) -> Start:
     """Return the start in Claim A.3, boundaries included, that real numbers stand for.
 
     s is 1 to 1e6, eta 1 to 100 percent of 1/(6 lambda*_1), sigma_k^2 a share of Delta/4 between
     1e-6 and 1.
     """
     n, d, k = shape["n"], shape["d"], shape["k"]
-    reader = Reader(x)
-    spectrum = read_spectrum(shape, reader, least_gap)
+    reader = _common.Reader(x)
+    spectrum = _common.read_spectrum(shape, reader, least_gap)
     s = reader.between(1.0, 1e6, logarithmic=True)
-    spectrum = scaled_spectrum(spectrum, s)
+    spectrum = _common.scaled_spectrum(spectrum, s)
     eta = step_size_limits(spectrum)["lemma_A5"] * reader.between(0.01, 1.0, logarithmic=True)
     smallest = np.sqrt(0.25 * spectrum.gap * reader.between(1e-6, 1.0 - 1e-9, logarithmic=True))
     rest, _ = rest_allowed(smallest, spectrum, eta, first_power)
     top = np.sqrt(spectrum.first) * (1.0 - 1e-9)
     leading = [reader.between(smallest, top, logarithmic=True) for _ in range(k - 1)]
     lower = [rest * reader.share() for _ in range(k)]
-    Theta = with_singular_values(
+    Theta = _common.with_singular_values(
         [*leading, smallest],
         lower,
         reader.frame(k, k),
         reader.frame(2 * max(n, d) - k, k),
         reader.frame(k, k),
     )
-    return Start(spectrum, float(eta), within(Theta, k, spectrum.first * (1.0 - 1e-12)), s)
+    return Start(spectrum, float(eta), _common.within(Theta, k, spectrum.first * (1.0 - 1e-12)), s)
 
 
-def start_length(shape: Shape) -> int:
+def start_length(shape: _common.Shape) -> int:
     """Return how many numbers :func:`read_start` takes."""
     k, rows = shape["k"], 2 * max(shape["n"], shape["d"])
-    return spectrum_length(shape) + 3 + (2 * k - 1) + 2 * k * k + (rows - k) * k
+    return _common.spectrum_length(shape) + 3 + (2 * k - 1) + 2 * k * k + (rows - k) * k
 
 
-def gaussian_lifts(spectrum: Spectrum, draws: int, rng) -> Array:
+def gaussian_lifts(spectrum: Spectrum, draws: int, rng) -> _common.Array:
     """Return lifted random starts with alpha = 1, shape (draws, 2 max(n, d), k)."""
     truth = diagonal_truth(spectrum)
     return np.stack(
@@ -193,7 +192,7 @@ def gaussian_lifts(spectrum: Spectrum, draws: int, rng) -> Array:
     )
 
 
-def two_sizes(leading: float, rest: float, spectrum: Spectrum) -> Array:
+def two_sizes(leading: float, rest: float, spectrum: Spectrum) -> _common.Array:
     """Return Theta with Theta_k = leading I, and one entry that is not 0 in Theta_res."""
     Theta = np.zeros((2 * spectrum.size, spectrum.k))
     Theta[: spectrum.k] = leading * np.eye(spectrum.k)
@@ -215,10 +214,10 @@ def diagonal_truth(spectrum: Spectrum) -> LowRankRegression:
 class Course(NamedTuple):
     """sigma_1(Theta), sigma_k(Theta_k) and sigma_1(Theta_res) after recorded steps."""
 
-    t: Array
-    whole: Array
-    leading: Array
-    rest: Array
+    t: _common.Array
+    whole: _common.Array
+    leading: _common.Array
+    rest: _common.Array
 
 
 def course(start: Start, record: ArrayLike, R: ArrayLike = 0.0) -> Course:

@@ -6,6 +6,8 @@ with their number m, so that the m that the statements ask for can be used, what
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from linrep.claims.flute._common import Array, step
@@ -51,22 +53,30 @@ def noise(truth: LowRankRegression, Theta: Array, moments: Array, step_size: flo
     return step_size * L @ np.concatenate([np.swapaxes(off, -1, -2) @ W, off @ B], axis=-2)
 
 
+def _followed(
+    spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *, steps, fresh
+) -> Iterator[tuple[int, Array]]:  # fmt: skip
+    """Yield the number of each step and the iterates after it, (runs, ...); set to 0 they stay."""
+    truth = truth_of(spectrum, rng)
+    state = np.broadcast_to(Theta, (runs, *Theta.shape))
+    moments = draw_moments(truth, m, runs, rng)
+    for t in range(1, steps + 1):
+        if fresh and t > 1:
+            moments = draw_moments(truth, m, runs, rng)
+        state = step(state, spectrum, step_size, noise(truth, state, moments, step_size))
+        yield t, state
+
+
 def stays(
     spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *,
     inside, steps: int, fresh: bool,
 ) -> Array:  # fmt: skip
     """Tell of each run whether all of so many steps end inside, a test of (runs, ...) iterates."""
-    truth = truth_of(spectrum, rng)
-    state = np.broadcast_to(Theta, (runs, *Theta.shape))
     kept = np.ones(runs, dtype=bool)
-    moments = draw_moments(truth, m, runs, rng)
-    for t in range(steps):
-        if fresh and t:
-            moments = draw_moments(truth, m, runs, rng)
-        R = noise(truth, state, moments, step_size)
-        state = step(state, spectrum, step_size, R)
+    following = _followed(spectrum, Theta, m, step_size, runs, rng, steps=steps, fresh=fresh)
+    for _, state in following:
         kept &= inside(state)
-        state = np.where(kept[:, None, None], state, 0.0)
+        state[~kept] = 0.0
     return kept
 
 
@@ -78,19 +88,13 @@ def bound_violations(
 
     ``measure(states)`` is what is bounded, by ``bound(t)`` after t steps.
     """
-    truth = truth_of(spectrum, rng)
-    state = np.broadcast_to(Theta, (runs, *Theta.shape))
     inside, over = np.ones(runs, dtype=bool), np.zeros(runs, dtype=bool)
-    moments = draw_moments(truth, m, runs, rng)
-    for t in range(1, steps + 1):
-        if fresh and t > 1:
-            moments = draw_moments(truth, m, runs, rng)
-        R = noise(truth, state, moments, step_size)
-        state = step(state, spectrum, step_size, R)
+    following = _followed(spectrum, Theta, m, step_size, runs, rng, steps=steps, fresh=fresh)
+    for t, state in following:
         over |= inside & (measure(state) > bound(t))
         if t % 8 == 0 or t == steps:
             inside &= region(state, spectrum).full
-            state = np.where(inside[:, None, None], state, 0.0)
+            state[~inside] = 0.0
     return int(np.sum(over))
 
 

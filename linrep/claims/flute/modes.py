@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 
 from linrep.claims import Curve, Fact, Identity, statement
-from linrep.claims.flute.lifting import SHAPES
+from linrep.claims.flute._lifted import SHAPES
 from linrep.subspace import random_frame
 from linrep.theory.flute import Spectrum
 from linrep.theory.flute_lift import iterate, local_factors
@@ -21,6 +21,12 @@ def _spectrum(values, shape, k):
     size = len(values)
     n, d = {"d < n": (size + 1, size), "d = n": (size, size), "d > n": (size, size + 2)}[shape]
     return Spectrum(values, n=n, d=d, k=k)
+
+
+def _problems(budget):
+    """Yield singular values, a shape, and the spectrum for a rank."""
+    for values, shape, k in product(KIT, SHAPES, (1, 2, 3)[: budget(2, 3)]):
+        yield values, shape, _spectrum(values, shape, k)
 
 
 def _fixed_point(eigenvalues, chosen, k, rng):
@@ -64,24 +70,21 @@ def _jacobian(Theta, eigenvalues, eta):
 
 def _spectra(budget, rng, share):
     """Yield, for each fixed point, how far the spectrum found is from the predicted one."""
-    for values in KIT:
-        for shape in SHAPES:
-            for k in (1, 2, 3)[: budget(2, 3)]:
-                eigenvalues = _spectrum(values, shape, k).eigenvalues
-                eta = rng.uniform(0.02, 1.0) / (6.0 * eigenvalues[0])
-                positive = int(np.sum(eigenvalues > 0.0))
-                for size in (k, k - 1):
-                    for chosen in combinations(range(positive), size):
-                        Theta = _fixed_point(eigenvalues, chosen, k, rng)
-                        J = _jacobian(Theta, eigenvalues, eta)
-                        found = np.sort_complex(np.linalg.eigvals(J))
-                        expected = _predicted(eigenvalues, chosen, k, eta, share)
-                        # Modes differ from 1 by multiples of eta lambda*_1.
-                        error = np.abs(found - expected).max() / (eta * eigenvalues[0])
-                        where = {"singular values": list(values), "shape": shape, "k": k}
-                        best = chosen == tuple(range(k))
-                        grows = bool(found.real.max() > 1.0 + 1e-9)
-                        yield error, where | {"rows": list(chosen)}, best, grows
+    for values, shape, spectrum in _problems(budget):
+        k, eigenvalues = spectrum.k, spectrum.eigenvalues
+        eta = rng.uniform(0.02, 1.0) / (6.0 * eigenvalues[0])
+        rows = range(int(np.sum(eigenvalues > 0.0)))
+        for chosen in (*combinations(rows, k), *combinations(rows, k - 1)):
+            Theta = _fixed_point(eigenvalues, chosen, k, rng)
+            J = _jacobian(Theta, eigenvalues, eta)
+            found = np.sort_complex(np.linalg.eigvals(J))
+            expected = _predicted(eigenvalues, chosen, k, eta, share)
+            # Modes differ from 1 by multiples of eta lambda*_1.
+            error = np.abs(found - expected).max() / (eta * eigenvalues[0])
+            where = {"singular values": list(values), "shape": shape, "k": k}
+            best = chosen == tuple(range(k))
+            grows = bool(found.real.max() > 1.0 + 1e-9)
+            yield error, where | {"rows": list(chosen)}, best, grows
 
 
 def _late_decay(budget, rng, share):
@@ -92,21 +95,13 @@ def _late_decay(budget, rng, share):
     from far the square of the rest drives them.
     """
     rows = []
-    for values in KIT:
-        for shape in SHAPES:
-            for k in (1, 2, 3)[: budget(2, 3)]:
-                spectrum = _spectrum(values, shape, k)
-                eta = 1.0 / (6.0 * spectrum.first)
-                for seed in range(budget(1, 5, 20)):
-                    setting = {
-                        "panel": "rest", "series": f"lambda = {values}, {shape}, k = {k}",
-                        "seed": seed,
-                    }  # fmt: skip
-                    for measured, predicted in _rest_modes(spectrum, eta, rng):
-                        rows.append(setting | {"y": measured, "x": predicted})
-                    setting["panel"] = "leading"
-                    for measured, predicted in _leading_modes(spectrum, eta, rng):
-                        rows.append(setting | {"y": measured, "x": predicted})
+    for values, shape, spectrum in _problems(budget):
+        eta = 1.0 / (6.0 * spectrum.first)
+        series = f"lambda = {values}, {shape}, k = {spectrum.k}"
+        for _ in range(budget(1, 5, 20)):
+            for panel, modes in (("rest", _rest_modes), ("leading", _leading_modes)):
+                for measured, predicted in modes(spectrum, eta, rng):
+                    rows.append({"panel": panel, "series": series, "y": measured, "x": predicted})
     table = pd.DataFrame(rows)
     table["x"] = -np.log1p(2.0 * share * np.expm1(-table["x"]))
     return table.assign(predicted=table["x"])

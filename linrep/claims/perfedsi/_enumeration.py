@@ -44,24 +44,11 @@ def items_for(d: int, steps: int, most: int, rng) -> Items:
 
 
 class Walks:
-    """Where all clients are after each of their steps, on each of N sequences of items.
+    """Where all clients are after each of their steps, on each of N sequences of items (N, steps).
 
-    Parameters
-    ----------
-    state : State
-    items : ndarray, shape (N, steps)
-    step_size : float
-    shift : pair of ndarray, optional
-        How far from the state the round starts, U's part (d, k) and V's (p, k).
-
-    Attributes
-    ----------
-    U, V : list of ndarray, shape (n, N, d, k), (n, N, p, k)
-        Before the first step, and after each.
-    shifts : list of pair of ndarray
-        How far these are from the state: exact where steps are below the rounding of U and V.
-    regularity : list of Regularity
-        Of each of them; arrays (n, N).
+    A round may start at a shift from the state, U's part (d, k) and V's (p, k). `U` (n, N, d, k)
+    and `V` (n, N, p, k) are before the first step and after each, `shifts` how far they are from
+    the state: exact where steps are below the rounding of U and V. `regularity` is theirs, (n, N).
     """
 
     def __init__(self, state: State, items: Items, step_size: float, shift=None):

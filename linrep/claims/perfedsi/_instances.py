@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from linrep.claims import Search, search
 from linrep.claims._parts import Array
 from linrep.claims.perfedsi._rounds import Runs, play
 from linrep.problems import SideInformationCompletion
@@ -50,6 +51,16 @@ def unpack(
     near = 10.0 ** -min(abs(float(x[0])), 8.0)
     U, V = star_U @ G + near * in_U, star_V @ np.linalg.inv(G.T) + near * in_V
     return SideInformationCompletion(star_U, star_V, Z), U, V
+
+
+def searched(sides, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
+    """Search all truths and iterates for sides(truth, U, V), a left and right side or None."""
+
+    def of_numbers(shape, x):
+        instance = unpack(shape, x)
+        return None if instance is None else sides(*instance)
+
+    return search(of_numbers, shapes, length, budget, rng, name=name, **options)
 
 
 def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory.Regularity, float]:

@@ -31,8 +31,8 @@ def _constants(needs: Needs, *, literal: bool, steps: int, c_0=None):
     return tuple(np.maximum(x[1:, 1:].max(axis=(0, 1)), x[-1].max(axis=0)) for x in (c, mu))
 
 
-def _drawn(side, d, n, kind, count, rng):
-    """Return truths and their starts."""
+def drawn_runs(side, d, n, kind, count, rng):
+    """Return truths of a design, and runs from a kind of start on each."""
     p = n if side == "one-hot" else P
     truths = [
         SideInformationCompletion.random(n=n, d=d, p=p, k=K, side=side, rng=rng)
@@ -82,7 +82,7 @@ def played(budget, rng):
     """Return a row per cell: its name, the c and mu that its runs need, literally and not."""
     rows = []
     for side, kind, d, n, tau, rounds, count, every in _cells(budget):
-        truths, runs = _drawn(side, d, n, kind, count, rng)
+        truths, runs = drawn_runs(side, d, n, kind, count, rng)
         first = runs.losses()
         needs, count = _followed(
             runs, rng, rounds=rounds, every=every, step_size=_STEPS[side],
@@ -114,7 +114,7 @@ def flown(budget, rng):
     """Return the same in the limit of small step sizes, which Theorem C.4 asks for."""
     rows = []
     for side, d, n in product(("unit", "gaussian"), budget((16,), (16, 64)), (20, 100)):
-        truths, runs = _drawn(side, d, n, "near", budget(60, 100, 400), rng)
+        truths, runs = drawn_runs(side, d, n, "near", budget(60, 100, 400), rng)
         first, c, mu = runs.losses(), np.zeros(len(truths)), np.zeros(len(truths))
         for step, now in enumerate(flow(runs, 0.5 if side == "unit" else 0.1, 5000)):
             if step % 5:

@@ -19,22 +19,14 @@ NEAR = 0.3  # size of the error in each factor, relative to the truth's
 
 
 class Runs(NamedTuple):
-    """What several runs are about, one after another along the first axis.
+    """What several runs are about, one after another along the first axis."""
 
-    Attributes
-    ----------
-    star_U, star_V, Z, values : ndarray, shape (R, d, k), (R, p, k), (R, n, p), (R, k)
-        Truths: factors, side information, singular values of M*.
-    U, V : ndarray, shape (R, d, k), (R, p, k)
-        The server's iterates.
-    """
-
-    star_U: Array
-    star_V: Array
-    Z: Array
-    values: Array
-    U: Array
-    V: Array
+    star_U: Array  # (R, d, k), a factor of the truth
+    star_V: Array  # (R, p, k), the other one
+    Z: Array  # (R, n, p)
+    values: Array  # (R, k), singular values of M*
+    U: Array  # (R, d, k), the server's iterate
+    V: Array  # (R, p, k)
 
     @classmethod
     def of(cls, truths: list[SideInformationCompletion], starts: list[tuple[Array, Array]]) -> Runs:
@@ -76,15 +68,8 @@ def draw(
 def walk(runs: Runs, who: Places, items: Places, step_size: float) -> Iterator[tuple[Array, Array]]:
     """Yield the walkers' U (R, q, d, k) and V (R, q, p, k) before and after every local step.
 
-    Equations (11) and (12), the residual of (12) transposed. The arrays change in place.
-
-    Parameters
-    ----------
-    runs : Runs
-    who : ndarray of int, shape (R, q)
-        Clients.
-    items : ndarray of int, shape (R, q, tau)
-    step_size : float
+    Clients `who` (R, q) walk on `items` (R, q, tau) by equations (11) and (12), the residual of
+    (12) transposed. The arrays change in place.
     """
     q = who.shape[1]
     U, V = (np.repeat(A[:, None], q, axis=1) for A in (runs.U, runs.V))

@@ -5,19 +5,10 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import pandas as pd
 
 from linrep.algorithms import imc
-from linrep.claims import (
-    Cases,
-    Curve,
-    Fact,
-    Frequency,
-    Mean,
-    Readings,
-    Trend,
-    statement,
-)
+from linrep.claims import Cases, Fact, Frequency, Mean, Readings, Trend, statement
+from linrep.claims._parts import curve
 from linrep.claims.perfedsi._runs import along, cell, state_of, tuned_rounds
 from linrep.problems import Observations, SideInformationCompletion
 
@@ -232,10 +223,8 @@ def lower_bound(budget, rng, *, k_power=1.5):
         middle = np.median(table, axis=0)
         yield Fact(f"median of the fewest entries, k = 4, d = {d}, M = {n}", middle[0])
         yield Fact(f"median of the fewest entries without Z, d = {d}, M = {n}", middle[-1])
-        yield Curve(
-            pd.DataFrame({
-                "panel": f"d = {d}, M = {n}, r = {k}", "series": "", "x": [*sides, n], "y": middle,
-                "predicted": [k * (d + p - k) for p in (*sides, n)],
-                "xlabel": "k (M: without)", "ylabel": "fewest entries; predicted: parameters",
-            })
+        yield curve(
+            panel=f"d = {d}, M = {n}, r = {k}", series="", x=[*sides, n], y=middle,
+            predicted=[k * (d + p - k) for p in (*sides, n)],
+            xlabel="k (M: without)", ylabel="fewest entries; predicted: parameters",
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Cases, Search, search
 from linrep.claims._parts import Array
-from linrep.problems import Objectives
+from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -72,21 +73,36 @@ class Case(NamedTuple):
         return right + _ROUNDING * (abs(left) + abs(right)) + self.rounding()
 
 
+def affine(C) -> Objectives:
+    """Return the functions c_i'x."""
+    return lr.CustomObjectives(
+        lambda i, x: (float(C[i] @ x), C[i]), n=len(C), d=C.shape[1], smoothness=np.zeros(len(C))
+    )
+
+
+def cosine() -> Objectives:
+    """Return the function cos(u v) of one client, bounded, whose gradients are not linear."""
+    return lr.CustomObjectives(
+        lambda i, x: (float(np.cos(x[0])), -np.sin(x)), n=1, d=1, smoothness=[1.0]
+    )
+
+
 def drawn(rng, kind, n, d) -> Objectives:
-    """Return functions of a kind; cosines and logistic losses are not quadratic."""
+    """Return functions of a kind; of three samples a client, and classes, where there are any."""
     A = rng.standard_normal((n, d))
     if kind == "affine":
-        return lr.CustomObjectives(
-            lambda i, x: (float(A[i] @ x), A[i]), n=n, d=d, smoothness=np.zeros(n)
-        )
+        return affine(A)
     if kind == "cosine":  # bounded, and not convex: gradients grow along the first steps
         return lr.CustomObjectives(
             lambda i, x: (float(np.sum(np.cos(x - A[i]))), -np.sin(x - A[i])), n=n, d=d,
             smoothness=np.ones(n),
         )  # fmt: skip
-    if kind == "logistic":
-        X, y = rng.standard_normal((3 * n, d)), rng.choice([-1.0, 1.0], 3 * n)
-        return lr.LogisticObjectives(lr.ClientData(X, y, 3 * np.arange(n + 1)))
+    if kind in ("logistic", "softmax"):
+        X, offsets = rng.standard_normal((3 * n, d)), 3 * np.arange(n + 1)
+        if kind == "softmax":
+            labels = rng.integers(0, 3, 3 * n).astype(float)
+            return SoftmaxObjectives(lr.ClientData(X, labels, offsets), 3)
+        return lr.LogisticObjectives(lr.ClientData(X, rng.choice([-1.0, 1.0], 3 * n), offsets))
     if kind == "identity":
         return lr.QuadraticObjectives(A)
     roots = rng.standard_normal((n, d, d))
@@ -94,9 +110,7 @@ def drawn(rng, kind, n, d) -> Objectives:
     return lr.QuadraticObjectives(A, H)
 
 
-def valid(
-    problem, U, V, p, K, eta_L, noise=0.0, kind="", head=None, least=0.0
-) -> Case | None:  # fmt: skip
+def valid(problem, U, V, p, K, eta_L, noise=0.0, kind="", least=0.0) -> Case | None:
     """Return the round with eta = eta_L/L, L valid on a ball that it stays in; None without one.
 
     The ball is that of the round itself: its radii are what U and V move by if everyone takes
@@ -112,8 +126,7 @@ def valid(
         if not (min(found.in_U, found.in_V) > 0.0 and found.largest < 1e100):
             return None
         step = eta_L / found.largest
-        own = None if head is None else head * step
-        s = theory.Setting(p, K, step, found.in_U, found.in_V, sigma, own)
+        s = theory.Setting(p, K, step, found.in_U, found.in_V, sigma)
         path = pflmf_rounds.local_path(s, problem, U, V)
         needed = np.array([
             step * np.linalg.norm(in_U), np.sqrt(np.sum((path.means - V) ** 2, axis=(1, 2)).max())
@@ -125,6 +138,13 @@ def valid(
             return Case(problem, U, V, s, pflmf_rounds.expected_round(s, problem, U, V), kind)
         radii = np.maximum(radii, needed) * (1.0 + 1e-6)
     return None
+
+
+def certain(*arguments, **options) -> Case:
+    """Return the round of :func:`valid` where there is one."""
+    case = valid(*arguments, **options)
+    assert case is not None
+    return case
 
 
 def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
@@ -152,44 +172,42 @@ def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
 def flat(p, K, eta_L, noise=0.0, n=1) -> Case:
     """Return a round of |u v_i|^2/2 at u = 1 and small v: nearly |v|^2/2, L being 1/n."""
     problem = lr.QuadraticObjectives(np.zeros((n, 1)))
-    case = valid(problem, [[1.0]], np.full((n, 1), FLAT), p, K, eta_L, noise, "flat")
-    assert case is not None
-    return case
+    return certain(problem, [[1.0]], np.full((n, 1), FLAT), p, K, eta_L, noise, "flat")
 
 
 def flat_grid(n=1, noise=0.0, chances=CHANCES, steps=STEPS, sizes=SIZES) -> Iterator[Case]:
     """Yield such rounds over the grid of p, K and eta L."""
-    for p in chances:
-        for K in steps:
-            for eta_L in sizes:
-                yield flat(p, K, eta_L, noise, n)
+    for p, K, eta_L in product(chances, steps, sizes):
+        yield flat(p, K, eta_L, noise, n)
 
 
 def steep(eta_L, K=1, noise=1e3, p=1.0) -> Case:
     """Return a round of (u v - 1e-9)^2/2 at u = 0, v = 1: nearly u^2/2, L being 1."""
     problem = lr.QuadraticObjectives(np.full((1, 1), 1e-9))
-    case = valid(problem, [[0.0]], [[1.0]], p, K, eta_L, noise, "steep")
-    assert case is not None
-    return case
+    return certain(problem, [[0.0]], [[1.0]], p, K, eta_L, noise, "steep")
 
 
 def at_rest(p, K, eta_L, sigma=1e-5) -> Case:
     """Return a round of (u v - 1)^2/2 at its minimum u = v = 1: noise alone, in both curvatures."""
     one = np.ones((1, 1))
-    case = valid(lr.QuadraticObjectives(one), one, one, p, K, eta_L, kind="at rest", least=sigma)
-    assert case is not None
-    return case
+    problem = lr.QuadraticObjectives(one)
+    return certain(problem, one, one, p, K, eta_L, kind="at rest", least=sigma)
+
+
+def at_rest_grid(steps, sizes) -> list[Case]:
+    """Return such rounds over the grid of p, K and eta L."""
+    return [at_rest(*setting) for setting in product(CHANCES, steps, sizes)]
+
+
+def bilinear_grid(steps) -> list[Case]:
+    """Return rounds of affine functions over the grid of p, K and eta L."""
+    return [bilinear(*setting) for setting in product(CHANCES, steps, SIZES)]
 
 
 def bilinear(p, K, eta_L, n=2) -> Case:
     """Return a round of affine functions, for which L holds everywhere; U's gradient is zero."""
-    C = np.array([1.0, -1.0] * (n // 2))[:, None]
-    problem = lr.CustomObjectives(
-        lambda i, x: (float(C[i] @ x), C[i]), n=n, d=1, smoothness=np.zeros(n)
-    )
-    case = valid(problem, [[1.0]], np.ones((n, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
-    assert case is not None
-    return case
+    problem = affine(np.array([1.0, -1.0] * (n // 2))[:, None])
+    return certain(problem, [[1.0]], np.ones((n, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
 
 
 def length(shape) -> int:
@@ -215,13 +233,17 @@ def from_numbers(shape, x) -> Case | None:
 
 
 def tried(cases: Iterable[Case], lhs_rhs: LeftRight, name: str) -> Cases:
-    """Return left <= right for every round, relative to the sum of their sizes."""
-    found = []
-    for case in cases:
-        left, right = lhs_rhs(case)
+    """Return left <= right for every round."""
+    return compared(((case, *lhs_rhs(case), case.instance()) for case in cases), name)
+
+
+def compared(found: Iterable[tuple[Case, float, float, dict]], name: str) -> Cases:
+    """Return left <= right for rounds, sides and instances, relative to the sides' sizes."""
+    cases = []
+    for case, left, right, at in found:
         scale = max(abs(left) + abs(right), 1e-300)
-        found.append((left / scale, case.allowed(left, right) / scale, case.instance()))
-    return Cases(found, quantity=QUANTITY, name=name)
+        cases.append((left / scale, case.allowed(left, right) / scale, at))
+    return Cases(cases, quantity=QUANTITY, name=name)
 
 
 def searched(

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Curve, Mean, Missing, Together
+from linrep.claims import Cases, Curve, Mean, Missing, Together
+from linrep.claims._parts import curve
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
@@ -58,14 +59,13 @@ def mirrored(rng, scale=5e-4, n=40, k=3) -> Instance:
     return Instance(lr.QuadraticObjectives(A), np.zeros((k, k)), V, (0.02, 0.1))
 
 
-def at_minimum(a=1.0, n=1, radius=0.005) -> Instance:
-    """Return n times (u v_i - a)^2/2 at its balanced minimum, in a ball with L near to a for n = 1.
+def at_minimum() -> Instance:
+    """Return (u v - 1)^2/2 at its balanced minimum, in a ball with L near to 1.
 
     Noise should be so small that U and V, whose ratio does a random walk, stay: eta sigma sqrt(T).
     """
-    root = np.sqrt(a) * n**0.25
-    problem = lr.QuadraticObjectives(np.full((n, 1), a))
-    return Instance(problem, np.full((1, 1), root), np.full((n, 1), a / root), (radius, radius))
+    one = np.ones((1, 1))
+    return Instance(lr.QuadraticObjectives(one), one, one, (0.005, 0.005))
 
 
 class Averages(NamedTuple):
@@ -168,19 +168,15 @@ class Cells:
     def curve(self) -> Curve:
         """Return the mean ratio by p, for each T."""
         points = self.table.groupby(["p", "T"], as_index=False)["ratio"].mean()
-        return Curve(
-            pd.DataFrame(
-                {
-                    "panel": "left over right side", "series": [f"T = {T}" for T in points["T"]],
-                    "x": points["p"], "y": points["ratio"], "predicted": 1.0, "xlabel": "p",
-                    "ylabel": "left over right side",
-                }
-            )
+        return curve(
+            panel="left over right side", series=[f"T = {T}" for T in points["T"]],
+            x=points["p"], y=points["ratio"], predicted=1.0, xlabel="p",
+            ylabel="left over right side",
         )  # fmt: skip
 
 
-def exact_ratios(bound: Bound, settings) -> list:
-    """Return (left, 1, setting) of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
+def exact(bound: Bound, settings, name: str = "U fixed, exact") -> Cases:
+    """Compare left and right side of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
 
     Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.
     """
@@ -192,4 +188,4 @@ def exact_ratios(bound: Bound, settings) -> list:
         ratio = float(bound.left(0.0, in_V, p) / bound.right(1.0, 1.0, eta_L, float(T), sigma))
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
-    return cases
+    return Cases(cases, quantity="left over right side", name=name)

@@ -60,15 +60,20 @@ def _grown(q, K, k) -> float:
     return float((1.0 + q / K) ** k)
 
 
-def _distances(rng, count, factor) -> Cases:
-    """Bound the distance from one step with (1 + q/K)^K - 1 - q, which concave functions have."""
-    cases = []
+def _drawn(rng, count):
+    """Yield a kind of functions, p, K and eta L, and functions of the kind with factors."""
     for _ in range(count):
         kind, p = str(rng.choice(_KINDS)), float(rng.choice(_cases.CHANCES))
         K, size = int(rng.choice(_cases.STEPS)), float(rng.choice(_cases.SIZES))
+        yield {"kind": kind, "p": p, "K": K, "eta L": size}, _state(rng, kind)
+
+
+def _distances(rng, count, factor) -> Cases:
+    """Bound the distance from one step with (1 + q/K)^K - 1 - q, which concave functions have."""
+    cases = []
+    for at, state in _drawn(rng, count):
+        _, p, K, size = at.values()
         bound = _grown(p * size, K, K) - 1.0 - p * size
-        at = {"kind": kind, "p": p, "K": K, "eta L": size}
-        state = _state(rng, kind)
         cases.append((_apart(state, p, K, size), factor * bound * (1.0 + 1e-9) + 1e-13, at))
     concave = lr.QuadraticObjectives(np.zeros((1, 1)), -np.eye(1))
     for K in (2, 20):
@@ -81,16 +86,13 @@ def _distances(rng, count, factor) -> Cases:
 def _norms(rng, count, factor):
     """Bound gradients along V_k by the first one, for all functions and for convex quadratics."""
     above, below, convex = [], [], []
-    for _ in range(count):
-        kind, p = str(rng.choice(_KINDS)), float(rng.choice(_cases.CHANCES))
-        K, size = int(rng.choice(_cases.STEPS)), float(rng.choice(_cases.SIZES))
-        problem, U, V = _state(rng, kind)
+    for at, (problem, U, V) in _drawn(rng, count):
+        kind, p, K, size = at.values()
         path, _, _ = _walk(problem, U, V, p, K, size)
         norms = [np.linalg.norm(problem.factor_gradients(U, each).in_V) for each in path[:-1]]
         ratios = np.array(norms) / norms[0]
         k = np.arange(K)
         most, least = (1.0 + factor * p * size / K) ** k, (1.0 - factor * p * size / K) ** k
-        at = {"kind": kind, "p": p, "K": K, "eta L": size}
         up, down = int(np.argmax(ratios - most)), int(np.argmin(ratios - (2.0 - most)))
         above.append((float(ratios[up]), float(most[up]) + 1e-12, at))
         below.append((float(2.0 - most[down]), float(ratios[down]) + 1e-12, at))

@@ -12,7 +12,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Mean, Search, Together, search, statement
 from linrep.claims.pflmf._runs import Bound, Instance, averages, reference
-from linrep.claims.pflmf.noise import noisy_reference
+from linrep.claims.pflmf.theorem1_noise import noisy_reference
 from linrep.theory import pflmf, pflmf_rounds
 
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
@@ -80,10 +80,6 @@ def _instance(shape, x):
     return lr.QuadraticObjectives(A), U, V, float(p), shape["K"], float(eta_L), sigma
 
 
-def _length(shape):
-    return 3 + shape["n"] * (shape["d"] + shape["k"]) + shape["d"] * shape["k"]
-
-
 def _members(variant, s, r) -> list[pflmf.Sides]:
     """Return left and right side of the sum, and of the three steps it is made of."""
     w = variant.of(s)
@@ -116,7 +112,10 @@ def _search(budget, rng, variant) -> Search:
     shapes = [{"n": 1, "d": 1, "k": 1, "K": 3}]
     if budget.name != "quick":
         shapes.append({"n": 3, "d": 2, "k": 1, "K": 2})
-    return search(lhs_rhs, shapes, _length, budget, rng, name="the sum and its steps, one round")
+    return search(
+        lhs_rhs, shapes, lambda s: 3 + s["n"] * (s["d"] + s["k"]) + s["d"] * s["k"], budget, rng,
+        name="the sum and its steps, one round",
+    )  # fmt: skip
 
 
 def _families(budget, variant) -> Cases:

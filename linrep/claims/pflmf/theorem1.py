@@ -16,15 +16,7 @@ from linrep.claims import (
     Together,
     statement,
 )
-from linrep.claims.pflmf._runs import (
-    Bound,
-    Cells,
-    Instance,
-    at_minimum,
-    exact_ratios,
-    mirrored,
-    reference,
-)
+from linrep.claims.pflmf import _runs
 from linrep.theory import pflmf
 
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
@@ -41,19 +33,13 @@ def _grid(budget, noises=(0.0,)):
     )
 
 
-def exact(budget, bound, noises=(0.0,), name="U fixed, exact") -> Cases:
-    """Compare left and right side in the limit of small centres, where U does not move."""
-    cases = exact_ratios(bound, _grid(budget, noises))
-    return Cases(cases, quantity="left over right side", name=name)
-
-
-def _instances(rng) -> dict[str, Instance]:
+def _instances(rng) -> dict[str, _runs.Instance]:
     return {
-        "reference": reference(rng),
-        "A of .05, a larger ball": reference(rng, 0.05, (2.0, 1.0)),
-        "two of five dimensions": reference(rng, 1e-3, (0.1, 0.1), d=5, k=2),
-        "matrices of their own": reference(rng, own=True),
-        "U moves, not V": mirrored(rng),
+        "reference": _runs.reference(rng),
+        "A of .05, a larger ball": _runs.reference(rng, 0.05, (2.0, 1.0)),
+        "two of five dimensions": _runs.reference(rng, 1e-3, (0.1, 0.1), d=5, k=2),
+        "matrices of their own": _runs.reference(rng, own=True),
+        "U moves, not V": _runs.mirrored(rng),
     }
 
 
@@ -67,7 +53,7 @@ def runs(budget, rng, bound, aggregate) -> tuple[list[Measurement], Curve]:
         chosen = {"reference": chosen["reference"]}
     seeds = budget(6, 8, 16)
     for name, instance in chosen.items():
-        cells = Cells()
+        cells = _runs.Cells()
         first = name == "reference"
         local, many = ((1, 5), T) if first and budget.name != "quick" else ((1,), T[:2])
         for p, K, _ in product(shares, local, range(seeds)):
@@ -89,7 +75,7 @@ def runs(budget, rng, bound, aggregate) -> tuple[list[Measurement], Curve]:
 
 def _noise_constant(budget, rng, bound) -> Together | Missing:
     """Return the noise's term from a minimum, p = 1: it is all that the right side has."""
-    cells, instance = Cells(), at_minimum()
+    cells, instance = _runs.Cells(), _runs.at_minimum()
     for eta_L, _ in product((0.02, 0.1, 0.3), range(budget(10, 24))):
         T = (budget(10_000, 60_000),)
         cells.add(instance, bound, rng, p=1.0, T=T, eta_L=eta_L, noise=1e-5)
@@ -135,9 +121,9 @@ def theorem1(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=1.0):
     U moves with all clients or with the participants. The latter only where F* = 0: elsewhere
     their mean has a variance, and Assumption 2 a sigma above 0.
     """
-    bound = Bound(p_power, start, noise, T_power)
+    bound = _runs.Bound(p_power, start, noise, T_power)
     found, curve = runs(budget, rng, bound, "full")
-    everyone = [*found, exact(budget, bound), _noise_constant(budget, rng, bound)]
+    everyone = [*found, _runs.exact(bound, _grid(budget)), _noise_constant(budget, rng, bound)]
     participants, _ = runs(budget, rng, bound, "participants")
     yield Readings(
         [
@@ -159,8 +145,8 @@ def theorem1(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=1.0):
 )
 def theorem1_corrected(budget, rng, *, p_power=2.0, start=2.0, noise=2.0, T_power=1.0):
     """Check it in the same way, with noise, and derive it from the round summed anew."""
-    bound = Bound(p_power, start, noise, T_power)
-    yield exact(budget, bound, noises=(0.0, 1e-3, 1.0, 1e3), name="U fixed, exact, any noise")
+    bound = _runs.Bound(p_power, start, noise, T_power)
+    yield _runs.exact(bound, _grid(budget, (0.0, 1e-3, 1.0, 1e3)), name="U fixed, exact, any noise")
     found, curve = runs(budget, rng, bound, "full")
     yield from found
     yield curve

@@ -5,7 +5,7 @@ import pytest
 
 from linrep.claims.flute import _entering as entering
 from linrep.claims.flute._common import step
-from linrep.claims.flute.entering_starts import explicit_scale
+from linrep.claims.flute.lemma_a04 import explicit_scale
 from linrep.theory.flute import Spectrum, claim_A3, region, sizes, step_size_limits
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims.flute import _data, noise, rounds
+from linrep.claims.flute import _data, lemma_a13_a14, remark5_6_7
 from linrep.theory import flute, flute_lift, flute_samples
 
 
@@ -66,7 +66,7 @@ def test_the_floor_is_that_of_the_best_model_for_the_samples():
 def test_discrepancies_and_their_gradients(heads):
     rng = np.random.default_rng(3)
     truth, _, data = _case(rng)
-    sampling = noise._Sampling(truth, data, heads)
+    sampling = lemma_a13_a14._Sampling(truth, data, heads)
     B, W = rng.standard_normal((5, 2)), rng.standard_normal((7, 2))
     G = sampling.columns(B, W)
     np.testing.assert_allclose(
@@ -91,8 +91,8 @@ def test_nothing_in_the_region_exceeds_what_is_certified(heads, design):
     rng = np.random.default_rng(4)
     truth, spectrum, _ = _case(rng)
     truth = replace(truth, design=design)
-    sampling = noise._Sampling(truth, truth.draw(6, rng=rng), heads)
-    starts = list(noise._families(truth, spectrum, rng))
+    sampling = lemma_a13_a14._Sampling(truth, truth.draw(6, rng=rng), heads)
+    starts = list(lemma_a13_a14._families(truth, spectrum, rng))
     for B, W in starts:
         assert flute.region((1.0 - 1e-12) * flute_lift.lift(truth, B, W), spectrum).weak
     found = sampling.largest(spectrum, starts, 20)
@@ -101,14 +101,16 @@ def test_nothing_in_the_region_exceeds_what_is_certified(heads, design):
 
 
 def test_the_unit_is_the_bound_over_its_constant():
-    spectrum = _data.spectrum_of((1.0, 0.5), 1, 9, 4, 0.3)
-    bound = flute_samples.discrepancy_bound(spectrum, 50, step_size=1.0, failure=noise.FAILURE)
-    assert noise._unit(spectrum, 50, 0.5) * 6.0 * np.sqrt(2.0) == pytest.approx(bound)
+    spectrum = flute.Spectrum(np.array([1.0, 0.5]), 9, 4, 1, 0.3)
+    bound = flute_samples.discrepancy_bound(
+        spectrum, 50, step_size=1.0, failure=lemma_a13_a14.FAILURE
+    )
+    assert lemma_a13_a14._unit(spectrum, 50, 0.5) * 6.0 * np.sqrt(2.0) == pytest.approx(bound)
 
 
 def test_late_rates_are_those_of_the_linearized_map():
     for gap, eta in ((0.2, 0.05), (0.8, 0.1)):
         expected = -np.log1p(-0.5 * eta * gap)
-        assert rounds._late_rate(gap, eta, np.random.default_rng(0)) == pytest.approx(
+        assert remark5_6_7._late_rate(gap, eta, np.random.default_rng(0)) == pytest.approx(
             expected, rel=1e-2
         )

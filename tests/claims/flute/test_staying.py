@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims.flute import _common, _runs, growing
+from linrep.claims.flute import _common, _runs, lemma_a16
 from linrep.claims.flute._checks import flat_spectrum
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum, region
@@ -90,11 +90,11 @@ def test_a_step_commutes_with_the_scale_covariance():
 
 def test_pairs_are_steps_of_the_map():
     rng = np.random.default_rng(0)
-    found = growing._pairs(rng.random((8, 20)), 0.5)
+    found = lemma_a16._pairs(rng.random((8, 20)), 0.5)
     for i in range(20):
         one = {name: float(values[i]) for name, values in found.items()}
-        leading = growing._rotation(one["angle"]) * np.sqrt([one["a"], one["e"]])
-        rest = np.sqrt([[one["b1"]], [one["b2"]]]) * growing._rotation(one["other"]).T
+        leading = lemma_a16._rotation(one["angle"]) * np.sqrt([one["a"], one["e"]])
+        rest = np.sqrt([[one["b1"]], [one["b2"]]]) * lemma_a16._rotation(one["other"]).T
         values = np.array([1.0, one["second"]])
         moment = leading.T @ leading + rest.T @ rest
         after = leading + one["eta"] / 2 * (values[:, None] * leading - leading @ moment)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from linrep.claims.perfedsi import _instances as instances
-from linrep.claims.perfedsi.pl import _flattest
+from linrep.claims.perfedsi.lemma_c05 import _flattest
 from linrep.theory import perfedsi as theory
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import linrep as lr
 from linrep.claims import FAILS, claims
-from linrep.claims.pflmf import _cases, _forms, assumptions, moments, server, summed
+from linrep.claims.pflmf import _cases, _forms, assumption1_2, eq11, eq16, step_b
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 from tests.reference import pflmf as naive
@@ -52,7 +52,7 @@ def test_given_participants_and_noise_a_round_is_the_plain_one():
     taking = (rng.random((problem.n, 1)) < 0.5).astype(float)
     taking[0] = 1.0
     noise = 0.1 * rng.standard_normal((s.local_steps, *case.V.shape))
-    found = server.follow(case, taking, noise)
+    found = step_b.follow(case, taking, noise)
     new_U, path = naive.appendix_a1(
         case.U, case.V, gradients(problem), np.flatnonzero(taking), s.step_size,
         s.head_step_size, s.local_steps, noise_V=noise,
@@ -75,7 +75,7 @@ def test_moments_are_means_over_patterns():
     rng = np.random.default_rng(2)
     case = next(_cases.at_random(rng, 1, ("cosine",)))
     s, problem, k = case.setting, case.problem, case.setting.local_steps - 1
-    found, masked, whole = moments.moments(case, k), 0.0, 0.0
+    found, masked, whole = eq11.moments(case, k), 0.0, 0.0
     for pattern in product((0, 1), repeat=problem.n):
         weight = np.prod([s.participation if each else 1.0 - s.participation for each in pattern])
         path = naive.local_training(
@@ -103,7 +103,7 @@ def test_the_variance_of_mini_batches_is_that_of_all_of_them():
         ).factor_gradients(U, V)
         for a, b in product(range(3), repeat=2)
     ]
-    for place, variance in enumerate(assumptions.batch_variance(singles, U, V), start=1):
+    for place, variance in enumerate(assumption1_2.batch_variance(singles, U, V), start=1):
         values = np.array([each[place] for each in drawn])
         assert variance == pytest.approx(np.sum((values - values.mean(axis=0)) ** 2) / 9)
 
@@ -141,7 +141,7 @@ def test_second_moments_by_hand_are_means_over_noise(k):
         )
         in_V = naive.factor_gradients(case.U, path[-1], gradients(problem))[1][taking]
         found += [np.sum((in_V + noise[k][taking]) ** 2), np.sum(in_V**2)]
-    assert found / 4000 == pytest.approx(moments.by_hand(case, k), rel=0.1)
+    assert found / 4000 == pytest.approx(eq11.by_hand(case, k), rel=0.1)
 
 
 def test_forms_that_are_written_out_are_the_plain_ones():
@@ -167,7 +167,7 @@ def test_a_round_of_the_cosine_is_that_of_the_theory_and_of_many_rounds(fresh_rn
     )
     s, at = theory.Setting(0.5, 3, 0.3, 1.0, 1.0), (np.full((1, 1), 0.7), np.full((1, 1), 0.9))
     r = pflmf_rounds.expected_round(s, cosine, *at)
-    exact = summed.expected_cosine(s, 0.7, 0.9)
+    exact = eq16.expected_cosine(s, 0.7, 0.9)
     assert exact == pytest.approx((r.value - r.after_both, r.delta_U, r.delta_V))
     s, found = theory.Setting(0.5, 3, 0.3, 1.0, 1.0, noise=0.5), []
     for stream in fresh_rng.spawn(4000):
@@ -176,7 +176,7 @@ def test_a_round_of_the_cosine_is_that_of_the_theory_and_of_many_rounds(fresh_rn
             aggregate="full", gradient_noise=0.5, rounds=1, start=at, rng=stream,
         )  # fmt: skip
         found.append((-np.diff(trace["objective"])[0], trace["average_V"][-1]))
-    exact = summed.expected_cosine(s, 0.7, 0.9)
+    exact = eq16.expected_cosine(s, 0.7, 0.9)
     error = 5.0 * np.std(found, axis=0) / np.sqrt(len(found))
     assert np.mean(found, axis=0)[0] == pytest.approx(exact.decrease, abs=error[0])
     assert np.mean(found, axis=0)[1] == pytest.approx(exact.delta_V, abs=error[1])

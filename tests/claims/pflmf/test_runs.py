@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.claims import FAILS, claims, judge
-from linrep.claims.pflmf import _runs, noise, number_of_steps
+from linrep.claims.pflmf import _runs, number_of_steps, theorem1_noise
 from linrep.claims.pflmf.resummed import one_round
 from linrep.problems import QuadraticObjectives
 from linrep.theory import pflmf
@@ -102,13 +102,15 @@ def test_pairs_of_clients_are_averaged_over_all_that_may_take_part(p, K, T):
 @pytest.mark.compiled
 def test_the_floor_at_a_minimum_is_that_of_the_linear_recursion():
     eta, a, sigma, square, rng = 0.1, 2.0, 0.3, 0.0, np.random.default_rng(0)
-    assert noise.floor_at_minimum(0.2, sigma) == pytest.approx(0.2 * 0.09 / 0.8)
+    assert theorem1_noise.floor_at_minimum(0.2, sigma) == pytest.approx(0.2 * 0.09 / 0.8)
     for _ in range(200):  # of E r^2; both gradients are sqrt(a) r
         square = (1.0 - 2.0 * eta * a) ** 2 * square + 2.0 * eta**2 * a * sigma**2
-    assert noise.floor_at_minimum(eta * a, sigma) == pytest.approx(2.0 * a * square)
+    assert theorem1_noise.floor_at_minimum(eta * a, sigma) == pytest.approx(2.0 * a * square)
     instance = _runs.at_minimum()
     row = _runs.averages(instance, rng, p=1.0, T=(100_000,), eta_L=0.2, noise=1e-5)
-    found = (row.in_U + row.in_V)[0] / noise.floor_at_minimum(0.2 / instance.smoothness, 1e-5)
+    found = (row.in_U + row.in_V)[0] / theorem1_noise.floor_at_minimum(
+        0.2 / instance.smoothness, 1e-5
+    )
     assert found == pytest.approx(1.0, rel=0.1)
 
 

@@ -1,0 +1,176 @@
+"""Lemma C.6: how fast the gradient changes."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import Cases, Curve, Fact, Identity, search, statement
+from linrep.claims.perfedsi._instances import SHAPES, length, needed, setting_of, unpack
+from linrep.problems import SideInformationCompletion
+from linrep.theory import perfedsi as theory
+
+
+def _two_points(shape, x):
+    """Return a truth and two iterates, and the least c that has both in the region."""
+    size = length(shape)
+    first = unpack(shape, x[:size])
+    if first is None:
+        return None
+    truth, U1, V1 = first
+    moves = 10.0 ** -min(abs(float(x[size])), 3.0) * x[size + 1 :]
+    U2 = U1 + moves[: U1.size].reshape(U1.shape)
+    V2 = V1 + moves[U1.size :].reshape(V1.shape)
+    c = max(needed(truth, U, V)[0].norms for U, V in ((U1, V1), (U2, V2)))
+    distance = np.sum((U1 - U2) ** 2) + np.sum((V1 - V2) ** 2)
+    if distance < 1e-8 * max(np.sum(A**2) for A in (U1, U2, V1, V2)):
+        return None  # rounding
+    return truth, (U1, V1), (U2, V2), c, float(distance)
+
+
+def _change(truth, first, second):
+    """Return the squared change of the gradient."""
+    one, other = (theory.loss_and_gradients(truth, *point)[1:] for point in (first, second))
+    return float(sum(np.sum((a - b) ** 2) for a, b in zip(one, other, strict=True)))
+
+
+def _scalars(budget):
+    """Yield scalar truths with u = v = c and M* = -sigma, and a c, a step and c_z with them."""
+    constants = (*np.geomspace(0.3, 4.0, budget(40, 200)), 1.0)
+    for c, step, (c_z, unit) in product(constants, (0.5, 1e-1, 1e-3), ((1.0, 1.0), (4.0, 1e4))):
+        root = np.sqrt(unit)
+        U, V, Z = (np.array([[entry]]) for entry in (root, -root, np.sqrt(c_z)))
+        yield SideInformationCompletion(U, V, Z), float(c), step, float(root)
+
+
+def _smooth_cases(budget, bound):
+    """Yield the left of (22) over its right along the scalars, the second point nearer to 0."""
+    for truth, c, step, root in _scalars(budget):
+        size = np.array([[c * root]])
+        second = (1.0 - step) * size
+        right = 0.5 * bound(setting_of(truth, c)) ** 2 * 2.0 * (step * c * root) ** 2
+        yield _change(truth, (size, size), (second, second)) / right, 1.0, {
+            "c": c, "step": step, "sigma_1": root**2, "c_z": theory.scaling(truth.Z).c_z,
+        }  # fmt: skip
+
+
+def _smooth(budget, rng, bound, name, *, least=0.0):
+    """Yield (22) with a beta, for c from `least` on: scalars, and a search."""
+
+    def sides(shape, x):
+        found = _two_points(shape, x)
+        if found is None:
+            return None
+        truth, first, second, c, distance = found
+        beta = bound(setting_of(truth, max(c, least)))
+        return _change(truth, first, second), 0.5 * beta**2 * distance
+
+    def twice(shape):
+        return length(shape) + 1 + (shape["d"] + shape["p"]) * shape["k"]
+
+    scalars = [case for case in _smooth_cases(budget, bound) if case[2]["c"] >= least]
+    yield Cases(scalars, quantity="lhs/rhs", name=f"{name}, scalars")
+    yield search(sides, SHAPES[:2], twice, budget, rng, name=f"{name}, searched")
+
+
+def _excess(across, constant):
+    """Return beta^2/2 less the sharp constant, over c_z^2 sigma_1^2, as a polynomial in c^2."""
+    return np.polynomial.Polynomial([constant - 1.0, -6.0, 3.0 + across])
+
+
+def _exact(across, constant, least=0.0) -> Cases:
+    """Compare the sharp constant with (12 + across) x^2 + constant, for all x = c^2, c >= least."""
+    lowest = max(least**2, float(_excess(across, constant).deriv().roots()[0]))
+    x = np.append(np.geomspace(max(least**2, 1e-4), 1e4, 10001), lowest)
+    used = (3.0 * x + 1.0) ** 2 / ((12.0 + across) * x**2 + constant)
+    worst = int(np.argmax(used))
+    at = {"c": float(np.sqrt(x[worst]))}
+    return Cases(
+        [(used[worst], 1.0, at)], quantity="lhs/rhs", name=f"(22)'s constant, c >= {least:g}"
+    )
+
+
+def _first_term(budget, across, constant, power):
+    """Yield the left of (24) over its right, in the direction that tries the scalars hardest."""
+    for truth, c, step, root in _scalars(budget):
+        z, unit = float(truth.Z[0, 0]), root**2
+        on_V, on_U = (12.0 * c**4 + constant) * unit**2, across * c**4 * unit**2
+        # The term's derivative is v^2 in U and 2uv - M* in V, all times z^2.
+        in_U, in_V = c**2 * unit / on_U, (2.0 * c**2 + 1.0) * unit / on_V
+        scale = step * c * root / max(in_U, in_V)
+        u, v = c * root - scale * in_U, c * root - scale * in_V
+        left = (z**2 * ((c**2 * unit + unit) * c * root - (u * v + unit) * v)) ** 2
+        right = abs(z) ** power * (on_V * (scale * in_V) ** 2 + on_U * (scale * in_U) ** 2)
+        yield left / right, 1.0, {"c": c, "step": step, "|Z|^2": z**2, "sigma_1": unit}
+
+
+def _picture(cases):
+    """Return the largest ratio over c along the scalars, a series per step."""
+    return (
+        pd.DataFrame([{"x": at["c"], "step": at["step"], "y": ratio} for ratio, _, at in cases])
+        .groupby(["step", "x"], as_index=False)["y"]
+        .max()
+        .assign(
+            panel="(22), scalars", xlabel="c", ylabel="left over right",
+            series=lambda found: [f"step {step:g}" for step in found["step"]],
+        )
+    )  # fmt: skip
+
+
+@statement(
+    "perfedsi.lemmaC6",
+    place="Lemma C.6, (22)-(24)",
+    kind="deterministic inequality",
+    latex=r"\|U_j\|, \|V_j\| \le c\sqrt{\sigma_1} \;\Rightarrow\; \|\nabla\mathcal L_1 -"
+    r" \nabla\mathcal L_2\|_F^2 \le \frac{\beta^2}2(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2),\quad"
+    r" \beta^2 = c_z^2(32c^4 + 4)\sigma_1^2",
+    plain="The gradient is Lipschitz where norms are at most c sqrt(sigma_1), with that beta.",
+    negative_control={"constant": 1.0},
+    holds_with={"across": 8.0},
+)
+def lemmaC6(budget, rng, *, across=4.0, constant=2.0):
+    """Compare along scalars, search, and try (24), which has across c^4 on dU.
+
+    The final constants are the sums over both gradients: 12 + across, and constant.
+    """
+    bound = partial(theory.smoothness, factor=2.0 * (12.0 + across), constant=2.0 * constant)
+    yield from _smooth(budget, rng, bound, "(22)")
+    yield _exact(across, constant)
+    yield Cases(
+        _first_term(budget, across, constant, 4), quantity="lhs/rhs", name="(24) with |Z|^4"
+    )
+    yield from _smooth(budget, rng, bound, "(22) for c >= 1", least=1.0)
+    yield _exact(across, constant, 1.0)
+    roots = np.sort(_excess(across, constant).roots())
+    if np.isreal(roots).all():
+        yield Fact("least c^2 at which beta is too small", roots[0])
+        yield Fact("largest c^2 at which beta is too small", roots[1])
+    printed = max(ratio for ratio, _, _ in _first_term(budget, across, constant, 2))
+    yield Fact("largest lhs/rhs of (24) with |Z|^2 as printed", printed)
+    yield Curve(_picture(_smooth_cases(budget, bound)))
+
+
+@statement(
+    "perfedsi.lemmaC6.corrected",
+    place="Lemma C.6, (22)-(24)",
+    kind="deterministic inequality",
+    latex=r"\|\nabla\mathcal L_1 - \nabla\mathcal L_2\|_F^2 \le c_z^2\sigma_1^2(3c^2 + 1)^2"
+    r"(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2), \quad c > 0",
+    plain="The least Lipschitz constant of the gradient there is c_z sigma_1 (3 c^2 + 1).",
+    negative_control={"factor": 0.97},
+    corrects="perfedsi.lemmaC6",
+)
+def lemmaC6_corrected(budget, rng, *, factor=1.0):
+    """Compare along scalars, which attain it for small steps, and search."""
+
+    def bound(setting):
+        return factor * np.sqrt(2.0) * theory.smoothness_sharp(setting)
+
+    yield from _smooth(budget, rng, bound, "(22)")
+    attained = [
+        (1.0 - ratio, at) for ratio, _, at in _smooth_cases(budget, bound) if at["step"] < 0.01
+    ]
+    yield Identity(attained, 0.01, quantity="1 - lhs/rhs", name="attained by small steps")

@@ -1,0 +1,341 @@
+"""Assumptions 1 and 2 and (10): which functions and estimators have the constants they ask for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linrep as lr
+from linrep.claims import (
+    Cases,
+    Condition,
+    Exponent,
+    Identity,
+    Mean,
+    Readings,
+    Together,
+    Vacuous,
+    statement,
+)
+from linrep.claims._parts import Array, relative
+from linrep.claims.pflmf import _cases
+from linrep.problems import Objectives
+from linrep.theory import pflmf as theory
+
+KINDS = ("affine", "quadratic", "logistic", "softmax", "Huber")
+_RADII = (1.0, 10.0, 100.0, 1000.0)
+_N, _D, _M = 2, 2, 3
+
+
+def functions(kind, rng) -> Objectives:
+    """Return the functions of two clients, curved at zero but for the affine ones."""
+    if kind != "Huber":
+        return _cases.drawn(rng, "own" if kind == "quadratic" else kind, _N, _D)
+    A = 0.1 * rng.standard_normal((_N, _D))
+
+    def huber(i, x):
+        r = x - A[i]
+        small = np.abs(r) <= 1.0
+        return float(np.sum(np.where(small, 0.5 * r**2, np.abs(r) - 0.5))), np.clip(r, -1, 1)
+
+    return lr.CustomObjectives(huber, n=_N, d=_D, smoothness=np.ones(_N))
+
+
+def quotients(problem, one, other) -> tuple[float, float]:
+    """Return the two quotients of Assumption 1 between two pairs (U, V)."""
+    moved = sum(np.linalg.norm(a - b) for a, b in zip(one, other, strict=True))
+    first, second = problem.factor_gradients(*one), problem.factor_gradients(*other)
+    return (
+        float(np.linalg.norm(first.in_U - second.in_U) / moved),
+        float(np.linalg.norm(first.in_V - second.in_V) / moved),
+    )
+
+
+def _nearby(rng, U, V):
+    """Yield pairs near to one: moved in U, in V and in both, so that models move by little."""
+    for in_U, in_V in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
+        moves = rng.standard_normal(U.shape), rng.standard_normal(V.shape)
+        size = 1e-4 / max(1.0, float(np.linalg.norm(U)), float(np.linalg.norm(V)))
+        yield U + in_U * size * moves[0], V + in_V * size * moves[1]
+
+
+def _largest(problem, radius, rng, tries) -> float:
+    """Return the largest quotient found on a ball, with models that stay and in all directions."""
+    found = 0.0
+    for attempt in range(tries):
+        U, V = rng.standard_normal((problem.d, 1)), rng.standard_normal((_N, 1))
+        U, V = U / np.linalg.norm(U), V / np.linalg.norm(V)
+        # Models of size one at most, one factor being as large as the ball allows; or both.
+        sizes = ((radius, 1.0 / radius), (1.0 / radius, radius), (radius, radius))[attempt % 3]
+        point = sizes[0] * U, sizes[1] * V
+        for other in _nearby(rng, *point):
+            found = max(found, *quotients(problem, point, other))
+        far = radius * rng.standard_normal(U.shape), radius * rng.standard_normal(V.shape)
+        found = max(found, *quotients(problem, point, far))
+    return found
+
+
+def _growth(kind, budget, rng, power) -> Exponent:
+    """Return how the constants grow with the ball."""
+    samples = np.array(
+        [
+            [_largest(problem, radius, rng, budget(6, 30)) for radius in _RADII]
+            for problem in (functions(kind, rng) for _ in range(budget(6, 20)))
+        ]
+    )
+    # Over each problem's own at the smallest radius.
+    return Exponent(
+        _RADII, list((samples / samples[:, :1]).T), equals=power, rng=rng, along="radius",
+        of="constant needed", name="constants over growing balls", setting={"kind": kind},
+    )  # fmt: skip
+
+
+def _from_below(kind, rng) -> Condition | Vacuous:
+    """Return whether the objective stops falling, over models of sizes up to a million."""
+    problem = functions(kind, rng)
+    directions = rng.standard_normal((200, _N, problem.d))
+    least = [min(problem.value(size * theta) for theta in directions) for size in (1.0, 1e3, 1e6)]
+    name, quantity = "lower bound", "functions bounded from below"
+    if least[2] >= 100.0 * min(least[1], 0.0):
+        return Condition(True, 1.0, 1.0, name=name, quantity=quantity)
+    return Vacuous(
+        0.0, 1.0, "there is none, and Theorem 1 needs one", name=name,
+        quantity=quantity,
+    )  # fmt: skip
+
+
+def _local(budget, rng, factor) -> Cases:
+    """Compare quotients on balls with the constants that hold there, and reach one."""
+    cases = []
+    for kind in KINDS:
+        for _ in range(budget(20, 300)):
+            problem = functions(kind, rng)
+            U, V = rng.standard_normal((problem.d, 1)), rng.standard_normal((_N, 1))
+            radii = 10.0 ** rng.uniform(-2.0, 2.0, 2)
+            known = theory.local_smoothness(problem, U, V, *radii)
+            ends = []
+            for _ in range(2):
+                moves = [rng.standard_normal(part.shape) for part in (U, V)]
+                ends.append(
+                    tuple(
+                        part + radius * rng.random() * move / np.linalg.norm(move)
+                        for part, radius, move in zip((U, V), radii, moves, strict=True)
+                    )
+                )
+            at = {"kind": kind, "U": U.tolist(), "V": V.tolist(), "radii": radii.tolist()}
+            for found, L in zip(quotients(problem, *ends), known[:2], strict=True):
+                cases.append((found, factor * L * (1.0 + 1e-9), at))
+    one = lr.QuadraticObjectives(np.zeros((1, 1)))  # (uv)^2/2, whose mixed derivative is 2 u v
+    point = np.full((1, 1), 2.0), np.full((1, 1), 3.0)
+    known = theory.local_smoothness(one, *point, 0.0, 1e-6)
+    found = quotients(one, point, (point[0], point[1] + 1e-6))[0]
+    cases.append((found, factor * known.in_U * (1.0 + 1e-9), {"u": 2.0, "v": 3.0}))
+    return Cases(cases, quantity="quotient of Assumption 1", name="constants on a ball")
+
+
+@statement(
+    "pflmf.assumption1",
+    place="Assumption 1",
+    kind="specification",
+    latex=r"\|\nabla_U(U_1,V_1)-\nabla_U(U_2,V_2)\|_F\le L_U(\|U_1-U_2\|_F+\|V_1-V_2\|_F)"
+    r"\ \forall U_1,U_2,V_1,V_2,\ \text{and likewise }\nabla_V,L_V",
+    plain="The gradients in U and V are Lipschitz, with constants that hold everywhere.",
+    negative_control={"factor": 0.5},
+)
+def assumption1(budget, rng, *, power=0.0, factor=1.0):
+    """Measure constants on balls, and ask who has finite ones together with a lower bound.
+
+    `power` is that of the radius by which constants may grow; `factor` is of the local constants.
+    """
+    found = {kind: _growth(kind, budget, rng, power) for kind in KINDS}
+    who = [Together([each, _from_below(kind, rng)], name=kind) for kind, each in found.items()]
+    yield _local(budget, rng, factor)
+    yield Readings(who, name="constants everywhere")
+
+
+def _samples(rng, logistic, m=_M):
+    """Return losses of samples, and every client's loss on its j-th sample alone."""
+    X = rng.standard_normal((_N * m, _D))
+    y = rng.choice([-1.0, 1.0], _N * m) if logistic else rng.standard_normal(_N * m)
+    make = lr.LogisticObjectives if logistic else lr.LeastSquaresObjectives
+    rows = m * np.arange(_N)
+    singles = [make(lr.ClientData(X[rows + j], y[rows + j], np.arange(_N + 1))) for j in range(m)]
+    return make(lr.ClientData(X, y, m * np.arange(_N + 1))), singles
+
+
+def _single_gradients(singles, U, V) -> Array:
+    """Return each client's gradient on each of its samples, shape (m, n, d)."""
+    return np.array([single.gradients(V @ U.T) for single in singles])
+
+
+def batch_variance(singles, U, V, size=1) -> tuple[float, float]:
+    """Return E||. - mean||_F^2 of mini-batch gradients in U and in V; clients are independent."""
+    G = _single_gradients(singles, U, V)
+    G = (G - G.mean(axis=0)) / len(V)
+    in_U = np.mean(np.sum(G**2, axis=2) * np.sum(V**2, axis=1), axis=0).sum() / size
+    in_V = np.mean(np.sum((G @ U) ** 2, axis=2), axis=0).sum() / size
+    return float(in_U), float(in_V)
+
+
+def _state(rng, k=1, d=_D, n=_N):
+    return rng.standard_normal((d, k)), rng.standard_normal((n, k))
+
+
+def _on_ball(radius, rng):
+    """Return random factors of this norm."""
+    U, V = _state(rng)
+    return radius * U / np.linalg.norm(U), radius * V / np.linalg.norm(V)
+
+
+def _noisy(problem, U, V, sigma, runs, rng):
+    """Return stochastic gradients of `linrep.pflmf`'s noise, out of single rounds."""
+    in_U, in_V = [], []
+    for stream in rng.spawn(runs):
+        trace = lr.pflmf(
+            problem, k=U.shape[1], step_size=1.0, rounds=1, start=(U, V), aggregate="full",
+            gradient_noise=sigma, stationarity=False, rng=stream,
+        )  # fmt: skip
+        in_U.append(U - trace.state["U"])
+        in_V.append(V - trace.state["V"])
+    return np.array(in_U), np.array(in_V)
+
+
+def _batches(problem, U, V, runs, rng):
+    """Return stochastic gradients of mini-batches of one sample."""
+    drawn = [problem.resample(1, rng).factor_gradients(U, V) for _ in range(runs)]
+    return np.array([each.in_U for each in drawn]), np.array([each.in_V for each in drawn])
+
+
+def _biases(problem, U, V, drawn, rng) -> list[Mean]:
+    """Return errors of stochastic gradients in a random direction, whose mean is to be 0."""
+    exact = problem.factor_gradients(U, V)
+    parts = []
+    for where, found, gradient in zip("UV", drawn, exact[1:], strict=True):
+        direction = rng.standard_normal(gradient.shape)
+        values = np.sum((found - gradient) * direction, axis=(1, 2))
+        parts.append(Mean(values, equals=0.0, margin=0.6, quantity="bias", name=f"mean in {where}"))
+    return parts
+
+
+def _variance_growth(name, variance, budget, rng, power) -> Exponent:
+    """Return how the larger variance grows with the ball: variance(R) is a random state's."""
+    samples = [[variance(radius) for _ in range(budget(8, 30))] for radius in _RADII]
+    return Exponent(
+        _RADII, samples, at_most=power, rng=rng, along="radius", of="variance",
+        name="variance over growing balls", setting={"estimator": name},
+    )  # fmt: skip
+
+
+@statement(
+    "pflmf.assumption2",
+    place="Assumption 2",
+    kind="specification",
+    latex=r"\mathbb E\tilde\nabla=\nabla,\quad\mathbb E\|\tilde\nabla_U-\nabla_U\|^2\le\sigma^2,"
+    r"\quad\mathbb E\|\tilde\nabla_V-\nabla_V\|^2\le\sigma^2\quad\text{for all }U,V",
+    plain="There are stochastic gradients, unbiased and of a variance that is bounded everywhere.",
+    negative_control={"factor": 0.5},
+)
+def assumption2(budget, rng, *, power=0.0, factor=1.0):
+    """Test who satisfies it: additive noise, or mini-batches; it assumes that an estimator does.
+
+    Variances may grow like this power of the ball; that of the noise is to be `factor` sigma^2.
+    """
+    runs = budget(300, 2000)
+    U, V = _state(rng)
+    estimators = [_additive(budget, rng, U, V, runs, power, factor)]
+    for name, logistic in (("least squares", False), ("logistic", True)):
+        problem, singles = _samples(rng, logistic)
+        drawn = _batches(problem, U, V, runs, rng)
+        name = f"mini-batches, {name}"
+        biases = _biases(problem, U, V, drawn, rng)
+
+        def variance(radius, singles=singles):
+            return max(
+                value
+                for _ in range(10)
+                for value in batch_variance(singles, *_on_ball(radius, rng))
+            )
+
+        growth = _variance_growth(name, variance, budget, rng, power)
+        estimators.append(Together([*biases, growth], name=name))
+    yield Readings(estimators)
+
+
+def _additive(budget, rng, U, V, runs, power, factor) -> Together:
+    """Return the reading in which gradients have normal noise added, sigma = 1."""
+    problem = lr.QuadraticObjectives(rng.standard_normal((_N, _D)))
+    drawn = _noisy(problem, U, V, 1.0, runs, rng)
+    parts: list = _biases(problem, U, V, drawn, rng)
+    for where, each, gradient in zip("UV", drawn, problem.factor_gradients(U, V)[1:], strict=True):
+        parts.append(
+            Mean(
+                np.sum((each - gradient) ** 2, axis=(1, 2)), equals=factor, margin=0.4,
+                quantity="variance", name=f"variance in {where}",
+                setting={"sigma": 1.0, "allowed": factor},
+            )
+        )  # fmt: skip
+
+    def spread(radius):
+        U, V = _on_ball(radius, rng)
+        drawn = _noisy(problem, U, V, 1.0, 40, rng)
+        exact = problem.factor_gradients(U, V)[1:]
+        return max(
+            float(np.mean(np.sum((each - gradient) ** 2, axis=(1, 2))))
+            for each, gradient in zip(drawn, exact, strict=True)
+        )
+
+    parts.append(_variance_growth("noise", spread, budget, rng, power))
+    return Together(parts, name="additive noise")
+
+
+def _enumerated(rng, noise_factor, count):
+    """Yield deviations of E||.||^2 over all mini-batches of one sample from |grad|^2 + variance."""
+    for _ in range(count):
+        problem, singles = _samples(rng, bool(rng.integers(2)))
+        U, V = (10.0 ** rng.uniform(-2.0, 2.0) * part for part in _state(rng))
+        G = _single_gradients(singles, U, V) / _N
+        pairs = G[:, None, 0, :, None] * V[0] + G[None, :, 1, :, None] * V[1]
+        found = float(np.mean(np.sum(pairs**2, axis=(2, 3))))
+        exact = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
+        stated = exact + noise_factor * batch_variance(singles, U, V)[0]
+        yield found, stated, {"U": U.tolist(), "V": V.tolist(), "E|.|^2": found, "stated": stated}
+
+
+@statement(
+    "pflmf.eq10",
+    place="(10)",
+    kind="deterministic inequality",
+    latex=r"\mathbb E_t\|\tilde\nabla_U\|_F^2\le\|\nabla_U\|_F^2+\sigma^2",
+    plain="The second moment of a stochastic gradient is at most the gradient's plus the variance.",
+    negative_control={"noise_factor": 0.5},
+)
+def eq10(budget, rng, *, noise_factor=1.0):
+    """Compare both for noise and for all mini-batches; sigma is the least that Assumption 2 has."""
+    cases = list(_enumerated(rng, noise_factor, budget(50, 2000)))
+    U, V = _state(rng, k=5, d=5, n=6)
+    problem = lr.QuadraticObjectives(rng.standard_normal((6, 5)))
+    gradient = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
+    sigma = 2.0 * float(np.sqrt(gradient))
+    drawn, _ = _noisy(problem, U, V, sigma, budget(300, 4000), rng)
+    squares = np.sum(drawn**2, axis=(1, 2))
+    deviations = drawn - problem.factor_gradients(U, V).in_U
+    spectral = float(np.mean(np.linalg.norm(deviations, 2, axis=(1, 2)) ** 2))
+    yield Cases(
+        [(a, b * (1.0 + 1e-9), at) for a, b, at in cases], quantity="second moment",
+        name="all mini-batches",
+    )  # fmt: skip
+    yield Identity(
+        [(relative(a, b), at) for a, b, at in cases], 1e-9,
+        name="equality at the estimator's own variance",
+    )  # fmt: skip
+    norms = {"Frobenius": sigma**2, "spectral": spectral}
+    yield Readings(
+        [
+            Mean(
+                squares, equals=gradient + noise_factor * square, margin=0.25,
+                quantity="second moment", name=f"sigma in the {norm} norm",
+                setting={"|grad|^2": gradient, "sigma^2": square},
+            )
+            for norm, square in norms.items()
+        ],
+        name="normal noise",
+    )  # fmt: skip

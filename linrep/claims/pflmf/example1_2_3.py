@@ -1,0 +1,391 @@
+"""Examples 1 to 3: clients of opposite labels, clusters of clients, ratings seen in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import linprog, minimize
+from scipy.special import expit
+
+import linrep as lr
+from linrep.algorithms import personalized
+from linrep.claims import Curve, Exponent, Fact, Identity, Paired, statement
+from linrep.claims._parts import Array, draw_seeds, identities, readings, relative
+from linrep.problems import personal
+
+LOSSES = ("logistic", "hinge", "least squares")
+NORMS = (1, 2, np.inf)
+_ROUNDING = 1e-12
+
+# Example 1.
+
+
+def optimum(loss: str, X: Array, y: Array, ridge: float, rng) -> Array | None:
+    """Return the minimizer of a mean loss of margins, from a random start; None without one.
+
+    The hinge loss is a linear program, without a ridge. No minimizer: samples that a hyperplane
+    separates, for it and, without a ridge, for the logistic loss.
+    """
+    m, d = X.shape
+    if loss == "least squares":
+        # With fewer samples than dimensions, the shortest of many.
+        tall = np.vstack([X, np.sqrt(m * ridge) * np.eye(d)])
+        return np.linalg.lstsq(tall, np.append(y, np.zeros(d)), rcond=None)[0]
+    Z = y[:, None] * X
+    if loss == "hinge" or ridge == 0.0:
+        cost = np.append(np.zeros(d), np.ones(m) / m)
+        bounds = [(None, None)] * d + [(0.0, None)] * m
+        hinge = linprog(cost, -np.hstack([Z, np.eye(m)]), -np.ones(m), bounds=bounds)
+        if hinge.fun < 1e-9:
+            return None
+        if loss == "hinge":
+            return hinge.x[:d]
+
+    def value(theta):
+        return np.mean(np.logaddexp(0.0, -Z @ theta)) + 0.5 * ridge * theta @ theta
+
+    def slope(theta):
+        return -Z.T @ expit(-Z @ theta) / m + ridge * theta
+
+    def curvature(theta):
+        weight = expit(Z @ theta) * expit(-Z @ theta)
+        return (Z.T * weight) @ Z / m + ridge * np.eye(d)
+
+    theta = minimize(
+        value, rng.standard_normal(d), jac=slope, hess=curvature, method="trust-exact",
+        options={"gtol": 1e-8},
+    ).x  # fmt: skip
+    for _ in range(3):  # from there on Newton's steps need no safeguard
+        theta = theta - np.linalg.solve(curvature(theta), slope(theta))
+    return theta
+
+
+def _labelled(budget, rng) -> Iterator[tuple[Array, Array, float, dict[str, Any]]]:
+    """Yield covariates, labels -1 and 1, a ridge, and what tells them apart."""
+    for d, many, intercept, ridge, scale in product(
+        (1, 2, 5, 20), (0.5, 4, 20), (False, True), (0.0, 1e-3, 1.0),
+        budget((1.0,), (1e-2, 1.0, 1e2)),
+    ):  # fmt: skip
+        m = max(2, round(many * d))
+        X = scale * rng.standard_normal((m, d))
+        if intercept:
+            X = np.hstack([np.ones((m, 1)), X])
+        y = np.where(rng.random(m) < expit(X[:, 0] / scale), 1.0, -1.0)
+        at = {"d": d, "m": m, "intercept": intercept, "ridge": ridge, "scale": scale}
+        yield X, y, ridge, at
+
+
+def _opposite(loss, budget, rng, sign):
+    """Yield deviations of group 2's optimum from `sign` times group 1's, and what follows.
+
+    Of samples that no hyperplane separates where that leaves no optimum.
+    """
+    found: dict[str, list] = {"opposite": [], "distances": [], "rank": [], "FedAvg": []}
+    for X, y, ridge, instance in _labelled(budget, rng):
+        if loss == "hinge" and ridge > 0.0:
+            continue
+        order = rng.permutation(len(y))  # of samples: the second solver is not a mirrored first
+        one = optimum(loss, X, y, ridge, rng)
+        two = optimum(loss, X[order], -y[order], ridge, rng)
+        if one is None or two is None:
+            continue
+        size = np.abs(one).max()
+        found["opposite"].append((np.abs(two - sign * one).max() / size, instance))
+        if sign == -1.0:
+            for p in NORMS:
+                far, longest = (np.linalg.norm(x, p) for x in (one - two, one))
+                found["distances"].append((abs(far / (2.0 * longest) - 1.0), instance))
+            s = np.linalg.svd(np.array([one, two, one]), compute_uv=False)
+            found["rank"].append((s[1] / s[0] if len(s) > 1 else 0.0, instance))
+            both, labels = np.vstack([X, X[order]]), np.append(y, -y[order])
+            shared = optimum(loss, both, labels, ridge, rng)
+            assert shared is not None  # no hyperplane separates a point from itself
+            if loss == "hinge":  # 0 is one minimizer of many: all with margins of at most 1
+                least = np.mean(np.maximum(0.0, 1.0 - labels * (both @ shared)))
+                found["FedAvg"].append((abs(least - 1.0), instance))
+            else:
+                found["FedAvg"].append((np.abs(shared).max() / size, instance))
+    yield from identities({f"{loss}, {part}": each for part, each in found.items() if each}, 1e-6)
+
+
+def _coded(budget, rng, sign):
+    """Return readings of what stands for the labels, by least squares with an intercept."""
+    cases: dict[str, list] = {"labels -1 and 1": [], "labels 0 and 1": []}
+    for X, y, _, instance in _labelled(budget, rng):
+        if not instance["intercept"] or len(X) < 2 * X.shape[1]:
+            continue
+        for name, (first, second) in zip(
+            cases, ((y, -y), (0.5 + 0.5 * y, 0.5 - 0.5 * y)), strict=True
+        ):
+            one, two = (optimum("least squares", X, each, 0.0, rng) for each in (first, second))
+            assert one is not None
+            cases[name].append((relative(two, sign * one), instance))
+    return readings(cases, 1e-6, name="least squares, labels")
+
+
+def _own_samples(budget, rng):
+    """Return that groups with samples of their own are opposite up to 1/sqrt(m)."""
+    sizes, d = (64, 256, 1024, 4096, 16384), 5
+    model = np.full(d, 0.5)
+    samples = []
+    for m in sizes:
+        sums = []
+        for _ in range(budget(60, 300)):
+            groups = []
+            for sign in (1.0, -1.0):
+                X = rng.standard_normal((m, d))
+                y = sign * np.where(rng.random(m) < expit(X @ model), 1.0, -1.0)
+                groups.append(np.linalg.solve(X.T @ X, X.T @ y))
+            sums.append(np.linalg.norm(groups[0] + groups[1]) / np.linalg.norm(groups[0]))
+        samples.append(sums)
+    return Exponent(
+        sizes, samples, equals=-0.5, rng=rng, along="samples, m", of="size of the sum over size",
+        name="samples of their own",
+    )  # fmt: skip
+
+
+@statement(
+    "pflmf.example1",
+    place="Example 1",
+    kind="identity",
+    latex=r"\theta^*_{group1} = -\theta^*_{group2}, \text{ distant in all norms}",
+    plain="Two groups that label with opposite signs have opposite linear classifiers.",
+    negative_control={"sign": 1.0},
+)
+def example1(budget, rng, *, sign=-1.0):
+    """Solve for both groups from unlike starts; the same covariates, and covariates of their own.
+
+    Distant: as far apart as two models of their length can be, in norms 1, 2 and infinity. What
+    follows is found too: all models have rank 1, and the common one of groups of equal size is 0.
+    """
+    for loss in LOSSES:
+        yield from _opposite(loss, budget, rng, sign)
+    yield _coded(budget, rng, sign)
+    yield _own_samples(budget, rng)
+
+
+# Example 2.
+
+
+def alternating(A: Array, H: Array, k: int, rng, steps: int = 20_000) -> float:
+    """Return the least mean of (a_i - x_i)'H(a_i - x_i)/2 at rank k, by alternating solutions."""
+    U, value = rng.standard_normal((A.shape[1], k)), np.inf
+    for _ in range(steps):
+        V = np.linalg.solve(U.T @ H @ U, U.T @ H @ A.T).T
+        U = np.linalg.solve(V.T @ V, V.T @ A).T
+        U = np.linalg.qr(U)[0]
+        V = np.linalg.solve(U.T @ H @ U, U.T @ H @ A.T).T
+        E = A - V @ U.T
+        previous, value = value, 0.5 * float(np.einsum("ij,jk,ik->", E, H, E)) / len(A)
+        if previous - value <= _ROUNDING * value:
+            break
+    return value
+
+
+def _clusters(budget, rng):
+    """Yield a number of clusters, the models, each client's cluster, and what tells them apart."""
+    n, d = 60, 10
+    kinds = ("equal", "unequal", "collinear")
+    for r, balance, _ in product((1, 2, 3, 4, 5), kinds, range(budget(1, 5))):
+        models = rng.standard_normal((r, d))
+        if balance == "collinear":
+            models = np.outer(rng.standard_normal(r), models[0])
+        member = np.arange(n) % r
+        if balance == "unequal":  # all but one cluster have a single client
+            member = np.minimum(np.arange(n), r - 1)
+        yield r, models, member, {"r": r, "clusters": balance}
+
+
+@statement(
+    "pflmf.example2",
+    place="Example 2; (5)",
+    kind="identity",
+    latex=r"\theta_i \in \{\theta^{(1)}, \dots, \theta^{(r)}\} \Rightarrow "
+    r"\mathrm{rank}(\Theta^*) \le r",
+    plain="Clients from r distributions have optimal models of rank r, so that (5) loses nothing.",
+    negative_control={"missing": 1},
+)
+def example2(budget, rng, *, missing=0):
+    """Fit clients by themselves; compare optima of rank r and r - 1 with the singular values.
+
+    `missing` is how many less than r the rank is claimed to be.
+    """
+    ranks: list = []
+    excess: dict[str, list] = {"rank r": [], "rank r - 1": []}
+    for r, models, member, instance in _clusters(budget, rng):
+        truth = models[member]
+        n, d = truth.shape
+        X = rng.standard_normal((n, 3 * d, d))
+        data = lr.ClientData.from_list([(x, x @ theta) for x, theta in zip(X, truth, strict=True)])
+        fitted = lr.LeastSquaresObjectives(data).minimizers
+        s = np.linalg.svd(fitted, compute_uv=False)
+        ranks.append((s[max(1, r - missing) :].max() / s[0] if r > missing else 1.0, instance))
+        for condition in (1.0, 1e3):
+            # Population functions: all clients share the covariates' covariance H.
+            frame = np.linalg.qr(rng.standard_normal((d, d)))[0]
+            root = (frame * np.geomspace(1.0, condition**-0.5, d)) @ frame.T
+            H = root @ root
+            tail = np.linalg.svd(truth @ root, compute_uv=False)
+            scale = float(tail @ tail) / (2.0 * n)
+            for name, k in (("rank r", r - missing), ("rank r - 1", r - 1)):
+                if k < 1 or tail[k - 1] <= 1e-8 * tail[0]:
+                    continue
+                problem = lr.QuadraticObjectives(truth, 0.5 * (H + H.T))
+                best = problem.best(k)
+                assert best is not None
+                lost = 0.0 if name == "rank r" else float(tail[k:] @ tail[k:]) / (2.0 * n)
+                for found in (problem.value(best.theta), alternating(truth, H, k, rng)):
+                    case = {**instance, "k": k, "condition": condition}
+                    excess[name].append((abs(found - lost) / scale, case))
+    yield Identity(ranks, 1e-8, name="rank of the clients' own optima")
+    yield Identity(excess["rank r"], 1e-8, name="nothing is lost at rank r")
+    yield Identity(excess["rank r - 1"], 1e-8, name="rank r - 1 loses the tail")
+
+
+# Example 3.
+
+_CLIENTS, _ITEMS, _NOISE = 40, 30, 0.1
+_FACTORS = (1, 2, 3)
+#: Ratings beside the numbers in U and V, less the k^2 that say nothing.
+ENOUGH = 4.0
+#: Kinds of ratings, and whether scores that all clients share are one more factor.
+KINDS = {"factors": 0, "factors around common scores": 1, "positions": 0, "whims": 1}
+SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.6, 0.8)
+
+
+def ratings(kind: str, k: int, rng) -> Array:
+    """Draw ratings of variance about 1: of k factors, of positions in a plane, or without any."""
+    n, d = _CLIENTS, _ITEMS
+    if kind == "factors":
+        M = rng.standard_normal((n, k)) @ rng.standard_normal((k, d)) / np.sqrt(k)
+    elif kind == "factors around common scores":
+        M = 3.0 * rng.standard_normal(d) + ratings("factors", k, rng)
+    elif kind == "positions":  # an analytic function of two numbers for each client and item
+        u, w = rng.standard_normal((n, 1, 2)), rng.standard_normal((1, d, 2))
+        M = 4.0 * np.exp(-0.5 * np.sum((u - w) ** 2, axis=2))
+    else:  # common scores and whims
+        M = rng.standard_normal(d) + rng.standard_normal((n, d))
+    return M + _NOISE * rng.standard_normal((n, d))
+
+
+def seen_in_part(M: Array, share: float, rng) -> NDArray[np.bool_]:
+    """Draw what is seen: entries by themselves, at least one of every item and every client."""
+    mask = rng.random(M.shape) < share
+    n, d = M.shape
+    mask[rng.integers(n, size=d), np.arange(d)] = True
+    mask[np.arange(n), rng.integers(d, size=n)] = True
+    return mask
+
+
+def item_means(M: Array, mask: NDArray[np.bool_]) -> Array:
+    """Return the mean of the ratings that each item was given."""
+    return np.sum(M * mask, axis=0) / mask.sum(axis=0)
+
+
+def factorized(M: Array, mask: NDArray[np.bool_], k: int, rounds: int = 1000) -> Array:
+    """Return the models of pFL^MF with all clients, from the spectral start."""
+    problem = personal.masked(M, mask)
+    step = 0.5 * len(M) * mask.mean() / float(np.linalg.norm(problem.A, 2))
+    state = lr.pflmf(
+        problem, k=k, step_size=step, head_step_size=step, start="spectral", rounds=rounds,
+        record=rounds, stationarity=False,
+    ).state  # fmt: skip
+    return state["V"] @ state["U"].T
+
+
+def oversampling(share: float, k: int) -> float:
+    """Return ratings seen per number that matters in factors of rank k."""
+    return share * _CLIENTS * _ITEMS / (k * (_CLIENTS + _ITEMS - k))
+
+
+def _held_out(kind, factors, k, share, seeds):
+    """Return root mean squared errors on what is not seen: pFL^MF's of rank k, items' means'."""
+    errors = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        M = ratings(kind, factors, rng)
+        mask = seen_in_part(M, share, rng)
+        models = factorized(M, mask, k), np.broadcast_to(item_means(M, mask), M.shape)
+        errors.append([np.sqrt(np.mean((theta - M)[~mask] ** 2)) for theta in models])
+    return np.array(errors).T
+
+
+def _by_distance(budget, rng):
+    """Return deviations of distance-regularized models from the items' means on unseen entries."""
+    cases: list = []
+    for share in budget((0.5,), (0.2, 0.5, 0.9)):
+        M = ratings("factors around common scores", 3, rng)[:20, :20]
+        mask = seen_in_part(M, share, rng)
+        problem, means = personal.masked(M, mask), item_means(M, mask)
+        for penalty in (1.0, 30.0):
+            for center in personalized.CENTERS:
+                trace = personalized.distance_regularized(
+                    problem, penalty=penalty, center=center, rounds=20_000, tolerance=1e-9
+                )
+                off = np.abs(trace.state["theta"] - means)[~mask].max() / np.abs(means).max()
+                cases.append((off, {"share": share, "penalty": penalty, "center": center}))
+        for penalty in np.geomspace(1e-6, 1e6, 7):
+            # The closed form leaves no gradient, at penalties that no descent gets through.
+            theta = np.where(mask, (M + penalty * means) / (1.0 + penalty), means)
+            pull = penalty * (theta - theta.mean(axis=0))
+            left = np.abs(problem.gradients(theta) + pull).max() / np.abs(pull).max()
+            cases.append((left, {"share": share, "penalty": float(penalty), "center": "mean"}))
+    return cases
+
+
+def _limits(seeds):
+    """Return errors over oversampling for the picture, and up to where low rank is not better."""
+    rows = []
+    for k in _FACTORS:
+        for share in SHARES:
+            low_rank, means = _held_out("factors around common scores", k, k + 1, share, seeds)
+            rows.append({"series": f"rank {k + 1}", "x": oversampling(share, k + 1),
+                         "y": float(np.median(low_rank / means))})  # fmt: skip
+    table = pd.DataFrame(rows).assign(
+        panel="", predicted=1.0, xlabel="ratings over degrees of freedom",
+        ylabel="held-out error over items' means'",
+    )  # fmt: skip
+    return table, max(table["x"][table["y"] >= 1.0], default=0.0)
+
+
+@statement(
+    "pflmf.example3",
+    place="Example 3",
+    kind="comparison",
+    latex=r"\text{held-out error: low-rank factorization} < \text{Euclidean distance}",
+    plain="Low rank predicts unseen ratings of factors, from 4 seen per degree of freedom on; "
+    "closeness does not.",
+    negative_control={"swapped": True},
+)
+def example3(budget, rng, *, swapped=False):
+    """Complete synthetic ratings; distance-regularized models are the items' means where unseen.
+
+    Decided for four ratings or more per degree of freedom; below, the picture tells. Ratings
+    without factors are the control: there closeness is right.
+    """
+    # Common scores are a factor of their own.
+    cells = [
+        (kind, k, k + around, share)
+        for kind, around in KINDS.items()
+        for k in _FACTORS
+        for share in SHARES
+        if oversampling(share, k + around) >= ENOUGH
+    ]
+    seeds = draw_seeds(rng, budget(28, 80, 400))
+    yield Identity(_by_distance(budget, rng), 1e-6, name="closeness predicts the items' means")
+    for kind, factors, k, share in cells:
+        low_rank, means = _held_out(kind, factors, k, share, seeds)
+        pair = (means, low_rank) if swapped != (kind == "whims") else (low_rank, means)
+        yield Paired(
+            *pair, quantity="median ratio of held-out errors",
+            name=f"{kind}, rank {k}, {share:g} seen",
+            setting={"ratings": kind, "k": k, "share": share},
+        )  # fmt: skip
+    table, worse = _limits(seeds[: budget(4, 30)])
+    yield Curve(table)
+    yield Fact("ratings per degree of freedom up to which low rank is not better", worse)

@@ -1,0 +1,248 @@
+"""Steps (A) and (C) of the proof of Theorem 1: the heads' local steps, round by round."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.claims import Cases, Curve, Fact, Identity, Mean, statement
+from linrep.claims._parts import Array, relative
+from linrep.claims.pflmf import _cases
+from linrep.theory import pflmf as theory
+from linrep.theory import pflmf_rounds
+
+
+def _twelve(masked, noise_power, factor, curvature):
+    """Return the function of a round's left and right side of (12)."""
+
+    def lhs_rhs(case):
+        s = case.setting
+        left, right = theory.step_A(
+            s, _cases.counted(case, masked), noise_factor=0.5 * s.participation**noise_power
+        )
+        size = s.head_step_size * s.in_V
+        return factor * left * (1.0 - curvature * size) / (1.0 - 0.5 * size), right
+
+    return lhs_rhs
+
+
+def _room(cases, lhs_rhs, ylabel) -> Curve:
+    """Return the picture of left/right against eta p L."""
+    rows = []
+    for case in cases:
+        s = case.setting
+        left, right = lhs_rhs(case)
+        rows.append(
+            {"panel": f"K = {s.local_steps}", "series": f"p = {s.participation:g}",
+             "x": s.step_size * s.participation * s.largest, "y": left / right,
+             "predicted": 1.0, "xlabel": r"$\eta p L$", "ylabel": ylabel}
+        )  # fmt: skip
+    return Curve(pd.DataFrame(rows))
+
+
+def _ratios(rounds, lhs_rhs):
+    """Yield the largest left/right of all rounds, and its picture by p and K."""
+    table = _cases.largest([case for cases in rounds.values() for case in cases], lhs_rhs)
+    yield Curve(_cases.drawn_as(table, "largest"))
+    yield Fact("largest left over right side", float(np.nanmax(table)))
+
+
+def _line(cases, first: int, last: int | None, name) -> Identity:
+    """Compare E<grad_V, D grad_V> with p E||grad_V||^2 at some local steps."""
+    deviations = []
+    for case in cases:
+        r, p = case.round, case.setting.participation
+        masked, steps = r.masked_V[first:last], r.steps_V[first:last]
+        if masked.size and steps.max() > 0.0:
+            worst = relative(masked, p * steps)
+            deviations.append((worst, {**case.instance(), "deviation of p E|grad|^2": worst}))
+    return Identity(deviations, 1e-10, name=name)
+
+
+@statement(
+    "pflmf.eq12",
+    place="Step (A), (12)",
+    kind="deterministic inequality",
+    latex=r"\eta_v p\Big(1-\frac{\eta_v L_V}2\Big)\frac1K\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2 \le"
+    r" \frac1K\big(F(U,V)-\mathbb E F(U,V^+)\big)+\frac{\eta_v^2 L_V\sigma^2}2",
+    plain="The heads' local steps decrease the objective by p times the squared gradients.",
+    negative_control={"factor": 1.05},
+)
+def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5):
+    """Try it with exact expectations, and the line it rests on.
+
+    `masked` counts the participants' gradients only: then equality is reached on v^2/2.
+    """
+    lhs_rhs = _twelve(masked, noise_power, factor, curvature)
+    rounds = _cases.rounds(budget, rng)
+    flat, several = list(rounds.values())[:2]
+    yield from _cases.everywhere(rounds, lhs_rhs, budget, rng)
+    if masked:
+        yield _cases.reached(flat, lhs_rhs, 1.0 - 1e-6, "equality for |v|^2/2")
+        yield _cases.reached(several, lhs_rhs, 0.97, "97 % for |v|^2/2 with noise")
+    else:
+        cases = [*flat, *rounds["random rounds, exact gradients"]]
+        yield _line(cases, 0, 1, "E<grad, D grad> = p |grad|^2, k = 0")
+        yield _line(cases, 1, None, "E<grad, D grad> = p |grad|^2, k > 0")
+    yield from _ratios(rounds, lhs_rhs)
+    yield _room(flat, lhs_rhs, "left over right side of (12)")
+
+
+eq12.corrected(
+    "pflmf.eq12.corrected",
+    latex=r"\eta_v\Big(1-\frac{\eta_v L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2 \le"
+    r" F(U,V)-\mathbb E F(U,V^+)+\frac{\eta_v^2 K L_V p\sigma^2}2,\ \text{equal for }|v|^2/2",
+    plain="The decrease is in the participants' gradients; noise comes with the factor p.",
+    constants={"masked": True, "noise_power": 1.0},
+    negative_control={"noise_power": 1.1},
+)
+
+
+class Constants(NamedTuple):
+    """What step (C) is tried with.
+
+    `masked` counts participants' gradients, noise has p^noise_power, `drift` is the coefficient of
+    what noise adds to ||U^+ - U||^2; `factor` and `reach` those of the gradients and of K L_V.
+    """
+
+    masked: bool
+    noise_power: float
+    drift: float
+    factor: float
+    reach: float
+
+    def gradients(self, case) -> float:
+        """Return the gradients' term on the left."""
+        s, r = case.setting, _cases.counted(case, self.masked)
+        h, K = s.head_step_size, s.local_steps
+        size = 0.5 * h * (self.reach * K + 1) * s.in_V
+        return float(self.factor * h * s.participation * K * r.delta_V * (1.0 - size))
+
+    def noise(self, s) -> float:
+        """Return the noise's term on the right."""
+        share = s.participation**self.noise_power * s.local_steps
+        return float(0.5 * s.head_step_size**2 * share * s.in_V * s.noise**2)
+
+
+def _in_the_mean(constants: Constants):
+    """Return the function of a round's left and right side of step (C), U's noise averaged too."""
+
+    def lhs_rhs(case):
+        s, r = case.setting, case.round
+        moved = s.step_size**2 * (r.delta_U + constants.drift * s.noise**2)
+        left = constants.gradients(case) - 0.5 * s.participation * s.in_V * moved
+        return left, r.after_U - r.after_both + constants.noise(s)
+
+    return lhs_rhs
+
+
+def _moved(case, rng) -> list[Array]:
+    """Return some U^+ that a round may have: where it was, without noise, and with noise."""
+    s, U = case.setting, case.U
+    step = s.step_size * case.problem.factor_gradients(U, case.V).in_U
+    if s.noise == 0.0:
+        return [U, U - step]
+    drawn = rng.standard_normal((3, *U.shape))
+    drawn /= np.linalg.norm(drawn, axis=(1, 2), keepdims=True)
+    sizes = s.step_size * s.noise * np.array([0.3, 1.0, 3.0])[:, None, None]
+    return [U, U - step, *(U - step - sizes * drawn)]
+
+
+def _given(case, new_U, constants: Constants) -> tuple[float, float, dict]:
+    """Return left and right side of step (C) given U^+, over their sizes, and the instance."""
+    s = case.setting
+    plain = s.step_size**2 * case.round.delta_U
+    moved = plain + constants.drift * (float(np.sum((new_U - case.U) ** 2)) - plain)
+    left = constants.gradients(case) - 0.5 * s.participation * s.in_V * moved
+    before = case.problem.value(case.V @ new_U.T)
+    after = pflmf_rounds.expected_value(s, case.problem, case.U, case.V, new_U)
+    right = before - after + constants.noise(s)
+    scale = max(abs(left) + abs(right), 1e-300)
+    room = 1e-13 * (abs(before) + abs(after))
+    allowed = (case.allowed(left, right) + room) / scale
+    return left / scale, allowed, {**case.instance(), "U+": new_U.tolist()}
+
+
+def _given_U(rounds, rng, constants: Constants, local):
+    """Yield step (C) given U^+, as its E_(S_t) E_(t,K) says: U's noise does not make up for V's."""
+    kinds = {
+        name: [(case, U) for case in cases for U in _moved(case, rng)]
+        for name, cases in rounds.items()
+    }
+    # Affine functions: their gradient in V is proportional to U, and L holds for every U^+, to
+    # which noise may lead however small its variance is.
+    kinds["affine functions"] = [
+        (case, (1.0 - q * case.setting.participation * case.setting.step_size
+                * case.setting.largest) * case.U)
+        for case in _cases.bilinear_grid(local) for q in (0.5, 1.0, 2.0)
+    ]  # fmt: skip
+    for name, cases in kinds.items():
+        yield Cases(
+            [_given(case, U, constants) for case, U in cases], name=f"given U+, {name}",
+            quantity=_cases.QUANTITY,
+        )  # fmt: skip
+
+
+def _moves(rng, runs, drift) -> Mean:
+    """Compare E||U+ - U||^2 of noisy rounds with eta^2 (||grad||^2 + drift sigma^2)."""
+    problem = lr.QuadraticObjectives(rng.standard_normal((5, 3)))
+    U, V = rng.standard_normal((3, 2)), rng.standard_normal((5, 2))
+    gradient = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
+    noise = float(np.sqrt(gradient))
+    squares = []
+    for stream in rng.spawn(runs):
+        trace = lr.pflmf(
+            problem, k=2, step_size=0.1, head_step_size="theorem", aggregate="full", rounds=1,
+            start=(U, V), gradient_noise=noise, stationarity=False, rng=stream,
+        )  # fmt: skip
+        squares.append(float(np.sum((trace.state["U"] - U) ** 2)))
+    return Mean(
+        squares, equals=0.01 * (gradient + drift * noise**2), margin=0.3,
+        quantity="|U+ - U|^2", name="E|U+ - U|^2",
+        setting={"eta": 0.1, "|grad_U|^2": gradient, "sigma^2": noise**2},
+    )  # fmt: skip
+
+
+@statement(
+    "pflmf.step-C",
+    place="Step (C)",
+    kind="deterministic inequality",
+    latex=r"\eta_v p\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2"
+    r" - \frac{\eta_u^2 pL_V}2\|\nabla_U\|^2 \le F(U^+,V)-\mathbb E F(U^+,V^+)"
+    r"+\frac{\eta_v^2 KL_V\sigma^2}2,\quad \|U^+-U\|^2=\eta_u^2\|\nabla_U\|^2",
+    plain="The heads' steps decrease the objective at the new U as well.",
+    negative_control={"factor": 1.3},
+)
+def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0):
+    """Try it in the mean, in a search and given U^+, and measure how far U moves.
+
+    With exact expectations; `drift` is the coefficient of eta_u^2 p L_V sigma^2/2.
+    """
+    constants = Constants(masked, noise_power, drift, factor, reach)
+    lhs_rhs = _in_the_mean(constants)
+    rest = budget(((1, 5), (0.001, 0.1, 0.499)), (_cases.STEPS, _cases.SIZES))
+    rounds = {
+        **_cases.rounds(budget, rng),
+        "at rest": _cases.at_rest_grid(*rest),
+    }
+    flat = rounds["|v|^2/2"]
+    yield from _cases.everywhere(rounds, lhs_rhs, budget, rng)
+    yield from _given_U(rounds, rng, constants, budget((1, 20), (1, 20, 200)))
+    yield _moves(rng, budget(150, 2000), drift)
+    yield from _ratios(rounds, lhs_rhs)
+    yield _room(flat, lhs_rhs, "left over right side of step (C)")
+
+
+step_c.corrected(
+    "pflmf.step-C.corrected",
+    latex=r"\eta_v\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2"
+    r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
+    r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
+    r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
+    plain="The participants' gradients count, and U moves by noise as well.",
+    constants={"masked": True, "noise_power": 1.0, "drift": 1.0},
+    negative_control={"noise_power": 2.0},
+)
