@@ -2,7 +2,6 @@
 
 from linrep.claims.claim import (
     BUDGETS,
-    KINDS,
     Budget,
     Claim,
     Hypothesis,
@@ -48,7 +47,6 @@ __all__ = [
     "BUDGETS",
     "FAILS",
     "HOLDS",
-    "KINDS",
     "LEVEL",
     "UNDECIDED",
     "VACUOUS",

@@ -23,15 +23,6 @@ from linrep.claims.verdict import judge
 from linrep.sweeps import targets
 
 BUDGETS = ("quick", "standard", "thorough")
-KINDS = (
-    "identity",
-    "deterministic inequality",
-    "probability bound",
-    "rate or exponent",
-    "sample-size threshold",
-    "comparison",
-    "specification",
-)
 
 
 @dataclass(frozen=True)
@@ -95,8 +86,6 @@ class Claim:
     ----------
     id, paper, place : str
         ``paper.statement``, the paper's name, and where in it.
-    kind : str
-        One of `KINDS`: a label, by which lists are filtered.
     latex, plain : str
         The statement as printed, and in one plain line.
     check : callable
@@ -117,11 +106,10 @@ class Claim:
     """
 
     id: str
-    place: str
-    kind: str
-    latex: str
     plain: str
     check: Callable[..., Any] = field(compare=False)
+    place: str = ""
+    latex: str = ""
     hypotheses: tuple[Hypothesis, ...] = ()
     control: Mapping[str, Any] = field(default_factory=dict, compare=False)
     holds_with: Mapping[str, Any] | None = field(default=None, compare=False)
@@ -134,8 +122,6 @@ class Claim:
             raise ValueError(
                 f"expected must be one of {', '.join(VERDICTS)}, got {self.expected!r}"
             )
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         if "." not in self.id or self.id != self.id.strip("."):
             raise ValueError(f"id must read paper.statement, got {self.id!r}")
         known = list(inspect.signature(self.check).parameters)[2:]
@@ -146,14 +132,15 @@ class Claim:
                 raise ValueError(f"{self.id}: the check takes no {name!r}, only {known}")
 
     def __repr__(self):
-        return f"Claim({self.id!r}, {self.kind}, {self.place}: {self.plain})"
+        place = f", {self.place}" if self.place else ""
+        return f"Claim({self.id!r}{place}: {self.plain})"
 
     def _repr_markdown_(self):
         under = "; ".join(map(str, self.hypotheses))
         parts = (
-            f"**`{self.id}`** ({self.place}, {self.kind})",
+            f"**`{self.id}`**" + (f" ({self.place})" if self.place else ""),
             show.literal(self.plain),
-            f"$$\n{self.latex}\n$$",
+            f"$$\n{self.latex}\n$$" if self.latex else "",
             f"Under {show.literal(under)}." if under else "",
             f"Corrects `{self.corrects}`." if self.corrects else "",
         )
@@ -246,7 +233,7 @@ class Claim:
             Changes of the constants that make this version false.
         constants : mapping
             Keyword arguments of the check.
-        place, kind, hypotheses : optional
+        place, hypotheses : optional
             Those of the printed statement by default.
 
         Returns
@@ -257,7 +244,6 @@ class Claim:
             Claim(
                 id=id,
                 place=place or self.place,
-                kind=kind or self.kind,
                 latex=latex,
                 plain=plain,
                 check=self.check,
@@ -305,11 +291,11 @@ def _register(item):
 def statement(
     id: str,
     *,
-    place: str,
-    kind: str,
-    latex: str,
     plain: str,
     negative_control: Mapping[str, Any],
+    place: str = "",
+    latex: str = "",
+    kind: str = "",
     hypotheses: Iterable[Hypothesis] = (),
     constants: Mapping[str, Any] | None = None,
     holds_with: Mapping[str, Any] | None = None,
@@ -320,7 +306,7 @@ def statement(
 
     Parameters
     ----------
-    id, place, kind, latex, plain, hypotheses, constants, corrects, expected
+    id, plain, place, latex, hypotheses, constants, corrects, expected
         As in :class:`Claim`. A later statement of the same id takes the place of the earlier.
     negative_control : mapping
         Keyword arguments of the check under which the statement is false. Where it fails as
@@ -341,7 +327,6 @@ def statement(
             Claim(
                 id=id,
                 place=place,
-                kind=kind,
                 latex=latex,
                 plain=plain,
                 check=check.check if isinstance(check, Claim) else check,

@@ -58,6 +58,8 @@ class Evidence:
         What `measured` and `predicted` are.
     facts : tuple of Fact
         Numbers worth telling that decide nothing.
+    kinds : tuple of str
+        What kinds of statements were decided.
     """
 
     verdict: str
@@ -76,6 +78,7 @@ class Evidence:
     quantity: str = ""
     unit: str = ""
     facts: tuple[Fact, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.verdict not in VERDICTS:
@@ -174,5 +177,6 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         level=min(1.0, sum(part.level for part in parts)),
         name="",
         parts=parts,
+        kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=pd.concat(tables, ignore_index=True) if tables else None,
     )

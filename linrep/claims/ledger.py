@@ -184,8 +184,9 @@ def _page(paper, own, entries):
     for name, item in own.items():
         entry = entries[name]
         numbers = " | ".join(show(entry[key]) for key in ("measured", "predicted", "tightness"))
+        kinds = ", ".join(entry.get("kinds", ()))
         lines.append(
-            f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {item.kind} "
+            f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
             f"| {entry['verdict']} | {numbers} | {entry['n_trials']} |"
         )
     for name, item in own.items():

@@ -66,6 +66,8 @@ class Measurement:
 
     #: Whether deciding it can go wrong by chance.
     statistical: ClassVar[bool] = False
+    #: What kind of statement it is about; "" where it does not tell.
+    kind: ClassVar[str] = "specification"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,7 @@ class Cases(Measurement):
     count: int = 0
     violations: int = 0
     quantity: str = "left side"
+    kind: ClassVar[str] = "deterministic inequality"
 
     def __post_init__(self):
         cases: list[Any] = [tuple(case) for case in self.cases]
@@ -117,6 +120,7 @@ class Identity(Measurement):
     deviations: Sequence[tuple[float, Instance]] = ()
     tolerance: float = 1e-12
     quantity: str = field(default="relative deviation", kw_only=True)
+    kind: ClassVar[str] = "identity"
 
     def __post_init__(self):
         object.__setattr__(self, "deviations", [tuple(each) for each in self.deviations])
@@ -151,6 +155,7 @@ class Search(Measurement):
     right: float = math.nan
     instance: Instance = field(default_factory=dict)
     quantity: str = field(default="relative excess of the left side", kw_only=True)
+    kind: ClassVar[str] = "deterministic inequality"
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +175,7 @@ class Frequency(Measurement):
     quantity: str = field(default="share of runs that violate it", kw_only=True)
 
     statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "probability bound"
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +206,7 @@ class Mean(Measurement):
     quantity: str = "mean"
 
     statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "expectation"
 
     def __post_init__(self):
         samples = _samples(self, self.samples)
@@ -236,6 +243,7 @@ class Paired(Measurement):
     quantity: str = "median ratio"
 
     statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "comparison"
 
     def __post_init__(self):
         for side in ("smaller", "larger"):
@@ -258,6 +266,7 @@ class Trend(Measurement):
     quantity: str = field(default="mean rank correlation", kw_only=True)
 
     statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "comparison"
 
     def __post_init__(self):
         object.__setattr__(self, "samples", _samples(self, self.samples))
@@ -303,6 +312,7 @@ class Exponent(Measurement):
     quantity: str = "exponent"
 
     statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "rate or exponent"
 
     def __post_init__(self):
         samples = [_samples(self, sample) for sample in self.samples]
@@ -354,6 +364,7 @@ class Threshold(Measurement):
     quantity: str = "exponent of the smallest sufficient size"
 
     statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "sample-size threshold"
 
     def __post_init__(self):
         points = [
@@ -409,6 +420,7 @@ class Constant(Measurement):
     quantity: str = "exponent of the constant needed"
 
     statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "probability bound"
 
     def __post_init__(self):
         lines = self.lines()
@@ -484,6 +496,7 @@ class Missing(Measurement):
 
     why: str = ""
     needed: str = ""
+    kind: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, eq=False)

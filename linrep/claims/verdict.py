@@ -175,6 +175,7 @@ def decide(measurement: Measurement, level: float = LEVEL) -> Evidence:
     return replace(
         found, name=measurement.name, quantity=found.quantity or measurement.quantity,
         unit=measurement.unit, counterexample=setting,
+        kinds=found.kinds or tuple(filter(None, [measurement.kind])),
     )  # fmt: skip
 
 

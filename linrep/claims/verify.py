@@ -67,6 +67,7 @@ class Result:
     quantity: str = ""
     unit: str = ""
     facts: tuple[Mapping[str, Any], ...] = ()
+    kinds: tuple[str, ...] = ()
     control: str | None = None
     expected: str = HOLDS
     stored: bool = False
@@ -326,7 +327,7 @@ def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     found = _evidence(row, level)
     return Result(
         **_numbers(found), parts=tuple(map(_part, found.parts)),
-        facts=tuple(map(asdict, found.facts)), **common,
+        facts=tuple(map(asdict, found.facts)), kinds=found.kinds, **common,
     )  # fmt: skip
 
 

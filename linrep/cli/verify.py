@@ -196,12 +196,14 @@ def constants(paper, budget, workers, seed, store, out):
     """Estimate the absolute constants that a paper's bounds leave open, over scale."""
     import pandas as pd
 
-    from linrep.claims import claims, select
+    from linrep.claims import claims, ledger, select
     from linrep.claims.verify import evidence
 
     with bad_input(ValueError):
         chosen = [
-            item for item in select(claims(), [f"{paper}.*"]) if item.kind == "probability bound"
+            item
+            for item in select(claims(), [f"{paper}.*"])
+            if "probability bound" in ledger.recorded().get(item.id, {}).get("kinds", ())
         ]
     with bad_input(OSError):
         out.mkdir(parents=True, exist_ok=True)

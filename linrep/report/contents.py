@@ -70,6 +70,11 @@ class Entry:
         return "unchecked" if self.result is None else self.result["verdict"]
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """What kinds of statements the claim's measurements are about, where that is known."""
+        return tuple((self.result or {}).get("kinds", ()))
+
+    @property
     def differs(self) -> bool:
         """Whether a stored run and the ledger give different verdicts."""
         both = self.stored and self.recorded is not None

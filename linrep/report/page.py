@@ -36,7 +36,6 @@ MEANINGS = {
     "error": ("!", "the check stopped with an exception"),
     "unchecked": ("–", "neither the store nor the ledger has a result"),
 }
-_BOUNDS = ("deterministic inequality", "probability bound")
 _AXIS = (-4, 4)  # decades of tightness that are drawn
 _LONG = 240  # letters from which a sentence of several readings becomes a list
 
@@ -72,7 +71,7 @@ def render(report: Report) -> str:
         verdicts=shown,
         meanings=MEANINGS,
         counts=Counter((entry.claim.paper, entry.verdict) for entry in report.entries),
-        kinds=sorted({entry.claim.kind for entry in report.entries}),
+        kinds=sorted({kind for entry in report.entries for kind in entry.kinds}),
         origins=list(dict.fromkeys(map(origin, report.entries))),
         origin=origin,
         ids={entry.claim.id for entry in report.entries},
@@ -153,7 +152,7 @@ def _bounds(entries):
     found = [
         (entry, entry.result["tightness"])
         for entry in entries
-        if entry.claim.kind in _BOUNDS and (entry.result or {}).get("tightness") is not None
+        if (entry.result or {}).get("tightness") is not None
     ]
     return [
         {"entry": entry, "tightness": tightness,

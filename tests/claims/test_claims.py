@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linrep.claims import FAILS, HOLDS, KINDS, LEVEL, Measurement, claims, ledger, select
+from linrep.claims import FAILS, HOLDS, LEVEL, Measurement, claims, ledger, select
 from linrep.claims.claim import Claim, corrections
 from linrep.claims.evidence import LEDGER_CLAIMS, LEDGER_LEVEL
 from linrep.claims.measurements import shared
@@ -27,7 +27,6 @@ SLOW = Path(__file__).with_name("slow.txt").read_text("utf-8").split()
 def test_a_claim_says_what_it_is(name):
     item = CLAIMS[name]
     assert re.fullmatch(r"[a-z]+(\.[a-zA-Z0-9_-]+)+", name)
-    assert item.kind in KINDS
     for text in (item.place, item.latex, item.plain, item.check.__doc__):
         assert text
         assert text.strip() == text or text is item.check.__doc__
@@ -126,14 +125,13 @@ def test_patterns():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"kind": "guess"}, ("kind", "'guess'")),
         ({"id": "nopaper"}, ("id", "'nopaper'")),
         ({"control": {}}, ("negative_control",)),
         ({"control": {"unknown": 1}}, ("'unknown'",)),
     ],
 )
 def test_an_incomplete_claim_is_refused(changes, words):
-    fields = {"id": "a.b", "place": "p", "kind": "identity", "latex": "x", "plain": "x"}
+    fields = {"id": "a.b", "plain": "x"}
     with complaint(ValueError, *words):
         Claim(**{**fields, "control": {"c": 1}, "check": lambda budget, rng, c=0: None, **changes})
 

@@ -111,6 +111,19 @@ def test_of_many_cases_and_samples_the_picture_says_how_many_it_shows(fresh_rng)
         assert judge([item]).points["xlabel"].str.contains("of 2000").all()
 
 
+def test_the_kind_of_a_claim_follows_from_its_measurements():
+    found = judge(
+        [
+            Cases([(1.0, 2.0, {})]),
+            Together([Frequency(0, 99, 0.5), Mean([1.0, 1.1, 0.9], at_most=5.0)]),
+            Missing("nothing", "more"),
+            Cases([(1.0, 2.0, {})]),
+        ]
+    )
+    assert found.kinds == ("deterministic inequality", "probability bound", "expectation")
+    assert found.parts[1].kinds == ("probability bound", "expectation")
+
+
 def test_weights_share_the_level(fresh_rng):
     parts = [Frequency(0, 99, 0.5, weight=weight, name=str(weight)) for weight in (1.0, 3.0)]
     found = judge(parts, 0.04)

@@ -86,7 +86,7 @@ def test_statements_are_found_and_completed_by_id():
 def test_claims_show_id_and_statement():
     known = claims()
     for name, item in known.items():
-        assert repr(item).startswith(f"Claim('{name}', {item.kind}, ")
+        assert repr(item).startswith(f"Claim('{name}', {item.place}: ")
         assert len(repr(item)) < 400
         assert f"$$\n{item.latex}\n$$" in item._repr_markdown_()
     shown = known["fedrep.lemma1"]._repr_markdown_()

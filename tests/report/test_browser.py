@@ -103,13 +103,15 @@ def choose(page, name, value):
 
 def expected(**wanted):
     """Return the ids of the ledger's entries of a verdict, and perhaps a paper."""
+
+    def values(item):
+        entry = book.recorded()[item.id]
+        return {"paper": [item.paper], "verdict": [entry["verdict"]], "kind": entry["kinds"]}
+
     return [
-        name
-        for name, item in claims().items()
-        if all(
-            {"paper": item.paper, "kind": item.kind, **book.recorded()[name]}[key] == value
-            for key, value in wanted.items()
-        )
+        item.id
+        for item in claims().values()
+        if all(value in values(item)[key] for key, value in wanted.items())
     ]
 
 

@@ -16,7 +16,7 @@
     for (const { element, text } of claims) {
       const chosen = names.slice(1).every((name) => {
         const value = field(name).value;
-        return !value || element.dataset[name] === value;
+        return !value || element.dataset[name].split("; ").includes(value);
       });
       element.hidden = !(chosen && words.every((word) => text.includes(word)));
       shown += !element.hidden;
