@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 from math import comb
 from typing import NoReturn
 
@@ -18,6 +18,7 @@ from linrep.subspace import orthonormalize, random_frame
 
 HEADS = ("sphere", "scaled_qr", "unit_rows", "qr")
 _SUBSETS_ENUMERATED = 5_000
+_ROWS_AT_ONCE = 2**14  # of subsets whose singular values one call computes
 _STARTS = 500  # directions from which subsets of small spread are looked for
 
 
@@ -196,10 +197,7 @@ class SharedRepresentation:
         """
         size = self._size(participants)
         if size < self.n and comb(self.n, size) <= _SUBSETS_ENUMERATED:
-            largest = max(
-                np.linalg.norm(self.W[list(subset)], 2)
-                for subset in combinations(range(self.n), size)
-            )
+            largest = max(values.max() for values in _subset_spectra(self.W, size))
             return float(largest / np.sqrt(size))
         bound = np.linalg.norm(self.W, 2) / np.sqrt(size)
         row_norms = np.sort(np.einsum("ia,ia->i", self.W, self.W))[-size:]
@@ -230,10 +228,7 @@ class SharedRepresentation:
         if size < self.k:
             return 0.0
         if comb(self.n, size) <= _SUBSETS_ENUMERATED:
-            smallest = min(
-                np.linalg.norm(self.W[list(subset)], -2)
-                for subset in combinations(range(self.n), size)
-            )
+            smallest = min(values.min() for values in _subset_spectra(self.W, size))
         else:
             smallest = _least_spread(self.W, size)
         return float(smallest / np.sqrt(size))
@@ -340,6 +335,13 @@ class ImplicitRepresentation(SharedRepresentation):
             Heads of the other clients.
         """
         return ImplicitRepresentation(W, self.d, self.noise)
+
+
+def _subset_spectra(W, size):
+    """Yield the singular values of all row subsets, many subsets at a time."""
+    subsets = combinations(range(len(W)), size)
+    while some := list(islice(subsets, max(1, _ROWS_AT_ONCE // size))):
+        yield np.linalg.svd(W[np.array(some)], compute_uv=False)
 
 
 def _least_spread(W, size):
