@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import partial
 
 import numpy as np
@@ -181,7 +182,7 @@ def fedrep(
         tolerance=-1.0 if tolerance is None else tolerance,
     )
     done = len(table) - 1
-    kept = sorted({*(stop for stop in recorded if stop < done), done})
+    kept = [*recorded[: bisect_left(recorded, done)], done]
     metrics = _metrics(table, setup) | setup.floats(done, setup.d * setup.k)
     return Trace(
         algorithm=_name(local_steps),

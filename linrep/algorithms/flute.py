@@ -278,9 +278,9 @@ def _metrics(truth, best, spectrum, batches, measure):
         if batches != "population":
             metrics["loss"] = losses
         if spectrum and truth is not None:
-            metrics |= columns([_spectrum(*state[:2], best) for state in states])
+            metrics |= columns([_spectrum(B, W, best) for B, W, _ in states])
         if measure is not None:
-            metrics |= columns([measure(*state[:2]) for state in states])
+            metrics |= columns([measure(B, W) for B, W, _ in states])
         return metrics
 
     return table

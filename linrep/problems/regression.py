@@ -392,8 +392,8 @@ def _equal_rows(W):
     that is too long and finishes one of them (Bendel and Mickey, 1978).
     """
     W = W.copy()
+    norms = np.einsum("ia,ia->i", W, W)
     for _ in range(W.shape[0] - 1):
-        norms = np.einsum("ia,ia->i", W, W)
         i, j = norms.argmin(), norms.argmax()
         short, cross, long = norms[i], W[i] @ W[j], norms[j]
         if min(long - 1.0, 1.0 - short) < 1e-15:  # then so are all others, as the mean is 1
@@ -407,4 +407,5 @@ def _equal_rows(W):
         cosine = 1.0 / np.hypot(1.0, tangent)
         sine = cosine * tangent
         W[i], W[j] = cosine * W[i] - sine * W[j], sine * W[i] + cosine * W[j]
+        norms[i], norms[j] = np.einsum("ia,ia->i", W[[i, j]], W[[i, j]])
     return W / np.linalg.norm(W, axis=1, keepdims=True)

@@ -109,10 +109,21 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     """
     U = check.array("U", U, (problem.d, None))
     V = check.array("V", V, (problem.n, U.shape[1]))
+    return round_along(s, problem, U, V, local_path(s, problem, U, V))
+
+
+def round_along(s: Setting, problem: Objectives, U: Values, V: Values, path: Heads) -> Round:
+    """Return :func:`expected_round` where its :func:`local_path` is there already.
+
+    Parameters
+    ----------
+    s, problem, U, V
+        As in :func:`expected_round`.
+    path : Heads
+    """
     p, n = s.participation, problem.n
     value, in_U, _ = problem.factor_gradients(U, V)
     new_U = U - s.step_size * in_U
-    path = local_path(s, problem, U, V)
     matrices = _matrices(problem) if s.noise > 0.0 else None
     moving = np.sum(path.gradients**2, axis=(1, 2))
     still = float(moving[0])
