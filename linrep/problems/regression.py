@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
-from math import comb
+from math import comb, sqrt
 from typing import NoReturn
 
 import numpy as np
@@ -392,13 +392,13 @@ def _equal_rows(W):
     that is too long and finishes one of them (Bendel and Mickey, 1978).
     """
     W = W.copy()
-    norms = np.einsum("ia,ia->i", W, W)
+    norms, pair = np.einsum("ia,ia->i", W, W), np.empty((2, W.shape[1]))
     for _ in range(W.shape[0] - 1):
         i, j = norms.argmin(), norms.argmax()
-        short, cross, long = norms[i], W[i] @ W[j], norms[j]
+        short, cross, long = float(norms[i]), float(W[i] @ W[j]), float(norms[j])
         if min(long - 1.0, 1.0 - short) < 1e-15:  # then so are all others, as the mean is 1
             break
-        root = np.sqrt(cross**2 + (long - 1.0) * (1.0 - short))
+        root = sqrt(cross**2 + (long - 1.0) * (1.0 - short))
         # The same root of a quadratic equation either way, without a difference of near equals.
         if cross > 0.0:
             tangent = (cross + root) / (long - 1.0)
@@ -406,6 +406,7 @@ def _equal_rows(W):
             tangent = (1.0 - short) / (root - cross)
         cosine = 1.0 / np.hypot(1.0, tangent)
         sine = cosine * tangent
-        W[i], W[j] = cosine * W[i] - sine * W[j], sine * W[i] + cosine * W[j]
-        norms[i], norms[j] = np.einsum("ia,ia->i", W[[i, j]], W[[i, j]])
+        pair[0], pair[1] = cosine * W[i] - sine * W[j], sine * W[i] + cosine * W[j]
+        W[i], W[j] = pair
+        norms[i], norms[j] = np.einsum("ia,ia->i", pair, pair)
     return W / np.linalg.norm(W, axis=1, keepdims=True)

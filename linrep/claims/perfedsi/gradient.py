@@ -10,8 +10,8 @@ from linrep.claims import Cases, Exponent, Fact, Identity, Readings, search, sta
 from linrep.claims.perfedsi._instances import (
     ERRORS,
     SHAPES,
+    event,
     length,
-    needed,
     random_truth,
     relative_loss,
     setting_of,
@@ -45,7 +45,7 @@ def _limits(bound):
                 for c_z in (1.0, 4.0):
                     truth, U, V = _at_the_limit(c, error, unit, c_z)
                     loss, slope = sizes(truth, U, V)
-                    needs = needed(truth, U, V)[0]
+                    needs = event(truth, U, V)
                     found = needs.norms
                     right = float(bound(setting_of(truth, found), loss))
                     yield slope * (1.0 - 1e-12) / right, 1.0, {
@@ -63,7 +63,7 @@ def _searched_61(budget, rng, bound, name):
             return None
         truth = instance[0]
         loss, slope = sizes(*instance)
-        return slope, float(bound(truth, setting_of(truth, needed(*instance)[0].norms), loss))
+        return slope, float(bound(truth, setting_of(truth, event(*instance).norms), loss))
 
     return search(sides, SHAPES, length, budget, rng, name=name)
 

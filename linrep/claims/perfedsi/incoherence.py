@@ -10,6 +10,7 @@ from linrep.claims.perfedsi._instances import (
     MU,
     SHAPES,
     C,
+    event,
     length,
     needed,
     unpack,
@@ -118,7 +119,7 @@ def _entailed(budget, rng, power):
         if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
             return None
         c_z = theory.scaling(truth.Z).c_z
-        return theory.incoherence(E), c_z**power * needed(*instance)[0].errors
+        return theory.incoherence(E), c_z**power * event(*instance).errors
 
     for name, sides in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
         yield search(sides, budget(SHAPES[:2], SHAPES[1:]), length, budget, rng, name=name)
@@ -131,7 +132,7 @@ def _unequal():
     ratios = []
     for c in (1.0, 2.0, 6.0, 1.0 / 6.0):
         U, V = star_U / c, star_V * c
-        ratios.append(theory.incoherence(U) / needed(truth, U, V)[0].rows)
+        ratios.append(theory.incoherence(U) / event(truth, U, V).rows)
     return ratios
 
 

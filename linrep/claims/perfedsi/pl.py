@@ -11,8 +11,8 @@ from linrep.claims import Cases, Exponent, Fact, Readings, search, statement
 from linrep.claims.perfedsi._instances import (
     ERRORS,
     SHAPES,
+    event,
     length,
-    needed,
     random_truth,
     relative_loss,
     setting_of,
@@ -78,7 +78,7 @@ def _region(budget, rng, reading):
             clients = 0.5 * np.sum((truth.Z @ (U @ V.T - truth.M).T) ** 2, axis=1)
             yield gamma * loss / slope**2, 1.0, {
                 "c": c, "c_z": c_z, "sigma_1": kappa * unit, "sigma_r": unit, "error": size,
-                "small": side, "gamma": gamma, "norms": needed(truth, U, V)[0].norms,
+                "small": side, "gamma": gamma, "norms": event(truth, U, V).norms,
                 "max L_m/L": float(clients.max() / loss),
             }  # fmt: skip
 
@@ -137,7 +137,7 @@ def _with_norms(budget, rng, bound, name):
         if instance is None:
             return None
         truth, U, V = instance
-        setting = setting_of(truth, needed(truth, U, V)[0].norms)
+        setting = setting_of(truth, event(truth, U, V).norms)
         loss, slope = sizes(truth, U, V)
         if not 1e-12 < 32.0 * setting.c_z * loss / setting.smallest**2 <= 1.0:
             return None

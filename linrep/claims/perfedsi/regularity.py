@@ -23,6 +23,7 @@ from linrep.claims.perfedsi._instances import (
     MU,
     SHAPES,
     C,
+    event,
     length,
     needed,
     unpack,
@@ -90,7 +91,7 @@ def _units(rng) -> Readings:
     for unit in (1.0, 1e-4, 1e4):
         root = np.sqrt(unit)
         scaled = SideInformationCompletion(truth.U * root, truth.V * root, truth.Z)
-        norm = needed(scaled, root * U, root * V)[0].norms
+        norm = event(scaled, root * U, root * V).norms
         for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
             sizes.setdefault(name, norm * other)
             cases[name].append((abs(norm * other / sizes[name] - 1.0), {"unit": unit}))
