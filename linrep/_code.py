@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 
 from llvmlite.binding import get_host_cpu_name
@@ -18,6 +18,7 @@ PRESENTING = (
     "plotting", "provenance", "record", "report", "reproduction", "simulation",
 )  # fmt: skip
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
+version = cache(metadata.version)  # which reads and parses a file
 
 
 def state(*left_out: str) -> str:

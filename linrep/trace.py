@@ -310,7 +310,7 @@ def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
     """
     if np.ndim(record) == 0:
         every = check.integer("record", record, minimum=1)
-        return sorted({*range(0, rounds, every), rounds})
+        return [*range(0, rounds, every), rounds]
     values = np.asarray(record)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise ValueError("record must be an integer or a list of rounds")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linrep.kernels import designs
+from linrep.algorithms._schedule import Schedule
 from linrep.kernels import flute as kernel
 from linrep.problems.samples import DESIGNS
 
@@ -12,13 +12,13 @@ _ROUNDS_PER_CALL = 4096
 class Sampled:
     """Rounds on stored or fresh samples; run() moves `state` on."""
 
-    def __init__(self, source, m, B, W, steps, participants, data_rng, participation_rng):
+    def __init__(self, source, m, B, W, steps, rounds, participants, data_rng, participation_rng):
         self._source, self._steps = source, steps
         self._BT, self._W = B.T.copy(), W.copy()
-        self._schedule = np.empty((_ROUNDS_PER_CALL, participants), dtype=np.int64)
-        self._losses = np.empty(_ROUNDS_PER_CALL)
-        self._order = np.arange(len(W))
-        self._data_rng, self._participation_rng = data_rng, participation_rng
+        per_call = max(1, min(rounds, _ROUNDS_PER_CALL))
+        self._schedule = Schedule(participation_rng, len(W), participants, per_call)
+        self._losses = np.empty(per_call)
+        self._data_rng = data_rng
         self._work = kernel.workspace(B.shape[1], B.shape[0], m, participants)
         self.loss = np.nan
 
@@ -30,11 +30,9 @@ class Sampled:
         """Run rounds; return how many were completed, and how they ended."""
         done, status = 0, kernel.COMPLETED
         while done < rounds and status == kernel.COMPLETED:
-            schedule = self._schedule[: min(rounds - done, len(self._schedule))]
-            designs.draw_participants(self._participation_rng, self._order, schedule)
             completed, status = kernel.run(
-                self._data_rng, *self._source, schedule, self._BT, self._W, *self._steps,
-                self._losses, self._work,
+                self._data_rng, *self._source, self._schedule.next(rounds - done), self._BT,
+                self._W, *self._steps, self._losses, self._work,
             )  # fmt: skip
             done += completed
             if completed:

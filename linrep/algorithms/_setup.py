@@ -18,6 +18,7 @@ from linrep.subspace import frame_at_distance, orthonormalize
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
 STARTS = ("moments", "random", "projected_gradient")
 PROJECTED_GRADIENT_ROUNDS = 10
+MEASURED_AT_ONCE = 2**15  # numbers of the models of states that wait to be measured together
 STOP_REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import partial
 
 import numpy as np
@@ -10,10 +11,10 @@ from numpy.typing import ArrayLike
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep._random import RNGLike
-from linrep.algorithms._setup import BATCHES, STOP_REASONS, Setup, prepare
+from linrep.algorithms._schedule import Schedule
+from linrep.algorithms._setup import BATCHES, MEASURED_AT_ONCE, STOP_REASONS, Setup, prepare
 from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
-from linrep.kernels import designs
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
 from linrep.problems.clients import ClientData
@@ -181,7 +182,7 @@ def fedrep(
         tolerance=-1.0 if tolerance is None else tolerance,
     )
     done = len(table) - 1
-    kept = sorted({*(stop for stop in recorded if stop < done), done})
+    kept = [*recorded[: bisect_left(recorded, done)], done]
     metrics = _metrics(table, setup) | setup.floats(done, setup.d * setup.k)
     return Trace(
         algorithm=_name(local_steps),
@@ -255,9 +256,27 @@ def _models(setup: Setup):
     return truth.theta if isinstance(truth, LowRankRegression) else None
 
 
-def _truth_error(B, W, theta):
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.mean(np.linalg.norm(W @ B.T - theta, axis=1))
+class _TruthErrors:
+    """Writes the mean over clients of |B w_i - theta_i| into a table, for many states at once."""
+
+    def __init__(self, theta, table):
+        self._theta, self._table = theta, table
+        self._waiting = []
+
+    def add(self, row, BT, W):
+        """Take the state that a row is of."""
+        self._waiting.append((row, BT.copy(), W.copy()))
+        if len(self._waiting) * self._theta.size >= MEASURED_AT_ONCE:
+            self.write()
+
+    def write(self):
+        """Write those that wait."""
+        if self._waiting:
+            rows, BT, W = map(np.array, zip(*self._waiting, strict=True))
+            with np.errstate(over="ignore", invalid="ignore"):
+                errors = np.linalg.norm(W @ BT - self._theta, axis=-1)
+                self._table[rows, _TRUTH_ERROR] = np.mean(errors, axis=-1)
+            self._waiting = []
 
 
 def _run(setup: Setup, *, rounds, recorded, split, tolerance, **options):
@@ -293,18 +312,20 @@ def _run(setup: Setup, *, rounds, recorded, split, tolerance, **options):
         source = setup.source
         design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
     per_call = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
-    order = np.arange(n)
+    ahead = max(1, min(per_call, rounds))
+    schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
     theta = _models(setup)
-    if theta is not None:  # the kernels do not measure it: they are to return where it is recorded
-        table[0, _TRUTH_ERROR] = _truth_error(BT.T, W, theta)
+    # The kernels do not measure it: they are to return where it is recorded.
+    truth_errors = None if theta is None else _TruthErrors(theta, table)
+    if truth_errors is not None:
+        truth_errors.add(0, BT, W)
     stops = iter([rounds] if theta is None else recorded[1:])
     stop = next(stops, 0)
     done, status = 0, kernel.COMPLETED
     if truth is not None and table[0, kernel.DISTANCE] <= tolerance:
         status = kernel.CONVERGED
     while done < rounds and status == kernel.COMPLETED:
-        schedule = np.empty((min(per_call, stop - done), setup.participants), dtype=np.int64)
-        designs.draw_participants(setup.participation_rng, order, schedule)
+        schedule = schedules.next(stop - done)
         rows = table[done : done + len(schedule) + 1]
         if setup.data is None:
             completed, status = run_fresh(
@@ -316,8 +337,10 @@ def _run(setup: Setup, *, rounds, recorded, split, tolerance, **options):
                 work,
             )  # fmt: skip
         done += completed
-        if theta is not None and (done == stop or status != kernel.COMPLETED):
-            table[done, _TRUTH_ERROR] = _truth_error(BT.T, W, theta)
+        if truth_errors is not None and (done == stop or status != kernel.COMPLETED):
+            truth_errors.add(done, BT, W)
         if done == stop:
             stop = next(stops, done)
+    if truth_errors is not None:
+        truth_errors.write()
     return {"B": BT.T.copy(), "W": W}, table[: done + 1], status

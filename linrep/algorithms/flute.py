@@ -11,7 +11,7 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep._random import RNGLike, stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
-from linrep.algorithms._setup import STOP_REASONS, read_pair
+from linrep.algorithms._setup import MEASURED_AT_ONCE, STOP_REASONS, read_pair
 from linrep.kernels import linalg
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
@@ -181,24 +181,31 @@ def flute(
             B,
             W,
             (data_step, data_step * n / participants, *shape, tolerance),
+            rounds,
             participants,
             data_rng,
             participation_rng,
         )
-    row = _metrics(truth, best, spectrum, batches, measure)
-    rows, recorded, status = [row(B, W, np.nan)], [0], kernel.COMPLETED
+    table = _metrics(truth, best, spectrum, batches, measure)
+    parts, states = [], [(B, W, np.nan)]  # measured many at a time: a call costs more than a state
+    recorded, status = [0], kernel.COMPLETED
     for stop in read_record(record, rounds)[1:]:
         completed, status = steps.run(stop - recorded[-1])
         if completed:
+            if len(states) * n * d >= MEASURED_AT_ONCE:
+                parts.append(table(states))
+                states = []
             recorded.append(recorded[-1] + completed)
-            rows.append(row(*steps.state, steps.loss))
+            states.append((*steps.state, steps.loss))
         if status != kernel.COMPLETED:
             break
+    parts.append(table(states))
     sent = participants * k * (d + 1) * np.array(recorded, dtype=float)
     B, W = steps.state
     return Trace(
         algorithm="FLUTE",
-        metrics=columns(rows) | {"floats_up": sent, "floats_down": sent.copy()},
+        metrics={name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        | {"floats_up": sent, "floats_down": sent.copy()},
         state={"B": B, "W": W},
         settings={
             "problem": repr(problem),
@@ -248,31 +255,35 @@ def gaussian_start(
 
 
 def _metrics(truth, best, spectrum, batches, measure):
-    """Return a function of a state (B, W) and a loss that makes a row of metrics."""
+    """Return a function of states (B, W, loss) that makes the array of each metric."""
     if truth is not None:
         theta, target = truth.theta, best.Phi.T
         size = np.linalg.norm(best.singular_values)
 
-    def row(B, W, loss):
+    def table(states):
+        B, W, losses = (np.array(values) for values in zip(*states, strict=True))
         metrics = {}
         if truth is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                models = W @ B.T
+                models = W @ np.swapaxes(B, -1, -2)
                 to_target, to_truth = models - target, models - theta
+                errors = [_ratio(np.linalg.norm(each), size) for each in to_target]
                 metrics = {
-                    "error": _ratio(np.linalg.norm(to_target), size),
-                    "client_error": np.mean(np.linalg.norm(to_target, axis=1)),
-                    "truth_error": np.mean(np.linalg.norm(to_truth, axis=1)),
-                    "population_risk": 0.5 * np.mean(np.sum(to_truth**2, axis=1)),
-                    "distance": _distance(B, best.U),
+                    "error": np.array(errors),
+                    "client_error": np.mean(np.linalg.norm(to_target, axis=-1), axis=-1),
+                    "truth_error": np.mean(np.linalg.norm(to_truth, axis=-1), axis=-1),
+                    "population_risk": 0.5 * np.mean(np.sum(to_truth**2, axis=-1), axis=-1),
+                    "distance": np.array([_distance(each, best.U) for each in B]),
                 }
         if batches != "population":
-            metrics["loss"] = loss
+            metrics["loss"] = losses
         if spectrum and truth is not None:
-            metrics |= _spectrum(B, W, best)
-        return metrics if measure is None else metrics | measure(B, W)
+            metrics |= columns([_spectrum(B, W, best) for B, W, _ in states])
+        if measure is not None:
+            metrics |= columns([measure(B, W) for B, W, _ in states])
+        return metrics
 
-    return row
+    return table
 
 
 def _ratio(a, b):

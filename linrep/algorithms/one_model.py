@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from linrep import _validation as check
 from linrep._random import RNGLike
+from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
-from linrep.kernels import designs
 from linrep.kernels.linalg import orthonormalize
 from linrep.kernels.one_model import one_model_round
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, POPULATION_RISK, measure
@@ -81,12 +81,10 @@ def fedavg(
     n, d, k = setup.n, setup.d, setup.k
     prepare_rounds = _simulated if batches == "gram" else _sampled
     B, truth, update, state_of = prepare_rounds(setup, step_size, local_steps)
-    order = np.arange(n)
-    schedule = np.empty((1, setup.participants), dtype=np.int64)
+    schedule = Schedule(setup.participation_rng, n, setup.participants, max(1, min(rounds, 100)))
 
     def step(state, _):
-        designs.draw_participants(setup.participation_rng, order, schedule)
-        BT, w, loss = update(state["BT"], state["w"], schedule[0])
+        BT, w, loss = update(state["BT"], state["w"], schedule.next(1)[0])
         return {"BT": BT, "w": w, "loss": loss}
 
     start_state = {"BT": np.ascontiguousarray(B.T), "w": setup.W.mean(axis=0), "loss": np.nan}

@@ -1,5 +1,7 @@
 """Starting points: method of moments, random, projected gradient on the unfactorized objective."""
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
@@ -100,19 +102,32 @@ def projected_gradient_start(
     """
     k = check.rank(k, data.n, data.d)
     rounds = check.integer("rounds", rounds, minimum=1)
-    blocks = [data.client(i) for i in range(data.n)]
+    blocks = list(_alike(data))
     if step_size is None:
-        smoothness = max(float(np.linalg.norm(X, 2)) ** 2 / len(y) for X, y in blocks)
+        smoothness = max(
+            float(np.linalg.svd(X, compute_uv=False).max()) ** 2 / y.shape[1] for _, X, y in blocks
+        )
         step = 1.0 / smoothness if smoothness > 0.0 else 0.0
     else:
         step = check.real("step_size", step_size, above=0.0)
     left, right = np.zeros((data.n, k)), np.zeros((k, data.d))
     for _ in range(rounds):
         theta = left @ right
-        for i, (X, y) in enumerate(blocks):
-            theta[i] -= step / len(y) * ((X @ theta[i] - y) @ X)
+        for clients, X, y in blocks:
+            residual = (X @ theta[clients, :, None])[..., 0] - y
+            theta[clients] -= step / y.shape[1] * (residual[:, None] @ X)[:, 0]
         if not np.isfinite(theta).all():
             raise ValueError(f"step_size {step:g} makes projected gradient descent diverge")
         U, singular_values, VT = np.linalg.svd(theta, full_matrices=False)
         left, right = U[:, :k] * singular_values[:k], VT[:k]
     return np.ascontiguousarray(right.T), left
+
+
+def _alike(data):
+    """Yield runs of clients with equally many samples: their places, X (c, m, d) and y (c, m)."""
+    ends = [0, *(1 + np.flatnonzero(np.diff(data.m))), data.n]
+    for first, last in pairwise(ends):
+        rows = slice(data.offsets[first], data.offsets[last])
+        X, y = data.X[rows], data.y[rows]
+        clients = last - first
+        yield slice(first, last), X.reshape(clients, -1, data.d), y.reshape(clients, -1)

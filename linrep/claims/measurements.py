@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -423,7 +423,7 @@ class Constant(Measurement):
     kind: ClassVar[str] = "probability bound"
 
     def __post_init__(self):
-        lines = self.lines()
+        lines = self.lines
         for variable in self.along:
             if variable not in {line.variable for line in lines}:
                 raise ValueError(f"{_of(self)} has no line of three points along {variable!r}")
@@ -436,8 +436,9 @@ class Constant(Measurement):
         object.__setattr__(self, "resampled", drawn)
         object.__setattr__(self, "rng", None)
 
+    @cached_property
     def lines(self) -> list[Line]:
-        """Return the lines of at least three points, in the order of the directions."""
+        """The lines of at least three points, in the order of the directions."""
         columns = [*self.by, *self.along]
         return [
             line

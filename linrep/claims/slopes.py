@@ -164,7 +164,7 @@ def _needed(slope, room, n_trials, larger):
 
 def bounded(item: Constant, level: float) -> Evidence:
     """Decide whether a constant stays bounded; the level is shared among all lines."""
-    lines = item.lines()
+    lines = item.lines
     fits = [
         fit(np.log(line.x), np.log(drawn), level / len(lines))
         for line, drawn in zip(lines, item.resampled, strict=True)

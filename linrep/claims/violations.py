@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -146,9 +147,8 @@ def _stands(sides, shape, x, guard):
     nothing to compare.
     """
     size = np.abs(x).max(initial=0.0) or 1.0
-    signs = np.random.default_rng(len(x)).choice((-1.0, 1.0), size=(_MOVES, len(x)))
     differences = []
-    for move in (0.0, *(_ROUNDING * size * signs)):
+    for move in (0.0, *(_ROUNDING * size * _signs(len(x)))):
         with np.errstate(all="ignore"):
             found = sides(shape, x + move)
         if found is None or not np.isfinite(found).all():
@@ -158,6 +158,12 @@ def _stands(sides, shape, x, guard):
             return False
         differences.append(left - right)
     return not differences or differences[0] > _CLEAR * (max(differences) - min(differences))
+
+
+@cache
+def _signs(count):
+    """Return the signs of the moves of so many numbers."""
+    return np.random.default_rng(count).choice((-1.0, 1.0), size=(_MOVES, count))
 
 
 def _on_lattice(excess, shapes, length, budget, rng, guard):

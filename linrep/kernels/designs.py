@@ -52,6 +52,18 @@ def draw_labels(rng, X, theta, noise, y):
 
 
 @kernel(counted=True)
+def draw_clients(rng, design, degrees_of_freedom, noise, theta, offsets, X, y):
+    """Draw the samples of every client, one client after the other.
+
+    Client i owns rows offsets[i]:offsets[i + 1] of X and y, and row i of theta (n, d).
+    """
+    for i in range(theta.shape[0]):
+        rows = slice(offsets[i], offsets[i + 1])
+        draw_covariates(rng, design, degrees_of_freedom, X[rows])
+        draw_labels(rng, X[rows], theta[i], noise, y[rows])
+
+
+@kernel(counted=True)
 def draw_participants(rng, order, schedule):
     """Fill each row of schedule with distinct entries of order, uniformly; order is shuffled."""
     n = order.shape[0]

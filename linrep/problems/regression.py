@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
-from math import comb
+from itertools import combinations, islice
+from math import comb, sqrt
 from typing import NoReturn
 
 import numpy as np
@@ -18,6 +18,7 @@ from linrep.subspace import orthonormalize, random_frame
 
 HEADS = ("sphere", "scaled_qr", "unit_rows", "qr")
 _SUBSETS_ENUMERATED = 5_000
+_ROWS_AT_ONCE = 2**14  # of subsets whose singular values one call computes
 _STARTS = 500  # directions from which subsets of small spread are looked for
 
 
@@ -196,10 +197,7 @@ class SharedRepresentation:
         """
         size = self._size(participants)
         if size < self.n and comb(self.n, size) <= _SUBSETS_ENUMERATED:
-            largest = max(
-                np.linalg.norm(self.W[list(subset)], 2)
-                for subset in combinations(range(self.n), size)
-            )
+            largest = max(values.max() for values in _subset_spectra(self.W, size))
             return float(largest / np.sqrt(size))
         bound = np.linalg.norm(self.W, 2) / np.sqrt(size)
         row_norms = np.sort(np.einsum("ia,ia->i", self.W, self.W))[-size:]
@@ -230,10 +228,7 @@ class SharedRepresentation:
         if size < self.k:
             return 0.0
         if comb(self.n, size) <= _SUBSETS_ENUMERATED:
-            smallest = min(
-                np.linalg.norm(self.W[list(subset)], -2)
-                for subset in combinations(range(self.n), size)
-            )
+            smallest = min(values.min() for values in _subset_spectra(self.W, size))
         else:
             smallest = _least_spread(self.W, size)
         return float(smallest / np.sqrt(size))
@@ -342,6 +337,13 @@ class ImplicitRepresentation(SharedRepresentation):
         return ImplicitRepresentation(W, self.d, self.noise)
 
 
+def _subset_spectra(W, size):
+    """Yield the singular values of all row subsets, many subsets at a time."""
+    subsets = combinations(range(len(W)), size)
+    while some := list(islice(subsets, max(1, _ROWS_AT_ONCE // size))):
+        yield np.linalg.svd(W[np.array(some)], compute_uv=False)
+
+
 def _least_spread(W, size):
     """Return the least singular value among those of the row subsets that a descent comes to.
 
@@ -390,13 +392,13 @@ def _equal_rows(W):
     that is too long and finishes one of them (Bendel and Mickey, 1978).
     """
     W = W.copy()
+    norms, pair = np.einsum("ia,ia->i", W, W), np.empty((2, W.shape[1]))
     for _ in range(W.shape[0] - 1):
-        norms = np.einsum("ia,ia->i", W, W)
         i, j = norms.argmin(), norms.argmax()
-        short, cross, long = norms[i], W[i] @ W[j], norms[j]
+        short, cross, long = float(norms[i]), float(W[i] @ W[j]), float(norms[j])
         if min(long - 1.0, 1.0 - short) < 1e-15:  # then so are all others, as the mean is 1
             break
-        root = np.sqrt(cross**2 + (long - 1.0) * (1.0 - short))
+        root = sqrt(cross**2 + (long - 1.0) * (1.0 - short))
         # The same root of a quadratic equation either way, without a difference of near equals.
         if cross > 0.0:
             tangent = (cross + root) / (long - 1.0)
@@ -404,5 +406,7 @@ def _equal_rows(W):
             tangent = (1.0 - short) / (root - cross)
         cosine = 1.0 / np.hypot(1.0, tangent)
         sine = cosine * tangent
-        W[i], W[j] = cosine * W[i] - sine * W[j], sine * W[i] + cosine * W[j]
+        pair[0], pair[1] = cosine * W[i] - sine * W[j], sine * W[i] + cosine * W[j]
+        W[i], W[j] = pair
+        norms[i], norms[j] = np.einsum("ia,ia->i", pair, pair)
     return W / np.linalg.norm(W, axis=1, keepdims=True)

@@ -55,7 +55,7 @@ def draw_samples(
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     X = np.empty((offsets[-1], d))
     y = np.empty(offsets[-1])
-    for target, start, stop in zip(theta, offsets[:-1], offsets[1:], strict=True):
-        designs.draw_covariates(rng, DESIGNS[design], degrees_of_freedom, X[start:stop])
-        designs.draw_labels(rng, X[start:stop], target, noise, y[start:stop])
+    designs.draw_clients(
+        rng, DESIGNS[design], degrees_of_freedom, noise, np.ascontiguousarray(theta), offsets, X, y
+    )
     return X, y, offsets

@@ -208,7 +208,9 @@ def local_regularity(
 
 def _largest_singular_value(A):
     """Return ||A||_2 of tall matrices (..., d, k), from k by k ones."""
-    return np.sqrt(np.linalg.eigvalsh(np.swapaxes(A, -1, -2) @ A)[..., -1].clip(min=0.0))
+    gram = np.swapaxes(A, -1, -2) @ A
+    largest = gram[..., 0, 0] if A.shape[-1] == 1 else np.linalg.eigvalsh(gram)[..., -1]
+    return np.sqrt(largest.clip(min=0.0))
 
 
 def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:

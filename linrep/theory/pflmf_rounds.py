@@ -109,10 +109,21 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     """
     U = check.array("U", U, (problem.d, None))
     V = check.array("V", V, (problem.n, U.shape[1]))
+    return round_along(s, problem, U, V, local_path(s, problem, U, V))
+
+
+def round_along(s: Setting, problem: Objectives, U: Values, V: Values, path: Heads) -> Round:
+    """Return :func:`expected_round` where its :func:`local_path` is there already.
+
+    Parameters
+    ----------
+    s, problem, U, V
+        As in :func:`expected_round`.
+    path : Heads
+    """
     p, n = s.participation, problem.n
     value, in_U, _ = problem.factor_gradients(U, V)
     new_U = U - s.step_size * in_U
-    path = local_path(s, problem, U, V)
     matrices = _matrices(problem) if s.noise > 0.0 else None
     moving = np.sum(path.gradients**2, axis=(1, 2))
     still = float(moving[0])
@@ -250,13 +261,15 @@ def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> H
     """
     U, V = np.asarray(U, dtype=np.float64), np.asarray(V, dtype=np.float64)
     n, k = V.shape
-    eta, means, gradients = s.head_step_size, [V], []
-    for _ in range(s.local_steps):
-        gradients.append(problem.gradients(means[-1] @ U.T) @ U / n)
-        means.append(means[-1] - eta * gradients[-1])
+    eta = s.head_step_size
+    means, gradients = np.empty((s.local_steps + 1, n, k)), np.empty((s.local_steps, n, k))
+    means[0] = V
+    for t in range(s.local_steps):
+        np.divide(problem.gradients(means[t] @ U.T) @ U, n, out=gradients[t])
+        np.subtract(means[t], eta * gradients[t], out=means[t + 1])
     sums = np.sum(gradients, axis=0)
     if s.noise == 0.0:
-        return Heads(np.array(means), np.array(gradients), None, sums, None)
+        return Heads(means, gradients, None, sums, None)
     # v moves by -eta (G v - c + noise), and the sum of gradients by G v - c: linear in (v, sum).
     G = np.einsum("da,nde,eb->nab", U, _matrices(problem), U) / n
     move = np.zeros((n, 2 * k, 2 * k))
@@ -268,7 +281,7 @@ def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> H
     for _ in range(s.local_steps):
         joint.append(move @ joint[-1] @ move.swapaxes(1, 2) + fresh)
     spreads = np.array([each[:, :k, :k] for each in joint])
-    return Heads(np.array(means), np.array(gradients), spreads, sums, joint[-1][:, k:, k:])
+    return Heads(means, gradients, spreads, sums, joint[-1][:, k:, k:])
 
 
 def _last(path):

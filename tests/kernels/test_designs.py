@@ -183,3 +183,18 @@ def test_participants_of_successive_rounds_are_independent(fresh_rng):
     numbers = subset_numbers(schedule(fresh_rng, 4, 2, 2 * draws(36_000)), 4)
     pairs = numbers[0::2] * 6 + numbers[1::2]
     assert stats.chisquare(np.bincount(pairs, minlength=36)).pvalue > FALSE_ALARM
+
+
+@names
+@given(seed=seeds, sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5), d=st.integers(1, 6))
+def test_clients_are_drawn_as_they_are_one_by_one(name, seed, sizes, d):
+    theta, offsets = np.random.default_rng(seed).random((len(sizes), d)), np.cumsum([0, *sizes])
+    X, y = np.full((offsets[-1], d), np.nan), np.full(offsets[-1], np.nan)
+    ours, other = np.random.default_rng(seed), np.random.default_rng(seed)
+    designs.draw_clients(ours, DESIGNS[name], DEGREES, 0.5, theta, offsets, X, y)
+    for i, m in enumerate(sizes):
+        alone, labels = covariates(other, name, m, d), np.full(m, np.nan)
+        designs.draw_labels(other, alone, theta[i], 0.5, labels)
+        np.testing.assert_array_equal(X[offsets[i] : offsets[i + 1]], alone)
+        np.testing.assert_array_equal(y[offsets[i] : offsets[i + 1]], labels)
+    assert ours.bit_generator.state == other.bit_generator.state

@@ -94,8 +94,10 @@ class Walks:
         def size(values):
             values = np.sort(np.ravel(values))
             above = values[math.ceil(quantile * (values.size - 1))]
-            # Walks that diverge ask for infinite constants: there is nothing to interpolate.
-            found = np.quantile(values, quantile) if np.isfinite(above) else above
+            # Walks that diverge ask for infinite constants, as the largest of all does for itself:
+            # there is nothing to interpolate.
+            between = quantile < 1.0 and np.isfinite(above)
+            found = np.quantile(values, quantile) if between else above
             return float(found) * (1.0 + 1e-12)
 
         parts = self.regularity

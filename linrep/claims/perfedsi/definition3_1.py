@@ -18,7 +18,7 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims._parts import readings
-from linrep.claims.perfedsi._instances import MU, SHAPES, C, needed, searched, vanishing_runs
+from linrep.claims.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.claims.perfedsi._regular import DECAY, K, P, flown, played
 from linrep.claims.perfedsi._rounds import start
 from linrep.problems import SideInformationCompletion
@@ -78,7 +78,7 @@ def _units(rng) -> Readings:
     for unit in (1.0, 1e-4, 1e4):
         root = np.sqrt(unit)
         scaled = SideInformationCompletion(truth.U * root, truth.V * root, truth.Z)
-        norm = needed(scaled, root * U, root * V)[0].norms
+        norm = event(scaled, root * U, root * V).norms
         for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
             sizes.setdefault(name, norm * other)
             cases[name].append((abs(norm * other / sizes[name] - 1.0), {"unit": unit}))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
-from linrep.claims.perfedsi._instances import MU, SHAPES, C, needed, searched, vanishing_runs
+from linrep.claims.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.claims.perfedsi._regular import drawn_runs
 from linrep.claims.perfedsi._rounds import play
 from linrep.problems import SideInformationCompletion
@@ -104,7 +104,7 @@ def _entailed(budget, rng, power):
         if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
             return None
         c_z = theory.scaling(truth.Z).c_z
-        return theory.incoherence(E), c_z**power * needed(truth, U, V)[0].errors
+        return theory.incoherence(E), c_z**power * event(truth, U, V).errors
 
     for name, sides in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
         yield searched(sides, budget, rng, name=name, shapes=budget(SHAPES[:2], SHAPES[1:]))
@@ -117,7 +117,7 @@ def _unequal():
     ratios = []
     for c in (1.0, 2.0, 6.0, 1.0 / 6.0):
         U, V = star_U / c, star_V * c
-        ratios.append(theory.incoherence(U) / needed(truth, U, V)[0].rows)
+        ratios.append(theory.incoherence(U) / event(truth, U, V).rows)
     return ratios
 
 

@@ -33,7 +33,7 @@ def _limits(bound):
     ):
         truth, U, V = _at_the_limit(c, error, unit, c_z)
         loss, slope = _instances.sizes(truth, U, V)
-        needs = _instances.needed(truth, U, V)[0]
+        needs = _instances.event(truth, U, V)
         found = needs.norms
         right = float(bound(_instances.setting_of(truth, found), loss))
         yield slope * (1.0 - 1e-12) / right, 1.0, {
@@ -50,9 +50,7 @@ def _searched_61(budget, rng, bound, name):
             return None
         loss, slope = _instances.sizes(truth, U, V)
         return slope, float(
-            bound(
-                truth, _instances.setting_of(truth, _instances.needed(truth, U, V)[0].norms), loss
-            )
+            bound(truth, _instances.setting_of(truth, _instances.event(truth, U, V).norms), loss)
         )
 
     return _instances.searched(sides, budget, rng, name=name)

@@ -67,7 +67,7 @@ def _region(budget, rng, reading):
             clients = 0.5 * np.sum((truth.Z @ (U @ V.T - truth.M).T) ** 2, axis=1)
             yield gamma * loss / slope**2, 1.0, {
                 "c": c, "c_z": c_z, "sigma_1": kappa * unit, "sigma_r": unit, "error": size,
-                "small": side, "gamma": gamma, "norms": _instances.needed(truth, U, V)[0].norms,
+                "small": side, "gamma": gamma, "norms": _instances.event(truth, U, V).norms,
                 "max L_m/L": float(clients.max() / loss),
             }  # fmt: skip
 
@@ -125,7 +125,7 @@ def _with_norms(budget, rng, bound, name):
     """Search bound(setting) L <= ||grad L||^2 where norms are at most c sqrt(sigma_1), L small."""
 
     def sides(truth, U, V):
-        setting = _instances.setting_of(truth, _instances.needed(truth, U, V)[0].norms)
+        setting = _instances.setting_of(truth, _instances.event(truth, U, V).norms)
         loss, slope = _instances.sizes(truth, U, V)
         if not 1e-12 < 32.0 * setting.c_z * loss / setting.smallest**2 <= 1.0:
             return None

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Identity, search, statement
-from linrep.claims.perfedsi._instances import SHAPES, length, needed, setting_of, unpack
+from linrep.claims.perfedsi._instances import SHAPES, event, length, setting_of, unpack
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -24,7 +24,7 @@ def _two_points(shape, x):
     moves = 10.0 ** -min(abs(float(x[size])), 3.0) * x[size + 1 :]
     U2 = U1 + moves[: U1.size].reshape(U1.shape)
     V2 = V1 + moves[U1.size :].reshape(V1.shape)
-    c = max(needed(truth, U, V)[0].norms for U, V in ((U1, V1), (U2, V2)))
+    c = max(event(truth, U, V).norms for U, V in ((U1, V1), (U2, V2)))
     distance = np.sum((U1 - U2) ** 2) + np.sum((V1 - V2) ** 2)
     if distance < 1e-8 * max(np.sum(A**2) for A in (U1, U2, V1, V2)):
         return None  # rounding

@@ -135,7 +135,8 @@ def valid(problem, U, V, p, K, eta_L, noise=0.0, kind="", least=0.0) -> Case | N
             widest = np.einsum("tnaa->t", path.spreads).max()
             needed += _TAIL * np.array([step * sigma, np.sqrt(widest)])
         if (needed <= radii).all():
-            return Case(problem, U, V, s, pflmf_rounds.expected_round(s, problem, U, V), kind)
+            expected = pflmf_rounds.round_along(s, problem, U, V, path)
+            return Case(problem, U, V, s, expected, kind)
         radii = np.maximum(radii, needed) * (1.0 + 1e-6)
     return None
 

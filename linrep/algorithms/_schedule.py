@@ -1,0 +1,36 @@
+"""Who takes part in each round."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep.kernels import designs
+
+
+class Schedule:
+    """Participants of the rounds to come, drawn many rounds at a time: a call costs more than one.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Used for nothing else, as more rounds may be drawn than are run.
+    n, participants : int
+        Clients, and how many of them a round has.
+    ahead : int
+        Rounds to draw at a time.
+    """
+
+    def __init__(self, rng: np.random.Generator, n: int, participants: int, ahead: int):
+        self._rng, self._order = rng, np.arange(n)
+        self._drawn = np.empty((ahead, participants), dtype=np.int64)
+        self._used = ahead
+
+    def next(self, rounds: int) -> NDArray[np.int64]:
+        """Return the participants of at most so many further rounds, a row for each."""
+        if self._used == len(self._drawn):
+            designs.draw_participants(self._rng, self._order, self._drawn)
+            self._used = 0
+        found = self._drawn[self._used : self._used + rounds]
+        self._used += len(found)
+        return found
