@@ -344,7 +344,7 @@ def bad_input(call, folder, arguments, words):
         ((*FEDREP, "--out", ".", "--dry-run"), ["not empty", "not a run directory"]),
         ((*FEDREP, "--function", "swept_here:measure"), ["give one of"]),
         ((*FEDREP, "--algorithm", "fedsgd"), ["give one of"]),
-        (("fedrep", *FEDREP[1:5]), ["k must be given"]),
+        (("fedrep", *FEDREP[1:5]), ["k, m must be given"]),
         (("--function", "swept_here:nothing", "--a", "1"), ["no function nothing"]),
         (("--function", "swept_here:constant", "--a", "1"), ["no function constant"]),
         (("--function", "nowhere:f", "--a", "1"), ["no module 'nowhere'"]),
