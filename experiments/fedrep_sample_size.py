@@ -166,14 +166,15 @@ def draw(rows, sizes):
     )
     a, b = two_terms(table)
     ratio = np.geomspace(table["ratio"].min(), table["ratio"].max(), 100)
-    right.plot(
-        ratio,
-        a + b * ratio,
-        color="0.6",
-        linewidth=1,
-        zorder=1,
-        label=f"{a:.1f} + {b:.2f} $d/(rn)$",
-    )
+    if np.isfinite(a + b):
+        right.plot(
+            ratio,
+            a + b * ratio,
+            color="0.6",
+            linewidth=1,
+            zorder=1,
+            label=f"{a:.1f} + {b:.2f} $d/(rn)$",
+        )
     right.set(xscale="log", yscale="log", xlabel="$d/(rn)$", ylabel="smallest sufficient $m$")
     plotting.plain_log_ticks(right.yaxis)
     right.xaxis.set_major_formatter("{x:g}")
@@ -206,9 +207,11 @@ def summary(rows, sizes):
     for n, group in table.sort_values("d").groupby("n"):
         for one, two in pairwise(group.itertuples()):
             step = np.log(two.d / one.d)
-            ends = (two.m / one.m, two.low / one.high, two.high / one.low)
+            with np.errstate(divide="ignore", invalid="ignore"):  # where an end is not known
+                ends = np.divide((two.m, two.low, two.high), (one.m, one.high, one.low))
+                found = np.log(ends) / step
             label = f"local exponent, n = {n}, d = {one.d} to {two.d}"
-            lines.append((label, *(np.log(ends) / step)))
+            lines.append((label, *found))
     return pd.DataFrame(lines, columns=["what", "value", "low", "high"]).set_index("what")
 
 

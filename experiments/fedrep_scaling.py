@@ -155,7 +155,8 @@ def draw(rows, sizes):
     for part in ("rank", "condition"):
         plotting.plain_log_ticks(axes[part].xaxis)
     ax = axes["contraction"]
-    largest = rows[(rows["part"] == "size") & (rows["d"] == rows["d"].max())]
+    varied = rows[rows["part"] == "size"]
+    largest = varied[varied["d"] == varied["d"].max()]
     largest = largest[largest["n"] == largest["n"].max()]
     shown = largest.assign(batches=largest["batches"].map(BATCHES))
     plotting.curves(

@@ -147,7 +147,7 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 3.1))
     left, middle, right = figure.subplots(1, 3)
     draw_samples(left, rows, sizes)
-    draw_rounds(middle, rows)
+    draw_rounds(middle, rows, sizes)
     draw_local(right, rows, sizes)
     handles = [
         left.plot([], [], color="0.3", marker=marker, markerfacecolor=face, ls=dashes)[0]
@@ -199,7 +199,13 @@ def medians(rows, x):
     return table.unstack().reset_index()
 
 
-def draw_rounds(ax, rows):
+def keep_room(ax, rounds):
+    """Give an axis of rounds limits where no run has reached the goal."""
+    if not any(len(line.get_ydata()) for line in ax.lines):
+        ax.set_ylim(1, rounds)
+
+
+def draw_rounds(ax, rows, sizes):
     """Draw the rounds to the goal against the number of entries."""
     own = rows[rows["part"] == "samples"]
     table = medians(own, "entries")
@@ -217,6 +223,7 @@ def draw_rounds(ax, rows):
         ylabel=f"rounds to an error of {SUCCESS:g}",
     )  # fmt: skip
     ax.set_xlim(0.9 * own["entries"].min(), 1.1 * own["entries"].max())
+    keep_room(ax, sizes.rounds)
     plotting.plain_log_ticks(ax.xaxis)
     least = own.groupby("entries")["least"].median()
     top = ax.secondary_xaxis("top")
@@ -240,7 +247,8 @@ def draw_local(ax, rows, sizes):
             )  # fmt: skip
     x = np.sort(own["local_steps"].unique())
     middle = own.loc[own["local_steps"] == x[0], "rounds"].median()
-    ax.plot(x, 1.6 * middle * x[0] / x, ":", color="0.4", linewidth=1)
+    if np.isfinite(middle):
+        ax.plot(x, 1.6 * middle * x[0] / x, ":", color="0.4", linewidth=1)
     ax.set(
         xscale="log",
         yscale="log",
@@ -248,6 +256,7 @@ def draw_local(ax, rows, sizes):
         ylabel="rounds",
         title=f"N = {sizes.local_entries}",
     )
+    keep_room(ax, sizes.local_rounds)
     plotting.plain_log_ticks(ax.xaxis)
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(handles[::2], labels[::2], title="participants", title_fontsize=7.5)

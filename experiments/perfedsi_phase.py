@@ -144,10 +144,10 @@ def draw(rows, sizes):
 
     n, k = sizes.n, sizes.k
     # Number of entries along p, with style and name of its line.
-    every = covered(sizes)
+    every, often = covered(sizes), "once" if k == 1 else f"{k} times"
     lines = (
         (lambda p: k * (n + p - k), "-", "as many entries as degrees of freedom, ρ = 1"),
-        (lambda p: np.full_like(p, every), ":", f"half of the draws see every item {k} times"),
+        (lambda p: np.full_like(p, every), ":", f"half of the draws see every item {often}"),
         (lambda p: n * p, "--", "as many entries as unknowns in the core, d p"),
     )
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 4.2))
