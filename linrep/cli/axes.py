@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
 
 _FIELD = re.compile(r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : (?P<kind>.*))?$")
+_AS_IN = re.compile(r"As in :func:`~?(?:\w*\.)*(\w+)`")
 _CHOICE = re.compile(r"\{(.*?)\}")
 #: Where a docstring has a symbol only, or names another one.
 _COMMON = {
@@ -47,7 +48,9 @@ class CommandWithAxes(click.Command):
         return ()
 
 
-def documented(*functions: Callable[..., Any]) -> dict[str, str]:
+def documented(
+    *functions: Callable[..., Any], known: Mapping[str, Callable[..., Any]] | None = None
+) -> dict[str, str]:
     """Return the first sentence on each parameter, as the functions' docstrings have it.
 
     Names with one description, "n, d : int" with "Clients, dimension.", get their part of it.
@@ -56,6 +59,8 @@ def documented(*functions: Callable[..., Any]) -> dict[str, str]:
     ----------
     *functions : callable
         With docstrings in numpy's style; what comes first wins.
+    known : mapping of str to callable, optional
+        Functions that descriptions refer to, "As in :func:`fedrep`", by name.
     """
     found: dict[str, str] = {}
     for function in functions:
@@ -63,7 +68,12 @@ def documented(*functions: Callable[..., Any]) -> dict[str, str]:
             choice = _CHOICE.search(kind)
             if choice and len(names) == 1:
                 found.setdefault(names[0], choice[1].replace('"', "").replace("'", ""))
-            if text.startswith(("See ", "As in ")):
+            if match := _AS_IN.match(text):
+                if known and match[1] in known:
+                    told = documented(known[match[1]])
+                    found = {name: told[name] for name in names if name in told} | found
+                continue
+            if text.startswith("See "):
                 continue
             sentence = re.split(r"(?<=\w|\)|`)[.;:](?:\s|$)", text, maxsplit=1)[0]
             several = len(names) > 1 and kind.startswith("int")
@@ -99,13 +109,15 @@ def size_section(identifier: str, sizes: Any) -> Section:
     return f"Sizes of {identifier} (--NAME VALUE[,VALUE]...)", lines
 
 
-def axis_section(names: list[str]) -> Section:
+def axis_section(names: list[str], given: Iterable[str] = ()) -> Section:
     """Return the axes of algorithms, those first that must be given.
 
     Parameters
     ----------
     names : list of str
         Algorithms.
+    given : iterable of str
+        Axes on the command line: with clusters, say, the problems are of another kind.
     """
     from linrep import simulation
 
@@ -113,9 +125,9 @@ def axis_section(names: list[str]) -> Section:
     needed: dict[str, tuple[str, ...]] = {}
     for name in names:
         function = simulation.find_algorithm(name)
-        kind = simulation.kind_of(name, {})
+        kind = simulation.kind_of(name, dict.fromkeys(given))
         own = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
-        told = {**documented(own, *kind.documented), **kind.told}
+        told = {**documented(own, *kind.documented, known=simulation.ALGORITHMS), **kind.told}
         for axis in simulation.known_parameters(function, kind) or (*kind.parameters, *kind.data):
             described.setdefault(axis, told.get(axis, ""))
         for group in simulation.required(name, kind):

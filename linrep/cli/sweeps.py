@@ -32,7 +32,8 @@ class _Sweep(CommandWithAxes):
             names = word.removeprefix("--algorithm=").split(",")
             if all(name in simulation.ALGORITHMS or _names_one(name) for name in names):
                 with bad_input(ValueError):
-                    return [axis_section(names)]
+                    given = (each[2:].partition("=")[0] for each in arguments if each[:2] == "--")
+                    return [axis_section(names, given)]
         return [("Axes", [("linrep sweep ALGORITHM --help", "The axes of an algorithm.")])]
 
 
