@@ -20,6 +20,7 @@ _COMMON = {
     "gradient_noise": "Standard deviation of the noise on gradients",
     "rounds": "Communication rounds",
     "local_steps": "Local steps of a participant in a round",
+    "ridge": "Weight of half the squared norm of the models",
     "noise": "Standard deviation of the labels' noise",
     "scale": "Standard deviation of the entries of a random start",
 }
@@ -78,9 +79,9 @@ def documented(
             sentence = re.split(r"(?<=\w|\)|`)[.;:](?:\s|$)", text, maxsplit=1)[0]
             several = len(names) > 1 and kind.startswith("int")
             parts = sentence.split(", ") if several else [sentence]
-            if len(parts) != len(names):
+            if len(parts) < len(names):
                 parts = [sentence] * len(names)
-            for name, part in zip(names, parts, strict=True):
+            for name, part in zip(names, parts, strict=False):
                 line = _one_line(part)
                 if name in _COMMON and ("\\" in line or " " not in line):
                     line = _COMMON[name]
