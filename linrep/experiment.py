@@ -124,15 +124,13 @@ class Experiment:
         Raises
         ------
         ValueError, TypeError
-            If the figure has no such size, or it cannot be; the message begins with the name.
+            If there cannot be so many replicates. Sizes are checked where they are asked for, as
+            those of ``--quick`` may go with them and the default ones not.
         """
         given = {**self.given, **given}
         if "replicates" in given:
             given["replicates"] = check.integer("replicates", given["replicates"], minimum=1)
-        changed = replace(self, given=given)
-        for quick in (False, True):
-            changed.at(quick)
-        return changed
+        return replace(self, given=given)
 
     def at(self, quick: bool = False) -> Experiment:
         """Return the figure with its sizes fixed: functions that ask for none.
@@ -166,6 +164,12 @@ class Experiment:
         ----------
         quick : bool, default False
             Take the small ones, where others are not given.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the figure has no size that is given, or it cannot be; the message begins with the
+            name.
         """
         given = {name: value for name, value in self.given.items() if name != "replicates"}
         if self.sizes is None:
@@ -505,7 +509,7 @@ def _result(experiment, rows, kept, quick, seed, comparable, others):
         "seed": seed,
         "replicates": replicates,
         "cells": [dict(cell) for cell in experiment.cells(quick)],
-        **({"others": others} if others else {}),
+        **({"others": json.loads(json.dumps(others))} if others else {}),
     }
     return record.result(
         rows,

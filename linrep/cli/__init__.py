@@ -417,12 +417,13 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
     from linrep.reproduction import RECORD, RESULTS, check_figures, read_record
     from linrep.sweeps import Stopped
 
+    for item in chosen:
+        if missing := item.missing(quick):
+            raise BadInput(f"{item.id} needs {missing}")
     option = "--check" if check else "--record" if record else ""
     sized = [_sized(item, given, replicates, quick, option) for item in chosen]
     chosen = [item for item, _ in sized]
     for item in chosen:
-        if missing := item.missing(quick):
-            raise BadInput(f"{item.id} needs {missing}")
         if record and item.replicates < 2:
             raise BadInput(f"--record: {item.id} has one replicate, which shows no spread")
         if check:
