@@ -1,12 +1,12 @@
 """FedRep, Figure 3: distance against rounds for different numbers of clients.
 
 Open in the paper, and what is taken here: the four n (10, 20, 100, 1000, three of them from the
-published notebook, which has no step sizes for n = 20: those of n = 10 are used); the step sizes
-(in the setting of the text the theorem's 1/(4 sigma_max^2), and 1/lambda_max for head steps); the
-number of rounds (500) and replicates (20). For n = 100 and 1000 the step size is shorter than the
-theorem's limit, because sigma_max over subsets is bounded, not enumerated. In the published
-variant the head steps use the representation's step size, which the notebook tunes once per
-method and n.
+published notebook; n = 20 takes its step sizes of n = 10, and any other n those of the nearest
+one in ratio); the step sizes (in the setting of the text the theorem's 1/(4 sigma_max^2), and
+1/lambda_max for head steps); the number of rounds (500) and replicates (20). For n = 100 and 1000
+the step size is shorter than the theorem's limit, because sigma_max over subsets is bounded, not
+enumerated. In the published variant the head steps use the representation's step size, which the
+notebook tunes once per method and n.
 """
 
 import numpy as np
@@ -17,69 +17,55 @@ import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.settings.fedrep import (
+    CONVENTIONS,
+    METHODS,
+    PUBLISHED_GOAL,
+    PUBLISHED_STEPS,
+    Figure3,
+    published_for,
+)
 from linrep.sweeps import Grid
 
-D, K, M, PARTICIPATION = 10, 2, 5, 0.1
-ROUNDS, EVERY = 500, 2
-METHODS = {"FedRep": None, "10GD-GD": 10, "GD-GD": 1}
-VARIANTS = {
-    "text": {"heads": "scaled_qr", "noise": np.sqrt(1e-3)},
-    "published": {"heads": "qr", "noise": 1e-3},
-}
-PUBLISHED_STEPS = {  # by n: FedRep, 10GD-GD, GD-GD
-    10: (0.4, 0.01, 0.12),
-    20: (0.4, 0.01, 0.12),
-    100: (4.0, 0.4, 0.75),
-    1000: (60.0, 0.25, 1.0),
-}
+EVERY = 2
+GOALS = {"text": 0.06, "published": PUBLISHED_GOAL}
 
 
-def cells(quick):
-    clients = (10, 100) if quick else (10, 20, 100, 1000)
-    return Grid.product({"variant": list(VARIANTS), "n": clients})
+def cells(sizes):
+    return Grid.product({"variant": list(CONVENTIONS), "n": sizes.n})
 
 
-def options(variant, n, local_steps, place):
-    if variant == "text":
-        return {}
-    step_size = PUBLISHED_STEPS[n][place]
-    return {
-        "step_size": step_size,
-        "head_step_size": None if local_steps is None else step_size,
-        "normalization": "published",
-        "orthonormal": False,
-    }
-
-
-def replicate(cell, rng):
-    n, variant = cell["n"], cell["variant"]
-    truth = lr.SharedRepresentation.random(n=n, d=D, k=K, rng=rng, **VARIANTS[variant])
+def replicate(cell, rng, **sizes):
+    figure, n, variant = Figure3(**sizes), cell["n"], cell["variant"]
+    truth = lr.SharedRepresentation.random(
+        n=n, d=figure.d, k=figure.k, rng=rng, **CONVENTIONS[variant]
+    )
     seed = int(rng.integers(2**63))
+    shown = sorted({*range(0, figure.rounds, EVERY), figure.rounds})
     rows = []
-    for place, (method, local_steps) in enumerate(METHODS.items()):
+    for method in METHODS:
         trace = lr.fedrep(
             truth,
-            m=M,
-            rounds=ROUNDS,
+            m=figure.m,
+            rounds=figure.rounds,
             batches="fixed",
-            participation=PARTICIPATION,
-            local_steps=local_steps,
             start="projected_gradient",
             rng=seed,
-            **options(variant, n, local_steps, place),
+            **figure.options(variant, n, method),
         )
-        frame = trace.to_frame()[["distance"]].iloc[::EVERY].reset_index()
+        frame = trace.to_frame()[["distance"]].reset_index()
+        frame = frame[frame["round"].isin(shown)]
         rows.append(frame.assign(method=method, stop_reason=trace.stop_reason))
     return pd.concat(rows)
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     clients = sorted(rows["n"].unique())
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 3.6))
     axes = figure.subplots(2, len(clients), sharex=True, sharey="row", squeeze=False)
-    for row, variant in enumerate(VARIANTS):
+    for row, variant in enumerate(CONVENTIONS):
         for ax, n in zip(axes[row], clients, strict=True):
             panel = rows[(rows["variant"] == variant) & (rows["n"] == n)]
             panel = panel.assign(squared=panel["distance"] ** 2)
@@ -99,12 +85,12 @@ def draw(rows):
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Rounds until the distance is 0.06 (text) or 0.03 (published), paired; geometric means.
 
     Distances are stored every other round, so that rounds are rounded up to even numbers.
     """
-    goal = rows["variant"].map({"text": 0.06, "published": 0.03})
+    goal = rows["variant"].map(GOALS)
     keys = ["variant", "n", "replicate"]
     reached = rows[rows["distance"] <= goal].groupby([*keys, "method"])["round"].min()
     first = reached.unstack("method").reindex(
@@ -121,14 +107,14 @@ def summary(rows):
     table = first.groupby(["variant", "n"]).median().add_prefix("median rounds, ")
     for one, other in (("FedRep", "10GD-GD"), ("10GD-GD", "GD-GD"), ("FedRep", "GD-GD")):
         table[f"{one} before/with/after {other}"] = compare(one, other)
-    ends = rows[rows["round"].isin((0, ROUNDS))]
+    ends = rows[rows["round"].isin((0, sizes.rounds))]
     means = ends.groupby(["variant", "n", "round", "method"])["distance"].agg(gmean)
     means = means.unstack("method")[list(METHODS)]
     table["start"] = means.xs(0, level="round")["FedRep"]
-    return table.join(means.xs(ROUNDS, level="round").add_prefix("final, "))
+    return table.join(means.xs(sizes.rounds, level="round").add_prefix("final, "))
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     diverged = rows[rows["stop_reason"] == "diverged"]
     lost = diverged.groupby(["variant", "n", "method"])["replicate"].nunique()
     note = "".join(
@@ -136,18 +122,22 @@ def caption(rows, replicates):
         for (variant, n, method), count in lost.items()
     )
     steps = "; ".join(
-        f"n = {n}: {', '.join(f'{step:g}' for step in PUBLISHED_STEPS[n])}"
-        for n in sorted(rows["n"].unique())
+        f"n = {n}: {', '.join(f'{step:g}' for step in PUBLISHED_STEPS[published_for(n)].values())}"
+        for n in sorted(sizes.n)
     )
+    taken = [
+        f"n = {n} as n = {published_for(n)}" for n in sorted(sizes.n) if n not in PUBLISHED_STEPS
+    ]
+    others = f" ({', '.join(taken)})" if taken else ""
     return f"""
-        Principal-angle distance between B and B*, d = {D}, k = {K}, m = {M}, r = {PARTICIPATION},
-        the same samples every round, start by 10 rounds of projected gradient descent; geometric
-        mean over {replicates} replicates with 95 % Student interval of the logarithms. Top, the
-        setting of the text: heads √k·QR, noise variance 10⁻³, QR after each step, step size
-        1/(4σ²), σ the bound on σ_max that linrep computes, for all methods, head steps 1/λ_max.
-        Bottom, the published notebook: squared distance, heads QR (smaller by √k), noise standard
-        deviation 10⁻³, client gradients summed, no QR after a step, step sizes (FedRep,
-        10GD-GD, GD-GD) {steps} (n = 20 as n = 10), for head steps too.{note}
+        Principal-angle distance between B and B*, d = {sizes.d}, k = {sizes.k}, m = {sizes.m}, r =
+        {sizes.participation:g}, the same samples every round, start by 10 rounds of projected
+        gradient descent; geometric mean over {replicates} replicates with 95 % Student interval of
+        the logarithms. Top, the setting of the text: heads √k·QR, noise variance 10⁻³, QR after
+        each step, step size 1/(4σ²), σ the bound on σ_max that linrep computes, for all methods,
+        head steps 1/λ_max. Bottom, the published notebook: squared distance, heads QR (smaller by
+        √k), noise standard deviation 10⁻³, client gradients summed, no QR after a step, step sizes
+        (FedRep, 10GD-GD, GD-GD) {steps}{others}, for head steps too.{note}
     """
 
 
@@ -160,6 +150,7 @@ EXPERIMENT = Experiment(
     caption=caption,
     summary=summary,
     kept=None,
+    sizes=Figure3(),
 )
 
 if __name__ == "__main__":

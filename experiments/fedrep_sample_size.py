@@ -9,6 +9,7 @@ batches, no noise, r = 1, k = 2, heads of norm sqrt(k) with kappa = 1 (so that s
 sufficient m is where a logistic curve through the successes crosses one half.
 """
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -19,40 +20,63 @@ import linrep as lr
 from linrep import plotting, sweeps
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.stats import proportion_interval, scaling_exponents
+from linrep.settings.sizes import Sizes, size
+from linrep.stats import proportion_interval
 from linrep.subspace import frame_at_distance
-from linrep.summaries import crossings
+from linrep.summaries import crossings, exponents
 from linrep.sweeps import Grid
 
-K, ROUNDS, START = 2, 30, 0.5
+START = 0.5
 FIT_FROM = 10.0  # d/(rn) from which on the second term of the bound is meant to rule
 
 
-def cells(quick):
-    d = (60, 240) if quick else (40, 160, 640)
-    n = (4, 6) if quick else (4, 6, 10, 20, 40, 160)
-    m = (*range(2, 13), 15, 19, 24, 30, 37, 46, 58, 72, 90, 113, 140)
+@dataclass(frozen=True)
+class SampleSize(Sizes):
+    """What is varied: d, n and m."""
+
+    d: tuple[int, ...] = size((40, 160, 640), "Dimensions.", quick=(60, 240))
+    n: tuple[int, ...] = size((4, 6, 10, 20, 40, 160), "Clients.", quick=(4, 6))
+    m: tuple[int, ...] = size(
+        (*range(2, 13), 15, 19, 24, 30, 37, 46, 58, 72, 90, 113, 140),
+        "Samples per client that are tried, of those near the smallest sufficient one.",
+    )
+    k: int = size(2, "Rank of the representation.")
+    rounds: int = size(30, "Rounds after which a run counts.")
+
+    def check(self):
+        for name in ("d", "n"):
+            if self.k > min(getattr(self, name)):
+                raise ValueError(
+                    f"k must be at most {name} = {min(getattr(self, name))}, got {self.k}"
+                )
+
+
+def cells(sizes):
+    k, near = sizes.k, "the smallest sufficient m of a first look"
     return Grid.product(
-        {"d": d, "n": n, "m": m},
+        {"d": sizes.d, "n": sizes.n, "m": sizes.m},
         constraints={
-            "m <= 6 + 0.8 * d / n": "far above the smallest sufficient m of a first look",
-            "m >= 0.1 * d / n": "far below the smallest sufficient m of a first look",
+            f"m <= {3 * k} + {0.4 * k} * d / n": f"far above {near}",
+            f"m >= {0.05 * k} * d / n": f"far below {near}",
             "d * n <= 40_000": "takes long, and d/(rn) occurs with smaller d",
         },
     )
 
 
-def replicate(cell, rng):
-    truth = lr.SharedRepresentation.random(n=cell["n"], d=cell["d"], k=K, condition=1.0, rng=rng)
+def replicate(cell, rng, **sizes):
+    figure = SampleSize(**sizes)
+    truth = lr.SharedRepresentation.random(
+        n=cell["n"], d=cell["d"], k=figure.k, condition=1.0, rng=rng
+    )
     start = frame_at_distance(truth.B, START, rng=rng)
-    trace = lr.fedrep(truth, m=cell["m"], rounds=ROUNDS, start=start, rng=rng)
+    trace = lr.fedrep(truth, m=cell["m"], rounds=figure.rounds, start=start, rng=rng)
     sigma_min = np.linalg.svd(truth.W, compute_uv=False)[-1] / np.sqrt(truth.n)
     factor = 1.0 - trace.step_size * (1.0 - START**2) * sigma_min**2 / 2.0
-    promised = START * factor ** (ROUNDS / 2)
+    promised = START * factor ** (figure.rounds / 2)
     return {
         "distance": trace["distance"][-1],
         "promised": promised,
-        "success": bool(trace.rounds == ROUNDS and trace["distance"][-1] <= promised),
+        "success": bool(trace.rounds == figure.rounds and trace["distance"][-1] <= promised),
     }
 
 
@@ -64,8 +88,13 @@ def thresholds(rows):
 
 
 def two_terms(table):
-    """Return a and b of m = a + b d/(rn), by least squares on logarithms over all points."""
+    """Return a and b of m = a + b d/(rn), by least squares on logarithms over all points.
+
+    NaN for fewer than two points.
+    """
     seen = table.dropna()
+    if len(seen) < 2:
+        return np.full(2, np.nan)
 
     def excess(parameters):
         a, b = np.exp(parameters)
@@ -75,14 +104,17 @@ def two_terms(table):
 
 
 def fit(table):
-    """Return the exponent of m in d/(rn) where that is large, and those of d and n apart."""
+    """Return the exponent of m in d/(rn) where that is large, and those of d and n apart.
+
+    None where there are too few points for a fit.
+    """
     large = table[(table["ratio"] >= FIT_FROM) & table["m"].notna()]
-    together = scaling_exponents(large["m"], {"d/(rn)": large["ratio"]}, robust=True)
-    apart = scaling_exponents(large["m"], {"d": large["d"], "rn": large["n"]}, robust=True)
+    together = exponents(large["m"], {"d/(rn)": large["ratio"]}, robust=True)
+    apart = exponents(large["m"], {"d": large["d"], "rn": large["n"]}, robust=True)
     return together, apart
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     table = thresholds(rows)
@@ -111,14 +143,15 @@ def draw(rows):
             right, group["ratio"], group["m"], low=group["low"], high=group["high"],
             label=f"d = {d}", place=place,
         )  # fmt: skip
-    exponent, low, high = (
-        part["d/(rn)"] for part in (together.exponents, together.low, together.high)
-    )
-    ratio = np.geomspace(FIT_FROM, table["ratio"].max(), 50)
-    right.plot(
-        ratio, together.constant * ratio**exponent, color="0.2", linewidth=1, linestyle="--",
-        label=f"exponent {exponent:.2f} [{low:.2f}, {high:.2f}]",
-    )  # fmt: skip
+    ratio = np.geomspace(FIT_FROM, max(FIT_FROM, table["ratio"].max()), 50)
+    if together is not None:
+        exponent, low, high = (
+            part["d/(rn)"] for part in (together.exponents, together.low, together.high)
+        )
+        right.plot(
+            ratio, together.constant * ratio**exponent, color="0.2", linewidth=1, linestyle="--",
+            label=f"exponent {exponent:.2f} [{low:.2f}, {high:.2f}]",
+        )  # fmt: skip
     right.plot(
         ratio,
         table["m"].max() * ratio / ratio.max() / 2,
@@ -127,18 +160,21 @@ def draw(rows):
         linestyle=":",
         label="slope 1",
     )
-    right.axhline(K + 1, color="0.7", linewidth=0.8)
-    right.text(ratio.max(), K + 1.06, "$k + 1$", ha="right", va="bottom", fontsize=7, color="0.3")
+    right.axhline(sizes.k + 1, color="0.7", linewidth=0.8)
+    right.text(
+        ratio.max(), sizes.k + 1.06, "$k + 1$", ha="right", va="bottom", fontsize=7, color="0.3"
+    )
     a, b = two_terms(table)
     ratio = np.geomspace(table["ratio"].min(), table["ratio"].max(), 100)
-    right.plot(
-        ratio,
-        a + b * ratio,
-        color="0.6",
-        linewidth=1,
-        zorder=1,
-        label=f"{a:.1f} + {b:.2f} $d/(rn)$",
-    )
+    if np.isfinite(a + b):
+        right.plot(
+            ratio,
+            a + b * ratio,
+            color="0.6",
+            linewidth=1,
+            zorder=1,
+            label=f"{a:.1f} + {b:.2f} $d/(rn)$",
+        )
     right.set(xscale="log", yscale="log", xlabel="$d/(rn)$", ylabel="smallest sufficient $m$")
     plotting.plain_log_ticks(right.yaxis)
     right.xaxis.set_major_formatter("{x:g}")
@@ -146,7 +182,7 @@ def draw(rows):
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return the smallest sufficient m, and what was fitted to it, with 95 % intervals."""
     table = thresholds(rows)
     lines = [
@@ -155,13 +191,15 @@ def summary(rows):
     ]
 
     def note(label, found):
+        if found is None:
+            return
         for name, value in found.exponents.items():
             lines.append((label.format(name), value, found.low[name], found.high[name]))
 
     together, apart = fit(table)
     note(f"exponent of {{}} from {FIT_FROM:g} on", together)
     note("exponent of {} alone", apart)
-    for less, name in ((1, "m - 1"), (K, "m - k")):
+    for less, name in ((1, "m - 1"), (sizes.k, "m - k")):
         note(f"exponent of {name} in {{}}", fit(table.assign(m=table["m"] - less))[0])
     for name, value in zip(("a", "b of a + b d/(rn)"), two_terms(table), strict=True):
         lines.append((name, value, np.nan, np.nan))
@@ -169,23 +207,25 @@ def summary(rows):
     for n, group in table.sort_values("d").groupby("n"):
         for one, two in pairwise(group.itertuples()):
             step = np.log(two.d / one.d)
-            ends = (two.m / one.m, two.low / one.high, two.high / one.low)
+            with np.errstate(divide="ignore", invalid="ignore"):  # where an end is not known
+                ends = np.divide((two.m, two.low, two.high), (one.m, one.high, one.low))
+                found = np.log(ends) / step
             label = f"local exponent, n = {n}, d = {one.d} to {two.d}"
-            lines.append((label, *(np.log(ends) / step)))
+            lines.append((label, *found))
     return pd.DataFrame(lines, columns=["what", "value", "low", "high"]).set_index("what")
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     return f"""
-        FedRep with exact heads and fresh batches, k = {K}, r = 1, heads of norm √k with κ = 1, no
-        noise, η = 1/4, start with all angles at distance {START}. Success: after {ROUNDS} rounds
-        the distance is at most dist₀(1 − ηE₀σ²_min/2)^{ROUNDS // 2}, the bound of Theorem 1. Left:
-        share of successes among {replicates} replicates with exact 95 % intervals. Right: m at
-        which a logistic curve in log m crosses one half, with its profile-likelihood interval
-        (the gap between two neighbouring m where none and then all replicates succeed), and the
-        power law fitted where d/(rn) ≥ {FIT_FROM:g}, with the 95 % interval of its exponent
-        (least squares, HC3, the intervals of m not counted in); grey: a constant plus a multiple
-        of d/(rn), fitted to all points.
+        FedRep with exact heads and fresh batches, k = {sizes.k}, r = 1, heads of norm √k with κ =
+        1, no noise, η = 1/4, start with all angles at distance {START}. Success: after
+        {sizes.rounds} rounds the distance is at most dist₀(1 − ηE₀σ²_min/2)^{sizes.rounds // 2},
+        the bound of Theorem 1. Left: share of successes among {replicates} replicates with exact 95
+        % intervals. Right: m at which a logistic curve in log m crosses one half, with its
+        profile-likelihood interval (the gap between two neighbouring m where none and then all
+        replicates succeed), and the power law fitted where d/(rn) ≥ {FIT_FROM:g}, with the 95 %
+        interval of its exponent (least squares, HC3, the intervals of m not counted in); grey: a
+        constant plus a multiple of d/(rn), fitted to all points.
     """
 
 
@@ -198,6 +238,7 @@ EXPERIMENT = Experiment(
     caption=caption,
     summary=summary,
     signed=("*exponent*",),
+    sizes=SampleSize(),
     replicates=40,
     quick_replicates=8,
 )

@@ -7,58 +7,41 @@ is not given, is read in two ways: one of its own, head steps of 1/lambda_max; o
 sum of the gradients and for head steps alike.
 """
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
-import linrep as lr
 from linrep import plotting
-from linrep.algorithms.flute import gaussian_start
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.settings import flute as settings
 from linrep.sweeps import Grid
 
-D, STEP_SIZE, EPOCHS = 10, 0.03, 500
-NOISE = np.sqrt(0.3)
-SPECTRA = {"normal": None, "decaying": 2 * D / (np.arange(1, D + 1) + 1)}
 WORDS = {
     "normal": "models φ_i of independent N(0, 1) entries",
     "decaying": "singular values of Φ 2d/(i + 1)",
 }
-RECORD = np.unique(np.geomspace(1, EPOCHS, 25).round().astype(int))
-HEADS = {"FedRep": None, "10GD-GD": 10, "GD-GD": 1}
-STEPS = {"1/(4L)": {}, "summed": {"step_size": STEP_SIZE, "normalization": "published"}}
+METHODS = {"exact": "FedRep", "10 steps": "10GD-GD", "1 step": "GD-GD"}
 SERIES = ("FLUTE", "FedRep", "FedRep(RI)", "FedRep, summed", "FedRep(RI), summed")
-TIE = 0.005
 
 
-def cells(quick, models="normal"):
-    if quick:
-        return Grid.product({"models": models, "n": 15, "m": 12, "k": (2, 6)})
-    return Grid.product({"models": models, "n": (15, 30), "m": (12, 20), "k": (2, 4, 6, 8)})
+def cells(sizes, models="normal"):
+    return Grid.product({"models": models, "n": sizes.n, "m": sizes.m, "k": sizes.k})
 
 
-def replicate(cell, rng):
-    n, k = cell["n"], cell["k"]
-    truth = lr.LowRankRegression.random(
-        n=n, d=D, singular_values=SPECTRA[cell["models"]], noise=NOISE, rng=rng
-    )
+def replicate(cell, rng, **sizes):
+    figure, n, k = settings.Figure1(**sizes), cell["n"], cell["k"]
+    truth = settings.draw_truth(cell["models"], n, figure.d, settings.NOISE, rng)
     data = truth.draw(cell["m"], rng=rng)
-    random = gaussian_start(n, D, k, 1 / (10 * D), rng)
-    flute = lr.flute(
-        data, k=k, step_size=STEP_SIZE, rounds=EPOCHS, start=random, record=RECORD.tolist()
-    )
-    frames = [_frame(flute, "FLUTE")]
-    for method, local_steps in HEADS.items():
-        for name, start in (("", "moments"), ("(RI)", random)):
-            for step, options in STEPS.items():
-                if step == "summed" and local_steps is not None:
-                    options = {**options, "head_step_size": STEP_SIZE}
-                trace = lr.fedrep(
-                    data, k=k, rounds=EPOCHS, start=start, local_steps=local_steps,
-                    record=RECORD.tolist(), **options,
-                )  # fmt: skip
-                suffix = ", summed" if step == "summed" else ""
-                frames.append(_frame(trace, f"{method}{name}{suffix}"))
+    random = settings.random_start(n, figure.d, k, rng)
+    record = np.unique(np.geomspace(1, figure.epochs, 25).round().astype(int)).tolist()
+    run = data, k, random, figure.epochs, record
+    frames = [_frame(settings.flute(*run), "FLUTE")]
+    for head, start, step in product(settings.HEADS, settings.STARTS, settings.STEPS):
+        trace = settings.fedrep(*run, start, head, step)
+        where, how = "(RI)" * (start == "random"), ", summed" * (step == "same")
+        frames.append(_frame(trace, f"{METHODS[head]}{where}{how}"))
     return pd.concat(frames)
 
 
@@ -67,7 +50,7 @@ def _frame(trace, method):
     return frame.assign(method=method)
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     sizes = rows[["n", "m"]].drop_duplicates().sort_values(["n", "m"]).to_numpy()
@@ -92,9 +75,9 @@ def draw(rows):
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Mean final errors, and wins/ties/losses of FLUTE against each method at the last epoch."""
-    final = rows[rows["round"] == EPOCHS]
+    final = rows[rows["round"] == sizes.epochs]
     keys = ["n", "m", "k"]
     table = final.pivot(index=[*keys, "replicate"], columns="method", values="truth_error")
     result = {
@@ -102,24 +85,26 @@ def summary(rows):
     }  # fmt: skip
     for method in rows["method"].unique()[1:]:
         ratio = table["FLUTE"] / table[method]
-        won, lost = ratio < 1 - TIE, ratio > 1 + TIE
+        won, lost = ratio < 1 - settings.TIE, ratio > 1 + settings.TIE
         counts = pd.DataFrame({"won": won, "tied": ~won & ~lost, "lost": lost}).groupby(keys).sum()
         counts = counts.astype(str)
         result[f"against {method}"] = counts["won"] + "/" + counts["tied"] + "/" + counts["lost"]
     return pd.DataFrame(result)
 
 
-def caption(rows, replicates):
-    return f"""
-        Mean error (1/M) Σ‖B w_i − φ_i‖, d = {D}, {WORDS[rows["models"].iloc[0]]}, noise variance
-        0.3, the same N samples of each of M clients every epoch. FLUTE: γ₁ = 1/4, γ₂ = 1/8, η =
-        {STEP_SIZE}, entries of the start N(0, (10d)⁻²), half losses summed. FedRep: exact heads, QR
-        after each step, from the moments' start or (RI) from FLUTE's own; step size 1/(4L), L the
-        largest curvature of its loss in B at the start, or ("summed") {STEP_SIZE} on the sum of the
-        gradients, as FLUTE's. Geometric mean over {replicates} replicates with 95 % Student
-        interval of the logarithms. With the summed step, which can be beyond FedRep's limit of
+def caption(rows, replicates, sizes):
+    chaotic = """ With the summed step, which can be beyond FedRep's limit of
         stability, a few runs are chaotic: on a processor that adds in another order their first
-        digits are others.
+        digits are others."""
+    return f"""
+        Mean error (1/M) Σ‖B w_i − φ_i‖, d = {sizes.d}, {WORDS[rows["models"].iloc[0]]}, noise
+        variance 0.3, the same N samples of each of M clients every epoch. FLUTE: γ₁ = 1/4, γ₂ =
+        1/8, η = {settings.STEP_SIZE}, entries of the start N(0, (10d)⁻²), half losses summed.
+        FedRep: exact heads, QR after each step, from the moments' start or (RI) from FLUTE's own;
+        step size 1/(4L), L the largest curvature of its loss in B at the start, or ("summed")
+        {settings.STEP_SIZE} on the sum of the gradients, as FLUTE's. Geometric mean over
+        {replicates} replicates with 95 % Student interval of the
+        logarithms.{chaotic * sizes.standard}
     """
 
 
@@ -131,7 +116,8 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
-    kept=lambda rows: rows[rows["round"] == EPOCHS],
+    kept=lambda rows: rows[rows["round"] == rows["round"].max()],
+    sizes=settings.Figure1(),
 )
 
 if __name__ == "__main__":

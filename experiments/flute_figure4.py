@@ -8,57 +8,47 @@ and start are those of Figure 3; 1200 epochs.
 import numpy as np
 import pandas as pd
 
-import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.settings.flute import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4, draw_truth
 from linrep.summaries import counted
 from linrep.sweeps import Grid
 
-N, D, K, STEP_SIZE, EPOCHS = 10, 10, 6, 0.03, 1200
-NOISE = np.sqrt(0.3)
-SPECTRUM = 2 * D / (np.arange(1, D + 1) + 1)
-RECORD = np.unique(np.geomspace(1, EPOCHS, 41).round().astype(int)).tolist()
-RATIOS = {"γ₁ = 2γ₂": 2.0, "γ₁ = γ₂": 1.0, "γ₁ = ⅔γ₂": 2.0 / 3.0}
-HELD = {
-    "γ₁ = 1/4": lambda ratio: (0.25, 0.25 / ratio),
-    "γ₂ = 1/8": lambda ratio: (ratio / 8, 0.125),
-}
-TIE = 0.005
+WEIGHTS = dict(zip(("γ₁ = 2γ₂", "γ₁ = γ₂", "γ₁ = ⅔γ₂"), RATIOS, strict=True))
+LINES = dict(zip(("γ₁ = 1/4", "γ₂ = 1/8"), HELD, strict=True))
 
 
-def cells(quick):
-    return Grid.product({"m": (8, 11) if quick else (8, 9, 10, 11)})
+def cells(sizes):
+    return Grid.product({"m": sizes.m})
 
 
-def replicate(cell, rng):
-    truth = lr.LowRankRegression.random(n=N, d=D, singular_values=SPECTRUM, noise=NOISE, rng=rng)
+def replicate(cell, rng, **sizes):
+    figure = Figure4(**sizes)
+    truth = draw_truth("decaying", figure.n, figure.d, NOISE, rng)
     data = truth.draw(cell["m"], rng=rng)
     seed = int(rng.integers(2**63))
+    record = np.unique(np.geomspace(1, figure.epochs, 41).round().astype(int)).tolist()
     frames = []
-    for held, weights in HELD.items():
-        for name, ratio in RATIOS.items():
-            gamma1, gamma2 = weights(ratio)
-            trace = lr.flute(
-                data, k=K, step_size=STEP_SIZE, rounds=EPOCHS, gamma1=gamma1, gamma2=gamma2,
-                record=RECORD, rng=seed,
-            )  # fmt: skip
+    for held, weight in LINES.items():
+        for name, ratio in WEIGHTS.items():
+            trace = figure.weighted(data, weight, ratio, seed, record)
             frame = trace.to_frame()[["truth_error", "loss"]].reset_index()
             frames.append(frame.assign(held=held, weights=name, stop_reason=trace.stop_reason))
     return pd.concat(frames)
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     samples = sorted(rows["m"].unique())
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 3.8))
-    axes = figure.subplots(len(HELD), len(samples), sharex=True, sharey=True, squeeze=False)
-    for line, held in zip(axes, HELD, strict=True):
+    axes = figure.subplots(len(LINES), len(samples), sharex=True, sharey=True, squeeze=False)
+    for line, held in zip(axes, LINES, strict=True):
         for ax, m in zip(line, samples, strict=True):
             panel = rows[(rows["held"] == held) & (rows["m"] == m) & (rows["round"] > 0)]
             plotting.curves(
-                ax, panel, x="round", y="truth_error", by="weights", order=list(RATIOS),
+                ax, panel, x="round", y="truth_error", by="weights", order=list(WEIGHTS),
                 geometric=True,
             )  # fmt: skip
             ax.set(xscale="log", yscale="log")
@@ -72,22 +62,24 @@ def draw(rows):
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Mean final and lowest errors, and in how many replicates each ratio ends lowest."""
     keys = ["held", "m"]
     index = [*keys, "replicate"]
-    last = rows[rows["round"] == EPOCHS]
-    final = last.pivot(index=index, columns="weights", values="truth_error")[list(RATIOS)]
-    lowest = rows.groupby([*index, "weights"])["truth_error"].min().unstack()[list(RATIOS)]
+    last = rows[rows["round"] == sizes.epochs]
+    final = last.pivot(index=index, columns="weights", values="truth_error")[list(WEIGHTS)]
+    lowest = rows.groupby([*index, "weights"])["truth_error"].min().unstack()[list(WEIGHTS)]
     table = final.groupby(keys).mean().add_prefix("final, ")
     table = table.join(lowest.groupby(keys).mean().add_prefix("lowest, "))
     ahead = final.le((1 + TIE) * final.min(axis=1), axis=0).groupby(keys)
-    for name in RATIOS:
+    for name in WEIGHTS:
         table[f"best or tied at the end, {name}"] = ahead[name].agg(counted)
     return table
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
+    chaotic = """ With γ₁ = 2γ₂ single runs are chaotic: on a processor that adds
+        in another order their errors differ by a hundredth."""
     diverged = rows[rows["stop_reason"] == "diverged"].groupby(["held", "weights", "m"])
     lost = diverged["replicate"].nunique()
     note = "".join(
@@ -95,12 +87,11 @@ def caption(rows, replicates):
         for (held, weights, m), count in lost.items()
     )
     return f"""
-        Mean error (1/M) Σ‖B w_i − φ_i‖ of FLUTE, M = {N}, d = {D}, k = {K}, singular values of Φ
-        2d/(i + 1), noise variance 0.3, the same N samples of each client every epoch, η =
-        {STEP_SIZE}, entries of the start N(0, (10d)⁻²), half losses summed. Top: γ₁ held at 1/4;
-        bottom: γ₂ held at 1/8. Geometric mean over {replicates} replicates with 95 % Student
-        interval of the logarithms. With γ₁ = 2γ₂ single runs are chaotic: on a processor that adds
-        in another order their errors differ by a hundredth.{note}
+        Mean error (1/M) Σ‖B w_i − φ_i‖ of FLUTE, M = {sizes.n}, d = {sizes.d}, k = {sizes.k},
+        singular values of Φ 2d/(i + 1), noise variance 0.3, the same N samples of each client every
+        epoch, η = {STEP_SIZE}, entries of the start N(0, (10d)⁻²), half losses summed. Top: γ₁ held
+        at 1/4; bottom: γ₂ held at 1/8. Geometric mean over {replicates} replicates with 95 %
+        Student interval of the logarithms.{chaotic * sizes.standard}{note}
     """
 
 
@@ -113,6 +104,7 @@ EXPERIMENT = Experiment(
     caption=caption,
     summary=summary,
     kept=None,
+    sizes=Figure4(),
 )
 
 if __name__ == "__main__":

@@ -9,30 +9,27 @@ Beside it, what the fixed entries say: how often the rarest item was seen, wheth
 the matrix near the truth, and what solvers of inductive matrix completion make of them.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
-import linrep as lr
 from linrep import plotting
 from linrep.algorithms import imc
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.settings.perfedsi import MODELS, STARTS, Figure3, view
 from linrep.stats import proportion_interval
 from linrep.summaries import counted
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 
-N, D, P, K = 20, 16, 4, 2
-STEP_SIZE, LOCAL_STEPS, PARTICIPANTS = 0.3, 5, 4
-STARTS = {"random": 0.3, "near": 0.03}  # standard deviations
 SAMPLES = {"fixed": "fixed entries", "fresh": "fresh entries"}
-MODELS = {
-    "side": "with side information",
-    "one-hot": "without: Z = I",
-    "one model": "without: one model for all",
-}
+NAMES = dict(
+    zip(
+        MODELS,
+        ("with side information", "without: Z = I", "without: one model for all"),
+        strict=True,
+    )
+)
 SOLVERS = {
     "Gauss-Newton": (imc.gauss_newton, {}),
     "alternating": (imc.alternating, {"iterations": 500}),
@@ -44,60 +41,40 @@ FEDERATED = "federated"
 SUCCESS = 1e-3
 
 
-def cells(quick):
-    return Grid.product({"per_client": 5, "rounds": 2000 if quick else 20_000})
+def cells(sizes):
+    return Grid.product({"per_client": sizes.per_client, "rounds": sizes.rounds})
 
 
-def replicate(cell, rng):
-    truth = lr.SideInformationCompletion.random(n=N, d=D, p=P, k=K, side="unit", rng=rng)
+def replicate(cell, rng, **sizes):
+    figure = Figure3(**sizes)
+    truth = figure.truth(rng)
     # All entries of a client are as good as fresh ones: a step draws one of them uniformly.
     seen = {"fixed": truth.observe(per_client=cell["per_client"], rng=rng)}
-    seen["fresh"] = truth.observe(per_client=D, rng=rng)
-    views = {samples: known(entries) for samples, entries in seen.items()}
+    seen["fresh"] = truth.observe(per_client=figure.d, rng=rng)
+    known = {model: view(seen["fixed"], model) for model in ("side", "one-hot")}
     facts = {"least": seen["fixed"].per_item.min()}
     for model in ("side", "one-hot"):
-        facts[f"determined, {model}"] = determines_truth(views["fixed"][model])
+        facts[f"determined, {model}"] = determines_truth(known[model])
     seed = int(rng.integers(2**63))
     frames = []
-    for samples, models in views.items():
-        for model, entries in models.items():
+    for samples, entries in seen.items():
+        for model in MODELS:
             # Of the one model for all there is no truth to start near.
             for start in STARTS if model != "one model" else ("random",):
-                frame = descend(entries, model, start, seed, cell["rounds"])
+                trace = figure.descend(
+                    entries, model, start, near=np.random.default_rng(seed), seed=seed,
+                    record=max(1, figure.rounds // 80),
+                )  # fmt: skip
+                frame = trace.to_frame()[["error"]].reset_index().assign(method=FEDERATED)
                 frames.append(frame.assign(samples=samples, model=model, start=start))
     for solver, (fit, settings) in SOLVERS.items():
         for model in ("side", "one-hot"):
-            rank = {"k": K} if fit not in (imc.nuclear_norm, imc.least_squares) else {}
+            rank = {"k": figure.k} if fit not in (imc.nuclear_norm, imc.least_squares) else {}
             with np.errstate(all="ignore"):  # it may diverge
-                trace = fit(views["fixed"][model], **rank, **settings)
+                trace = fit(known[model], **rank, **settings)
             last = {"round": [trace.rounds], "error": [trace["error"][-1]]}
             frames.append(pd.DataFrame(last).assign(method=solver, samples="fixed", model=model))
     return pd.concat(frames).assign(**facts)
-
-
-def known(entries):
-    """Return entries with what each of the models knows of the clients."""
-    return {
-        "side": entries,
-        "one-hot": entries.without_side_information(),
-        "one model": replace(entries, Z=np.ones((N, 1))),
-    }
-
-
-def descend(entries, model, start, seed, rounds):
-    """Return the relative error along the rounds of federated averaging."""
-    options = {"start": "random", "scale": STARTS["random"]}
-    if start == "near":
-        truth = entries.truth if model == "side" else entries.truth.without_side_information()
-        rng = np.random.default_rng(seed)
-        factors = (F + STARTS["near"] * rng.standard_normal(F.shape) for F in (truth.U, truth.V))
-        options = {"start": tuple(factors)}
-    trace = lr.perfedsi(
-        entries, step_size=STEP_SIZE, k=1 if model == "one model" else K, rounds=rounds,
-        local_steps=LOCAL_STEPS, participants=PARTICIPANTS, record=rounds // 80, rng=seed,
-        **options,
-    )  # fmt: skip
-    return trace.to_frame()[["error"]].reset_index().assign(method=FEDERATED)
 
 
 def last(rows):
@@ -106,20 +83,20 @@ def last(rows):
     return runs[runs["round"] == runs["round"].max()]
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 4.4))
     axes = figure.subplots(2, 3)
     runs = rows[rows["method"] == FEDERATED].assign(
-        model=lambda table: table["model"].map(MODELS),
+        model=lambda table: table["model"].map(NAMES),
         error=lambda table: np.maximum(table["error"], 1e-16),
     )
     for line, samples in zip(axes, SAMPLES, strict=True):
         for ax, start in zip(line, STARTS, strict=False):
             panel = runs[(runs["samples"] == samples) & (runs["start"] == start)]
             plotting.curves(
-                ax, panel, x="round", y="error", by="model", order=list(MODELS.values()),
+                ax, panel, x="round", y="error", by="model", order=list(NAMES.values()),
                 quantiles=(0.1, 0.9),
             )  # fmt: skip
             ax.set(yscale="log", ylim=(1e-16, 30), title=f"{SAMPLES[samples]}, {start} start")
@@ -130,13 +107,13 @@ def draw(rows):
             ax.set_yticks(10.0 ** np.arange(-16, 1, 4))
     for ax in axes[1, :2]:
         ax.set_xlabel("communication round")
-    draw_coverage(axes[0, 2], rows)
+    draw_coverage(axes[0, 2], rows, sizes.k)
     draw_solvers(axes[1, 2], rows)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 
-def draw_coverage(ax, rows):
+def draw_coverage(ax, rows, k):
     """Draw last errors against how often the rarest item was seen."""
     ends = last(rows)
     ends = ends[(ends["samples"] == "fixed") & (ends["start"] == "random")]
@@ -147,13 +124,13 @@ def draw_coverage(ax, rows):
             own["least"] + spread, np.maximum(own["error"], 1e-16), "os"[place],
             color=f"C{place}", markersize=2.8, markeredgewidth=0,
         )  # fmt: skip
-    ax.axvline(K - 0.5, color="0.4", linewidth=0.9, linestyle=":")
-    ax.text(K - 0.56, 1e-15, f"fewer than r = {K}", rotation=90, ha="right", fontsize=7)
+    ax.axvline(k - 0.5, color="0.4", linewidth=0.9, linestyle=":")
+    ax.text(k - 0.56, 1e-15, f"fewer than r = {k}", rotation=90, ha="right", fontsize=7)
     ax.axhline(SUCCESS, color="0.4", linewidth=0.7, linestyle="--")
     low, high = ends["least"].min(), ends["least"].max()
     ax.set(
         yscale="log", ylim=(1e-16, 30), xticks=range(low, high + 1),
-        xlim=(min(low, K - 1) - 0.6, high + 0.6), title="fixed entries, random start",
+        xlim=(min(low, k - 1) - 0.6, high + 0.6), title="fixed entries, random start",
         xlabel="observations of the rarest item", ylabel="relative error at the end",
         yticks=10.0 ** np.arange(-16, 1, 4),
     )  # fmt: skip
@@ -192,7 +169,7 @@ def shares(rows):
     return counts.assign(value=value, low=low, high=high)
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return shares of recovery, by what is open, by coverage and by solver, with intervals."""
     lines = []
 
@@ -207,8 +184,8 @@ def summary(rows):
         lines.append((", ".join((*key, "median error")), middle, np.nan, np.nan))
         if key[0] == "fixed":
             for name, part in (
-                (f"rarest item {K} or more", own[own["least"] >= K]),
-                (f"rarest item less than {K}", own[own["least"] < K]),
+                (f"rarest item {sizes.k} or more", own[own["least"] >= sizes.k]),
+                (f"rarest item less than {sizes.k}", own[own["least"] < sizes.k]),
             ):
                 if len(part):
                     note(", ".join((*key, name)), part["error"] < SUCCESS)
@@ -222,21 +199,22 @@ def summary(rows):
     return pd.DataFrame(lines, columns=["what", "value", "low", "high"]).set_index("what")
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     return f"""
-        Relative error ‖UVᵀZᵀ − M*Zᵀ‖/‖M*Zᵀ‖ of federated averaging, d = {D}, M = {N}, k = {P}, r =
-        {K}, U* and V* by QR, rows of Z normalised, {rows["per_client"].iloc[0]} entries a client;
-        open in the paper and taken here: η = {STEP_SIZE}, τ = {LOCAL_STEPS}, C = {PARTICIPANTS}
-        drawn with replacement, entries of a random start N(0, {STARTS["random"]}²), a near one the
-        truth's factors with N(0, {STARTS["near"]}²) added. Median and middle 80 % of {replicates}
-        instances, shown from 10⁻¹⁶ on. Fixed entries: drawn once, as in Appendix C.4; fresh: any
-        entry of the client's, as in Theorem 3.3. Without side information V has a row per client
-        (Z = I), or all clients share one vector of ratings, which no start is near. Right, top:
-        errors after the last round, moved sideways to be seen; dashed: {SUCCESS:g}. Right, bottom:
-        share of instances with a relative error below {SUCCESS:g} and exact 95 % interval,
-        federated averaging from a random start, the others from a spectral one (Gauss-Newton: 100
-        steps; alternating least squares: {SOLVERS["alternating"][1]["iterations"]}; balanced
-        gradient descent: {SOLVERS["gradient"][1]["iterations"]}; nuclear norm: 12 levels,
+        Relative error ‖UVᵀZᵀ − M*Zᵀ‖/‖M*Zᵀ‖ of federated averaging, d = {sizes.d}, M = {sizes.n}, k
+        = {sizes.p}, r = {sizes.k}, U* and V* by QR, rows of Z normalised, {sizes.per_client}
+        entries a client; open in the paper and taken here: η = {sizes.step_size:g}, τ =
+        {sizes.local_steps}, C = {sizes.participants} drawn with replacement, entries of a random
+        start N(0, {STARTS["random"]}²), a near one the truth's factors with N(0, {STARTS["near"]}²)
+        added. Median and middle 80 % of {replicates} instances, shown from 10⁻¹⁶ on. Fixed entries:
+        drawn once, as in Appendix C.4; fresh: any entry of the client's, as in Theorem 3.3. Without
+        side information V has a row per client (Z = I), or all clients share one vector of ratings,
+        which no start is near. Right, top: errors after the last round, moved sideways to be seen;
+        dashed: {SUCCESS:g}. Right, bottom: share of instances with a relative error below
+        {SUCCESS:g} and exact 95 % interval, federated averaging from a random start, the others
+        from a spectral one (Gauss-Newton: 100 steps; alternating least squares:
+        {SOLVERS["alternating"][1]["iterations"]}; balanced gradient descent:
+        {SOLVERS["gradient"][1]["iterations"]}; nuclear norm: 12 levels,
         {SOLVERS["nuclear"][1]["iterations"]}); vertical lines: share of instances whose entries
         determine the matrix near the truth (differential of full rank).
     """
@@ -251,6 +229,7 @@ EXPERIMENT = Experiment(
     caption=caption,
     summary=summary,
     kept=lambda rows: pd.concat([last(rows), rows[rows["method"] != FEDERATED]]),
+    sizes=Figure3(),
     replicates=40,
     quick_replicates=3,
 )

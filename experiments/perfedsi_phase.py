@@ -6,6 +6,8 @@ no solver but its own. Entries are drawn uniformly; rows of Z have norm 1 as the
 without side information, p = n = 60: its matrix is one of p = 8, of which Z is kept back.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from matplotlib.patheffects import Normal, Stroke
@@ -16,13 +18,13 @@ from linrep import plotting
 from linrep.algorithms import imc
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.settings.sizes import Sizes, size
 from linrep.stats import proportion_interval
 from linrep.summaries import counted, crossings
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 
-SIZE, K, HIDDEN = 60, 2, 8  # n = d; rank; columns of the Z that is kept back
-STEP_SIZE, LOCAL_STEPS, PARTICIPANTS, ROUNDS = 1.0, 5, 4, 200_000
+STEP_SIZE, LOCAL_STEPS, PARTICIPANTS = 1.0, 5, 4
 SUCCESS = 1e-3
 DETERMINED, FEDERATED = "entries determine it", "federated averaging"
 GRADIENT, NUCLEAR, CORE = "balanced gradient", "nuclear norm", "least squares"
@@ -37,47 +39,85 @@ SOLVERS = {
     CORE: (imc.least_squares, {}),
 }
 SLOW = (GRADIENT, NUCLEAR)  # run only where the entries determine the matrix
-CONDITION_P, CONDITION_RHO, BATCHES = 16, 4.0, 3
 SHORT = ("determined", "federated", "G.-Newton", "alternating", "gradient", "nuclear", "least sq.")
 
 
-def cells(quick):
-    side = {"p": (4, 16, SIZE) if quick else (4, 8, 16, SIZE)}
-    rho = (1.0, 2.0, 4.0) if quick else (0.8, 1.2, 1.6, 2.0, 2.5, 3.2, 4.0)
-    maps = Grid.product({"part": "map", "condition": 1.0, **side, "rho": rho, "batch": 0})
-    conditions = (1.0, 100.0) if quick else (1.0, 10.0, 100.0)
+@dataclass(frozen=True)
+class Phase(Sizes):
+    """What is varied: side information, entries, and the condition number at one of both."""
+
+    p: tuple[int, ...] = size(
+        (4, 8, 16, 60), "Columns of the side information; n stands for none.", quick=(4, 16, 60)
+    )
+    rho: tuple[float, ...] = size(
+        (0.8, 1.2, 1.6, 2.0, 2.5, 3.2, 4.0), "Entries over degrees of freedom.",
+        quick=(1.0, 2.0, 4.0), above=0.0,
+    )  # fmt: skip
+    condition: tuple[float, ...] = size(
+        (1.0, 10.0, 100.0), "Condition numbers.", quick=(1.0, 100.0), minimum=1.0
+    )
+    condition_p: int = size(16, "Columns of the side information where these are varied.")
+    condition_rho: float = size(4.0, "Entries over degrees of freedom there.", above=0.0)
+    batches: int = size(3, "Times the replicates that are run there.", quick=1)
+    n: int = size(60, "Clients, and as many items.")
+    k: int = size(2, "Rank.")
+    hidden: int = size(8, "Columns of the side information that is kept back where there is none.")
+    rounds: int = size(200_000, "Rounds of federated averaging.")
+
+    def check(self):
+        for name in ("p", "condition_p", "hidden"):
+            values = np.atleast_1d(getattr(self, name))
+            if values.max() > self.n:
+                raise ValueError(f"{name} must be at most n = {self.n}, got {values.max()}")
+            if values.min() < self.k:
+                raise ValueError(f"k must be at most {name} = {values.min()}, got {self.k}")
+        for p, rho, name in (
+            (max(self.p), max(self.rho), "rho"),
+            (self.condition_p, self.condition_rho, "condition_rho"),
+        ):
+            if entries_of(self, p, rho) > self.n**2:
+                raise ValueError(
+                    f"{name} must leave at most n d = {self.n**2} entries, got {rho:g} at p = {p}"
+                )
+
+
+def cells(sizes):
+    maps = Grid.product(
+        {"part": "map", "condition": 1.0, "p": sizes.p, "rho": sizes.rho, "batch": 0}
+    )
     # Few cells, which can have several batches of replicates each.
     return maps + Grid.product(
-        {"part": "condition", "condition": conditions, "p": CONDITION_P, "rho": CONDITION_RHO,
-         "batch": range(1 if quick else BATCHES)}
+        {"part": "condition", "condition": sizes.condition, "p": sizes.condition_p,
+         "rho": sizes.condition_rho, "batch": range(sizes.batches)}
     )  # fmt: skip
 
 
-def entries_of(p, rho):
+def entries_of(sizes, p, rho):
     """Return the number of entries at an oversampling."""
-    return round(rho * K * (SIZE + p - K))
+    return max(1, round(rho * sizes.k * (sizes.n + p - sizes.k)))
 
 
-def replicate(cell, rng):
-    p = cell["p"]
+def replicate(cell, rng, **sizes):
+    figure, p = Phase(**sizes), cell["p"]
+    n, k = figure.n, figure.k
     truth = lr.SideInformationCompletion.random(
-        n=SIZE, d=SIZE, p=HIDDEN if p == SIZE else p, k=K, side="unit",
-        singular_values=[1.0, 1.0 / cell["condition"]], rng=rng,
+        n=n, d=n, p=figure.hidden if p == n else p, k=k, side="unit",
+        singular_values=np.geomspace(1.0, 1.0 / cell["condition"], k), rng=rng,
     )  # fmt: skip
-    seen = truth.observe(entries=entries_of(p, cell["rho"]), rng=rng)
-    if p == SIZE:
+    seen = truth.observe(entries=entries_of(figure, p, cell["rho"]), rng=rng)
+    if p == n:
         seen = seen.without_side_information()
     errors = {DETERMINED: 0.0 if determines_truth(seen) else 1.0}
     trace = lr.perfedsi(
-        seen, step_size=STEP_SIZE, rounds=ROUNDS, local_steps=LOCAL_STEPS,
-        participants=PARTICIPANTS, record=ROUNDS, rng=rng,
+        seen, step_size=STEP_SIZE, rounds=figure.rounds, local_steps=LOCAL_STEPS,
+        participants=PARTICIPANTS, record=figure.rounds, rng=rng,
     )  # fmt: skip
     errors[FEDERATED] = np.inf if trace.stop_reason == "diverged" else trace["error"][-1]
     for name, (solver, settings) in SOLVERS.items():
         if name in SLOW and errors[DETERMINED]:
             errors[name] = np.inf
             continue
-        rank = {} if name in (NUCLEAR, CORE) else {"k": K}
+        rank = {} if name in (NUCLEAR, CORE) else {"k": k}
         with np.errstate(all="ignore"):  # it may diverge
             trace = solver(seen, **rank, **settings)
             if name == GRADIENT and trace.stop_reason == "diverged":
@@ -88,27 +128,28 @@ def replicate(cell, rng):
     )
 
 
-def covered():
-    """Return the number of entries with which half of the draws see every item K times.
+def covered(sizes):
+    """Return the number of entries with which half of the draws see every item k times.
 
     The counts of different items are taken as independent.
     """
-    N = np.arange(K * SIZE, SIZE**2)
-    share = hypergeom.sf(K - 1, SIZE**2, SIZE, N) ** SIZE
+    n, k = sizes.n, sizes.k
+    N = np.arange(k * n, n**2)
+    share = hypergeom.sf(k - 1, n**2, n, N) ** n
     return N[np.argmax(share >= 0.5)]
 
 
-#: Number of entries along p, with style and name of its line.
-LINES = (
-    (lambda p: K * (SIZE + p - K), "-", "as many entries as degrees of freedom, ρ = 1"),
-    (lambda p: np.full_like(p, covered()), ":", f"half of the draws see every item {K} times"),
-    (lambda p: SIZE * p, "--", "as many entries as unknowns in the core, d p"),
-)
-
-
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
+    n, k = sizes.n, sizes.k
+    # Number of entries along p, with style and name of its line.
+    every, often = covered(sizes), "once" if k == 1 else f"{k} times"
+    lines = (
+        (lambda p: k * (n + p - k), "-", "as many entries as degrees of freedom, ρ = 1"),
+        (lambda p: np.full_like(p, every), ":", f"half of the draws see every item {often}"),
+        (lambda p: n * p, "--", "as many entries as unknowns in the core, d p"),
+    )
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 4.2))
     axes = figure.subplots(2, 4)
     maps = rows[rows["part"] == "map"]
@@ -117,26 +158,28 @@ def draw(rows):
         mesh = plotting.heat_map(ax, own, x="rho", y="p", value="success", details=False)
         x, y = ax.get_xlim(), ax.get_ylim()
         p = np.geomspace(max(1.0, y[0]), y[1], 200)
-        for entries, dashes, label in LINES if method == CORE else LINES[:2]:
+        for entries, dashes, label in lines if method == CORE else lines[:2]:
             rim = [Stroke(linewidth=2.8, foreground="black"), Normal()]
             ax.plot(
-                entries(p) / (K * (SIZE + p - K)), p, dashes, color="white", label=label,
+                entries(p) / (k * (n + p - k)), p, dashes, color="white", label=label,
                 linewidth=1.5, path_effects=rim,
             )  # fmt: skip
-        ax.set(xlim=x, ylim=y, title=method, xticks=[1, 2, 4], xticklabels=["1", "2", "4"])
+        shown = [tick for tick in (0.5, 1, 2, 4, 8, 16) if x[0] <= tick <= x[1]]
+        ax.set(xlim=x, ylim=y, title=method)
+        ax.set_xticks(shown or sizes.rho, labels=[f"{tick:g}" for tick in shown or sizes.rho])
         ticks = sorted(own["p"].unique())
-        ax.set_yticks(ticks, labels=[f"{p}" if p < SIZE else "none" for p in ticks])
+        ax.set_yticks(ticks, labels=[f"{p}" if p < n else "none" for p in ticks])
         ax.set_xlabel("oversampling, $\\rho$")
         if place % 4 == 0:
             ax.set_ylabel("side information, $p$")
-    draw_conditions(axes.flat[-1], rows)
+    draw_conditions(axes.flat[-1], rows, sizes)
     figure.colorbar(mesh, ax=axes[:, -1], label="share of successes", shrink=0.8)
     handles, labels = axes.flat[METHODS.index(CORE)].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
     return figure
 
 
-def draw_conditions(ax, rows):
+def draw_conditions(ax, rows, sizes):
     """Draw the shares of successes against the condition number, a line per method."""
     own = rows[rows["part"] == "condition"]
     own = own.assign(place=own["method"].map(METHODS.index), success=own["success"].astype(float))
@@ -144,11 +187,11 @@ def draw_conditions(ax, rows):
     ax.invert_yaxis()
     ax.set_yticks(range(len(SHORT)), labels=SHORT, fontsize=6.5)
     ax.set(
-        xlabel="condition number", title=f"p = {CONDITION_P}, ρ = {CONDITION_RHO:g}",
+        xlabel="condition number", title=f"p = {sizes.condition_p}, ρ = {sizes.condition_rho:g}",
     )  # fmt: skip
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return the oversampling at which half of the runs succeed, and shares by condition."""
     maps = rows[rows["part"] == "map"]
     table = crossings(maps, "success", "rho", ["method", "p"])
@@ -180,23 +223,24 @@ def share(rows):
     return counted(rows["success"]), *ends
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
+    spread = "1 and 1/κ" if sizes.k == 2 else "from 1 to 1/κ"
     count = len(rows[rows["part"] == "condition"].groupby("batch")) * replicates
     return f"""
-        Share of draws with a relative error below {SUCCESS:g}: d = n = {SIZE}, rank k = {K}, U* and
-        V* by QR, condition number 1, N entries drawn uniformly, oversampling ρ = N/(k(d + p − k)),
-        unit rows of Z with p columns; none: p = n, where Z of p = {HIDDEN} is kept back.
-        {replicates} draws a cell, the same for all methods. "{DETERMINED.capitalize()}": the
-        differential at the truth has full rank. Federated averaging: η = {STEP_SIZE:g},
-        {LOCAL_STEPS} local steps, {PARTICIPANTS} participants a round, {ROUNDS:,} rounds, random
-        start N(0, 0.3²). The others start at the spectral one and take at most (few, for the
-        figure's time) {SOLVERS["Gauss-Newton"][1]["iterations"]} Gauss-Newton,
-        {SOLVERS["alternating"][1]["iterations"]} alternating and
+        Share of draws with a relative error below {SUCCESS:g}: d = n = {sizes.n}, rank k =
+        {sizes.k}, U* and V* by QR, condition number 1, N entries drawn uniformly, oversampling ρ =
+        N/(k(d + p − k)), unit rows of Z with p columns; none: p = n, where Z of p = {sizes.hidden}
+        is kept back. {replicates} draws a cell, the same for all methods.
+        "{DETERMINED.capitalize()}": the differential at the truth has full rank. Federated
+        averaging: η = {STEP_SIZE:g}, {LOCAL_STEPS} local steps, {PARTICIPANTS} participants a
+        round, {sizes.rounds:,} rounds, random start N(0, 0.3²). The others start at the spectral
+        one and take at most (few, for the figure's time) {SOLVERS["Gauss-Newton"][1]["iterations"]}
+        Gauss-Newton, {SOLVERS["alternating"][1]["iterations"]} alternating and
         {SOLVERS[GRADIENT][1]["iterations"]} balanced gradient steps of relative length 0.5 (0.1
         where that diverges); nuclear norm: {SOLVERS[NUCLEAR][1]["iterations"]} steps over
         {SOLVERS[NUCLEAR][1]["levels"]} levels down to 10⁻⁵ of the first; least squares on the core
         of least norm. Balanced gradient and nuclear norm are run where the entries determine the
-        matrix, and count as failures elsewhere. Bottom right: singular values 1 and 1/κ of M*,
+        matrix, and count as failures elsewhere. Bottom right: singular values {spread} of M*,
         {count} draws each.
     """
 
@@ -209,6 +253,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     caption=caption,
     summary=summary,
+    sizes=Phase(),
     replicates=6,
     quick_replicates=2,
 )

@@ -8,16 +8,13 @@ each solution over many draws, for rank 1 as pFL^MF finds it from random factors
 import numpy as np
 import pandas as pd
 
-import linrep as lr
 from linrep import plotting
-from linrep.algorithms import personalized
 from linrep.cli import run_script
 from linrep.experiment import Experiment
 from linrep.problems import personal
+from linrep.settings.pflmf import Figure1, constrained, diameter
 from linrep.sweeps import Grid
 
-N, ROUNDS = 12, 20_000
-SHIFTS = (0.0, 2.0)
 OWN, AVERAGE, NEAR, LINE = "own optima", "FedAvg", "constrained", "rank 1"
 LABELS = {
     OWN: "own optima $a_i$",
@@ -26,49 +23,42 @@ LABELS = {
     LINE: "rank 1, by pFL$^{MF}$",
 }
 COLORS = dict(zip((OWN, AVERAGE, NEAR, LINE), ("C3", "C1", "C2", "C0"), strict=True))
-PLACES = (1.25, 1.5)  # of rank 1 beside delta, by mean
+FIRST, STEP = 1.25, 0.25  # places of rank 1 beside delta, by mean
+STYLES = {"-": "solid", "--": "dashed", "-.": "dash-dotted"}  # of the curves, by mean
 SHOWN = 0.5  # share of the diameter at which constrained models are marked
 
 
-def cells(quick):
-    return Grid.product({"shift": SHIFTS, "deltas": 6 if quick else 11})
+def cells(sizes):
+    return Grid.product({"shift": sizes.shift, "deltas": sizes.deltas})
 
 
-def replicate(cell, rng):
-    picture = personal.planar(N, shift=cell["shift"], rng=rng)
+def replicate(cell, rng, **sizes):
+    figure = Figure1(**sizes)
+    picture = personal.planar(figure.n, shift=cell["shift"], rng=rng)
     A, problem = picture.local, picture.problem
-    diameter = np.linalg.norm(A[:, None] - A, axis=2).max()
-    s = np.linalg.norm(A, 2)
-    # Both blocks of the Hessian have norm 2 s/n at the balanced optimum.
-    factors = lr.pflmf(
-        problem, k=1, step_size=0.2 * N / s, scale=0.3 * np.sqrt(s), rounds=ROUNDS,
-        record=ROUNDS // 100, tolerance=1e-9 * s**1.5 / N, stationarity=False, rng=rng,
-    ).state  # fmt: skip
-    models = [(OWN, np.nan, A), (AVERAGE, np.nan, picture.average)]
-    models.append((LINE, np.nan, factors["V"] @ factors["U"].T))
-    for share in np.linspace(0.0, 1.0, cell["deltas"]):
-        # A step of 1/L leads to the points themselves, so that one projection solves it.
-        trace = personalized.constrained(problem, delta=share * diameter, rounds=1)
-        models.append((NEAR, share, trace.state["theta"]))
+    line = figure.line(picture, record=max(1, figure.rounds // 100), rng=rng)
+    models = [(OWN, np.nan, A), (AVERAGE, np.nan, picture.average), (LINE, np.nan, line)]
+    for share in np.linspace(0.0, 1.0, figure.deltas):
+        models.append((NEAR, share, constrained(picture, share)))
     scale, off = problem.value(picture.average), np.abs(models[2][2] - picture.line).max()
     frames = []
     for solution, share, theta in models:
-        points = pd.DataFrame({"client": range(N), "x": theta[:, 0], "y": theta[:, 1]})
+        points = pd.DataFrame({"client": range(figure.n), "x": theta[:, 0], "y": theta[:, 1]})
         frames.append(
             points.assign(solution=solution, share=share, objective=problem.value(theta) / scale)
         )
-    return pd.concat(frames, ignore_index=True).assign(off=off, diameter=diameter)
+    return pd.concat(frames, ignore_index=True).assign(off=off, diameter=diameter(A))
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.9))
-    axes = figure.subplots(1, 3)
-    for ax, shift in zip(axes, SHIFTS, strict=False):
+    axes = figure.subplots(1, len(sizes.shift) + 1)
+    for ax, shift in zip(axes, sizes.shift, strict=False):
         draw_plane(ax, rows[(rows["shift"] == shift) & (rows["replicate"] == 0)])
         ax.set_title(f"mean ({shift:g}, {shift:g})")
-    draw_objectives(axes[2], rows)
+    draw_objectives(axes[-1], rows, sizes.shift)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
 
@@ -98,10 +88,11 @@ def draw_plane(ax, rows):
     ax.set_aspect("equal", adjustable="datalim")
 
 
-def draw_objectives(ax, rows):
+def draw_objectives(ax, rows, shifts):
     """Draw objectives over FedAvg's against delta, and that of rank 1, by shift."""
     once = rows[rows["client"] == 0]
-    for shift, style, place in zip(SHIFTS, ("-", "--"), PLACES, strict=True):
+    places = [FIRST + STEP * place for place in range(len(shifts))]
+    for shift, style, place in zip(shifts, STYLES, places, strict=False):
         own = once[once["shift"] == shift]
         table = own[own["solution"] == NEAR].pivot(
             index="share", columns="replicate", values="objective"
@@ -118,15 +109,18 @@ def draw_objectives(ax, rows):
         )  # fmt: skip
     ax.set(
         xlabel=r"$\delta$ / diameter", ylabel="objective / FedAvg's", title="over all draws",
-        ylim=(-0.03, 1.03), xlim=(-0.06, 1.65), xticks=[0.0, 0.5, 1.0, *PLACES],
-        xticklabels=["0", "0.5", "1", *(f"{shift:g}" for shift in SHIFTS)],
+        ylim=(-0.03, 1.03), xlim=(-0.06, places[-1] + 0.15), xticks=[0.0, 0.5, 1.0, *places],
+        xticklabels=["0", "0.5", "1", *(f"{shift:g}" for shift in shifts)],
     )  # fmt: skip
     ax.axvline(1.1, color="0.5", linewidth=0.6)
-    ax.text(1.37, 0.97, "rank 1,\nby mean", color=COLORS[LINE], ha="center", va="top", fontsize=7)
+    ax.text(
+        np.mean(places), 0.97, "rank 1,\nby mean", color=COLORS[LINE], ha="center", va="top",
+        fontsize=7,
+    )  # fmt: skip
     ax.text(0.3, 0.75, "constrained", color=COLORS[NEAR], fontsize=7)
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return objectives over FedAvg's, how much delta matches rank 1, and what pFL^MF misses."""
     once = rows[rows["client"] == 0]
     lines = []
@@ -149,16 +143,20 @@ def summary(rows):
     return pd.DataFrame(lines, columns=["shift", "what", "median"]).set_index(["shift", "what"])
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
+    where = ("Left, one draw", "Left and middle, one draw each", "But on the right, one draw each")
+    styles = ", ".join(
+        f"{name}: mean {shift:g}" for name, shift in zip(STYLES.values(), sizes.shift, strict=False)
+    )
     return f"""
-        Minimizers of (1/n) Σ ‖θ_i − a_i‖², n = {N}, coordinates of a_i independent N(mean, 1); how
-        many points there are and how they lie is not given in the paper. Left and middle, one draw
-        each: the clients' own optima; FedAvg, their mean; models with all distances at most δ,
-        the lines for δ from 0 to the points' diameter, the triangles at {SHOWN:g} of it; the
-        optimum of rank 1 by pFL^MF from random factors (N(0, 0.09 σ₁), η = η_v = 0.2 n/σ₁, at most
-        {ROUNDS} rounds), dotted to its points. Its line goes through the origin, not through the
-        mean. Right: objective over FedAvg's, median and middle 80 % of {replicates} draws, against
-        δ (solid: mean 0, dashed: mean {SHIFTS[1]:g}), and of rank 1.
+        Minimizers of (1/n) Σ ‖θ_i − a_i‖², n = {sizes.n}, coordinates of a_i independent N(mean,
+        1); how many points there are and how they lie is not given in the paper.
+        {where[len(sizes.shift) - 1]}: the clients' own optima; FedAvg, their mean; models with all
+        distances at most δ, the lines for δ from 0 to the points' diameter, the triangles at
+        {SHOWN:g} of it; the optimum of rank 1 by pFL^MF from random factors (N(0, 0.09 σ₁), η = η_v
+        = 0.2 n/σ₁, at most {sizes.rounds} rounds), dotted to its points. Its line goes through the
+        origin, not through the mean. Right: objective over FedAvg's, median and middle 80 % of
+        {replicates} draws, against δ ({styles}), and of rank 1.
     """
 
 
@@ -171,6 +169,7 @@ EXPERIMENT = Experiment(
     caption=caption,
     summary=summary,
     kept=None,
+    sizes=Figure1(),
     replicates=20,
     quick_replicates=3,
 )

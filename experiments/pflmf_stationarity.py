@@ -5,6 +5,8 @@ eta_v = p eta/K, no noise. The instance is quadratic and starts at V = 0; it is 
 `local_smoothness` gives a valid L on a ball that no run leaves, which every row records.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
@@ -12,30 +14,50 @@ import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.settings.sizes import Sizes, size
 from linrep.sweeps import Grid
 from linrep.theory import pflmf
 
-N, D = 40, 3  # n; d = k
-SIZE, RADIUS = 5e-4, 0.04
-SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
-STEPS = (1, 5)
+SCALE, RADIUS = 5e-4, 0.04
 PRINTED = "Theorem 1"
 
 
-def cells(quick):
-    shares = (1.0, 0.25, 0.02) if quick else SHARES
-    return Grid.product({"p": shares, "K": STEPS, "T": 2000 if quick else 40_000})
+@dataclass(frozen=True)
+class Stationarity(Sizes):
+    """What is varied: participation and local steps."""
+
+    p: tuple[float, ...] = size(
+        (1.0, 0.5, 0.25, 0.1, 0.05, 0.02), "Participation: a curve each.",
+        quick=(1.0, 0.25, 0.02), most=8, above=0.0, maximum=1.0,
+    )  # fmt: skip
+    K: tuple[int, ...] = size((1, 5), "Local steps: a panel each.", most=2)
+    T: int = size(40_000, "Rounds.", quick=2000, minimum=10)
+    n: int = size(40, "Clients.")
+    d: int = size(3, "Dimension, and rank.")
+
+    def check(self):
+        if min(self.p) * self.n < 0.5:
+            raise ValueError(
+                f"p must be at least {0.5 / self.n:g}, or it selects none of n = {self.n} clients; "
+                f"got {min(self.p):g}"
+            )
 
 
-def replicate(cell, rng):
+def cells(sizes):
+    return Grid.product({"p": sizes.p, "K": sizes.K, "T": sizes.T})
+
+
+def replicate(cell, rng, **sizes):
+    figure = Stationarity(**sizes)
+    n, d = figure.n, figure.d
     p, K, T = cell["p"], cell["K"], cell["T"]
-    A = SIZE * np.random.default_rng(rng.integers(2**63)).standard_normal((N, D))
+    A = SCALE * np.random.default_rng(rng.integers(2**63)).standard_normal((n, d))
     problem = lr.QuadraticObjectives(A)
-    start = np.eye(D), np.zeros((N, D))
+    start = np.eye(d), np.zeros((n, d))
     L = pflmf.local_smoothness(problem, *start, RADIUS, RADIUS).largest
     times = np.unique(np.round(np.geomspace(1, T, 60)).astype(int))
     run = lr.pflmf(
-        problem, k=D, step_size=0.25 / L, head_step_size="theorem", aggregate="full",
+        problem, k=d, step_size=0.25 / L, head_step_size="theorem", aggregate="full",
         participation=p, local_steps=K, start=start, rounds=T, record=times, rng=rng,
     )  # fmt: skip
     table = run.to_frame()[["average_U", "average_V"]].reset_index().iloc[1:]
@@ -70,14 +92,14 @@ def shades(count):
     return sns.color_palette("viridis", count + 1)[:count]
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     rows = with_measure(rows)
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.9))
-    axes = figure.subplots(1, 3)
+    axes = figure.subplots(1, len(sizes.K) + 1)
     shares = sorted(rows["p"].unique(), reverse=True)
-    for ax, K in zip(axes, STEPS, strict=False):
+    for ax, K in zip(axes, sizes.K, strict=False):
         own = rows[rows["K"] == K]
         for p, color in zip(shares, shades(len(shares)), strict=True):
             part = own[own["p"] == p].groupby("round")
@@ -90,12 +112,12 @@ def draw(rows):
             ylim=axes[0].get_ylim() if ax is not axes[0] else None,
         )  # fmt: skip
     axes[0].set_ylabel("measure of stationarity / $L F^0$")
-    draw_ratios(axes[2], rows)
+    draw_ratios(axes[-1], rows, sizes)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
 
 
-def draw_ratios(ax, rows):
+def draw_ratios(ax, rows, sizes):
     """Draw the measure over Theorem 1's bound at the last T, against p."""
     ends = rows[rows["round"] == rows["round"].max()]
     for place, (K, own) in enumerate(ends.groupby("K")):
@@ -109,7 +131,7 @@ def draw_ratios(ax, rows):
         )  # fmt: skip
         ax.text(0.97, 0.97 - 0.09 * place, f"{'●■'[place]} K = {K}", color=color, ha="right",
                 va="top", transform=ax.transAxes, fontsize=7.5)  # fmt: skip
-    single = ends[ends["K"] == STEPS[0]]
+    single = ends[ends["K"] == sizes.K[0]]
     bounds = (single["resummed"] / single["printed"]).groupby(single["p"]).median()
     ax.plot(bounds, ":", color="0.4", linewidth=0.9)
     ax.axhline(1.0, color="k", linestyle="--", linewidth=1.6)
@@ -120,7 +142,7 @@ def draw_ratios(ax, rows):
     plotting.plain_log_ticks(ax.xaxis)
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return ratios to both bounds at the last T, the parts, the slope in p, the reach."""
     rows = with_measure(rows)
     ends = rows[rows["round"] == rows["round"].max()]
@@ -143,21 +165,24 @@ def summary(rows):
     for K, own in ends.groupby("K"):
         middle = own.groupby("p")["ratio"].median()
         small = middle[middle.index <= 0.25]
+        if len(small) < 2:
+            continue
         slope = np.polyfit(np.log(small.index), np.log(small), 1)[0]
         lines.append((K, "all", "slope of the ratio in p up to 0.25", slope))
     return pd.DataFrame(lines, columns=["K", "p", "what", "value"]).set_index(["K", "p", "what"])
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
+    where = "Left and middle" if len(sizes.K) == 2 else "Left"
     return f"""
-        Mean over T rounds of E‖∇_U‖² + (1/K) Σ_k ‖∇_V(U, V_k)‖², the left side of Theorem 1, over
-        L F(U⁰, V⁰): F = (1/2n) ‖UVᵀ − A‖², n = {N}, d = r = {D}, entries of A N(0, {SIZE:g}²),
-        U⁰ = I, V⁰ = 0, so that F* = 0; the gradient in U of all clients, η = 1/(4L), η_v = pη/K,
-        σ = 0. L is valid within {RADIUS} of the start, which no run leaves. Left and middle: median
-        of {replicates} runs, each with its own A; dashed: Theorem 1's bound, the same for all p;
-        dotted, in the colour of p: the bound from the same inequalities with every p kept
+        Mean over T rounds of E‖∇_U‖² + (1/K) Σ_k ‖∇_V(U, V_k)‖², the left side of Theorem 1, over L
+        F(U⁰, V⁰): F = (1/2n) ‖UVᵀ − A‖², n = {sizes.n}, d = r = {sizes.d}, entries of A N(0,
+        {SCALE:g}²), U⁰ = I, V⁰ = 0, so that F* = 0; the gradient in U of all clients, η = 1/(4L),
+        η_v = pη/K, σ = 0. L is valid within {RADIUS} of the start, which no run leaves. {where}:
+        median of {replicates} runs, each with its own A; dashed: Theorem 1's bound, the same for
+        all p; dotted, in the colour of p: the bound from the same inequalities with every p kept
         (documentation on pFL^MF). Right: the measure over Theorem 1's bound at the last T, median,
-        least and largest run; dashed: 1, dotted: the bound summed anew, for K = {STEPS[0]}.
+        least and largest run; dashed: 1, dotted: the bound summed anew, for K = {sizes.K[0]}.
     """
 
 
@@ -171,6 +196,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     signed=("slope*",),
     kept=None,
+    sizes=Stationarity(),
     replicates=10,
     quick_replicates=2,
 )

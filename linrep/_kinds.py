@@ -32,6 +32,10 @@ class Kind:
         Those that say how much is seen of it.
     options : tuple of str
         Those that change what an algorithm makes of it, with the same problem and data.
+    documented : tuple of callables
+        Whose docstrings say what the parameters are.
+    told : mapping of str to str
+        One line on those that no docstring has.
     sizes : tuple of str
         Integers among the parameters without which there is no problem.
     constraints : mapping of str to str
@@ -47,6 +51,8 @@ class Kind:
     constraints: Mapping[str, str]
     make: Callable[[dict, dict, Callable, np.random.Generator], tuple[Any, dict]]
     options: tuple[str, ...] = field(default=())
+    documented: tuple[Callable[..., Any], ...] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:
@@ -98,6 +104,8 @@ REGRESSION = Kind(
         "k <= n": "k > n: fewer clients than the rank",
     },
     make=_regression,
+    documented=(SharedRepresentation.random, SharedRepresentation),
+    told={"models": "Models that share no representation of rank k: normal or decaying"},
 )
 
 
@@ -144,6 +152,16 @@ COMPLETION = Kind(
         "k <= p": "k > p: side information of fewer dimensions than the rank",
     },
     make=_completion,
+    documented=(
+        SideInformationCompletion.random,
+        SideInformationCompletion.observe,
+        SideInformationCompletion,
+    ),
+    told={
+        "kappa": "Ratio of the matrix's largest and smallest singular value",
+        "oversampling": "Entries over degrees of freedom, k(d + p - k)",
+        "with_side": "false hides the side information of the same entries",
+    },
 )
 
 
@@ -159,6 +177,7 @@ CLUSTERED = Kind(
     sizes=("n", "d", "clusters"),
     constraints={"clusters <= n": "clusters > n: a cluster without clients"},
     make=_clustered,
+    documented=(personal.clustered,),
 )
 
 
@@ -182,4 +201,6 @@ PARTITIONED = Kind(
     sizes=(),
     constraints={},
     make=_partitioned,
+    documented=(partitions.partition,),
+    told={"dataset": "Data set, by default the digits", "partition": "How it is split, by name"},
 )

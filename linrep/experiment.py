@@ -11,7 +11,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,10 +24,12 @@ import pandas as pd
 
 from linrep import _code as code
 from linrep import _files as files
+from linrep import _validation as check
 from linrep import record
 from linrep._scripts import available, folder
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.provenance import surroundings
+from linrep.settings.sizes import Sizes, listed
 from linrep.sweeps import Grid, Run, Sweep, open_run, run
 from linrep.sweeps.targets import load_file
 
@@ -50,6 +52,9 @@ def all_rows(rows: pd.DataFrame) -> pd.DataFrame:
 @dataclass(frozen=True)
 class Experiment:
     """A figure: which cells to run, how to run one replicate of a cell, how to draw the rows.
+
+    With `sizes`, its functions get them: `cells` in the place of `quick`, `replicate` as keyword
+    arguments, which a stored run repeats, and the others as a last argument.
 
     Attributes
     ----------
@@ -86,6 +91,10 @@ class Experiment:
     kept : callable or None
         ``kept(rows) -> DataFrame``: the rows that a record keeps, by default all. They have to give
         the same summary. None for none, where the figure is redrawn within a minute.
+    sizes : Sizes or None
+        What can be chosen, and by default is; None for nothing.
+    given : mapping
+        What was chosen instead, see :meth:`with_sizes`.
     """
 
     id: str
@@ -101,6 +110,90 @@ class Experiment:
     data: tuple[str, ...] = ()
     signed: tuple[str, ...] = ()
     kept: Callable[[pd.DataFrame], pd.DataFrame] | None = all_rows
+    sizes: Sizes | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_sizes(self, given: Mapping[str, Any]) -> Experiment:
+        """Return the figure with other sizes or another number of replicates.
+
+        Parameters
+        ----------
+        given : mapping
+            Sizes by name, and ``replicates``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there cannot be so many replicates. Sizes are checked where they are asked for, as
+            those of ``--quick`` may go with them and the default ones not.
+        """
+        given = {**self.given, **given}
+        if "replicates" in given:
+            given["replicates"] = check.integer("replicates", given["replicates"], minimum=1)
+        return replace(self, given=given)
+
+    def at(self, quick: bool = False) -> Experiment:
+        """Return the figure with its sizes fixed: functions that ask for none.
+
+        Parameters
+        ----------
+        quick : bool, default False
+            Take the small ones, where others are not given.
+        """
+        replicates = self.quick_replicates if quick else self.replicates
+        replicates = self.given.get("replicates", replicates)
+        fixed = replace(
+            self, given={}, sizes=None, replicates=replicates, quick_replicates=replicates
+        )
+        sizes = self.sizes_at(quick)
+        if sizes is None:
+            return fixed
+        cells, draw, caption, summary = self.cells, self.draw, self.caption, self.summary
+        return replace(
+            fixed,
+            cells=lambda quick: cells(sizes),  # type: ignore[arg-type]
+            draw=lambda rows: draw(rows, sizes),  # type: ignore[call-arg]
+            caption=lambda rows, count: caption(rows, count, sizes),  # type: ignore[call-arg]
+            summary=lambda rows: summary(rows, sizes),  # type: ignore[call-arg]
+        )
+
+    def sizes_at(self, quick: bool = False) -> Sizes | None:
+        """Return the sizes, None where there are none to choose.
+
+        Parameters
+        ----------
+        quick : bool, default False
+            Take the small ones, where others are not given.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the figure has no size that is given, or it cannot be; the message begins with the
+            name.
+        """
+        given = {name: value for name, value in self.given.items() if name != "replicates"}
+        if self.sizes is None:
+            if given:
+                raise ValueError(f"{next(iter(given))} is no size of this figure; it has none")
+            return None
+        return (self.sizes.quick() if quick else self.sizes).changed(given)
+
+    def others(self, quick: bool = False) -> dict[str, Any]:
+        """Return the sizes and the number of replicates that are not the default ones.
+
+        Parameters
+        ----------
+        quick : bool, default False
+            Whether those of ``--quick`` are meant.
+        """
+        found: dict[str, Any] = {}
+        sizes, plain = self.sizes_at(quick), replace(self, given={}).sizes_at(quick)
+        if sizes is not None and plain is not None:
+            found |= sizes.other_than(plain)
+        count = self.at(quick).replicates
+        if count != replace(self, given={}).at(quick).replicates:
+            found["replicates"] = count
+        return found
 
     def missing(self, quick: bool = False) -> str | None:
         """Return what it cannot run without and does not find, None if there is nothing.
@@ -201,12 +294,14 @@ def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> S
     seed : int, default 0
         Root of all streams, at least 0.
     """
+    fixed, sizes = experiment.at(quick), experiment.sizes_at(quick)
     return Sweep(
         experiment.replicate,
-        experiment.cells(quick),
-        experiment.quick_replicates if quick else experiment.replicates,
+        fixed.cells(quick),
+        fixed.replicates,
         seed=seed,
         name=experiment.id,
+        settings={} if sizes is None else asdict(sizes),
     )
 
 
@@ -310,11 +405,17 @@ def make_figure(
     Raises
     ------
     ValueError
-        If a package or the data are missing.
+        If a package or the data are missing, or a record is asked for of other sizes than the
+        default ones.
     """
     missing = experiment.missing(quick)
     if missing:
         raise ValueError(f"{experiment.id} needs {missing}")
+    others = experiment.others(quick)
+    if recorded and others:
+        raise ValueError(
+            f"{experiment.id}: a record is of the default sizes, not of {told(others)}"
+        )
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK):
         raise PermissionError(f"{out} is not writable")
@@ -335,9 +436,10 @@ def make_figure(
             lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         runs.rmdir()  # another figure may still be under way
-    found = _result(experiment, rows, kept if recorded else None, quick, seed, recorded)
+    fixed = experiment.at(quick)
+    found = _result(fixed, rows, kept if recorded else None, quick, seed, recorded, others)
     pictures = ("svg",) if recorded else ("png", "svg")
-    _draw(experiment, rows, found["caption"], [paths[kind] for kind in pictures])
+    _draw(fixed, rows, found["caption"], [paths[kind] for kind in pictures])
     if recorded:
         paths["png"].unlink(missing_ok=True)
     manifest = {
@@ -358,7 +460,18 @@ def make_figure(
         },
     }
     files.write(paths["json"], _as_json(manifest).encode())
-    return Drawn(paths[pictures[0]], experiment.summary(rows), manifest, rows)
+    return Drawn(paths[pictures[0]], fixed.summary(rows), manifest, rows)
+
+
+def told(others: Mapping[str, Any]) -> str:
+    """Return sizes as text, such as ``n = 50, 500; d = 20``.
+
+    Parameters
+    ----------
+    others : mapping
+        As :meth:`Experiment.others` returns it.
+    """
+    return "; ".join(f"{name} = {listed(value)}" for name, value in others.items())
 
 
 def kept_rows(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame | None:
@@ -384,9 +497,11 @@ def _write_rows(rows, path):
         rows.to_parquet(draft, index=False)
 
 
-def _result(experiment, rows, kept, quick, seed, comparable):
+def _result(experiment, rows, kept, quick, seed, comparable, others):
     replicates = int(rows["replicate"].max()) + 1
     text = " ".join(experiment.caption(rows, replicates).split())
+    if others:
+        text = f"OTHER SIZES than the default: {told(others)}. {text}"
     if quick:
         text = "QUICK RUN, reduced grid and replicates. " + text
     settings = {
@@ -394,6 +509,7 @@ def _result(experiment, rows, kept, quick, seed, comparable):
         "seed": seed,
         "replicates": replicates,
         "cells": [dict(cell) for cell in experiment.cells(quick)],
+        **({"others": json.loads(json.dumps(others))} if others else {}),
     }
     return record.result(
         rows,

@@ -184,6 +184,9 @@ def check_figures(
     """
     chosen = list(chosen)
     for item in chosen:
+        if others := item.others():
+            told = experiment.told(others)
+            raise ValueError(f"{item.id}: a record is of the default sizes, not of {told}")
         read_record(folder, item.id)  # all of them before the first is drawn
     compared = []
     for item in chosen:
@@ -277,7 +280,7 @@ def compare(
         drawn.manifest["result"],
         kept=kept,
         new_kept=None if kept is None else experiment.kept_rows(item, drawn.rows),
-        again=None if kept is None else item.summary(kept),
+        again=None if kept is None else item.at().summary(kept),
     )
     return table, _reasons(manifest, drawn.manifest)
 

@@ -92,7 +92,7 @@ def simulate(
         If a parameter is unknown or out of range.
     """
     check.choice("keep", keep, KEEP)
-    kind = _kind_of(cell["algorithm"], cell)
+    kind = kind_of(cell["algorithm"], cell)
     parameters = {name: cell[name] for name in kind.parameters if name in cell}
     settings = {name: cell[name] for name in cell if name not in (*kind.parameters, "algorithm")}
     truth_rng, run_rng = rng.spawn(2)
@@ -162,13 +162,13 @@ def sweep(
     Raises
     ------
     ValueError
-        If an algorithm or a parameter is unknown.
+        If an algorithm or a parameter is unknown, or one is missing.
     """
     algorithms = (algorithms,) if isinstance(algorithms, str) else tuple(algorithms)
     check.choice("keep", keep, KEEP)
     derived = derived or {}
     functions = [find_algorithm(name) for name in algorithms]
-    kinds = [_kind_of(name, {**axes, **derived}) for name in algorithms]
+    kinds = [kind_of(name, {**axes, **derived}) for name in algorithms]
     kind = kinds[0]
     if any(other is not kind for other in kinds):
         raise ValueError(f"{' and '.join(algorithms)} are not run on the same problems")
@@ -188,8 +188,6 @@ def sweep(
     for name in (*kind.sizes, *kind.data):
         if name == "oversampling":
             continue
-        if name in kind.sizes and name not in axes and name not in derived:
-            raise ValueError(f"{name} must be given")
         axis = axes.get(name, ())
         for value in (axis,) if isinstance(axis, str) or not isinstance(axis, Iterable) else axis:
             if not isinstance(value, Integral) and not (
@@ -208,6 +206,10 @@ def sweep(
         for name in group:
             if name not in axes:
                 raise ValueError(f"zipped: unknown axis {name!r}; there are {', '.join(axes)}")
+    given = {*axes, *derived}
+    groups = [group for name in algorithms for group in required(name, kind, axes)]
+    if missing := [group for group in dict.fromkeys(groups) if not given & {*group}]:
+        raise ValueError(f"{', '.join(' or '.join(group) for group in missing)} must be given")
     grids = []
     for algorithm, own in known.items():
 
@@ -299,10 +301,45 @@ def known_parameters(
     return tuple(dict.fromkeys(name for name in names if name not in hidden))
 
 
-def _kind_of(name, cell) -> Kind:
+def required(name: str, kind: Kind, axes: Mapping[str, Any] | None = None) -> list[tuple[str, ...]]:
+    """Return the parameters that have to be given: one of each tuple.
+
+    Parameters
+    ----------
+    name : str
+        Of an algorithm, see :func:`find_algorithm`.
+    kind : Kind
+        Of the problem.
+    axes : mapping, optional
+        What is given: FLUTE's population has no samples.
+    """
+    function = find_algorithm(name)
+    groups: list[tuple[str, ...]] = [(size,) for size in kind.sizes]
+    batches = (axes or {}).get("batches", ())
+    if name in _REGRESSION and kind is REGRESSION and "population" not in batches:
+        groups.append(kind.data)
+    if kind is COMPLETION and not takes(function, "local_steps"):
+        groups.append(kind.data)
+    signature = inspect.signature(fedavg if function is fedsgd else function).parameters.values()
+    for each in list(signature)[1:]:
+        # The generator is handed over, and the rank where problems have one.
+        named = each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)
+        if named and each.default is each.empty and each.name not in ("rng", "k"):
+            groups.append((each.name,))
+    return list(dict.fromkeys(groups))
+
+
+def kind_of(name: str, cell: Mapping[str, Any]) -> Kind:
     """Return what an algorithm is run on; only completion has a p, and only clusters `clusters`.
 
     Only data sets have a `partition`.
+
+    Parameters
+    ----------
+    name : str
+        Of the algorithm.
+    cell : mapping
+        Parameters, or axes.
     """
     if name.startswith(_DEEP) or "partition" in cell:
         return PARTITIONED

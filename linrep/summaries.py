@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from linrep.stats import mean_interval
+from linrep.stats import ScalingExponents, mean_interval, scaling_exponents
 from linrep.sweeps import thresholds
 from linrep.trace import Trace
 
@@ -60,6 +61,20 @@ def counted(values: pd.Series) -> str:
         One for each of independent replicates.
     """
     return f"{int(values.sum())} of {len(values)}"
+
+
+def exponents(y: ArrayLike, x: Mapping[str, ArrayLike], **options: Any) -> ScalingExponents | None:
+    """Return fitted exponents, None where points are too few or variables do not vary.
+
+    Parameters
+    ----------
+    y, x, **options
+        As for :func:`linrep.stats.scaling_exponents`.
+    """
+    try:
+        return scaling_exponents(y, x, **options)
+    except ValueError:  # other sizes than those of the record may leave too little to fit
+        return None
 
 
 def crossings(rows: pd.DataFrame, success: str, x: str, by: Sequence[str]) -> pd.DataFrame:

@@ -4,6 +4,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -32,6 +33,40 @@ def test_a_quick_run_does_not_overwrite_the_full_one(run, tmp_path):
     assert run("figures", "mine.py", "--quick").exit_code == 0
     assert not (tmp_path / "runs" / "figures" / "mine.figure.json").exists()
     assert (tmp_path / "runs" / "figures" / "quick" / "mine.figure.json").is_file()
+
+
+def test_other_sizes_have_a_folder_of_their_own(run, tmp_path):
+    sizes = ("--n", "6", "--d", "4", "--m_new", "2:4:2", "--rounds", "3", "--replicates=2")
+    result = run("figures", "fedrep.figure4", *sizes)
+    assert result.exit_code == 0, result.output
+    assert "fedrep.figure4: no record to compare with, of n = 6; d = 4" in result.output
+    folder = tmp_path / "runs" / "figures" / "n=6_d=4_rounds=3_m_new=2-4_replicates=2"
+    assert (folder / "fedrep.figure4.png").is_file()
+    assert [path.name for path in (tmp_path / "runs" / "figures").iterdir()] == [folder.name]
+    rows = pd.read_parquet(folder / "fedrep.figure4.parquet")
+    assert sorted(rows["samples"].unique()) == [2, 4]
+    assert sorted(rows["replicate"].unique()) == [0, 1]
+
+
+def test_other_sizes_are_not_compared_with_the_record(run):
+    result = run("figures", "fedrep.figure4", "--d", "5", "--check", "--native")
+    assert result.exit_code == 2
+    assert "--check: a record is of the default sizes" in result.output
+
+
+def test_many_sizes_have_a_folder_of_a_short_name(run, tmp_path):
+    sizes = ("--n", "6", "--d", "4", "--m_new", "2:60", "--rounds", "3", "--replicates", "1")
+    assert run("figures", "fedrep.figure4", *sizes).exit_code == 0
+    (folder,) = (tmp_path / "runs" / "figures").iterdir()
+    assert len(folder.name) < 120
+
+
+def test_help_lists_the_sizes_of_a_figure(run):
+    found = run("figures", "fedrep.figure3", "flute.figure4", "--help").output
+    for line in ("Sizes of fedrep.figure3", "--participation", "[default: 10,20,100,1000]",
+                 "Sizes of flute.figure4", "--epochs"):  # fmt: skip
+        assert line in found
+    assert "linrep figures ID --help" in run("figures", "--help").output
 
 
 def test_list_names_every_experiment(run):
@@ -91,6 +126,17 @@ def test_info_prints_versions(run):
         (("figures", "mine.py", "--check", "--record"), "--check and --record"),
         (("figures", "mine.py", "--check"), "mine.figure has no record in figures"),
         (("figures", "--check"), "no such figure has a record"),
+        (("figures", "mine.py", "--n", "3"), "mine.figure: --n is no size of this figure"),
+        (("figures", "mine.py", "--replicates", "0"), "--replicates"),
+        (("figures", "mine.py", "--replicates", "3", "--record"), "--record: a record is of the"),
+        (("figures", "fedrep.figure3", "--k", "11"), "--k must be at most d = 10, got 11"),
+        (("figures", "fedrep.figure3", "--n", "5,50"), "--participation must be at least 1/n"),
+        (("figures", "fedrep.figure3", "--d", "5,6"), "--d must be one value"),
+        (("figures", "fedrep.figure3", "--n", "5:3"), "--n: '5:3' must go up"),
+        (("figures", "fedrep.figure3", "--n"), "--n needs values"),
+        (("figures", "fedrep.figure3", "--n", "50", "--n", "60"), "--n is given twice"),
+        (("figures", "fedrep.figure3", "fedrep.figure4", "--new", "5"), "--new is no size of this"),
+        (("figures", "fedrep.figure3", "-n", "50"), "unexpected argument '-n'"),
         (("bench", "nothing"), "nothing"),
         (("bench", "fedrep", "--sizes", "S,Q"), "'Q'"),
         (("nothing",), "nothing"),

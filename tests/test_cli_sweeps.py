@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
+from linrep import simulation
 from linrep.cli import main
+from linrep.cli.axes import axis_section, documented
 from linrep.sweeps import open_run
 from tests.sweeps.support import content, same_rows
 
@@ -344,7 +346,7 @@ def bad_input(call, folder, arguments, words):
         ((*FEDREP, "--out", ".", "--dry-run"), ["not empty", "not a run directory"]),
         ((*FEDREP, "--function", "swept_here:measure"), ["give one of"]),
         ((*FEDREP, "--algorithm", "fedsgd"), ["give one of"]),
-        (("fedrep", *FEDREP[1:5]), ["k must be given"]),
+        (("fedrep", *FEDREP[1:5]), ["k, m must be given"]),
         (("--function", "swept_here:nothing", "--a", "1"), ["no function nothing"]),
         (("--function", "swept_here:constant", "--a", "1"), ["no function constant"]),
         (("--function", "nowhere:f", "--a", "1"), ["no module 'nowhere'"]),
@@ -458,3 +460,78 @@ def test_bad_input_from_the_shell_is_one_line(folder):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "Error: --n: '5:1' must go up from one finite number to another\n"
     assert content(folder) == before
+
+
+@pytest.mark.parametrize("name", simulation.ALGORITHMS)
+def test_help_lists_the_axes_of_an_algorithm(call, name):
+    kind = simulation.kind_of(name, {})
+    known = simulation.known_parameters(simulation.find_algorithm(name), kind)
+    _, lines = axis_section([name])
+    told = dict(lines)
+    assert set(told) == {f"--{axis}" for axis in known}
+    assert all(text.removesuffix("[required]").strip() for text in told.values()), told
+    needed = {axis for group in simulation.required(name, kind) for axis in group}
+    assert {axis for axis in known if "[required" in told[f"--{axis}"]} == needed
+    assert set(kind.sizes) <= needed
+    out = call("sweep", name, "--help")
+    assert f"Axes of {name}" in out
+    assert all(f"  {axis} " in out for axis in told)
+
+
+def test_help_without_an_algorithm_says_how_to_ask(call):
+    assert "linrep sweep ALGORITHM --help" in call("sweep", "--help")
+    clusters = call("sweep", "pflmf", "--clusters", "2", "--help")
+    assert "--clusters  " in clusters
+    assert "--models" not in clusters
+    found = call("sweep", "--algorithm", "fedrep,flute", "--help")
+    assert "Axes of fedrep,flute" in found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing"),
+    [
+        (("fedrep",), "n, d, k, m must be given"),
+        (("fedrep,fedsgd", "--n", "6", "--d", "4"), "k, m, step_size must be given"),
+        (("perfedsi", "--n", "6", "--k", "1"), "d, p, step_size must be given"),
+        (
+            ("least_squares", "--n", "6", "--d", "4", "--k", "1"),
+            "p, per_client or entries or oversampling must be given",
+        ),
+    ],
+)
+def test_all_that_is_missing_is_said_before_the_first_replicate(call, folder, arguments, missing):
+    bad_input(call, folder, ("sweep", *arguments), [missing])
+
+
+def test_flutes_population_has_no_samples(call):
+    axes = ("--n", "6", "--d", "4", "--k", "2", "--batches", "population", "--step_size", "0.01")
+    assert "1 of 1 replicates, 0 failed" in call("sweep", "flute", *axes, "--replicates", "1")
+
+
+def test_first_sentences_of_docstrings():
+    def function():
+        """Do it.
+
+        Parameters
+        ----------
+        n, d : int
+            Clients, dimension.
+        heads : {"qr", "sphere"}
+            - ``"qr"``: something
+        size, length : float
+            Two of them: the same line; and more.
+        **rest
+            As in :func:`other`.
+
+        Returns
+        -------
+        k : int
+            Nothing.
+        """
+
+    found = documented(function)
+    assert found["n"] == "Clients"
+    assert found["d"] == "Dimension"
+    assert found["heads"] == "qr, sphere"
+    assert found["size"] == found["length"] == "Two of them"
+    assert not {"rest", "k"} & set(found)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,9 @@ from linrep import _files as files
 from linrep import _portable as portable
 from linrep import experiment
 from linrep.experiment import Experiment, make_figure, run_rows
-from linrep.sweeps import Grid, Stopped, open_run
+from linrep.reproduction import check_figures
+from linrep.settings.sizes import Sizes, size
+from linrep.sweeps import Grid, Stopped, open_run, replay
 from tests.tools import complaint
 
 
@@ -126,17 +129,17 @@ def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
 def test_a_record_has_one_picture_the_rows_it_keeps_and_what_makes_numbers_comparable(tmp_path):
     make_figure(TOY, out=tmp_path)
     first = Experiment(**{**vars(TOY), "kept": lambda rows: rows[rows["x"] == 0]})
-    for item, size in ((first, 16), (Experiment(**{**vars(TOY), "kept": None}), None)):
+    for item, count in ((first, 16), (Experiment(**{**vars(TOY), "kept": None}), None)):
         drawn = make_figure(item, out=tmp_path, recorded=True, runs=tmp_path / "elsewhere")
         assert drawn.path == tmp_path / "toy.one.svg"
-        kept = {f"toy.one.{kind}" for kind in ("json", "svg", *(["parquet"] if size else []))}
+        kept = {f"toy.one.{kind}" for kind in ("json", "svg", *(["parquet"] if count else []))}
         assert {path.name for path in tmp_path.iterdir()} == kept
         found = drawn.manifest["result"]
         assert found["rows"]["count"] == 32
-        assert ("kept" in found["rows"]) == (size is not None)
-        if size:
+        assert ("kept" in found["rows"]) == (count is not None)
+        if count:
             rows = pd.read_parquet(tmp_path / "toy.one.parquet")
-            assert len(rows) == found["rows"]["kept"]["count"] == size
+            assert len(rows) == found["rows"]["kept"]["count"] == count
             assert "stream" not in rows
         for line in found["summary"]["lines"]:
             low, high = line["value"]["interval"]
@@ -232,3 +235,95 @@ def test_a_figure_is_finished_when_all_its_rows_are_there_and_stays_if_asked_to(
     again = make_figure(TOY, out=tmp_path)
     pd.testing.assert_frame_equal(drawn.rows, again.rows)
     assert not runs.exists()
+
+
+@dataclass(frozen=True)
+class ToySizes(Sizes):
+    """Sizes of the toy."""
+
+    a: tuple[int, ...] = size((1, 2), "Places.", quick=1)
+    more: float = size(0.5, "Added.")
+
+    def check(self):
+        if self.more >= 10.0 * min(self.a):
+            raise ValueError(f"more must be below ten times a, got {self.more:g}")
+
+
+def sized_replicate(cell, rng, *, a, more):
+    assert cell["a"] in a
+    return pd.DataFrame({"x": [0, 1], "value": rng.random(2) + cell["a"] + more})
+
+
+SIZED = Experiment(
+    id="toy.sized",
+    title="A toy with sizes",
+    cells=lambda sizes: Grid.product({"a": sizes.a}),
+    replicate=sized_replicate,
+    draw=lambda rows, sizes: draw(rows),
+    caption=lambda rows, replicates, sizes: f"more = {sizes.more:g}, {replicates} replicates.",
+    summary=lambda rows, sizes: (rows.groupby("a")["value"].mean() - sizes.more).to_frame(),
+    sizes=ToySizes(),
+    replicates=4,
+    quick_replicates=2,
+)
+
+
+def test_sizes_reach_every_part_and_change_no_stream(tmp_path):
+    other = SIZED.with_sizes({"a": [2, 3], "more": 1.5, "replicates": 3})
+    drawn = make_figure(other, out=tmp_path)
+    assert sorted(drawn.rows["a"].unique()) == [2, 3]
+    found = drawn.manifest["result"]
+    told = "OTHER SIZES than the default: a = 2, 3; more = 1.5; replicates = 3. "
+    assert found["caption"] == f"{told}more = 1.5, 3 replicates."
+    assert found["settings"]["others"] == {"a": [2, 3], "more": 1.5, "replicates": 3}
+    assert json.loads((tmp_path / "toy.sized.json").read_text()) == drawn.manifest
+    plain = run_rows(SIZED)
+    keys = ["a", "replicate", "x"]
+    both = drawn.rows.merge(plain, on=keys, suffixes=("", "_plain"))
+    assert len(both) == 6
+    np.testing.assert_allclose(both["value"], both["value_plain"] + 1.0)
+    assert (drawn.summary.loc[2, "value"] > 2.0).all()
+
+
+def test_default_sizes_are_no_other_ones(tmp_path):
+    assert SIZED.others() == SIZED.with_sizes({"a": (1, 2), "replicates": 4}).others() == {}
+    assert SIZED.with_sizes({"replicates": 4}).others(quick=True) == {"replicates": 4}
+    assert SIZED.with_sizes({"a": 1}).others(quick=True) == {}
+    found = make_figure(SIZED, out=tmp_path).manifest["result"]
+    assert found["caption"] == "more = 0.5, 4 replicates."
+    assert "others" not in found["settings"]
+
+
+def test_other_sizes_are_not_recorded(tmp_path):
+    other = SIZED.with_sizes({"more": 2.0})
+    with complaint(ValueError, "toy.sized", "default sizes", "more = 2"):
+        make_figure(other, out=tmp_path, recorded=True)
+    with complaint(ValueError, "toy.sized", "default sizes", "more = 2"):
+        check_figures([other], folder=tmp_path, out=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_sizes_are_refused_before_anything_runs(tmp_path):
+    for given, words in (
+        ({"b": 1}, ["b is no size", "a, more"]),
+        ({"more": 20.0}, ["more must be below"]),
+        ({"replicates": 0}, ["replicates must be at least 1"]),
+    ):
+        with complaint(ValueError, *words):
+            make_figure(SIZED.with_sizes(given), out=tmp_path)
+    with complaint(ValueError, "a is no size", "none"):
+        make_figure(TOY.with_sizes({"a": 1}), out=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_of_other_sizes_is_another_run_and_is_replayed_with_them(tmp_path):
+    other = SIZED.with_sizes({"more": 2.0})
+    directories = []
+    for item in (SIZED, other):
+        sweep = experiment.sweep_of(item)
+        directories.append(experiment.run_directory(tmp_path, item, sweep))
+    assert directories[0] != directories[1]
+    run_rows(other, runs=tmp_path)
+    found = replay(open_run(directories[1]), {"a": 2}, 1)
+    assert found.same
+    assert (found.rows["value"] > 4.0).all()

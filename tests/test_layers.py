@@ -32,6 +32,7 @@ LAYERS = (
     "theory",
     "sweeps",
     "simulation",
+    "settings",
     "plotting",
     "claims",
     "testing",

@@ -303,6 +303,8 @@ def test_an_axis_that_only_one_algorithm_has_is_zipped_for_that_one():
         ("fedrep", {"rng": 2}, {}, ["unknown parameter 'rng'"]),
         ("fedrep", {}, {"derived": {"q": "n"}}, ["unknown parameter 'q'"]),
         ("fedrep", {"k": None}, {}, ["k must be given"]),
+        ("fedrep", {"k": None, "m": None, "n": None}, {}, ["n, k, m must be given"]),
+        ("flute", {"models": "normal"}, {}, ["step_size must be given"]),
         ("fedrep", {"m": []}, {}, ["'m'", "empty"]),
         ("fedrep", {"k": 7}, {}, ["no cell is left", "k > d"]),
         ("fedrep", {}, {"keep": "all"}, ["keep", "'final'", "'all'"]),
@@ -397,5 +399,5 @@ def test_bad_completion_is_refused(change, words):
 def test_problems_of_two_kinds_are_not_mixed():
     with pytest.raises(ValueError, match="not run on the same problems"):
         simulation.sweep(["fedrep", "perfedsi"], COMPLETION, replicates=1)
-    with pytest.raises(ValueError, match="p must be given"):
+    with pytest.raises(ValueError, match="p, step_size must be given"):
         simulation.sweep("perfedsi", {"n": 5, "d": 5, "k": 1}, replicates=1)

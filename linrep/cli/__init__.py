@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from hashlib import sha256
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from shlex import quote
@@ -16,7 +17,10 @@ import click
 
 import linrep
 from linrep.cli import completion
+from linrep.cli.axes import CommandWithAxes, size_section
+from linrep.cli.values import read_axis, split_arguments
 
+_LONGEST_NAME = 100
 DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
 
 
@@ -213,6 +217,11 @@ def _run_options(command):
     for option in reversed(
         (
             click.option(
+                "--replicates",
+                type=click.IntRange(min=1),
+                help="Per cell.  [default: those of the figure]",
+            ),
+            click.option(
                 "--quick", is_flag=True, help="Small grid and few replicates, in seconds."
             ),
             click.option(
@@ -239,8 +248,8 @@ def _run_options(command):
                 "--out",
                 type=click.Path(file_okay=False, path_type=Path),
                 default=None,
-                help="Folder for pictures, rows and manifests.  [default: runs/figures, or "
-                "runs/figures/quick with --quick, figures with --record]",
+                help="Folder for pictures, rows and manifests.  [default: runs/figures, a "
+                "folder in it with --quick or other sizes, figures with --record]",
             ),
             click.option(
                 "--data",
@@ -253,18 +262,40 @@ def _run_options(command):
     return command
 
 
-@main.command()
+class _Figures(CommandWithAxes):
+    def sections(self, arguments):
+        """Return the sizes of the figures on the command line."""
+        from linrep import experiment
+
+        known = experiment.available()
+        named = [word for word in arguments if word in known or word.endswith(".py")]
+        with bad_input(ValueError):
+            chosen = [experiment.load(name) for name in dict.fromkeys(named)]
+        found = [size_section(item.id, item.sizes) for item in chosen if item.sizes is not None]
+        lines = [("linrep figures ID --help", "The sizes of a figure, which are options, too.")]
+        return found or [("Sizes", lines)]
+
+
+@main.command(cls=_Figures, context_settings={"ignore_unknown_options": True})
 @click.argument(
-    "names", metavar="[ID|SCRIPT.py]...", nargs=-1, shell_complete=completion.experiments
+    "arguments",
+    metavar="[ID|SCRIPT.py]... [--SIZE VALUES]...",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    shell_complete=completion.experiments,
 )
 @click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
 @_run_options
-def figures(names, list_only, **options):
+def figures(arguments, list_only, **options):
     """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script.
 
     Without names, and of a pattern, those are left out whose packages or data are not there; with
-    --check the papers' figures are meant, and of a pattern those that have a record.
+    --check the papers' figures are meant, and of a pattern those that have a record. Figures of
+    synthetic data take their sizes as options: fedrep.figure3 --n 50,500 --d 20. What is drawn with
+    other sizes than the default has a folder of its own, and is not compared with the record.
     """
+    with bad_input(ValueError):
+        names, given = split_arguments(arguments)
     _start(**options)
     from linrep import experiment, reproduction
 
@@ -290,7 +321,7 @@ def figures(names, list_only, **options):
             ready.append(item)
     if options["check"] and not ready:
         raise BadInput(f"--check: no such figure has a record in {reproduction.RECORD}")
-    _make(ready, **options)
+    _make(ready, given, **options)
 
 
 def _set_data(folder):
@@ -303,15 +334,28 @@ def _set_data(folder):
 def run_script(experiment):
     """Run one experiment from the command line: what its script calls when run by itself."""
 
+    class Command(_OneLine, CommandWithAxes):  # type: ignore[misc]
+        def sections(self, arguments):
+            sizes = experiment.sizes
+            return [] if sizes is None else [size_section("the figure", sizes)]
+
     @click.command(
-        cls=_Command,
+        cls=Command,
         help=f"{experiment.title} ({experiment.id}).",
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "ignore_unknown_options": True,
+        },
     )
+    @click.argument("arguments", metavar="[--SIZE VALUES]...", nargs=-1, type=click.UNPROCESSED)
     @_run_options
-    def command(**options):
+    def command(arguments, **options):
+        with bad_input(ValueError):
+            words, given = split_arguments(arguments)
+            if words:
+                raise ValueError(f"unexpected argument {words[0]!r}")
         _start(**options)
-        _make([experiment], **options)
+        _make([experiment], given, **options)
 
     command()
 
@@ -328,7 +372,46 @@ def _start(check, record, quick, portable, data, **_):
     _set_data(data)
 
 
-def _make(chosen, quick, check, record, workers, seed, out, **_):
+def _sized(item, given, replicates, quick, option):
+    """Return a figure with the sizes of the command line, and the folder in which it is drawn.
+
+    Whatever is wrong with them is found here, before the first replicate of the first figure.
+    """
+    from linrep.experiment import sweep_of, told
+    from linrep.reproduction import RESULTS
+
+    try:
+        sizes = {name: read_axis(name, text) for name, text in given.items()}
+        item = item.with_sizes(sizes if replicates is None else {**sizes, "replicates": replicates})
+        sweep_of(item, quick=quick)
+        others = item.others(quick)
+    except (ValueError, TypeError) as error:
+        known = () if item.sizes is None else vars(item.sizes)
+        named = str(error).partition(" ")[0] in {*given, *known}
+        raise BadInput(f"{item.id}: {'--' if named else ''}{error}") from None
+    folder = RESULTS / "quick" if quick else RESULTS
+    if not others:
+        return item, folder
+    if option:
+        raise BadInput(f"{option}: a record is of the default sizes, {item.id} is asked for with "
+                       f"{told(others)}")  # fmt: skip
+    click.echo(f"{item.id}: no record to compare with, of {told(others)}", err=True)
+    for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
+        click.echo(f"{item.id}: {remark}", err=True)
+    return item, folder / _folder(others)
+
+
+def _folder(others):
+    """Return the name of the folder for other sizes."""
+    values = (value if isinstance(value, tuple) else (value,) for value in others.values())
+    texts = ("-".join(map(str, value)) for value in values)
+    name = "_".join(f"{name}={text}" for name, text in zip(others, texts, strict=True))
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[:_LONGEST_NAME]}-{sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _make(chosen, given, quick, check, record, workers, seed, out, replicates, **_):
     """Draw figures, and compare them with the record if asked to."""
     from linrep.experiment import RUNS, Failed, make_figure
     from linrep.reproduction import RECORD, RESULTS, check_figures, read_record
@@ -337,13 +420,16 @@ def _make(chosen, quick, check, record, workers, seed, out, **_):
     for item in chosen:
         if missing := item.missing(quick):
             raise BadInput(f"{item.id} needs {missing}")
+    option = "--check" if check else "--record" if record else ""
+    sized = [_sized(item, given, replicates, quick, option) for item in chosen]
+    chosen = [item for item, _ in sized]
+    for item in chosen:
         if record and item.replicates < 2:
             raise BadInput(f"--record: {item.id} has one replicate, which shows no spread")
         if check:
             with bad_input(OSError, ValueError):
                 read_record(RECORD, item.id)
     began = time.perf_counter()
-    results = RESULTS / "quick" if quick else RESULTS
     try:
         if check:
             asked = click.get_current_context().get_parameter_source("seed")
@@ -351,13 +437,13 @@ def _make(chosen, quick, check, record, workers, seed, out, **_):
             with bad_input(OSError), interruptible(Stopped):
                 found = check_figures(
                     chosen,
-                    out=out or results,
+                    out=out or RESULTS,
                     workers=workers,
                     seed=None if default else seed,
                     done=lambda drawn: _say_done(drawn, began),
                 )
         else:
-            for item in chosen:
+            for item, results in sized:
                 began = time.perf_counter()
                 with bad_input(OSError), interruptible(Stopped):
                     drawn = make_figure(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linrep.cli.values import read_axis, read_names
+from linrep.cli.values import read_axis, read_names, split_arguments
 
 #: Keys of a sweep file, and what each may be.
 _FILE_KEYS: dict[str, tuple[type, ...]] = {
@@ -106,26 +106,10 @@ def build(options: Mapping[str, Any]):
 
 def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
     """Return the algorithms, None without any, and the axes among the arguments."""
-    algorithms: str | None = None
-    axes: dict[str, Any] = {}
-    waiting = list(arguments)
-    while waiting:
-        flag = waiting.pop(0)
-        if not flag.startswith("-") and algorithms is None:
-            algorithms = flag
-            continue
-        if not flag.startswith("--") or flag == "--":
-            raise ValueError(f"unexpected argument {flag!r}; an axis is given as --n 10,100")
-        name, equals, text = flag[2:].partition("=")
-        name = name.replace("-", "_")
-        if not equals:
-            if not waiting or waiting[0].startswith("--"):
-                raise ValueError(f"--{name} needs values, such as --{name} 10,100")
-            text = waiting.pop(0)
-        if name in axes:
-            raise ValueError(f"--{name} is given twice")
-        axes[name] = read_axis(name, text)
-    return algorithms, axes
+    words, options = split_arguments(arguments)
+    if len(words) > 1:
+        raise ValueError(f"unexpected argument {words[1]!r}; an axis is given as --n 10,100")
+    return next(iter(words), None), {name: read_axis(name, text) for name, text in options.items()}
 
 
 def _read_file(path) -> dict[str, Any]:

@@ -17,12 +17,32 @@ from linrep.cli import (
     replay_command,
     workers_option,
 )
+from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.estimate import duration, estimate
 from linrep.cli.specification import build, read_options
 from linrep.cli.values import read_cell, read_shard
 
 
-@main.command(context_settings={"ignore_unknown_options": True})
+class _Sweep(CommandWithAxes):
+    def sections(self, arguments):
+        """Return the axes of the algorithms on the command line."""
+        from linrep import simulation
+
+        for word in arguments:
+            names = word.removeprefix("--algorithm=").split(",")
+            if all(name in simulation.ALGORITHMS or _names_one(name) for name in names):
+                with bad_input(ValueError):
+                    given = (each[2:].partition("=")[0] for each in arguments if each[:2] == "--")
+                    return [axis_section(names, given)]
+        return [("Axes", [("linrep sweep ALGORITHM --help", "The axes of an algorithm.")])]
+
+
+def _names_one(name):
+    """Tell whether a name is that of a method for networks, or of an algorithm of one's own."""
+    return name.startswith("deep.") or ":" in name.strip(":")
+
+
+@main.command(cls=_Sweep, context_settings={"ignore_unknown_options": True})
 @click.argument(
     "arguments",
     metavar="[ALGORITHM[,ALGORITHM]...] [--AXIS VALUES]...",
@@ -69,8 +89,8 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
     """Run algorithms over a grid of parameters, with replicates.
 
     Every further option is an axis: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A range
-    START:STOP[:STEP] includes its ends; logN and linN in place of the step give N points. The
-    same command again goes on where an interrupted one was.
+    START:STOP[:STEP] includes its ends; logN and linN in place of the step give N points. With an
+    algorithm, --help lists its axes. The same command again goes on where an interrupted one was.
     """
     from linrep.sweeps import Stopped, run
     from linrep.sweeps.runner import read_shard as check_shard

@@ -45,6 +45,36 @@ def read_axis(name: str, text: str) -> list[Any]:
     return values
 
 
+def split_arguments(arguments: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Return words, and the texts of options such as ``--n 10,100`` or ``--n=10``, as they stand.
+
+    Raises
+    ------
+    ValueError
+        If an option has no value, or is given twice.
+    """
+    words: list[str] = []
+    options: dict[str, str] = {}
+    waiting = list(arguments)
+    while waiting:
+        flag = waiting.pop(0)
+        if not flag.startswith("-"):
+            words.append(flag)
+            continue
+        if not flag.startswith("--") or flag == "--":
+            raise ValueError(f"unexpected argument {flag!r}; an axis is given as --n 10,100")
+        name, equals, text = flag[2:].partition("=")
+        name = name.replace("-", "_")
+        if not equals:
+            if not waiting or waiting[0].startswith("--"):
+                raise ValueError(f"--{name} needs values, such as --{name} 10,100")
+            text = waiting.pop(0)
+        if name in options:
+            raise ValueError(f"--{name} is given twice")
+        options[name] = text
+    return words, options
+
+
 def read_value(text: str) -> Any:
     """Return one value: a number, true, false, none, or the text itself."""
     if text.lower() in _WORDS:

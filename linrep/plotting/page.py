@@ -84,11 +84,16 @@ def _caption_lines(text, width):
 def plain_log_ticks(axis: Axis) -> None:
     """Label a logarithmic axis of few decades with plain numbers at 1, 2 and 5.
 
+    Where there are more than three decades, it stays as it is.
+
     Parameters
     ----------
     axis : Axis
         A figure's ``ax.xaxis`` or ``ax.yaxis``, already logarithmic.
     """
+    low, high = axis.get_view_interval()
+    if low > 0.0 and high > 1e3 * low:
+        return
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -8,9 +8,12 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Curve, Fact, Mean, Paired, statement
 from linrep.claims._parts import draw_seeds, medians
-from linrep.claims.fedrep._figures import CONVENTIONS, SAME, draw_problem, global_model, risk
+from linrep.claims.fedrep._figures import SAME, draw_problem, global_model
+from linrep.settings.fedrep import CONVENTIONS, Figure1, risk
 from linrep.theory.expectations import least_squares_error
 from linrep.theory.fedrep import best_single_model
+
+FIGURE = Figure1()
 
 
 @statement(
@@ -64,14 +67,15 @@ def figure1(budget, rng, *, best="FedRep"):
 
 def _figure1_errors(m, heads, noise, seed):
     """Return half mean squared test errors of the methods on one problem, and what is expected."""
-    truth, data = draw_problem(100, 20, 2, m, seed, heads=heads, noise=noise)
-    theta = _fedrep_model(data, seed)
+    truth, data = draw_problem(FIGURE, seed, m=m, heads=heads, noise=noise)
+    theta = FIGURE.fedrep(data, seed)
     norms = np.linalg.norm(truth.theta, axis=1)
     return {
         "FedRep": risk(theta, truth),
         "local": lr.local_only(data)["population_risk"][-1],
-        "local, expected": 0.5 * np.mean(least_squares_error(20, m, signal=norms, noise=noise)),
-        "global model": risk(global_model(data, seed)[1], truth),
+        "local, expected": 0.5
+        * np.mean(least_squares_error(FIGURE.d, m, signal=norms, noise=noise)),
+        "global model": risk(global_model(data, FIGURE, seed)[1], truth),
         "floor": best_single_model(truth.theta)[1],
     }
 
@@ -80,14 +84,7 @@ def _few_samples(m, rng):
     """Return FedRep's error over that of local training, the median of 20 seeds."""
     ratios = []
     for seed in draw_seeds(rng, 20):
-        truth, data = draw_problem(100, 20, 2, m, seed, **CONVENTIONS["text"])
+        truth, data = draw_problem(FIGURE, seed, m=m, **CONVENTIONS["text"])
         local = lr.local_only(data)["population_risk"][-1]
-        ratios.append(risk(_fedrep_model(data, seed), truth) / local)
+        ratios.append(risk(FIGURE.fedrep(data, seed), truth) / local)
     return float(np.median(ratios))
-
-
-def _fedrep_model(data, seed):
-    """Return the clients' models after 500 rounds, with heads fitted once more."""
-    trace = lr.fedrep(data, rounds=500, start="projected_gradient", rng=seed)
-    B = trace.state["B"]
-    return lr.fit_heads(data, B) @ B.T

@@ -13,18 +13,16 @@ from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import Curve, Paired, statement
 from linrep.claims._parts import draw_seeds
 from linrep.claims.fedrep._figures import (
-    CONVENTIONS,
-    METHODS,
-    PUBLISHED_STEPS,
     ROUNDS,
     SAME,
     before,
     draw_problem,
-    notebook,
     round_table,
     until,
 )
+from linrep.settings.fedrep import CONVENTIONS, METHODS, PUBLISHED_GOAL, Figure3
 
+FIGURE = Figure3()
 #: Multiples of the theorem's step size among which each method is given its best.
 MULTIPLES = (1.0, 2.0, 4.0, 8.0)
 _FIGURE3: dict[str, Any] = {
@@ -45,7 +43,7 @@ def figure3_clients(budget, rng, *, larger="faster"):
     """Compare rounds to distance 0.1 (text, each method) or 0.03 (published, FedRep)."""
     counts = (40, 100, 300)
     text = _rounds(rng, budget, counts, "text", 0.1)
-    published = _rounds(rng, budget, counts, "published", 0.03, methods=("FedRep",))
+    published = _rounds(rng, budget, counts, "published", PUBLISHED_GOAL, methods=("FedRep",))
     yield from _by_clients("text", text, larger)
     yield from _by_clients("published", published, larger)
 
@@ -82,7 +80,7 @@ _MORE_STEPS = (("10GD-GD", "GD-GD"),)
 
 
 def compare_rounds(
-    budget, rng, *, steps, pairs, ties=(), sizes=tuple(PUBLISHED_STEPS), more_at_10=False
+    budget, rng, *, steps, pairs, ties=(), sizes=FIGURE.n, more_at_10=False
 ):  # fmt: skip
     """Compare the rounds of pairs of methods, at each n: the first takes fewer, or they tie.
 
@@ -93,7 +91,9 @@ def compare_rounds(
     methods = tuple(name for name in METHODS if any(name in pair for pair in (*ties, *pairs)))
     options: dict[str, Any] = {"methods": methods, "start": 0.5}
     if steps == "published":
-        found = {steps: _rounds(rng, budget, (40, 100, 300), steps, 0.03, methods=methods)}
+        found = {
+            steps: _rounds(rng, budget, (40, 100, 300), steps, PUBLISHED_GOAL, methods=methods)
+        }
     elif steps == "common":
         options["lone"] = budget(1, 8) if more_at_10 else 1
         found = {
@@ -184,7 +184,7 @@ def _best_steps(budget, rng, methods):
     trials = {}
     seed = int(rng.integers(2**63))
     for multiple in MULTIPLES:
-        same = {n: dict.fromkeys(METHODS, multiple) for n in PUBLISHED_STEPS}
+        same = {n: dict.fromkeys(METHODS, multiple) for n in FIGURE.n}
         # Each multiple meets the same problems, others than those of the comparison.
         again = np.random.default_rng(seed)
         found = _rounds(
@@ -203,7 +203,7 @@ def _rounds(
     For n = 10, where one client takes part in a round, `lone` times as many seeds.
     """
     columns = {}
-    for n in budget((10, 20, 100), tuple(PUBLISHED_STEPS)):
+    for n in budget((10, 20, 100), FIGURE.n):
         seeds = draw_seeds(rng, budget(*counts) * (lone if n == 10 else 1))
         rows = [_race(n, seed, convention, goal, methods, **options) for seed in seeds]
         for method in methods:
@@ -218,21 +218,18 @@ def _race(
     multiples=None,
 ):  # fmt: skip
     """Return the rounds to a distance on one problem, infinite if it is not reached."""
-    truth, data = draw_problem(n, 10, 2, 5, seed, **CONVENTIONS[convention])
+    truth, data = draw_problem(FIGURE, seed, n=n, **CONVENTIONS[convention])
     if start == "projected_gradient":
-        start = lr.projected_gradient_start(data, 2)
+        start = lr.projected_gradient_start(data, FIGURE.k)
     eta = theorem_step_size(truth, max(1, n // 10))
     found = {}
     for method in methods:
-        steps = METHODS[method]
-        options: dict[str, Any] = {"orthonormal": orthonormal, "step_size": eta}
-        if multiples is not None:
-            options["step_size"] = eta * multiples[n][method]
-        if convention == "published":
-            options = notebook(n, method)
+        options = FIGURE.options(convention, n, method)
+        if convention == "text":
+            multiple = 1.0 if multiples is None else multiples[n][method]
+            options |= {"orthonormal": orthonormal, "step_size": eta * multiple}
         trace = lr.fedrep(
-            data, rounds=5000 if n < 100 else 1000, participation=0.1, local_steps=steps,
-            start=start, tolerance=goal, rng=seed, **options,
-        )  # fmt: skip
+            data, rounds=5000 if n < 100 else 1000, start=start, tolerance=goal, rng=seed, **options
+        )
         found[method] = until(trace)
     return found

@@ -10,7 +10,8 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Curve, Fact, Mean, Paired, statement
 from linrep.claims._parts import draw_seeds, medians
-from linrep.claims.fedrep._figures import CONVENTIONS, draw_problem, global_model
+from linrep.claims.fedrep._figures import draw_problem, global_model
+from linrep.settings.fedrep import CONVENTIONS, Figure4, models_on, squared_errors
 from linrep.subspace import distance
 from linrep.theory.expectations import least_squares_error
 
@@ -18,6 +19,7 @@ _FIGURE4: dict[str, Any] = {
     "place": "Figure 4; Section 5.1",
     "kind": "comparison",
 }
+FIGURE = Figure4()
 #: A model counts as accurate if its error is below this share of that of the zero model.
 ACCURATE = 0.25
 
@@ -47,7 +49,7 @@ def figure4(budget, rng, *, better="FedRep"):
     for m in (5, 10):
         noise = CONVENTIONS["text"]["noise"]
         # Heads of the training clients have mean square 2 * 2/100.
-        predicted = float(least_squares_error(20, m, signal=1.0, noise=noise / 0.2))
+        predicted = float(least_squares_error(FIGURE.d, m, signal=1.0, noise=noise / 0.2))
         yield Mean(
             errors[m, "local"], equals=predicted, name=f"local in closed form, m_new = {m}",
             quantity="mean error over the zero model's", setting={"m_new": m},
@@ -141,25 +143,24 @@ def _new_clients(rng, count, sizes, methods):
 
 
 def _new_client_errors(seed, sizes, methods):
-    truth, data = draw_problem(100, 20, 2, 10, seed, **CONVENTIONS["text"])
-    start = lr.projected_gradient_start(data, 2)
+    truth, data = draw_problem(FIGURE, seed, **CONVENTIONS["text"])
+    start = lr.projected_gradient_start(data, FIGURE.k)
     learn = {
-        "FedRep": lambda: lr.fedrep(data, rounds=500, start=start, rng=seed).state["B"],
-        "local": lambda: np.eye(20),
-        "FedSGD, random start": lambda: global_model(data, seed)[0],
-        "FedSGD, FedRep's start": lambda: global_model(data, seed, start)[0],
+        "FedRep": lambda: FIGURE.fedrep(data, start, seed),
+        "local": lambda: np.eye(FIGURE.d),
+        "FedSGD, random start": lambda: global_model(data, FIGURE, seed)[0],
+        "FedSGD, FedRep's start": lambda: global_model(data, FIGURE, seed, start)[0],
     }
     frames = {method: learn[method]() for method in methods}
     found = {(0, method): distance(B, truth.B) for method, B in frames.items() if method != "local"}
     rng = np.random.default_rng([seed, 4])
-    heads = rng.standard_normal((50, 2))
+    heads = rng.standard_normal((FIGURE.new, FIGURE.k))
     heads *= 0.2 / np.linalg.norm(heads, axis=1, keepdims=True)  # as the training heads on average
     newcomers = truth.with_heads(heads)
     for m in sizes:
         samples = newcomers.draw(m, rng=rng)
         for method, B in frames.items():
-            theta = lr.fit_heads(samples, B) @ B.T
-            errors = np.sum((theta - newcomers.theta) ** 2, axis=1) / 0.2**2
+            errors = squared_errors(models_on(B, samples), newcomers) / 0.2**2
             found[m, method] = errors.mean()
             found[m, f"{method}, median"] = np.median(errors)
     return found

@@ -9,7 +9,10 @@ import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import Curve, Fact, Trend, statement
 from linrep.claims._parts import draw_seeds, medians
-from linrep.claims.fedrep._figures import METHODS, draw_problem, until
+from linrep.claims.fedrep._figures import draw_problem, until
+from linrep.settings.fedrep import CONVENTIONS, Figure7
+
+FIGURE = Figure7()
 
 
 @statement(
@@ -24,10 +27,10 @@ from linrep.claims.fedrep._figures import METHODS, draw_problem, until
 )
 def figure7(budget, rng, *, trend="increases"):
     """Compare ratios of rounds to distance 1e-6, and to 1e-6 of the zero model's loss, along n."""
-    sizes = budget((10, 30, 100), (10, 30, 100, 300))
+    sizes = budget((10, 30, 100), FIGURE.n)
     sign = {"increases": 1.0, "decreases": -1.0}[trend]
     rows = []
-    for m in budget((10,), (5, 10)):
+    for m in budget((10,), FIGURE.m):
         ratios = {n: _gains(n, m, budget(40, 60, 200), budget(4, 10, 20), rng) for n in sizes}
         for measure in ("distance", "loss"):
             table = np.column_stack([ratio[measure] for ratio in ratios.values()])
@@ -47,11 +50,10 @@ def figure7(budget, rng, *, trend="increases"):
 
 def _gains(n, m, count, tuning, rng):
     """Return GD-GD's rounds over FedRep's by measure, a row per seed; 1 if neither gets there."""
-    methods = ("FedRep", "GD-GD")
     trials = {
         (method, multiple): [_descend(n, m, seed, method, multiple) for seed in seeds]
         for seeds in [draw_seeds(rng, tuning)]
-        for method in methods
+        for method in FIGURE.methods
         for multiple in (1.0, 2.0, 4.0, 6.0)
     }
     # First the one that arrives most often, then the fastest.
@@ -66,11 +68,11 @@ def _gains(n, m, count, tuning, rng):
         method: min(
             (value, multiple) for (own, multiple), value in middles.items() if own == method
         )[1]
-        for method in methods
+        for method in FIGURE.methods
     }
     rows = []
     for seed in draw_seeds(rng, count):
-        fedrep, other = (_descend(n, m, seed, method, best[method]) for method in methods)
+        fedrep, other = (_descend(n, m, seed, method, best[method]) for method in FIGURE.methods)
         rows.append(
             {key: 1.0 if other[key] == own else other[key] / own for key, own in fedrep.items()}
         )
@@ -79,10 +81,10 @@ def _gains(n, m, count, tuning, rng):
 
 def _descend(n, m, seed, method, multiple):
     """Return the rounds to distance 1e-6, and to 1e-6 of the zero model's loss, without noise."""
-    truth, data = draw_problem(n, 10, 2, m, seed, heads="scaled_qr")
+    truth, data = draw_problem(FIGURE, seed, n=n, m=m, heads=CONVENTIONS["text"]["heads"])
     trace = lr.fedrep(
-        data, rounds=4000 if n < 100 else 1500, local_steps=METHODS[method],
-        start=lr.projected_gradient_start(data, 2), tolerance=1e-6, rng=seed,
+        data, rounds=4000 if n < 100 else 1500, **FIGURE.options(method),
+        start=lr.projected_gradient_start(data, FIGURE.k), tolerance=1e-6, rng=seed,
         step_size=multiple * theorem_step_size(truth, n),
     )  # fmt: skip
     zero = 0.5 * np.mean(np.sum(truth.theta**2, axis=1))

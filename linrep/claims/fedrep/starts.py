@@ -10,15 +10,14 @@ import linrep as lr
 from linrep.claims import Fact, Frequency, Paired, statement
 from linrep.claims._parts import draw_seeds
 from linrep.claims.fedrep._figures import (
-    CONVENTIONS,
-    METHODS,
     ROUNDS,
     SAME,
     before,
     draw_problem,
-    notebook,
 )
+from linrep.settings.fedrep import CONVENTIONS, Figure3
 
+FIGURE = Figure3()
 _STARTS: dict[str, Any] = {
     "place": "Appendix A.1",
     "kind": "comparison",
@@ -115,19 +114,14 @@ def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1):
 
 def _from_starts(n, seed, method, convention, orthonormal, scale):
     """Return rounds to 0.1 and the last distance from a random start (0) and the usual one (1)."""
-    _, data = draw_problem(n, 10, 2, 5, seed, **CONVENTIONS[convention])
-    B, W = lr.random_start(n, 10, 2, seed)
+    _, data = draw_problem(FIGURE, seed, n=n, **CONVENTIONS[convention])
+    B, W = lr.random_start(n, FIGURE.d, FIGURE.k, seed)
     if scale is not None:
-        B = scale * np.random.default_rng(seed).standard_normal((10, 2))
-    options = {"orthonormal": orthonormal}
-    if convention == "published":
-        options = notebook(n, method)
+        B = scale * np.random.default_rng(seed).standard_normal(B.shape)
+    options = {"orthonormal": orthonormal, **FIGURE.options(convention, n, method)}
     found = {}
-    for place, start in enumerate(((B, W), lr.projected_gradient_start(data, 2))):
-        distances = lr.fedrep(
-            data, rounds=2000, participation=0.1, local_steps=METHODS[method], start=start,
-            rng=seed, **options,
-        )["distance"]  # fmt: skip
+    for place, start in enumerate(((B, W), lr.projected_gradient_start(data, FIGURE.k))):
+        distances = lr.fedrep(data, rounds=2000, start=start, rng=seed, **options)["distance"]
         near = np.flatnonzero(distances <= 0.1)
         # One more, so that a start that is there already counts.
         found["rounds", place] = 1.0 + near[0] if near.size else np.inf

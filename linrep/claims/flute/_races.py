@@ -1,14 +1,8 @@
 """Runs of FLUTE and FedRep on the same problems, for the claims on FLUTE's synthetic figures.
 
-What the paper leaves open is taken from Figure 3: d = 10, M = 15, 30, N = 12, 20, k = 2, 4, 6, 8,
-noise N(0, 0.3), 0.3 the variance or the standard deviation, eta = 0.03,
-alpha = 1/(10 d), 800 epochs; its models have singular values 2 d/(i + 1), those of
-Figure 1 are independent N(0, I). FedRep's step size is not given, and is read in two ways:
-
-- *own*: 1/(4L), L the curvature of its loss in B at the start, and head steps of 1/lambda_max;
-- *same*: eta = 0.03 as FLUTE's, for the sum of the clients' gradients, and for head steps.
-
-Two errors within 0.5 % are a tie, as are two numbers of epochs within 5 %.
+Sizes, models, step sizes and runs are those of the figures, :mod:`linrep.settings.flute`, but for
+800 epochs, and for 0.3 as the noise's variance or its standard deviation. Two errors within 0.5 %
+are a tie, as are two numbers of epochs within 5 %.
 """
 
 from __future__ import annotations
@@ -18,23 +12,22 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-import linrep as lr
-from linrep.algorithms.flute import gaussian_start
 from linrep.claims._parts import draw_seeds
+from linrep.settings import flute as settings
+from linrep.settings.flute import NOISE, TIE
 
-D, STEP_SIZE, EPOCHS = 10, 0.03, 800
-NOISE = 0.3**0.5
+FIGURE = settings.Figure1()
+D, EPOCHS = FIGURE.d, 800
 NOISES = (NOISE, 0.3)
-RANKS = (2, 4, 6, 8)
+RANKS = FIGURE.k
 #: Numbers M of clients and N of samples.
-SIZES = tuple(product((15, 30), (12, 20)))
-TIE, EPOCH_TIE = 0.005, 0.05
+SIZES = tuple(product(FIGURE.n, FIGURE.m))
+EPOCH_TIE = 0.05
 #: An error counts as that of the end once it is within this of it.
 NEAR = 1.05
-HEADS = {"exact": None, "10 steps": 10, "1 step": 1}
 #: Epochs recorded: all up to 40 or so, then every 40th part more.
 RECORD = np.unique(np.geomspace(1, EPOCHS, 200).round().astype(int))
-MODELS = {"Figure 1": None, "Figure 3": 2.0 * D / (np.arange(1, D + 1) + 1)}
+MODELS = {"Figure 1": "normal", "Figure 3": "decaying"}
 
 
 class Races:
@@ -106,35 +99,16 @@ def _run(models, n, m, k, seed, starts, heads, steps, epochs, noise):
     rng = np.random.default_rng([seed, n, m, k])
     truth = draw_truth(models, n, noise, rng)
     data = truth.draw(m, rng=rng)
-    random = gaussian_start(n, D, k, 1.0 / (10 * D), rng)
+    random = settings.random_start(n, D, k, rng)
     recorded = RECORD[: np.searchsorted(RECORD, epochs, side="right")]
-    traces = {
-        "FLUTE": lr.flute(
-            data,
-            k=k,
-            step_size=STEP_SIZE,
-            rounds=epochs,
-            start=random,
-            record=recorded,
-        )
-    }
+    traces = {"FLUTE": settings.flute(data, k, random, epochs, recorded)}
     if not starts:
         least = np.mean(np.linalg.norm(truth.best(k).Phi - truth.Phi, axis=0))
         traces["FLUTE"].metrics["best"] = np.array([least])
-    for start in starts:
-        for head in heads:
-            for step in steps:
-                options = {} if step == "own" else _same_step(head)
-                traces[_named(start, head, step)] = lr.fedrep(
-                    data, k=k, rounds=epochs, start="moments" if start == "moments" else random,
-                    local_steps=HEADS[head], record=recorded, **options,
-                )  # fmt: skip
+    variants = product(starts, heads, steps)
+    for variant in variants:
+        traces[_named(*variant)] = settings.fedrep(data, k, random, epochs, recorded, *variant)
     return traces
-
-
-def _same_step(head):
-    options = {"step_size": STEP_SIZE, "normalization": "published"}
-    return options if HEADS[head] is None else {**options, "head_step_size": STEP_SIZE}
 
 
 def _named(start, head, step):
@@ -142,6 +116,4 @@ def _named(start, head, step):
 
 
 def draw_truth(models, n, noise, rng):
-    return lr.LowRankRegression.random(
-        n=n, d=D, singular_values=MODELS[models], noise=noise, rng=rng
-    )
+    return settings.draw_truth(MODELS[models], n, D, noise, rng)

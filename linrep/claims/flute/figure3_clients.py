@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Fact, Paired, statement
-from linrep.claims.flute._races import NOISE, NOISES, RANKS, TIE, race
+from linrep.claims.flute._races import FIGURE, NOISES, race
+from linrep.settings.flute import NOISE, TIE
 
-FEW, MANY = 15, 30
-GRID = [(m, k) for m in (12, 20) for k in RANKS]
+FEW, MANY = FIGURE.n
+GRID = [(m, k) for m in FIGURE.m for k in FIGURE.k]
 SHOWN = (20, 4)  # m, k
 
 

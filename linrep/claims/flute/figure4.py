@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
 import linrep as lr
 from linrep.claims import Fact, Frequency, Paired, statement
 from linrep.claims._parts import draw_seeds
-from linrep.claims.flute._races import NOISE, NOISES, STEP_SIZE, TIE, draw_truth
+from linrep.claims.flute._races import NOISES, draw_truth
+from linrep.settings.flute import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4
 
-RATIOS = (2.0, 1.0, 2.0 / 3.0)
+FIGURE = Figure4()
 
 
 @statement(
@@ -27,17 +26,13 @@ RATIOS = (2.0, 1.0, 2.0 / 3.0)
 )
 def figure4(budget, rng, *, best=1.0):
     """Compare errors after 1200 epochs: both readings, noise of variance and deviation 0.3."""
-    held: dict[str, Callable[[float], tuple[float, float]]] = {
-        "gamma_1 = 1/4": lambda ratio: (0.25, 0.25 / ratio),
-        "gamma_2 = 1/8": lambda ratio: (0.125 * ratio, 0.125),
-    }
-    for what, weights in held.items():
+    for what in HELD:
         best_of_all: dict[str, list] = {}
         for noise in budget((NOISE,), NOISES):
-            for m in budget((8,), (8, 9, 10, 11)):
+            for m in budget((8,), FIGURE.m):
                 errors = pd.DataFrame(
                     [
-                        {ratio: _weighted(m, noise, weights(ratio), seed) for ratio in RATIOS}
+                        {ratio: _weighted(m, noise, what, ratio, seed) for ratio in RATIOS}
                         for seed in draw_seeds(rng, budget(40, 100, 400))
                     ]
                 )
@@ -58,15 +53,11 @@ def figure4(budget, rng, *, best=1.0):
             yield Fact(name, float(np.mean(shares)))
 
 
-def _weighted(m, noise, weights, seed):
+def _weighted(m, noise, held, ratio, seed):
     """Return FLUTE's error after 1200 epochs with these gammas."""
     rng = np.random.default_rng([seed, m])
-    data = draw_truth("Figure 3", 10, noise, rng).draw(m, rng=rng)
-    gamma1, gamma2 = weights
-    trace = lr.flute(
-        data, k=6, step_size=STEP_SIZE, rounds=1200, gamma1=gamma1, gamma2=gamma2, record=1200,
-        rng=seed,
-    )  # fmt: skip
+    data = draw_truth("Figure 3", FIGURE.n, noise, rng).draw(m, rng=rng)
+    trace = FIGURE.weighted(data, held, ratio, seed, FIGURE.epochs)
     return trace["truth_error"][-1] if trace.stop_reason != "diverged" else np.inf
 
 
@@ -90,11 +81,11 @@ EXCESSES = (1.05, 1.1, 1.2, 1.3, 1.4, 1.5)
 def divergence(budget, rng, *, ratios=EXCESSES):
     """Count runs that leave the finite numbers, or end 100 times Phi_k away from it."""
     count = budget(60, 100, 400)
-    for m in budget((8,), (8, 9, 10, 11)):
+    for m in budget((8,), FIGURE.m):
         thresholds, diverged = [], {ratio: 0 for ratio in (1.0, *ratios)}
         for seed in draw_seeds(rng, count):
             rng_of_seed = np.random.default_rng([seed, m])
-            data = draw_truth("Figure 3", 10, NOISE, rng_of_seed).draw(m, rng=rng_of_seed)
+            data = draw_truth("Figure 3", FIGURE.n, NOISE, rng_of_seed).draw(m, rng=rng_of_seed)
             thresholds.append(unbounded_from(data))
             for ratio in diverged:
                 diverged[ratio] += _diverges(data, ratio, seed)
@@ -131,7 +122,7 @@ def _diverges(data, ratio, seed):
     """Tell whether FLUTE leaves the finite numbers, or ends 100 times Phi_k away from it."""
     rounds = 5000
     trace = lr.flute(
-        data, k=6, step_size=STEP_SIZE, rounds=rounds, gamma1=0.25 * ratio, gamma2=0.125,
+        data, k=FIGURE.k, step_size=STEP_SIZE, rounds=rounds, gamma1=0.25 * ratio, gamma2=0.125,
         record=rounds, rng=seed,
     )  # fmt: skip
     return trace.stop_reason == "diverged" or bool(trace["error"][-1] > 100.0)

@@ -12,15 +12,14 @@ from linrep.claims import Curve, Fact, Frequency, Paired, Readings, Trend, state
 from linrep.claims._parts import medians
 from linrep.claims.flute._races import (
     EPOCH_TIE,
-    HEADS,
     MODELS,
     NOISE,
     NOISES,
     RANKS,
     SIZES,
-    TIE,
     race,
 )  # fmt: skip
+from linrep.settings.flute import HEADS, TIE
 
 #: Training losses as near as this are those of the same minimum.
 SAME_MINIMUM = 1e-4

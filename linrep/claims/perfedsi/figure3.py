@@ -1,12 +1,11 @@
 """Appendix C.4, Figure 3: federated averaging on five entries a client, with and without Z.
 
-Success is a loss below 1e-3 of the start's. What the paper leaves open is set to step size 0.3,
-5 local steps, 4 participants and 20000 rounds, and varied.
+Success is a loss below 1e-3 of the start's. What the paper leaves open is set as in the figure,
+:mod:`linrep.settings.perfedsi`, and varied.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,19 +15,20 @@ import linrep as lr
 from linrep.algorithms import imc
 from linrep.claims import Curve, Fact, Frequency, Paired, Readings, statement
 from linrep.claims._parts import draw_seeds
+from linrep.settings import perfedsi as settings
+from linrep.settings.perfedsi import Figure3
 from linrep.theory import perfedsi as theory
 
-N, D, P, K, PER_CLIENT = 20, 16, 4, 2, 5
-SETTING: dict[str, Any] = {
-    "step_size": 0.3, "local_steps": 5, "participants": 4, "rounds": 20_000,
-}  # fmt: skip
+FIGURE = Figure3()
+D, P, K = FIGURE.d, FIGURE.p, FIGURE.k
+#: The figure's names of the models.
+MODELS = {"Z": "side", "one-hot": "one-hot", "global model": "one model"}
 #: Other choices of what is open, the product of step size, local steps and rounds held.
 VARIED: tuple[dict[str, Any], ...] = (
     {"step_size": 0.1, "rounds": 60_000}, {"step_size": 1.0, "rounds": 6_000},
     {"local_steps": 1, "rounds": 100_000}, {"local_steps": 20, "rounds": 5_000},
     {"participants": 1}, {"participants": 20},
 )  # fmt: skip
-RANDOM, NEAR = 0.3, 0.03  # deviations of a random start's entries, and around the truth's factors
 SUCCESS = 1e-3  # of the loss over that of the start
 FLOOR = 1e-24  # from which on rounding is seen
 RECORDS = 40
@@ -36,18 +36,15 @@ RUNS = (("Z", "random"), ("Z", "near"), ("one-hot", "random"), ("one-hot", "near
         ("global model", "random"))  # fmt: skip
 
 
-def instance(seed: int, per_client: int = PER_CLIENT) -> lr.Observations:
+def instance(seed: int, per_client: int = FIGURE.per_client) -> lr.Observations:
     """Return the entries that Appendix C.4 draws; all 16 of a client are as good as fresh ones."""
     rng = np.random.default_rng(seed)
-    truth = lr.SideInformationCompletion.random(n=N, d=D, p=P, k=K, side="unit", rng=rng)
-    return truth.observe(per_client=per_client, rng=rng)
+    return FIGURE.truth(rng).observe(per_client=per_client, rng=rng)
 
 
 def view(seen: lr.Observations, model: str) -> lr.Observations:
-    """Return the entries as a model knows them: with Z, a basis vector per client, or a one."""
-    if model == "one-hot":
-        return seen.without_side_information()
-    return seen if model == "Z" else replace(seen, Z=np.ones((seen.n, 1)))
+    """Return the entries as a model knows them."""
+    return settings.view(seen, MODELS[model])
 
 
 def losses(seen, model, start, seed, *, records=1, **changes) -> np.ndarray:
@@ -55,15 +52,10 @@ def losses(seen, model, start, seed, *, records=1, **changes) -> np.ndarray:
 
     Near the truth its factors are perturbed; the global model has rank 1 and no truth.
     """
-    rng = np.random.default_rng([seed, 1])
-    settings = {**SETTING, **changes}
-    truth = seen.truth.without_side_information() if model == "one-hot" else seen.truth
-    trace = lr.perfedsi(
-        view(seen, model), k=1 if model == "global model" else K,
-        start="random" if start == "random" else tuple(
-            F + NEAR * rng.standard_normal(F.shape) for F in (truth.U, truth.V)
-        ),
-        scale=RANDOM, record=settings["rounds"] // records, rng=seed, **settings,
+    figure = FIGURE.changed(changes)
+    trace = figure.descend(
+        seen, MODELS[model], start, near=np.random.default_rng([seed, 1]), seed=seed,
+        record=figure.rounds // records,
     )  # fmt: skip
     found = np.full(records + 1, np.inf)  # where it diverged
     found[: len(trace["error"])] = (trace["error"] / trace["error"][0]) ** 2
@@ -90,7 +82,7 @@ def most(successes, name, *, expected=True, setting=None) -> Frequency:
     "averaging converges linearly to the truth with side information, and does not without.",
     negative_control={"per_client": 2},
 )
-def figure3(budget, rng, *, per_client=PER_CLIENT):
+def figure3(budget, rng, *, per_client=FIGURE.per_client):
     """Count successes over instances as C.4 draws them, and look at how the loss falls."""
     rows, paths = [], []
     for seed in draw_seeds(rng, budget(32, 200, 1000)):
@@ -162,7 +154,7 @@ def _curves(paths) -> pd.DataFrame:
         frames.append(
             pd.DataFrame(
                 {"panel": f"{run[1]} start", "series": run[0],
-                 "x": kept * (SETTING["rounds"] // RECORDS),
+                 "x": kept * (FIGURE.rounds // RECORDS),
                  "y": np.maximum(middle, FLOOR), "xlabel": "rounds",
                  "ylabel": "median loss over the start's"}
             )
@@ -181,7 +173,9 @@ def _curves(paths) -> pd.DataFrame:
     negative_control={"per_client": D},
     holds_with={"starts": ("random",), "allowed": 0.5},
 )
-def whatsoever(budget, rng, *, starts=("random", "near"), allowed=0.0, per_client=PER_CLIENT):
+def whatsoever(
+    budget, rng, *, starts=("random", "near"), allowed=0.0, per_client=FIGURE.per_client
+):
     """Look for an instance that converges; so many are allowed to."""
     count = budget(60, 200, 1000)
     for start in starts:
@@ -209,7 +203,7 @@ def whatsoever(budget, rng, *, starts=("random", "near"), allowed=0.0, per_clien
     corrects="perfedsi.figure3.whatsoever",
     negative_control={"per_client": 3},
 )
-def corrected(budget, rng, *, per_client=PER_CLIENT):
+def corrected(budget, rng, *, per_client=FIGURE.per_client):
     """Ask whether information is missing: what the entries determine, and what others find."""
     rows = []
     for seed in draw_seeds(rng, budget(40, 150, 600)):

@@ -10,21 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
-import linrep as lr
 from linrep.algorithms import personalized
 from linrep.claims import Cases, Identity, statement
 from linrep.claims._parts import relative
 from linrep.problems.personal import Planar, planar
+from linrep.settings.pflmf import Figure1, constrained, diameter
 
 Array = NDArray[np.float64]
+FIGURE = Figure1()
 SHIFTS = (0.0, 1.0, 3.0)
 _TOLERANCE = 1e-4
 _ROUNDING = 1e-9
-
-
-def diameter(A: Array) -> float:
-    """Return the largest distance of two points."""
-    return float(np.linalg.norm(A[:, None] - A, axis=2).max())
 
 
 def on_a_line(A: Array, angle: float, through: Array) -> Array:
@@ -76,7 +72,7 @@ def pairwise(A: Array, delta: float) -> float:
 def _pictures(budget, rng):
     """Yield planar examples: points, and what tells them apart; two points, and many, too."""
     for shift in SHIFTS:
-        for n in (2, 3, 5, 12, 40):
+        for n in (2, 3, 5, FIGURE.n, 40):
             for spread in (1.0, 1e-3):
                 for seed in rng.integers(2**32, size=budget(2, 5, 20)):
                     picture = planar(n, shift=shift, spread=spread, rng=int(seed))
@@ -99,28 +95,14 @@ def _rank_one(picture: Planar, centred: bool) -> dict[str, float]:
         "value": abs(values[1] - values[0]) / scale,
         "models": relative(searched, picture.line) * (1.0 - s[1] / s[0]),
     }
-    # Both blocks of the Hessian have norm 2 s_1/n at the balanced optimum.
-    step = 0.2 * len(A) / s[0]
-    size = np.sqrt(s[0])
-    trace = lr.pflmf(
-        picture.problem, k=1, step_size=step, rounds=20_000, start="random", scale=0.3 * size,
-        stationarity=False, record=200, tolerance=1e-9 * size * s[0] / len(A), rng=0,
-    )  # fmt: skip
-    theta = trace.state["V"] @ trace.state["U"].T
+    theta = FIGURE.line(picture, record=200, rng=0)
     apart["descent, value"] = abs(picture.problem.value(theta) - values[1]) / scale
     return apart
 
 
 def _path(picture: Planar, shares) -> list[float]:
     """Return the objective along the models constrained to shares of the points' diameter."""
-    values = []
-    for share in shares:
-        # A step of 1/L leads to the points themselves, so that one projection solves it.
-        trace = personalized.constrained(
-            picture.problem, delta=share * diameter(picture.local), rounds=1
-        )
-        values.append(trace["objective"][-1])
-    return values
+    return [picture.problem.value(constrained(picture, share)) for share in shares]
 
 
 @statement(

@@ -6,21 +6,22 @@ import pytest
 import linrep as lr
 from linrep.claims import UNDECIDED, decide
 from linrep.claims.fedrep import _figures, figure3, figure4
+from linrep.settings.fedrep import CONVENTIONS, Figure1, Figure3
 from tests.reference.subspace import distance
 
 
 @pytest.mark.compiled
 def test_global_model_of_pooled_samples_is_that_of_all_clients():
-    _, data = _figures.draw_problem(100, 20, 2, 5, 0, **_figures.CONVENTIONS["text"])
+    _, data = _figures.draw_problem(Figure1(), 0, m=5, **CONVENTIONS["text"])
     B, W = lr.random_start(100, 20, 2, 7)
     expected = lr.fedsgd(data, step_size=0.1, rounds=500, start=(B, W)).state
-    found, model = _figures.global_model(data, 7)
+    found, model = _figures.global_model(data, Figure1(), 7)
     np.testing.assert_allclose(found, expected["B"], atol=1e-10)
     np.testing.assert_allclose(model, expected["B"] @ expected["w"], atol=1e-10)
 
 
 def test_races_stop_at_the_first_round_within_the_goal():
-    truth, data = _figures.draw_problem(20, 10, 2, 5, 3, **_figures.CONVENTIONS["text"])
+    truth, data = _figures.draw_problem(Figure3(), 3, n=20, **CONVENTIONS["text"])
     found = figure3._race(20, 3, "text", 0.2, ("FedRep",), start=0.5)["FedRep"]
     trace = lr.fedrep(data, rounds=int(found), participation=0.1, start=0.5, rng=3)
     assert trace["distance"][-1] <= 0.2 < trace["distance"][-2]

@@ -1,0 +1,173 @@
+"""Options that a command has beside its own: axes of an algorithm, sizes of a figure."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import click
+
+_FIELD = re.compile(r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : (?P<kind>.*))?$")
+_AS_IN = re.compile(r"As in :func:`~?(?:\w*\.)*(\w+)`")
+_CHOICE = re.compile(r"\{(.*?)\}")
+#: Where a docstring has a symbol only, or names another one.
+_COMMON = {
+    "step_size": "Step size",
+    "head_step_size": "Step size of the head steps",
+    "regularizer_step_size": "Step size of the regularizer, by default step_size",
+    "gradient_noise": "Standard deviation of the noise on gradients",
+    "rounds": "Communication rounds",
+    "local_steps": "Local steps of a participant in a round",
+    "ridge": "Weight of half the squared norm of the models",
+    "noise": "Standard deviation of the labels' noise",
+    "scale": "Standard deviation of the entries of a random start",
+}
+#: Letters of a line of help.
+_WIDTH = 88
+Section = tuple[str, list[tuple[str, str]]]
+
+
+class CommandWithAxes(click.Command):
+    """A command whose help goes on with a section for what stands on the command line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments as they stand: --help is answered before they are read."""
+        ctx.meta[__name__] = list(args)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and those sections."""
+        super().format_options(ctx, formatter)
+        for title, lines in self.sections(ctx.meta.get(__name__, [])):
+            with formatter.section(title):
+                formatter.write_dl(lines)
+
+    def sections(self, arguments: list[str]) -> Iterable[Section]:
+        """Return the sections: title, and an option with its line each."""
+        return ()
+
+
+def documented(
+    *functions: Callable[..., Any], known: Mapping[str, Callable[..., Any]] | None = None
+) -> dict[str, str]:
+    """Return the first sentence on each parameter, as the functions' docstrings have it.
+
+    Names with one description, "n, d : int" with "Clients, dimension.", get their part of it.
+
+    Parameters
+    ----------
+    *functions : callable
+        With docstrings in numpy's style; what comes first wins.
+    known : mapping of str to callable, optional
+        Functions that descriptions refer to, "As in :func:`fedrep`", by name.
+    """
+    found: dict[str, str] = {}
+    for function in functions:
+        for names, kind, text in _fields(inspect.getdoc(function) or ""):
+            choice = _CHOICE.search(kind)
+            if choice and len(names) == 1:
+                found.setdefault(names[0], choice[1].replace('"', "").replace("'", ""))
+            if match := _AS_IN.match(text):
+                if known and match[1] in known:
+                    told = documented(known[match[1]])
+                    found = {name: told[name] for name in names if name in told} | found
+                continue
+            if text.startswith("See "):
+                continue
+            sentence = re.split(r"(?<=\w|\)|`)[.;:](?:\s|$)", text, maxsplit=1)[0]
+            several = len(names) > 1 and kind.startswith("int")
+            parts = sentence.split(", ") if several else [sentence]
+            if len(parts) < len(names):
+                parts = [sentence] * len(names)
+            for name, part in zip(names, parts, strict=False):
+                line = _one_line(part)
+                if name in _COMMON and ("\\" in line or " " not in line):
+                    line = _COMMON[name]
+                if line:
+                    found.setdefault(name, line[0].upper() + line[1:])
+    return {**_COMMON, **found}
+
+
+def size_section(identifier: str, sizes: Any) -> Section:
+    """Return the sizes of a figure, with their default values.
+
+    Parameters
+    ----------
+    identifier : str
+        Id of the figure.
+    sizes : Sizes
+    """
+    from dataclasses import fields
+
+    from linrep.settings.sizes import listed
+
+    lines = []
+    for each in fields(sizes):
+        default = listed(each.default).replace(", ", ",")
+        lines.append((f"--{each.name}", f"{each.metadata['what']}  [default: {default}]"))
+    return f"Sizes of {identifier} (--NAME VALUE[,VALUE]...)", lines
+
+
+def axis_section(names: list[str], given: Iterable[str] = ()) -> Section:
+    """Return the axes of algorithms, those first that must be given.
+
+    Parameters
+    ----------
+    names : list of str
+        Algorithms.
+    given : iterable of str
+        Axes on the command line: with clusters, say, the problems are of another kind.
+    """
+    from linrep import simulation
+
+    described: dict[str, str] = {}
+    needed: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        function = simulation.find_algorithm(name)
+        kind = simulation.kind_of(name, dict.fromkeys(given))
+        own = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
+        told = {**documented(own, *kind.documented, known=simulation.ALGORITHMS), **kind.told}
+        for axis in simulation.known_parameters(function, kind) or (*kind.parameters, *kind.data):
+            described.setdefault(axis, told.get(axis, ""))
+        for group in simulation.required(name, kind):
+            needed |= dict.fromkeys(group, group)
+
+    def line(axis):
+        group = needed.get(axis, ())
+        others = [other for other in group if other != axis]
+        note = "  [required]" if group else ""
+        return described[axis] + (f"  [required, or --{' or --'.join(others)}]" if others else note)
+
+    order = sorted(described, key=lambda axis: axis not in needed)
+    return f"Axes of {','.join(names)}", [(f"--{axis}", line(axis)) for axis in order]
+
+
+def _fields(doc: str) -> Iterable[tuple[list[str], str, str]]:
+    """Yield names, kind and description of the parameters in a docstring."""
+    _, found, rest = doc.partition("Parameters\n----------\n")
+    if not found:
+        return
+    names: list[str] = []
+    kind, text = "", list[str]()
+    for line in rest.splitlines():
+        if line and not line[0].isspace():
+            match = _FIELD.match(line)
+            if names:
+                yield names, kind, " ".join(text)
+            if match is None or line.strip("-") == "":
+                return
+            names, kind = match["names"].replace("*", "").split(", "), match["kind"] or ""
+            text = []
+        elif line.strip():
+            text.append(line.strip())
+    if names:
+        yield names, kind, " ".join(text)
+
+
+def _one_line(text: str) -> str:
+    """Return text without markup, cut to a line."""
+    text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "").replace("`", "")
+    text = " ".join(text.split()).lstrip("- ")
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2].rsplit(' ', 1)[0]} …"

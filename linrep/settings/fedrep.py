@@ -1,0 +1,242 @@
+"""FedRep's synthetic figures: sizes, conventions, methods, step sizes, and what is run of them.
+
+Two conventions are in use:
+
+- *text*: heads sqrt(k) times a Q factor, noise of variance 1e-3, gradients averaged, QR after each
+  step, the theorem's step size 1/(4 sigma_max^2) or multiples of it, head steps of 1/lambda_max;
+- *published*, the authors' notebook: heads a Q factor, noise of standard deviation 1e-3, gradients
+  summed, no QR, step sizes of its own for each method and n, for head steps too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import linrep as lr
+from linrep import _validation as check
+from linrep.problems import ClientData
+from linrep.settings.sizes import Sizes, size
+
+Array = NDArray[np.float64]
+CONVENTIONS: Mapping[str, Mapping[str, Any]] = {
+    "text": {"heads": "scaled_qr", "noise": 1e-3**0.5},
+    "published": {"heads": "qr", "noise": 1e-3},
+}
+#: Head steps per round; None is the exact head.
+METHODS = {"FedRep": None, "10GD-GD": 10, "GD-GD": 1}
+#: Of the notebook, by n, for d = 10, k = 2, m = 5; other n take those of the nearest one.
+PUBLISHED_STEPS: Mapping[int, Mapping[str, float]] = {
+    10: {"FedRep": 0.4, "10GD-GD": 0.01, "GD-GD": 0.12},
+    100: {"FedRep": 4.0, "10GD-GD": 0.4, "GD-GD": 0.75},
+    1000: {"FedRep": 60.0, "10GD-GD": 0.25, "GD-GD": 1.0},
+}
+#: Distance to which rounds are counted as published.
+PUBLISHED_GOAL = 0.03
+#: Step size of FedSGD, which is not given.
+FEDSGD_STEP = 0.1
+
+
+def published_for(n: int) -> int:
+    """Return the n of the notebook whose step sizes are taken: the nearest in ratio.
+
+    Parameters
+    ----------
+    n : int
+    """
+    return min(PUBLISHED_STEPS, key=lambda known: abs(np.log(known / n)))
+
+
+def notebook(n: int, method: str) -> dict[str, Any]:
+    """Return the options of the published notebook.
+
+    Parameters
+    ----------
+    n : int
+    method : str
+        Of `METHODS`.
+    """
+    step_size = PUBLISHED_STEPS[published_for(n)][method]
+    return {
+        "step_size": step_size,
+        "head_step_size": None if METHODS[method] is None else step_size,
+        "normalization": "published",
+        "orthonormal": False,
+    }
+
+
+def models_on(B: Array, data: ClientData) -> Array:
+    """Return clients' models on a representation, with heads fitted to their samples.
+
+    Parameters
+    ----------
+    B : array
+    data : ClientData
+    """
+    return lr.fit_heads(data, B) @ B.T
+
+
+def squared_errors(theta: Array, truth: lr.SharedRepresentation) -> Array:
+    """Return each client's mean squared error on noise-free test data.
+
+    Parameters
+    ----------
+    theta : array (n, d) or (d,)
+    truth : SharedRepresentation
+    """
+    return np.sum((theta - truth.theta) ** 2, axis=1)
+
+
+def risk(theta: Array, truth: lr.SharedRepresentation) -> float:
+    """Return half the mean squared error on noise-free test data.
+
+    Parameters
+    ----------
+    theta : array (n, d) or (d,)
+    truth : SharedRepresentation
+    """
+    return 0.5 * float(np.mean(squared_errors(theta, truth)))
+
+
+def _ranks(sizes):
+    """Refuse a k beyond d or a number of clients."""
+    for name in ("d", "n"):
+        least = min(np.atleast_1d(getattr(sizes, name)))
+        if sizes.k > least:
+            raise ValueError(f"k must be at most {name} = {least}, got {sizes.k}")
+
+
+@dataclass(frozen=True)
+class Figure1(Sizes):
+    """Figure 1: test error against samples per client."""
+
+    n: int = size(100, "Clients.")
+    m: tuple[int, ...] = size(
+        (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 22, 25, 30),
+        "Samples per client: the points of the curves.", quick=(5, 10, 20),
+    )  # fmt: skip
+    d: int = size(20, "Dimension.")
+    k: int = size(2, "Rank of the representation.")
+    rounds: int = size(500, "Rounds of FedRep and FedSGD.")
+
+    check = _ranks
+
+    def fedrep(self, data: ClientData, seed: int) -> Array:
+        """Return the clients' models after FedRep's rounds.
+
+        Parameters
+        ----------
+        data : ClientData
+        seed : int
+        """
+        trace = lr.fedrep(data, k=self.k, rounds=self.rounds, start="projected_gradient", rng=seed)
+        return models_on(trace.state["B"], data)
+
+
+@dataclass(frozen=True)
+class Figure3(Sizes):
+    """Figure 3: rounds for different numbers of clients."""
+
+    n: tuple[int, ...] = size(
+        (10, 20, 100, 1000), "Clients: a column each.", quick=(10, 100), most=6
+    )
+    d: int = size(10, "Dimension.")
+    k: int = size(2, "Rank of the representation.")
+    m: int = size(5, "Samples per client.")
+    participation: float = size(0.1, "Share of the clients in a round, r.", above=0.0, maximum=1.0)
+    rounds: int = size(500, "Rounds.", minimum=2)
+
+    def check(self) -> None:
+        """Refuse a rank beyond the sizes, and rounds without a client."""
+        _ranks(self)
+        least = min(self.n)
+        if self.participation * least < 1.0 - 1e-9:
+            raise ValueError(
+                f"participation must be at least 1/n = {1 / least:g} for n = {least}, "
+                f"got {self.participation:g}"
+            )
+
+    def remarks(self) -> list[str]:
+        """Say which published step sizes other n take."""
+        others = [n for n in self.n if n not in PUBLISHED_STEPS]
+        nearest = [f"those of n = {published_for(n)} for n = {n}" for n in others]
+        tuned = "of the notebook, for d = 10, k = 2, m = 5, r = 0.1"
+        return [f"published step sizes are those {tuned}{'; ' * bool(nearest)}{', '.join(nearest)}"]
+
+    def options(self, convention: str, n: int, method: str) -> dict[str, Any]:
+        """Return the options of a method's run.
+
+        Parameters
+        ----------
+        convention : {"text", "published"}
+        n : int
+        method : str
+            Of `METHODS`.
+        """
+        check.choice("convention", convention, CONVENTIONS)
+        return {
+            "k": self.k,
+            "participation": self.participation,
+            "local_steps": METHODS[method],
+            **(notebook(n, method) if convention == "published" else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Figure4(Sizes):
+    """Figure 4: test error of new clients."""
+
+    n: int = size(100, "Clients that take part in training.")
+    m: int = size(10, "Samples of each of them.")
+    d: int = size(20, "Dimension.")
+    k: int = size(2, "Rank of the representation.")
+    rounds: int = size(500, "Rounds of FedRep and FedSGD.")
+    m_new: tuple[int, ...] = size(
+        (1, 2, 3, 4, 5, 7, 10, 15, 18, 20, 22, 25, 30, 40),
+        "Samples of a new client: the points of the curves.",
+    )
+    new: int = size(50, "New clients per replicate.")
+
+    check = _ranks
+
+    def fedrep(self, data: ClientData, start: tuple[Array, Array], seed: int) -> Array:
+        """Return FedRep's representation.
+
+        Parameters
+        ----------
+        data : ClientData
+        start : pair of arrays
+        seed : int
+        """
+        trace = lr.fedrep(data, k=self.k, rounds=self.rounds, start=start, rng=seed)
+        return trace.state["B"]
+
+
+@dataclass(frozen=True)
+class Figure7(Sizes):
+    """Figure 7: what FedRep gains over GD-GD, with all clients in every round."""
+
+    n: tuple[int, ...] = size(
+        (10, 30, 100, 300), "Clients: a column each.", quick=(10, 100), most=6
+    )
+    m: tuple[int, ...] = size((5, 10), "Samples per client: a row each.", most=6)
+    d: int = size(10, "Dimension.")
+    k: int = size(2, "Rank of the representation.")
+    rounds: int = size(300, "Rounds.")
+
+    check = _ranks
+    methods = ("FedRep", "GD-GD")
+
+    def options(self, method: str) -> dict[str, Any]:
+        """Return the options of a method's run.
+
+        Parameters
+        ----------
+        method : str
+            Of `methods`.
+        """
+        return {"k": self.k, "local_steps": METHODS[method]}

@@ -1,0 +1,94 @@
+"""Sizes of figures: what can be chosen, and what is refused."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from linrep.settings import fedrep, flute, perfedsi, pflmf
+from linrep.settings.sizes import Sizes, listed, size
+from tests.tools import complaint
+
+
+@dataclass(frozen=True)
+class Toy(Sizes):
+    """Sizes of no figure."""
+
+    n: tuple[int, ...] = size((10, 20), "Clients.", quick=5, most=3)
+    d: int = size(4, "Dimension.")
+    share: float = size(0.5, "Share.", above=0.0, maximum=1.0)
+    kind: str = size("one", "Kind.", among=("one", "two"))
+
+    def check(self):
+        if self.d > min(self.n):
+            raise ValueError(f"d must be at most n = {min(self.n)}, got {self.d}")
+
+
+def test_values_are_those_of_the_default_kind():
+    found = Toy().changed({"n": [7, 9.0], "d": 3.0, "share": 1, "kind": "two"})
+    assert (found.n, found.d, found.share, found.kind) == ((7, 9), 3, 1.0, "two")
+    assert [type(value) for value in (*found.n, found.d, found.share)] == [int, int, int, float]
+    assert Toy().changed({"n": 6, "d": [2]}) == Toy(n=(6,), d=2)
+
+
+def test_quick_sizes_and_what_differs():
+    assert Toy().quick() == Toy(n=(5,))
+    assert Toy().quick().standard
+    assert not Toy(d=2).standard
+    assert Toy(d=2).other_than(Toy()) == {"d": 2}
+    assert Toy(n=[10, 20]).other_than(Toy()) == {}
+    assert listed((1, 0.5)) == "1, 0.5"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"x": 1}, ["x is no size", "n, d, share, kind"]),
+        ({"d": (1, 2)}, ["d must be one value", "1, 2"]),
+        ({"d": 5, "n": (6, 4)}, ["d must be at most n = 4"]),
+        ({"d": 0}, ["d must be at least 1"]),
+        ({"d": 2.5}, ["d must be an integer"]),
+        ({"d": True}, ["d must be an integer"]),
+        ({"d": "many"}, ["d must be an integer", "'many'"]),
+        ({"n": ()}, ["n must have at least one value"]),
+        ({"n": (6, 6)}, ["n must not repeat"]),
+        ({"n": (6, 7, 8, 9)}, ["n must have at most 3 values"]),
+        ({"share": 0.0}, ["share must be greater than 0"]),
+        ({"share": float("nan")}, ["share must be finite"]),
+        ({"kind": "three"}, ["kind must be one of", "'three'"]),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(given, words):
+    with complaint((ValueError, TypeError), *words):
+        Toy().changed(given)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "given", "words"),
+    [
+        (fedrep.Figure1, {"k": 21}, ["k must be at most d = 20"]),
+        (fedrep.Figure3, {"k": 3, "d": 2}, ["k must be at most d = 2"]),
+        (fedrep.Figure3, {"n": (9, 100)}, ["participation must be at least 1/n", "n = 9"]),
+        (fedrep.Figure4, {"n": 1}, ["k must be at most n = 1"]),
+        (fedrep.Figure7, {"n": (1, 10)}, ["k must be at most n = 1"]),
+        (flute.Figure1, {"k": (2, 11)}, ["k must be at most d = 10", "11"]),
+        (flute.Figure4, {"n": 5}, ["k must be at most n = 5"]),
+        (perfedsi.Figure3, {"per_client": 17}, ["per_client must be at most d = 16"]),
+        (perfedsi.Figure3, {"k": 5}, ["k must be at most p = 4"]),
+        (perfedsi.Figure3, {"p": 21}, ["p must be at most n = 20"]),
+        (pflmf.Figure1, {"shift": (0, 1, 2, 3)}, ["shift must have at most 3"]),
+    ],
+)
+def test_figures_refuse_impossible_sizes(sizes, given, words):
+    with complaint(ValueError, *words):
+        sizes().changed(given)
+
+
+def test_other_numbers_of_clients_take_published_steps_of_the_nearest():
+    assert [fedrep.published_for(n) for n in (10, 20, 50, 100, 300, 500, 5000)] == [
+        10, 10, 100, 100, 100, 1000, 1000
+    ]  # fmt: skip
+    assert fedrep.notebook(20, "GD-GD") == fedrep.notebook(10, "GD-GD")
+    assert fedrep.notebook(100, "FedRep")["head_step_size"] is None
+    (told,) = fedrep.Figure3(n=(50, 100)).remarks()
+    assert "those of n = 100 for n = 50" in told
+    assert "for n = 100" not in told.replace("n = 100 for", "")
