@@ -21,7 +21,7 @@ from tests.tools import runner
 CLAIMS = """
 from linrep.claims import Identity, statement
 
-@statement("mine.one", place="here", kind="identity", latex="x", plain="One.",
+@statement("mine.one", place="here", latex="x", plain="One.",
            negative_control={"x": 2})
 def one(budget, rng, *, x=1):
     yield Identity([(abs(x - 1), {"x": x})], 1e-12)

@@ -21,7 +21,7 @@ from linrep.claims import Constant, Identity, statement
 
 
 @statement(
-    "mine.square", place="my notes", kind="identity", latex="x x = x^2",
+    "mine.square", place="my notes", latex="x x = x^2",
     plain="A square is a product.", negative_control={"power": 3},
 )
 def square(budget, rng, *, power=2):
@@ -32,7 +32,7 @@ def square(budget, rng, *, power=2):
 
 
 @statement(
-    "mine.wrong", place="my notes", kind="identity", latex="x = 2 x",
+    "mine.wrong", place="my notes", latex="x = 2 x",
     plain="All numbers are twice themselves.", negative_control={"factor": 3},
     holds_with={"factor": 1},
 )
@@ -42,7 +42,7 @@ def wrong(budget, rng, *, factor=2):
 
 
 @statement(
-    "mine.bound", place="my notes", kind="probability bound", latex="x <= c",
+    "mine.bound", place="my notes", latex="x <= c",
     plain="Bounded.", negative_control={"growth": 1},
 )
 def bound(budget, rng, *, growth=-1):
@@ -53,7 +53,7 @@ def bound(budget, rng, *, growth=-1):
 
 
 @statement(
-    "mine.crash", place="my notes", kind="identity", latex="x", plain="Raises.",
+    "mine.crash", place="my notes", latex="x", plain="Raises.",
     negative_control={"power": 3},
 )
 def crash(budget, rng, *, power=2):
@@ -233,7 +233,7 @@ from linrep.claims import Cases, statement
 
 
 @statement(
-    "mine.bound", place="my notes", kind="deterministic inequality", latex="x <= c",
+    "mine.bound", place="my notes", latex="x <= c",
     plain="Bounded.", negative_control={"c": -1e9}, expected="fails",
 )
 def bound(budget, rng, *, c=None):
@@ -244,7 +244,7 @@ def bound(budget, rng, *, c=None):
 
 
 @statement(
-    "mine.credulous", place="my notes", kind="deterministic inequality", latex="0 <= 1",
+    "mine.credulous", place="my notes", latex="0 <= 1",
     plain="Ignores its argument.", negative_control={"c": -1.0},
 )
 def credulous(budget, rng, *, c=1.0):
@@ -345,7 +345,7 @@ from linrep.claims import Frequency, statement
 
 
 @statement(
-    "mine.rare", place="p", kind="probability bound", latex="p", plain="Rare.",
+    "mine.rare", place="p", latex="p", plain="Rare.",
     negative_control={"share": 0.1},
 )
 def rare(budget, rng, *, share=0.5):

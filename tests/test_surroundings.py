@@ -23,7 +23,7 @@ from linrep.claims import Identity, statement
 
 
 def make(name):
-    @statement(f"mine.{name}", place="here", kind="identity", latex="x", plain="Ψ ≤ Σ – yes.",
+    @statement(f"mine.{name}", place="here", latex="x", plain="Ψ ≤ Σ – yes.",
            negative_control={"x": 2})
     def check(budget, rng, *, x=1):
         if x == 1:  # not the negative control

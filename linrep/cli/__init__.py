@@ -482,6 +482,7 @@ def _show(item, drawn, began):
 from linrep.cli import (  # noqa: E402  they register their commands
     bench,  # noqa: F401
     info,  # noqa: F401
+    new,  # noqa: F401
     pictures,  # noqa: F401
     report,  # noqa: F401
     reproduce,  # noqa: F401

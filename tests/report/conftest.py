@@ -15,7 +15,7 @@ from linrep.claims import Constant, Hypothesis, Identity, statement
 
 
 @statement(
-    "mine.bound", place="Theorem 1", kind="probability bound", latex=r"\\\\|x\\\\|_2 \\\\le c",
+    "mine.bound", place="Theorem 1", latex=r"\\\\|x\\\\|_2 \\\\le c",
     plain="Bounded by x_1 & <b>bold</b> | sigma_min.", negative_control={"growth": 1},
     hypotheses=[Hypothesis("Assumption 1", "a < b & c", lambda problem, participants: True)],
 )
@@ -27,7 +27,7 @@ def bound(budget, rng, *, growth=-1):
 
 
 @statement(
-    "mine.wrong", place="my notes", kind="identity", latex="x = 2 x",
+    "mine.wrong", place="my notes", latex="x = 2 x",
     plain="All numbers are twice themselves.", negative_control={"factor": 3},
     holds_with={"factor": 1},
 )
@@ -38,7 +38,7 @@ def wrong(budget, rng, *, factor=2):
 
 
 @statement(
-    "mine.wrong.corrected", place="my notes", kind="identity", latex=r"\\\\nosuchcommand",
+    "mine.wrong.corrected", place="my notes", latex=r"\\\\nosuchcommand",
     plain="They are themselves.", negative_control={"factor": 3}, corrects="mine.wrong",
 )
 def right(budget, rng, *, factor=1):
@@ -47,7 +47,7 @@ def right(budget, rng, *, factor=1):
 
 
 @statement(
-    "mine.crash", place="my notes", kind="identity", latex="x", plain="Raises.",
+    "mine.crash", place="my notes", latex="x", plain="Raises.",
     negative_control={"power": 3},
 )
 def crash(budget, rng, *, power=2):

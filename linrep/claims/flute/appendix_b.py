@@ -84,7 +84,6 @@ def _figure2():
 @statement(
     "flute.nc",
     place="Appendix B, (51)-(53), (57), (60), Figure 2",
-    kind="identity",
     latex=r"\frac{H_i^\top H_i}{\|H_i^\top H_i\|_F} = \frac1{\sqrt{m' - 1}}u_iu_i^\top\odot"
     r"\Big(I - \frac{11^\top}{m'}\Big) \text{ locally}, \qquad ="
     r" \frac1{\sqrt{m - 1}}u_iu_i^\top\odot\Big(I - \frac{11^\top}m\Big) \text{ globally}",
@@ -255,7 +254,6 @@ def _minima(budget, rng):
 @statement(
     "flute.nc.corrected",
     place="Appendix B, (51), (54), (60)",
-    kind="identity",
     latex=r"\nabla_{H_i}(54) = 0 \Rightarrow H_i1 = 0; \quad (57)\text{ for one client and all}"
     r" \tbinom m{m'}\text{ sets of classes}; \quad"
     r" \min\mathcal{NC}_i = 1 - \frac1m\sqrt{\frac{m'(m^2 - 2m + m')}{m - 1}}",

@@ -110,7 +110,6 @@ def _small_steps(budget):
 @statement(
     "flute.claimA3",
     place="Claim A.3",
-    kind="deterministic inequality",
     latex=r"\sigma_1^2(\Theta_{res}^0) \le c_1\sigma_k(\Theta_k^0)^{1+\kappa},\; c_1 ="
     r" \tfrac{\Delta^{1-\kappa/2}}{2^{3-\kappa}},\; \kappa ="
     r" \tfrac{\log(1+\eta\lambda^*_{k+1}/2+\eta\Delta/8)}"
@@ -232,7 +231,6 @@ _EQ18 = (
 @statement(
     "flute.eq18",
     place="Lemma A.5, (18)",
-    kind="deterministic inequality",
     latex=_EQ18,
     plain="From starts of Claim A.3, sigma_k(Theta_k) grows at its rate until T_R.",
     negative_control={"loss": 0.0},

@@ -56,7 +56,6 @@ def _paddings(case, after, noise):
 @statement(
     "flute.eq13",
     place="Appendix A.1, (11)-(15)",
-    kind="identity",
     latex=r"\Theta^{t+1} = \Theta^t + \tfrac\eta2\tilde\Lambda\Theta^t - \tfrac\eta2"
     r"\Theta^t(\Theta^t)^\top\Theta^t + R^{t+1}",
     plain="A round of FLUTE, lifted, is one cubic map for all shapes, plus sampling noise",

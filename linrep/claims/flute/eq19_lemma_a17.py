@@ -88,7 +88,6 @@ _EQ19 = (
 @statement(
     "flute.eq19",
     place="Lemma A.5, (19)",
-    kind="deterministic inequality",
     latex=r"\eta \le \tfrac{\Delta^2}{18\lambda_1^{*3}},\; \sigma_k^2(\Theta_k) \le \tfrac\Delta4,"
     r"\; \sigma_1^2(\Theta_{res}) \le \tfrac{\Delta\sigma_k}{8\sqrt{\lambda^*_1}} \;\Rightarrow\; "
     + _EQ19,
@@ -171,7 +170,6 @@ def _kept_small(budget, rng):
 @statement(
     "flute.eq19.display",
     place="Lemma A.5, display before (19)",
-    kind="deterministic inequality",
     latex=r"\big(1-\tfrac{\eta^2\lambda_1^{*2}}2\big)\big(1+\tfrac{\eta\lambda^*_k}2\big)"
     r"\big(1-\tfrac{\eta\Delta}4\big)-\tfrac{\eta\Delta}8 \ge"
     r" 1+\tfrac{\eta\lambda^*_k}2-\tfrac{71}{288}\eta\Delta",
@@ -329,7 +327,6 @@ def _runs(spectrum, alpha, samples, trials, rng, share):
 @statement(
     "flute.lemmaA17",
     place="Lemma A.17, (47)",
-    kind="deterministic inequality",
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \sigma_1(\Theta^0) \le \sqrt{2\lambda^*_1},\;"
     r" N \text{ as (47)} \;\Rightarrow\; \sigma_1(\Theta_{res}^\tau) \le"
     r" \big(1+\tfrac{\eta\lambda^*_{k+1}}2+\tfrac{\eta\Delta}8\big)^\tau\sigma_1(\Theta_{res}^0)",

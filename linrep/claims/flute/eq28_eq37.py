@@ -44,7 +44,6 @@ def _links(top, divisor):
 @statement(
     "flute.eq28",
     place="Lemma A.10, (28)-(29)",
-    kind="deterministic inequality",
     latex=r"x = \eta\Delta:\quad \frac{3/2 - x/8}{3/2 + x/8} \le 1 - \frac x6"
     r" \le \Big(1 - \frac x{16}\Big)^2",
     plain="Two links from the ratio of the one-step bounds to the square of the rate",
@@ -98,7 +97,6 @@ def _both_sides(instance, factor):
 @statement(
     "flute.eq37",
     place="Proposition A.12, (37)",
-    kind="deterministic inequality",
     latex=r"\sigma_1(\Theta) \le \sqrt{2\lambda^*_1}:\quad \|\Theta\Theta^\top -"
     r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \sqrt k\,\|D\| + 2\sqrt{k\lambda^*_1}\,"
     r"\|\Theta_{\mathrm{res}}\|",

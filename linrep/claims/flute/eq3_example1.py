@@ -46,7 +46,6 @@ def _decomposition_error(X, Phi, k, factor):
 @statement(
     "flute.eq3",
     place="Section 4.1, (3)",
-    kind="identity",
     latex=r"\arg\min\|BW - \Phi\|_F^2:\quad BW = U_k\Lambda_kV_k^\top\ (k < r), \qquad"
     r" BW = \Phi\ (k \ge r)",
     plain="The best model of rank k is the truncated decomposition of the truth",
@@ -108,7 +107,6 @@ def eq3(budget, rng, *, factor=1.0):
 @statement(
     "flute.example1",
     place="Section 4.1, Example 1",
-    kind="identity",
     latex=r"\Phi = U\,\mathrm{diag}(\lambda),\ k = 1:\quad w_i = \lambda_i \Rightarrow"
     r" B = \tfrac1M\sum_i u_i, \qquad w_i = \sqrt{\lambda_i/M} \Rightarrow"
     r" B = \sum_i u_i\sqrt{\lambda_i/M}",

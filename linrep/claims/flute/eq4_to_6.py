@@ -55,7 +55,6 @@ def _gradients(function, B, W):
 @statement(
     "flute.eq4",
     place="Section 4.2, (4)",
-    kind="identity",
     latex=r"\gamma_1 = 2\gamma_2:\quad -\gamma_1\|BW\|_F^2 + \gamma_2(\|B^\top B\|_F^2"
     r" + \|WW^\top\|_F^2) = \gamma_2\|B^\top B - WW^\top\|_F^2",
     plain="With gamma_1 = 2 gamma_2 both terms are the usual penalty on imbalance",
@@ -117,7 +116,6 @@ def _appendix_step(case):
 @statement(
     "flute.eq5-6",
     place="(5), (6), Theorem 5.1 and Appendix A.1",
-    kind="specification",
     latex=r"L_i = \tfrac1N\sum(x^\top Bw_i - y)^2,\ \eta_l = \eta_r = \eta,\ \gamma_1 = \tfrac14,\ "
     r"\gamma_2 = \tfrac18:\ B^+ = B - \tfrac\eta N\sum_iX_i(X_i^\top Bw_i - y_i)w_i^\top"
     r" - \tfrac\eta2B(B^\top B - WW^\top)",
@@ -227,7 +225,6 @@ def _random_settings(rng, off, share):
 @statement(
     "flute.eq5-6.corrected",
     place="(5), (6), (13) and Appendix A.1",
-    kind="specification",
     latex=r"L_i \text{ with weight } c:\quad (13) \iff \gamma_1 = 2\gamma_2,\ "
     r"4\gamma_1\eta_r = 2c\eta_l = \eta",
     plain="With the losses halved, or eta_l, a round is (13); what that needs of the gammas",

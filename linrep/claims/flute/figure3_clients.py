@@ -16,7 +16,6 @@ SHOWN = (20, 4)  # m, k
 @statement(
     "flute.figure3.clients",
     place="Appendix C.1; Figure 3",
-    kind="comparison",
     latex=r"M < M' \implies \mathrm{error}(M) > \mathrm{error}(M')",
     plain="Singular values of the models fixed: with more clients (M = 15, 30) FLUTE's error is "
     "smaller.",

@@ -17,7 +17,6 @@ FIGURE = Figure4()
 @statement(
     "flute.figure4",
     place="Appendix C.1; Figure 4",
-    kind="comparison",
     latex=r"\mathrm{error}(\gamma_1 = \gamma_2) < \mathrm{error}(\gamma_1 = 2\gamma_2),\ "
     r"\mathrm{error}(\gamma_1 = \tfrac23\gamma_2)",
     plain="M = 10, k = 6, N = 8, 9, 10, 1200 epochs: gamma_1 = gamma_2 ends at a smaller error "
@@ -71,7 +70,6 @@ EXCESSES = (1.05, 1.1, 1.2, 1.3, 1.4, 1.5)
 @statement(
     "flute.C1-divergence",
     place="Appendix C.1",
-    kind="comparison",
     latex=r"\gamma_1 > 2\gamma_2 \implies \|BW\|_F \to \infty \text{ (usually)}",
     plain="Figure 4's setting, gamma_2 = 1/8, N = 8 to 11: more than half of the runs diverge "
     "within 5000 epochs if gamma_1 is 1.05 to 1.5 times 2 gamma_2, at most a quarter if it equals "

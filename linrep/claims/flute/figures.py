@@ -28,7 +28,6 @@ SAME_MINIMUM = 1e-4
 @statement(
     "flute.figure1.early",
     place="Section 7.1; Figure 1",
-    kind="comparison",
     latex=r"\mathrm{error}_{\text{FedRep}}(t) < \mathrm{error}_{\text{FLUTE}}(t) \quad (t \le 10)",
     plain="After 10 epochs FedRep, which starts from the data's moments, has the smaller error.",
     negative_control={"ahead": "FLUTE"},
@@ -52,7 +51,6 @@ def figure1_early(budget, rng, *, ahead="FedRep"):
 
 
 _EVENTUALLY: dict[str, Any] = {
-    "kind": "comparison",
     "latex": r"\mathrm{error}_{\text{FLUTE}}(T) < \mathrm{error}_{\text{FedRep}}(T)",
     "negative_control": {"share": 0.8},
 }
@@ -127,7 +125,6 @@ def _grid(budget, rng, models, steps, *, heads=("exact",)):
 
 
 _SAME_MINIMA: dict[str, Any] = {
-    "kind": "comparison",
     "latex": r"\mathcal L_{\text{FLUTE}}(T) = \mathcal L_{\text{FedRep}}(T) \implies "
     r"\mathrm{error}_{\text{FLUTE}}(T) = \mathrm{error}_{\text{FedRep}}(T)",
     "negative_control": {"same": False},
@@ -186,7 +183,6 @@ statement(
 @statement(
     "flute.figure1.random_start",
     place=FIGURE1,
-    kind="comparison",
     latex=r"\min\{t : \mathrm{error}_{\text{FLUTE}}(t) < \mathrm{error}_{\text{FedRep(RI)}}(t)\}"
     r"< \min\{t : \mathrm{error}_{\text{FLUTE}}(t) < \mathrm{error}_{\text{FedRep}}(t)\}",
     plain="Independent normal models: FLUTE gets ahead of FedRep(RI), from FLUTE's own random "
@@ -214,7 +210,6 @@ def figure1_random_start(budget, rng, *, share=1.0):
 @statement(
     "flute.figure1.random_start.speed",
     place=FIGURE1,
-    kind="comparison",
     latex=r"c\,\mathrm{epochs}_{\text{FLUTE}} < \mathrm{epochs}_{\text{FedRep(RI)}},\quad c = 1",
     plain="Independent normal models: FLUTE takes fewer epochs to 1.05 of its last error than "
     "FedRep(RI), own step size, at every M, N and k.",
@@ -240,7 +235,6 @@ def random_start_speed(budget, rng, *, factor=1.0):
 
 
 _GAP: dict[str, Any] = {
-    "kind": "comparison",
     "latex": r"k < k' \implies \left|\log\frac{\mathrm{epochs}_{\text{FedRep}}(k)}"
     r"{\mathrm{epochs}_{\text{FLUTE}}(k)}\right| > \left|\log\frac{\mathrm{epochs}_{\text{FedRep}}"
     r"(k')}{\mathrm{epochs}_{\text{FLUTE}}(k')}\right|",
@@ -289,7 +283,6 @@ _GAIN = (
 @statement(
     "flute.figure1.small_k",
     place=FIGURE1,
-    kind="comparison",
     latex=_GAIN,
     plain="Independent normal models: the epochs that FedRep takes to 1.05 of its last error, over "
     "FLUTE's, fall as k grows (FLUTE's gain is more pronounced for small k).",
@@ -313,7 +306,6 @@ small_k.corrected(
 @statement(
     "flute.figure3.small_k.end_error",
     place=FIGURE3,
-    kind="comparison",
     latex=r"k < k' \implies \frac{\mathrm{error}_{\text{FLUTE}}(k)}{\mathrm{error}_{\text{FedRep}}"
     r"(k)} < \frac{\mathrm{error}_{\text{FLUTE}}(k')}{\mathrm{error}_{\text{FedRep}}(k')}",
     plain="Models of decaying spectrum: FLUTE's last error over FedRep's grows with k (its gain is "

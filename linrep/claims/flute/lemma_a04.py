@@ -73,7 +73,6 @@ def _shares(name, spectrum, eta, draws):
 @statement(
     "flute.lemmaA4",
     place="Lemma A.4",
-    kind="probability bound",
     latex=r"B^0, W^0 \sim \mathcal N(0, \alpha^2),\; \alpha \text{ sufficiently small}"
     r" \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
     plain="A small enough random start satisfies Claim A.3 with probability 1 - delta.",
@@ -178,7 +177,6 @@ def _at_allowed_scale(budget, rng, alpha_power, k_power):
 @statement(
     "flute.lemmaA4.proof",
     place="Lemma A.4, proof",
-    kind="probability bound",
     latex=r"\sigma_k(\Theta_k^0) \ge \alpha^2K\sqrt k,\quad \sigma_1(\Theta_{res}^0) \le"
     r" \alpha^2\big(2\sqrt{\bar d}+\sqrt{2\log(2/\delta')}\big),\quad \alpha^{4-2(1+\kappa)} \le"
     r" \tfrac{c_1(K\sqrt k)^{1+\kappa}}{8\bar d+4\log(2/\delta')}",
@@ -218,7 +216,6 @@ def _runs_from(scale, k_draws, spectrum, rng):
 @statement(
     "flute.lemmaA4.scale",
     place="Theorem 5.1, Lemma A.4",
-    kind="probability bound",
     latex=r"0 < \alpha \le \tfrac1{10d} \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
     plain="The start of Theorem 5.1, alpha <= 1/(10 d), is small enough for Claim A.3.",
     negative_control={"share": 0.5},

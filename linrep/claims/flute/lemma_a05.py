@@ -83,7 +83,6 @@ def _without_claim_A3(budget, rng):
 @statement(
     "flute.TR",
     place="(16)",
-    kind="deterministic inequality",
     latex=r"\min\{t: \sigma_k^2(\Theta_k^t) \ge \tfrac\Delta4\} \le \lceil T_{\mathcal R}\rceil,"
     r"\quad T_{\mathcal R} = \frac{\log(\Delta/(4\sigma_k^2(\Theta_k^0)))}"
     r"{2\log(1+\frac\eta2(\lambda^*_k-\Delta/2))}",
@@ -250,7 +249,6 @@ def _final_errors(budget, rng):
 @statement(
     "flute.lemmaA5",
     place="Lemma A.5, (17)",
-    kind="probability bound",
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \text{Claim A.3},\; \sqrt N \ge \max\Big\{"
     r"\tfrac{\ell}{\sqrt{c_1}}, \tfrac{3456\,\ell}{\sigma_1(\Theta_{res}^0)\Delta\sqrt{c_1}}\Big\}"
     r" \;\Rightarrow\; \Pr\big[\exists t \in [0, T_{\mathcal R}]: \sigma_k(\Theta_k^t) \ge"

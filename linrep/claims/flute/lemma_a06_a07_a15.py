@@ -62,7 +62,6 @@ _STAYS = (
 @statement(
     "flute.lemmaA6",
     place="Lemma A.6",
-    kind="deterministic inequality",
     latex=_A6 + r"\sqrt N \ge \tfrac{12\sqrt2}{\sqrt{c_1}}\sqrt{dk + k\log\tfrac1\delta}" + _STAYS,
     plain="Theta stays below sqrt(2 lambda*_1), with enough samples whatever the noise.",
     negative_control={"drop": 1.0},
@@ -122,7 +121,6 @@ def _from_full_rest(samples):
 @statement(
     "flute.lemmaA7",
     place="Lemma A.7, (20), (21)",
-    kind="deterministic inequality",
     latex=r"\eta \le \tfrac{1}{6\lambda_1^*},\ \Theta \in \mathcal R_s:\ \sigma_1(\Theta_{res}^+)"
     r" \le \sqrt{\lambda_k^* - \tfrac\Delta2}\,\big(1 - \tfrac{\eta\Delta}4\big) + \sigma_1(R);"
     r"\quad \sqrt N \ge \max\Big\{\tfrac{\ell}{\sqrt{c_1}}, \tfrac{48\sqrt{\lambda_1^*}S\ell}"
@@ -237,7 +235,6 @@ def _splits(budget, rng):
 @statement(
     "flute.lemmaA15",
     place="Lemma A.15, (41)-(44)",
-    kind="deterministic inequality",
     latex=r"\eta \le \tfrac1{6\lambda_1^*},\ \sigma_1(\Theta) \le \sqrt{2\lambda_1^*}:\quad"
     r" \sigma_1(\Theta_{res}^+) \le \big(1 + \tfrac\eta2(\lambda_{k+1}^* -"
     r" \sigma_1^2(\Theta_{res}) - \sigma_k^2(\Theta_k))\big)\sigma_1(\Theta_{res}) +"

@@ -76,7 +76,6 @@ _A8 = (
 @statement(
     "flute.lemmaA8",
     place="Lemma A.8",
-    kind="deterministic inequality",
     latex=_A8 + r"\tfrac{6144\sqrt{\lambda_1^*}S\ell}{\Delta\sqrt{c_1}}\Big\} \Rightarrow"
     r" \sigma_k(\Theta_k^\tau) \ge \tfrac{\sqrt\Delta}2,\ 1 - 2t\delta",
     plain="The leading rows of Theta stay above sqrt(Delta)/2.",
@@ -180,7 +179,6 @@ def _region_kept(budget, rng):
 @statement(
     "flute.propositionA9",
     place="Proposition A.9",
-    kind="sample-size threshold",
     latex=r"\Theta^0 \in \mathcal R,\ \sqrt N \ge c\,\frac{\sqrt{\lambda_1^*}\,S\ell}{\Delta^{3/2}}"
     r" \Rightarrow \Pr[\Theta^\tau \in \mathcal R,\ \tau \le t] \ge 1 - t\delta",
     plain="Theta stays in R with samples in proportion to lambda*_1 S^2 l^2/Delta^3.",

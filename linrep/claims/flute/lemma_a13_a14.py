@@ -252,7 +252,6 @@ _BOUND = (
 @statement(
     "flute.lemmaA14",
     place="Lemma A.14",
-    kind="probability bound",
     latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow"
     r" \|\tilde Q_\star^{\tau+1} V_\star\| \le " + _BOUND,
     plain="What samples change in the heads' step is of order sqrt(max(d, M)/N) all over R_s.",
@@ -262,7 +261,6 @@ _BOUND = (
 @statement(
     "flute.lemmaA13",
     place="Lemma A.13",
-    kind="probability bound",
     latex=r"\Theta^\tau \in \mathcal R_s \Rightarrow \|U_\star^\top Q_\star^{\tau+1}\| \le "
     + _BOUND,
     plain="What samples change in the step of B is of order sqrt(max(d, M)/N) all over R_s.",

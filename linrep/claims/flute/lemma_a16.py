@@ -117,7 +117,6 @@ _A16 = (
 @statement(
     "flute.lemmaA16",
     place="Lemma A.16, (45), (46)",
-    kind="deterministic inequality",
     latex=_A16 % "",
     plain="In a step the weakest leading direction grows almost as if it were alone.",
     negative_control={"loss": -0.25},

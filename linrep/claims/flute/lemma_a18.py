@@ -22,7 +22,6 @@ def _terms(truth, k, B, W):
 @statement(
     "flute.theta_decomposition",
     place="implied by Lemma A.18",
-    kind="identity",
     latex=r"\|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F^2 ="
     r" \|BB^\top - U_k\Lambda_kU_k^\top\|_F^2 + \|W^\top W - V_k\Lambda_kV_k^\top\|_F^2"
     r" + 2\|BW - \Phi_k\|_F^2",
@@ -59,7 +58,6 @@ def _both_sides(truth, k, B, W, constant):
 @statement(
     "flute.lemmaA18",
     place="Lemma A.18",
-    kind="deterministic inequality",
     latex=r"\|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \delta \Rightarrow"
     r" \|BW - \mathrm{diag}(\Lambda_k, 0)\|_F \le \delta",
     plain="The error of BW is at most that of Theta",
@@ -95,7 +93,6 @@ def lemmaA18(budget, rng, *, constant=1.0):
 @statement(
     "flute.lemmaA18.proof",
     place="Lemma A.18, last step of its proof",
-    kind="deterministic inequality",
     latex=r"\|BW + W^\top B^\top - 2\,\mathrm{diag}(\Lambda_k, 0)\|_F"
     r" = 2\|BW - \mathrm{diag}(\Lambda_k, 0)\|_F",
     plain="Adding its transpose doubles the norm of BW - diag",
@@ -120,7 +117,6 @@ def lemmaA18_step(budget, rng, *, directions=("at least", "at most")):
 statement(
     "flute.lemmaA18.proof.corrected",
     place="Lemma A.18, its proof",
-    kind="deterministic inequality",
     latex=r"\sqrt2\,\|BW - \mathrm{diag}(\Lambda_k, 0)\|_F \le"
     r" \|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F",
     plain="The blocks of Theta Theta' hold the error of BW twice, whether BW is symmetric or not",

@@ -10,7 +10,6 @@ from linrep.claims import Fact, Frequency, search, statement
 @statement(
     "flute.lemmaA19",
     place="Lemma A.19",
-    kind="probability bound",
     latex=r"\Pr\big[\sqrt N - \sqrt n - \epsilon \le \sigma_{\min}(A) \le \sigma_{\max}(A)"
     r" \le \sqrt N + \sqrt n + \epsilon\big] \ge 1 - 2e^{-\epsilon^2/2}",
     plain="Singular values of a normal matrix are within epsilon of sqrt(N) -+ sqrt(n)",
@@ -39,7 +38,6 @@ def lemmaA19(budget, rng, *, edge=1.0):
 @statement(
     "flute.lemmaA20",
     place="Lemma A.20",
-    kind="deterministic inequality",
     latex=r"\lambda_{i+d-k}(A) \le \mu_i \le \lambda_i(A), \quad i \in [k]",
     plain="Eigenvalues of a principal submatrix interlace those of the matrix",
     negative_control={"shift": 1},

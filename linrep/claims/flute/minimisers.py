@@ -209,7 +209,6 @@ def _truncations(budget, rng, ratio):
 @statement(
     "flute.same-minimisers",
     place="implied by (2) and (4)",
-    kind="identity",
     latex=r"\gamma_1 = 2\gamma_2:\quad \min (4) = \min (2),\quad \text{the same } BW;\quad"
     r" \nabla(4) = 0 \iff \nabla(2) = 0 \text{ and } B^\top B = WW^\top",
     plain="With gamma_1 = 2 gamma_2 the regularizer changes no minimum, it only balances factors",

@@ -125,7 +125,6 @@ def _samples_that_do(budget, rng):
 @statement(
     "flute.propositionA2",
     place="Proposition A.2",
-    kind="probability bound",
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \alpha \text{ sufficiently small},\; N \text{ as"
     r" (17)} \;\Rightarrow\; \Pr[\exists t \le T_{\mathcal R}: \Theta^t \in \mathcal R] \ge"
     r" 1-ct\delta",

@@ -42,7 +42,6 @@ def _run(kind, scale, rng):
 @statement(
     "flute.remark4.1",
     place="Remark 4.1",
-    kind="comparison",
     latex=r"\alpha \text{ small} \Rightarrow \sigma_1(B^0W^0) \text{ small}, \quad"
     r" B^tW^t \to \Phi_k",
     plain="From small random starts FLUTE converges to the global minimum",

@@ -57,7 +57,6 @@ def _over_claim(budget, rng, noise, per_client, speedup) -> pd.DataFrame:
 @statement(
     "flute.remark5.2",
     place="Remark 5.2",
-    kind="rate or exponent",
     latex=r"N = \tilde O\Big(\frac{\max(d, M)}{M\epsilon^2}\Big):\ \text{speedup } M"
     r" \text{ over } \frac d{\epsilon^2} \text{ for } d > M,\ \text{independent of } M"
     r" \text{ for } d < M",
@@ -90,7 +89,6 @@ def remark_5_2(budget, rng, *, speedup=1.0):
 @statement(
     "flute.remark5.3",
     place="Remark 5.3",
-    kind="rate or exponent",
     latex=r"N = O\Big(\frac{\max(d, M)}{M\epsilon^2}\Big(\frac{\lambda^*_1}\Delta\Big)^{10}\Big);"
     r"\quad \lambda^*_{k+1} = 0,\ B^{*\top}B^* = I \Rightarrow"
     r" \Big(\frac{\lambda^*_1}\Delta\Big)^{10} = \kappa^5,\ \kappa ="
@@ -156,7 +154,6 @@ def remark_5_3(budget, rng, *, power=10.0):
 @statement(
     "flute.remark5.4",
     place="Remark 5.4",
-    kind="sample-size threshold",
     latex=r"\tfrac1M\sum_i\|Bw_i - B^*w_i^*\| \text{ small} \Rightarrow N \text{ large for every"
     r" client, not only } MN",
     plain="Every client's own samples must be many, not only all clients' together.",

@@ -53,7 +53,6 @@ def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
 @statement(
     "flute.remark5.6",
     place="Remark 5.6",
-    kind="rate or exponent",
     latex=r"N \propto \kappa_T^{-2} = \Big(1 - \frac{\eta\Delta}{16}\Big)^{-2T}:\ \text{the number"
     r" of samples grows exponentially in } T",
     plain="The samples needed grow exponentially with the number of rounds.",
@@ -112,7 +111,6 @@ def _late_rate(gap, eta, rng) -> float:
 @statement(
     "flute.remark5.7",
     place="Remark 5.7",
-    kind="rate or exponent",
     latex=r"\Delta \downarrow:\ \text{more samples and slower convergence, } 1 - \eta\Delta/16;"
     r"\quad |\hat\sigma_k - \sigma_k|, |\hat\sigma_{k+1} - \sigma_{k+1}| \le \Delta/2",
     plain="A smaller gap takes more samples and more rounds.",

@@ -125,7 +125,6 @@ _SAMPLES = (
 @statement(
     "flute.theorem5.1",
     place="Theorem 5.1",
-    kind="sample-size threshold",
     latex=r"0 < \alpha \le \tfrac1{10d},\ " + _SAMPLES,
     plain="From starts with alpha <= 1/(10 d), N of order max(d, M)/(M epsilon^2) is enough.",
     negative_control={"clients": 1.5},

@@ -157,7 +157,6 @@ _RATE = (
 @statement(
     "flute.theorem5.5",
     place="Theorem 5.5",
-    kind="rate or exponent",
     latex=r"N \ge c_1\frac{(d + \log\frac1\delta + \log T)(\sqrt{k\lambda_1^2 + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
     plain="With enough samples the error shrinks by 1 - eta Delta/16 a round.",

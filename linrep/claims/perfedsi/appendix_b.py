@@ -97,7 +97,6 @@ def _risks(rng, replicates, samples, *, n=CLIENTS, sides=tuple(_SIDES)):
 @statement(
     "perfedsi.appendixB",
     place="Appendix B, (7)-(8)",
-    kind="identity",
     latex=r"\mathcal{E}_m=\tfrac12\|\theta-\theta_*\|^2+\tfrac12|b-b_{m,*}|^2;\quad n\to\infty:\ "
     r"(\hat\theta,\hat b)\to(\theta_*,\bar b_*),\ \mathcal{E}_m\to(b_{m,*}-\bar b_*)^2;\quad "
     r"\mathcal{E}_m\to0\text{ if }\exists\theta_2\,\forall m:\langle\theta_2,z_m\rangle=b_m",

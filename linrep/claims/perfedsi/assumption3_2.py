@@ -71,7 +71,6 @@ def _gaussian_mu(M, k, share=0.95):
 @statement(
     "perfedsi.assumption3.2",
     place="Assumption 3.2; Appendix C.1; Appendix C.4",
-    kind="specification",
     latex=r"\frac M{c_z}I \preceq Z^\top Z \preceq c_z M I,\quad \max_m\|z_m\|^2 \le \mu_z k:"
     r"\ c_z, \mu_z \text{ constants for } z_m \sim N(0, I) \text{ and the design of C.4}",
     plain="Gaussian side information, and C.4's, have scaling constants that do not grow with k.",

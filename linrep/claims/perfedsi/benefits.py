@@ -110,7 +110,6 @@ def _along_sides(budget, rng):
 @statement(
     "perfedsi.benefit",
     place="Section 3, after Theorem 3.3; C.1",
-    kind="comparison",
     latex=r"|D_m| = \tilde O(dk^{3/2}r/M); \quad |D_m| < d \text{ if } k^{3/2} \ll M/r; \quad"
     r" |D_m| \ll d \text{ as long as } \epsilon \gg e^{-d}",
     plain="Federation with side information takes fewer samples than clients alone, the fewer the "
@@ -192,7 +191,6 @@ def _recovery(runs, rng, n, d, k, sides) -> np.ndarray:
 @statement(
     "perfedsi.lower_bound",
     place="Section 3, after Theorem 3.3",
-    kind="comparison",
     latex=r"dk^{3/2}r \text{ samples \emph{can} improve on } \Omega((d + M)r)"
     r" \text{ when } k^{3/2} \ll M",
     plain="Side information can improve on the lower bound without it when k^(3/2) << M.",

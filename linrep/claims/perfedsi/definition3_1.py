@@ -164,7 +164,6 @@ def _between_readings(rows):
 @statement(
     "perfedsi.definition3.1",
     place="Definition 3.1",
-    kind="specification",
     latex=r"\mathcal A_{t,s}:\ \|U\|, \|V\| \le c\sqrt{\sigma_1},\ \|e_i^\top U\| \le"
     r" \sqrt{\mu\tau\sigma_1/d},\ |e_i^\top E z_m| \le \sqrt{\mu/d}\,\|E z_m\|,\ \mathcal L_m \le"
     r" c\min(\mathcal L, c_0\sigma_r^2); \quad \mathcal G_{T-1,\tau} \Rightarrow \text{balanced}",

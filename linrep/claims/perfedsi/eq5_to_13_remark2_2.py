@@ -52,7 +52,6 @@ def _spans(budget, rng):
 @statement(
     "perfedsi.eq5_eq10",
     place="Section 3, (5); Appendix C.1, (9)-(10)",
-    kind="identity",
     latex=r"\mathcal L = \frac1M\sum_m\big\{\mathcal L_m = \sum_i (e_i^\top(UV^\top - M_*)z_m)^2"
     r"\big\} = \frac1{2M}\|(UV^\top - M_*)Z^\top\|_F^2, \quad L_* = M_* Z^\top",
     plain="The loss is a mean of the clients' squared errors, and half a squared Frobenius norm.",
@@ -241,7 +240,6 @@ def _sampled(budget, rng, replacement, first=0.0) -> Mean:
 @statement(
     "perfedsi.eq11_13",
     place="Appendix C.1, (11)-(13)",
-    kind="identity",
     latex=r"V_{s+1} = V_s - \eta z_m z_m^\top(V_s U_s^\top - M_*)e e^\top U_s, \quad"
     r" \mathbb E_e[\hat g] \propto \nabla\mathcal L_m, \quad"
     r" \mathbb E_t[U_{t+1}] = \frac1M\sum_m\mathbb E_t[U_{t,m,\tau}]",
@@ -287,7 +285,6 @@ def _designs(budget, rng):
 @statement(
     "perfedsi.remark2.2",
     place="Remark 2.2",
-    kind="specification",
     latex=r"\exists\,\theta_2: W_{\theta_2}(z_m) = 0\ \forall m \ (\text{Model 1}), \quad"
     r" \exists\,\theta_2: W_{\theta_2}(z_m) = \mathbf 1\ \forall m \ (\text{Model 2}), \quad"
     r" W(z) = V^\top z",

@@ -121,7 +121,6 @@ def _second_moments(lowest):
 @statement(
     "perfedsi.eq61",
     place="Lemma C.11, (60)-(62)",
-    kind="deterministic inequality",
     latex=r"\|\nabla\mathcal L\|_F 1_{\mathcal G} \le \sqrt2 c\frac{\sqrt{\sigma_1}}M\|Z\|_2"
     r"\|EZ^\top\|_F \le c\sqrt{c_z}\,\sigma_1\mathcal L",
     plain="The gradient's norm is at most c sqrt(c_z) sigma_1 times the loss.",

@@ -74,7 +74,6 @@ def most(successes, name, *, expected=True, setting=None) -> Frequency:
 @statement(
     "perfedsi.figure3",
     place="Appendix C.4; Figure 3",
-    kind="comparison",
     latex=r"\mathcal L(U_T, V_T) < 10^{-3}\,\mathcal L(U_0, V_0) \text{ with } Z,\ \log \mathcal L"
     r"(U_t, V_t) \text{ linear in } t;\quad \mathcal L(U_T, V_T) \ge 10^{-3}\,\mathcal L(U_0, V_0)"
     r" \text{ without}",
@@ -165,7 +164,6 @@ def _curves(paths) -> pd.DataFrame:
 @statement(
     "perfedsi.figure3.whatsoever",
     place="Appendix C.4; caption of Figure 3",
-    kind="comparison",
     latex=r"\mathcal L(U_T, V_T) \ge 10^{-3}\,\mathcal L(U_0, V_0) \text{ without } Z, \text{ "
     r"from every start}",
     plain="Without side information (Z = I, Appendix C.4's original problem) federated averaging "
@@ -194,7 +192,6 @@ def whatsoever(
 @statement(
     "perfedsi.figure3.whatsoever.corrected",
     place="Appendix C.4; caption of Figure 3",
-    kind="comparison",
     latex=r"\mathrm{rank}\,D(U, V \mapsto (UV^\top)_\Omega) = r(d + M - r),\quad "
     r"\mathcal L(U_T, V_T) \ge 10^{-3}\,\mathcal L(U_0, V_0) \text{ from random starts}",
     plain="Without side information most random starts do not converge, though in most instances "

@@ -234,7 +234,6 @@ def _slopes(budget, rng, claimed, *, tight) -> list[Exponent]:
 @statement(
     "perfedsi.lemmaC5",
     place="Lemma C.5, (16)-(21)",
-    kind="deterministic inequality",
     latex=r"\sigma_{\min}(U_*^\top U), \sigma_{\min}(V_*^\top V) \ge \gamma ="
     r" \frac{\sigma_r}{c c_z^2} \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge \gamma\mathcal L",
     plain="A PL inequality with the gamma that bounds the factors' alignment with the truth.",
@@ -264,7 +263,6 @@ def lemmaC5(budget, rng, *, power=1.0):
 @statement(
     "perfedsi.lemmaC5.corrected",
     place="Lemma C.5, (16)-(21)",
-    kind="deterministic inequality",
     latex=r"\|U\|, \|V\| \le c\sqrt{\sigma_1},\ \mathcal L \le \frac{\sigma_r^2}{32 c_z}"
     r" \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge"
     r" \frac{9\sigma_r^2}{10 c_z c^2\sigma_1}\mathcal L; \quad \|\nabla\mathcal L\|_F^2 \ge"

@@ -123,7 +123,6 @@ def _picture(cases):
 @statement(
     "perfedsi.lemmaC6",
     place="Lemma C.6, (22)-(24)",
-    kind="deterministic inequality",
     latex=r"\|U_j\|, \|V_j\| \le c\sqrt{\sigma_1} \;\Rightarrow\; \|\nabla\mathcal L_1 -"
     r" \nabla\mathcal L_2\|_F^2 \le \frac{\beta^2}2(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2),\quad"
     r" \beta^2 = c_z^2(32c^4 + 4)\sigma_1^2",
@@ -156,7 +155,6 @@ def lemmaC6(budget, rng, *, across=4.0, constant=2.0):
 @statement(
     "perfedsi.lemmaC6.corrected",
     place="Lemma C.6, (22)-(24)",
-    kind="deterministic inequality",
     latex=r"\|\nabla\mathcal L_1 - \nabla\mathcal L_2\|_F^2 \le c_z^2\sigma_1^2(3c^2 + 1)^2"
     r"(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2), \quad c > 0",
     plain="The least Lipschitz constant of the gradient there is c_z sigma_1 (3 c^2 + 1).",

@@ -131,7 +131,6 @@ def _needed(on_side) -> tuple[float, float]:
 @statement(
     "perfedsi.lemmaC7",
     place="Lemma C.7, (25)-(38)",
-    kind="deterministic inequality",
     latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G} \le \eta^2\tau^2 k\Big(\frac1{Cd} +"
     r" \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
     r" \le \frac{\eta^2\tau^2 kr}{d^2}(c + \mu_U)\mu_z\sigma_1 \mathcal L",

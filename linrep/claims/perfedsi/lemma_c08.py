@@ -97,7 +97,6 @@ def _step_by_step(budget, rng, factor, p_power):
 @statement(
     "perfedsi.lemmaC8",
     place="Lemma C.8, (39)-(52)",
-    kind="deterministic inequality",
     latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
     plain="A local step makes gradients drift by little, whatever the side information's size.",
@@ -160,7 +159,6 @@ def _products(future):
 @statement(
     "perfedsi.lemmaC8.indicators",
     place="Lemma C.8, from (43) on; (54)",
-    kind="deterministic inequality",
     latex=r"\|E[X 1_{\mathcal G_{t,s+1}}]\|_F \le \|E[X 1_{\mathcal G_{t,s}}]\|_F"
     r" \ (1_{\mathcal G_{t,s+1}} \le 1_{\mathcal G_{t,s}}); \quad"
     r" E[e e^\top 1_{\mathcal G}] = \tfrac1d E[1_{\mathcal G}] I",

@@ -43,7 +43,6 @@ def _starts(budget, rng) -> Readings:
 @statement(
     "perfedsi.lemmaC9",
     place="Lemma C.9, (53)",
-    kind="deterministic inequality",
     latex=_C9_LATEX,
     plain="Local gradients drift by at most tau times what one step does.",
     negative_control={"d_power": 2.0},
@@ -119,7 +118,6 @@ def _at_the_edge(tau_power, future) -> Cases:
 @statement(
     "perfedsi.lemmaC10",
     place="Lemma C.10, (54)-(55)",
-    kind="deterministic inequality",
     latex=r"\Big\|E_t\Big[\frac dM\sum_{s=0}^{\tau-1}\sum_m \nabla\hat{\mathcal L}_m(U_{t,m,s},"
     r" V_{t,m,s}, e_{t,m,s})1_{\mathcal G_{t,\tau}} - \tau\nabla\mathcal L 1_{\mathcal G_{t,\tau}}"
     r"\Big]\Big\|_F \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"

@@ -175,7 +175,6 @@ CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
 @statement(
     "perfedsi.lemmaC11",
     place="Lemma C.11, (56)-(62)",
-    kind="rate or exponent",
     hypotheses=[_states.ASSUMPTION_3_2],
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"

@@ -67,7 +67,6 @@ def _runs_of_c4(budget, rng, d_power):
 @statement(
     "perfedsi.theoremC4",
     place="Theorem C.4, (15)",
-    kind="rate or exponent",
     hypotheses=[ASSUMPTION_3_2],
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}] \le \Big(1 -"
@@ -111,7 +110,6 @@ def _rounds_scaled(state, setting, rng) -> float:
 @statement(
     "perfedsi.theorem3.3",
     place="Theorem 3.3, (6)",
-    kind="rate or exponent",
     latex=r"\eta = O\Big(\frac1{k^{3/2}r\tau}\Big) \Rightarrow E[\mathcal L(U_T, V_T)"
     r"1_{\mathcal G_{T-1,\tau}}] \le \Big(1 - \frac{c'\eta\tau}{d}\Big)^{T-1}\mathcal L(U_0, V_0),"
     r"\quad T = O\big(dk^{3/2}r\log\tfrac1\epsilon\big)",

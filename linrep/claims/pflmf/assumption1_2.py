@@ -135,7 +135,6 @@ def _local(budget, rng, factor) -> Cases:
 @statement(
     "pflmf.assumption1",
     place="Assumption 1",
-    kind="specification",
     latex=r"\|\nabla_U(U_1,V_1)-\nabla_U(U_2,V_2)\|_F\le L_U(\|U_1-U_2\|_F+\|V_1-V_2\|_F)"
     r"\ \forall U_1,U_2,V_1,V_2,\ \text{and likewise }\nabla_V,L_V",
     plain="The gradients in U and V are Lipschitz, with constants that hold everywhere.",
@@ -228,7 +227,6 @@ def _variance_growth(name, variance, budget, rng, power) -> Exponent:
 @statement(
     "pflmf.assumption2",
     place="Assumption 2",
-    kind="specification",
     latex=r"\mathbb E\tilde\nabla=\nabla,\quad\mathbb E\|\tilde\nabla_U-\nabla_U\|^2\le\sigma^2,"
     r"\quad\mathbb E\|\tilde\nabla_V-\nabla_V\|^2\le\sigma^2\quad\text{for all }U,V",
     plain="There are stochastic gradients, unbiased and of a variance that is bounded everywhere.",
@@ -303,7 +301,6 @@ def _enumerated(rng, noise_factor, count):
 @statement(
     "pflmf.eq10",
     place="(10)",
-    kind="deterministic inequality",
     latex=r"\mathbb E_t\|\tilde\nabla_U\|_F^2\le\|\nabla_U\|_F^2+\sigma^2",
     plain="The second moment of a stochastic gradient is at most the gradient's plus the variance.",
     negative_control={"noise_factor": 0.5},

@@ -113,7 +113,6 @@ def _constant_in_p(noise) -> Fact:
 @statement(
     "pflmf.corollary2",
     place="Corollary 2",
-    kind="rate or exponent",
     latex=r"\eta = \frac1{2L\sqrt T}: O(1/\sqrt T); \qquad \sigma = 0,\ \eta = \frac1{4L}: O(1/T)",
     plain="At Corollary 2's step sizes the rates in T are 1/sqrt T with noise and 1/T without.",
     negative_control={"T_power": 1.25},
@@ -142,7 +141,6 @@ def corollary2(budget, rng, *, T_power=1.0, power=0.5):
 @statement(
     "pflmf.corollary2.constants",
     place="Corollary 2",
-    kind="rate or exponent",
     latex=r"\frac1T \sum_{t<T} (\Delta_U + \Delta_V) \le \frac{4L(F^0 - F^\star) + \sigma^2}"
     r"{\sqrt T - 1} \ \text{ and }\ \frac{16L(F^0 - F^\star)}T",
     plain="The constants of Corollary 2's rates are those that Theorem 1 gives, without p.",
@@ -237,7 +235,6 @@ def _with_one_matrix(budget, rng) -> Fact:
 @statement(
     "pflmf.abstract-claims",
     place="abstract, Sections 1 and 4",
-    kind="rate or exponent",
     latex=r"\sigma = 0: O(1/T), \quad \sigma > 0: O(1/\sqrt T); \quad f_i \text{ convex: no global"
     r" convergence can be proved}",
     plain="Rates to a stationary point are 1/T and 1/sqrt T; the global minimum may be missed.",

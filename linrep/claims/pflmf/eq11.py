@@ -255,7 +255,6 @@ def _printed(budget, rng, noise_power):
 @statement(
     "pflmf.eq11",
     place="(11) and the display before it",
-    kind="deterministic inequality",
     latex=r"\mathbb E_{t,k}\|D\tilde\nabla_V\|^2=\|D\nabla_V\|^2+\|D\|_2^2\sigma^2;\quad"
     r"\mathbb E_{S_t}\mathbb E_{t,k}\|D_t\tilde\nabla_V(U,V_k)\|_F^2\le"
     r" p\|\nabla_V(U,V^t)\|_F^2+\sigma^2",
@@ -289,7 +288,6 @@ def eq11(budget, rng, *, exact=False, noise_power=0.0):
 
 eq11.corrected(
     "pflmf.eq11.corrected",
-    kind="identity",
     latex=r"\mathbb E\|D\tilde\nabla_V(U,V_k)\|_F^2=\mathbb E\|D\nabla_V(U,V_k)\|_F^2+p\sigma^2,"
     r"\quad\text{noise independent of }D,\ \mathbb E\|\text{noise}\|^2=\sigma^2",
     plain="Exact for every local step: participants' gradients at V_k, and p times the variance.",

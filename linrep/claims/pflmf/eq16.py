@@ -217,7 +217,6 @@ def _needed(case):
 @statement(
     "pflmf.eq16",
     place="(16) and the inequality below it",
-    kind="deterministic inequality",
     latex=r"\eta(1-2\eta L)(\Delta_U+\Delta_V)\le\eta(1-2\eta L)\Delta_U+\eta p\Big(1-\frac{\eta"
     r" pL}{2K}\Big)\Delta_V\le 2(F^t-\mathbb E F^{t+1})+\eta^2\Big(1+\frac1K\Big)L\sigma^2\le"
     r" 2(F^t-\mathbb E F^{t+1})+2\eta^2L\sigma^2",

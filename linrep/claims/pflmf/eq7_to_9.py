@@ -67,7 +67,6 @@ def _gradients(rng, kind, count, power):
 @statement(
     "pflmf.eq7",
     place="(7)",
-    kind="identity",
     latex=r"\nabla_U\psi=\frac1n\sum_i\nabla f_i(Uv_i)v_i^\top,\quad"
     r" \nabla_{v_i}\psi=\frac1nU^\top\nabla f_i(Uv_i)",
     plain="The gradients of the objective in U and in each head.",
@@ -234,7 +233,6 @@ def _nobody(rng, full) -> Condition:
 @statement(
     "pflmf.eq8-9",
     place="Algorithm 1, (8)-(9), Appendix A.1, Theorem 1",
-    kind="specification",
     latex=r"U^{t+1}=U^t-\frac{\eta_i}{|S_t|}\sum_{i\in S_t}\nabla f_i(Uv_i)v_i^\top\ \text{and}\ "
     r"U^{t+1}=U^t-\eta_u\tilde\nabla_UF(UV^\top);\quad \eta_i\ \text{for both},\ \eta_v=p\eta_u/K",
     plain="Algorithm 1, (8)-(9) and the form that is analysed are the same method.",

@@ -152,7 +152,6 @@ def _own_samples(budget, rng):
 @statement(
     "pflmf.example1",
     place="Example 1",
-    kind="identity",
     latex=r"\theta^*_{group1} = -\theta^*_{group2}, \text{ distant in all norms}",
     plain="Two groups that label with opposite signs have opposite linear classifiers.",
     negative_control={"sign": 1.0},
@@ -204,7 +203,6 @@ def _clusters(budget, rng):
 @statement(
     "pflmf.example2",
     place="Example 2; (5)",
-    kind="identity",
     latex=r"\theta_i \in \{\theta^{(1)}, \dots, \theta^{(r)}\} \Rightarrow "
     r"\mathrm{rank}(\Theta^*) \le r",
     plain="Clients from r distributions have optimal models of rank r, so that (5) loses nothing.",
@@ -356,7 +354,6 @@ def _limits(seeds):
 @statement(
     "pflmf.example3",
     place="Example 3",
-    kind="comparison",
     latex=r"\text{held-out error: low-rank factorization} < \text{Euclidean distance}",
     plain="Low rank predicts unseen ratings of factors, from 4 seen per degree of freedom on; "
     "closeness does not.",

@@ -44,7 +44,6 @@ def _equal(pairs, name) -> Identity:
 @statement(
     "pflmf.lemma3",
     place="Lemma 3",
-    kind="deterministic inequality",
     latex=r"\|AB\|_F \le \|A\|_2 \|B\|_F",
     plain="A product is no larger than the one factor's spectral norm times the other's size.",
     negative_control={"factor": 0.99},
@@ -78,7 +77,6 @@ def lemma3(budget, rng, *, factor=1.0):
 @statement(
     "pflmf.lemma4",
     place="Lemma 4, (17), and its use after (13) and in step (C)",
-    kind="deterministic inequality",
     latex=r"\langle\Theta, Y\rangle \le \tfrac\alpha2\|\Theta\|_F^2 + \tfrac1{2\alpha}\|Y\|_F^2,"
     r"\quad \alpha > 0",
     plain="Young's inequality; the proof uses it for minus the inner product.",
@@ -117,7 +115,6 @@ def lemma4(budget, rng, *, factor=1.0):
 @statement(
     "pflmf.lemma5",
     place="Lemma 5, (18)",
-    kind="deterministic inequality",
     latex=r"\big\|\sum_{i=0}^{K-1}\Theta_i\big\|_F^2 \le K\sum_{i=0}^{K-1}\|\Theta_i\|_F^2",
     plain="The square of a sum of K matrices is at most K times the sum of their squares.",
     negative_control={"power": 0.99},
@@ -211,7 +208,6 @@ def _dependent(budget, rng):
 @statement(
     "pflmf.lemma6",
     place="Lemma 6",
-    kind="identity",
     latex=r"\mathbb E_D\|DA\|_F^2 = p\|A\|_F^2",
     plain="Participation with probability p leaves p times a matrix's squared norm in the mean.",
     negative_control={"power": 1.1},
@@ -229,7 +225,6 @@ def lemma6(budget, rng, *, power=1.0):
 @statement(
     "pflmf.lemma7",
     place="Lemma 7",
-    kind="identity",
     latex=r"\mathbb E\|D\|_2 = 1 - (1-p)^n \le 1",
     plain="The participation matrix has spectral norm one unless nobody takes part.",
     negative_control={"offset": 1},

@@ -164,7 +164,6 @@ def _scalar(rng, count):
 @statement(
     "pflmf.local_steps",
     place="Appendix A.1, of the local steps with eta_v = p eta/K",
-    kind="identity",
     latex=r"\|V_K-(V-p\eta\nabla_V)\|\le\frac{(1+q/K)^K-1-q}L\|\nabla_V\|,\quad"
     r" \|\nabla_V(U,V_k)\|\le(1+q/K)^k\|\nabla_V(U,V)\|,\quad q=p\eta L",
     plain="K local steps are one of size p eta up to (p eta L)^2; gradients hardly change on them.",

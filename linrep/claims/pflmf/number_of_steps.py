@@ -143,7 +143,6 @@ def _runs(budget, rng, K_power, scaled):
 @statement(
     "pflmf.K",
     place="Theorem 1, step sizes",
-    kind="comparison",
     latex=r"\eta_v = \frac{p\eta}K:\ \text{the bound is the same for every } K",
     plain="With eta_v = p eta/K one bound, without K, holds for every number of local steps.",
     negative_control={"K_power": 2.0},
@@ -181,7 +180,6 @@ def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0):
 @statement(
     "pflmf.K.averages",
     place="Theorem 1, step sizes",
-    kind="comparison",
     latex=r"\eta_v = \frac{p\eta}K:\ \Big|\log\frac{\text{average at }K}{\text{average at }1}\Big|"
     r"\le 0.1\ \text{for } \Delta_U \text{ and } \Delta_V",
     plain="With eta_v = p eta/K the averages are those of one local step, up to 10 percent.",

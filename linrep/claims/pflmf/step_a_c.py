@@ -65,7 +65,6 @@ def _line(cases, first: int, last: int | None, name) -> Identity:
 @statement(
     "pflmf.eq12",
     place="Step (A), (12)",
-    kind="deterministic inequality",
     latex=r"\eta_v p\Big(1-\frac{\eta_v L_V}2\Big)\frac1K\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2 \le"
     r" \frac1K\big(F(U,V)-\mathbb E F(U,V^+)\big)+\frac{\eta_v^2 L_V\sigma^2}2",
     plain="The heads' local steps decrease the objective by p times the squared gradients.",
@@ -209,7 +208,6 @@ def _moves(rng, runs, drift) -> Mean:
 @statement(
     "pflmf.step-C",
     place="Step (C)",
-    kind="deterministic inequality",
     latex=r"\eta_v p\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2"
     r" - \frac{\eta_u^2 pL_V}2\|\nabla_U\|^2 \le F(U^+,V)-\mathbb E F(U^+,V^+)"
     r"+\frac{\eta_v^2 KL_V\sigma^2}2,\quad \|U^+-U\|^2=\eta_u^2\|\nabla_U\|^2",

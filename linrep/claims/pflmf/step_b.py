@@ -145,7 +145,6 @@ def _needed(cases) -> float:
 @statement(
     "pflmf.step-B",
     place="Step (B), (13), (14) and the cases k = 0 and k = K",
-    kind="deterministic inequality",
     latex=r"(13)\ \mathbb E_t F(U^+,V_k)\le F(U,V_k)-\eta_u\Big(1-\frac{\eta_uL_U}2\Big)"
     r"\|\nabla_U(U,V_k)\|^2+\frac{\eta_u^2L_U}2(\|\nabla_U(U,V_k)\|^2+\sigma^2);\ (14)\ \mathbb E"
     r" F(U^+,V)\le F(U,V)-\eta_u(1-\eta_uL_U)\|\nabla_U\|^2+\frac{\eta_u^2L_U\sigma^2}2;"

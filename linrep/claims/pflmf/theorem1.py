@@ -109,7 +109,6 @@ _LATEX = (
 @statement(
     "pflmf.theorem1",
     place="Theorem 1",
-    kind="rate or exponent",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1{2L}:\ " + _LATEX % "",
     plain="The mean squared gradients of U and V are O(1/T), with a constant that p is not in.",
     negative_control={"p_power": 1.0},
@@ -137,7 +136,6 @@ def theorem1(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=1.0):
 @statement(
     "pflmf.theorem1.corrected",
     place="Theorem 1",
-    kind="rate or exponent",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1{2L}:\ " + _LATEX % "p^2 ",
     plain="Theorem 1 bounds the squared gradient of V times p^2.",
     negative_control={"p_power": 1.8},

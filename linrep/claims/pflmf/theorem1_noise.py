@@ -164,7 +164,6 @@ def _floor(budget, rng, bound):
 @statement(
     "pflmf.theorem1.noise",
     place="Theorem 1, Corollary 2",
-    kind="rate or exponent",
     latex=r"\sigma > 0,\ \eta = \frac1{2L\sqrt T}:\ \frac1T \sum_{t<T} (\Delta_U + \Delta_V) \le"
     r" \frac{2(F^0 - F^\star)}{\eta T(1 - 2\eta L)} + \frac{2\eta L\sigma^2}{1 - 2\eta L}"
     r" = O(1/\sqrt T)",

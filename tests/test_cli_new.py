@@ -1,0 +1,43 @@
+"""linrep new."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from linrep.cli import main
+from linrep.cli.new import CLAIM
+
+PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words, code=0):
+        result = CliRunner().invoke(main, list(words))
+        assert result.exit_code == code, result.output
+        return result.output
+
+    return call
+
+
+def test_the_new_claim_is_short_and_checked_as_it_stands(call):
+    assert "linrep verify my_claims.py" in call("new", "claim")
+    assert len(Path("my_claims.py").read_text().splitlines()) <= 12
+    output = call("verify", "my_claims.py")
+    assert "1 claims: 1 holds" in output
+    assert "rejected" in output
+
+
+def test_it_is_the_first_one_of_the_page():
+    assert f"```python\n# my_claims.py\n{CLAIM}```" in PAGE.read_text("utf-8")
+
+
+def test_a_file_that_is_there_stays(call):
+    Path("mine.py").write_text("x = 1")
+    assert "mine.py exists already" in call("new", "claim", "mine.py", code=2)
+    assert Path("mine.py").read_text() == "x = 1"
+    assert "must end in .py" in call("new", "claim", "mine.txt", code=2)
+    assert "no folder" in call("new", "claim", "nowhere/mine.py", code=2)
