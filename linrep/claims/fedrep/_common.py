@@ -69,6 +69,26 @@ def exact_heads(X: Array, y: Array, B: Array) -> Array:
     )
 
 
+def batch_of(truth, m, rng, clients=None):
+    """Return covariates (clients, m, d) and labels (clients, m) of one batch."""
+    data = truth.draw(m, rng=rng, clients=clients)
+    return data.X.reshape(-1, m, truth.d), data.y.reshape(-1, m)
+
+
+def sensing(X):
+    """Return the operator A as a matrix: row (i, j) is A_ij = e_i x_ij', flattened."""
+    rn, m, d = X.shape
+    A = np.zeros((rn, m, rn, d))
+    for i in range(rn):
+        A[i, :, i] = X[i]
+    return A.reshape(rn * m, rn * d)
+
+
+def moments(X):
+    """Return Pi^i = X_i'X_i/m."""
+    return np.einsum("imd,ime->ide", X, X) / X.shape[1]
+
+
 def covariates(design, size, d, rng):
     """Draw samples of a design, shape (size, d)."""
     X = np.empty((size, d))

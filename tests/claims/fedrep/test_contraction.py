@@ -5,17 +5,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linrep.claims.fedrep import contraction, eq85
+from linrep.claims.fedrep import eq70_to_84, eq85
 from linrep.theory.fedrep_lemmas import triangle_bound
 
 
 def test_needed_inverts_the_bound():
     for least in (0.4, 0.9, 0.999):
         triangle = np.diag([least, 1.0])
-        delta = contraction._needed(triangle, 0.1, 1.3)
+        delta = eq70_to_84._needed(triangle, 0.1, 1.3)
         bound = triangle_bound(delta, step_size=0.1, sigma_max=1.3)
         assert float(bound) == pytest.approx(least**-0.5)
-    assert contraction._needed(1.5 * np.eye(2), 0.1, 1.3) == 0.0
+    assert eq70_to_84._needed(1.5 * np.eye(2), 0.1, 1.3) == 0.0
 
 
 def test_excess_of_the_conclusion():

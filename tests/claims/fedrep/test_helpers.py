@@ -7,7 +7,14 @@ import pytest
 from scipy.integrate import quad
 
 from linrep.claims import Budget
-from linrep.claims.fedrep import assumptions, definitions, heads, objectives
+from linrep.claims.fedrep import (
+    assumption1_definition2,
+    assumption2_3,
+    definition1,
+    definition3,
+    eq4_eq5,
+    heads,
+)
 from linrep.problems import SharedRepresentation
 
 
@@ -23,18 +30,18 @@ def signs(d):
 def test_moments_of_signs(rng):
     v = rng.standard_normal(4)
     products = signs(4) @ v
-    assert np.isclose(definitions._mgf("rademacher", v), np.exp(products).mean())
-    assert np.isclose(definitions._fourth("rademacher", v), (products**4).mean())
+    assert np.isclose(assumption1_definition2._mgf("rademacher", v), np.exp(products).mean())
+    assert np.isclose(assumption1_definition2._fourth("rademacher", v), (products**4).mean())
 
 
 def test_moments_of_uniform_covariates(rng):
     v = rng.standard_normal(3)
     ends = 3.0**0.5
     each = [quad(lambda x, a=a: np.exp(a * x), -ends, ends)[0] / (2 * ends) for a in v]
-    assert np.isclose(definitions._mgf("uniform", v), np.prod(each))
+    assert np.isclose(assumption1_definition2._mgf("uniform", v), np.prod(each))
     x = rng.uniform(-ends, ends, (400_000, 3)) @ v
-    assert np.isclose(definitions._fourth("uniform", v), (x**4).mean(), rtol=0.02)
-    assert np.isclose(definitions._mgf("uniform", v * 1e-6), 1.0)
+    assert np.isclose(assumption1_definition2._fourth("uniform", v), (x**4).mean(), rtol=0.02)
+    assert np.isclose(assumption1_definition2._mgf("uniform", v * 1e-6), 1.0)
 
 
 def test_moments_on_the_sphere(rng):
@@ -43,8 +50,8 @@ def test_moments_on_the_sphere(rng):
     products = np.sqrt(3.0) * (x @ v) / np.linalg.norm(x, axis=1)
     # In three dimensions a coordinate is uniform (Archimedes).
     radius = np.sqrt(3.0) * np.linalg.norm(v)
-    assert np.isclose(definitions._mgf("sphere", v), np.sinh(radius) / radius)
-    assert np.isclose(definitions._fourth("sphere", v), (products**4).mean(), rtol=0.02)
+    assert np.isclose(assumption1_definition2._mgf("sphere", v), np.sinh(radius) / radius)
+    assert np.isclose(assumption1_definition2._fourth("sphere", v), (products**4).mean(), rtol=0.02)
 
 
 def test_first_update_that_is_enough():
@@ -89,20 +96,20 @@ def test_extreme_subsets(rng, rn, sign):
         for chosen in combinations(range(9), rn)
     ]
     expected = max(min(values), 0.0) if sign < 0.0 else max(values)
-    assert np.isclose(assumptions.extreme_subset(W, rn, sign, rng), expected, atol=1e-12)
+    assert np.isclose(assumption2_3.extreme_subset(W, rn, sign, rng), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_search_for_extreme_subsets(rng, monkeypatch, sign):
     W = rng.standard_normal((14, 2))
-    exact = assumptions.extreme_subset(W, 6, sign, rng)
-    monkeypatch.setattr(assumptions, "comb", lambda n, k: 10**9)
-    assert np.isclose(assumptions.extreme_subset(W, 6, sign, rng), exact)
+    exact = assumption2_3.extreme_subset(W, 6, sign, rng)
+    monkeypatch.setattr(assumption2_3, "comb", lambda n, k: 10**9)
+    assert np.isclose(assumption2_3.extreme_subset(W, 6, sign, rng), exact)
 
 
 def test_smallest_parameter(rng):
     M = rng.standard_normal((5, 3))
-    mu = definitions._parameter(M)
+    mu = definition3._parameter(M)
     rows = [np.linalg.norm(row) for row in M]
     limit = mu * np.sqrt(3) / np.sqrt(5) * np.sqrt(sum(x**2 for x in M.ravel()))
     assert np.isclose(max(rows), limit)
@@ -111,11 +118,11 @@ def test_smallest_parameter(rng):
 def test_printed_distance(rng):
     B1, B2 = rng.standard_normal((2, 7, 3))
     Q1, Q2 = np.linalg.qr(B1)[0], np.linalg.qr(B2)[0]
-    assert np.isclose(definitions._printed(B1, B2), np.linalg.norm(Q2 - Q1 @ Q1.T @ Q2, 2))
-    assert definitions._printed(np.eye(3), np.eye(3)) == 0.0
+    assert np.isclose(definition1._printed(B1, B2), np.linalg.norm(Q2 - Q1 @ Q1.T @ Q2, 2))
+    assert definition1._printed(np.eye(3), np.eye(3)) == 0.0
     thin = B1[:, :1] @ np.ones((1, 3))  # a basis of three columns and rank 1
-    assert np.isclose(definitions._printed(B1, thin), 0.0)
-    assert np.isclose(definitions._printed(thin, B1), 1.0)
+    assert np.isclose(definition1._printed(B1, thin), 0.0)
+    assert np.isclose(definition1._printed(thin, B1), 1.0)
 
 
 def test_far_minimizers(rng):
@@ -125,7 +132,7 @@ def test_far_minimizers(rng):
             truth = SharedRepresentation(
                 np.linalg.qr(rng.standard_normal((d, k)))[0], W - centred * W.mean(axis=0)
             )
-            B, w = objectives._far_minimizer(truth, truth.theta.mean(axis=0), centred)
+            B, w = eq4_eq5._far_minimizer(truth, truth.theta.mean(axis=0), centred)
             assert B.shape == (d, k)
             assert np.allclose(B @ w, truth.theta.mean(axis=0))
             assert np.linalg.matrix_rank(B) == k

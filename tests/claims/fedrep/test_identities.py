@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from linrep.claims import judge
-from linrep.claims.fedrep import identities as checks
-from linrep.claims.fedrep._common import exact_heads, instance
+from linrep.claims._parts import readings
+from linrep.claims.fedrep import algorithm2, lemma1
+from linrep.claims.fedrep._common import exact_heads, instance, sensing
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def rng():
 
 def test_sensing_operator(rng):
     X, M = rng.standard_normal((3, 2, 4)), rng.standard_normal((3, 4))
-    A = checks._sensing(X)
+    A = sensing(X)
     for i in range(3):
         for j in range(2):
             matrix = np.outer(np.eye(3)[i], X[i, j])
@@ -26,7 +27,7 @@ def test_sensing_operator(rng):
 def test_blocks_of_the_proof(rng):
     truth, B = instance(3, 5, 2, rng)
     X = rng.standard_normal((3, 4, 5))
-    G, C, D = checks._blocks(X, B, truth)
+    G, C, D = lemma1._blocks(X, B, truth)
     n, k, m = 3, 2, 4
     for p in range(k):
         for q in range(k):
@@ -51,15 +52,15 @@ def test_step_is_that_of_the_clients(rng):
     for x, z, w in zip(X, y, W, strict=True):
         for sample, label in zip(x, z, strict=True):
             total += (sample @ B @ w - label) * np.outer(sample, w) / 5
-    assert np.allclose(checks._step(truth, B, W, X, 0.3)[2], B - 0.3 / 4 * total)
-    assert np.allclose(truth.W @ truth.B.T @ B - checks._errors(truth, B, X), W)
+    assert np.allclose(algorithm2._step(truth, B, W, X, 0.3)[2], B - 0.3 / 4 * total)
+    assert np.allclose(truth.W @ truth.B.T @ B - algorithm2._errors(truth, B, X), W)
 
 
 def test_a_reading_that_fits_is_found():
     cases = {"one": [(0.5, {})], "two": [(1e-15, {})], "three": [(np.inf, {})]}
-    decided = judge([checks._readings(cases, 1e-12, "(15)")])
+    decided = judge([readings(cases, name="(15)")])
     assert decided.verdict == "holds"
     assert decided.measured == 1e-15
     (found,) = decided.parts
     assert [part.verdict for part in found.parts] == ["fails", "holds", "fails"]
-    assert judge([checks._readings({"one": [(0.5, {})]}, 1e-12, "(15)")]).verdict == "fails"
+    assert judge([readings({"one": [(0.5, {})]}, name="(15)")]).verdict == "fails"

@@ -1,4 +1,4 @@
-"""The start by the method of moments: Theorem 2, and the remark that it serves Theorem 1."""
+"""Theorem 2, and the remark in Section 4.2 on it: the start by the method of moments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 2.1: the personalized objective, and that of a global model."""
+"""(4) and (5), Section 2.1: the personalized objective, and that of a global model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Appendix B.5: the restricted isometry property, which the measurements do not have."""
+"""Claim 1 and Definition 4: restricted isometry, a property that the measurements lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorem 1: its rate against that of runs; (12): the samples of all rounds together."""
+"""(11), the rate of Theorem 1, against that of runs; (12), the samples of all rounds together."""
 
 from __future__ import annotations
 
