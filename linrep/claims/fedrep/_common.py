@@ -11,8 +11,11 @@ from linrep.claims._parts import Array
 from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
 from linrep.problems.regression import DESIGNS as CODES
+from linrep.subspace import frame_at_distance, random_frame
 
 DESIGNS = ("gaussian", "rademacher", "uniform", "sphere")
+#: Designs whose batches are drawn in full; the Gaussian ones are drawn by their law as well.
+OTHERS = DESIGNS[1:]
 
 
 def _diverse(problem, participants):
@@ -51,8 +54,6 @@ def instance(n, d, k, rng, *, distance=None, condition=None, angles="equal", **o
 
     B is uniform where no distance is given.
     """
-    from linrep.subspace import frame_at_distance, random_frame
-
     if condition is not None:
         options["condition"] = condition
     truth = SharedRepresentation.random(n=n, d=d, k=k, rng=rng, **options)
@@ -89,6 +90,13 @@ def moments(X):
     return np.einsum("imd,ime->ide", X, X) / X.shape[1]
 
 
+def head_errors(truth, B, X):
+    """Return F of Lemma 1."""
+    Pi, D = moments(X), B.T @ truth.B
+    G, C = B.T @ Pi @ B, B.T @ Pi @ truth.B
+    return np.linalg.solve(G, (G @ D - C) @ truth.W[:, :, None])[:, :, 0]
+
+
 def covariates(design, size, d, rng):
     """Draw samples of a design, shape (size, d)."""
     X = np.empty((size, d))
@@ -99,3 +107,10 @@ def covariates(design, size, d, rng):
 def entries(shape):
     """Return how many numbers the heads take."""
     return shape["n"] * shape["k"]
+
+
+def read_heads(shape, x):
+    """Return the heads of norm sqrt(k) that numbers stand for, None where one is nearly 0."""
+    W = x.reshape(shape["n"], shape["k"])
+    norms = np.linalg.norm(W, axis=1, keepdims=True)
+    return None if norms.min() < 1e-6 else W * np.sqrt(shape["k"]) / norms

@@ -6,14 +6,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, search, statement
 from linrep.claims._parts import identities, relative
-from linrep.claims.fedrep._common import (
-    DESIGNS,
-    SUB_GAUSSIAN,
-    batch_of,
-    exact_heads,
-    instance,
-    moments,
-)
+from linrep.claims.fedrep import _common
 from linrep.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
 
@@ -26,7 +19,7 @@ from linrep.theory.fedrep_limits import population_bound
     r"\tfrac{\eta^2}{(rn)^2}W^{t+1\top}S^tS^{t\top}W^{t+1}, \quad \|(R^{t+1})^{-1}\|_2 \le 1",
     plain="On the batch of the exact heads R'R is I plus a positive semidefinite matrix",
     negative_control={"sign": -1.0},
-    hypotheses=(SUB_GAUSSIAN,),
+    hypotheses=(_common.SUB_GAUSSIAN,),
 )
 def extra_identities(budget, rng, *, sign=1.0):
     """Take rounds on the heads' batch and on a second one, for m from 1 to 20 k."""
@@ -45,12 +38,12 @@ def extra_identities(budget, rng, *, sign=1.0):
     for _ in range(budget(2, 15, 150)):
         for n, d, k in ((6, 9, 2), (12, 15, 4), (5, 4, 1), (3, 12, 3)):
             for m in (1, k, k + 1, 2 * k + 1, 20 * k):
-                design = DESIGNS[rng.integers(len(DESIGNS))]
+                design = _common.DESIGNS[rng.integers(len(_common.DESIGNS))]
                 where = {"n": n, "m": m, "d": d, "k": k, "design": design}
-                truth, B = instance(n, d, k, rng, design=design)
-                X, y = batch_of(truth, m, rng)
+                truth, B = _common.instance(n, d, k, rng, design=design)
+                X, y = _common.batch_of(truth, m, rng)
                 eta = 10.0 ** rng.uniform(-2.0, 1.0) / truth.sigma_max() ** 2
-                W = exact_heads(X, y, B)
+                W = _common.exact_heads(X, y, B)
                 squares = np.linalg.svd(X @ B, compute_uv=False) ** 2
                 small = squares[:, min(m, k) - 1]
                 if (small < 1e-6 * squares[:, 0]).any():
@@ -61,12 +54,11 @@ def extra_identities(budget, rng, *, sign=1.0):
                 heads_size = max(1.0, float(np.abs(W).max()))
                 leak = np.abs(S @ B).max() / (scale * heads_size * condition)
                 parts["S B = 0"].append((float(leak), where))
-                second = batch_of(truth, m, rng)[0]
+                second = _common.batch_of(truth, m, rng)[0]
                 _, other, moved = _step(truth, B, W, second, eta)
                 split_leak = max(split_leak, float(np.abs(other @ B).max() / np.abs(other).max()))
                 if m >= k:
-                    F = _errors(truth, B, X)
-                    error = relative(Q @ B, -F, 1.0) / condition
+                    error = relative(Q @ B, -_common.head_errors(truth, B, X), 1.0) / condition
                     parts["Q B = -F"].append((error, where))
                     parts["split batch: Q B = -F"].append((error, where))
                 if m <= k:
@@ -82,7 +74,7 @@ def extra_identities(budget, rng, *, sign=1.0):
                 smallest = float(np.linalg.eigvalsh(moved.T @ moved)[0])
                 split_longest = max(split_longest, smallest**-0.5)
                 turn = orthonormalize(rng.standard_normal((k, k)))
-                turned = exact_heads(X, y, B @ turn)
+                turned = _common.exact_heads(X, y, B @ turn)
                 for name, own, target in (
                     ("span depends on the span alone", X, new),
                     ("split batch: span depends on the span alone", second, moved),
@@ -104,13 +96,6 @@ def _step(truth, B, W, X, eta):
     Q = W @ B.T - truth.W @ truth.B.T
     S = np.einsum("imd,im->id", X, np.einsum("imd,id->im", X, Q)) / X.shape[1]
     return Q, S, B - eta / truth.n * S.T @ W
-
-
-def _errors(truth, B, X):
-    """Return F of Lemma 1."""
-    Pi, D = moments(X), B.T @ truth.B
-    G, C = B.T @ Pi @ B, B.T @ Pi @ truth.B
-    return np.linalg.solve(G, (G @ D - C) @ truth.W[:, :, None])[:, :, 0]
 
 
 def _population(budget, rng):

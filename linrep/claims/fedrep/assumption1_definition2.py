@@ -43,11 +43,10 @@ def assumption1(budget, rng, *, proxy=1.0):
             size = np.linalg.norm(y) * np.linalg.norm(A, 2)
             return None if size > 3.0 else (_mgf(design, A @ y), np.exp(proxy * size**2 / 2.0))
 
-        def size(shape):
-            return shape["d"]
-
-        yield search(moments, shapes, size, budget, rng, name=f"{design}: E exp(v'x)")
-        yield search(fourth, shapes, size, budget, rng, name=f"{design}: E (v'x)^4 <= 3 |v|^4")
+        for lhs_rhs, name in ((moments, "E exp(v'x)"), (fourth, "E (v'x)^4 <= 3 |v|^4")):
+            yield search(
+                lhs_rhs, shapes, lambda shape: shape["d"], budget, rng, name=f"{design}: {name}"
+            )
         if budget.name != "quick" or design == "gaussian":
             yield search(
                 image, shapes[:2], lambda shape: shape["d"] * (shape["d"] + 1), budget, rng,

@@ -8,9 +8,10 @@ from math import comb
 import numpy as np
 import pandas as pd
 
+import linrep as lr
 from linrep.claims import Curve, Fact, Identity, search, statement
-from linrep.claims._parts import relative
-from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, entries, instance
+from linrep.claims._parts import identities, relative
+from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, entries, instance, read_heads
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance
 
@@ -30,12 +31,8 @@ def assumption2_3(budget, rng, *, lower=1.0):
     """Search heads, enumerate subsets, and compute the figures' extremes over subsets."""
 
     def spectrum(shape, x):
-        W = x.reshape(shape["n"], shape["k"])
-        norms = np.linalg.norm(W, axis=1, keepdims=True)
-        if norms.min() < 1e-6:
-            return None
-        W = W * np.sqrt(shape["k"]) / norms
-        return np.linalg.eigvalsh(W.T @ W)[[0, -1]] / shape["n"]
+        W = read_heads(shape, x)
+        return None if W is None else np.linalg.eigvalsh(W.T @ W)[[0, -1]] / shape["n"]
 
     def compared(left, right):
         def lhs_rhs(shape, x):
@@ -44,8 +41,7 @@ def assumption2_3(budget, rng, *, lower=1.0):
 
         return lhs_rhs
 
-    sizes = ((1, 1), (1, 2), (2, 2), (3, 2), (5, 3))
-    shapes = [{"n": n, "k": k} for n, k in sizes]
+    shapes = [{"n": n, "k": k} for n, k in ((1, 1), (1, 2), (2, 2), (3, 2), (5, 3))]
     searches = {
         "1 <= sigma_max^2": compared(lambda v, s: lower, lambda v, s: v[1]),
         "sigma_max^2 <= k": compared(lambda v, s: lower * v[1], lambda v, s: s["k"]),
@@ -62,7 +58,7 @@ def assumption2_3(budget, rng, *, lower=1.0):
             W = truth.W[chosen] / np.sqrt(rn)
             where = {"n": n, "k": k, "rn": rn}
             size = np.linalg.norm(W, axis=(1, 2))
-            norms.append((relative(size, np.full(len(W), np.sqrt(k))), where))
+            norms.append((relative(size, np.sqrt(k)), where))
             values = np.linalg.eigvalsh(W.transpose(0, 2, 1) @ W)
             low, high = max(values[:, 0].min(), 0.0), values[:, -1].max()
             outside = max(lower - high, lower * high - k, lower * low - 1.0, 0.0)
@@ -141,8 +137,7 @@ def extreme_subset(W, rn, sign, rng, starts=40):
 )
 def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
     """Compare row norms of A.1's heads with Assumption 3, for n = k and n > k."""
-    square: list = []
-    tall: list = []
+    parts: dict[str, list] = {"n = k": [], "n > k": []}
     for n, k in ((1, 1), (3, 3), (6, 6), (2, 1), (5, 4), (10, 2), (100, 2), (1000, 5)):
         for _ in range(budget(3, 20, 200)):
             truth = SharedRepresentation.random(n=n, d=k, k=k, heads="scaled_qr", rng=rng)
@@ -152,9 +147,8 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
             where = {
                 "n": n, "k": k, "mean squared row norm": float(norms.mean()), "Assumption 3": k
             }  # fmt: skip
-            (square if n == k else tall).append((relative(found, k), where))
-    yield Identity(square, 1e-10, name="n = k")
-    yield Identity(tall, 1e-10, name="n > k")
+            parts["n = k" if n == k else "n > k"].append((relative(found, k), where))
+    yield from identities(parts, 1e-10)
     for heads in ("sphere", "scaled_qr", "unit_rows", "qr"):
         truth = SharedRepresentation.random(n=100, d=2, k=2, heads=heads, rng=rng)
         step_size = 0.25 / truth.sigma_max() ** 2
@@ -174,8 +168,6 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
 )
 def heads_of_appendix_corrected(budget, rng, *, power=2.0):
     """Check the moments of rescaled heads, and FedRep's spans with step sizes over c^power."""
-    from linrep.algorithms.fedrep import fedrep
-
     moments, spans, longest = [], [], 0.0
     for n, k in ((3, 3), (6, 1), (10, 2), (100, 2), (300, 5)):
         for _ in range(budget(2, 10, 100)):
@@ -187,7 +179,7 @@ def heads_of_appendix_corrected(budget, rng, *, power=2.0):
             eta, seed = 0.25 / truth.sigma_max() ** 2, int(rng.integers(2**31))
             where = {"n": n, "k": k, "m": m, "c": float(c), "eta": eta}
             runs = [
-                fedrep(problem, m=m, rounds=10, start=0.5, step_size=step, rng=seed)
+                lr.fedrep(problem, m=m, rounds=10, start=0.5, step_size=step, rng=seed)
                 for problem, step in (
                     (truth, eta),
                     (truth.with_heads(c * truth.W), eta / c**power),

@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from linrep.claims import Cases, Exponent, Fact, Identity, Mean, statement
-from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN
+from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import one_row_ratios, witness_ratio
 
@@ -17,7 +17,7 @@ HALF = 0.5  # RIP parameter that the follow-on asks for
 def _covariates(design, n, m, d, rng):
     """Return covariates (n, m, d) of a design."""
     truth = SharedRepresentation(np.eye(d, 1), np.ones((n, 1)), design=design)
-    return truth.draw(m, rng=rng).X.reshape(n, m, d)
+    return batch_of(truth, m, rng)[0]
 
 
 def _measure(X, M):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 from scipy.linalg import null_space, subspace_angles
 
-from linrep.claims import Fact, Identity, statement
-from linrep.claims._parts import relative
+from linrep.claims import Fact, statement
+from linrep.claims._parts import identities, relative
 from linrep.subspace import distance, frame_at_distance, orthonormalize, random_frame
 
 
@@ -21,11 +23,7 @@ from linrep.subspace import distance, frame_at_distance, orthonormalize, random_
 )
 def definition1(budget, rng, *, power=1):
     """Compare the distance with angles, projectors and (10) itself, for equal and other ranks."""
-    names = ("sine of the largest angle", "(10) as printed", "symmetry", "projectors",
-             "invariance", "(68) is an equality", "rank-deficient, equal ranks: symmetry",
-             "unequal ranks: 1 from the smaller", "unequal ranks: angle from the larger",
-             "unequal ranks: projectors give the larger")  # fmt: skip
-    parts: dict[str, list] = {name: [] for name in names}
+    parts: defaultdict[str, list] = defaultdict(list)
     smallest_gap = 1.0
     for trial in range(budget(60, 200, 2000)):
         d = int(rng.integers(1, 41))
@@ -37,17 +35,17 @@ def definition1(budget, rng, *, power=1):
             other = frame_at_distance(one, where["sine"], rng=rng)
         found = distance(one, other) ** power
         sine = float(np.sin(subspace_angles(one, other)).max())
-        parts[names[0]].append((relative(found, sine, 1.0), where))
-        parts[names[1]].append((relative(found, _printed(one, other), 1.0), where))
-        parts[names[2]].append((relative(found, distance(other, one) ** power, 1.0), where))
+        parts["sine of the largest angle"].append((relative(found, sine, 1.0), where))
+        parts["(10) as printed"].append((relative(found, _printed(one, other), 1.0), where))
+        parts["symmetry"].append((relative(found, distance(other, one) ** power, 1.0), where))
         gap = np.linalg.norm(one @ one.T - other @ other.T, 2)
-        parts[names[3]].append((relative(found, gap, 1.0), where))
+        parts["projectors"].append((relative(found, gap, 1.0), where))
         change = rng.standard_normal((k, k))
         turned = distance(one @ change, other) ** power
         error = relative(turned, found, 1.0) / np.linalg.cond(change)
-        parts[names[4]].append((error, where))
+        parts["invariance"].append((error, where))
         smallest = np.linalg.svd(other.T @ one, compute_uv=False)[-1] ** 2
-        parts[names[5]].append((relative(smallest, 1.0 - found**2, 1.0), where))
+        parts["(68) is an equality"].append((relative(smallest, 1.0 - found**2, 1.0), where))
         if k == 1:
             continue
         # (10) asks for spans alone: bases of k columns that span fewer dimensions.
@@ -57,19 +55,18 @@ def definition1(budget, rng, *, power=1):
         gap = _printed(thin, wide) ** power - _printed(wide, thin) ** power
         values = np.linalg.svd(wide, compute_uv=False)
         scale = max(np.linalg.cond(thin), values[0] / values[rank - 1])
-        parts[names[6]].append((abs(gap) / scale, {**where, "rank": rank}))
-        fewer = min(fewer, k - 1)
+        error = abs(gap) / scale
+        parts["rank-deficient, equal ranks: symmetry"].append((error, {**where, "rank": rank}))
         small = orthonormalize(other[:, :fewer])
         where = {"d": d, "k1": k, "k2": fewer}
         up, down = _printed(small, one) ** power, _printed(one, small) ** power
-        parts[names[7]].append((abs(up - 1.0), where))
+        parts["unequal ranks: 1 from the smaller"].append((abs(up - 1.0), where))
         angle = float(np.sin(subspace_angles(one, small)).max())
-        parts[names[8]].append((relative(down, angle, 1.0), where))
+        parts["unequal ranks: angle from the larger"].append((relative(down, angle, 1.0), where))
         gap = np.linalg.norm(one @ one.T - small @ small.T, 2)
-        parts[names[9]].append((abs(gap - max(up, down)), where))
+        parts["unequal ranks: projectors give the larger"].append((abs(gap - max(up, down)), where))
         smallest_gap = min(smallest_gap, down)
-    for name, cases in parts.items():
-        yield Identity(cases, 1e-12, name=name)
+    yield from identities(parts)
     yield Fact("smallest dist of spans of unequal dimensions, from the larger", smallest_gap)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Fact, Identity, Readings, search, statement
-from linrep.claims._parts import relative
-from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, entries, instance
+from linrep.claims import Fact, Identity, search, statement
+from linrep.claims._parts import readings, relative
+from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, entries, instance, read_heads
 
 
 @statement(
@@ -42,31 +42,25 @@ def definition3(budget, rng, *, parameter=1.0):
             alone["heads"] = max(alone["heads"], _parameter(uneven.W) / np.sqrt(n / k))
             alone["models"] = max(alone["models"], value / np.sqrt(n / d))
 
-    def heads_of(shape, x):
-        W = x.reshape(shape["n"], shape["k"])
-        norms = np.linalg.norm(W, axis=1, keepdims=True)
-        return None if norms.min() < 1e-6 else W * np.sqrt(shape["k"]) / norms
-
     def incoherence(shape, x):
-        W = heads_of(shape, x)
+        W = read_heads(shape, x)
         if W is None:
             return None
         right = parameter * np.sqrt(shape["k"] / shape["n"]) * np.linalg.norm(W)
         return np.linalg.norm(W, axis=1).max(), right
 
     def spectral(shape, x):
-        W = heads_of(shape, x)
-        return None if W is None else (shape["k"], shape["k"] / shape["n"] * _top(W) * parameter)
+        W = read_heads(shape, x)
+        if W is None:
+            return None
+        return shape["k"], shape["k"] / shape["n"] * np.linalg.norm(W, 2) ** 2 * parameter
 
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (2, 2), (3, 2), (6, 3))]
     yield search(incoherence, shapes, entries, budget, rng, name="Assumption 3: W* has parameter 1")
     yield search(spectral, shapes, entries, budget, rng, name="(34)")
     yield Identity(heads, 1e-12, name="smallest parameter of W* is 1/sqrt(k)")
     yield Identity(products, 1e-12, name="smallest parameter of W* B*' is 1/sqrt(d)")
-    yield Readings(
-        [Identity(cases, 1e-12, name=reading) for reading, cases in text.items()],
-        name="Section 4.2: W* B*' has parameter 1",
-    )
+    yield readings(text, name="Section 4.2: W* B*' has parameter 1")
     yield Fact("largest parameter of W*, one head stretched, over sqrt(n/k)", alone["heads"])
     yield Fact("largest parameter of W* B*', one head stretched, over sqrt(n/d)", alone["models"])
 
@@ -75,8 +69,3 @@ def _parameter(M):
     """Return the smallest parameter for which a matrix is row-wise incoherent."""
     d1, d2 = M.shape
     return float(np.linalg.norm(M, axis=1).max() * np.sqrt(d1 / d2) / np.linalg.norm(M))
-
-
-def _top(W):
-    """Return the squared spectral norm."""
-    return float(np.linalg.norm(W, 2) ** 2)

@@ -43,7 +43,7 @@ def eq13_16(budget, rng, *, factor=1.0):
     for n, m, d, k, rn in settings:
         for design in budget(("gaussian", "uniform"), DESIGNS):
             where = {"n": n, "m": m, "d": d, "k": k, "rn": rn, "design": design}
-            truth, B = instance(n, d, k, rng, distance=None, design=design)
+            truth, B = instance(n, d, k, rng, design=design)
             eta = 0.25 / truth.sigma_max() ** 2
             previous = B
             W = rng.standard_normal((n, k))
@@ -70,7 +70,7 @@ def eq13_16(budget, rng, *, factor=1.0):
                 ]
                 stepped = np.mean([B - eta * gradient for gradient in gradients], axis=0)
                 size = relative(stepped, B)
-                for reading, S in _adjoints(X, A, Q, composed):
+                for reading, S in _adjoints(X, A, Q):
                     operator = B - factor * eta / (rn * m) * S.T @ W
                     error = relative(operator, stepped) / condition / min(1.0, size)
                     step[reading].append((error, where))
@@ -89,12 +89,11 @@ def eq13_16(budget, rng, *, factor=1.0):
 
 def _loss_deviation(truth, B, W, m, rn, rng, factor):
     """Return how far (13), the mean over all sets of rn clients, is from (7), on one batch each."""
-    n = truth.n
     X, y = batch_of(truth, m, rng)
     clients = [np.mean((z - x @ B @ w) ** 2) / 2.0 for x, z, w in zip(X, y, W, strict=True)]
-    sets = [list(chosen) for chosen in combinations(range(n), rn)]
     values = []
-    for chosen in sets:
+    for subset in combinations(range(truth.n), rn):
+        chosen = list(subset)
         A = sensing(X[chosen])
         labels = A @ (truth.W[chosen] @ truth.B.T).ravel()
         residual = labels - A @ (W[chosen] @ B.T).ravel()
@@ -102,16 +101,12 @@ def _loss_deviation(truth, B, W, m, rn, rng, factor):
     return relative(np.mean(values), np.mean(clients))
 
 
-def _adjoints(X, A, Q, composed):
+def _adjoints(X, A, Q):
     """Yield each reading of the adjoint in (15) with what it makes of Q."""
     rn, m, d = X.shape
     values = A @ Q.ravel()
-    yield (
-        "adjoint a -> sum a_ij A_ij",
-        np.einsum("im,imd->id", values.reshape(rn, m), X),
-    )
-    products = A @ Q.ravel()
-    total = sum(product * row for product, row in zip(products, A, strict=True))
+    yield "adjoint a -> sum a_ij A_ij", np.einsum("im,imd->id", values.reshape(rn, m), X)
+    total = sum(value * row for value, row in zip(values, A, strict=True))
     yield "printed M -> sum <A_ij, M> A_ij, taken as all of A'A", total.reshape(rn, d)
     if m == d:
         yield "printed, applied to A(M)", (A.T @ (A @ values)).reshape(rn, d)

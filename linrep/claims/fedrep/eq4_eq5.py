@@ -7,7 +7,7 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize
 
 from linrep.claims import Fact, Identity, Mean, Together, statement
-from linrep.claims._parts import relative
+from linrep.claims._parts import identities, relative
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance, orthonormalize, random_frame
@@ -100,12 +100,11 @@ def _best_and_far(truth, rng):
 )
 def global_model(budget, rng, *, factor=0.5):
     """Minimize (5) by BFGS, expand it around its minimum, and build far minimizers."""
-    names = (
-        "BFGS: minimum",
-        "BFGS: |Bw - mean|^2/2 over the minimum",
-        "objective = minimum + |Bw - mean|^2/2",
-    )
-    parts: dict[str, list] = {name: [] for name in names}
+    parts: dict[str, list] = {
+        "BFGS: minimum": [],
+        "BFGS: |Bw - mean|^2/2 over the minimum": [],
+        "objective = minimum + |Bw - mean|^2/2": [],
+    }
     far: list = []
     near: list = []
     for d, k, n in ((5, 1, 4), (6, 2, 5), (9, 3, 7), (4, 3, 8)):
@@ -118,14 +117,15 @@ def global_model(budget, rng, *, factor=0.5):
             lowest *= factor / 0.5
             for _ in range(budget(2, 10, 50)):
                 B, w, value = _bfgs(theta, k, rng)
-                parts[names[0]].append((relative(value, lowest), where))
+                parts["BFGS: minimum"].append((relative(value, lowest), where))
                 # Squared, as the objective sees it: it is flat of fourth order around B = 0, w = 0.
                 error = 0.5 * float(np.sum((B @ w - model) ** 2)) / lowest
-                parts[names[1]].append((error, where))
+                parts["BFGS: |Bw - mean|^2/2 over the minimum"].append((error, where))
                 B, w = rng.standard_normal((d, k)), rng.standard_normal(k)
                 value = 0.5 * np.mean(np.sum((B @ w - theta) ** 2, axis=1))
                 expanded = lowest + factor * np.sum((B @ w - model) ** 2)
-                parts[names[2]].append((relative(expanded, value), where))
+                error = relative(expanded, value)
+                parts["objective = minimum + |Bw - mean|^2/2"].append((error, where))
             B, w = _far_minimizer(truth, model, centred)
             value = 0.5 * np.mean(np.sum((B @ w - theta) ** 2, axis=1))
             apart = distance(B, truth.B)
@@ -134,8 +134,7 @@ def global_model(budget, rng, *, factor=0.5):
                 far.append((max(excess, abs(1.0 - apart)), where))
             else:
                 near.append((max(excess, apart), where))
-    for name, cases in parts.items():
-        yield Identity(cases, 1e-6, name=name)
+    yield from identities(parts, 1e-6)
     yield Identity(far, 1e-6, name="k > 1: a minimizer at distance 1")
     yield Identity(near, 1e-6, name="k = 1, mean head not 0: B spans B*")
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.claims import Identity, statement
 from linrep.claims._parts import identities, readings, relative
-from linrep.claims.fedrep._common import DESIGNS, batch_of, exact_heads, instance, moments, sensing
+from linrep.claims.fedrep import _common
 
 
 @statement(
@@ -36,17 +36,14 @@ def lemma1(budget, rng, *, sign=-1.0):
     shapes = [(7, 6, 9, 2), (20, 12, 15, 3), (5, 9, 12, 4), (4, 8, 6, 1), (6, 9, 3, 3)]
     for _ in range(budget(1, 5, 50)):
         for n, m, d, k in shapes:
-            for design in DESIGNS:
+            for design in _common.DESIGNS:
                 where = {"n": n, "m": m, "d": d, "k": k, "design": design}
-                truth, B = instance(n, d, k, rng, design=design)
-                X, y = batch_of(truth, m, rng)
-                Pi, D = moments(X), B.T @ truth.B
-                G, C = B.T @ Pi @ B, B.T @ Pi @ truth.B
-                condition = np.linalg.cond(G).max()
+                truth, B = _common.instance(n, d, k, rng, design=design)
+                X, y = _common.batch_of(truth, m, rng)
+                condition = np.linalg.cond(B.T @ _common.moments(X) @ B).max()
                 if condition > 1e8:
                     continue  # Rademacher signs can make G^i singular
-                heads = exact_heads(X, y, B)
-                F = np.linalg.solve(G, ((G @ D - C) @ truth.W[:, :, None]))[:, :, 0]
+                heads, F = _common.exact_heads(X, y, B), _common.head_errors(truth, B, X)
                 found = truth.W @ truth.B.T @ B + sign * F
                 parts["rows (27)"].append((relative(found, heads) / condition, where))
                 blocks = _blocks(X, B, truth)
@@ -66,8 +63,8 @@ def lemma1(budget, rng, *, sign=-1.0):
                     error = relative(value + sign * F, heads) / condition
                     columns[reading].append((error, where))
         for n, m, d, k in ((6, 3, 10, 4), (6, 1, 8, 3)):
-            truth, B = instance(n, d, k, rng)
-            X, y = batch_of(truth, m, rng)
+            truth, B = _common.instance(n, d, k, rng)
+            X, y = _common.batch_of(truth, m, rng)
             short.append((_least_change(truth, B, X, y, sign), {"n": n, "m": m, "d": d, "k": k}))
     yield from identities(parts, 1e-10)
     yield readings(product, 1e-10, name="(17) and (21)")
@@ -78,7 +75,7 @@ def lemma1(budget, rng, *, sign=-1.0):
 def _blocks(X, B, truth):
     """Return G, C, D of (19): rnk x rnk, block (p, q) diagonal over the clients."""
     n, k = truth.W.shape
-    A = sensing(X).reshape(n, -1, n, X.shape[2])
+    A = _common.sensing(X).reshape(n, -1, n, X.shape[2])
     m = A.shape[1]
     images = np.einsum("imcd,dp->pcim", A, B)  # A_ij b_p, a vector over clients c
     targets = np.einsum("imcd,dp->pcim", A, truth.B)

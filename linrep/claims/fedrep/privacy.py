@@ -27,13 +27,14 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
     """
     d, k = 20, 2
     errors = []
-    for _ in range(budget(20, 200, 2000)):
+    trials = budget(20, 200, 2000)
+    for _ in range(trials):
         design = DESIGNS[rng.integers(len(DESIGNS))]
         x, y, Z = _statistic(design, 1, d, k, rng)
         if y[0] != 0.0:
             errors.append(_outside(x[0], np.linalg.eigh(Z)[1][:, -1:]))
     single = max(errors)
-    signs, example = _sign_errors(d, k, budget(20, 200, 2000), rng)
+    signs, example = _sign_errors(d, k, trials, rng)
     if fewest == 1:
         yield Condition(
             single > tolerance, single, n_trials=len(errors), setting=_smallest_leak(),
@@ -41,13 +42,13 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
         )  # fmt: skip
     if fewest <= 2:
         yield Condition(
-            signs > tolerance, signs, n_trials=budget(20, 200, 2000), setting=example,
+            signs > tolerance, signs, n_trials=trials, setting=example,
             name="m = 2, sign covariates", quantity="largest error of samples found, up to signs",
         )  # fmt: skip
     rows = []
     trials = budget(5, 50, 500)
     for m in (2, 5, d - 1, d, 2 * d):
-        own, other, blind = _membership("gaussian", m, d, k, trials, rng)
+        own, other, blind = _membership(m, d, k, trials, rng)
         rows.append((m, own, "samples of the client"))
         rows += [(m, other, "other samples"), (m, blind, "samples, range guessed")]
         if m >= fewest:
@@ -102,14 +103,14 @@ def _smallest_leak():
     }  # fmt: skip
 
 
-def _membership(design, m, d, k, trials, rng):
+def _membership(m, d, k, trials, rng):
     """Return median shares outside the range of Z, of data and of others, and of a blind guess."""
     shares = []
     for _ in range(trials):
-        x, _, Z = _statistic(design, m, d, k, rng)
+        x, _, Z = _statistic("gaussian", m, d, k, rng)
         values, vectors = np.linalg.eigh(Z)
         kept = vectors[:, values > 1e-10 * values[-1]]
-        other = covariates(design, 1, d, rng)[0]
+        other = covariates("gaussian", 1, d, rng)[0]
         guess = random_frame(d, min(m, d), rng)
         shares.append([_outside(x[0], kept), _outside(other, kept), _outside(x[0], guess)])
     return [float(value) for value in np.median(shares, axis=0)]

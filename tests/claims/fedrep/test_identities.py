@@ -6,7 +6,7 @@ import pytest
 from linrep.claims import judge
 from linrep.claims._parts import readings
 from linrep.claims.fedrep import algorithm2, lemma1
-from linrep.claims.fedrep._common import exact_heads, instance, sensing
+from linrep.claims.fedrep._common import exact_heads, head_errors, instance, sensing
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_step_is_that_of_the_clients(rng):
         for sample, label in zip(x, z, strict=True):
             total += (sample @ B @ w - label) * np.outer(sample, w) / 5
     assert np.allclose(algorithm2._step(truth, B, W, X, 0.3)[2], B - 0.3 / 4 * total)
-    assert np.allclose(truth.W @ truth.B.T @ B - algorithm2._errors(truth, B, X), W)
+    assert np.allclose(truth.W @ truth.B.T @ B - head_errors(truth, B, X), W)
 
 
 def test_a_reading_that_fits_is_found():
