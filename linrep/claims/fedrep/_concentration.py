@@ -7,10 +7,8 @@ import numpy as np
 from linrep.claims import Constant, Exponent
 from linrep.claims._parts import cells, table
 from linrep.claims.fedrep._batches import covariates, least_squares
-from linrep.claims.fedrep._common import DESIGNS, instance
+from linrep.claims.fedrep._common import OTHERS, instance
 
-#: Designs whose batches are drawn in full; the Gaussian ones are drawn by their law as well.
-OTHERS = DESIGNS[1:]
 CLIENTS = [2, 5, 50, 500]
 RANKS = [1, 2, 4, 8]
 

@@ -13,7 +13,7 @@ from linrep.claims import Threshold
 from linrep.problems import SharedRepresentation
 from linrep.stats import transition_point
 from linrep.subspace import frame_at_distance
-from linrep.theory.fedrep import contraction, step_size_limit
+from linrep.theory.fedrep import contraction, sample_size, step_size_limit
 
 ROUNDS = 30  # after which a run has to have come as near as the theorem promises
 SHARE = 0.9  # of the runs that have to
@@ -87,6 +87,15 @@ def draw_problem(rng, *, d, n, k, condition=None, start=0.5, fraction=1.0, parti
     )
 
 
+def samples_asked(problem, constant):
+    """Return the samples per client that the theorem asks for, with its constant."""
+    asked = sample_size(
+        problem.truth.d, problem.truth.k, problem.participants, condition=problem.condition,
+        initial_distance=problem.distance, constant=constant,
+    )  # fmt: skip
+    return math.ceil(asked)
+
+
 def run(rng, m, *, rounds=ROUNDS, tolerance=None, **cell):
     """Draw a problem and return what :meth:`Problem.run` does."""
     return draw_problem(rng, **cell).run(m, rng, rounds=rounds, tolerance=tolerance)
@@ -120,3 +129,20 @@ def growth(rng, runs, name, x, cells, **claimed):
         x, points, rng=rng, runs=sum(trials), along=name, of="smallest sufficient $m$", name=name,
         setting={key: value for key, value in cells[-1].items() if value is not None}, **claimed,
     )  # fmt: skip
+
+
+def fewest_samples(rng, runs, count, size, rounds, **cell):
+    """Return the fewest samples per client, m times rounds, to 1e-3 of the starting distance.
+
+    One for each of the runs: the fewest over m = size(multiple) for so many multiples.
+    """
+    goal, best = 1e-3 * cell["start"], []
+    for _ in range(runs):
+        totals = []
+        for multiple in np.geomspace(0.1, 1.6, count) * 1.5 ** rng.uniform():
+            m = size(multiple)
+            distances, _ = run(rng, m, rounds=rounds, tolerance=goal, **cell)
+            reached = np.flatnonzero(distances <= goal)
+            totals.append(m * reached[0] if reached.size else math.inf)
+        best.append(min(totals))
+    return np.array(best)

@@ -14,7 +14,7 @@ import linrep as lr
 from linrep.claims import Cases, Exponent, Fact, Frequency, Mean, Threshold, statement
 from linrep.claims._parts import draw_seeds
 from linrep.claims.fedrep._common import SUB_GAUSSIAN, instance
-from linrep.claims.fedrep._runs import run
+from linrep.claims.fedrep._runs import fewest_samples
 from linrep.stats import TransitionPoint, transition_point
 from linrep.theory.expectations import least_squares_error, new_client_error
 from linrep.theory.fedrep_limits import limiting_contraction
@@ -125,13 +125,10 @@ def single_client(budget, rng, *, shared=True, power=1):
         return d**power / n + np.log(n) if shared else d**power + 0.0 * n
 
     n, d = budget((1, 4, 16), (1, 4, 16, 64)), (10, 20, 40, 80)
-    along_n, along_d = claimed(np.array(n), 40), claimed(16, np.array(d))
-    lines = [
-        ("alone", "n", n, [_alone(size, 40, rng) for size in n], _fitted(n, along_n)),
-        ("alone", "d", d, [_alone(16, size, rng) for size in d], _fitted(d, along_d)),
-    ]
-    for line in lines:
-        yield _threshold(*line, rng)
+    found = [_alone(size, 40, rng) for size in n]
+    yield _threshold("alone", "n", n, found, _fitted(n, claimed(np.array(n), 40)), rng)
+    found = [_alone(16, size, rng) for size in d]
+    yield _threshold("alone", "d", d, found, _fitted(d, claimed(16, np.array(d))), rng)
 
 
 single_client.corrected(
@@ -195,20 +192,11 @@ theta.corrected(
 
 
 def _fewest(n, d, k, runs, rng):
-    """Return the fewest samples, m times rounds, that bring the distance from 0.5 to 0.0005.
-
-    Fresh batches; m is tried from k + 1 to some multiples of k (d/n + 1).
-    """
-    best = []
-    for _ in range(runs):
-        totals = []
-        for multiple in np.geomspace(0.1, 1.6, 6) * 1.5 ** rng.uniform():
-            m = k + max(1, round(multiple * k * (d / n + 1.0)))
-            distances, _ = run(rng, m, n=n, d=d, k=k, condition=1.0, rounds=70, tolerance=5e-4)
-            reached = np.flatnonzero(distances <= 5e-4)
-            totals.append(m * reached[0] if reached.size else np.inf)
-        best.append(min(totals))
-    return np.array(best)
+    """Return the fewest samples; m is tried from k + 1 to some multiples of k (d/n + 1)."""
+    cell = {"n": n, "d": d, "k": k, "condition": 1.0, "start": 0.5}
+    return fewest_samples(
+        rng, runs, 6, lambda multiple: k + max(1, round(multiple * k * (d / n + 1.0))), 70, **cell
+    )
 
 
 # Mean errors against closed forms.

@@ -10,7 +10,7 @@ import pandas as pd
 from linrep import algorithms
 from linrep.claims import Condition, Curve, Exponent, Mean, statement
 from linrep.claims.fedrep._common import ASSUMPTIONS
-from linrep.claims.fedrep._runs import run
+from linrep.claims.fedrep._runs import fewest_samples
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import step_size_limit, total_samples_of_theorem1
 from linrep.theory.fedrep_limits import limiting_contraction
@@ -92,18 +92,12 @@ def theorem1_rate(budget, rng, *, gain=0.5):
 
 
 def _total(rng, runs, cell):
-    """Return the fewest samples per client to 1e-3 of the starting distance, over a grid of m."""
-    unit, best = cell["k"] * cell["d"] / cell["n"], []
-    for _ in range(runs):
-        totals = []
-        for multiple in np.geomspace(0.1, 1.6, 7) * 1.5 ** rng.uniform():
-            m = max(cell["k"] + 1, round(multiple * unit))
-            rounds = math.ceil(100 * cell["condition"] ** 2)
-            distances, _ = run(rng, m, rounds=rounds, tolerance=1e-3 * cell["start"], **cell)
-            reached = np.flatnonzero(distances <= 1e-3 * cell["start"])
-            totals.append(m * reached[0] if reached.size else math.inf)
-        best.append(min(totals))
-    return np.array(best)
+    """Return the fewest samples; m is tried from k + 1 to some multiples of k d/n."""
+    k, unit = cell["k"], cell["k"] * cell["d"] / cell["n"]
+    rounds = math.ceil(100 * cell["condition"] ** 2)
+    return fewest_samples(
+        rng, runs, 7, lambda multiple: max(k + 1, round(multiple * unit)), rounds, **cell
+    )
 
 
 def _exact(x, y, power, name):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Constant, Fact, Frequency, Identity, statement
-from linrep.claims._parts import cells, table
+from linrep.claims._parts import cells
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, instance
 from linrep.theory import fedrep as theory
@@ -35,14 +35,15 @@ def _first_term(step):
 _GRID = ["m", "d", "k", "distance"]
 
 
-def _steps(budget, rng, split, runs):
-    """Yield Gaussian steps at fixed m for growing rn, each with its setting and step size."""
+def _steps(budget, rng, split, runs, size_power):
+    """Yield Gaussian steps at fixed m along rn: the setting, a step, and delta'_k at c = 1."""
     for m, d, k, far in [(16, 10, 2, 0.5), (8, 4, 1, 0.9), (20, 10, 4, 0.9)][: budget(2, 3)]:
         for setting in cells({"m": m, "d": d, "k": k, "distance": far}, rn=[100, 550, 3000]):
+            rn = setting["rn"]
+            prime = k * np.sqrt(d) / (rn * m) ** size_power
             for _ in range(runs):
-                W, (C, Phi) = sphere_heads(setting["rn"], k, rng), tilt(k, far)
-                step = gaussian_step(W, C, Phi, m, d, rng, split=split)
-                yield setting, step, float(theory.step_size_limit(step.sigma_max))
+                W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, far)
+                yield setting, gaussian_step(W, C, Phi, m, d, rng, split=split), prime
 
 
 def _no_stretch(budget, rng):
@@ -86,12 +87,12 @@ def eq84(budget, rng, *, size_power=0.5):
     -2 eta tr(Phi S Phi')/(m - k - 1) for Gaussian x: it is compared with (73) at c = 1.
     """
     rows: dict[str, list] = {"(73)": [], "(84)": []}
-    for setting, step, eta in _steps(budget, rng, True, budget(250, 6000, 20_000)):
-        rn, m, d, k = (setting[name] for name in ("rn", "m", "d", "k"))
-        prime = k * np.sqrt(d) / (rn * m) ** size_power
+    runs = budget(250, 6000, 20_000)
+    for setting, step, prime in _steps(budget, rng, True, runs, size_power):
         # A first term below 0 needs no constant, but a logarithm needs a positive one.
         first = max(_first_term(step) / prime, 1e-6)
-        both = float(lemmas.delta(k, rn, m)) + prime
+        both = float(lemmas.delta(setting["k"], setting["rn"], setting["m"])) + prime
+        eta = float(theory.step_size_limit(step.sigma_max))
         inverse = max(_needed(step.triangle(eta), eta, step.sigma_max) / both, 1e-6)
         rows["(73)"].append(setting | {"constant": first})
         rows["(84)"].append(setting | {"constant": inverse})
@@ -102,9 +103,7 @@ def eq84(budget, rng, *, size_power=0.5):
             label="c needed",
         )  # fmt: skip
     terms, norms = [], []
-    for setting, step, _ in _steps(budget, rng, False, budget(100, 300, 1000)):
-        rn, m, d, k = (setting[name] for name in ("rn", "m", "d", "k"))
-        prime = k * np.sqrt(d) / (rn * m) ** size_power
+    for _, step, prime in _steps(budget, rng, False, budget(100, 300, 1000), size_power):
         terms.append(_first_term(step) / prime)
         norms.append(np.linalg.norm(step.error, 2) / prime)
     above = sum(term > 1.0 for term in terms)
@@ -130,22 +129,12 @@ def eq73(budget, rng, *, batches="same", size_power=0.5):
     On one batch the norm's mean does not go to zero with rn. (72)'s first term has a mean below
     zero there, so that (84) is true none the less.
     """
-
-    def draw(rn, m, d, k, distance):
-        W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, distance)
-        error = gaussian_step(W, C, Phi, m, d, rng, split=batches == "split").error
-        return np.linalg.norm(error, 2) / (k * np.sqrt(d) / (rn * m) ** size_power)
-
-    names = ("m", "d", "k", "distance")
-    settings = [
-        setting
-        for sizes in [(16, 10, 2, 0.5), (8, 4, 1, 0.9), (20, 10, 4, 0.9)][: budget(2, 3)]
-        for setting in cells(dict(zip(names, sizes, strict=True)), rn=[100, 550, 3000])
+    runs = budget(1000, 3000, 10_000)
+    rows = [
+        setting | {"constant": np.linalg.norm(step.error, 2) / prime}
+        for setting, step, prime in _steps(budget, rng, batches == "split", runs, size_power)
     ]
-    yield Constant(
-        table(settings, draw, budget(1000, 3000, 10_000)), ["rn"], by=names, rng=rng,
-        label="c needed",
-    )  # fmt: skip
+    yield Constant(pd.DataFrame(rows), ["rn"], by=_GRID, rng=rng, label="c needed")
 
 
 eq73.corrected(

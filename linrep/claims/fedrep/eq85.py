@@ -54,15 +54,9 @@ def _of_delta(limit):
 
 
 def _largest_share():
-    """Return the largest y/a at which the conclusion holds for all a <= 1/4: 4 share^2 + ..."""
+    """Return the largest y/a at which the conclusion holds for all a <= 1/4."""
     # At a = 1/4 the excess is share^2 + 13/2 share - 5/4.
     return (3.0 * np.sqrt(21.0) - 13.0) / 4.0
-
-
-def _hypothesis_share(limit):
-    """Return the largest y/a that the hypothesis leaves: x/(1 - x)^2 at E0/kappa^2 = 1."""
-    delta = Fraction(16, 25) * limit
-    return delta / (1 - delta) ** 2
 
 
 @statement(
@@ -81,14 +75,15 @@ def eq85(budget, rng, *, divisor=5, errors=1, right_half=True):
     The left half of (85) has `errors` times y, and the right half can be left out.
     """
     limit = Fraction(1, divisor)
-    below, ratio = _of_delta(Fraction(16, 25) * limit)
+    delta = Fraction(16, 25) * limit
+    below, ratio = _of_delta(delta)
     yield Cases(below, name="delta < 1/5")
     yield Cases(ratio, name="delta/(1 - delta)^2 < 25 delta/16")
     yield Cases(_grid(lambda a, y: (1 - a + errors * y, 1 - 4 * y), limit), name="(85), left half")
     if right_half:
         yield Cases(_grid(lambda a, y: (1 - 4 * y, 1 - a / 2), limit), name="(85), right half")
     yield Cases(_conclusion(limit), name=f"conclusion from y <= a/{divisor}", quantity="excess")
-    left = _hypothesis_share(limit)
+    left = delta / (1 - delta) ** 2  # the largest y/a, at E0/kappa^2 = 1
     yield Cases(_conclusion(left), name="conclusion from the hypothesis", quantity="excess")
     yield Fact("largest y/a that the hypothesis leaves", float(left))
     yield Fact("largest y/a with which the conclusion holds", _largest_share())

@@ -9,8 +9,7 @@ import linrep as lr
 from linrep.claims import Cases, Constant, Fact, Mean, search, statement
 from linrep.claims._parts import Array, cells, table
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.claims.fedrep._common import ASSUMPTIONS, NORMALIZED, instance
-from linrep.claims.fedrep._concentration import OTHERS
+from linrep.claims.fedrep._common import ASSUMPTIONS, NORMALIZED, OTHERS, instance
 from linrep.theory.fedrep import step_size_limit
 from linrep.theory.fedrep_limits import gradient_bias
 
@@ -67,17 +66,24 @@ def _in_clients(tables, label, rng):
     yield Constant(path, ["rn"], name="m = sqrt(rn)", rng=rng, label=label)
 
 
-def _summands(clients, m, k, rng, split, distance=0.5):
-    """Draw <w_i, B'(s_i - q_i)>/k, and <A w_i, F'(s_i - q_i)> with A = Phi C'/||Phi C'||_F^2."""
-    W, (C, Phi) = sphere_heads(clients, k, rng), tilt(k, distance)
+def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
+    """Compare means of <w_i, B'(s_i - q_i)>/k and <A w_i, F'(s_i - q_i)> with those predicted.
+
+    A = Phi C'/||Phi C'||_F^2, and the distance is 1/2.
+    """
+    W, (C, Phi) = sphere_heads(budget(20_000, 200_000, 1_000_000), k, rng), tilt(k, 0.5)
     step = gaussian_step(W, C, Phi, m, 2 * k, rng, split=split)
     errors = step.pulls - step.lack
     A = Phi @ C.T
     along = step.heads @ A.T / np.sum(A**2)
-    return (
-        np.einsum("ia,ia->i", step.heads, errors[:, :k]) / k,
-        np.einsum("ia,ia->i", along, errors[:, k:]),
-    )
+    for place, samples, predicted in (
+        ("inside", np.einsum("ia,ia->i", step.heads, errors[:, :k]) / k, inside),
+        ("outside", np.einsum("ia,ia->i", along, errors[:, k:]), outside),
+    ):
+        yield Mean(
+            samples, equals=predicted, name=f"mean of summands {place} span(B), k = {k}",
+            setting={"k": k, "m": m, "distance": 0.5},
+        )  # fmt: skip
 
 
 @statement(
@@ -97,11 +103,8 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     On one batch B'S' = 0, and the mean of (S - Q)'W/(rn) has blocks -v I and (k/m) Phi S C', see
     `linrep.theory.fedrep_limits.gradient_bias`: free of rn.
     """
-    split, powers, label = (
-        batches == "split",
-        (k_power, d_power, size_power),
-        "c that Lemma 5 needs",
-    )
+    split, powers = batches == "split", (k_power, d_power, size_power)
+    label = "c that Lemma 5 needs"
     yield from _in_clients(_along_clients(budget, rng, split, powers), label, rng)
 
     def sampled(rn, m, d, k, design):
@@ -120,12 +123,7 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
         found = pd.concat(table([base | {"rn": rn}], sampled, count) for rn, count in runs.items())
         yield Constant(found, ["rn"], rng=rng, name=f"{design} x, fixed m", label=label)
     for k, m in ((1, 16), (2, 20)):
-        inside, outside = _summands(budget(20_000, 200_000, 1_000_000), m, k, rng, split)
-        for place, samples in (("inside", inside), ("outside", outside)):
-            yield Mean(
-                samples, equals=0.0, name=f"mean of summands {place} span(B), k = {k}",
-                setting={"k": k, "m": m, "distance": 0.5},
-            )  # fmt: skip
+        yield from _means_of_summands(budget, m, k, rng, split)
 
     def one(rn, m, d, k, closeness):
         W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, 1.0 / closeness)
@@ -188,24 +186,17 @@ lemma5.corrected(
 )
 def lemma5_same_batch(budget, rng, *, share=1.0):
     """Compare the summands' means with the formula; follow the constant once it is taken off."""
-    s = 0.5
     tables = _along_clients(budget, rng, False, (1.0, 0.5, 0.5), centred=True)
     yield from _in_clients(tables, "c needed beside the mean", rng)
     for k, m in ((1, 16), (4, 24)):
-        C, Phi = tilt(k, s)
-        inside, outside = _summands(budget(20_000, 200_000, 1_000_000), m, k, rng, False, s)
+        C, Phi = tilt(k, 0.5)
         # W with W'W = rn I stands for heads uniform on their sphere.
         means = gradient_bias(np.sqrt(k) * np.eye(k), C, Phi, m=m)
         A = Phi @ C.T
-        for place, samples, predicted in (
-            ("inside", inside, np.trace(means[0]) / k),
-            ("outside", outside, np.sum(A * means[1]) / np.sum(A**2)),
-        ):
-            yield Mean(
-                samples, equals=share * float(predicted),
-                name=f"mean of summands {place} span(B), k = {k}",
-                setting={"k": k, "m": m, "distance": s},
-            )  # fmt: skip
+        inside, outside = np.trace(means[0]) / k, np.sum(A * means[1]) / np.sum(A**2)
+        yield from _means_of_summands(
+            budget, m, k, rng, False, share * float(inside), share * float(outside)
+        )
 
 
 @statement(

@@ -9,8 +9,8 @@ import pandas as pd
 
 from linrep.claims import Curve, Fact, Frequency, statement
 from linrep.claims.fedrep._batches import gaussian_step, sphere_heads, tilt
-from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS
-from linrep.claims.fedrep._runs import draw_problem
+from linrep.claims.fedrep._common import ASSUMPTIONS, OTHERS
+from linrep.claims.fedrep._runs import draw_problem, samples_asked
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
 
@@ -42,15 +42,6 @@ def _worst_round(problem, m, rng):
     return float((distances[1:] / distances[:-1]).max()), gain
 
 
-def _samples(constant, problem):
-    """Return the samples that Lemma 6 asks for."""
-    asked = theory.sample_size(
-        problem.truth.d, problem.truth.k, problem.participants, condition=problem.condition,
-        initial_distance=problem.distance, constant=constant,
-    )  # fmt: skip
-    return int(np.ceil(asked))
-
-
 def _violates(factor, promised, gain):
     """Tell whether a factor is above sqrt(1 - gain promised)."""
     return factor > np.sqrt(max(1.0 - gain * promised, 0.0))
@@ -75,14 +66,14 @@ def lemma6(budget, rng, *, constant=2.0, gain=0.5):
     of runs can show, is replaced by 5 % of runs.
     """
     settings = _GAUSSIAN[: budget(4, 8)]
-    for design in DESIGNS[1:]:
+    for design in OTHERS:
         settings = settings + [cell | {"design": design} for cell in _DRAWN[: budget(1, 2)]]
     runs, used = budget(250, 300, 1000), []
     for setting in settings:
         violations = 0
         for _ in range(runs):
             problem = draw_problem(rng, **setting)
-            m = _samples(constant, problem)
+            m = samples_asked(problem, constant)
             factor, promised = _worst_round(problem, m, rng)
             violations += _violates(factor, promised, gain)
             used.append((1.0 - factor) / promised)
@@ -154,7 +145,7 @@ def _few_samples(budget, rng, gain):
                 problem = draw_problem(rng, n=50, d=20, k=2, start=start)
                 factor, promised = _worst_round(problem, m, rng)
                 violations += _violates(factor, promised, gain)
-                bound += m / _samples(1e6, problem) * 1e6 / runs
+                bound += m / samples_asked(problem, 1e6) * 1e6 / runs
             share = violations / runs
             if share <= _ALLOWED:
                 least.setdefault(start, bound)

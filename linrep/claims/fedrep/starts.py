@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import linrep as lr
@@ -18,10 +16,6 @@ from linrep.claims.fedrep._figures import (
 from linrep.settings.fedrep import CONVENTIONS, Figure3
 
 FIGURE = Figure3()
-_STARTS: dict[str, Any] = {
-    "place": "Appendix A.1",
-    "kind": "comparison",
-}
 #: Runs from other starts than projected gradient: convention, QR, and the scale of a Gaussian B
 #: (with QR it does not matter), None for an orthonormal one.
 _RUNS = [
@@ -33,6 +27,8 @@ _QUANTITIES = {"rounds": ROUNDS, "end": "median ratio of last distances"}
 
 @statement(
     "fedrep.init_insensitive.fedrep",
+    place="Appendix A.1",
+    kind="comparison",
     latex=r"B^t_{\text{Gaussian start}} \text{ and } B^t_{\text{projected-gradient start}}:"
     r"\ \text{same trajectories}",
     plain="Figure 3's setting, n = 100, 1000, the theorem's step size or the notebook's: FedRep "
@@ -40,7 +36,6 @@ _QUANTITIES = {"rounds": ROUNDS, "end": "median ratio of last distances"}
     "gradient descent.",
     negative_control={"same": False},
     holds_with={"measures": ("end",), "runs": _RUNS[:1]},
-    **_STARTS,
 )
 def starts_fedrep(budget, rng, *, same=True, measures=("rounds", "end"), runs=tuple(_RUNS)):
     """Compare rounds to 0.1 and the distance after 2000 rounds, with QR and without."""
@@ -54,13 +49,14 @@ def starts_fedrep(budget, rng, *, same=True, measures=("rounds", "end"), runs=tu
 
 @statement(
     "fedrep.init_insensitive.fedrep.corrected",
+    place="Appendix A.1",
+    kind="comparison",
     latex=r"\lim_t \mathrm{dist}(B^t, B^*) \text{ does not depend on the start (with QR)},\quad"
     r"\text{rounds}_{\text{projected gradient}} < \text{rounds}_{\text{Gaussian}}",
     plain="Figure 3's setting: from a random start FedRep takes more rounds in both conventions, "
     "and with QR ends at the same distance.",
     negative_control={"same_end": False},
     corrects="fedrep.init_insensitive.fedrep",
-    **_STARTS,
 )
 def starts_fedrep_corrected(budget, rng, *, same_end=True):
     """Compare rounds to 0.1 and the distance after 2000 rounds."""
@@ -86,12 +82,13 @@ def _same(found, measure, same, n, run):
 
 @statement(
     "fedrep.init_insensitive.gd_gd",
+    place="Appendix A.1",
+    kind="comparison",
     latex=r"\text{GD-GD: } \text{rounds}_{\text{projected gradient}} < "
     r"\text{rounds}_{\text{Gaussian}}, \text{ often } \infty",
     plain="Figure 3's setting, n = 100, 1000: GD-GD takes more rounds from a random start in both "
     "conventions, and as published one run in ten or more never gets to 0.1.",
     negative_control={"sensitive": False},
-    **_STARTS,
 )
 def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1):
     """Compare rounds to 0.1 of GD-GD and count runs that do not get there in 2000 rounds."""

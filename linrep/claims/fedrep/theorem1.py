@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Curve, Fact, Frequency, Vacuous, statement
-from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS
-from linrep.claims.fedrep._runs import ROUNDS, draw_problem, growth, run
-from linrep.theory.fedrep import failure_probability, sample_size
+from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, OTHERS
+from linrep.claims.fedrep._runs import ROUNDS, draw_problem, growth, run, samples_asked
+from linrep.theory.fedrep import failure_probability
 
 CENTRE = {"d": 10**4, "n": 20, "k": 2, "condition": 1.0, "start": 0.5, "fraction": 1.0}
-OTHERS = DESIGNS[1:]
 
 
 def _lines(budget, powers):
@@ -47,15 +46,9 @@ def _lines(budget, powers):
     crowd = [{"k": 8, "d": 16, "n": n} for n in clients]
     yield "log(rn)", [math.log(n) for n in clients], many, True, crowd
     for design in budget((), OTHERS):
-        small = {"n": 4, "d": 200, "design": design}
-        conditions = (1.0, 2.0, 4.0, 8.0)
-        yield (
-            f"kappa, {design}",
-            conditions,
-            kappa,
-            True,
-            [small | {"condition": x} for x in conditions],
-        )
+        kappas = (1.0, 2.0, 4.0, 8.0)
+        small = [{"n": 4, "d": 200, "design": design, "condition": x} for x in kappas]
+        yield f"kappa, {design}", kappas, kappa, True, small
         clients = (10, 60, 400)
         crowd = [{"k": 8, "d": 16, "n": n, "design": design} for n in clients]
         yield f"log(rn), {design}", [math.log(n) for n in clients], many, True, crowd
@@ -88,11 +81,7 @@ def _instances(design, runs, rng):
 def _leaves(cell, constant, rng):
     """Run with m = c times what Theorem 1 asks for; return whether (11) fails in some round, m."""
     problem = draw_problem(rng, **cell)
-    bound = sample_size(
-        problem.truth.d, problem.truth.k, problem.participants, condition=problem.condition,
-        initial_distance=problem.distance, constant=constant,
-    )  # fmt: skip
-    m = max(1, math.ceil(float(bound)))
+    m = samples_asked(problem, constant)
     distances, promised = problem.run(m, rng)
     return bool((distances > promised * (1.0 + 1e-9)).any()), m
 

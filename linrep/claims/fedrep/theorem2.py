@@ -19,7 +19,7 @@ from linrep.claims import (
     search,
     statement,
 )
-from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED
+from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED, entries
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.subspace import distance, random_frame
 from linrep.theory.expectations import moments_distance, moments_matrix
@@ -219,15 +219,12 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
         left = tilde**2 * k / (sigma**2 * shape["n"])
         return left, kappa**4 * k ** (1.0 + rank_power) / shape["rn"]
 
-    def length(shape):
-        return shape["n"] * shape["k"]
-
     for sides, name in (
         (inverse(False), "kappa of W*"),
         (inverse(True), "kappa over subsets"),
         (samples, "samples"),
     ):
-        yield search(sides, shapes, length, budget, rng, name=name)
+        yield search(sides, shapes, entries, budget, rng, name=name)
 
 
 def _skewed(d, axis, rng):
