@@ -114,3 +114,16 @@ def read_heads(shape, x):
     W = x.reshape(shape["n"], shape["k"])
     norms = np.linalg.norm(W, axis=1, keepdims=True)
     return None if norms.min() < 1e-6 else W * np.sqrt(shape["k"]) / norms
+
+
+def after(read, sides):
+    """Return left and right side as searches take them: sides(shape, read(shape, x)).
+
+    Both return None where the numbers x stand for no instance.
+    """
+
+    def lhs_rhs(shape, x):
+        found = read(shape, x)
+        return None if found is None else sides(shape, found)
+
+    return lhs_rhs

@@ -11,7 +11,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Curve, Fact, Identity, search, statement
 from linrep.claims._parts import identities, relative
-from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, entries, instance, read_heads
+from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, after, entries, instance, read_heads
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance
 
@@ -34,21 +34,14 @@ def assumption2_3(budget, rng, *, lower=1.0):
         W = read_heads(shape, x)
         return None if W is None else np.linalg.eigvalsh(W.T @ W)[[0, -1]] / shape["n"]
 
-    def compared(left, right):
-        def lhs_rhs(shape, x):
-            values = spectrum(shape, x)
-            return None if values is None else (left(values, shape), right(values, shape))
-
-        return lhs_rhs
-
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (1, 2), (2, 2), (3, 2), (5, 3))]
     searches = {
-        "1 <= sigma_max^2": compared(lambda v, s: lower, lambda v, s: v[1]),
-        "sigma_max^2 <= k": compared(lambda v, s: lower * v[1], lambda v, s: s["k"]),
-        "sigma_min^2 <= 1": compared(lambda v, s: lower * max(v[0], 0.0), lambda v, s: 1.0),
+        "1 <= sigma_max^2": lambda shape, values: (lower, values[1]),
+        "sigma_max^2 <= k": lambda shape, values: (lower * values[1], shape["k"]),
+        "sigma_min^2 <= 1": lambda shape, values: (lower * max(values[0], 0.0), 1.0),
     }
-    for name, lhs_rhs in searches.items():
-        yield search(lhs_rhs, shapes, entries, budget, rng, name=name)
+    for name, sides in searches.items():
+        yield search(after(spectrum, sides), shapes, entries, budget, rng, name=name)
     norms, extremes, frames = [], [], []
     for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
         truth, _ = instance(n, max(2 * k, 2), k, rng)
@@ -74,11 +67,8 @@ def assumption2_3(budget, rng, *, lower=1.0):
     yield Identity(extremes, 1e-12, name="subsets")
     yield Curve(points[points["y"] > 1e-12])
     yield Curve(_extremes_of_figure_3(rng))
-    for figure, n in (
-        ("Figures 1 and 4", 100),
-        ("Figure 7, n = 10", 10),
-        ("Figure 7, n = 300", 300),
-    ):
+    sizes = {"Figures 1 and 4": 100, "Figure 7, n = 10": 10, "Figure 7, n = 300": 300}
+    for figure, n in sizes.items():
         W = instance(n, 4, 2, rng)[0].W
         yield Fact(f"sigma_min^2 in {figure}, heads uniform", extreme_subset(W, n, -1.0, rng))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.claims import Fact, Identity, search, statement
 from linrep.claims._parts import readings, relative
-from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, entries, instance, read_heads
+from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, after, entries, instance, read_heads
 
 
 @statement(
@@ -42,22 +42,16 @@ def definition3(budget, rng, *, parameter=1.0):
             alone["heads"] = max(alone["heads"], _parameter(uneven.W) / np.sqrt(n / k))
             alone["models"] = max(alone["models"], value / np.sqrt(n / d))
 
-    def incoherence(shape, x):
-        W = read_heads(shape, x)
-        if W is None:
-            return None
+    def incoherence(shape, W):
         right = parameter * np.sqrt(shape["k"] / shape["n"]) * np.linalg.norm(W)
         return np.linalg.norm(W, axis=1).max(), right
 
-    def spectral(shape, x):
-        W = read_heads(shape, x)
-        if W is None:
-            return None
+    def spectral(shape, W):
         return shape["k"], shape["k"] / shape["n"] * np.linalg.norm(W, 2) ** 2 * parameter
 
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (2, 2), (3, 2), (6, 3))]
-    yield search(incoherence, shapes, entries, budget, rng, name="Assumption 3: W* has parameter 1")
-    yield search(spectral, shapes, entries, budget, rng, name="(34)")
+    for name, sides in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):
+        yield search(after(read_heads, sides), shapes, entries, budget, rng, name=name)
     yield Identity(heads, 1e-12, name="smallest parameter of W* is 1/sqrt(k)")
     yield Identity(products, 1e-12, name="smallest parameter of W* B*' is 1/sqrt(d)")
     yield readings(text, name="Section 4.2: W* B*' has parameter 1")

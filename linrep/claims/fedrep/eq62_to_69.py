@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from linrep.claims import Identity, search, statement
-from linrep.claims.fedrep._common import instance
+from linrep.claims._parts import Array
+from linrep.claims.fedrep._common import after, instance
 from linrep.subspace import distance
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
 
 
-def _heads_problem(shape, x):
-    """Return W*, D = B*'B, F, delta, distance and the step size over its limit."""
+class _Heads(NamedTuple):
+    """W*, D = B*'B, F, delta, the distance, the step size over its limit, W*'s singular values."""
+
+    W: Array
+    D: Array
+    F: Array
+    delta: float
+    distance: float
+    fraction: float
+    largest: float
+    least: float
+
+
+def _read(shape, x):
+    """Return the heads that numbers stand for, F as large as it may be."""
     n, k = shape["n"], shape["k"]
     W, F = x[: n * k].reshape(n, k), x[n * k : 2 * n * k].reshape(n, k)
     sines = np.sin(x[2 * n * k : 2 * n * k + k])
@@ -27,54 +43,30 @@ def _heads_problem(shape, x):
     values = np.linalg.svd(W, compute_uv=False)
     least = values[-1] if n >= k else 0.0
     D = np.diag(np.sqrt(1.0 - sines**2))
-    return W, D, F, delta, far, 1.0 / (1.0 + x[-2] ** 2), values[0], least
+    return _Heads(W, D, F, delta, far, 1.0 / (1.0 + x[-2] ** 2), values[0], least)
 
 
-def _shrinking(cross):
-    """Return a function of left and right side of (67), with its 2 replaced."""
-
-    def lhs_rhs(shape, x):
-        found = _heads_problem(shape, x)
-        if found is None:
-            return None
-        W, D, F, delta, far, fraction, largest, least = found
-        rn = len(W)
-        step_size = fraction * float(theory.step_size_limit(largest / np.sqrt(rn)))
-        heads = W @ D - F
-        left = np.linalg.norm(np.eye(len(D)) - step_size / rn * heads.T @ heads, 2)
-        sizes = {
-            "step_size": step_size,
-            "sigma_min": least / np.sqrt(rn),
-            "sigma_max": largest / np.sqrt(rn),
-            "distance": far,
-        }
-        right = float(lemmas.shrinking_bound(delta, **sizes))
-        without = float(lemmas.shrinking_bound(0.0, **sizes))
-        return float(left), without + 0.5 * cross * (right - without)
-
-    return lhs_rhs
+def _shrinking(at, cross):
+    """Return left and right side of (67), with its 2 replaced."""
+    root = np.sqrt(len(at.W))
+    sizes = {
+        "step_size": at.fraction * float(theory.step_size_limit(at.largest / root)),
+        "sigma_min": at.least / root,
+        "sigma_max": at.largest / root,
+        "distance": at.distance,
+    }
+    heads = at.W @ at.D - at.F
+    shrunk = np.eye(len(at.D)) - sizes["step_size"] / len(at.W) * heads.T @ heads
+    right = float(lemmas.shrinking_bound(at.delta, **sizes))
+    without = float(lemmas.shrinking_bound(0.0, **sizes))
+    return float(np.linalg.norm(shrunk, 2)), without + 0.5 * cross * (right - without)
 
 
-def _largest(factor):
-    """Return a function of left and right side of (62)."""
-
-    def lhs_rhs(shape, x):
-        found = _heads_problem(shape, x)
-        if found is None:
-            return None
-        W, D, F = found[:3]
-        return float(np.linalg.norm(W @ D - F, 2) ** 2), factor * float(found[6] ** 2)
-
-    return lhs_rhs
-
-
-def _weyl(shape, x):
+def _weyl(shape, at):
     """Return left and right side of (64), signs changed: it bounds an eigenvalue from below."""
-    found = _heads_problem(shape, x)
-    if found is None or shape["n"] < shape["k"]:
+    if shape["n"] < shape["k"]:
         return None
-    W, D, F = found[:3]
-    A = W @ D
+    A, F = at.W @ at.D, at.F
     least = np.linalg.svd(A - F, compute_uv=False)[-1] ** 2
     claimed = (
         np.linalg.svd(A, compute_uv=False)[-1] ** 2
@@ -116,12 +108,15 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0):
     def length(shape):
         return 2 * shape["n"] * shape["k"] + shape["k"] + 2
 
-    for name, lhs_rhs in (
-        ("(62)", _largest(factor)),
+    def largest(shape, at):
+        return float(np.linalg.norm(at.W @ at.D - at.F, 2) ** 2), factor * float(at.largest**2)
+
+    for name, sides in (
+        ("(62)", largest),
         ("(64) without its condition", _weyl),
-        ("(67)", _shrinking(cross)),
+        ("(67)", lambda shape, at: _shrinking(at, cross)),
     ):
-        yield search(lhs_rhs, shapes[: budget(2, 4)], length, budget, rng, name=name)
+        yield search(after(_read, sides), shapes[: budget(2, 4)], length, budget, rng, name=name)
     yield search(_joined, [{}], lambda shape: 3, budget, rng, name="(69)")
     cases = []
     for _ in range(budget(50, 200, 1000)):

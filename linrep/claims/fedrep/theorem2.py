@@ -19,7 +19,7 @@ from linrep.claims import (
     search,
     statement,
 )
-from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED, entries
+from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED, after, entries
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.subspace import distance, random_frame
 from linrep.theory.expectations import moments_distance, moments_matrix
@@ -202,29 +202,23 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
         return sigma, truth.condition, kappa
 
     def inverse(subsets):
-        def sides(shape, x):
-            found = sizes(shape, x)
-            if found is None:
-                return None
+        def sides(shape, found):
             sigma, tilde, kappa = found
             return 1.0 / sigma**2, shape["k"] ** rank_power * (kappa if subsets else tilde) ** 2
 
         return sides
 
-    def samples(shape, x):
-        found = sizes(shape, x)
-        if found is None:
-            return None
+    def samples(shape, found):
         (sigma, tilde, kappa), k = found, shape["k"]
         left = tilde**2 * k / (sigma**2 * shape["n"])
         return left, kappa**4 * k ** (1.0 + rank_power) / shape["rn"]
 
-    for sides, name in (
-        (inverse(False), "kappa of W*"),
-        (inverse(True), "kappa over subsets"),
-        (samples, "samples"),
+    for name, sides in (
+        ("kappa of W*", inverse(subsets=False)),
+        ("kappa over subsets", inverse(subsets=True)),
+        ("samples", samples),
     ):
-        yield search(sides, shapes, entries, budget, rng, name=name)
+        yield search(after(sizes, sides), shapes, entries, budget, rng, name=name)
 
 
 def _skewed(d, axis, rng):
@@ -305,11 +299,11 @@ def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9, power=None):
         sizes = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
         for design in designs:
             samples = [
-                _starts(design, True, total // 10, 20, budget(16, 90), rng)[0] for total in sizes
+                _starts(design, True, total // n, d, budget(16, 90), rng)[0] for total in sizes
             ]
             yield Exponent(
                 sizes, samples, equals=power, rng=rng, along="mn", of="distance",
-                name=f"{design}, growth with mn", setting={"design": design, "d": 20},
+                name=f"{design}, growth with mn", setting={"design": design, "d": d},
             )  # fmt: skip
 
 
