@@ -26,8 +26,7 @@ def heads_gd(budget, rng, *, factor=1.0, power=0.0):
     """
     counts = _count_updates(budget, rng)
     last = _METHODS[-1]  # the most generous reading: where it fails, all do
-    allowed = np.ceil(factor * counts["condition"] ** power * counts["log"])
-    yield Cases(_worst_batches(counts, counts[last] / allowed), quantity=_SHARE)
+    yield _worst_batches(counts, last, power, factor)
     slopes = _slopes(counts)
     large = slopes[(slopes["ratio"] >= 1.0) & (slopes["k"] == 32)]
     for name in _METHODS:
@@ -52,11 +51,11 @@ _METHODS = (
     "best constant step, loss",
     "any steps and momentum, loss",
 )
-_SHARE = "updates needed over those allowed"
 
 
-def _worst_batches(counts, share):
-    """Return as cases, for each k and m, the batch and epsilon with the largest share."""
+def _worst_batches(counts, method, power, factor=1.0, name=""):
+    """Return, for each k and m, the batch and epsilon with most updates over those allowed."""
+    share = counts[method] / np.ceil(factor * counts["condition"] ** power * counts["log"])
     cases = []
     for place in share.groupby([counts["k"], counts["m"]]).idxmax():
         row = counts.loc[place]
@@ -66,7 +65,7 @@ def _worst_batches(counts, share):
             "first error": row["error"],
         }  # fmt: skip
         cases.append((float(share[place]), 1.0, where))
-    return cases
+    return Cases(cases, name=name, quantity="updates needed over those allowed")
 
 
 def _slopes(counts):
@@ -230,9 +229,7 @@ def heads_gd_corrected(budget, rng, *, power=1.0):
         name="spectra",
     )
     counts = _count_updates(budget, rng)
-    allowed = np.ceil(counts["condition"] ** power * counts["log"])
-    share = counts[_METHODS[0]] / allowed
-    yield Cases(_worst_batches(counts, share), name="batches", quantity=_SHARE)
+    yield _worst_batches(counts, _METHODS[0], power, name="batches")
     table = _slopes(counts)
     yield Curve(
         pd.DataFrame(
