@@ -89,12 +89,12 @@ def _extremes_of_figure_3(rng):
     )
 
 
-def extreme_subset(W, rn, sign, rng, starts=40):
+def extreme_subset(W, rn, sign, rng):
     """Return the extreme of the extreme eigenvalues of W_I'W_I/rn over subsets I of rn rows.
 
     The smallest for sign -1, the largest for sign 1: exact where at most 5000 subsets exist, else
     as far as a search reaches. Extremes over I and over unit vectors u can be taken in either
-    order: the rn rows with extreme (w_i'u)^2, the u that is extreme for them, and so on from many
+    order: the rn rows with extreme (w_i'u)^2, the u that is extreme for them, and so on from 40
     starts.
     """
     n, k = W.shape
@@ -105,7 +105,7 @@ def extreme_subset(W, rn, sign, rng, starts=40):
     if sign < 0.0 and rn < k:
         return 0.0
     found = []
-    for u in rng.standard_normal((starts, k)):
+    for u in rng.standard_normal((40, k)):
         value, before = -np.inf, None
         while before is None or value > before:
             before = value

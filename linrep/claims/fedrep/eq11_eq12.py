@@ -27,9 +27,8 @@ def _log_rates(n, k, condition, start, m, gain, rng):
     rounds = math.ceil(60 * condition**2)
     truth = SharedRepresentation.random(n=n, d=2 * k + 2, k=k, condition=condition, rng=rng)
     eta = float(step_size_limit(truth.sigma_max()))
-    distances = algorithms.fedrep(truth, m=m, rounds=rounds, batches="gram", start=start, rng=rng)[
-        "distance"
-    ]
+    trace = algorithms.fedrep(truth, m=m, rounds=rounds, batches="gram", start=start, rng=rng)
+    distances = trace["distance"]
     step = eta * truth.sigma_min() ** 2
     return (
         math.log(distances[-1] / distances[0]) / rounds,

@@ -145,17 +145,17 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
         yield from _first_gains(budget, rng)
 
 
-def _first_gains(budget, rng, m=6, k=2, start=0.05):
+def _first_gains(budget, rng):
     """Yield by how much a first round gains on one batch and on two, with rn = 1000."""
+    m, k = 6, 2
     for batches, name in (("gram", "one batch"), ("gram_split", "two batches")):
         gains = []
         for _ in range(budget(10, 40)):
             truth = lr.SharedRepresentation.random(n=1000, d=20, k=k, rng=rng)
-            distances = lr.fedrep(truth, m=m, rounds=1, start=start, batches=batches, rng=rng)[
-                "distance"
-            ]
+            trace = lr.fedrep(truth, m=m, rounds=1, start=0.05, batches=batches, rng=rng)
+            before, after = trace["distance"]
             step = float(step_size_limit(truth.sigma_max())) * truth.sigma_min() ** 2
-            gains.append((1.0 - distances[1] / distances[0]) / step)
+            gains.append((1.0 - after / before) / step)
         share = float(np.mean(gains))
         yield Fact(f"(1 - dist_1/dist_0)/(eta sigma_min^2) on {name}, rn = 1000", share)
     yield Fact("1 - k/m there", 1.0 - k / m)

@@ -11,12 +11,12 @@ from linrep.claims import Exponent, Fact, statement
 from linrep.problems import SharedRepresentation
 
 
-def _plateaus(rng, runs, batches, *, s, d, m, n, k=2):
+def _plateaus(rng, runs, batches, *, s, d, m, n):
     """Return the distances that runs with label noise settle at, kappa = 1."""
     found = []
     for _ in range(runs):
         truth = SharedRepresentation.random(
-            n=n, d=d, k=k, condition=1.0, noise=s, store=batches == "fixed", rng=rng
+            n=n, d=d, k=2, condition=1.0, noise=s, store=batches == "fixed", rng=rng
         )
         trace = algorithms.fedrep(
             truth, m=m, rounds=60 if batches == "fixed" else 120, batches=batches,
