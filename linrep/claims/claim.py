@@ -220,7 +220,6 @@ class Claim:
         negative_control: Mapping[str, Any],
         constants: Mapping[str, Any] | None = None,
         place: str = "",
-        kind: str = "",
         hypotheses: Iterable[Hypothesis] | None = None,
     ) -> Claim:
         """Register the corrected statement: the same check with other constants.
@@ -295,7 +294,6 @@ def statement(
     negative_control: Mapping[str, Any],
     place: str = "",
     latex: str = "",
-    kind: str = "",
     hypotheses: Iterable[Hypothesis] = (),
     constants: Mapping[str, Any] | None = None,
     holds_with: Mapping[str, Any] | None = None,

@@ -17,7 +17,6 @@ ROOT3 = float(np.sqrt(3.0))
 @statement(
     "fedrep.assumption1",
     place="Assumption 1, Definition 2",
-    kind="specification",
     latex=r"\mathbb E x = 0,\quad \mathbb E xx^\top = I_d,\quad"
     r"\mathbb E e^{v^\top x} \le e^{\|v\|_2^2/2}; \qquad"
     r"\mathbb E e^{y^\top A^\top x} \le e^{\|y\|_2^2\|A\|_2^2/2}",

@@ -19,7 +19,6 @@ from linrep.subspace import distance
 @statement(
     "fedrep.assumption2_3",
     place="Assumptions 2 and 3, Appendix B.1, (69)",
-    kind="deterministic inequality",
     latex=r"\bar\sigma_{\min,*} = \min_{|\mathcal I| = rn}\sigma_{\min}(W_{\mathcal I}^*/\sqrt{rn})"
     r" > 0,\ \|w_i^*\|_2 = \sqrt k \ \Rightarrow\ \|W_{\mathcal I}^*/\sqrt{rn}\|_F = \sqrt k,\quad"
     r"1 \le \bar\sigma_{\max,*}^2",
@@ -119,7 +118,6 @@ def extreme_subset(W, rn, sign, rng):
 @statement(
     "fedrep.A1_W",
     place="Appendix A.1, Section 5.1, Assumption 3",
-    kind="specification",
     latex=r"W^* = \sqrt k\,\mathrm{QR}(N(0, 1)^{n \times k}), \qquad \|w_i^*\|_2 = \sqrt k",
     plain="The heads of the synthetic experiments are those of the assumptions",
     negative_control={"power": 0.0},
@@ -148,7 +146,6 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
 @statement(
     "fedrep.A1_W.corrected",
     place="Appendix A.1, Section 5.1, Assumption 3",
-    kind="specification",
     latex=r"W^* = \sqrt n\,\mathrm{QR}(N(0, 1)^{n \times k}) \Rightarrow W^{*\top}W^* = nI,\ "
     r"\tfrac1n\textstyle\sum_i\|w_i^*\|_2^2 = k; \qquad"
     r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",

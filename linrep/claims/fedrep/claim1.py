@@ -57,7 +57,6 @@ def _samples_for_half(X):
 @statement(
     "fedrep.claim1",
     place="Definition 4, Claim 1",
-    kind="probability bound",
     latex=r"m \le d/2 \;\Rightarrow\; \Pr\big[\tfrac1{\sqrt m}\mathcal A \text{ violates 1-RIP"
     r" for every } \delta_1 \in [0, 1)\big] \ge 1 - e^{-cd}; \quad \text{RIP needs } m = \Omega(d)",
     plain="With m <= d/2 samples per client the measurements are no restricted isometry.",
@@ -117,7 +116,6 @@ def _excess_of_atom(d):
 @statement(
     "fedrep.claim1.proof",
     place="Claim 1, (88)-(89)",
-    kind="probability bound",
     latex=r"M = e_1 (x_1^1)^\top:\quad \Pr\Big[\frac{\|\mathcal A(M)\|^2}{m\|M\|_F^2} \ge"
     r" \frac{d}{2m}\Big] \ge \Pr[\|x_1^1\|^2 \ge d/2] \ge 1 - e^{-cd},"
     r"\text{ which no } \delta_1 < 1 \text{ allows for } m \le d/2",
@@ -172,7 +170,6 @@ def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
 @statement(
     "fedrep.claim1.proof.corrected",
     place="Claim 1, (88)-(89)",
-    kind="probability bound",
     latex=r"m < d \;\Rightarrow\; \exists v \ne 0: X_1 v = 0, \quad"
     r" \mathcal A(e_1 v^\top) = 0 \text{ surely: no } \delta_1 < 1 \text{ will do}",
     plain="With fewer samples than dimensions some matrix of one row is not measured at all.",

@@ -58,7 +58,6 @@ class Curve:
 @statement(
     "fedrep.fedhelps",
     place="Section 1, contribution (ii), (I)-(II); Section 4.2",
-    kind="sample-size threshold",
     latex=r"m_{\text{shared}} = O(d/n + \log n), \qquad m_{\text{local}} = \Theta(d), \qquad "
     r"m_{\text{new}} = \Theta(k), \qquad 1 \ll n \ll e^{\Theta(d)}",
     plain="A client needs at most of order d/n + log n samples in a federation, d alone, and k if "
@@ -112,7 +111,6 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
 @statement(
     "fedrep.fedhelps.single_client",
     place="Section 4.2, against Section 1 (I)",
-    kind="sample-size threshold",
     latex=r"m_{\text{single client, no collaboration}} = \Theta(d/n + \log n)",
     plain="A single client without collaboration needs of order d/n + log n samples.",
     hypotheses=[SUB_GAUSSIAN],
@@ -152,7 +150,6 @@ def _fitted(x, y):
 @statement(
     "fedrep.fedhelps.theta",
     place="Section 1 (I)",
-    kind="sample-size threshold",
     latex=r"m_{\text{shared}} = \Theta(d/n + \log n)",
     plain="In a federation a client needs of order d/n + log n samples, not less.",
     hypotheses=[SUB_GAUSSIAN],

@@ -15,7 +15,6 @@ from linrep.subspace import distance, frame_at_distance, orthonormalize, random_
 @statement(
     "fedrep.definition1",
     place="Definition 1 (10); (68)",
-    kind="identity",
     latex=r"\mathrm{dist}(B_1, B_2) = \|\hat B_{1,\perp}^\top \hat B_2\|_2, \qquad"
     r"\sigma_{\min}^2(\hat B^{*\top} \hat B) \ge 1 - \mathrm{dist}^2",
     plain="dist is the sine of the largest principal angle; (68) holds with equality.",

@@ -12,7 +12,6 @@ from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, after, entries, in
 @statement(
     "fedrep.definition3",
     place="Definition 3, Section 4.2, (34)",
-    kind="specification",
     latex=r"\max_i\|m_i\|_2 \le \frac{\mu\sqrt{d_2}}{\sqrt{d_1}}\|M\|_F; \qquad"
     r"\text{Assumption 3} \Rightarrow \mu(W^*) = 1, \qquad"
     r"\|w_i^*\|_2^2 \le \frac{k}{rn}\|W^*\|_2^2",

@@ -42,7 +42,6 @@ def _log_rates(n, k, condition, start, m, gain, rng):
 @statement(
     "fedrep.theorem1.rate",
     place="Theorem 1, (11)",
-    kind="rate or exponent",
     latex=r"\frac{\mathrm{dist}_{t+1}}{\mathrm{dist}_t} \le"
     r"\big(1 - \eta E_0\bar\sigma_{\min,*}^2/2\big)^{1/2}, \quad \text{as } rn \to \infty:"
     r"\ 1 - \eta(1 - k/m)\bar\sigma_{\min,*}^2",
@@ -113,7 +112,6 @@ def _exact(x, y, power, name):
 @statement(
     "fedrep.eq12",
     place="(12)",
-    kind="rate or exponent",
     latex=r"\Theta\Big(\Big[\kappa^4 k^2\Big(\frac d{rn} + k\log(rn)\Big)\Big]"
     r"\log\frac1\epsilon\Big) \text{ samples per client}",
     plain="A client needs of the order of kappa^4 k^2 (d/(rn) + k log(rn)) log(1/eps) samples.",

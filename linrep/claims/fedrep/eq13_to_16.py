@@ -15,7 +15,6 @@ from linrep.subspace import distance, orthonormalize
 @statement(
     "fedrep.eq13_16",
     place="Appendix B.1, (7), (13)-(16); (27), (41)",
-    kind="identity",
     latex=r"F = \tfrac{1}{2rnm}\mathbb E\|Y - \mathcal A(W_{\mathcal I}B^\top)\|_2^2, \quad"
     r"\bar B^{t+1} = \hat B^t - \tfrac{\eta}{rnm}\big(\mathcal A^\dagger\mathcal A"
     r"(W^{t+1}\hat B^{t\top} - W^*\hat B^{*\top})\big)^\top W^{t+1}, \quad"

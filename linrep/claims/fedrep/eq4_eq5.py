@@ -17,7 +17,6 @@ from linrep.theory.fedrep import best_single_model
 @statement(
     "fedrep.section2.1.ours",
     place="Section 2.1 (4)",
-    kind="identity",
     latex=r"f_i(w_i \circ B) = \tfrac12\|Bw_i - B^*w_i^*\|_2^2, \qquad"
     r"\hat B\hat w_i = B^*w_i^*\ \forall i, \qquad"
     r"\mathrm{span}\{w_i^*\} = \mathbb R^k \Rightarrow \mathrm{col}(B^*)\text{ is recovered}",
@@ -91,7 +90,6 @@ def _best_and_far(truth, rng):
 @statement(
     "fedrep.section2.1.global",
     place="Section 2.1 (5)",
-    kind="identity",
     latex=r"B^\diamond w^\diamond = B^*\bar w^*, \qquad \min = \frac{1}{2n}\sum_{i=1}^n"
     r"\Big\|\frac1n B^*\sum_{i'=1}^n(w_{i'}^* - w_i^*)\Big\|_2^2; \qquad "
     r"k > 1:\ \mathrm{col}(B^*)\text{ cannot be recovered}",

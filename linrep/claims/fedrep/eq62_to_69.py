@@ -93,7 +93,6 @@ def _joined(shape, x):
 @statement(
     "fedrep.eq67",
     place="(62)-(69), in the proof of Lemma 6",
-    kind="deterministic inequality",
     latex=r"\|F\|_2 \le \tfrac{\delta_k}{1-\delta_k}\|W^*\|_2\,\mathrm{dist},\ \delta_k \le"
     r"\tfrac12,\ \eta \le \tfrac{1}{4\sigma_{\max}^2} \implies \lambda_{\max}(W^\top W) \le"
     r"4\|W^*\|_2^2,\ \Big\|I - \frac{\eta}{rn}W^\top W\Big\|_2 \le 1 - \eta\sigma_{\min}^2"

@@ -72,7 +72,6 @@ def _no_stretch(budget, rng):
 @statement(
     "fedrep.eq84",
     place="(70)-(84), in the proof of Lemma 6",
-    kind="probability bound",
     latex=r"\|R^{-1}\|_2 \le \Big(1 - 4\eta\frac{\bar\delta}{(1-\bar\delta)^2}\sigma_{\max}^2"
     r"\Big)^{-1/2}, \qquad \max_{\|x\|=1}\frac{2\eta}{rn}x^\top W^\top\Big(\frac1m A^*A(Q) - Q"
     r"\Big)Bx \le 2\eta\delta_k'",
@@ -115,7 +114,6 @@ def eq84(budget, rng, *, size_power=0.5):
 @statement(
     "fedrep.eq84.eq73",
     place="(73), in the proof of Lemma 6",
-    kind="probability bound",
     latex=r"\frac{2\eta}{rn}\Big\|W^\top\Big(\frac1m A^*A(Q) - Q\Big)\Big\|_2\|\hat B\|_2"
     r"\le 2\eta\delta_k'",
     plain="The norm by which (73) bounds the first term of (72) is small, heads and gradient being "

@@ -62,7 +62,6 @@ def _largest_share():
 @statement(
     "fedrep.eq85",
     place="the displays after (84), and (85)",
-    kind="deterministic inequality",
     latex=r"\bar\delta < \frac{16 E_0}{25\cdot 5\kappa^2} \implies 1 - a + y \le 1 - 4y \le"
     r"1 - a/2, \quad \frac{1 - a + 2y}{\sqrt{1 - 4y}} \le \sqrt{1 - a/2}, \quad "
     r"a = \eta E_0\sigma_{\min}^2,\ y = \eta\hat x\sigma_{\max}^2",

@@ -19,7 +19,6 @@ FIGURE = Figure1()
 @statement(
     "fedrep.figure1",
     place="Figure 1",
-    kind="comparison",
     latex=r"\mathrm{error}_{\text{FedRep}} < \mathrm{error}_{\text{local}},\ "
     r"\mathrm{error}_{\text{one model}} \quad \text{for every } m",
     plain="(d, k) = (20, 2), n = 100, with m = 5, 10, 20, r = 1, T = 500: local training suffers "

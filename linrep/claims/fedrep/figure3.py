@@ -27,7 +27,6 @@ FIGURE = Figure3()
 MULTIPLES = (1.0, 2.0, 4.0, 8.0)
 _FIGURE3: dict[str, Any] = {
     "place": "Figure 3; Section 5.1",
-    "kind": "comparison",
 }
 _SETTING = "d = 10, k = 2, m = 5, r = 0.1, n = 10, 20, 100, 1000"
 

@@ -17,7 +17,6 @@ from linrep.theory.expectations import least_squares_error
 
 _FIGURE4: dict[str, Any] = {
     "place": "Figure 4; Section 5.1",
-    "kind": "comparison",
 }
 FIGURE = Figure4()
 #: A model counts as accurate if its error is below this share of that of the zero model.

@@ -18,7 +18,6 @@ FIGURE = Figure7()
 @statement(
     "fedrep.figure7",
     place="Figure 7; Appendix A.1",
-    kind="comparison",
     latex=r"n < n' \implies \frac{\text{rounds}_{\text{GD-GD}}(n)}{\text{rounds}_{\text{FedRep}}"
     r"(n)} < \frac{\text{rounds}_{\text{GD-GD}}(n')}{\text{rounds}_{\text{FedRep}}(n')}",
     plain="d = 10, k = 2, r = 1, m = 5, 10, n = 10, 30, 100, 300, no noise, each method's best "

@@ -12,7 +12,6 @@ from linrep.claims.fedrep._common import DESIGNS, instance
 @statement(
     "fedrep.heads_gd",
     place="Section 4.1, below (8)",
-    kind="rate or exponent",
     latex=r"\hat f_i^t\text{ strongly convex in }w_i \Rightarrow \epsilon\text{-close after at most"
     r" }\log(1/\epsilon)\text{ gradient updates}",
     plain="A head is within epsilon of its minimizer after log(1/epsilon) gradient updates",
@@ -163,7 +162,6 @@ def _krylov(spectrum, error, epsilon):
 @statement(
     "fedrep.heads_gd.order",
     place="Section 4.1, below (8)",
-    kind="rate or exponent",
     latex=r"\epsilon\text{-close after }O(\log(1/\epsilon))\text{ gradient updates},\quad"
     r"\text{step }1/\lambda_{\max}(G^i),\ \epsilon \to 0",
     plain="Read with O: on each batch the updates grow like log(1/epsilon), by its own factor",
@@ -199,7 +197,6 @@ def heads_gd_order(budget, rng, *, power=1.0):
 @statement(
     "fedrep.heads_gd.corrected",
     place="Section 4.1, below (8)",
-    kind="rate or exponent",
     latex=r"\|w^s - \hat w\|_2 \le \epsilon\|w^0 - \hat w\|_2\text{ for }s \ge"
     r"\kappa(G^i)\log(1/\epsilon),\quad\text{step }1/\lambda_{\max}(G^i)",
     plain="It takes cond(G^i) log(1/epsilon) updates, strongly convex or not",

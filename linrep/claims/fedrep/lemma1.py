@@ -12,7 +12,6 @@ from linrep.claims.fedrep import _common
 @statement(
     "fedrep.lemma1",
     place="Lemma 1, (17)-(22), (27)",
-    kind="identity",
     latex=r"W^{t+1} = W^*\hat B^{*\top}\hat B^t - F, \qquad "
     r"f_i = (G^i)^{-1}(G^i D - C^i) w_i^*",
     plain="Exact heads are B' B* w* less an explicit error",

@@ -31,7 +31,6 @@ def _smallest_eigenvalues(rn, m, k, replicates, rng):
 @statement(
     "fedrep.lemma2",
     place="Lemma 2",
-    kind="probability bound",
     latex=r"\|G^{-1}\|_2 \le \frac{1}{1 - \delta_k}, \quad \delta_k = c\,k^{3/2}"
     r"\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-111 k^3 \log(rn)}",
     plain="No client's Gram matrix has an eigenvalue below 1 - delta_k.",
@@ -91,7 +90,6 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
 @statement(
     "fedrep.lemma2.eq31",
     place="(31), (32), in the proof of Lemma 2",
-    kind="deterministic inequality",
     latex=r"(12 k^{3/2}\sqrt{\log rn} - \sqrt k)^2 \ge k(12\sqrt k\sqrt{\log rn} - 1)^2"
     r"\ge 121 k^3 \log(rn), \quad rn\,e^{-121 k^3\log(rn)} \le e^{-110 k^3\log(rn)}",
     plain="The exponents in the proof of Lemma 2; a minus sign is missing in print.",

@@ -80,7 +80,6 @@ def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_powe
 @statement(
     "fedrep.lemma3",
     place="Lemma 3",
-    kind="probability bound",
     latex=r"\|(GD - C) w^*\|_2 \le \delta_k \|W^*\|_2\,\mathrm{dist}(\hat B, \hat B^*), \quad"
     r"\delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-111 k^2\log(rn)}",
     plain="What clients see of B* outside span(B) hardly correlates with what they see in it.",
@@ -192,7 +191,6 @@ def _probability(power, factor):
 @statement(
     "fedrep.lemma3.probability",
     place="Lemma 3, without the m of (38)",
-    kind="probability bound",
     latex=r"\exists c\ \forall m, k, rn: \quad P\big[\|(GD - C) w^*\|_2 > \delta_k \|W^*\|_2\,"
     r"\mathrm{dist}\big] \le e^{-111 k^2\log(rn)}",
     plain="One absolute constant serves Lemma 3 with its printed probability at any m.",
@@ -218,7 +216,6 @@ lemma3_probability.corrected(
 @statement(
     "fedrep.lemma4",
     place="Lemma 4 (40)",
-    kind="probability bound",
     latex=r"\|F\|_F \le \frac{\delta_k}{1 - \delta_k} \|W^*\|_2\,\mathrm{dist}(\hat B, \hat B^*),"
     r"\quad \delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-110 k^2\log(n)}",
     plain="Least-squares heads are near B'B* w_i*, the nearer the smaller the distance.",

@@ -89,7 +89,6 @@ def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
 @statement(
     "fedrep.lemma5",
     place="Lemma 5 (41)",
-    kind="probability bound",
     latex=r"\frac{1}{rn} \Big\|\Big(\frac1m A^*A(Q) - Q\Big)^\top W\Big\|_2 \le \delta_k'\,"
     r"\mathrm{dist}(\hat B, \hat B^*), \quad \delta_k' = c\,k\sqrt{d/(rnm)} \le k, \quad"
     r"\text{w.p. } 1 - e^{-110 d} - e^{-110 k^2\log(rn)}",
@@ -175,7 +174,6 @@ lemma5.corrected(
 @statement(
     "fedrep.lemma5.same_batch",
     place="Lemma 5 (41)",
-    kind="probability bound",
     latex=r"\frac{1}{rn} \Big\|\Big(\frac1m A^*A(Q) - Q\Big)^\top W - \mathrm E\Big\|_2 \le"
     r"\delta_k'\,\mathrm{dist}, \qquad \mathrm E = -B\,\frac{\mathrm{tr}(\Phi S\Phi^\top)}{m-k-1} +"
     r"\frac km F\Phi S C^\top \quad (x \sim N(0, I),\ m \ge 2k + 4)",
@@ -202,7 +200,6 @@ def lemma5_same_batch(budget, rng, *, share=1.0):
 @statement(
     "fedrep.lemma5.eq45",
     place="(42)-(47), in the proof of Lemma 5",
-    kind="deterministic inequality",
     latex=r"\|(G^i)^{-1}\|_2 \le \tfrac{1}{1-\delta},\ \|G^iD - C^i\|_2 \le \delta\,\mathrm{dist},"
     r"\ \delta \le \tfrac12 \implies \|q_i\|^2 \le 4k\,\mathrm{dist}^2,\ \|w_i\|^2 \le 4k",
     plain="Where Lemmas 2 and 3 hold, the rows of Q and W are short.",
@@ -243,7 +240,6 @@ def lemma5_eq45(budget, rng, *, factor=4.0):
 @statement(
     "fedrep.lemma5.union",
     place="the end of the proof of Lemma 5",
-    kind="deterministic inequality",
     latex=r"9^{d+k} e^{-112(d+k)} \le e^{-110(d+k)}",
     plain="The nets are small enough for the exponent that Bernstein's inequality leaves.",
     negative_control={"factor": 111.0},

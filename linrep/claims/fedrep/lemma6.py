@@ -50,7 +50,6 @@ def _violates(factor, promised, gain):
 @statement(
     "fedrep.lemma6",
     place="Lemma 6",
-    kind="probability bound",
     latex=r"m \ge c\Big(\frac{\kappa^4 k^3\log(rn)}{E_0^2} + \frac{\kappa^4 k^2 d}{E_0^2 rn}\Big),"
     r"\ \eta \le \frac{1}{4\sigma_{\max}^2} \implies \mathrm{dist}_{t+1} \le"
     r"(1 - \eta E_0\sigma_{\min}^2/2)^{1/2}\,\mathrm{dist}_t"

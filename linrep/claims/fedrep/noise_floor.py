@@ -35,7 +35,6 @@ def _typical_norm(rows, columns, rng):
 @statement(
     "fedrep.noise_floor",
     place="Section 5.1 (noise); no statement, derived here",
-    kind="rate or exponent",
     latex=r"\text{fresh batches: } \mathrm{dist} \approx s\,\frac{\|N\|_2}{\sqrt{nm}}"
     r"\sqrt{\frac{\eta}{2 - \eta(1 - k/m)}}; \quad\text{fixed data: } "
     r"\mathrm{dist} \approx s\,\frac{\|N\|_2}{\sqrt{n(m - k)}}, \quad N \in"

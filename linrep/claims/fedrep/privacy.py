@@ -14,7 +14,6 @@ from linrep.subspace import distance, random_frame
 @statement(
     "fedrep.privacy",
     place="Section 4.2, remark on initialization",
-    kind="specification",
     latex=r"\textstyle\sum_j (y_i^j)^2 x_i^j x_i^{j\top}\text{ does not compromise privacy}",
     plain="The statistic that a client sends for the moments start does not reveal its samples",
     negative_control={"fewest": 19},
@@ -124,7 +123,6 @@ def _outside(x, frame):
 @statement(
     "fedrep.privacy.corrected",
     place="Section 4.2, remark on initialization",
-    kind="specification",
     latex=r"m < d:\ \mathrm{range}(Z_i) = \mathrm{span}\{x_i^1, \dots, x_i^m\};\qquad"
     r"2 \le m \le d:\ Z_i\text{ determines no } x_i^j \in \mathbb R^d",
     plain="The statistic gives away the span of m < d samples, but for m > 1 none of them alone",

@@ -28,7 +28,6 @@ _QUANTITIES = {"rounds": ROUNDS, "end": "median ratio of last distances"}
 @statement(
     "fedrep.init_insensitive.fedrep",
     place="Appendix A.1",
-    kind="comparison",
     latex=r"B^t_{\text{Gaussian start}} \text{ and } B^t_{\text{projected-gradient start}}:"
     r"\ \text{same trajectories}",
     plain="Figure 3's setting, n = 100, 1000, the theorem's step size or the notebook's: FedRep "
@@ -50,7 +49,6 @@ def starts_fedrep(budget, rng, *, same=True, measures=("rounds", "end"), runs=tu
 @statement(
     "fedrep.init_insensitive.fedrep.corrected",
     place="Appendix A.1",
-    kind="comparison",
     latex=r"\lim_t \mathrm{dist}(B^t, B^*) \text{ does not depend on the start (with QR)},\quad"
     r"\text{rounds}_{\text{projected gradient}} < \text{rounds}_{\text{Gaussian}}",
     plain="Figure 3's setting: from a random start FedRep takes more rounds in both conventions, "
@@ -83,7 +81,6 @@ def _same(found, measure, same, n, run):
 @statement(
     "fedrep.init_insensitive.gd_gd",
     place="Appendix A.1",
-    kind="comparison",
     latex=r"\text{GD-GD: } \text{rounds}_{\text{projected gradient}} < "
     r"\text{rounds}_{\text{Gaussian}}, \text{ often } \infty",
     plain="Figure 3's setting, n = 100, 1000: GD-GD takes more rounds from a random start in both "

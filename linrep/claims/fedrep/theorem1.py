@@ -120,7 +120,6 @@ def _shares(budget, rng):
 @statement(
     "fedrep.theorem1",
     place="Theorem 1, (11)",
-    kind="sample-size threshold",
     latex=r"m \ge c\Big(\frac{\kappa^4 k^2 d}{E_0^2 rn} + \frac{\kappa^4 k^3 \log(rn)}{E_0^2}\Big),"
     r"\ \eta \le \frac1{4\bar\sigma_{\max,*}^2} \;\Rightarrow\; \mathrm{dist}(B^T, B^*) \le"
     r"\big(1 - \eta E_0 \bar\sigma_{\min,*}^2/2\big)^{T/2} \mathrm{dist}(B^0, B^*)",
@@ -160,7 +159,6 @@ def theorem1(
 @statement(
     "fedrep.theorem1.probability",
     place="Theorem 1",
-    kind="probability bound",
     latex=r"\Pr[(11)] \ge 1 - T e^{-100\min(k^2\log(rn),\, d)}",
     plain="Theorem 1's conclusion fails with a probability no experiment could notice.",
     hypotheses=ASSUMPTIONS,

@@ -103,7 +103,6 @@ def _measured(points, numbers, most, power, rng):
 @statement(
     "fedrep.theorem2",
     place="Theorem 2, (86); Section 1.1",
-    kind="rate or exponent",
     latex=r"\mathrm{dist}(B^0, B^*) \le \tilde O\Big(\frac{\tilde\kappa^2 k d}"
     r"{\sigma_{\min,*}^2 m n}\Big) \text{ if } m \ge c\,\mathrm{polylog}(d, mn)"
     r"\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n}",
@@ -175,7 +174,6 @@ theorem2.corrected(
 @statement(
     "fedrep.theorem2.samples",
     place="Appendix B.4, after Theorem 2",
-    kind="deterministic inequality",
     latex=r"\frac1{\sigma_{\min,*}^2} \le k\kappa^2, \qquad"
     r"\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n} \le \frac{\kappa^4 k^2 d}{rn}",
     plain="The moments start asks for no more samples than Theorem 1, up to logarithms.",
@@ -244,7 +242,6 @@ def _starts(design, axis, m, d, runs, rng):
 @statement(
     "fedrep.init_remark",
     place="Section 4.2, remark on initialization; Appendix B.4",
-    kind="rate or exponent",
     latex=r"\text{Method of moments} \Rightarrow \mathrm{dist}(B^0, B^*) \le \text{const} < 1"
     r"\text{ with } m = \tilde O(d/n) \text{ samples, under Assumptions 1-3}",
     plain="The moments start is a constant distance from B*, whatever the sub-Gaussian design.",
