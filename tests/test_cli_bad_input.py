@@ -151,6 +151,7 @@ CALLS = {
     "reproduce": (),  # which finds no record here
     "replay": ("run", "--cell", "a=1", "--replicate", "0"),
     "merge": ("new", "run"),
+    "new": ("claim",),
     "verify": ("claims.py", "--workers", "1"),
     "bench": ("nothing",),
     "constants": ("nobody",),
