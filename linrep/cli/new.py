@@ -24,16 +24,12 @@ def means(budget, rng, *, factor=1.0):
 """
 
 
-@main.group()
-def new():
-    """Write a file to begin with."""
-
-
-@new.command()
+@main.command()
+@click.argument("what", type=click.Choice(["claim"]), metavar="claim")
 @click.argument(
     "file", type=click.Path(dir_okay=False, path_type=Path), default=Path("my_claims.py")
 )
-def claim(file):
+def new(what, file):
     """Write a file with one small claim, by default my_claims.py, to be changed into yours."""
     if file.suffix != ".py":
         raise BadInput(f"FILE must end in .py, got {file}")
