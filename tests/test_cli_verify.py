@@ -284,6 +284,35 @@ def test_a_verdict_rests_on_what_a_claim_imports_and_reads(other):
     assert "computed" in call(*claim, "--fresh", code=1)
 
 
+def test_a_neighbour_with_the_same_claim_has_a_verdict_of_its_own(other):
+    """Both files were there when the first was checked."""
+    text = Path("other_claims.py").read_text().replace("yield Cases([(5.0", "yield Cases([(0.5")
+    Path("neighbour.py").write_text(text)
+    assert "1 fails" in call("other_claims.py", "mine.bound")
+    assert "1 holds" in call("neighbour.py", "mine.bound", code=1)
+    output = call("other_claims.py", "mine.bound")
+    assert "1 fails" in output
+    assert "stored" in output
+
+
+def test_a_claim_that_is_in_the_ledger_alone_is_a_difference(other):
+    every = ("--ledger", "own.json")
+    call("other_claims.py", "mine.bound", *every, "--record")
+    text = Path("other_claims.py").read_text()
+    Path("other_claims.py").write_text(text.replace('"mine.bound"', '"mine.renamed"'))
+    output = call("other_claims.py", "mine.renamed", *every, code=1)
+    assert "mine.bound: it is in the ledger, and no claim any more" in output
+    output = call("other_claims.py", "mine.renamed", *every, "--record")
+    assert "mine.bound: no claim any more, it leaves the ledger" in output
+    assert "1 as recorded" in call("other_claims.py", "mine.renamed", *every)
+
+
+def test_a_file_makes_an_id_once(other):
+    text = Path("other_claims.py").read_text()
+    Path("other_claims.py").write_text(text.replace('"mine.credulous"', '"mine.bound"'))
+    assert "mine.bound is made twice" in call("other_claims.py", code=2)
+
+
 def test_a_check_that_accepts_its_negative_control_is_flagged(other):
     output = call("other_claims.py", "mine.credulous", code=1)
     assert "ACCEPTED" in output

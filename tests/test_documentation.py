@@ -52,7 +52,7 @@ def test_a_page_runs_from_top_to_bottom(page, monkeypatch, tmp_path):
         if any(sign in block for block in blocks(page, "python")):
             pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    names = {"__name__": "page"}
+    names = {"__name__": "page", "__file__": str(tmp_path / "page.py")}
     write_files(page)
     for block in blocks(page, "python"):
         exec(compile(block, named(page), "exec"), names)

@@ -129,7 +129,9 @@ class Claim:
             raise ValueError(f"{self.id}: negative_control must name a version that is false")
         for name in (*self.constants, *self.control, *(self.holds_with or ())):
             if name not in known:
-                raise ValueError(f"{self.id}: the check takes no {name!r}, only {known}")
+                raise ValueError(
+                    f"{self.id}: the check takes no {name!r} after (budget, rng), only {known}"
+                )
 
     def __repr__(self):
         place = f", {self.place}" if self.place else ""
@@ -215,18 +217,19 @@ class Claim:
         self,
         id: str,
         *,
-        latex: str,
         plain: str,
         negative_control: Mapping[str, Any],
+        latex: str = "",
         constants: Mapping[str, Any] | None = None,
         place: str = "",
         hypotheses: Iterable[Hypothesis] | None = None,
+        expected: str = HOLDS,
     ) -> Claim:
         """Register the corrected statement: the same check with other constants.
 
         Parameters
         ----------
-        id, latex, plain
+        id, plain, latex, expected
             As in :class:`Claim`.
         negative_control : mapping
             Changes of the constants that make this version false.
@@ -250,6 +253,7 @@ class Claim:
                 constants={**self.constants, **(constants or {})},
                 control=dict(negative_control),
                 corrects=self.id,
+                expected=expected,
             )
         )
 
@@ -282,7 +286,15 @@ class Claim:
 _CLAIMS: dict[str, Claim] = {}
 
 
+#: Ids of the claims that the file being loaded has made so far.
+_made: set[str] | None = None
+
+
 def _register(item):
+    if _made is not None:
+        if item.id in _made:
+            raise ValueError(f"{item.id} is made twice")
+        _made.add(item.id)
     _CLAIMS[item.id] = item
     return item
 
@@ -305,7 +317,7 @@ def statement(
     Parameters
     ----------
     id, plain, place, latex, hypotheses, constants, corrects, expected
-        As in :class:`Claim`. A later statement of the same id takes the place of the earlier.
+        As in :class:`Claim`. A file makes an id once; another file's statement takes its place.
     negative_control : mapping
         Keyword arguments of the check under which the statement is false. Where it fails as
         printed, they come on top of those of the corrected version that shares the check, or of
@@ -365,9 +377,14 @@ def load_file(path: str | Path) -> dict[str, Claim]:
     ValueError
         If there is no such file, it cannot be run, or makes none.
     """
+    global _made
     before = dict(_CLAIMS)
-    with inputs.watched():
-        targets.load_file(path)
+    _made = set()
+    try:
+        with inputs.watched():
+            targets.load_file(path)
+    finally:
+        _made = None
     made = {name: item for name, item in _CLAIMS.items() if before.get(name) is not item}
     if not made:
         raise ValueError(f"{path} makes no claim")

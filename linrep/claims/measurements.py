@@ -562,10 +562,19 @@ class Curve:
     Attributes
     ----------
     points : DataFrame
-        As :func:`linrep.plotting.evidence` takes them.
+        As :func:`linrep.plotting.evidence` takes them: columns panel, x, y, xlabel, ylabel, and
+        perhaps series, low, high and predicted. Axes are logarithmic.
     """
 
     points: pd.DataFrame
+
+    def __post_init__(self):
+        missing = [name for name in _DRAWN if name not in self.points]
+        if missing:
+            raise ValueError(
+                f"the points of a Curve must have columns {', '.join(_DRAWN)}, and have no "
+                f"{', '.join(missing)}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -578,6 +587,7 @@ class Line:
     samples: list[NDArray[np.float64]]
 
 
+_DRAWN = ("panel", "x", "y", "xlabel", "ylabel")
 STATISTICS = {"median": np.median, "mean": np.mean}
 
 

@@ -25,7 +25,7 @@ from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, r
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
-from linrep.sweeps import Stopped, Sweep, open_run
+from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
 from linrep.sweeps.pool import completed, process_pool, terminate
 from linrep.sweeps.progress import progress_bar
 from linrep.sweeps.store import SPECIFICATION
@@ -240,6 +240,19 @@ def compute(
     return place, status == "ok"
 
 
+def stream(name: str, seed: int) -> np.random.Generator:
+    """Return the generator of a claim's check; a negative control's is spawned from it.
+
+    Parameters
+    ----------
+    name : str
+        The claim's id.
+    seed : int
+        Root of all streams, ``--seed`` of ``linrep verify``.
+    """
+    return generator(stream_key(seed, "", {"claim": name}), 0)
+
+
 def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> dict[str, Any]:
     """Run the check of a cell's claim; the row a sweep stores.
 
@@ -248,6 +261,7 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     """
     item = registered(cell["claim"])
     own = not item.check.__module__.startswith("linrep.claims.")
+    aside = rng.spawn(1)[0] if own else None  # before the check may spawn from it
     began = time.process_time()
     with inputs.watched() if own else nullcontext():
         found = item.measure(budget, rng)
@@ -257,7 +271,7 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
             "cpu_seconds": time.process_time() - began,
         }
         if own:
-            row["control"] = item.negative_control(budget, rng.spawn(1)[0]).verdict
+            row["control"] = item.negative_control(budget, aside).verdict
     if own:
         row["inputs"] = json.dumps(inputs.digests())
     return row
@@ -370,13 +384,14 @@ def _finite(value):
 def _directory(name, budget, seed, store):
     """Return a claim's run directory: another state of the code has one of its own.
 
-    Of the claims' code all files count that lie beside its own: they import from each other.
+    Of the claims' code all files count that lie beside its own: they import from each other. Its
+    own is told from them: a neighbour may make a claim of the same id.
     """
     own = Path(inspect.getsourcefile(registered(name).check) or "")
     papers = Path(__file__).parent.glob("*/__init__.py")
     left_out = [*_DECIDING, *(f"claims/{path.parent.name}" for path in papers)]
     digest = hashlib.sha256(code.state("deep", *sorted(left_out)).encode())
-    for path in sorted(own.parent.glob("*.py")):
+    for path in (own, *sorted(own.parent.glob("*.py"))):
         digest.update(path.read_bytes())
     return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:12]}"
 

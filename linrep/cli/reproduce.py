@@ -99,7 +99,7 @@ def reproduce(wanted, portable, workers, out):
     same = reproduction.together(compared) if compared else None
     if same is not None:
         click.echo(f"{same.text()}\n")
-    agreed = compare(results, len(known), entries)
+    agreed = compare(results, known, entries)
     good = agreed and same is not None and same.reproduced and len(compared) == len(figures)
     click.echo(f"report: {page}")
     click.echo(_last(good, same, len(figures), results, len(known), time.perf_counter() - began))

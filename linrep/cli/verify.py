@@ -162,12 +162,14 @@ def verify(
             points = {
                 result.id: evidence(result.id, budget, seed, store).points for result in results
             }
+            for name in entries.keys() - known.keys():
+                click.echo(f"{name}: no claim any more, it leaves the ledger", err=True)
             book.record(results, known, book_path or book.PATH, points)
     if record:
         if _accepting(results):
             raise click.exceptions.Exit(1)
         return
-    if not compare(results, len(load_file(file) if file else claims()), entries):
+    if not compare(results, load_file(file) if file else claims(), entries):
         raise click.exceptions.Exit(1)
 
 
@@ -330,10 +332,11 @@ def _accepting(results):
     return bool(accepting)
 
 
-def compare(results, total, entries):
+def compare(results, known, entries):
     """Say how verdicts stand beside the ledger; return whether none of them contradicts it.
 
-    `total` is how many claims there are, checked or not.
+    `known` are the claims that there are, checked or not: one that is in the ledger alone is a
+    difference, too.
     """
     from linrep import _portable
     from linrep.claims import HOLDS
@@ -351,13 +354,16 @@ def compare(results, total, entries):
         click.echo(f"{item.id}: {item.verdict}, {expected}", err=True)
     if len(wrong) > _SHOWN:
         click.echo(f"and {len(wrong) - _SHOWN} more", err=True)
+    gone = [name for name in entries if name not in known]
+    for name in gone:
+        click.echo(f"{name}: it is in the ledger, and no claim any more", err=True)
     accepting = _accepting(results)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     click.echo(
-        f"{len(results)} of {total} claims checked, {_portable.mode()} mode, beside the ledger: "
-        f"{', '.join(counts)}"
+        f"{len(results)} of {len(known)} claims checked, {_portable.mode()} mode, beside the "
+        f"ledger: {', '.join(counts)}"
     )
-    return not wrong and not accepting
+    return not (wrong or gone or accepting)
 
 
 def _draw(chosen, results, store, folder, level):

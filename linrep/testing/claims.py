@@ -8,6 +8,7 @@ from typing import Any
 
 from linrep.claims.claim import BUDGETS, Claim, load_file, select
 from linrep.claims.evidence import FAILS
+from linrep.claims.verify import stream
 
 
 def claim_tests(
@@ -20,12 +21,14 @@ def claim_tests(
     """Return a pytest test of each claim and of its negative control.
 
     Assign it to a name that begins with ``test``: the claim is tested for the verdict that it
-    expects, and its check for rejecting the negative control.
+    expects, and its check for rejecting the negative control, with the numbers of ``linrep
+    verify``.
 
     Parameters
     ----------
     source : path or iterable of Claim
-        A file of claims, or the claims.
+        A file of claims, by a path that is relative to the current folder if it is relative, or the
+        claims.
     only : iterable of str
         Ids or patterns, by default all.
     budget : {"quick", "standard", "thorough"}
@@ -59,11 +62,12 @@ def claim_tests(
 
     @pytest.mark.parametrize(("claim", "control"), cases)
     def test(claim, control):
+        rng = stream(claim.id, seed)
         if control:
-            found, expected = claim.negative_control(budget, seed), FAILS
+            found, expected = claim.negative_control(budget, rng.spawn(1)[0]), FAILS
             told = f"the check accepts the negative control {claim.control}"
         else:
-            found, expected = claim.verify(budget, seed), claim.expected
+            found, expected = claim.verify(budget, rng), claim.expected
             told = f"expected {expected}"
         if found.verdict != expected:
             needed = f" It would take {found.needed}." if found.needed else ""

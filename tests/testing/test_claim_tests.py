@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from linrep.claims import claims
+from linrep.claims import claims, load_file
+from linrep.claims.verify import stream, verify
 from linrep.testing import claim_tests
 from tests.tools import complaint
 
@@ -16,7 +17,7 @@ from linrep.claims import Condition, Frequency, statement
 
 def claim(name, **options):
     return statement(
-        name, place="p", kind="comparison", latex="x", plain="X.",
+        name, place="p", latex="x", plain="X.",
         negative_control={"good": False}, **options,
     )
 
@@ -44,6 +45,15 @@ def credulous(budget, rng, *, good=True):
 @claim("mine.unclear")
 def unclear(budget, rng, *, good=True):
     yield Frequency(0 if good else 10, 10, 0.01)
+"""
+
+RANDOM = """
+from linrep.claims import Mean, statement
+
+
+@statement("mine.random", plain="X.", negative_control={"most": -9.0})
+def random(budget, rng, *, most=0.0):
+    yield Mean(rng.normal(0.0, 1.0, 30), at_most=most)
 """
 
 
@@ -74,6 +84,21 @@ def test_claims_of_a_file_become_tests(file):
     assert "mine.wrong fails, expected holds" in run.stdout
     assert "accepts the negative control {'good': False}" in run.stdout
     assert "runs without a violation" in run.stdout
+
+
+def test_numbers_are_those_of_the_command(tmp_path):
+    """So that a test that fails is looked at with linrep verify."""
+    path = tmp_path / "random_claims.py"
+    path.write_text(RANDOM)
+    made = load_file(path)["mine.random"]
+    (result,) = verify([made], seed=3, store=tmp_path / "store", file=path)
+    rng = stream("mine.random", 3)
+    aside = rng.spawn(1)[0]
+    assert made.verify("quick", rng).measured == result.measured
+    assert made.negative_control("quick", aside).verdict == result.control == "fails"
+    test = claim_tests(path, seed=3)
+    with pytest.raises(AssertionError, match=f"{result.measured:.4g}"):
+        test(made, False)
 
 
 test_of_the_papers = claim_tests(claims().values(), only=["pflmf.lemma3", "fedrep.definition1"])
