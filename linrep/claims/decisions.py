@@ -83,7 +83,7 @@ def frequency(
     share, low, high = map(
         float, proportion_interval(violations, trials, confidence=1.0 - 2.0 * level)
     )
-    counts = f"{violations} of {trials} runs violate it, at most {allowed:.2g} of them may"
+    counts = f"{violations} of {trials} runs violate it, a share of at most {allowed:.2g} may"
     common: dict[str, Any] = {
         "measured": share,
         "predicted": allowed,
