@@ -217,7 +217,7 @@ def test_one_replicate_makes_no_record():
 @pytest.mark.parametrize("name", reproduction.recorded(ROOT / "figures"))
 def test_the_record_agrees_with_itself(name):
     manifest, kept = reproduction.read_record(ROOT / "figures", name)
-    item = reproduction.experiment.load(name)
+    item = reproduction.experiment.load(name).at()
     for package in item.packages:
         pytest.importorskip(package)
     again = None if kept is None else item.summary(kept)
