@@ -2,7 +2,7 @@
 
 Each comparison is paired over seeds: methods meet the same truth, data, participants and start.
 Ties are fixed beforehand. Sizes, conventions and step sizes are those of the figures,
-:mod:`linrep.settings.fedrep`.
+``linrep.settings.fedrep``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs of FLUTE and FedRep on the same problems, for the claims on FLUTE's synthetic figures.
 
-Sizes, models, step sizes and runs are those of the figures, :mod:`linrep.settings.flute`, but for
+Sizes, models, step sizes and runs are those of the figures, ``linrep.settings.flute``, but for
 800 epochs, and for 0.3 as the noise's variance or its standard deviation. Two errors within 0.5 %
 are a tie, as are two numbers of epochs within 5 %.
 """

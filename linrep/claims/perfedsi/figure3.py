@@ -1,7 +1,7 @@
 """Appendix C.4, Figure 3: federated averaging on five entries a client, with and without Z.
 
 Success is a loss below 1e-3 of the start's. What the paper leaves open is set as in the figure,
-:mod:`linrep.settings.perfedsi`, and varied.
+``linrep.settings.perfedsi``, and varied.
 """
 
 from __future__ import annotations
