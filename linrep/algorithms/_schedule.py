@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from linrep.kernels import designs
 
+AT_MOST = 2**20  # participants drawn at a time
+
 
 class Schedule:
     """Participants of the rounds to come, drawn many rounds at a time: a call costs more than one.
@@ -18,10 +20,11 @@ class Schedule:
     n, participants : int
         Clients, and how many of them a round has.
     ahead : int
-        Rounds to draw at a time.
+        Rounds to draw at a time; fewer where their participants would fill more than 8 MB.
     """
 
     def __init__(self, rng: np.random.Generator, n: int, participants: int, ahead: int):
+        ahead = max(1, min(ahead, AT_MOST // participants))
         self._rng, self._order = rng, np.arange(n)
         self._drawn = np.empty((ahead, participants), dtype=np.int64)
         self._used = ahead
