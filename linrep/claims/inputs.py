@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
-import linrep
+from linrep import _files as files
 
 _COMPILED = (".pyc", ".nbi", ".nbc")
 _opened: set[str] = set()
@@ -48,13 +48,12 @@ def digests() -> dict[str, str]:
 
     Those of Python's and linrep's own installation do not.
     """
-    own = {sys.prefix, sys.base_prefix, str(Path(linrep.__file__).parent)}
-    outside = (*(f"{folder}{os.sep}" for folder in own), "/proc/", "/sys/", "/dev/", "/etc/")
+    outside = ("/proc/", "/sys/", "/dev/", "/etc/")
     modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
-    files = {os.path.abspath(file) for module in modules if (file := _file(module))}
+    imported = {os.path.abspath(file) for module in modules if (file := _file(module))}
     found = {}
-    for path in sorted(files | _opened):
-        if not path.startswith(outside) and not path.endswith(_COMPILED):
+    for path in sorted(imported | _opened):
+        if not (files.installed(path) or path.startswith(outside) or path.endswith(_COMPILED)):
             digest = _digest(path)
             if digest:
                 found[path] = digest

@@ -21,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
+from linrep import _files as files
 from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell
@@ -119,13 +120,18 @@ def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
 
 
 def describe(exception: BaseException) -> str:
-    """Return the kind, message and place of an exception in one line."""
+    """Return the kind, message and place of an exception in one line.
+
+    The place is the last one in a user's file, where there is one: what linrep and other packages
+    refuse is to be mended there.
+    """
     try:
         message = " ".join(str(exception).encode(errors="backslashreplace").decode().split())
     except Exception:  # an exception that cannot say what it is
         message = "(no message)"
     frames = traceback.extract_tb(exception.__traceback__)
-    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    own = [frame for frame in frames if not files.installed(frame.filename)] or frames
+    place = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else ""
     return f"{type(exception).__name__}: {message}{place}"
 
 

@@ -1,6 +1,7 @@
 """What a function may return, and what becomes of what it raises."""
 
 import enum
+import inspect
 import os
 import threading
 from importlib.metadata import version
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import linrep
 from linrep.sweeps import Grid, Sweep
 from linrep.sweeps.chunks import Job, run_chunk
 from linrep.sweeps.coverage import Segment
@@ -118,6 +120,21 @@ def test_a_column_may_not_have_the_name_of_another_cells_parameter(tmp_path):
 
 
 # --- failures ---
+
+
+def test_the_place_of_a_failure_is_in_the_file_of_the_user(tmp_path):
+    """Not where linrep or NumPy refused what that file gave them."""
+
+    def linreps(cell, rng):
+        linrep.fedrep(rounds=-1, problem=None)
+
+    def numpys(cell, rng):
+        np.linalg.cholesky(-np.eye(2))
+
+    for function in (linreps, numpys):
+        place = f"(test_chunks.py:{inspect.getsourcelines(function)[1] + 1})"
+        found = rows_of(function, tmp_path / function.__name__)
+        assert found["exception"][0].endswith(place)
 
 
 def test_a_failing_replicate_becomes_a_row_and_stops_nothing(tmp_path):
