@@ -141,14 +141,14 @@ def draw(rows, sizes):
         for place, (batches, name) in enumerate(BATCHES.items()):
             own = table[(table["part"] == part) & (table["batches"] == batches)]
             fit = found.get((batches, part))
-            told = "" if fit is None else ", exponent of " + ", ".join(
+            exponents = "" if fit is None else ", exponent of " + ", ".join(
                 f"{'κ' if key == 'condition' else key}: {value:.2f}"
                 for key, value in fit.exponents.items()
             )  # fmt: skip
             shift = 1.06 if place else 1.0
             plotting.scaling(
                 ax, own[x] * shift, own["m"], low=own["low"], high=own["high"],
-                label=f"{name}{told}", place=place,
+                label=f"{name}{exponents}", place=place,
             )  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel=labels[part], ylabel="smallest sufficient $m$")
         ax.legend(fontsize=6.5, loc="upper right" if part == "condition" else "lower right")

@@ -34,7 +34,7 @@ class Kind:
         Those that change what an algorithm makes of it, with the same problem and data.
     documented : tuple of callables
         Whose docstrings say what the parameters are.
-    told : mapping of str to str
+    descriptions : mapping of str to str
         One line on those that no docstring has.
     sizes : tuple of str
         Integers among the parameters without which there is no problem.
@@ -52,7 +52,7 @@ class Kind:
     make: Callable[[dict, dict, Callable, np.random.Generator], tuple[Any, dict]]
     options: tuple[str, ...] = field(default=())
     documented: tuple[Callable[..., Any], ...] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:
@@ -105,7 +105,7 @@ REGRESSION = Kind(
     },
     make=_regression,
     documented=(SharedRepresentation.random, SharedRepresentation),
-    told={"models": "Models that share no representation of rank k: normal or decaying"},
+    descriptions={"models": "Models that share no representation of rank k: normal or decaying"},
 )
 
 
@@ -157,7 +157,7 @@ COMPLETION = Kind(
         SideInformationCompletion.observe,
         SideInformationCompletion,
     ),
-    told={
+    descriptions={
         "kappa": "Ratio of the matrix's largest and smallest singular value",
         "oversampling": "Entries over degrees of freedom, k(d + p - k)",
         "with_side": "false hides the side information of the same entries",
@@ -202,5 +202,8 @@ PARTITIONED = Kind(
     constraints={},
     make=_partitioned,
     documented=(partitions.partition,),
-    told={"dataset": "Data set, by default the digits", "partition": "How it is split, by name"},
+    descriptions={
+        "dataset": "Data set, by default the digits",
+        "partition": "How it is split, by name",
+    },
 )

@@ -414,7 +414,7 @@ def make_figure(
     others = experiment.others(quick)
     if recorded and others:
         raise ValueError(
-            f"{experiment.id}: a record is of the default sizes, not of {told(others)}"
+            f"{experiment.id}: a record is of the default sizes, not of {list_sizes(others)}"
         )
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK):
@@ -463,7 +463,7 @@ def make_figure(
     return Drawn(paths[pictures[0]], fixed.summary(rows), manifest, rows)
 
 
-def told(others: Mapping[str, Any]) -> str:
+def list_sizes(others: Mapping[str, Any]) -> str:
     """Return sizes as text, such as ``n = 50, 500; d = 20``.
 
     Parameters
@@ -501,7 +501,7 @@ def _result(experiment, rows, kept, quick, seed, comparable, others):
     replicates = int(rows["replicate"].max()) + 1
     text = " ".join(experiment.caption(rows, replicates).split())
     if others:
-        text = f"OTHER SIZES than the default: {told(others)}. {text}"
+        text = f"OTHER SIZES than the default: {list_sizes(others)}. {text}"
     if quick:
         text = "QUICK RUN, reduced grid and replicates. " + text
     settings = {

@@ -185,8 +185,8 @@ def check_figures(
     chosen = list(chosen)
     for item in chosen:
         if others := item.others():
-            told = experiment.told(others)
-            raise ValueError(f"{item.id}: a record is of the default sizes, not of {told}")
+            sizes = experiment.list_sizes(others)
+            raise ValueError(f"{item.id}: a record is of the default sizes, not of {sizes}")
         read_record(folder, item.id)  # all of them before the first is drawn
     compared = []
     for item in chosen:

@@ -76,7 +76,7 @@ class Trace:
     wall_time : float
         Seconds.
     recorded : ndarray of int
-        The round each row belongs to; all of them unless a method was told otherwise.
+        The round each row belongs to; all of them unless a method records fewer.
     """
 
     algorithm: str

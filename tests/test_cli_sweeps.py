@@ -175,7 +175,7 @@ def test_extending_is_explicit(call, folder):
     same_rows(open_run(folder / "runs" / "measure"), open_run(folder / "whole"))
 
 
-def test_failures_are_counted_shown_and_told_how_to_see(call, folder):
+def test_failures_are_counted_shown_and_described_how_to_see(call, folder):
     arguments = ("--function", "swept_here:fragile", "--a", "1:3", "--replicates", "2")
     out = call("sweep", *arguments, status=1)
     assert "6 of 6 replicates, 2 failed" in out
@@ -467,15 +467,15 @@ def test_help_lists_the_axes_of_an_algorithm(call, name):
     kind = simulation.kind_of(name, {})
     known = simulation.known_parameters(simulation.find_algorithm(name), kind)
     _, lines = axis_section([name])
-    told = dict(lines)
-    assert set(told) == {f"--{axis}" for axis in known}
-    assert all(text.removesuffix("[required]").strip() for text in told.values()), told
+    described = dict(lines)
+    assert set(described) == {f"--{axis}" for axis in known}
+    assert all(text.removesuffix("[required]").strip() for text in described.values()), described
     needed = {axis for group in simulation.required(name, kind) for axis in group}
-    assert {axis for axis in known if "[required" in told[f"--{axis}"]} == needed
+    assert {axis for axis in known if "[required" in described[f"--{axis}"]} == needed
     assert set(kind.sizes) <= needed
     out = call("sweep", name, "--help")
     assert f"Axes of {name}" in out
-    assert all(f"  {axis} " in out for axis in told)
+    assert all(f"  {axis} " in out for axis in described)
 
 
 def test_help_without_an_algorithm_says_how_to_ask(call):

@@ -273,8 +273,8 @@ def test_sizes_reach_every_part_and_change_no_stream(tmp_path):
     drawn = make_figure(other, out=tmp_path)
     assert sorted(drawn.rows["a"].unique()) == [2, 3]
     found = drawn.manifest["result"]
-    told = "OTHER SIZES than the default: a = 2, 3; more = 1.5; replicates = 3. "
-    assert found["caption"] == f"{told}more = 1.5, 3 replicates."
+    sizes = "OTHER SIZES than the default: a = 2, 3; more = 1.5; replicates = 3. "
+    assert found["caption"] == f"{sizes}more = 1.5, 3 replicates."
     assert found["settings"]["others"] == {"a": [2, 3], "more": 1.5, "replicates": 3}
     assert json.loads((tmp_path / "toy.sized.json").read_text()) == drawn.manifest
     plain = run_rows(SIZED)

@@ -89,6 +89,6 @@ def test_other_numbers_of_clients_take_published_steps_of_the_nearest():
     ]  # fmt: skip
     assert fedrep.notebook(20, "GD-GD") == fedrep.notebook(10, "GD-GD")
     assert fedrep.notebook(100, "FedRep")["head_step_size"] is None
-    (told,) = fedrep.Figure3(n=(50, 100)).remarks()
-    assert "those of n = 100 for n = 50" in told
-    assert "for n = 100" not in told.replace("n = 100 for", "")
+    (remark,) = fedrep.Figure3(n=(50, 100)).remarks()
+    assert "those of n = 100 for n = 50" in remark
+    assert "for n = 100" not in remark.replace("n = 100 for", "")

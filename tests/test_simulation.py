@@ -115,8 +115,8 @@ def test_pflmf_and_what_it_stands_beside_meet_the_same_clusters():
     run_rng = generator(7, 0).spawn(2)[1]
     expected = linrep.pflmf(problem, rounds=5, **own, rng=run_rng)
     assert found["objective"] == expected["objective"][-1]
-    told = "linrep.algorithms.personalized:oracle_clusters"
-    found = simulate({**cell, "algorithm": told}, generator(7, 0))
+    path = "linrep.algorithms.personalized:oracle_clusters"
+    found = simulate({**cell, "algorithm": path}, generator(7, 0))
     expected = linrep.algorithms.personalized.oracle_clusters(problem, rounds=5)
     assert found["objective"] == expected["objective"][-1]
     several = simulation.sweep("pflmf", {**cell, "k": 1, "step_size": [0.1, 0.2]}, replicates=1)

@@ -377,7 +377,7 @@ def _sized(item, given, replicates, quick, option):
 
     Whatever is wrong with them is found here, before the first replicate of the first figure.
     """
-    from linrep.experiment import sweep_of, told
+    from linrep.experiment import list_sizes, sweep_of
     from linrep.reproduction import RESULTS
 
     try:
@@ -394,8 +394,8 @@ def _sized(item, given, replicates, quick, option):
         return item, folder
     if option:
         raise BadInput(f"{option}: a record is of the default sizes, {item.id} is asked for with "
-                       f"{told(others)}")  # fmt: skip
-    click.echo(f"{item.id}: no record to compare with, of {told(others)}", err=True)
+                       f"{list_sizes(others)}")  # fmt: skip
+    click.echo(f"{item.id}: no record to compare with, of {list_sizes(others)}", err=True)
     for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
         click.echo(f"{item.id}: {remark}", err=True)
     return item, folder / _folder(others)

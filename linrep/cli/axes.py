@@ -71,8 +71,8 @@ def documented(
                 found.setdefault(names[0], choice[1].replace('"', "").replace("'", ""))
             if match := _AS_IN.match(text):
                 if known and match[1] in known:
-                    told = documented(known[match[1]])
-                    found = {name: told[name] for name in names if name in told} | found
+                    other = documented(known[match[1]])
+                    found = {name: other[name] for name in names if name in other} | found
                 continue
             if text.startswith("See "):
                 continue
@@ -128,9 +128,10 @@ def axis_section(names: list[str], given: Iterable[str] = ()) -> Section:
         function = simulation.find_algorithm(name)
         kind = simulation.kind_of(name, dict.fromkeys(given))
         own = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
-        told = {**documented(own, *kind.documented, known=simulation.ALGORITHMS), **kind.told}
+        documents = documented(own, *kind.documented, known=simulation.ALGORITHMS)
         for axis in simulation.known_parameters(function, kind) or (*kind.parameters, *kind.data):
-            described.setdefault(axis, told.get(axis, ""))
+            text = kind.descriptions.get(axis, documents.get(axis, ""))
+            described.setdefault(axis, text)
         for group in simulation.required(name, kind):
             needed |= dict.fromkeys(group, group)
 

@@ -26,10 +26,10 @@ def size(
         So many values of an axis the picture has room for.
     **bounds
         ``minimum``, ``maximum`` and, of numbers that need not be whole, ``above`` and ``below``;
-        ``among``, the words that are known. Integers are at least 1 unless told otherwise.
+        ``among``, the words that are known. Integers are at least 1 unless bounds are given.
     """
-    told = {"what": what, "quick": quick, "most": most, "bounds": bounds}
-    return field(default=default, metadata=told)
+    metadata = {"what": what, "quick": quick, "most": most, "bounds": bounds}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
