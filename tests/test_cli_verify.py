@@ -187,7 +187,7 @@ def result(**changes):
         ("undecided", "quick", ("holds", "standard"), "undecided at this budget"),
         ("undecided", "standard", ("holds", "standard"), "contradicts"),
         ("undecided", "thorough", None, "contradicts"),
-        ("holds", "quick", None, "as recorded"),
+        ("holds", "quick", None, "as expected, without a record"),
         ("holds", "quick", ("undecided", "standard"), "decided here and undecided in the record"),
         ("fails", "thorough", ("undecided", "quick"), "decided here and undecided in the record"),
         ("holds", "standard", ("undecided", "standard"), "contradicts"),
@@ -197,7 +197,7 @@ def result(**changes):
 )
 def test_how_a_verdict_stands_beside_the_ledger(verdict, budget, entry, expected):
     entry = entry and dict(zip(("verdict", "budget"), entry, strict=True))
-    assert ledger.outcome(result(verdict=verdict, budget=budget), entry) == expected
+    assert ledger.outcome(verdict, budget, entry) == expected
 
 
 def test_recording(tmp_path):
@@ -316,7 +316,7 @@ def test_a_file_makes_an_id_once(other):
 def test_a_check_that_accepts_its_negative_control_is_flagged(other):
     output = call("other_claims.py", "mine.credulous", code=1)
     assert "ACCEPTED" in output
-    assert "mine.credulous: its check accepts its negative control (holds)" in output
+    assert "mine.credulous: its check does not reject its negative control (holds)" in output
 
 
 def test_a_ledger_of_ones_own(other):
@@ -328,6 +328,24 @@ def test_a_ledger_of_ones_own(other):
     assert picture["predicted"].tolist() == [1.0]
     assert ledger.recorded_points("mine.credulous", Path("own.json")) is None
     assert "1 as recorded" in call(*claim)
+    assert "1 as expected, without a record" in call("other_claims.py", "mine.bound")
+    shown = CliRunner().invoke(main, ["show", *claim]).output
+    assert "verdict    fails" in shown
+    assert "linrep verify other_claims.py mine.bound --budget quick --seed 0" in shown
+    every = CliRunner().invoke(main, ["show", "other_claims.py"]).output
+    assert all(f"{name}: " in every for name in ("mine.bound", "mine.credulous"))
+    assert "unchecked" in every
+    said = CliRunner().invoke(main, ["report", *claim, "--store", "nowhere"])
+    assert said.exit_code == 2
+    said = CliRunner().invoke(main, ["report", *claim, "--out", "mine.html"])
+    page = Path("mine.html").read_text()
+    assert said.exit_code == 0, said.output
+    assert "The claims of <code>other_claims.py</code>" in page
+    assert "linrep checks the theory" not in page
+    for command in ("show", "report"):
+        said = CliRunner().invoke(main, [command, "fedrep.lemma5", "--ledger", "own.json"])
+        assert said.exit_code == 2
+        assert "--ledger is for claims of your own" in said.output
     (other / "data.txt").write_text("90")
     assert "mine.bound: holds, the ledger has fails" in call(*claim, code=1)
     assert "--ledger" in call("other_claims.py", "--record", code=2)
@@ -344,7 +362,7 @@ def test_a_ledger_of_ones_own(other):
 
 def test_a_check_that_accepts_its_negative_control_is_flagged_when_it_is_recorded(other):
     output = call("other_claims.py", "mine.credulous", "--ledger", "own.json", "--record", code=1)
-    assert "accepts its negative control" in output
+    assert "does not reject its negative control" in output
 
 
 def test_the_list_is_filtered():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
@@ -204,10 +205,17 @@ class Claim:
         list of Measurement, Fact and Curve
         """
         budget = budget if isinstance(budget, Budget) else Budget(budget)
+        before = _global_draws()
         found = self.check(budget, np.random.default_rng(rng), **{**self.constants, **variant})
-        if not isinstance(found, Iterable):
-            raise TypeError(f"a check yields measurements, got {type(found).__name__}")
+        if isinstance(found, Measurement | Fact | Curve) or not isinstance(found, Iterable):
+            got = "nothing" if found is None else type(found).__name__
+            raise TypeError(f"a check yields measurements, and this one returns {got}")
         found = list(found)
+        if _global_draws() != before:
+            raise ValueError(
+                "the check uses NumPy's global random numbers, which a seed does not give again: "
+                "draw from its rng"
+            )
         for item in found:
             if not isinstance(item, Measurement | Fact | Curve):
                 raise TypeError(f"a check yields measurements, got {type(item).__name__}")
@@ -284,8 +292,6 @@ class Claim:
 
 
 _CLAIMS: dict[str, Claim] = {}
-
-
 #: Ids of the claims that the file being loaded has made so far.
 _made: set[str] | None = None
 
@@ -391,6 +397,12 @@ def load_file(path: str | Path) -> dict[str, Claim]:
     return made
 
 
+def _global_draws():
+    """Return what changes when NumPy's global generator is used."""
+    state: Any = np.random.get_state()  # noqa: NPY002 - what is looked for
+    return state[0], state[1].tobytes(), state[2]
+
+
 def registered(id: str) -> Claim:
     """Return a claim of linrep, or of a file that was loaded."""
     return _CLAIMS[id] if id in _CLAIMS else claims()[id]
@@ -428,6 +440,8 @@ def select(known: Mapping[str, Claim], patterns: Iterable[str]) -> list[Claim]:
     for pattern in patterns:
         found = {name: item for name, item in known.items() if fnmatchcase(name, pattern)}
         if not found:
-            raise ValueError(f"no claim {pattern!r}; linrep verify --list shows them")
+            near = get_close_matches(pattern, known, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "--list shows them"
+            raise ValueError(f"no claim {pattern!r}; {hint}")
         chosen |= found
     return [item for name, item in known.items() if name in chosen]

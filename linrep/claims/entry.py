@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from html import escape
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrep._show import literal, number
 from linrep.claims import ledger
 from linrep.claims.claim import Claim, claims, corrections
 from linrep.claims.findings import Finding, findings
+from linrep.claims.ledger import PATH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,12 +35,18 @@ class Entry:
         Why it fails.
     corrected_by : tuple of str
         Ids of the corrected versions.
+    book : path
+        The ledger.
+    file : str or None
+        Where the claim comes from, if not from linrep itself.
     """
 
     claim: Claim
     recorded: Mapping[str, Any] = field(default_factory=dict)
     finding: Finding | None = None
     corrected_by: tuple[str, ...] = ()
+    book: Path = PATH
+    file: str | None = None
 
     @property
     def verdict(self) -> str:
@@ -66,9 +75,10 @@ class Entry:
         yield "reason", self.finding.reason if self.finding else ""
         yield "corrects", self.claim.corrects
         yield "corrected", ", ".join(self.corrected_by)
+        words = ["linrep", "verify", *filter(None, [self.file]), self.claim.id]
         if entry:
-            again = f"linrep verify {self.claim.id} --budget {entry['budget']}"
-            yield "check it", f"{again} --seed {entry['seed']}"
+            words += ["--budget", entry["budget"], "--seed", str(entry["seed"])]
+        yield "check it", shlex.join(words)
 
     def plot(self) -> list[Axes]:
         """Draw what the recorded verdict rests on, a panel each.
@@ -84,14 +94,14 @@ class Entry:
         """
         from linrep import plotting
 
-        points = ledger.recorded_points(self.claim.id)
+        points = ledger.recorded_points(self.claim.id, self.book)
         if points is None:
             raise ValueError(f"no picture of {self.claim.id} is recorded: linrep verify draws one")
         return plotting.evidence(points).axes
 
     def _picture(self):
         """Return the picture as Markdown, "" where none is recorded."""
-        points = ledger.recorded_points(self.claim.id)
+        points = ledger.recorded_points(self.claim.id, self.book)
         if points is None:
             return ""
         import matplotlib.pyplot as plt
@@ -116,8 +126,10 @@ class Entry:
     def _repr_markdown_(self):
         by = ", ".join(f"`{name}`" for name in self.corrected_by)
         parts = (
-            f"**`{self.claim.id}`** ({self.claim.place}): {literal(self.claim.plain)}",
-            f"$$\n{self.claim.latex}\n$$",
+            f"**`{self.claim.id}`**"
+            + (f" ({self.claim.place})" if self.claim.place else "")
+            + f": {literal(self.claim.plain)}",
+            f"$$\n{self.claim.latex}\n$$" if self.claim.latex else "",
             f"**{self.verdict.capitalize()}**. {escape(self._why(), quote=False)}",
             escape(self.finding.reason, quote=False) if self.finding else "",
             f"Corrected: {by}." if by else "",
@@ -148,11 +160,34 @@ def statement(id: str) -> Entry:
         near = get_close_matches(id, known, n=3)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise ValueError(f"no claim {id!r}{hint}")
+    return entry(known[id], ledger.recorded())
+
+
+def entry(
+    claim: Claim,
+    recorded: Mapping[str, Mapping[str, Any]],
+    book: Path = PATH,
+    file: str | None = None,
+) -> Entry:
+    """Return a statement with what a ledger has on it.
+
+    Parameters
+    ----------
+    claim : Claim
+    recorded : mapping
+        The ledger's entries by claim.
+    book : path
+        The ledger.
+    file : str, optional
+        Where the claim comes from, if not from linrep itself.
+    """
     return Entry(
-        claim=known[id],
-        recorded=ledger.recorded().get(id, {}),
-        finding=findings().get(id),
-        corrected_by=tuple(item.id for item in corrections(id)),
+        claim=claim,
+        recorded=recorded.get(claim.id, {}),
+        finding=None if file else findings().get(claim.id),
+        corrected_by=tuple(item.id for item in corrections(claim.id)),
+        book=book,
+        file=file,
     )
 
 

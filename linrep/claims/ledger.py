@@ -14,15 +14,16 @@ import pandas as pd
 from linrep import _files as files
 from linrep._show import number as show
 from linrep.claims.claim import BUDGETS, Claim
-from linrep.claims.evidence import LEDGER_LEVEL, UNDECIDED, VERDICTS
+from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, UNDECIDED, VERDICTS
 from linrep.claims.verify import Result
 
-PATH = Path(__file__).with_name("ledger.json")
+PATH: Path = Path(__file__).with_name("ledger.json")
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"
 DECIDED_HERE = "decided here and undecided in the record"
+AS_EXPECTED = "as expected, without a record"
 #: How a verdict stands beside the recorded one.
-OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, CONTRADICTS)
+OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, AS_EXPECTED, CONTRADICTS)
 
 
 def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
@@ -62,7 +63,9 @@ def recorded_points(id: str, path: Path = PATH) -> pd.DataFrame | None:
     return points.drop(columns="claim").dropna(axis=1, how="all") if len(points) else None
 
 
-def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:
+def outcome(
+    verdict: str, budget: str, entry: Mapping[str, Any] | None, expected: str = HOLDS
+) -> str:
     """Return how a verdict stands beside the recorded one, one of `OUTCOMES`.
 
     A claim that is not recorded is expected to hold, unless it says otherwise. With a smaller
@@ -73,19 +76,22 @@ def outcome(result: Result, entry: Mapping[str, Any] | None) -> str:
 
     Parameters
     ----------
-    result : Result
+    verdict, budget : str
     entry : mapping or None
         What the ledger records of the claim.
+    expected : str
+        The verdict that the claim expects where nothing is recorded.
     """
-    expected = result.expected if entry is None else entry["verdict"]
-    if result.verdict == expected:
+    if entry is None:
+        return AS_EXPECTED if verdict == expected else CONTRADICTS
+    if verdict == entry["verdict"]:
         return AS_RECORDED
-    if entry is None or result.verdict == "error":
+    if verdict == "error":
         return CONTRADICTS
-    more = BUDGETS.index(result.budget) - BUDGETS.index(entry["budget"])
-    if result.verdict == UNDECIDED:
+    more = BUDGETS.index(budget) - BUDGETS.index(entry["budget"])
+    if verdict == UNDECIDED:
         return UNDECIDED_HERE if more < 0 else CONTRADICTS
-    if expected == UNDECIDED:
+    if entry["verdict"] == UNDECIDED:
         return DECIDED_HERE if more != 0 else CONTRADICTS
     return CONTRADICTS
 

@@ -145,6 +145,8 @@ class Search(Measurement):
         Sides of the violation that was kept, NaN where there is none.
     instance : mapping
         That violation.
+    ratios : array_like
+        Values of left/right that were met, of which only so many are kept as a picture shows.
     """
 
     excess: float = math.nan
@@ -154,8 +156,12 @@ class Search(Measurement):
     left: float = math.nan
     right: float = math.nan
     instance: Instance = field(default_factory=dict)
+    ratios: Any = ()
     quantity: str = field(default="relative excess of the left side", kw_only=True)
     kind: ClassVar[str] = "deterministic inequality"
+
+    def __post_init__(self):
+        object.__setattr__(self, "ratios", _thinned(np.asarray(self.ratios, dtype=float)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,10 +218,7 @@ class Mean(Measurement):
         samples = _samples(self, self.samples)
         moments = Moments.of(samples) if self.moments is None else Moments(*self.moments)
         object.__setattr__(self, "moments", moments)
-        if samples.size > _KEPT:
-            places = np.linspace(0, samples.size - 1, _KEPT).astype(int)
-            samples = np.sort(samples, axis=None)[places]
-        object.__setattr__(self, "samples", samples)
+        object.__setattr__(self, "samples", _thinned(samples))
         bounds = self.at_least is not None or self.at_most is not None
         if (self.equals is not None) == bounds:
             raise ValueError(f"{_of(self)} takes equals, or at_least and at_most")
@@ -661,6 +664,13 @@ def _samples(measurement, values):
     if np.isnan(values).any():
         raise ValueError(f"{_of(measurement)} holds NaN")
     return values
+
+
+def _thinned(values):
+    """Return values, the smallest and the largest among them, of so many as a picture shows."""
+    if values.size <= _KEPT:
+        return values
+    return np.sort(values, axis=None)[np.linspace(0, values.size - 1, _KEPT).astype(int)]
 
 
 def _of(measurement):

@@ -10,7 +10,7 @@ from functools import singledispatch
 import numpy as np
 import pandas as pd
 
-from linrep.claims import decisions, slopes
+from linrep.claims import decisions, pictures, slopes
 from linrep.claims.evidence import (
     FAILS,
     HOLDS,
@@ -44,7 +44,6 @@ from linrep.claims.measurements import (
 )
 
 _PANELS = 6
-_RANKS = 100
 
 
 def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> Evidence:
@@ -76,7 +75,8 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
                 f"{item.quantity!r} is measured in {units[item.quantity]!r} and in {item.unit!r}"
             )
     total = shared(measurements)
-    parts = [_decided(item, level / total if total else 0.0) for item in measurements]
+    unit = level / total if total else 0.0
+    parts = [_decided(item, unit) for item in measurements]
     whole = combine(parts)
     facts = tuple(item for item in found if isinstance(item, Fact))
     curves = [item.points for item in found if isinstance(item, Curve)]
@@ -84,49 +84,22 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
         curves.insert(0, whole.points)
     if not curves:  # then what decides is drawn
         chief = next(place for place, part in enumerate(parts) if part.verdict == whole.verdict)
-        drawn = map(_in_order, flat([measurements[chief]])[:_PANELS])
-        curves = [points for points in drawn if points is not None]
+        curves = list(_drawn(measurements[chief], unit))
     points = pd.concat(curves, ignore_index=True) if curves else None
     return replace(whole, facts=facts, points=points)
 
 
-def _in_order(item):
-    """Return what was measured, in order of size, beside what is claimed; None if that is nothing.
-
-    Axes are logarithmic: what is not positive is left out.
-    """
-    rank = "rank"
-    match item:
-        case Cases():
-            values = [_ratio(*case[:2]) for case in item.cases]
-            label, claimed = "left over right", 1.0
-            if len(values) < item.count:
-                rank = f"rank in the worst {len(values)} of {item.count}"
-        case Identity():
-            values = [case[0] for case in item.deviations]
-            label, claimed = item.quantity, item.tolerance
-        case Paired():
-            with np.errstate(invalid="ignore", divide="ignore"):
-                values, label, claimed = item.smaller / item.larger, "ratio of a pair", 1.0
-        case Mean():
-            values, label = item.samples, item.quantity
-            bounds = (item.equals, item.at_most, item.at_least)
-            claimed = next(bound for bound in bounds if bound is not None)
-            if len(values) < item.moments.size:
-                rank = f"rank in {len(values)} of {item.moments.size} samples"
-        case _:
-            return None
-    y = np.sort(np.asarray(values, dtype=float), axis=None)
-    y = y[np.isfinite(y) & (y > 0.0)]
-    if not y.size:
-        return None
-    x = np.unique(np.geomspace(1.0, y.size, _RANKS).round())  # more than a picture can show
-    return pd.DataFrame(
-        {
-            "panel": item.name, "series": "", "x": x, "y": y[x.astype(int) - 1],
-            "xlabel": rank, "ylabel": label, "predicted": claimed if claimed > 0.0 else np.nan,
-        }
-    )  # fmt: skip
+def _drawn(measurement, unit):
+    """Yield the points of what decides, of so many panels as a reader looks at."""
+    items = flat([measurement])
+    rare = [item for item in items if isinstance(item, Frequency)]
+    if len(rare) > 1:  # beside each other
+        yield pictures.shares(rare, [unit * item.weight for item in rare])
+        items = [item for item in items if not isinstance(item, Frequency)]
+    for item in items[:_PANELS]:
+        points = pictures.picture(item, unit * item.weight)
+        if points is not None:
+            yield points
 
 
 def _decided(item, unit):
@@ -136,7 +109,7 @@ def _decided(item, unit):
         return replace(combine(parts), parts=(), name=item.name)
     if isinstance(item, Readings):
         return _best([_decided(part, unit) for part in item.parts], item.name)
-    return decide(item, unit * item.weight if item.statistical else 0.0)
+    return _number(item, unit * item.weight if item.statistical else 0.0)
 
 
 def _best(readings, name):
@@ -167,7 +140,15 @@ def decide(measurement: Measurement, level: float = LEVEL) -> Evidence:
     Returns
     -------
     Evidence
+        With a picture, where there is something to draw.
     """
+    found = _number(measurement, level)
+    if found.points is None:
+        found = replace(found, points=pictures.picture(measurement, level))
+    return found
+
+
+def _number(measurement, level):
     found = _decide(measurement, level)
     setting = found.counterexample
     if setting is not None and measurement.setting:

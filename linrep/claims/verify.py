@@ -33,7 +33,16 @@ from linrep.sweeps.store import SPECIFICATION
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.
 _DECIDING = tuple(
     f"claims/{name}"
-    for name in ("decisions", "entry", "evidence", "findings", "ledger", "verdict", "verify")
+    for name in (
+        "decisions",
+        "entry",
+        "evidence",
+        "findings",
+        "ledger",
+        "pictures",
+        "verdict",
+        "verify",
+    )
 )
 
 
@@ -385,7 +394,7 @@ def _directory(name, budget, seed, store):
     """Return a claim's run directory: another state of the code has one of its own.
 
     Of the claims' code all files count that lie beside its own: they import from each other. Its
-    own is told from them: a neighbour may make a claim of the same id.
+    own is kept apart from them: a neighbour may make a claim of the same id.
     """
     own = Path(inspect.getsourcefile(registered(name).check) or "")
     papers = Path(__file__).parent.glob("*/__init__.py")

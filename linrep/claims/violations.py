@@ -75,20 +75,18 @@ def search(
     and Powell) from the best of them; and Hypothesis on quarters of whole numbers, which shrinks
     what it finds.
     """
-    evaluations = 0
+    ratios: list[float] = []
     best: tuple[float, Mapping[str, int] | None, NDArray[np.float64]] = (
         -math.inf, None, np.empty(0),
     )  # fmt: skip
-    tightest = -math.inf
 
     def excess(shape, x):
-        nonlocal evaluations, best, tightest
-        evaluations += 1
+        nonlocal best
         x = np.array(x, dtype=float)
         value, ratio = _excess(sides, shape, x)
         if value > guard and not _stands(sides, shape, x, guard):
             value, ratio = 0.0, -math.inf  # both sides are what rounding made of them
-        tightest = max(tightest, ratio)
+        ratios.append(ratio)
         if value > best[0]:
             best = (value, shape, x)
         return value
@@ -119,12 +117,18 @@ def search(
         minimal = _on_lattice(excess, shapes, length, budget, rng, guard)
     value, shape, x = best if minimal is None else (excess(*minimal), *minimal)
     if shape is None:
-        raise ValueError("no instance satisfies the hypotheses")
+        raise ValueError(
+            "no instance satisfies the hypotheses: at all of them sides() returns None, NaN or an "
+            "infinite right side"
+        )
     if value > guard:
         x = _shrunk(lambda z: excess(shape, z), x, guard)
         left, right = sides(shape, x) or (math.nan, math.nan)
         options |= {"left": left, "right": right, "instance": {**shape, "x": x.tolist()}}
-    return Search(excess=value, guard=guard, tightest=tightest, evaluations=evaluations, **options)
+    return Search(
+        excess=value, guard=guard, tightest=max(ratios), evaluations=len(ratios),
+        ratios=[ratio for ratio in ratios if 0.0 < ratio < math.inf], **options,
+    )  # fmt: skip
 
 
 def _excess(sides, shape, x):

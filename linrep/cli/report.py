@@ -16,7 +16,7 @@ from linrep.cli import (
     main,
     write_file,
 )
-from linrep.cli.verify import STORE, STORE_OPTION, choose
+from linrep.cli.verify import LEDGER_OPTION, STORE, STORE_OPTION, choose, read_ledger
 
 
 @main.command()
@@ -28,6 +28,7 @@ from linrep.cli.verify import STORE, STORE_OPTION, choose
 )
 @SEED_OPTION
 @STORE_OPTION
+@LEDGER_OPTION
 @click.option(
     "--figures",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -40,13 +41,12 @@ from linrep.cli.verify import STORE, STORE_OPTION, choose
     show_default=True,
     help="The page.",
 )
-def report(ids, budget, seed, store, figures, out):
+def report(ids, budget, seed, store, book_path, figures, out):
     """Write claims with their verdicts, evidence and figures to one HTML page.
 
     Of all claims, some by id or pattern, or those of a file. Runs that `linrep verify` stored are
     shown with their plots, of other claims what the ledger records: nothing is computed here.
     """
-    from linrep.claims import ledger as book
     from linrep.report import gather, render
 
     if store != STORE and not store.is_dir():
@@ -54,12 +54,13 @@ def report(ids, budget, seed, store, figures, out):
     with bad_input(OSError):
         check_output("--out", out)
     chosen, file = choose(ids)
+    entries = read_ledger(file, book_path)
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")
     with bad_input(OSError, ValueError):
         found = gather(
             chosen,
-            ledger={} if file else book.recorded(),
+            ledger=entries,
             store=store,
             budget=budget,
             seed=seed,

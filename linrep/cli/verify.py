@@ -40,6 +40,14 @@ STORE_OPTION = click.option(
 )
 
 
+LEDGER_OPTION = click.option(
+    "--ledger",
+    "book_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The recorded verdicts of claims of your own; linrep verify --record writes them.",
+)
+
+
 def _options(command):
     for option in reversed(
         (
@@ -85,12 +93,7 @@ def _options(command):
     help="Probability of a false verdict that each claim is allowed.  [default: 1% in all for a "
     "ledger of 300]",
 )
-@click.option(
-    "--ledger",
-    "book_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The ledger of claims of your own: what verdicts are compared with, and --record writes.",
-)
+@LEDGER_OPTION
 @click.option(
     "--json",
     "path",
@@ -127,17 +130,12 @@ def verify(
     chosen, file = choose(ids)
     if file is not None and record and book_path is None:
         raise BadInput("--record of claims of your own needs --ledger FILE")
-    if file is None and book_path is not None:
-        raise BadInput("--ledger is for claims of your own: name their file")
     if record and level is not None:
         raise BadInput("--record takes the ledger's level, leave --level out")
-    with bad_input(OSError, ValueError):
-        if book_path is not None:
-            if record:
-                check_output("--ledger", book_path)
-            elif not book_path.is_file():
-                raise ValueError(f"--ledger: no such file: {book_path}; --record makes it")
-        entries = book.recorded(book_path) if book_path else {} if file else book.recorded()
+    if record and book_path is not None:
+        with bad_input(OSError):
+            check_output("--ledger", book_path)
+    entries = read_ledger(file, book_path, record)
     chosen = _filtered(chosen, entries, verdicts, papers, severities)
     if list_only:
         for item in chosen:
@@ -174,14 +172,22 @@ def verify(
 
 
 @main.command()
-@click.argument("id", metavar="ID", shell_complete=completion.claims)
-def show(id):
-    """Show a claim: the statement, its verdict, and why it fails."""
-    from linrep.claims.entry import statement
+@click.argument(
+    "ids", metavar="ID|FILE.py...", nargs=-1, required=True, shell_complete=completion.claims
+)
+@LEDGER_OPTION
+def show(ids, book_path):
+    """Show claims: the statement, its verdict, and why it fails.
 
-    with bad_input(ValueError):
-        found = statement(id)
-    click.echo(str(found))
+    Some by id or pattern, or those of a file with the verdicts of its ledger.
+    """
+    from linrep.claims import ledger as book
+    from linrep.claims.entry import entry
+
+    chosen, file = choose(ids)
+    entries = read_ledger(file, book_path)
+    shown = [str(entry(item, entries, book_path or book.PATH, file)) for item in chosen]
+    click.echo("\n\n".join(shown))
 
 
 @main.command()
@@ -235,6 +241,24 @@ def constants(paper, budget, workers, seed, store, out):
             click.echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
 
 
+def read_ledger(file, path, made=False):
+    """Return the recorded verdicts: linrep's, or of a file of claims those at a path, if any.
+
+    A path has to be there, unless its ledger is about to be made.
+    """
+    from linrep.claims import ledger as book
+
+    if file is None and path is not None:
+        raise BadInput("--ledger is for claims of your own: name their file")
+    with bad_input(OSError, ValueError):
+        if path is not None and not made and not path.is_file():
+            raise ValueError(
+                f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
+                "makes it"
+            )
+        return book.recorded(path) if path else {} if file else book.recorded()
+
+
 def choose(names):
     """Return the claims that ids, patterns or a file of claims name, and that file or None."""
     from linrep.claims import claims, load_file, select
@@ -284,11 +308,13 @@ def _print(results, entries):
     from linrep.claims.findings import findings
 
     controls = any(item.control is not None for item in results)
-    head = ("claim", "verdict", "ledger", *(("control",) if controls else ()))
+    columns = {"claim": True, "verdict": True, "ledger": bool(entries), "control": controls}
+    head = tuple(name for name, there in columns.items() if there)
     rows = [(*head, "measured", "claimed", "trials", "CPU s")]
     rows += [
         (
-            item.id, item.verdict, entries.get(item.id, {}).get("verdict", "-"),
+            item.id, item.verdict,
+            *((entries.get(item.id, {}).get("verdict", "-"),) if entries else ()),
             *((_control(item),) if controls else ()),
             show(item.measured), show(item.predicted), str(item.n_trials),
             "stored" if item.stored else f"{item.seconds:.1f}",
@@ -316,7 +342,9 @@ def _print(results, entries):
 def _control(item):
     if item.control is None:
         return "-"
-    return "ACCEPTED" if item.accepts_its_control else "rejected"
+    if not item.accepts_its_control:
+        return "rejected"
+    return "ACCEPTED" if item.control == "holds" else f"NOT REJECTED ({item.control})"
 
 
 def _brief(sentence):
@@ -328,7 +356,9 @@ def _accepting(results):
     """Name the checks that accept what is false; return whether there are any."""
     accepting = [item for item in results if item.accepts_its_control]
     for item in accepting:
-        click.echo(f"{item.id}: its check accepts its negative control ({item.control})", err=True)
+        click.echo(
+            f"{item.id}: its check does not reject its negative control ({item.control})", err=True
+        )
     return bool(accepting)
 
 
@@ -342,7 +372,10 @@ def compare(results, known, entries):
     from linrep.claims import HOLDS
     from linrep.claims import ledger as book
 
-    outcomes = [book.outcome(item, entries.get(item.id)) for item in results]
+    outcomes = [
+        book.outcome(item.verdict, item.budget, entries.get(item.id), item.expected)
+        for item in results
+    ]
     wrong = [
         item for item, found in zip(results, outcomes, strict=True) if found == book.CONTRADICTS
     ]
@@ -359,9 +392,10 @@ def compare(results, known, entries):
         click.echo(f"{name}: it is in the ledger, and no claim any more", err=True)
     accepting = _accepting(results)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
+    beside = ", beside the ledger" if entries else ""
     click.echo(
-        f"{len(results)} of {len(known)} claims checked, {_portable.mode()} mode, beside the "
-        f"ledger: {', '.join(counts)}"
+        f"{len(results)} of {len(known)} claims checked, {_portable.mode()} mode{beside}: "
+        f"{', '.join(counts)}"
     )
     return not (wrong or gone or accepting)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator, ScalarFormatter
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
@@ -21,8 +22,10 @@ from linrep.stats import ScalingExponents, mean_interval
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")
 _TITLE = 32  # letters across a small panel
-_FEW_SERIES = 5  # which have a legend
-_OPEN = 2.0  # factor by which a bar without an end goes past what it belongs to
+_FEW_SERIES = 8  # whose names a legend gives; else their number
+_INSIDE = 60  # characters of a legend that has room beside the lines
+_NEARLY_ONE = 1e-4  # relative range of an axis whose ticks differ in late digits only
+_OPEN = 2.0  # factor by which what has one end, or one point, is continued
 
 
 def curves(
@@ -265,26 +268,41 @@ def evidence(points: pd.DataFrame) -> Figure:
             ends = {end: line[end] for end in ("low", "high") if end in line}
             if len(ends) < 2 or line["low"].isna().any():
                 ends = {}
-            label = _wrapped(name) if 1 < len(names) <= _FEW_SERIES else None
-            scaling(ax, line["x"], line["y"], place=place % len(_MARKERS), label=label, **ends)
-            ax.plot(line["x"], line["y"], color=f"C{place % len(_MARKERS)}", linewidth=0.6)
+            label = None
+            if 1 < len(names) <= _FEW_SERIES:
+                label = _wrapped(name)
+            elif len(names) > _FEW_SERIES and place == 0:
+                label = f"one of {len(names)} settings"
+            scaling(ax, line["x"], line["y"], place=place, label=label, **ends)
+            ax.plot(line["x"], line["y"], color=f"C{place}", linewidth=0.6)
             if "predicted" in line and line["predicted"].notna().any():
-                ax.plot(
-                    line["x"], line["predicted"], "--", color="0.3",
-                    label="claimed" if place == 0 else None,
-                )  # fmt: skip
+                label = "claimed" if place == 0 else None
+                style: Any = {"linestyle": "--", "color": "0.3", "label": label}
+                if len(line) == 1:
+                    ax.axhline(line["predicted"].iloc[0], **style)
+                else:
+                    ax.plot(line["x"], line["predicted"], **style)
         ax.set(
             title=_wrapped(panel),
             xlabel=_wrapped(own["xlabel"].iloc[0]),
             ylabel=_wrapped(own["ylabel"].iloc[0]),
         )
+        if own["x"].nunique() == 1:
+            ax.set_xlim(own["x"].iloc[0] / _OPEN, own["x"].iloc[0] * _OPEN)
         for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
             if high < 100.0 * low:
                 plain_log_ticks(axis)
             if high < 3.0 * low:  # 1, 2 and 5 are too few
                 axis.set_major_locator(MaxNLocator(4))
                 axis.set_minor_locator(NullLocator())
-        if ax.get_legend_handles_labels()[0]:
+            if high - low < _NEARLY_ONE * high:
+                axis.set_major_formatter(
+                    ScalarFormatter()
+                )  # with what all ticks share beside the axis
+        labels = ax.get_legend_handles_labels()[1]
+        if sum(map(len, labels)) > _INSIDE:
+            ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(0.0, -0.3))
+        elif labels:
             ax.legend(fontsize=6)
     return figure
 

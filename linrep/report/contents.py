@@ -93,13 +93,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the page shows."""
+    """All that the page shows; `source` is the file of claims that are not linrep's."""
 
     entries: tuple[Entry, ...]
     figures: tuple[Figure, ...]
     made: datetime
     processors: int
     version: str
+    source: str | None = None
 
 
 def gather(
@@ -168,7 +169,7 @@ def gather(
     with progress_bar(progress, total=len(chosen), desc="report", unit="claim") as bar:
         for item, run, picture in zip(chosen, runs, drawn, strict=True):
             recorded = ledger.get(item.id)
-            entries.append(_entry(item, recorded, run, picture, budgets, seed, command))
+            entries.append(_entry(item, recorded, run, picture, budgets, seed, command, file))
             bar.update()
     return Report(
         entries=tuple(entries),
@@ -176,6 +177,7 @@ def gather(
         made=made or datetime.now(UTC),
         processors=os.cpu_count() or 1,
         version=linrep.__version__,
+        source=file,
     )
 
 
@@ -189,12 +191,12 @@ def _picture(points):
     return None if points is None else pictures.evidence(points)
 
 
-def _entry(item, recorded, run, picture, budgets, seed, command):
+def _entry(item, recorded, run, picture, budgets, seed, command, file):
     common = {
         "claim": item,
         "recorded": recorded,
         "corrected_by": tuple(other.id for other in corrections(item.id)),
-        "finding": findings().get(item.id) if recorded is not None else None,
+        "finding": None if file else findings().get(item.id),
     }
     if run is None:
         asked = {"budget": budgets[0] if len(budgets) == 1 else BUDGETS[0], "seed": seed}
@@ -207,7 +209,7 @@ def _entry(item, recorded, run, picture, budgets, seed, command):
         command=command(item.id, run.result.budget, seed),
         contradicts=recorded is not None
         and run.result.verdict != "error"
-        and outcome(run.result, recorded) == CONTRADICTS,
+        and outcome(run.result.verdict, run.result.budget, recorded) == CONTRADICTS,
         picture=picture,
         versions=run.versions,
         finished=run.finished,

@@ -8,6 +8,7 @@ from typing import Any
 
 from linrep.claims.claim import BUDGETS, Claim, load_file, select
 from linrep.claims.evidence import FAILS
+from linrep.claims.ledger import CONTRADICTS, outcome, recorded
 from linrep.claims.verify import stream
 
 
@@ -17,6 +18,7 @@ def claim_tests(
     only: Iterable[str] = (),
     budget: str = "quick",
     seed: int = 0,
+    ledger: str | Path | None = None,
 ) -> Callable[..., None]:
     """Return a pytest test of each claim and of its negative control.
 
@@ -33,6 +35,10 @@ def claim_tests(
         Ids or patterns, by default all.
     budget : {"quick", "standard", "thorough"}
     seed : int, default 0
+    ledger : path, optional
+        Recorded verdicts, which are expected of the claims that they are of; as with ``linrep
+        verify --ledger`` a verdict that is undecided at a smaller budget than the recorded one's
+        contradicts nothing.
 
     Returns
     -------
@@ -42,7 +48,8 @@ def claim_tests(
     Raises
     ------
     ValueError
-        If the file makes no claim, a pattern matches none, or the budget is not one of these.
+        If the file makes no claim, a pattern matches none, there is no such ledger, or the budget
+        is not one of these.
     """
     import pytest
 
@@ -52,6 +59,11 @@ def claim_tests(
         known = load_file(source)
     else:
         known = {item.id: item for item in source}
+    entries = {}
+    if ledger is not None:
+        if not Path(ledger).is_file():
+            raise ValueError(f"ledger: no such file: {ledger}")
+        entries = recorded(Path(ledger))
     chosen = select(known, only)
     if not chosen:
         raise ValueError("source holds no claim")
@@ -64,15 +76,17 @@ def claim_tests(
     def test(claim, control):
         rng = stream(claim.id, seed)
         if control:
-            found, expected = claim.negative_control(budget, rng.spawn(1)[0]), FAILS
-            told = f"the check accepts the negative control {claim.control}"
+            found = claim.negative_control(budget, rng.spawn(1)[0])
+            good = found.verdict == FAILS
+            reason = f"the check does not reject the negative control {claim.control}"
         else:
-            found, expected = claim.verify(budget, rng), claim.expected
-            told = f"expected {expected}"
-        if found.verdict != expected:
+            found, entry = claim.verify(budget, rng), entries.get(claim.id)
+            good = outcome(found.verdict, budget, entry, claim.expected) != CONTRADICTS
+            reason = f"expected {claim.expected if entry is None else entry['verdict']}"
+        if not good:
             needed = f" It would take {found.needed}." if found.needed else ""
             raise AssertionError(
-                f"{claim.id} {found.verdict}, {told}: {found.sentence}.{needed}"
+                f"{claim.id} {found.verdict}, {reason}: {found.sentence}.{needed}"
                 + (f" {dict(found.counterexample)}" if found.counterexample else "")
             )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linrep.claims import FAILS, HOLDS, LEVEL, Measurement, claims, ledger, select
+from linrep.claims import FAILS, HOLDS, LEVEL, Condition, Measurement, claims, ledger, select
 from linrep.claims.claim import Claim, corrections
 from linrep.claims.evidence import LEDGER_CLAIMS, LEDGER_LEVEL
 from linrep.claims.measurements import shared
@@ -118,8 +118,10 @@ def test_patterns():
     assert [item.id for item in select(CLAIMS, ["fedrep.definition1"])] == ["fedrep.definition1"]
     assert len(select(CLAIMS, [])) == len(CLAIMS)
     assert all(item.paper == "fedrep" for item in select(CLAIMS, ["fedrep.*"]))
-    with complaint(ValueError, "'nothing'"):
+    with complaint(ValueError, "'nothing'", "--list"):
         select(CLAIMS, ["nothing"])
+    with complaint(ValueError, "'fedrep.lema5'", "did you mean fedrep.lemma5"):
+        select(CLAIMS, ["fedrep.lema5"])
 
 
 @pytest.mark.parametrize(
@@ -134,6 +136,32 @@ def test_an_incomplete_claim_is_refused(changes, words):
     fields = {"id": "a.b", "plain": "x"}
     with complaint(ValueError, *words):
         Claim(**{**fields, "control": {"c": 1}, "check": lambda budget, rng, c=0: None, **changes})
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (lambda budget, rng, c=0: Condition(True), ("returns Condition",)),
+        (lambda budget, rng, c=0: None, ("returns nothing",)),
+        (lambda budget, rng, c=0: 3.0, ("returns float",)),
+        (lambda budget, rng, c=0: [3.0], ("got float",)),
+    ],
+)
+def test_a_check_that_measures_nothing_is_refused(check, words):
+    claim = Claim(id="a.b", plain="x", control={"c": 1}, check=check)
+    with complaint(TypeError, "a check yields measurements", *words):
+        claim.measure()
+
+
+@pytest.mark.parametrize("draw", [np.random.rand, lambda: np.random.seed(0)])  # noqa: NPY002
+def test_global_random_numbers_are_refused(draw):
+    def check(budget, rng, c=0):
+        draw()
+        yield Condition(True)
+
+    claim = Claim(id="a.b", plain="x", control={"c": 1}, check=check)
+    with complaint(ValueError, "global random numbers", "rng"):
+        claim.measure()
 
 
 def test_the_order_is_that_of_the_files_whatever_was_imported_first():

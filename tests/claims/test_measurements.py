@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -109,6 +110,46 @@ def test_of_many_cases_and_samples_the_picture_says_how_many_it_shows(fresh_rng)
     assert mean.samples.size == 500
     for item in (cases, mean):
         assert judge([item]).points["xlabel"].str.contains("of 2000").all()
+
+
+def test_every_measurement_that_holds_numbers_has_a_picture(fresh_rng):
+    measured = one_of_each(fresh_rng)
+    for name in ("condition", "together", "readings"):
+        del measured[name]
+    for name, item in measured.items():
+        points = decide(item).points
+        assert points is not None, name
+        assert (points["x"] > 0.0).all(), name
+        drawn = points["y"].gt(0.0) | (points["high"].gt(0.0) if "high" in points else False)
+        assert drawn.all(), name
+        if name not in ("trend", "constant"):  # which have no number to be compared with
+            assert points["predicted"].notna().any(), name
+        (axis,) = decide(item).plot()
+        assert axis.get_xlabel(), name
+        plt.close("all")
+
+
+def test_the_picture_of_frequencies_has_their_intervals_in_one_panel():
+    rare = [Frequency(count, 1000, 0.1, name=f"{count}") for count in (90, 0, 30)]
+    points = judge([Together(rare)], 0.03).points
+    assert points["panel"].unique().tolist() == [""]
+    assert points["y"].isna().tolist() == [True, False, False]
+    assert points["y"].tolist()[1:] == [0.03, 0.09]
+    intervals = [decide(item, 0.01).interval for item in (rare[1], rare[2], rare[0])]
+    assert list(zip(points["low"], points["high"], strict=True)) == intervals
+    assert decide(rare[0], 0.01).points["low"].item() == intervals[2][0]
+
+
+def test_the_picture_of_a_search_ends_at_the_tightest_instance(fresh_rng):
+    found = search(
+        lambda shape, z: (abs(z[0]), abs(z[0]) + abs(z[1])), [{}], lambda shape: 2,
+        Budget("quick"), fresh_rng,
+    )  # fmt: skip
+    points = decide(found).points
+    assert points["y"].max() == found.tightest
+    assert found.ratios.size <= 500
+    assert f"of {found.evaluations} instances" in points["xlabel"].iloc[0]
+    assert decide(read(json.loads(json.dumps(plain(found))))).points.equals(points)
 
 
 def test_the_kind_of_a_claim_follows_from_its_measurements():

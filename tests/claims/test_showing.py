@@ -59,7 +59,7 @@ def test_evidence_plots_itself():
 
 def test_a_statement_shows_the_recorded_picture(monkeypatch):
     points = evidence().points
-    monkeypatch.setattr(ledger, "recorded_points", lambda id: points)
+    monkeypatch.setattr(ledger, "recorded_points", lambda id, book: points)
     found = lr.statement("pflmf.lemma3")
     (axes,) = found.plot()
     try:
@@ -69,7 +69,7 @@ def test_a_statement_shows_the_recorded_picture(monkeypatch):
     open_figures = plt.get_fignums()
     assert "](data:image/png;base64,iVBOR" in found._repr_markdown_()
     assert plt.get_fignums() == open_figures
-    monkeypatch.setattr(ledger, "recorded_points", lambda id: None)
+    monkeypatch.setattr(ledger, "recorded_points", lambda id, book: None)
     assert "](data:" not in found._repr_markdown_()
     with pytest.raises(ValueError, match=r"no picture of pflmf\.lemma3"):
         found.plot()

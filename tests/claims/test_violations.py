@@ -53,6 +53,11 @@ def test_hypothesis_finds_what_random_instances_miss(fresh_rng):
     assert found.counterexample["x"] == [2.0, 2.0]
 
 
+def test_sides_that_are_no_numbers_are_named(fresh_rng):
+    with complaint(ValueError, "sides", "NaN"):
+        search(lambda shape, x: (float("nan"), 1.0), SHAPES, length, Budget("quick"), fresh_rng)
+
+
 def test_rounding_is_no_violation(fresh_rng):
     def sides(shape, x):
         return 1.0 + 1e-12, 1.0

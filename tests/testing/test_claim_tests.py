@@ -1,5 +1,6 @@
 """Claims as pytest tests."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_claims_of_a_file_become_tests(file):
         "mine.unclear": "FAILED", "mine.unclear-control": "PASSED",
     }  # fmt: skip
     assert "mine.wrong fails, expected holds" in run.stdout
-    assert "accepts the negative control {'good': False}" in run.stdout
+    assert "does not reject the negative control {'good': False}" in run.stdout
     assert "runs without a violation" in run.stdout
 
 
@@ -99,6 +100,26 @@ def test_numbers_are_those_of_the_command(tmp_path):
     test = claim_tests(path, seed=3)
     with pytest.raises(AssertionError, match=f"{result.measured:.4g}"):
         test(made, False)
+
+
+def test_a_ledger_says_what_is_expected(file):
+    book = file.parent / "own.json"
+    entry = {"verdict": "fails", "budget": "quick", "seconds": 0.1}
+    recorded = [
+        {"id": "mine.wrong", **entry},
+        {"id": "mine.unclear", **entry, "verdict": "holds", "budget": "standard"},
+        {"id": "mine.true", **entry},
+    ]
+    book.write_text(json.dumps(recorded))
+    made = load_file(file)
+    test = claim_tests(file, ledger=book)
+    test(made["mine.wrong"], False)
+    test(made["mine.unclear"], False)  # with a larger budget it was decided
+    test(made["mine.refuted"], False)  # not in the ledger
+    with pytest.raises(AssertionError, match=r"mine\.true holds, expected fails"):
+        test(made["mine.true"], False)
+    with complaint(ValueError, "ledger", "no such file"):
+        claim_tests(file, ledger=file.parent / "nowhere.json")
 
 
 test_of_the_papers = claim_tests(claims().values(), only=["pflmf.lemma3", "fedrep.definition1"])
