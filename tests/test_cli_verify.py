@@ -385,6 +385,24 @@ def test_a_statement_is_shown_with_the_reason():
     assert "fedrep.lemma5" in near.output
 
 
+def test_it_says_how_many_parts_fail(other):
+    (other / "parts.py").write_text(
+        """
+from linrep.claims import Condition, statement
+
+
+@statement("mine.parts", plain="Several.", negative_control={"right": 0})
+def parts(budget, rng, *, right=1):
+    for name in "abc":
+        yield Condition(name == "b" and right > 0, name=name)
+"""
+    )
+    assert "mine.parts fails: a: false (2 of 3 parts fail)" in call("parts.py", code=1)
+    call("parts.py", "--ledger", "own.json", "--record")
+    shown = CliRunner().invoke(main, ["show", "parts.py", "--ledger", "own.json"]).output
+    assert "fails · 2 of 3 parts fail" in shown
+
+
 def test_another_level_decides_the_same_measurements(other):
     (other / "many.py").write_text(
         """

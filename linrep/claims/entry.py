@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from html import escape
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from linrep._show import literal, number
 from linrep.claims import ledger
 from linrep.claims.claim import Claim, claims, corrections
+from linrep.claims.evidence import FAILS
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
 
@@ -65,6 +66,8 @@ class Entry:
             for name, key in (("measured", "measured"), ("claimed", "predicted"))
             if entry.get(key) is not None
         ]
+        if several := failing_parts(entry.get("parts", ())):
+            numbers.append(several)
         if entry.get("needed"):
             numbers.append(f"it would take {entry['needed']}")
         yield "place", self.claim.place
@@ -136,6 +139,18 @@ class Entry:
             self._picture(),
         )
         return "\n\n".join(filter(None, parts))
+
+
+def failing_parts(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many parts fail, "" if at most one does: the sentence is about the first.
+
+    Parameters
+    ----------
+    parts : sequence of mapping
+        As :class:`linrep.claims.verify.Result` has them.
+    """
+    count = sum(part["verdict"] == FAILS for part in parts)
+    return f"{count} of {len(parts)} parts fail" if count > 1 else ""
 
 
 def statement(id: str) -> Entry:

@@ -159,7 +159,6 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
     -------
     Evidence
         With the numbers and the sentence of the part that decides: the first of the worst verdict.
-        Where several parts fail, the sentence says how many.
     """
     parts = tuple(parts)
     if not parts:
@@ -171,11 +170,9 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         for part in parts
         if part.points is not None
     ]
-    failing = sum(part.verdict == FAILS for part in parts)
-    several = f" ({failing} of {len(parts)} parts fail)" if failing > 1 else ""
     return replace(
         chief,
-        sentence=f"{chief.name}: {chief.sentence}".removeprefix(": ") + several,
+        sentence=f"{chief.name}: {chief.sentence}".removeprefix(": "),
         n_trials=sum(part.n_trials for part in parts),
         level=min(1.0, sum(part.level for part in parts)),
         name="",

@@ -305,6 +305,7 @@ def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level
 
 def _print(results, entries):
     from linrep._show import number as show
+    from linrep.claims.entry import failing_parts
     from linrep.claims.findings import findings
 
     controls = any(item.control is not None for item in results)
@@ -332,8 +333,10 @@ def _print(results, entries):
         if item.verdict in ("fails", "vacuous", "undecided", "error"):
             known = item.verdict in ("fails", "vacuous") and item.id in why
             reason = why[item.id].headline if known else _brief(item.sentence)
-            needed = f" (would take: {item.needed})" if item.needed else ""
-            click.echo(f"\n{item.id} {item.verdict}: {reason}{needed}")
+            several = "" if known else failing_parts(item.parts)
+            needed = f"would take: {item.needed}" if item.needed else ""
+            more = "; ".join(filter(None, [several, needed]))
+            click.echo(f"\n{item.id} {item.verdict}: {reason}" + (f" ({more})" if more else ""))
     counts = [item.verdict for item in results]
     summary = ", ".join(f"{counts.count(name)} {name}" for name in dict.fromkeys(counts))
     click.echo(f"\n{len(results)} claims: {summary}")
