@@ -80,10 +80,37 @@ def test_verdicts_beside_the_ledger(capsys):
 def test_the_last_line(outcomes, good):
     same = figures(*outcomes)
     assert same.reproduced == good
-    line = command._last(same.reproduced, same, 1, [result("a.1", "holds")], 3, 12.3)
+    line = command._last(same.reproduced, same, "1 of 3 claims checked", 12.3)
     assert line.startswith("REPRODUCED" if good else "NOT reproduced")
     assert "1 of 3 claims checked" in line
     assert "1 of 1 figures" in line or "0 of 1 figures" in line
+
+
+@pytest.mark.parametrize(("decided", "good"), [(2, True), (1, False), (0, False)])
+def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, monkeypatch):
+    """They contradict nothing, and most have to be decided again."""
+    chosen = [item for item in KNOWN.values() if item.id.startswith("fedrep.lemma")][:3]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduction, "papers", lambda: ["a.figure1"])
+    monkeypatch.setattr(reproduction, "read_record", lambda *_: [{"provenance": {"seconds": 1.0}}])
+    monkeypatch.setattr(reproduction, "together", lambda _: figures(record.SAME))
+    monkeypatch.setattr(command, "_is_numbered", lambda item, known: item in chosen)
+    monkeypatch.setattr(command, "_finished", lambda *_: 0)
+    monkeypatch.setattr(command, "_report", lambda *_: "report.html")
+    entries = {item.id: {"verdict": "holds", "budget": "standard"} for item in chosen}
+    monkeypatch.setattr(ledger, "recorded", lambda: entries)
+
+    def run(pool, jobs, workers, found):
+        found["a.figure1"] = figures(record.SAME)
+        for place, item in enumerate(chosen):
+            found[item.id] = result(item.id, "holds" if place < decided else "undecided")
+
+    monkeypatch.setattr(command, "_run", run)
+    said = CliRunner().invoke(main, ["reproduce", "--native", "--workers", "1"])
+    assert said.exit_code == (0 if good else 1), said.output
+    last = said.output.splitlines()[-1]
+    assert last.startswith("REPRODUCED" if good else "NOT reproduced")
+    assert last.endswith(f"3 of {len(KNOWN)} claims checked, {decided} as recorded")
 
 
 def test_without_a_record_one_line_says_so(tmp_path, monkeypatch):
