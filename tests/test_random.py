@@ -86,6 +86,22 @@ def test_samples_of_the_truths_seed_are_not_what_the_truth_was_drawn_from(seed):
     assert lr.subspace.distance(X.T, truth.B) > 1e-3
 
 
+@given(seeds, st.booleans())
+def test_an_algorithm_of_ones_own_gets_the_data_and_start_of_linreps(seed, is_integer):
+    """From a seed, where linrep names its streams, and from a generator, which spawns them."""
+
+    def rng():
+        return seed if is_integer else np.random.default_rng(seed)
+
+    truth = lr.SharedRepresentation.random(n=4, d=6, k=2, noise=0.1, rng=seed)
+    data_rng, _, start_rng = lr.streams(rng(), "data", "participation", "start")
+    data, (B, W) = truth.draw(5, rng=data_rng), lr.random_start(4, 6, 2, start_rng)
+    own = lr.fedrep(data, start=(B, W), rounds=1)
+    theirs = lr.fedrep(truth, m=5, batches="fixed", start="random", rounds=1, rng=rng())
+    np.testing.assert_array_equal(own["loss"], theirs["loss"])
+    np.testing.assert_array_equal(own.state["B"], theirs.state["B"])
+
+
 @given(seeds, st.sampled_from(["random", "moments", "projected_gradient"]))
 def test_methods_with_one_seed_have_the_same_data_and_start(seed, start):
     truth = lr.SharedRepresentation.random(n=4, d=6, k=2, noise=0.1, rng=seed)

@@ -20,7 +20,7 @@ seen = []
 
 def first(problem, *, m, rng, step_size=1.0):
     """Remember what it met."""
-    data = problem.draw(m, rng=np.random.default_rng(rng).spawn(3)[0])
+    data = problem.draw(m, rng=linrep.streams(rng, "data", "participation", "start")[0])
     seen.append((problem.B.tobytes(), problem.W.tobytes(), data.X.tobytes(), data.y.tobytes()))
     return {"distance": [1.0, step_size], "other": [0.0, 3.0]}
 

@@ -35,9 +35,9 @@ def run_trials(
     rng : optional
         Anything `numpy.random.default_rng` takes. Every trial has its own streams for the problem
         and for the run, so that any method of this package with the same `rng` meets the same
-        problems, data and participants. An algorithm of your own meets the same problems; its
-        `rng` is a Generator, from which ``rng.spawn(3)`` gives the methods' streams of data,
-        participation and start.
+        problems, data and participants. An algorithm of your own meets the same problems, and with
+        ``streams(rng, "data", "participation", "start")`` the same data, participants and starts:
+        see :func:`linrep.streams`.
     **settings
         Passed to the algorithm.
 
