@@ -44,7 +44,7 @@ _HOME = {
     "simulate_heads": "linrep.algorithms",
     "statement": "linrep.claims.entry",
     "statements": "linrep.claims.entry",
-    "streams": "linrep._random",
+    "streams": "linrep.random",
 }
 _MODULES = (
     "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "report",

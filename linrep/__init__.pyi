@@ -48,6 +48,7 @@ from linrep.problems import SharedRepresentation as SharedRepresentation
 from linrep.problems import SideInformationCompletion as SideInformationCompletion
 from linrep.problems import SoftmaxObjectives as SoftmaxObjectives
 from linrep.problems import read_movielens as read_movielens
+from linrep.random import streams as streams
 from linrep.trace import Trace as Trace
 from linrep.trace import run_rounds as run_rounds
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import RNGLike, stream
 from linrep.kernels import linalg
+from linrep.random import RNGLike, stream
 
 __all__ = ["distance", "frame_at_distance", "orthonormalize", "principal_angles", "random_frame"]
 

@@ -20,10 +20,11 @@ LAYERS = (
     "_scripts",
     "_show",
     "_validation",
-    "_random",
+    "random",
     "kernels",
     "stats",
     "trace",
+    "driver",
     "deep",
     "subspace",
     "problems",
@@ -53,18 +54,18 @@ STRICT = {
     "_scripts": (set(), set()),
     "_show": (set(), set()),
     "_validation": (set(), {"numpy"}),
-    "_random": (set(), {"numpy"}),
+    "random": (set(), {"numpy"}),
     "kernels": ({"_clock"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
     "trace": ({"_clock", "_show", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
     # The adapter needs no compiled kernels.
     "deep": (
-        {"_files", "_show", "_validation", "_random", "stats", "trace"},
+        {"_files", "_show", "_validation", "random", "stats", "trace"},
         {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
     "theory": (
-        {"_show", "_validation", "_random", "kernels", "stats", "subspace", "problems"},
+        {"_show", "_validation", "random", "kernels", "stats", "subspace", "problems"},
         {"numpy", "scipy"},
     ),
     # What is swept is none of their business.

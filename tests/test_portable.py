@@ -42,7 +42,8 @@ def run(path, *arguments, **variables):
         text=True,
         check=True,
     )
-    assert done.stderr == ""
+    # On a busy machine compiling takes longer than the second after which that is said.
+    assert done.stderr.replace("compiling kernels, once per installation ...\n", "") == ""
     return json.loads(done.stdout)
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.linalg import subspace_angles
 
 from linrep import subspace
-from linrep._random import stream
+from linrep.random import stream
 from tests.reference import subspace as reference
 from tests.strategies import frame, seeds
 from tests.tools import COMPILED, EPS, FALSE_ALARM, close, complaint, draws

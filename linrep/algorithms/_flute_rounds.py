@@ -3,6 +3,7 @@
 import numpy as np
 
 from linrep.algorithms._schedule import Schedule
+from linrep.driver import WORK_PER_CALL
 from linrep.kernels import flute as kernel
 from linrep.problems.samples import DESIGNS
 
@@ -15,9 +16,12 @@ class Sampled:
     def __init__(self, source, m, B, W, steps, rounds, participants, data_rng, participation_rng):
         self._source, self._steps = source, steps
         self._BT, self._W = B.T.copy(), W.copy()
-        per_call = max(1, min(rounds, _ROUNDS_PER_CALL))
-        self._schedule = Schedule(participation_rng, len(W), participants, per_call)
-        self._losses = np.empty(per_call)
+        d, k = B.shape
+        ahead = max(1, min(rounds, _ROUNDS_PER_CALL))
+        self._schedule = Schedule(participation_rng, len(W), participants, ahead)
+        a_round = participants * (m * (2 * d + 4 * k) + 4 * d * k)
+        self.most = max(1, min(ahead, int(WORK_PER_CALL / a_round)))
+        self._losses = np.empty(self.most)
         self._data_rng = data_rng
         self._work = kernel.workspace(B.shape[1], B.shape[0], m, participants)
         self.loss = np.nan
@@ -27,17 +31,14 @@ class Sampled:
         return self._BT.T.copy(), self._W.copy()
 
     def run(self, rounds):
-        """Run rounds; return how many were completed, and how they ended."""
-        done, status = 0, kernel.COMPLETED
-        while done < rounds and status == kernel.COMPLETED:
-            completed, status = kernel.run(
-                self._data_rng, *self._source, self._schedule.next(rounds - done), self._BT,
-                self._W, *self._steps, self._losses, self._work,
-            )  # fmt: skip
-            done += completed
-            if completed:
-                self.loss = self._losses[completed - 1]
-        return done, status
+        """Run at most so many rounds; return how many were completed, and how they ended."""
+        completed, status = kernel.run(
+            self._data_rng, *self._source, self._schedule.next(rounds), self._BT, self._W,
+            *self._steps, self._losses, self._work,
+        )  # fmt: skip
+        if completed:
+            self.loss = self._losses[completed - 1]
+        return completed, status
 
 
 class Population:
@@ -47,9 +48,11 @@ class Population:
 
     def __init__(self, truth, B, W, steps):
         self._U, self._singular_values, self._V = truth.svd
+        self._start: tuple | None = (B, W)
         self._BT = (self._U.T @ B).T.copy()
         self._WT = (self._V.T @ W).T.copy()
         k = B.shape[1]
+        self.most = max(1, int(WORK_PER_CALL / (8 * k * k * (len(B) + len(W)))))
         self._steps = steps
         self._work = (
             np.empty_like(self._BT), np.empty_like(self._WT), np.empty((k, k)), np.empty((k, k)),
@@ -57,10 +60,13 @@ class Population:
 
     @property
     def state(self):
+        if self._start is not None:  # exactly what it was
+            return self._start
         return self._U @ self._BT.T, self._V @ self._WT.T
 
     def run(self, rounds):
         """Run rounds; return how many were completed, and how they ended."""
+        self._start = None
         return kernel.run_population(
             self._BT, self._WT, self._singular_values, *self._steps, rounds, *self._work
         )

@@ -30,10 +30,21 @@ class Compiled:
         self._work = kernel.workspace(n, k, len(U), m, local_steps)
         self._silence = np.empty((1, k, len(U))), np.empty((1, local_steps, n, k))
         self.totals = np.zeros(4)
+        d = len(U)
+        squares = 0 if getattr(problem, "H", None) is None else n * d * d
+        samples = problem.data.X.size if m else 0
+        #: Multiplications of a round, about.
+        self.work = (local_steps + 2) * (2 * n * d * k + squares + 2 * samples)
 
     @property
     def state(self):
         return self._UT.T.copy(), self._V.copy()
+
+    def save(self):
+        return self._UT.copy(), self._V.copy(), self.totals.copy()
+
+    def restore(self, saved):
+        self._UT[:], self._V[:], self.totals[:] = saved
 
     def run(self, masks, scales, noise):
         """Run a round per mask; return how many were completed, and how they ended."""
@@ -54,10 +65,18 @@ class General:
         self._U, self._V = U.copy(), V.copy()
         self._start = U.copy(), V.copy()
         self.totals = np.zeros(4)
+        # Mini-batches and gradients' noise share a stream, in the order of the rounds.
+        self.work = np.inf
 
     @property
     def state(self):
         return self._U.copy(), self._V.copy()
+
+    def save(self):
+        return self._U, self._V, self.totals.copy()  # a round makes new ones
+
+    def restore(self, saved):
+        self._U, self._V, self.totals[:] = saved
 
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is not finite then
     def run(self, masks, scales, noise):

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _validation as check
-from linrep._random import streams
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
+from linrep.random import streams
 from linrep.subspace import frame_at_distance, orthonormalize
 
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")

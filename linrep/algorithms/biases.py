@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _validation as check
-from linrep._random import streams
 from linrep.kernels import designs
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
+from linrep.random import streams
 from linrep.trace import Trace, columns, run_rounds
 
 Values = NDArray[np.float64]

@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 
 from linrep import _show as show
 from linrep import _validation as check
-from linrep._random import RNGLike, stream
 from linrep.algorithms.local import fit_heads
 from linrep.problems.clients import ClientData
+from linrep.random import RNGLike, stream
 from linrep.subspace import orthonormalize, random_frame
 
 _DENSE = 600  # entries of B up to which Newton's method follows

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep._random import RNGLike
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import BATCHES, MEASURED_AT_ONCE, STOP_REASONS, Setup, prepare
 from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
@@ -20,6 +19,7 @@ from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS, SharedRepresentation
+from linrep.random import RNGLike
 from linrep.subspace import orthonormalize
 from linrep.trace import Trace, read_record
 

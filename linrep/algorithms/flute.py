@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep._random import RNGLike, stream, streams
 from linrep.algorithms._flute_rounds import Population, Sampled, source
-from linrep.algorithms._setup import MEASURED_AT_ONCE, STOP_REASONS, read_pair
+from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair
+from linrep.driver import drive
 from linrep.kernels import linalg
-from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.regression import SharedRepresentation
-from linrep.trace import Trace, columns, read_record
+from linrep.random import RNGLike, stream, streams
+from linrep.trace import Trace, columns
 
 BATCHES = ("fixed", "fresh", "population")
 LOSSES = {"half": 1.0, "full": 2.0}
@@ -186,27 +186,16 @@ def flute(
             data_rng,
             participation_rng,
         )
-    table = _metrics(truth, best, spectrum, batches, measure)
-    parts, states = [], [(B, W, np.nan)]  # measured many at a time: a call costs more than a state
-    recorded, status = [0], kernel.COMPLETED
-    for stop in read_record(record, rounds)[1:]:
-        completed, status = steps.run(stop - recorded[-1])
-        if completed:
-            if len(states) * n * d >= MEASURED_AT_ONCE:
-                parts.append(table(states))
-                states = []
-            recorded.append(recorded[-1] + completed)
-            states.append((*steps.state, steps.loss))
-        if status != kernel.COMPLETED:
-            break
-    parts.append(table(states))
-    sent = participants * k * (d + 1) * np.array(recorded, dtype=float)
-    B, W = steps.state
-    return Trace(
+
+    def sent(recorded):
+        floats = participants * k * (d + 1) * recorded.astype(float)
+        return {"floats_up": floats, "floats_down": floats.copy()}
+
+    return drive(
+        _Method(steps, _metrics(truth, best, spectrum, batches, measure), n * d),
         algorithm="FLUTE",
-        metrics={name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        | {"floats_up": sent, "floats_down": sent.copy()},
-        state={"B": B, "W": W},
+        rounds=rounds,
+        record=record,
         settings={
             "problem": repr(problem),
             "m": m,
@@ -225,10 +214,36 @@ def flute(
             "aggregate": aggregate,
             "tolerance": tolerance,
         },
-        stop_reason=STOP_REASONS[status],
-        wall_time=watch.seconds(),
-        recorded=np.array(recorded),
+        watch=watch,
+        sent=sent,
     )
+
+
+class _Method:
+    """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
+
+    def __init__(self, steps, table, numbers):
+        self._steps, self.run, self.table, self.most = steps, steps.run, table, steps.most
+        # Measured many at a time: a call costs more than a state.
+        self.at_once = -(-MEASURED_AT_ONCE // numbers)
+
+    @property
+    def state(self):
+        B, W = self._steps.state
+        return {"B": B, "W": W}
+
+    def measure(self):
+        """Return the state with its loss: kernels end before it is not finite."""
+        return *self._steps.state, self._steps.loss
+
+    def converged(self, measured):
+        return False  # kernels tell
+
+    def save(self):
+        return None
+
+    def restore(self, saved):
+        raise NotImplementedError("there is nothing that kernels do not see")
 
 
 def gaussian_start(

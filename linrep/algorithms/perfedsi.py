@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep._random import RNGLike, streams
-from linrep.algorithms._setup import STOP_REASONS, read_pair
+from linrep.algorithms._setup import read_pair
+from linrep.driver import WORK_PER_CALL, drive
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
-from linrep.kernels.rounds import COMPLETED, DIVERGED
 from linrep.problems.completion import Observations, SideInformationCompletion
-from linrep.trace import Trace, columns, read_record
+from linrep.random import RNGLike, streams
+from linrep.trace import Trace, columns
 
 Values = NDArray[np.float64]
 _NOTHING = np.empty((0, 0))
@@ -124,78 +124,118 @@ def perfedsi(
         U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
     else:
         U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
-    noise = 0.0 if truth is None else truth.noise
-    if data is None:
-        entries = np.empty(0, dtype=np.int64), np.empty(0), np.zeros(n + 1, dtype=np.int64)
-        stars = truth.U, truth.heads
-    else:
-        entries, stars = (data.items, data.values, data.offsets), (_NOTHING, _NOTHING)
-    work = kernel.workspace(k, d, participants, local_steps)
-    first = _measure(truth, Z, U, V, np.nan)
-    if first is None:
+    method = _Rounds(
+        truth, data, Z, (U, V), (data_rng, participation_rng),
+        participants=participants, replacement=replacement, local_steps=local_steps,
+        step_size=step_size, privacy=privacy,
+    )  # fmt: skip
+    if method.measure() is None:
         raise ValueError("start must not be so large that its error overflows")
-    rows, recorded, status = [first], [0], COMPLETED
-    for stop in read_record(record, rounds)[1:]:
-        span = stop - recorded[-1]
-        schedule = _draw_participants(participation_rng, n, span, participants, replacement)
-        loss = np.empty(span)
-        before = U.copy(), V.copy()
-        completed, status = kernel.run_entrywise(
-            data_rng, schedule, *entries, data is None, *stars, noise, local_steps, step_size,
-            _NOTHING if Z is None else Z, Z is None, privacy, U, V, loss, work,
-        )  # fmt: skip
-        if completed:
-            row = _measure(truth, Z, U, V, loss[completed - 1])
-            if row is None:
-                (U, V), status = before, DIVERGED
-                break
-            recorded.append(recorded[-1] + completed)
-            rows.append(row)
-        if status != COMPLETED:
-            break
-    sent = participants * k * (d + p) * np.array(recorded, dtype=float)
-    return Trace(
+
+    def sent(recorded):
+        floats = participants * k * (d + p) * recorded.astype(float)
+        return {"floats_up": floats, "floats_down": floats.copy()}
+
+    return drive(
+        method,
         algorithm="PerFedSI",
-        metrics=columns(rows)
-        | {"floats_up": sent, "floats_down": sent.copy()},
-        state={"U": U, "V": V},
+        rounds=rounds,
+        record=record,
         settings={
             "problem": repr(problem), "k": k, "rounds": rounds, "local_steps": local_steps,
             "participants": participants, "replacement": replacement,
             "start": "random" if isinstance(start, str) else "given", "scale": scale,
             "privacy": privacy, "step_size": step_size,
         },
-        stop_reason=STOP_REASONS[status],
-        wall_time=watch.seconds(),
-        recorded=np.array(recorded),
+        watch=watch,
+        sent=sent,
     )  # fmt: skip
 
 
-def _measure(truth, Z, U, V, loss):
-    """Return a row of metrics, None where factors or errors are not finite."""
-    if not (np.isfinite(U).all() and np.isfinite(V).all()):
-        return None
-    if truth is None:
-        return {"loss": loss}
-    with np.errstate(all="ignore"):  # what overflows is not finite then
-        error = truth.deviation(U, V if Z is None else Z @ V)
-        risk = error**2 / (2.0 * truth.n)
-    if not np.isfinite(risk):
-        return None
-    return {
-        "error": error / truth.norm if truth.norm > 0.0 else np.nan,
-        "population_risk": risk,
-        "loss": loss,
-    }
+class _Rounds:
+    """Rounds on entries; see :class:`linrep.driver.Method`."""
 
+    at_once = 1
 
-def _draw_participants(rng, n, rounds, participants, replacement):
-    """Return the clients of every round, shape (rounds, participants)."""
-    if replacement:
-        return rng.integers(0, n, (rounds, participants))
-    schedule = np.empty((rounds, participants), dtype=np.int64)
-    draw_participants(rng, np.arange(n), schedule)
-    return schedule
+    def __init__(
+        self, truth, data, Z, start, rngs, *, participants, replacement, local_steps, step_size,
+        privacy,
+    ):  # fmt: skip
+        self._truth, self._data, self._Z, self._rngs = truth, data, Z, rngs
+        self._U, self._V = start
+        self._loss = np.nan
+        self._settings = local_steps, step_size
+        self._privacy, self._replacement = privacy, replacement
+        self._n, self._participants = (truth if data is None else data).n, participants
+        self._order = np.arange(self._n)  # shuffled on from round to round
+        (d, k), p = self._U.shape, len(self._V)
+        self._work = kernel.workspace(k, d, participants, local_steps)
+        a_round = participants * k * (4 * local_steps + d + 2 * p)
+        self.most = max(1, int(WORK_PER_CALL / a_round))
+        noise = 0.0 if truth is None else truth.noise
+        if data is None:
+            nothing = np.empty(0, dtype=np.int64), np.empty(0), np.zeros(self._n + 1, np.int64)
+            self._entries = (*nothing, True, truth.U, truth.heads, noise)
+        else:
+            stored = data.items, data.values, data.offsets
+            self._entries = (*stored, False, _NOTHING, _NOTHING, noise)
+
+    @property
+    def state(self):
+        return {"U": self._U, "V": self._V}
+
+    def run(self, rounds):
+        data_rng, participation_rng = self._rngs
+        shape = rounds, self._participants
+        if self._replacement:
+            schedule = participation_rng.integers(0, self._n, shape)
+        else:
+            schedule = np.empty(shape, dtype=np.int64)
+            draw_participants(participation_rng, self._order, schedule)
+        loss = np.empty(rounds)
+        without = self._Z is None
+        completed, status = kernel.run_entrywise(
+            data_rng, schedule, *self._entries, *self._settings,
+            _NOTHING if without else self._Z, without, self._privacy, self._U, self._V, loss,
+            self._work,
+        )  # fmt: skip
+        if completed:
+            self._loss = loss[completed - 1]
+        return completed, status
+
+    def measure(self):
+        """Return a row of metrics, None where factors or errors are not finite."""
+        if not (np.isfinite(self._U).all() and np.isfinite(self._V).all()):
+            return None
+        truth = self._truth
+        if truth is None:
+            return {"loss": self._loss}
+        with np.errstate(all="ignore"):  # what overflows is not finite then
+            heads = self._V if self._Z is None else self._Z @ self._V
+            error = truth.deviation(self._U, heads)
+            risk = error**2 / (2.0 * truth.n)
+        if not np.isfinite(risk):
+            return None
+        return {
+            "error": error / truth.norm if truth.norm > 0.0 else np.nan,
+            "population_risk": risk,
+            "loss": self._loss,
+        }
+
+    def table(self, measured):
+        return columns(measured)
+
+    def converged(self, measured):
+        return False
+
+    def save(self):
+        rngs = [rng.bit_generator.state for rng in self._rngs]
+        return self._U.copy(), self._V.copy(), self._loss, self._order.copy(), rngs
+
+    def restore(self, saved):
+        self._U[:], self._V[:], self._loss, self._order[:], rngs = saved
+        for rng, state in zip(self._rngs, rngs, strict=True):
+            rng.bit_generator.state = state
 
 
 def _read_problem(problem):

@@ -7,19 +7,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep._random import RNGLike, streams
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
 from linrep.algorithms._setup import read_pair
+from linrep.driver import WORK_PER_CALL, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
-from linrep.kernels.rounds import COMPLETED, DIVERGED
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import SampleObjectives, as_objectives
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.objectives import Objectives
 from linrep.problems.regression import SharedRepresentation
+from linrep.random import RNGLike, streams
 from linrep.subspace import random_frame
-from linrep.trace import Trace, columns, read_record
+from linrep.trace import Trace, columns
 
 Values = NDArray[np.float64]
 AGGREGATES = ("participants", "full", "unbiased")
@@ -104,7 +104,8 @@ def pflmf(
     record : int or array_like of int, default 1
         Record every so many rounds, or these rounds; the start and the last round always.
     tolerance : float, optional
-        Stop as ``converged`` at a recorded round where the gradient's norm is at most this.
+        Stop as ``converged`` after the first round where the gradient's norm is at most this, which
+        is measured in every round then.
     rng : optional
         Anything `numpy.random.default_rng` takes. Data, participation, start and gradients' noise
         have streams of their own.
@@ -168,7 +169,7 @@ def pflmf(
     participants = check.count_participants(n, participation) if sampling == "fixed" else None
     participation = _read_share(participation, n, participants)
     head_step_size = _read_head_step_size(head_step_size, step_size, participation, local_steps)
-    U, V, sent = _read_start(start, objectives, k, scale, start_rng)
+    U, V, start_floats = _read_start(start, objectives, k, scale, start_rng)
     everyone = aggregate == "full"
     shared = {
         "steps": (step_size, head_step_size), "local_steps": local_steps, "everyone": everyone,
@@ -184,34 +185,21 @@ def pflmf(
                 raise ValueError("batch needs losses of samples")
         steps = General(objectives, U, V, **shared, alternating=order == "alternating",
                         batch=batch, batch_rng=noise_rng)  # fmt: skip
-    draw = _Rounds(n, d, k, local_steps, participation, participants, aggregate,
-                   gradient_noise, participation_rng, noise_rng)  # fmt: skip
-    measure = _Metrics(objectives, k, stationarity)
-    limit = -1.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0) ** 2
-    rows, recorded, reason = [measure(U, V, steps.totals, 0)], [0], "rounds"
-    asked = [0]
-    for stop in read_record(record, rounds):
-        if stop:
-            completed, status, clients = draw.run(steps, stop - recorded[-1])
-            new_U, new_V = steps.state
-            row = measure(new_U, new_V, steps.totals, recorded[-1] + completed)
-            finite = np.isfinite([row["objective"], row["gradient_U"], row["gradient_V"]]).all()
-            if completed and finite:
-                U, V = new_U, new_V
-                rows.append(row)
-                recorded.append(recorded[-1] + completed)
-                asked.append(asked[-1] + clients)
-            if status == DIVERGED or not finite:
-                reason = "diverged"
-                break
-        if rows[-1]["gradient_U"] + rows[-1]["gradient_V"] <= limit:
-            reason = "converged"
-            break
-    floats = {name: base + d * k * np.array(asked, dtype=float) for name, base in sent.items()}
-    return Trace(
+    method = _Method(
+        objectives, steps, _Draws(n, d, k, local_steps, participation, participants, aggregate,
+                                  gradient_noise, participation_rng, noise_rng),
+        stationarity=stationarity, tolerance=tolerance,
+    )  # fmt: skip
+
+    def sent(recorded):
+        clients = np.array([method.asked[int(t)] for t in recorded], dtype=float)
+        return {name: base + d * k * clients for name, base in start_floats.items()}
+
+    return drive(
+        method,
         algorithm="pFL^MF",
-        metrics=columns(rows) | floats,
-        state={"U": U, "V": V},
+        rounds=rounds,
+        record=record,
         settings={
             "problem": described, "k": k, "m": m, "rounds": rounds, "local_steps": local_steps,
             "step_size": step_size, "head_step_size": head_step_size,
@@ -219,14 +207,77 @@ def pflmf(
             "order": order, "gradient_noise": gradient_noise, "batch": batch,
             "start": start if isinstance(start, str) else "given", "scale": scale,
         },
-        stop_reason=reason,
-        wall_time=watch.seconds(),
-        recorded=np.array(recorded),
+        watch=watch,
+        sent=sent,
+        judged=tolerance is not None,
     )  # fmt: skip
 
 
-class _Rounds:
-    """Participants and noise of rounds to come, drawn in spans that fit into little memory."""
+class _Method:
+    """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
+
+    at_once = 1
+
+    def __init__(self, problem, steps, draws, *, stationarity, tolerance):
+        self._problem, self._steps, self._draws = problem, steps, draws
+        # Otherwise the minimizers take many iterations, and are none where there is no minimum.
+        closed = type(problem).minimizers is not Objectives.minimizers
+        self._best = problem.best(steps.state[0].shape[1]) if closed else None
+        self._stationarity = stationarity
+        self._limit = -1.0 if tolerance is None else tolerance**2
+        self._done, self._clients = 0, 0
+        self.asked = {0: 0}  # clients until the rounds that are measured
+        self.most = draws.most(steps.work)
+
+    @property
+    def state(self):
+        U, V = self._steps.state
+        return {"U": U, "V": V}
+
+    def run(self, rounds):
+        masks, scales, noise, asked = self._draws.take(rounds)
+        completed, status = self._steps.run(masks, scales, noise)
+        self._done += completed
+        self._clients += int(asked[:completed].sum())
+        return completed, status
+
+    def measure(self):
+        """Return a row of metrics, None where they are not finite."""
+        self.asked[self._done] = self._clients
+        U, V = self._steps.state
+        totals, rounds = self._steps.totals, self._done
+        with np.errstate(all="ignore"):  # what overflows is not finite then
+            value, in_U, in_V = self._problem.factor_gradients(U, V)
+            row = {
+                "objective": value,
+                "gradient_U": np.sum(in_U**2),
+                "gradient_V": np.sum(in_V**2),
+            }
+            if self._done and not np.isfinite(list(row.values())).all():
+                return None
+            if self._stationarity:
+                row["average_U"] = totals[SUM_U] / rounds if rounds else np.nan
+                row["average_V"] = totals[SUM_V] / rounds if rounds else np.nan
+                row["reach_U"], row["reach_V"] = totals[REACH_U], totals[REACH_V]
+            return row | distances(self._problem, self._best, V @ U.T, value)
+
+    def table(self, measured):
+        return columns(measured)
+
+    def converged(self, measured):
+        return measured["gradient_U"] + measured["gradient_V"] <= self._limit
+
+    def save(self):
+        return self._steps.save(), self._draws.save(), self._done, self._clients
+
+    def restore(self, saved):
+        steps, draws, self._done, self._clients = saved
+        self._steps.restore(steps)
+        self._draws.restore(draws)
+
+
+class _Draws:
+    """Participants and noise of rounds to come."""
 
     def __init__(self, n, d, k, local_steps, participation, participants, aggregate, noise,
                  participation_rng, noise_rng):  # fmt: skip
@@ -234,21 +285,28 @@ class _Rounds:
         self._aggregate, self._noise = aggregate, noise
         self._rng, self._noise_rng = participation_rng, noise_rng
         self._shapes = (k, d), (local_steps, n, k)
-        numbers = n + (k * (d + local_steps * n) if noise else 0)
-        self._most = max(1, _NUMBERS_PER_CALL // numbers)
         self._order = np.arange(n)
 
-    def run(self, steps, rounds):
-        """Run rounds; return how many were completed, their status, and how many clients sent."""
-        done, asked, status = 0, 0, COMPLETED
-        while done < rounds and status == COMPLETED:
-            masks = self._masks(min(rounds - done, self._most))
-            counts = masks.sum(axis=1)
-            completed, status = steps.run(masks, self._scales(counts), self._draw(counts))
-            done += completed
-            everyone = self._aggregate == "full"
-            asked += completed * self._n if everyone else int(counts[:completed].sum())
-        return done, status, asked
+    def most(self, work):
+        """Return how many rounds, of so many multiplications each, one call may take."""
+        _, n, k = self._shapes[1]
+        numbers = n + (k * self._shapes[0][1] + self._shapes[1][0] * n * k if self._noise else 0)
+        return max(1, min(_NUMBERS_PER_CALL // numbers, int(WORK_PER_CALL / work)))
+
+    def take(self, rounds):
+        """Return masks, scales, noise and the number of clients asked for, for each round."""
+        masks = self._masks(rounds)
+        counts = masks.sum(axis=1)
+        everyone = self._aggregate == "full"
+        asked = np.full(rounds, self._n) if everyone else counts
+        return masks, self._scales(counts), self._draw(counts), asked
+
+    def save(self):
+        states = self._rng.bit_generator.state, self._noise_rng.bit_generator.state
+        return *states, self._order.copy()
+
+    def restore(self, saved):
+        self._rng.bit_generator.state, self._noise_rng.bit_generator.state, self._order[:] = saved
 
     def _masks(self, rounds):
         if self._participants is None:
@@ -266,41 +324,18 @@ class _Rounds:
         return np.full(len(counts), 1.0 / whole)
 
     def _draw(self, counts):
-        """Return noise in U and V, None where there is none."""
+        """Return noise in U and V, None where there is none; round by round, as it is used."""
         if not self._noise:
             return None
-        noises = [
-            self._noise / np.sqrt(shape[-1] * shape[-2])
-            * self._noise_rng.standard_normal((len(counts), *shape))
-            for shape in self._shapes
-        ]  # fmt: skip
+        noises = [np.empty((len(counts), *shape)) for shape in self._shapes]
+        for t in range(len(counts)):
+            for noise in noises:
+                self._noise_rng.standard_normal(out=noise[t])
+        for noise in noises:
+            noise *= self._noise / np.sqrt(noise.shape[-1] * noise.shape[-2])
         if self._aggregate == "participants":
             noises[0][counts == 0] = 0.0
         return noises
-
-
-class _Metrics:
-    """A row of metrics at a state."""
-
-    def __init__(self, problem, k, stationarity):
-        # Otherwise the minimizers take many iterations, and are none where there is no minimum.
-        closed = type(problem).minimizers is not Objectives.minimizers
-        self._problem, self._best = problem, problem.best(k) if closed else None
-        self._stationarity = stationarity
-
-    def __call__(self, U, V, totals, rounds):
-        with np.errstate(all="ignore"):  # what overflows is not finite then
-            value, in_U, in_V = self._problem.factor_gradients(U, V)
-            row = {
-                "objective": value,
-                "gradient_U": np.sum(in_U**2),
-                "gradient_V": np.sum(in_V**2),
-            }
-            if self._stationarity:
-                row["average_U"] = totals[SUM_U] / rounds if rounds else np.nan
-                row["average_V"] = totals[SUM_V] / rounds if rounds else np.nan
-                row["reach_U"], row["reach_V"] = totals[REACH_U], totals[REACH_V]
-            return row | distances(self._problem, self._best, V @ U.T, value)
 
 
 def distances(problem: Objectives, best, theta: Values, value: float) -> dict[str, float]:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from linrep import _validation as check
-from linrep._random import RNGLike, stream
 from linrep.problems.clients import ClientData
+from linrep.random import RNGLike, stream
 from linrep.subspace import random_frame
 
 __all__ = ["moments_start", "projected_gradient_start", "random_start"]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from linrep import _validation as check
-from linrep._random import RNGLike, stream
+from linrep.random import RNGLike, stream
 from linrep.trace import Trace, Trials
 
 

@@ -23,13 +23,13 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader
 
-from linrep._random import keyed
 from linrep.bench.timing import TOLERANCE, Record, compared, largest_difference, take_turns
 from linrep.deep import models
 from linrep.deep.data import FederatedData
 from linrep.deep.federation import Federation, choose_engine
 from linrep.deep.methods import HEAD, FedAvg, FedRep
 from linrep.deep.training import ENGINES, SGD, Phase, schedule
+from linrep.random import keyed
 
 #: Clients of a round: a tenth of the 100 in the papers.
 CLIENTS, CLASSES, HEAD_EPOCHS = 10, 10, 10

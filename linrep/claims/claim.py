@@ -16,11 +16,11 @@ import numpy as np
 
 import linrep.claims
 from linrep import _show as show
-from linrep._random import RNGLike
 from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.measurements import Curve, Fact, Measurement
 from linrep.claims.verdict import judge
+from linrep.random import RNGLike
 from linrep.sweeps import targets
 
 BUDGETS = ("quick", "standard", "thorough")

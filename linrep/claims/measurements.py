@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from linrep._random import RNGLike
+from linrep.random import RNGLike
 from linrep.stats import TransitionPoint
 
 RESAMPLES = 400

@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats as distributions
 
-from linrep._random import RNGLike
 from linrep.claims.decisions import more
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
 from linrep.claims.measurements import Constant, resample
+from linrep.random import RNGLike
 
 #: Slopes of the logarithm of a constant up to this count as no growth.
 GROWTH = 0.05

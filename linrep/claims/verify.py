@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -262,6 +263,21 @@ def stream(name: str, seed: int) -> np.random.Generator:
     return generator(stream_key(seed, "", {"claim": name}), 0)
 
 
+def is_own(item: Claim) -> bool:
+    """Tell whether a claim is a user's, and not linrep's."""
+    return not item.check.__module__.startswith("linrep.claims.")
+
+
+def with_control(
+    item: Claim, rng: np.random.Generator
+) -> tuple[np.random.Generator, np.random.Generator]:
+    """Return the generators of a claim's check and of its negative control.
+
+    The control's is spawned first where both are run, as a check may spawn from its own.
+    """
+    return (rng, rng.spawn(1)[0]) if is_own(item) else (rng, deepcopy(rng).spawn(1)[0])
+
+
 def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> dict[str, Any]:
     """Run the check of a cell's claim; the row a sweep stores.
 
@@ -269,8 +285,8 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     it rests on.
     """
     item = registered(cell["claim"])
-    own = not item.check.__module__.startswith("linrep.claims.")
-    aside = rng.spawn(1)[0] if own else None  # before the check may spawn from it
+    own = is_own(item)
+    rng, aside = with_control(item, rng)
     began = time.process_time()
     with inputs.watched() if own else nullcontext():
         found = item.measure(budget, rng)

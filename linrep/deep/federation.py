@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from linrep import _validation as check
-from linrep._random import keyed
 from linrep.deep import features, layers
 from linrep.deep.data import FederatedData
 from linrep.deep.state import Clients, State, expand
@@ -37,6 +36,7 @@ from linrep.deep.training import (
     sample_loss,
     schedule,
 )
+from linrep.random import keyed
 
 _DRAWING = threading.Lock()
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

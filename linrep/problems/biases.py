@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import RNGLike, stream
 from linrep.problems.clients import ClientData
 from linrep.problems.completion import draw_side_information
 from linrep.problems.samples import DESIGNS, draw_samples
+from linrep.random import RNGLike, stream
 
 Values = NDArray[np.float64]
 

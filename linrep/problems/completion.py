@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import RNGLike, stream
+from linrep.random import RNGLike, stream
 from linrep.subspace import random_frame
 
 Values = NDArray[np.float64]

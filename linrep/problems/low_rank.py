@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _show as show
 from linrep import _validation as check
-from linrep._random import RNGLike, stream
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 from linrep.problems.samples import DESIGNS, draw_samples
+from linrep.random import RNGLike, stream
 from linrep.subspace import random_frame
 
 

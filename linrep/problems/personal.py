@@ -15,7 +15,6 @@ from scipy.special import expit
 
 from linrep import _show as show
 from linrep import _validation as check
-from linrep._random import RNGLike, streams
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import (
     LeastSquaresObjectives,
@@ -25,6 +24,7 @@ from linrep.problems.losses import (
 )
 from linrep.problems.objectives import QuadraticObjectives
 from linrep.problems.samples import draw_samples
+from linrep.random import RNGLike, streams
 
 Values = NDArray[np.float64]
 LOSSES = ("quadratic", "least_squares", "logistic", "softmax")

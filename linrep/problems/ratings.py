@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._random import RNGLike
 from linrep.problems.completion import Observations
+from linrep.random import RNGLike
 
 if TYPE_CHECKING:
     import pandas as pd

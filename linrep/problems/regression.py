@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import RNGLike, stream
 from linrep.problems.clients import ClientData
 from linrep.problems.samples import DESIGNS, draw_samples
+from linrep.random import RNGLike, stream
 from linrep.subspace import orthonormalize, random_frame
 
 HEADS = ("sphere", "scaled_qr", "unit_rows", "qr")

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import stream
 from linrep.kernels import designs
+from linrep.random import stream
 
 DESIGNS = {
     "gaussian": designs.GAUSSIAN,

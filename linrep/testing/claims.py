@@ -9,7 +9,7 @@ from typing import Any
 from linrep.claims.claim import BUDGETS, Claim, load_file, select
 from linrep.claims.evidence import FAILS
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded
-from linrep.claims.verify import stream
+from linrep.claims.verify import stream, with_control
 
 
 def claim_tests(
@@ -74,9 +74,9 @@ def claim_tests(
 
     @pytest.mark.parametrize(("claim", "control"), cases)
     def test(claim, control):
-        rng = stream(claim.id, seed)
+        rng, aside = with_control(claim, stream(claim.id, seed))
         if control:
-            found = claim.negative_control(budget, rng.spawn(1)[0])
+            found = claim.negative_control(budget, aside)
             good = found.verdict == FAILS
             reason = f"the check does not reject the negative control {claim.control}"
         else:

@@ -21,7 +21,6 @@ from hypothesis.strategies import SearchStrategy
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
-from linrep._random import RNGLike
 from linrep.algorithms import (
     gaussian_start,
     moments_start,
@@ -38,6 +37,7 @@ from linrep.problems import (
     SideInformationCompletion,
     personal,
 )
+from linrep.random import RNGLike
 from linrep.subspace import frame_at_distance
 
 Values = NDArray[np.float64]

@@ -3,7 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from linrep import SharedRepresentation, _random
+import linrep
+from linrep import SharedRepresentation
 from linrep.kernels import designs
 from tests.strategies import seeds
 
@@ -28,7 +29,7 @@ def truths(draw, *, noise=(0.0, 0.1), sizes=sizes, heads=("sphere", "unit_rows",
 
 def streams(seed):
     """Return the generators of a run: data, participation, start."""
-    return _random.streams(seed, "data", "participation", "start")
+    return linrep.streams(seed, "data", "participation", "start")
 
 
 def schedule(seed, n, participants, rounds):

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from linrep._random import stream
 from linrep._validation import integer
+from linrep.random import stream
 
 
 class Model(nn.Module):

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from linrep import _validation as check
-from linrep._random import stream
 from linrep.deep.data import Dataset, FederatedData
 from linrep.deep.partitions._draws import count_clients, members_of, split_each
+from linrep.random import stream
 
 _FIXED = 5  # samples of a client beside those of the log-normal law
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from linrep import _validation as check
-from linrep._random import stream
 from linrep.deep.data import Dataset, FederatedData
 from linrep.deep.partitions._draws import at_most, blocks_of, members_of, owners_of, split_each
+from linrep.random import stream
 
 
 def natural(

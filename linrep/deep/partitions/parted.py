@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linrep import _validation as check
-from linrep._random import stream
 from linrep.deep.data import FederatedData
+from linrep.random import stream
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linrep._random import stream
 from linrep.deep.data import Dataset, channels_first
+from linrep.random import stream
 
 _TEST_SHARE = 0.25  # of the digits, which come without a test split
 

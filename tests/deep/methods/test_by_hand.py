@@ -7,7 +7,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from linrep._random import keyed  # noqa: E402
 from linrep.deep import (  # noqa: E402
     APFL,
     L2GD,
@@ -24,6 +23,7 @@ from linrep.deep import (  # noqa: E402
     models,
 )
 from linrep.deep.training import schedule  # noqa: E402
+from linrep.random import keyed  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.methods.hand import Hand, mean, moved, run  # noqa: E402
 from tests.deep.small import EVERYONE, FULL, assert_close, assert_equal  # noqa: E402

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.random import BitGenerator, Generator, SeedSequence
 from numpy.typing import NDArray
 
+__all__ = ["streams"]
+
 #: What ``numpy.random.default_rng`` takes (SPEC 7).
 RNGLike: TypeAlias = (
     Generator

@@ -1,0 +1,150 @@
+"""The loop of every algorithm: what recording, tolerance, divergence and interrupts mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linrep._clock import Stopwatch
+from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
+from linrep.trace import Trace, read_record
+
+#: Multiplications after which a kernel returns, so that a run can be interrupted.
+WORK_PER_CALL = 2e8
+
+_REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
+
+
+class Method(Protocol):
+    """An algorithm under way: its state, and what moves it on.
+
+    Attributes
+    ----------
+    most : int
+        Rounds that one call of `run` may take, so that it lasts well below half a second.
+    at_once : int
+        Measurements to collect before they are put into a table.
+    """
+
+    most: int
+    at_once: int
+
+    @property
+    def state(self) -> dict[str, NDArray[np.float64]]:
+        """The state, as the trace has it in the end."""
+
+    def run(self, rounds: int) -> tuple[int, int]:
+        """Run so many rounds; return how many were completed, and how they ended.
+
+        A round after which the state is not finite is none, and leaves that of the one before.
+        """
+
+    def measure(self) -> Any:
+        """Return what is to be known of the state, None where it is not finite."""
+
+    def table(self, measured: list[Any]) -> dict[str, NDArray[np.float64]]:
+        """Return the metrics of some measurements, an array each."""
+
+    def converged(self, measured: Any) -> bool:
+        """Tell whether a state with this measurement is the last."""
+
+    def save(self) -> Any:
+        """Return what `restore` needs to go on from here."""
+
+    def restore(self, saved: Any) -> None:
+        """Go back to where `save` was called, random streams included."""
+
+
+def drive(
+    method: Method,
+    *,
+    algorithm: str,
+    rounds: int,
+    record: int | ArrayLike,
+    settings: Mapping[str, Any],
+    watch: Stopwatch,
+    sent: Callable[[NDArray[np.int64]], Mapping[str, NDArray[np.float64]]] = lambda recorded: {},
+    judged: bool = False,
+) -> Trace:
+    """Run an algorithm and return its trace.
+
+    Parameters
+    ----------
+    method : Method
+        At its start.
+    algorithm : str
+    rounds : int
+    record : int or array_like of int
+        As :func:`linrep.trace.read_record` takes it. Nothing but what is kept depends on it: where
+        a state between two records was the last one that is finite, the run goes back there.
+    settings : mapping
+    watch : Stopwatch
+        Running since the algorithm was called.
+    sent : callable
+        ``sent(recorded) -> mapping``: further metrics, of what was sent until these rounds.
+    judged : bool
+        Ask `converged` after every round, and not of the start alone.
+
+    Returns
+    -------
+    Trace
+        The state is that of its last row.
+    """
+    wanted = read_record(record, rounds)
+    stops, kept = range(1, rounds + 1) if judged else wanted[1:], set(wanted)
+    done, row = 0, method.measure()
+    rows, recorded, parts = [row], [0], []
+    status = CONVERGED if method.converged(row) else COMPLETED
+    for stop in stops:
+        if status != COMPLETED:
+            break
+        saved, first = method.save(), done
+        while done < stop and status == COMPLETED:
+            completed, status = method.run(min(stop - done, method.most))
+            done += completed
+        if done > first:
+            found = method.measure()
+            if found is None:
+                done, row = _last_finite(method, saved, first, done, row)
+                status = DIVERGED
+            else:
+                row = found
+                if judged and status == COMPLETED and method.converged(row):
+                    status = CONVERGED
+        if done > recorded[-1] and (done in kept or status != COMPLETED):
+            if len(rows) >= method.at_once:
+                parts.append(method.table(rows))
+                rows = []
+            rows.append(row)
+            recorded.append(done)
+    parts.append(method.table(rows))
+    metrics = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return Trace(
+        algorithm=algorithm,
+        metrics=metrics | dict(sent(np.array(recorded))),
+        state=method.state,
+        settings=dict(settings),
+        stop_reason=_REASONS[status],
+        wall_time=watch.seconds(),
+        recorded=np.array(recorded),
+    )
+
+
+def _last_finite(method, saved, first, done, row):
+    """Go back to the last round whose measurement is finite; return it with the measurement.
+
+    `row` is that of the round `first`, which `saved` leads back to.
+    """
+    method.restore(saved)
+    for t in range(first, done):
+        before = method.save()
+        method.run(1)
+        found = method.measure()
+        if found is None:
+            method.restore(before)
+            return t, row
+        row = found
+    return done, row

@@ -1,0 +1,181 @@
+"""What record, tolerance, divergence, seeds and interrupts mean, the same for every algorithm."""
+
+import os
+import signal
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+import linrep as lr
+
+SHARED = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
+DATA = SHARED.draw(9, rng=1)
+LOW_RANK = lr.LowRankRegression.random(n=8, d=6, singular_values=[3, 2, 1, 0.5], noise=0.1, rng=0)
+COMPLETION = lr.SideInformationCompletion.random(n=10, d=8, p=4, k=2, side="unit", rng=0)
+ENTRIES = COMPLETION.without_side_information().observe(5, rng=1)
+QUADRATIC = lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((12, 5)))
+
+fedrep = partial(lr.fedrep, m=9, start="random", step_size=0.1)
+flute = partial(lr.flute, LOW_RANK, k=2)
+pflmf = partial(lr.pflmf, k=2, participation=0.5)
+perfedsi = partial(lr.perfedsi, COMPLETION, participants=3)
+
+# An algorithm with its settings, a step size that works, and one with which it diverges, or None.
+ALGORITHMS = {
+    "fedrep": (partial(fedrep, SHARED, participation=0.5), 0.1, None),
+    "fedrep split": (partial(fedrep, SHARED, batches="split"), 0.1, None),
+    "fedrep gram": (partial(fedrep, SHARED, batches="gram", participation=0.5), 0.1, None),
+    "fedrep fixed": (partial(lr.fedrep, DATA, k=2), 0.1, None),
+    "gd-gd": (partial(fedrep, SHARED, local_steps=1, head_step_size=0.1), 0.1, None),
+    "gd-gd not orthonormal": (
+        partial(lr.fedrep, DATA, k=2, local_steps=2, head_step_size=0.1, orthonormal=False),
+        0.1, 80.0,
+    ),
+    "fedrep on others' models": (partial(lr.fedrep, LOW_RANK.draw(9, rng=1), k=2), 0.1, None),
+    "flute": (partial(flute, m=9, participation=0.5), 0.02, 9.0),
+    "flute fresh": (partial(flute, m=9, batches="fresh"), 0.02, 9.0),
+    "flute population": (partial(flute, batches="population"), 0.05, 9.0),
+    "pflmf": (partial(pflmf, QUADRATIC), 0.5, 80.0),
+    "pflmf fixed number": (partial(pflmf, QUADRATIC, sampling="fixed", local_steps=3), 0.3, 80.0),
+    "pflmf alternating": (partial(pflmf, QUADRATIC, order="alternating"), 0.5, 80.0),
+    "pflmf noise": (partial(pflmf, QUADRATIC, gradient_noise=0.1, local_steps=2), 0.3, 80.0),
+    "pflmf samples": (partial(pflmf, DATA, sampling="fixed"), 0.3, 200.0),
+    "pflmf batch": (partial(pflmf, DATA, batch=4, gradient_noise=0.1), 0.3, 200.0),
+    "perfedsi": (perfedsi, 0.3, 60.0),
+    "perfedsi without replacement": (partial(perfedsi, replacement=False), 0.3, 60.0),
+    "perfedsi private": (partial(perfedsi, privacy=0.05), 0.3, 60.0),
+    "perfedsi on entries": (
+        partial(lr.perfedsi, ENTRIES, k=2, participants=4),
+        0.1, 60.0,
+    ),
+}  # fmt: skip
+WILD = [name for name, (_, _, wild) in ALGORITHMS.items() if wild]
+ROUNDS = 24
+RECORDS = (1, ROUNDS, 5, [3, 4, 17])
+
+
+def same(one, other):
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def thinned(trace, recorded):
+    """Return the metrics of a trace of all rounds at some of them."""
+    return {name: values[recorded] for name, values in trace.metrics.items()}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_what_is_recorded_changes_nothing_else(name):
+    run, step_size, _ = ALGORITHMS[name]
+    every = run(step_size=step_size, rounds=ROUNDS, rng=3)
+    assert every.stop_reason == "rounds"
+    assert every.recorded.tolist() == list(range(ROUNDS + 1))
+    for record in RECORDS:
+        some = run(step_size=step_size, rounds=ROUNDS, rng=3, record=record)
+        wanted = range(0, ROUNDS, record) if isinstance(record, int) else record
+        assert some.recorded.tolist() == sorted({0, *wanted, ROUNDS})
+        same(some.metrics, thinned(every, some.recorded))
+        same(some.state, every.state)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_short_run_is_the_beginning_of_a_long_one(name):
+    run, step_size, _ = ALGORITHMS[name]
+    long = run(step_size=step_size, rounds=ROUNDS, rng=3)
+    short = run(step_size=step_size, rounds=ROUNDS // 3, rng=3)
+    same(short.metrics, thinned(long, short.recorded))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_same_seed_gives_the_same_bits_and_another_one_others(name):
+    run, step_size, _ = ALGORITHMS[name]
+    traces = [run(step_size=step_size, rounds=5, rng=seed) for seed in (3, 3)]
+    traces += [run(step_size=step_size, rounds=5, rng=np.random.default_rng(s)) for s in (3, 3, 4)]
+    for one, other in (traces[:2], traces[2:4]):
+        same(one.metrics, other.metrics)
+        same(one.state, other.state)
+    deterministic = name in ("fedrep fixed", "gd-gd not orthonormal", "fedrep on others' models")
+    alike = [np.array_equal(traces[3].state[part], traces[4].state[part]) for part in "BWUV"
+             if part in traces[3].state]  # fmt: skip
+    assert all(alike) == deterministic  # all clients' stored data, from their moments
+
+
+@pytest.mark.parametrize("name", WILD)
+def test_a_run_that_diverges_ends_with_its_last_finite_round(name):
+    run, _, wild = ALGORITHMS[name]
+    every = run(step_size=wild, rounds=300, rng=3)
+    assert every.stop_reason == "diverged"
+    assert 0 < every.rounds < 300
+    assert all(np.isfinite(values).all() for values in every.state.values())
+    for record in (300, 5, [every.rounds + 2], [every.rounds - 1]):
+        some = run(step_size=wild, rounds=300, rng=3, record=record)
+        assert (some.stop_reason, some.rounds) == ("diverged", every.rounds)
+        same(some.metrics, thinned(every, some.recorded))
+        same(some.state, every.state)
+    whole = run(step_size=wild, rounds=every.rounds, rng=3)
+    assert whole.stop_reason == "rounds"
+    same(whole.metrics, every.metrics)
+
+
+@pytest.mark.parametrize(
+    ("run", "tolerance"),
+    [
+        (partial(fedrep, SHARED, m=60), 0.3),
+        (partial(fedrep, SHARED, m=60, batches="gram"), 0.3),
+        (partial(flute, m=40, step_size=0.05), 1e-3),
+        (partial(flute, batches="population", step_size=0.05), 1e-3),
+        (partial(pflmf, QUADRATIC, step_size=0.5, head_step_size=5.0), 1e-2),
+    ],
+)
+def test_a_tolerance_ends_a_run_in_the_same_round_whatever_is_recorded(run, tolerance):
+    every = run(rounds=2000, tolerance=tolerance, rng=3)
+    assert every.stop_reason == "converged"
+    assert 2 < every.rounds < 2000
+    for record in (2000, 7, [2]):
+        some = run(rounds=2000, tolerance=tolerance, rng=3, record=record)
+        assert (some.stop_reason, some.rounds) == ("converged", every.rounds)
+        same(some.metrics, thinned(every, some.recorded))
+        same(some.state, every.state)
+
+
+LARGE = lr.SharedRepresentation.random(n=400, d=60, k=4, rng=0)
+LARGE_COMPLETION = lr.SideInformationCompletion.random(n=500, d=100, p=40, k=4, side="unit", rng=0)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "run",
+    [
+        partial(lr.fedrep, LARGE, m=50, rounds=10**6),
+        partial(lr.fedrep, LARGE, m=50, rounds=10**6, batches="gram"),
+        partial(lr.flute, LARGE, m=50, step_size=1e-9, rounds=10**6, record=10**6),
+        partial(
+            lr.flute, LARGE, batches="population", step_size=1e-9, rounds=10**8, record=10**8
+        ),
+        partial(lr.pflmf, LARGE, m=50, step_size=1e-9, rounds=10**6, record=10**6),
+        partial(
+            lr.perfedsi, LARGE_COMPLETION, step_size=1e-9, participants=100, rounds=10**6,
+            record=10**6,
+        ),
+    ],
+)  # fmt: skip
+def test_an_interrupt_is_heard_soon(run):
+    """Also where nothing is recorded for long."""
+    run(rounds=2, record=1)  # compiled by now
+    sent = []
+
+    def interrupt():
+        time.sleep(0.3)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    thread.join()
+    assert time.perf_counter() - sent[0] < 2.0  # seconds on a busy machine; half of one on an idle
