@@ -128,7 +128,7 @@ def test_a_run_that_diverges_ends_with_its_last_finite_round(name):
         (partial(fedrep, SHARED, m=60, batches="gram"), 0.3),
         (partial(flute, m=40, step_size=0.05), 1e-3),
         (partial(flute, batches="population", step_size=0.05), 1e-3),
-        (partial(pflmf, QUADRATIC, step_size=0.5, head_step_size=5.0), 1e-2),
+        (partial(lr.pflmf, QUADRATIC, k=2, step_size=0.5, head_step_size=5.0), 1e-3),
     ],
 )
 def test_a_tolerance_ends_a_run_in_the_same_round_whatever_is_recorded(run, tolerance):
