@@ -39,7 +39,7 @@ _HOME = {
     "projected_gradient_start": "linrep.algorithms",
     "read_movielens": "linrep.problems",
     "random_start": "linrep.algorithms",
-    "run_rounds": "linrep.trace",
+    "run_rounds": "linrep.driver",
     "run_trials": "linrep.algorithms",
     "simulate_heads": "linrep.algorithms",
     "statement": "linrep.claims.entry",

@@ -31,6 +31,7 @@ from linrep.algorithms import run_trials as run_trials
 from linrep.algorithms import simulate_heads as simulate_heads
 from linrep.claims.entry import statement as statement
 from linrep.claims.entry import statements as statements
+from linrep.driver import run_rounds as run_rounds
 from linrep.problems import BestModel as BestModel
 from linrep.problems import BiasedRegression as BiasedRegression
 from linrep.problems import ClientData as ClientData
@@ -50,6 +51,5 @@ from linrep.problems import SoftmaxObjectives as SoftmaxObjectives
 from linrep.problems import read_movielens as read_movielens
 from linrep.random import streams as streams
 from linrep.trace import Trace as Trace
-from linrep.trace import run_rounds as run_rounds
 
 __version__: str

@@ -8,12 +8,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
-from linrep.trace import Trace, read_record
+from linrep.trace import Trace, columns, read_record
+
+__all__ = ["run_rounds"]
 
 #: Multiplications after which a kernel returns, so that a run can be interrupted.
 WORK_PER_CALL = 2e8
+
+#: Measurements that a method may keep until they are put into a table together.
+MANY = 2**16
 
 _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
@@ -139,6 +145,8 @@ def _last_finite(method, saved, first, done, row):
     `row` is that of the round `first`, which `saved` leads back to.
     """
     method.restore(saved)
+    if done == first + 1:
+        return first, row
     for t in range(first, done):
         before = method.save()
         method.run(1)
@@ -148,3 +156,97 @@ def _last_finite(method, saved, first, done, row):
             return t, row
         row = found
     return done, row
+
+
+def run_rounds(
+    step: Callable[[Any, int], Any],
+    state: Any,
+    *,
+    rounds: int,
+    measure: Callable[[Any], Mapping[str, float]],
+    algorithm: str = "custom",
+    settings: Mapping[str, Any] | None = None,
+    stop: Callable[[Mapping[str, float]], bool] | None = None,
+    final: Callable[[Any], Mapping[str, NDArray[np.float64]]] = lambda state: dict(state),
+    record: int | ArrayLike = 1,
+    sent: Callable[[NDArray[np.int64]], Mapping[str, NDArray[np.float64]]] = lambda recorded: {},
+) -> Trace:
+    """Run an algorithm given as one step, and record it.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(state, t) -> state`` for round t = 1, 2, …; it must not change the state it is given.
+    state : object
+        The start.
+    rounds : int
+        Number of rounds, at least 0.
+    measure : callable
+        ``measure(state) -> mapping of metric names to floats``, the same names every time; called
+        on the start and after each round.
+    algorithm : str
+        Name for plots and tables.
+    settings : mapping, optional
+        What to note in the trace.
+    stop : callable, optional
+        ``stop(metrics) -> bool``: converged. Asked of the start, too.
+    final : callable, optional
+        Turns the last state into the trace's ``state``; a mapping by default.
+    record : int or array_like of int, default 1
+        Keep the metrics of every so many rounds, or of these; of the start and the last always.
+    sent : callable, optional
+        ``sent(recorded) -> mapping`` of further metrics, of what was sent until these rounds.
+
+    Returns
+    -------
+    Trace
+        A round after which a metric is not finite ends the run as ``diverged``, without that round.
+    """
+    rounds = check.integer("rounds", rounds, minimum=0)
+    return drive(
+        _Steps(step, state, measure, stop, final),
+        algorithm=algorithm,
+        rounds=rounds,
+        record=record,
+        settings=settings or {},
+        watch=Stopwatch(),
+        sent=sent,
+        judged=True,
+    )
+
+
+class _Steps:
+    """Rounds given as a step; see :class:`Method`."""
+
+    most, at_once = 1, MANY
+
+    def __init__(self, step, state, measure, stop, final):
+        self._step, self._measure, self._stop, self._final = step, measure, stop, final
+        self._state, self._done = state, 0
+
+    @property
+    def state(self):
+        return dict(self._final(self._state))
+
+    def run(self, rounds):
+        self._state = self._step(self._state, self._done + 1)
+        self._done += 1
+        return 1, COMPLETED
+
+    def measure(self):
+        row = dict(self._measure(self._state))
+        if self._done and not all(np.isfinite(value) for value in row.values()):
+            return None
+        return row
+
+    def table(self, measured):
+        return columns(measured)
+
+    def converged(self, measured):
+        return self._stop is not None and self._stop(measured)
+
+    def save(self):
+        return self._state, self._done
+
+    def restore(self, saved):
+        self._state, self._done = saved

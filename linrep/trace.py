@@ -1,8 +1,8 @@
-"""What a run leaves behind, and the loop for algorithms that do not bring their own."""
+"""What a run leaves behind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, KeysView, Mapping, Sequence
+from collections.abc import KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _show as show
 from linrep import _validation as check
-from linrep._clock import Stopwatch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -341,68 +340,3 @@ def last_rounds(rounds: int, count: int = 10) -> range:
         At most so many, and never the start.
     """
     return range(max(rounds - count, 0) + 1, rounds + 1)
-
-
-def run_rounds(
-    step: Callable[[Any, int], Any],
-    state: Any,
-    *,
-    rounds: int,
-    measure: Callable[[Any], Mapping[str, float]],
-    algorithm: str = "custom",
-    settings: Mapping[str, Any] | None = None,
-    stop: Callable[[Mapping[str, float]], bool] | None = None,
-    final: Callable[[Any], Mapping[str, NDArray[np.float64]]] = lambda state: dict(state),
-) -> Trace:
-    """Run an algorithm given as one step, and record it.
-
-    Parameters
-    ----------
-    step : callable
-        ``step(state, t) -> state`` for round t = 1, 2, …; it must not change the state it is given.
-    state : object
-        The start.
-    rounds : int
-        Number of rounds, at least 0.
-    measure : callable
-        ``measure(state) -> mapping of metric names to floats``, the same names every time; called
-        on the start and after each round.
-    algorithm : str
-        Name for plots and tables.
-    settings : mapping, optional
-        What to note in the trace.
-    stop : callable, optional
-        ``stop(metrics) -> bool``: converged. Asked of the start, too.
-    final : callable, optional
-        Turns the last state into the trace's ``state``; a mapping by default.
-
-    Returns
-    -------
-    Trace
-        A round after which a metric is not finite ends the run as ``diverged``, without that round.
-    """
-    rounds = check.integer("rounds", rounds, minimum=0)
-    watch = Stopwatch()
-    rows = [dict(measure(state))]
-    reason = "rounds"
-    if stop is not None and stop(rows[0]):
-        rounds, reason = 0, "converged"
-    for t in range(1, rounds + 1):
-        following = step(state, t)
-        row = dict(measure(following))
-        if not all(np.isfinite(value) for value in row.values()):
-            reason = "diverged"
-            break
-        state = following
-        rows.append(row)
-        if stop is not None and stop(row):
-            reason = "converged"
-            break
-    return Trace(
-        algorithm=algorithm,
-        metrics=columns(rows),
-        state=dict(final(state)),
-        settings=dict(settings or {}),
-        stop_reason=reason,
-        wall_time=watch.seconds(),
-    )

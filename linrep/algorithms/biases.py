@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _validation as check
+from linrep.driver import run_rounds
 from linrep.kernels import designs
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
 from linrep.random import streams
-from linrep.trace import Trace, columns, run_rounds
+from linrep.trace import Trace, columns
 
 Values = NDArray[np.float64]
 SIDES = ("given", "one", "each")

@@ -11,13 +11,14 @@ from linrep import _validation as check
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
+from linrep.driver import run_rounds
 from linrep.kernels.linalg import orthonormalize
 from linrep.kernels.one_model import one_model_round
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, POPULATION_RISK, measure
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.random import RNGLike
-from linrep.trace import Trace, run_rounds
+from linrep.trace import Trace
 
 
 def fedavg(

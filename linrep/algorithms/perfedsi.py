@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair
-from linrep.driver import WORK_PER_CALL, drive
+from linrep.driver import MANY, WORK_PER_CALL, drive
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
 from linrep.problems.completion import Observations, SideInformationCompletion
@@ -155,7 +155,7 @@ def perfedsi(
 class _Rounds:
     """Rounds on entries; see :class:`linrep.driver.Method`."""
 
-    at_once = 1
+    at_once = MANY
 
     def __init__(
         self, truth, data, Z, start, rngs, *, participants, replacement, local_steps, step_size,

@@ -33,11 +33,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep.algorithms.pflmf import distances
+from linrep.driver import run_rounds
 from linrep.kernels.diameter import project_differences
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import as_objectives
 from linrep.problems.objectives import Objectives
-from linrep.trace import Trace, run_rounds
+from linrep.trace import Trace
 
 Values = NDArray[np.float64]
 Server = Callable[[Values, float], Values]

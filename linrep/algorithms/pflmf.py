@@ -9,7 +9,7 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
 from linrep.algorithms._setup import read_pair
-from linrep.driver import WORK_PER_CALL, drive
+from linrep.driver import MANY, WORK_PER_CALL, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
 from linrep.problems.clients import ClientData
@@ -216,7 +216,7 @@ def pflmf(
 class _Method:
     """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
 
-    at_once = 1
+    at_once = MANY
 
     def __init__(self, problem, steps, draws, *, stationarity, tolerance):
         self._problem, self._steps, self._draws = problem, steps, draws
