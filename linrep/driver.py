@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +25,7 @@ MANY = 2**16
 _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
 
-class Method(Protocol):
+class Method(ABC):
     """An algorithm under way: its state, and what moves it on.
 
     Attributes
@@ -33,35 +34,47 @@ class Method(Protocol):
         Rounds that one call of `run` may take, so that it lasts well below half a second.
     at_once : int
         Measurements to collect before they are put into a table.
+    every_round : bool
+        Whether `run` itself notes what is to be known of every round, so that it need not stop
+        where one is recorded: then measurements are the rounds' numbers.
     """
 
     most: int
-    at_once: int
+    at_once: int = MANY
+    every_round: bool = False
 
     @property
+    @abstractmethod
     def state(self) -> dict[str, NDArray[np.float64]]:
         """The state, as the trace has it in the end."""
 
+    @abstractmethod
     def run(self, rounds: int) -> tuple[int, int]:
-        """Run so many rounds; return how many were completed, and how they ended.
+        """Run at most so many rounds; return how many were completed, and how they ended.
 
-        A round after which the state is not finite is none, and leaves that of the one before.
+        A round after which the state is not finite is none, and leaves that of the one before,
+        where `run` can see it; else `measure` does, and `save` and `restore` lead back.
         """
 
+    @abstractmethod
     def measure(self) -> Any:
         """Return what is to be known of the state, None where it is not finite."""
 
     def table(self, measured: list[Any]) -> dict[str, NDArray[np.float64]]:
-        """Return the metrics of some measurements, an array each."""
+        """Return the metrics of some measurements, an array each; by default those are mappings."""
+        return columns(measured)
 
     def converged(self, measured: Any) -> bool:
-        """Tell whether a state with this measurement is the last."""
+        """Tell whether a state with this measurement is the last; by default `run` tells."""
+        return False
 
     def save(self) -> Any:
-        """Return what `restore` needs to go on from here."""
+        """Return what `restore` needs to go on from here; by default nothing, as `run` can see."""
+        return None
 
     def restore(self, saved: Any) -> None:
         """Go back to where `save` was called, random streams included."""
+        raise NotImplementedError(f"{type(self).__name__} cannot go back")
 
 
 def drive(
@@ -101,6 +114,8 @@ def drive(
     """
     wanted = read_record(record, rounds)
     stops, kept = range(1, rounds + 1) if judged else wanted[1:], set(wanted)
+    if method.every_round:
+        stops = [rounds]
     done, row = 0, method.measure()
     rows, recorded, parts = [row], [0], []
     status = CONVERGED if method.converged(row) else COMPLETED
@@ -126,6 +141,8 @@ def drive(
                 rows = []
             rows.append(row)
             recorded.append(done)
+    if method.every_round:
+        rows = recorded = [*(t for t in wanted if t < done), done]
     parts.append(method.table(rows))
     metrics = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return Trace(
@@ -215,10 +232,10 @@ def run_rounds(
     )
 
 
-class _Steps:
+class _Steps(Method):
     """Rounds given as a step; see :class:`Method`."""
 
-    most, at_once = 1, MANY
+    most = 1
 
     def __init__(self, step, state, measure, stop, final):
         self._step, self._measure, self._stop, self._final = step, measure, stop, final
@@ -238,9 +255,6 @@ class _Steps:
         if self._done and not all(np.isfinite(value) for value in row.values()):
             return None
         return row
-
-    def table(self, measured):
-        return columns(measured)
 
     def converged(self, measured):
         return self._stop is not None and self._stop(measured)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linrep import _validation as check
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
-from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
+from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, LOSS, POPULATION_RISK
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.random import streams
@@ -19,7 +19,13 @@ BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
 STARTS = ("moments", "random", "projected_gradient")
 PROJECTED_GRADIENT_ROUNDS = 10
 MEASURED_AT_ONCE = 2**15  # numbers of the models of states that wait to be measured together
-STOP_REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
+#: Columns of what kernels note of every round, where there is a truth.
+METRICS = {
+    "distance": DISTANCE,
+    "loss": LOSS,
+    "head_error": HEAD_ERROR,
+    "population_risk": POPULATION_RISK,
+}
 
 
 @dataclass(frozen=True)
@@ -47,9 +53,9 @@ class Setup:
         assert self.truth is not None
         return self.truth
 
-    def floats(self, rounds, per_client):
-        """Return the cumulated numbers sent up and down, per_client each way and round."""
-        sent = self.participants * per_client * np.arange(rounds + 1, dtype=float)
+    def floats(self, recorded, per_client):
+        """Return the numbers sent up and down until these rounds, per_client each way and round."""
+        sent = self.participants * per_client * recorded.astype(float)
         return {"floats_up": self.floats_up + sent, "floats_down": self.floats_down + sent}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import partial
 
 import numpy as np
@@ -11,9 +10,10 @@ from numpy.typing import ArrayLike
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import BATCHES, MEASURED_AT_ONCE, STOP_REASONS, Setup, prepare
-from linrep.algorithms.gram import WORK_PER_CALL, require_gaussian, run_simulated
+from linrep.algorithms._setup import BATCHES, MEASURED_AT_ONCE, METRICS, Setup, prepare
+from linrep.algorithms.gram import Simulated, require_gaussian
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
+from linrep.driver import WORK_PER_CALL, Method, drive
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
 from linrep.problems.clients import ClientData
@@ -21,7 +21,7 @@ from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS, SharedRepresentation
 from linrep.random import RNGLike
 from linrep.subspace import orthonormalize
-from linrep.trace import Trace, read_record
+from linrep.trace import Trace
 
 NORMALIZATIONS = ("theorem", "published")
 _TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there the other is not
@@ -137,7 +137,6 @@ def fedrep(
     """
     watch = Stopwatch()
     rounds = check.integer("rounds", rounds, minimum=0)
-    recorded = read_record(record, rounds)
     workers = check.integer("workers", workers, minimum=1)
     if batches is None:
         batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
@@ -166,12 +165,12 @@ def fedrep(
         require_gaussian(f"batches={batches!r}", setup.source)
         if not orthonormal:
             raise ValueError(f"batches={batches!r} needs orthonormal=True")
-    run = (
-        partial(run_simulated, workers=workers)
+    rounds_of = (
+        partial(Simulated, workers=workers)
         if simulated
-        else partial(_run, orthonormal=bool(orthonormal), recorded=recorded)
+        else partial(_Sampled, orthonormal=bool(orthonormal))
     )
-    state, table, status = run(
+    method = rounds_of(
         setup,
         rounds=rounds,
         split=batches in ("split", "gram_split"),
@@ -181,13 +180,11 @@ def fedrep(
         head_step_size=0.0 if head_step_size is None else head_step_size,
         tolerance=-1.0 if tolerance is None else tolerance,
     )
-    done = len(table) - 1
-    kept = [*recorded[: bisect_left(recorded, done)], done]
-    metrics = _metrics(table, setup) | setup.floats(done, setup.d * setup.k)
-    return Trace(
+    return drive(
+        method,
         algorithm=_name(local_steps),
-        metrics={name: values[kept] for name, values in metrics.items()},
-        state=state,
+        rounds=rounds,
+        record=record,
         settings={
             "problem": repr(problem),
             "m": m,
@@ -204,9 +201,8 @@ def fedrep(
             "orthonormal": orthonormal,
             "tolerance": tolerance,
         },
-        stop_reason=STOP_REASONS[status],
-        wall_time=watch.seconds(),
-        recorded=np.array(kept),
+        watch=watch,
+        sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
     )
 
 
@@ -234,20 +230,6 @@ def _read_step_size(step_size, setup: Setup, normalization):
             raise ValueError("step_size='smoothness' needs stored data, that is batches='fixed'")
         eta = smoothness_step_size(setup.data, setup.B)
     return eta / setup.participants if normalization == "published" else eta
-
-
-def _metrics(table, setup: Setup):
-    if setup.truth is not None:
-        return {
-            "distance": table[:, kernel.DISTANCE],
-            "loss": table[:, kernel.LOSS],
-            "head_error": table[:, kernel.HEAD_ERROR],
-            "population_risk": table[:, kernel.POPULATION_RISK],
-        }
-    metrics = {"loss": table[:, kernel.LOSS]}
-    if _models(setup) is not None:
-        metrics["truth_error"] = table[:, _TRUTH_ERROR]
-    return metrics
 
 
 def _models(setup: Setup):
@@ -279,68 +261,77 @@ class _TruthErrors:
             self._waiting = []
 
 
-def _run(setup: Setup, *, rounds, recorded, split, tolerance, **options):
-    """Drive the kernels in calls of bounded length; return as run_simulated does."""
-    truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
-    if truth is None:
-        truthT, heads, moment = np.empty((0, d)), np.empty((0, k)), np.empty((0, 0))
-    else:
-        truthT, heads = np.ascontiguousarray(truth.B.T), truth.W
-        moment = heads.T @ heads / n
-    work = workspace(k, d, setup.largest, setup.participants)
-    BT, W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
-    table = np.full((rounds + 1, 4), np.nan)
-    if truth is not None:
-        *_, candidateT, ET, C, D, _ = work
-        kernel.measure(
-            BT, W, truthT, heads, moment, options["orthonormal"], candidateT, ET, C, D, work[1],
-            table[0],
-        )  # fmt: skip
-    settings = (
-        options["step_size"],
-        options["averaged"],
-        options["local_steps"],
-        options["head_step_size"],
-        options["orthonormal"],
-        truthT,
-        heads,
-        moment,
-        tolerance,
-    )
-    if setup.data is None:
-        batch = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
-        source = setup.source
-        design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
-    per_call = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
-    ahead = max(1, min(per_call, rounds))
-    schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
-    theta = _models(setup)
-    # The kernels do not measure it: they are to return where it is recorded.
-    truth_errors = None if theta is None else _TruthErrors(theta, table)
-    if truth_errors is not None:
-        truth_errors.add(0, BT, W)
-    stops = iter([rounds] if theta is None else recorded[1:])
-    stop = next(stops, 0)
-    done, status = 0, kernel.COMPLETED
-    if truth is not None and table[0, kernel.DISTANCE] <= tolerance:
-        status = kernel.CONVERGED
-    while done < rounds and status == kernel.COMPLETED:
-        schedule = schedules.next(stop - done)
-        rows = table[done : done + len(schedule) + 1]
-        if setup.data is None:
-            completed, status = run_fresh(
-                setup.data_rng, *design, *batch, schedule, BT, W, *settings, rows, work
-            )
+class _Sampled(Method):
+    """Rounds on stored or drawn samples; see :class:`linrep.driver.Method`."""
+
+    def __init__(
+        self, setup: Setup, *, rounds, split, step_size, averaged, local_steps, head_step_size,
+        orthonormal, tolerance,
+    ):  # fmt: skip
+        truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
+        if truth is None:
+            truthT, heads, moment = np.empty((0, d)), np.empty((0, k)), np.empty((0, 0))
         else:
-            completed, status = run_fixed(
-                setup.data.X, setup.data.y, setup.data.offsets, schedule, BT, W, *settings, rows,
-                work,
+            truthT, heads = np.ascontiguousarray(truth.B.T), truth.W
+            moment = heads.T @ heads / n
+        self._setup, self._tolerance, self._done = setup, tolerance, 0
+        self._work = work = workspace(k, d, setup.largest, setup.participants)
+        self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
+        self._table = np.full((rounds + 1, 4), np.nan)
+        if truth is not None:
+            *_, candidateT, ET, C, D, _ = work
+            kernel.measure(
+                self._BT, self._W, truthT, heads, moment, orthonormal, candidateT, ET, C, D,
+                work[1], self._table[0],
             )  # fmt: skip
-        done += completed
-        if truth_errors is not None and (done == stop or status != kernel.COMPLETED):
-            truth_errors.add(done, BT, W)
-        if done == stop:
-            stop = next(stops, done)
-    if truth_errors is not None:
-        truth_errors.write()
-    return {"B": BT.T.copy(), "W": W}, table[: done + 1], status
+        self._settings = (
+            step_size, averaged, local_steps, head_step_size, orthonormal, truthT, heads, moment,
+            tolerance,
+        )  # fmt: skip
+        if setup.data is None:
+            source = setup.source
+            design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
+            batch = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
+            self._run = partial(run_fresh, setup.data_rng, *design, *batch)
+        else:
+            self._run = partial(run_fixed, setup.data.X, setup.data.y, setup.data.offsets)
+        self.most = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
+        ahead = max(1, min(self.most, rounds))
+        self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
+        theta = _models(setup)
+        # The kernels do not measure it: they are to return where it is recorded.
+        self._truth_errors = None if theta is None else _TruthErrors(theta, self._table)
+        self.every_round = theta is None
+
+    @property
+    def state(self):
+        return {"B": self._BT.T.copy(), "W": self._W}
+
+    def run(self, rounds):
+        """Run at most so many rounds; return how many were completed, and how they ended."""
+        schedule = self._schedules.next(rounds)
+        rows = self._table[self._done : self._done + len(schedule) + 1]
+        completed, status = self._run(
+            schedule, self._BT, self._W, *self._settings, rows, self._work
+        )
+        self._done += completed
+        return completed, status
+
+    def measure(self):
+        """Return the number of the round, by which the table has its metrics."""
+        if self._truth_errors is not None:
+            self._truth_errors.add(self._done, self._BT, self._W)
+        return self._done
+
+    def table(self, measured):
+        if self._truth_errors is not None:
+            self._truth_errors.write()
+        columns = {"loss": kernel.LOSS}
+        if self._setup.truth is not None:
+            columns = METRICS
+        elif self._truth_errors is not None:
+            columns = {"loss": kernel.LOSS, "truth_error": _TRUTH_ERROR}
+        return {name: self._table[measured, column] for name, column in columns.items()}
+
+    def converged(self, measured):
+        return self._table[measured, kernel.DISTANCE] <= self._tolerance

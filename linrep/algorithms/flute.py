@@ -11,7 +11,7 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._flute_rounds import Population, Sampled, source
 from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair
-from linrep.driver import drive
+from linrep.driver import Method, drive
 from linrep.kernels import linalg
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
@@ -219,11 +219,11 @@ def flute(
     )
 
 
-class _Method:
+class _Method(Method):
     """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
 
     def __init__(self, steps, table, numbers):
-        self._steps, self.run, self.table, self.most = steps, steps.run, table, steps.most
+        self._steps, self._table, self.most = steps, table, steps.most
         # Measured many at a time: a call costs more than a state.
         self.at_once = -(-MEASURED_AT_ONCE // numbers)
 
@@ -232,18 +232,15 @@ class _Method:
         B, W = self._steps.state
         return {"B": B, "W": W}
 
+    def run(self, rounds):
+        return self._steps.run(rounds)
+
     def measure(self):
         """Return the state with its loss: kernels end before it is not finite."""
         return *self._steps.state, self._steps.loss
 
-    def converged(self, measured):
-        return False  # kernels tell
-
-    def save(self):
-        return None
-
-    def restore(self, saved):
-        raise NotImplementedError("there is nothing that kernels do not see")
+    def table(self, measured):
+        return self._table(measured)
 
 
 def gaussian_start(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrep._clock import account, share
-from linrep.algorithms._setup import Setup
+from linrep.algorithms._setup import METRICS, Setup
+from linrep.driver import WORK_PER_CALL, Method
 from linrep.kernels import designs
 from linrep.kernels import gram as kernel
 from linrep.kernels.gram_clients import BLOCK, client_workspace
@@ -25,7 +25,6 @@ from linrep.problems.regression import ImplicitRepresentation, SharedRepresentat
 from linrep.subspace import orthonormalize
 
 GROUP = 16384  # participants that share a stream; part of how streams are used
-WORK_PER_CALL = 2e8  # multiplications after which a kernel returns, so that runs can be interrupted
 
 
 def coordinates(
@@ -78,105 +77,121 @@ def require_gaussian(what: str, truth: SharedRepresentation) -> None:
         )
 
 
-def run_simulated(
-    setup: Setup, *, rounds, split, step_size, averaged, local_steps, head_step_size, tolerance,
-    workers,
-):  # fmt: skip
-    """Run rounds on simulated batches; return the state, a row of metrics per round, the status.
+class Simulated(Method):
+    """Rounds on simulated batches; see :class:`linrep.driver.Method`.
 
     Beyond `GROUP` participants, groups of so many have streams of their own and are spread over
     threads; their sums are added in the order of the groups.
     """
-    truth, d, k = setup.source, setup.d, setup.k
-    implicit = isinstance(truth, ImplicitRepresentation)
-    C, Phi = coordinates(setup.B, np.eye(*setup.B.shape) if implicit else truth.B)
-    WT, truthT = np.ascontiguousarray(setup.W.T), np.ascontiguousarray(truth.W.T)
-    moment = truth.W.T @ truth.W / setup.n
-    table = np.full((rounds + 1, 4), np.nan)
-    G, scratch = np.empty((k, k)), np.empty(BLOCK)
-    excess = kernel.deviation(C, truthT, WT, 0, setup.n, scratch) / setup.n
-    kernel.measure(Phi, moment, excess, G, table[0])
-    groups = range(0, setup.participants, GROUP)
-    streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
-    run = partial(
-        _run_in_one if len(groups) == 1 else _run_in_groups,
-        heads=[kernel.heads_workspace(k, min(GROUP, setup.participants)) for _ in groups],
-        client_work=[client_workspace(k, d) for _ in groups],
-        server_work=kernel.server_workspace(k, d),
-        m=setup.largest, others=float(d - k - len(Phi)), noise=truth.noise, split=split,
-        truthT=truthT, moment=moment, C=C, Phi=Phi, WT=WT, step_size=step_size, averaged=averaged,
-        local_steps=local_steps, head_step_size=head_step_size, tolerance=tolerance,
-    )  # fmt: skip
-    per_call = max(1, int(WORK_PER_CALL / (setup.participants * k * k * 10)))
-    order = np.arange(setup.n)
-    done, status = 0, COMPLETED
-    if table[0, DISTANCE] <= tolerance:
-        status = CONVERGED
-    with ThreadPoolExecutor(workers, initializer=share, initargs=(account(),)) as pool:
-        while done < rounds and status == COMPLETED:
-            schedule = np.empty((min(per_call, rounds - done), setup.participants), dtype=np.int64)
-            designs.draw_participants(setup.participation_rng, order, schedule)
-            completed, status = run(
-                pool, streams, schedule=schedule, metrics=table[done : done + len(schedule) + 1]
-            )
-            done += completed
-    state = {"C": C, "Phi": Phi, "W": np.ascontiguousarray(WT.T)}
-    if not implicit:
-        state["B"] = lift(truth, C, Phi, setup.data_rng)
-    return state, table[: done + 1], status
 
+    every_round = True
 
-def _run_in_one(
-    pool, streams, *, m, others, noise, split, truthT, moment, C, Phi, WT, step_size, averaged,
-    local_steps, head_step_size, tolerance, schedule, metrics, heads, client_work, server_work,
-):  # fmt: skip
-    """Run one round per row of schedule in one kernel; return rounds done and the status."""
-    return kernel.run_gram(
-        streams[0], m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
-        averaged, local_steps, head_step_size, tolerance, metrics, heads[0], client_work[0],
-        server_work,
-    )  # fmt: skip
+    def __init__(
+        self, setup: Setup, *, rounds, split, step_size, averaged, local_steps, head_step_size,
+        tolerance, workers,
+    ):  # fmt: skip
+        truth, n, d, k = setup.source, setup.n, setup.d, setup.k
+        self._setup, self._truth, self._tolerance, self._done = setup, truth, tolerance, 0
+        self._split, self._workers = split, workers
+        self._step_size, self._averaged = step_size, averaged
+        self._local = local_steps, head_step_size
+        self._implicit = isinstance(truth, ImplicitRepresentation)
+        B = np.eye(*setup.B.shape) if self._implicit else truth.B
+        self._C, self._Phi = coordinates(setup.B, B)
+        self._WT = np.ascontiguousarray(setup.W.T)
+        self._truthT = np.ascontiguousarray(truth.W.T)
+        self._moment = truth.W.T @ truth.W / n
+        self._others = float(d - k - len(self._Phi))
+        self._table = np.full((rounds + 1, 4), np.nan)
+        excess = kernel.deviation(self._C, self._truthT, self._WT, 0, n, np.empty(BLOCK)) / n
+        kernel.measure(self._Phi, self._moment, excess, np.empty((k, k)), self._table[0])
+        groups = range(0, setup.participants, GROUP)
+        self._streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
+        self._heads = [kernel.heads_workspace(k, min(GROUP, setup.participants)) for _ in groups]
+        self._client_work = [client_workspace(k, d) for _ in groups]
+        self._server_work = kernel.server_workspace(k, d)
+        self._order = np.arange(n)
+        self.most = max(1, int(WORK_PER_CALL / (setup.participants * k * k * 10)))
 
+    @property
+    def state(self):
+        """Coordinates against B*, the heads, and a B that has them, where B* is stored."""
+        state = {"C": self._C, "Phi": self._Phi, "W": np.ascontiguousarray(self._WT.T)}
+        if not self._implicit:
+            state["B"] = lift(self._truth, self._C, self._Phi, self._setup.data_rng)
+        return state
 
-def _run_in_groups(
-    pool, streams, *, m, others, noise, split, truthT, moment, C, Phi, WT, step_size, averaged,
-    local_steps, head_step_size, tolerance, schedule, metrics, heads, client_work, server_work,
-):  # fmt: skip
-    """Do what _run_in_one does, with the clients of a round in groups, one stream each."""
-    n, participants = WT.shape[1], schedule.shape[1]
-    factor = step_size / (m * participants) if averaged else step_size / m
-    UT, S, R, QT, ET, CT, C0, Phi0, G, _ = server_work
-    sums = [(np.empty_like(UT), np.empty_like(S)) for _ in streams]
+    def run(self, rounds):
+        """Run so many rounds; return how many were completed, and how they ended."""
+        schedule = np.empty((rounds, self._setup.participants), dtype=np.int64)
+        designs.draw_participants(self._setup.participation_rng, self._order, schedule)
+        rows = self._table[self._done : self._done + rounds + 1]
+        if len(self._streams) > 1:
+            with ThreadPoolExecutor(
+                self._workers, initializer=share, initargs=(account(),)
+            ) as pool:
+                completed, status = self._run_in_groups(pool, schedule, rows)
+        else:
+            completed, status = kernel.run_gram(
+                self._streams[0], self._setup.largest, self._others, self._truth.noise,
+                self._split, self._truthT, self._moment, schedule, self._C, self._Phi, self._WT,
+                self._step_size, self._averaged, *self._local, self._tolerance, rows,
+                self._heads[0], self._client_work[0], self._server_work,
+            )  # fmt: skip
+        self._done += completed
+        return completed, status
 
-    def play(group, clients):
-        return kernel.play_apart(
-            streams[group], m, noise, split, truthT, clients, C, Phi, WT, local_steps,
-            head_step_size, *sums[group], heads[group], client_work[group],
+    def _run_in_groups(self, pool, schedule, rows):
+        """Do what the kernel does, with the clients of a round in groups, one stream each."""
+        m, C, Phi, WT, noise = (
+            self._setup.largest, self._C, self._Phi, self._WT, self._truth.noise
         )  # fmt: skip
+        n, participants = WT.shape[1], schedule.shape[1]
+        factor = self._step_size / (m * participants if self._averaged else m)
+        UT, S, R, QT, ET, CT, C0, Phi0, G, _ = self._server_work
+        sums = [(np.empty_like(UT), np.empty_like(S)) for _ in self._streams]
 
-    def deviation(first):
-        last = min(n, first + GROUP)
-        return kernel.deviation(C, truthT, WT, first, last, np.empty(BLOCK))
+        def play(group, clients):
+            return kernel.play_apart(
+                self._streams[group], m, noise, self._split, self._truthT, clients, C, Phi, WT,
+                *self._local, *sums[group], self._heads[group], self._client_work[group],
+            )  # fmt: skip
 
-    for t, row in enumerate(metrics[1:]):
-        groups = [schedule[t, first : first + GROUP] for first in range(0, participants, GROUP)]
-        loss = sum(pool.map(play, range(len(groups)), groups))
-        row[LOSS] = loss / (2.0 * m * participants)
-        with np.errstate(all="ignore"):
-            UT[:], S[:] = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
-        C0[:], Phi0[:] = C, Phi
-        good = np.isfinite(loss) and kernel.move_apart(
-            streams[0], others, factor, UT, S, R, C, Phi, QT, ET, CT
-        )
-        if good:
-            excess = sum(pool.map(deviation, range(0, n, GROUP))) / n
-            kernel.measure(Phi, moment, excess, G, row)
-            good = np.isfinite(row[POPULATION_RISK])
-        if not good:
-            C[:], Phi[:] = C0, Phi0
-            for clients, before in zip(groups, heads, strict=True):
-                kernel.exchange(clients, before, WT)
-            return t, DIVERGED
-        if row[DISTANCE] <= tolerance:
-            return t + 1, CONVERGED
-    return len(schedule), COMPLETED
+        def deviation(first):
+            last = min(n, first + GROUP)
+            return kernel.deviation(C, self._truthT, WT, first, last, np.empty(BLOCK))
+
+        for t, row in enumerate(rows[1:]):
+            groups = [schedule[t, first : first + GROUP] for first in range(0, participants, GROUP)]
+            loss = sum(pool.map(play, range(len(groups)), groups))
+            row[LOSS] = loss / (2.0 * m * participants)
+            with np.errstate(all="ignore"):
+                UT[:], S[:] = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
+            C0[:], Phi0[:] = C, Phi
+            good = np.isfinite(loss) and kernel.move_apart(
+                self._streams[0], self._others, factor, UT, S, R, C, Phi, QT, ET, CT
+            )
+            if good:
+                excess = sum(pool.map(deviation, range(0, n, GROUP))) / n
+                kernel.measure(Phi, self._moment, excess, G, row)
+                good = np.isfinite(row[POPULATION_RISK])
+            if not good:
+                C[:], Phi[:] = C0, Phi0
+                for clients, before in zip(groups, self._heads, strict=True):
+                    kernel.exchange(clients, before, WT)
+                return t, DIVERGED
+            if row[DISTANCE] <= self._tolerance:
+                return t + 1, CONVERGED
+        return len(schedule), COMPLETED
+
+    def measure(self):
+        """Return the number of the round, by which the table has its metrics."""
+        return self._done
+
+    def table(self, measured):
+        """Return the metrics of these rounds."""
+        return {name: self._table[measured, column] for name, column in METRICS.items()}
+
+    def converged(self, measured):
+        """Tell whether the distance is within the tolerance in a round."""
+        return self._table[measured, DISTANCE] <= self._tolerance

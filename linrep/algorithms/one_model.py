@@ -32,6 +32,7 @@ def fedavg(
     participation: float = 1.0,
     local_steps: int = 1,
     step_size: float,
+    record: int | ArrayLike = 1,
     rng: RNGLike = None,
 ) -> Trace:
     r"""Run FedAvg on a single model: all clients share the representation B and the head w.
@@ -41,7 +42,7 @@ def fedavg(
 
     Parameters
     ----------
-    problem, m, k, rounds, participation, rng
+    problem, m, k, rounds, participation, record, rng
         As in :func:`fedrep`.
     batches : {"fresh", "fixed", "gram"}, optional
         As in :func:`fedrep`; a fresh batch serves all local steps of a round, and ``"gram"`` takes
@@ -89,7 +90,7 @@ def fedavg(
         return {"BT": BT, "w": w, "loss": loss}
 
     start_state = {"BT": np.ascontiguousarray(B.T), "w": setup.W.mean(axis=0), "loss": np.nan}
-    trace = run_rounds(
+    return run_rounds(
         step,
         start_state,
         rounds=rounds,
@@ -112,9 +113,9 @@ def fedavg(
             "local_steps": local_steps,
             "step_size": step_size,
         },
+        record=record,
+        sent=lambda recorded: setup.floats(recorded, (d + 1) * k),
     )
-    trace.metrics |= setup.floats(trace.rounds, (d + 1) * k)
-    return trace
 
 
 def fedsgd(

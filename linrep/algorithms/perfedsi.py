@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair
-from linrep.driver import MANY, WORK_PER_CALL, drive
+from linrep.driver import WORK_PER_CALL, Method, drive
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
 from linrep.problems.completion import Observations, SideInformationCompletion
 from linrep.random import RNGLike, streams
-from linrep.trace import Trace, columns
+from linrep.trace import Trace
 
 Values = NDArray[np.float64]
 _NOTHING = np.empty((0, 0))
@@ -152,10 +152,8 @@ def perfedsi(
     )  # fmt: skip
 
 
-class _Rounds:
+class _Rounds(Method):
     """Rounds on entries; see :class:`linrep.driver.Method`."""
-
-    at_once = MANY
 
     def __init__(
         self, truth, data, Z, start, rngs, *, participants, replacement, local_steps, step_size,
@@ -221,12 +219,6 @@ class _Rounds:
             "population_risk": risk,
             "loss": self._loss,
         }
-
-    def table(self, measured):
-        return columns(measured)
-
-    def converged(self, measured):
-        return False
 
     def save(self):
         rngs = [rng.bit_generator.state for rng in self._rngs]

@@ -9,7 +9,7 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
 from linrep.algorithms._setup import read_pair
-from linrep.driver import MANY, WORK_PER_CALL, drive
+from linrep.driver import WORK_PER_CALL, Method, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
 from linrep.problems.clients import ClientData
@@ -19,7 +19,7 @@ from linrep.problems.objectives import Objectives
 from linrep.problems.regression import SharedRepresentation
 from linrep.random import RNGLike, streams
 from linrep.subspace import random_frame
-from linrep.trace import Trace, columns
+from linrep.trace import Trace
 
 Values = NDArray[np.float64]
 AGGREGATES = ("participants", "full", "unbiased")
@@ -213,10 +213,8 @@ def pflmf(
     )  # fmt: skip
 
 
-class _Method:
+class _Method(Method):
     """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
-
-    at_once = MANY
 
     def __init__(self, problem, steps, draws, *, stationarity, tolerance):
         self._problem, self._steps, self._draws = problem, steps, draws
@@ -260,9 +258,6 @@ class _Method:
                 row["average_V"] = totals[SUM_V] / rounds if rounds else np.nan
                 row["reach_U"], row["reach_V"] = totals[REACH_U], totals[REACH_V]
             return row | distances(self._problem, self._best, V @ U.T, value)
-
-    def table(self, measured):
-        return columns(measured)
 
     def converged(self, measured):
         return measured["gradient_U"] + measured["gradient_V"] <= self._limit

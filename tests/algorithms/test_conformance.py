@@ -23,6 +23,27 @@ flute = partial(lr.flute, LOW_RANK, k=2)
 pflmf = partial(lr.pflmf, k=2, participation=0.5)
 perfedsi = partial(lr.perfedsi, COMPLETION, participants=3)
 
+
+def own(problem, *, step_size, rounds, rng, record=1):
+    """Gradient descent on the second moments of fresh samples, as a user would write it."""
+    data_rng, _, start_rng = lr.streams(rng, "data", "participation", "start")
+    draws = [problem.draw(9, rng=each) for each in data_rng.spawn(rounds)]
+
+    def step(state, t):
+        batch = draws[t - 1]
+        moment = (batch.X * batch.y[:, None] ** 2).T @ (batch.X @ state["B"]) / len(batch.y)
+        with np.errstate(all="ignore"):
+            return {"B": state["B"] * (1.0 - step_size) + step_size * moment}
+
+    return lr.run_rounds(
+        step,
+        {"B": lr.subspace.random_frame(problem.d, problem.k, start_rng)},
+        rounds=rounds,
+        record=record,
+        measure=lambda state: {"size": np.linalg.norm(state["B"])},
+    )
+
+
 # An algorithm with its settings, a step size that works, and one with which it diverges, or None.
 ALGORITHMS = {
     "fedrep": (partial(fedrep, SHARED, participation=0.5), 0.1, None),
@@ -35,6 +56,11 @@ ALGORITHMS = {
         0.1, 80.0,
     ),
     "fedrep on others' models": (partial(lr.fedrep, LOW_RANK.draw(9, rng=1), k=2), 0.1, None),
+    "fedavg": (
+        partial(lr.fedavg, DATA, k=2, start="random", local_steps=2, participation=0.5), 0.1, 80.0,
+    ),
+    "fedsgd gram": (partial(lr.fedsgd, SHARED, m=9, start="random", batches="gram"), 0.1, 80.0),
+    "own": (partial(own, SHARED), 0.1, 80.0),
     "flute": (partial(flute, m=9, participation=0.5), 0.02, 9.0),
     "flute fresh": (partial(flute, m=9, batches="fresh"), 0.02, 9.0),
     "flute population": (partial(flute, batches="population"), 0.05, 9.0),
