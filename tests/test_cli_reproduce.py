@@ -88,7 +88,7 @@ def test_the_last_line(outcomes, good):
 
 @pytest.mark.parametrize(("decided", "good"), [(2, True), (1, False), (0, False)])
 def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, monkeypatch):
-    """They contradict nothing, and most have to be decided again."""
+    """They contradict nothing, and half of the claims have to be decided again."""
     chosen = [item for item in KNOWN.values() if item.id.startswith("fedrep.lemma")][:3]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduction, "papers", lambda: ["a.figure1"])

@@ -104,7 +104,7 @@ def reproduce(wanted, portable, workers, out):
     # What is undecided contradicts nothing, and reproduces nothing either.
     good = (
         agreed
-        and 2 * again > len(results)
+        and 2 * again >= len(results)
         and same is not None
         and same.reproduced
         and len(compared) == len(figures)
