@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linrep import _validation as check
-from linrep._kinds import CLUSTERED, COMPLETION, PARTITIONED, REGRESSION, Kind, takes
+from linrep import families
 from linrep.algorithms import (
     fedavg,
     fedrep,
@@ -22,6 +22,7 @@ from linrep.algorithms import (
     perfedsi,
     pflmf,
 )
+from linrep.families import Family, takes
 from linrep.sweeps import Grid, Sweep, label, load
 from linrep.trace import Trace
 
@@ -44,12 +45,17 @@ _COMPLETION: dict[str, Callable[..., Any]] = {
 ALGORITHMS: Mapping[str, Callable[..., Any]] = _REGRESSION | _COMPLETION
 #: Names of methods that train networks begin with it.
 _DEEP = "deep."
+_PERSONALIZED = "linrep.algorithms.personalized:"
 KEEP = ("final", "rate", "trace")
 _KEPT_ROUNDS = 200
 
 
 def simulate(
-    cell: Mapping[str, Any], rng: np.random.Generator, *, keep: str = "final"
+    cell: Mapping[str, Any],
+    rng: np.random.Generator,
+    *,
+    keep: str = "final",
+    problem: str | None = None,
 ) -> dict[str, Any] | list[dict[str, Any]]:
     """Draw a ground truth, run an algorithm on it, and return what it came to.
 
@@ -57,22 +63,7 @@ def simulate(
     ----------
     cell : mapping
         ``algorithm``, see :func:`find_algorithm`; parameters of the problem; all others are the
-        algorithm's. Problems of regression have the parameters of
-        :meth:`linrep.SharedRepresentation.random`; with ``models``, "normal" or "decaying", they
-        are a :class:`linrep.LowRankRegression` instead, and k the rank that is fitted: methods are
-        handed samples of it, unless ``batches`` are other than fixed. Completion, which is what
-        `perfedsi` and the solvers beside it do, and an algorithm of your own where there is a p,
-        has those of :meth:`linrep.SideInformationCompletion.random` (with ``kappa``, the ratio of
-        the matrix's largest and smallest singular value, in the place of these): methods are handed
-        ``per_client`` or ``entries`` of it, or ``oversampling`` times as many as there are degrees
-        of freedom, k(d + p - k), or else fresh ones; ``with_side=False`` hides side information.
-        With ``clusters``, problems have the parameters of
-        :func:`linrep.problems.personal.clustered`; they are for `pflmf`, and methods of your own or
-        of :mod:`linrep.algorithms.personalized`, named as module:function. Methods that train
-        networks, ``deep.fedrep`` and so on, and methods of your own where there is a ``partition``,
-        are handed a data set (``dataset``, by default the digits) split among clients by the
-        function of :mod:`linrep.deep.partitions` of that name (by default shards), whose parameters
-        are the problem's.
+        algorithm's.
     rng : Generator
         Truth and run have streams of their own, spawned from it: algorithms given equal generators
         meet the same truth, data and participants.
@@ -80,6 +71,26 @@ def simulate(
         One row with the metrics after the last round; the same with the contraction of the distance
         per round, its interval, and its plateau, where there is a distance; or one row per round,
         evenly thinned to about 200.
+    problem : {"regression", "completion", "clustered", "partitioned"}, optional
+        The family of problems, a file of :mod:`linrep.families`; by default the one that the
+        algorithm is for, and regression for algorithms of your own:
+
+        - regression has the parameters of :meth:`linrep.SharedRepresentation.random`; with
+          ``models``, "normal" or "decaying", it is a :class:`linrep.LowRankRegression` instead, and
+          k the rank that is fitted: methods are handed samples of it, unless ``batches`` are other
+          than fixed;
+        - completion, for `perfedsi` and the solvers beside it, has those of
+          :meth:`linrep.SideInformationCompletion.random` (with ``kappa``, the ratio of the matrix's
+          largest and smallest singular value, in the place of these): methods are handed
+          ``per_client`` or ``entries`` of it, or ``oversampling`` times as many as there are
+          degrees of freedom, k(d + p - k), or else fresh ones; ``with_side=False`` hides side
+          information;
+        - clustered has those of :func:`linrep.problems.personal.clustered`; it is for `pflmf` and
+          the methods of :mod:`linrep.algorithms.personalized`, named as module:function;
+        - partitioned, for methods that train networks, ``deep.fedrep`` and so on, is a data set
+          (``dataset``, by default the digits) split among clients by the function of
+          :mod:`linrep.deep.partitions` named by ``partition`` (by default shards), whose parameters
+          are the problem's.
 
     Returns
     -------
@@ -92,15 +103,15 @@ def simulate(
         If a parameter is unknown or out of range.
     """
     check.choice("keep", keep, KEEP)
-    kind = kind_of(cell["algorithm"], cell)
-    parameters = {name: cell[name] for name in kind.parameters if name in cell}
-    settings = {name: cell[name] for name in cell if name not in (*kind.parameters, "algorithm")}
+    family = family_of(cell["algorithm"], problem)
+    parameters = {name: cell[name] for name in family.parameters if name in cell}
+    settings = {name: cell[name] for name in cell if name not in (*family.parameters, "algorithm")}
     truth_rng, run_rng = rng.spawn(2)
     algorithm = find_algorithm(cell["algorithm"])
-    problem, settings = kind.make(parameters, settings, algorithm, truth_rng)
+    instance, settings = family.make(parameters, settings, algorithm, truth_rng)
     if takes(algorithm, "rng"):
         settings = {**settings, "rng": run_rng}
-    result = algorithm(problem, **settings)
+    result = algorithm(instance, **settings)
     trace = result if isinstance(result, Trace) else _as_trace(result)
     if keep == "trace":
         return [
@@ -131,6 +142,7 @@ def sweep(
     replicates: int,
     seed: int = 0,
     keep: str = "final",
+    problem: str | None = None,
     zipped: Iterable[Iterable[str]] = (),
     derived: Mapping[str, Any] | None = None,
     constraints: Mapping[str, str] | Iterable[str] = (),
@@ -146,7 +158,7 @@ def sweep(
         these or `derived`.
     replicates, seed
         As in :class:`linrep.sweeps.Sweep`.
-    keep : {"final", "rate", "trace"}
+    keep, problem
         As in :func:`simulate`.
     zipped, derived, constraints
         As in :meth:`linrep.sweeps.Grid.product`; k <= min(n, d) is always a constraint, or
@@ -168,24 +180,32 @@ def sweep(
     check.choice("keep", keep, KEEP)
     derived = derived or {}
     functions = [find_algorithm(name) for name in algorithms]
-    kinds = [kind_of(name, {**axes, **derived}) for name in algorithms]
-    kind = kinds[0]
-    if any(other is not kind for other in kinds):
-        raise ValueError(f"{' and '.join(algorithms)} are not run on the same problems")
+    found = [family_of(name, problem) for name in algorithms]
+    family = found[0]
+    if any(other is not family for other in found):
+        raise ValueError(
+            f"{' and '.join(algorithms)} are not run on the same problems: give problem"
+        )
     # Loaded by now, so that the way to their files need not be part of the cells' names.
     algorithms = tuple(map(label, algorithms))
     known = {
-        name: known_parameters(function, kind)
+        name: known_parameters(function, family)
         for name, function in zip(algorithms, functions, strict=True)
     }
     for name in (*axes, *derived):
         if not any(own is None or name in own for own in known.values()):
             every = dict.fromkeys(name for own in known.values() for name in own or ())
+            others = [
+                other for other in families.names()
+                if other != problem and name in (*families.find(other).parameters,
+                                                 *families.find(other).data)
+            ]  # fmt: skip
+            hint = f"; problem={others[0]!r} has it" if others else ""
             raise ValueError(
                 f"unknown parameter {name!r} of {' and '.join(algorithms)}; "
-                f"there are {', '.join(every)}"
+                f"there are {', '.join(every)}{hint}"
             )
-    for name in (*kind.sizes, *kind.data):
+    for name in (*family.sizes, *family.data):
         if name == "oversampling":
             continue
         axis = axes.get(name, ())
@@ -207,7 +227,7 @@ def sweep(
             if name not in axes:
                 raise ValueError(f"zipped: unknown axis {name!r}; there are {', '.join(axes)}")
     given = {*axes, *derived}
-    groups = [group for name in algorithms for group in required(name, kind, axes)]
+    groups = [group for name in algorithms for group in required(name, family, axes)]
     if missing := [group for group in dict.fromkeys(groups) if not given & {*group}]:
         raise ValueError(f"{', '.join(' or '.join(group) for group in missing)} must be given")
     grids = []
@@ -225,7 +245,7 @@ def sweep(
                 },
                 zipped=[group for group in groups if len(group) > 1],
                 derived={name: rule for name, rule in derived.items() if knows(name)},
-                constraints={**kind.constraints, **constraints},
+                constraints={**family.constraints, **constraints},
             )
         )
     grid = sum(grids[1:], grids[0])
@@ -235,8 +255,8 @@ def sweep(
         grid,
         replicates,
         seed=seed,
-        paired=[name for name in names if name not in (*kind.parameters, *kind.data)],
-        settings={"keep": keep},
+        paired=[name for name in names if name not in (*family.parameters, *family.data)],
+        settings={"keep": keep} | ({} if problem is None else {"problem": problem}),
     )
 
 
@@ -278,16 +298,14 @@ def _deep(name):
         raise ValueError(f"unknown algorithm {name!r}: {error}") from None
 
 
-def known_parameters(
-    algorithm: Callable[..., Any], kind: Kind = REGRESSION
-) -> tuple[str, ...] | None:
+def known_parameters(algorithm: Callable[..., Any], family: Family) -> tuple[str, ...] | None:
     """Return the parameters that a cell may have with an algorithm, None if any.
 
     Parameters
     ----------
     algorithm : callable
         As :func:`find_algorithm` returns it.
-    kind : Kind, default REGRESSION
+    family : Family
         Of the problem.
     """
     signature = inspect.signature(fedavg if algorithm is fedsgd else algorithm).parameters.values()
@@ -296,30 +314,33 @@ def known_parameters(
     own = [parameter.name for parameter in signature][1:]
     hidden = ("rng", "local_steps") if algorithm is fedsgd else ("rng",)
     # What is drawn of a regression is a setting of the algorithms, what is seen of a matrix is not.
-    seen = () if kind is REGRESSION else kind.data
-    names = (*kind.parameters, *seen, *kind.options, *own)
+    seen = () if family is families.find("regression") else family.data
+    names = (*family.parameters, *seen, *family.options, *own)
     return tuple(dict.fromkeys(name for name in names if name not in hidden))
 
 
-def required(name: str, kind: Kind, axes: Mapping[str, Any] | None = None) -> list[tuple[str, ...]]:
+def required(
+    name: str, family: Family, axes: Mapping[str, Any] | None = None
+) -> list[tuple[str, ...]]:
     """Return the parameters that have to be given: one of each tuple.
 
     Parameters
     ----------
     name : str
         Of an algorithm, see :func:`find_algorithm`.
-    kind : Kind
+    family : Family
         Of the problem.
     axes : mapping, optional
         What is given: FLUTE's population has no samples.
     """
     function = find_algorithm(name)
-    groups: list[tuple[str, ...]] = [(size,) for size in kind.sizes]
+    groups: list[tuple[str, ...]] = [(size,) for size in family.sizes]
     batches = (axes or {}).get("batches", ())
-    if name in _REGRESSION and kind is REGRESSION and "population" not in batches:
-        groups.append(kind.data)
-    if kind is COMPLETION and not takes(function, "local_steps"):
-        groups.append(kind.data)
+    if name in _REGRESSION and family is families.find("regression"):
+        if "population" not in batches:
+            groups.append(family.data)
+    elif family is families.find("completion") and not takes(function, "local_steps"):
+        groups.append(family.data)
     signature = inspect.signature(fedavg if function is fedsgd else function).parameters.values()
     for each in list(signature)[1:]:
         # The generator is handed over, and the rank where problems have one.
@@ -329,25 +350,30 @@ def required(name: str, kind: Kind, axes: Mapping[str, Any] | None = None) -> li
     return list(dict.fromkeys(groups))
 
 
-def kind_of(name: str, cell: Mapping[str, Any]) -> Kind:
-    """Return what an algorithm is run on; only completion has a p, and only clusters `clusters`.
-
-    Only data sets have a `partition`.
+def family_of(name: str, problem: str | None = None) -> Family:
+    """Return the family of problems that an algorithm is run on.
 
     Parameters
     ----------
     name : str
         Of the algorithm.
-    cell : mapping
-        Parameters, or axes.
+    problem : str, optional
+        Of the family. By default the one that an algorithm of linrep is for, and regression for
+        those of your own.
+
+    Raises
+    ------
+    ValueError
+        If there is no such family.
     """
-    if name.startswith(_DEEP) or "partition" in cell:
-        return PARTITIONED
-    if "clusters" in cell and name not in _COMPLETION:
-        return CLUSTERED
-    if name in ALGORITHMS:
-        return COMPLETION if name in _COMPLETION else REGRESSION
-    return COMPLETION if "p" in cell else REGRESSION
+    if problem is None:
+        if name.startswith(_DEEP):
+            problem = "partitioned"
+        elif name.startswith(_PERSONALIZED):
+            problem = "clustered"
+        else:
+            problem = "completion" if name in _COMPLETION else "regression"
+    return families.find(problem)
 
 
 def _as_trace(result):

@@ -464,15 +464,15 @@ def test_bad_input_from_the_shell_is_one_line(folder):
 
 @pytest.mark.parametrize("name", simulation.ALGORITHMS)
 def test_help_lists_the_axes_of_an_algorithm(call, name):
-    kind = simulation.kind_of(name, {})
-    known = simulation.known_parameters(simulation.find_algorithm(name), kind)
+    family = simulation.family_of(name)
+    known = simulation.known_parameters(simulation.find_algorithm(name), family)
     _, lines = axis_section([name])
     described = dict(lines)
     assert set(described) == {f"--{axis}" for axis in known}
     assert all(text.removesuffix("[required]").strip() for text in described.values()), described
-    needed = {axis for group in simulation.required(name, kind) for axis in group}
+    needed = {axis for group in simulation.required(name, family) for axis in group}
     assert {axis for axis in known if "[required" in described[f"--{axis}"]} == needed
-    assert set(kind.sizes) <= needed
+    assert set(family.sizes) <= needed
     out = call("sweep", name, "--help")
     assert f"Axes of {name}" in out
     assert all(f"  {axis} " in out for axis in described)
@@ -480,7 +480,7 @@ def test_help_lists_the_axes_of_an_algorithm(call, name):
 
 def test_help_without_an_algorithm_says_how_to_ask(call):
     assert "linrep sweep ALGORITHM --help" in call("sweep", "--help")
-    clusters = call("sweep", "pflmf", "--clusters", "2", "--help")
+    clusters = call("sweep", "pflmf", "--problem", "clustered", "--help")
     assert "--clusters  " in clusters
     assert "--models" not in clusters
     found = call("sweep", "--algorithm", "fedrep,flute", "--help")

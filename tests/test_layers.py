@@ -28,7 +28,7 @@ LAYERS = (
     "deep",
     "subspace",
     "problems",
-    "_kinds",
+    "families",
     "algorithms",
     "theory",
     "sweeps",

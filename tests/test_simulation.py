@@ -7,7 +7,7 @@ import pytest
 
 import linrep
 from linrep import simulation
-from linrep.simulation import KEEP, find_algorithm, known_parameters, simulate
+from linrep.simulation import KEEP, family_of, find_algorithm, known_parameters, simulate
 from linrep.sweeps import Grid, generator, replay, run
 from tests.tools import complaint
 
@@ -26,6 +26,10 @@ def first(problem, *, m, rng, step_size=1.0):
 
 def second(problem, *, rng, **settings):
     return first(problem, rng=rng, m=settings["m"])
+
+def power(problem, *, p, rng):
+    """Have a parameter of the name that a size of completion has."""
+    return {"given": [float(p)], "is_completion": [float(hasattr(problem, "Z"))]}
 
 def crooked(problem, *, rng):
     return {"distance": [1.0], "other": [1.0, 2.0]}
@@ -111,7 +115,7 @@ def test_pflmf_and_what_it_stands_beside_meet_the_same_clusters():
         n=9, d=3, clusters=2, m=4, loss="logistic", ridge=0.1, rng=generator(7, 0).spawn(2)[0]
     )
     own = {"k": 2, "step_size": 0.5}
-    found = simulate({**cell, "algorithm": "pflmf", **own}, generator(7, 0))
+    found = simulate({**cell, "algorithm": "pflmf", **own}, generator(7, 0), problem="clustered")
     run_rng = generator(7, 0).spawn(2)[1]
     expected = linrep.pflmf(problem, rounds=5, **own, rng=run_rng)
     assert found["objective"] == expected["objective"][-1]
@@ -119,8 +123,15 @@ def test_pflmf_and_what_it_stands_beside_meet_the_same_clusters():
     found = simulate({**cell, "algorithm": path}, generator(7, 0))
     expected = linrep.algorithms.personalized.oracle_clusters(problem, rounds=5)
     assert found["objective"] == expected["objective"][-1]
-    several = simulation.sweep("pflmf", {**cell, "k": 1, "step_size": [0.1, 0.2]}, replicates=1)
-    assert len(several.grid) == 2
+    axes = {**cell, "k": 1, "step_size": [0.1, 0.2]}
+    several = simulation.sweep(["pflmf", path], axes, problem="clustered", replicates=1)
+    assert len(several.grid) == 4
+    with complaint(ValueError, "not run on the same problems", "give problem"):
+        simulation.sweep(["pflmf", path], axes, replicates=1)
+    with complaint(ValueError, "unknown parameter 'clusters'", "problem='clustered' has it"):
+        simulation.sweep("pflmf", axes, replicates=1)
+    with complaint(ValueError, "problem", "'squares'", "regression"):
+        simulation.sweep("pflmf", axes, problem="squares", replicates=1)
     with complaint(ValueError, "unknown parameter", "'clusters'"):
         simulation.sweep("perfedsi", {**cell, "p": 2, "k": 1, "step_size": 0.1}, replicates=1)
 
@@ -249,12 +260,13 @@ def test_an_algorithm_has_only_the_parameters_that_it_knows():
 
 
 def test_known_parameters_are_those_of_problem_and_method(own):
-    known = known_parameters(find_algorithm("fedrep"))
+    family = family_of("fedrep")
+    known = known_parameters(find_algorithm("fedrep"), family)
     assert {"n", "d", "k", "m", "noise", "heads", "rounds", "step_size"} <= set(known)
     assert not {"rng", "problem", "cls"} & set(known)
-    one_model = set(known_parameters(linrep.fedsgd))
-    assert one_model == set(known_parameters(linrep.fedavg)) - {"local_steps"}
-    assert known_parameters(own.second) is None
+    one_model = set(known_parameters(linrep.fedsgd, family))
+    assert one_model == set(known_parameters(linrep.fedavg, family)) - {"local_steps"}
+    assert known_parameters(own.second, family) is None
 
 
 def test_zipped_derived_and_constraints_reach_the_grid():
@@ -394,6 +406,17 @@ def test_bad_completion_is_refused(change, words):
     cell = {**COMPLETION, "algorithm": "gauss_newton", **change}
     with pytest.raises((ValueError, TypeError), match=words):
         simulate(cell, np.random.default_rng(0))
+
+
+def test_names_of_parameters_do_not_choose_the_problem(own, tmp_path):
+    axes = {"n": 6, "d": 4, "k": 2, "p": [1, 3]}
+    sweep = simulation.sweep("own_algorithms:power", axes, replicates=1)
+    rows = run(sweep, tmp_path / "regression").read()
+    assert rows["given"].tolist() == [1.0, 3.0]
+    assert rows["is_completion"].tolist() == [0.0, 0.0]
+    cell = {"algorithm": "own_algorithms:power", "n": 6, "d": 4, "k": 2, "p": 3}
+    with pytest.raises(TypeError, match="'p'"):  # there it is the problem's
+        simulate({**cell, "entries": 9}, generator(0, 0), problem="completion")
 
 
 def test_problems_of_two_kinds_are_not_mixed():

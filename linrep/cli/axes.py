@@ -110,15 +110,15 @@ def size_section(identifier: str, sizes: Any) -> Section:
     return f"Sizes of {identifier} (--NAME VALUE[,VALUE]...)", lines
 
 
-def axis_section(names: list[str], given: Iterable[str] = ()) -> Section:
+def axis_section(names: list[str], problem: str | None = None) -> Section:
     """Return the axes of algorithms, those first that must be given.
 
     Parameters
     ----------
     names : list of str
         Algorithms.
-    given : iterable of str
-        Axes on the command line: with clusters, say, the problems are of another kind.
+    problem : str, optional
+        The family of problems, where that is not the algorithms' own.
     """
     from linrep import simulation
 
@@ -126,13 +126,16 @@ def axis_section(names: list[str], given: Iterable[str] = ()) -> Section:
     needed: dict[str, tuple[str, ...]] = {}
     for name in names:
         function = simulation.find_algorithm(name)
-        kind = simulation.kind_of(name, dict.fromkeys(given))
+        family = simulation.family_of(name, problem)
         own = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
-        documents = documented(own, *kind.documented, known=simulation.ALGORITHMS)
-        for axis in simulation.known_parameters(function, kind) or (*kind.parameters, *kind.data):
-            text = kind.descriptions.get(axis, documents.get(axis, ""))
+        documents = documented(own, *family.documented, known=simulation.ALGORITHMS)
+        for axis in simulation.known_parameters(function, family) or (
+            *family.parameters,
+            *family.data,
+        ):
+            text = family.descriptions.get(axis, documents.get(axis, ""))
             described.setdefault(axis, text)
-        for group in simulation.required(name, kind):
+        for group in simulation.required(name, family):
             needed |= dict.fromkeys(group, group)
 
     def line(axis):

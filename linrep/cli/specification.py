@@ -16,6 +16,7 @@ _FILE_KEYS: dict[str, tuple[type, ...]] = {
     "seed": (int,),
     "out": (str,),
     "keep": (str,),
+    "problem": (str,),
     "zip": (str, list),
     "derive": (str, list),
     "where": (str, list, dict),
@@ -86,8 +87,9 @@ def build(options: Mapping[str, Any]):
     common = {"replicates": options.get("replicates", 10), "seed": options.get("seed", 0)}
     rules = {"zipped": zipped, "derived": derived, "constraints": options.get("where", ())}
     if "function" in options:
-        if options.get("keep"):
-            raise ValueError("--keep belongs to algorithms, not to --function")
+        for name in ("keep", "problem"):
+            if options.get(name):
+                raise ValueError(f"--{name} belongs to algorithms, not to --function")
         if not axes:
             raise ValueError("no axis is given; write --NAME VALUES")
         function = load(options["function"])
@@ -100,7 +102,8 @@ def build(options: Mapping[str, Any]):
         raise ValueError("--paired belongs to --function; algorithms are compared in pairs")
     names = read_names(options["algorithm"])
     keep = options.get("keep") or "final"
-    specification = simulation.sweep(names, axes, keep=keep, **common, **rules)
+    problem = options.get("problem")
+    specification = simulation.sweep(names, axes, keep=keep, problem=problem, **common, **rules)
     return specification, "-".join(name.rpartition(":")[2] for name in names)
 
 

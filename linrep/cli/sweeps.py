@@ -32,9 +32,18 @@ class _Sweep(CommandWithAxes):
             names = word.removeprefix("--algorithm=").split(",")
             if all(name in simulation.ALGORITHMS or _names_one(name) for name in names):
                 with bad_input(ValueError):
-                    given = (each[2:].partition("=")[0] for each in arguments if each[:2] == "--")
-                    return [axis_section(names, given)]
+                    return [axis_section(names, _value_of("--problem", arguments))]
         return [("Axes", [("linrep sweep ALGORITHM --help", "The axes of an algorithm.")])]
+
+
+def _value_of(option, arguments):
+    """Return the value of an option on the command line, None where it is not given."""
+    for place, word in enumerate(arguments):
+        if word == option:
+            return next(iter(arguments[place + 1 :]), None)
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None
 
 
 def _names_one(name):
@@ -61,6 +70,11 @@ def _names_one(name):
 )
 @click.option(
     "--from", "source", type=click.Path(dir_okay=False, path_type=Path), help="A TOML file."
+)
+@click.option(
+    "--problem",
+    help="The family of problems: regression, completion, clustered or partitioned.  [default: "
+    "that of the algorithm, regression for your own]",
 )
 @click.option("--replicates", type=click.IntRange(min=1), help="Per cell.  [default: 10]")
 @click.option("--seed", type=click.IntRange(min=0), help="Root of all streams.  [default: 0]")

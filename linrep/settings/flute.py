@@ -18,8 +18,8 @@ import numpy as np
 
 import linrep as lr
 from linrep import _validation as check
-from linrep._kinds import MODELS
 from linrep.algorithms.flute import gaussian_start
+from linrep.families.regression import MODELS
 from linrep.problems import ClientData
 from linrep.settings.sizes import Sizes, size
 from linrep.trace import Trace
