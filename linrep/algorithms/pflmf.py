@@ -322,12 +322,12 @@ class _Draws:
         """Return noise in U and V, None where there is none; round by round, as it is used."""
         if not self._noise:
             return None
-        noises = [np.empty((len(counts), *shape)) for shape in self._shapes]
-        for t in range(len(counts)):
-            for noise in noises:
-                self._noise_rng.standard_normal(out=noise[t])
-        for noise in noises:
-            noise *= self._noise / np.sqrt(noise.shape[-1] * noise.shape[-2])
+        rounds, in_U = len(counts), int(np.prod(self._shapes[0]))
+        drawn = self._noise_rng.standard_normal((rounds, in_U + int(np.prod(self._shapes[1]))))
+        noises = [
+            self._noise / np.sqrt(shape[-1] * shape[-2]) * part.reshape(rounds, *shape)
+            for shape, part in zip(self._shapes, np.hsplit(drawn, [in_U]), strict=True)
+        ]
         if self._aggregate == "participants":
             noises[0][counts == 0] = 0.0
         return noises
