@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -113,9 +113,10 @@ def drive(
         The state is that of its last row.
     """
     wanted = read_record(record, rounds)
-    stops, kept = range(1, rounds + 1) if judged else wanted[1:], set(wanted)
-    if method.every_round:
-        stops = [rounds]
+    stops: Iterable[int] = [rounds] if method.every_round else wanted[1:]
+    kept: Container[int] = ()
+    if judged:
+        stops, kept = range(1, rounds + 1), set(wanted)
     done, row = 0, method.measure()
     rows, recorded, parts = [row], [0], []
     status = CONVERGED if method.converged(row) else COMPLETED
@@ -135,7 +136,7 @@ def drive(
                 row = found
                 if judged and status == COMPLETED and method.converged(row):
                     status = CONVERGED
-        if done > recorded[-1] and (done in kept or status != COMPLETED):
+        if done > recorded[-1] and (not judged or done in kept or status != COMPLETED):
             if len(rows) >= method.at_once:
                 parts.append(method.table(rows))
                 rows = []
