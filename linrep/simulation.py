@@ -72,7 +72,7 @@ def simulate(
         per round, its interval, and its plateau, where there is a distance; or one row per round,
         evenly thinned to about 200.
     problem : {"regression", "completion", "clustered", "partitioned"}, optional
-        The family of problems, a file of :mod:`linrep.families`; by default the one that the
+        The family of problems, a file of ``linrep/families``; by default the one that the
         algorithm is for, and regression for algorithms of your own:
 
         - regression has the parameters of :meth:`linrep.SharedRepresentation.random`; with

@@ -147,7 +147,7 @@ def failing_parts(parts: Sequence[Mapping[str, Any]]) -> str:
     Parameters
     ----------
     parts : sequence of mapping
-        As :class:`linrep.claims.verify.Result` has them.
+        As a result of ``linrep verify`` has them.
     """
     count = sum(part["verdict"] == FAILS for part in parts)
     return f"{count} of {len(parts)} parts fail" if count > 1 else ""
