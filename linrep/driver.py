@@ -111,6 +111,11 @@ def drive(
     -------
     Trace
         The state is that of its last row.
+
+    Raises
+    ------
+    ValueError
+        If the start cannot be measured, or `record` holds no rounds.
     """
     wanted = read_record(record, rounds)
     stops: Iterable[int] = [rounds] if method.every_round else wanted[1:]
@@ -118,6 +123,8 @@ def drive(
     if judged:
         stops, kept = range(1, rounds + 1), set(wanted)
     done, row = 0, method.measure()
+    if row is None:
+        raise ValueError("start must not be so large that its metrics overflow")
     rows, recorded, parts = [row], [0], []
     status = CONVERGED if method.converged(row) else COMPLETED
     for stop in stops:

@@ -141,7 +141,11 @@ def fedavg(
         moved = local - begun
         return theta + moved[:, :-1].mean(axis=0), theta_2 + moved[:, -1] @ along[some] / len(some)
 
-    trace = run_rounds(
+    def floats(recorded):
+        each = participants * (d + p) * recorded.astype(float)
+        return {"floats_up": each, "floats_down": each.copy()}
+
+    return run_rounds(
         step,
         (np.zeros(d), np.zeros(p)),
         rounds=rounds,
@@ -153,10 +157,8 @@ def fedavg(
             "rounds": rounds, "local_steps": local_steps, "participants": participants,
             "step_size": step_size,
         },
+        sent=floats,
     )  # fmt: skip
-    sent = participants * (d + p) * np.arange(trace.rounds + 1, dtype=np.float64)
-    trace.metrics |= {"floats_up": sent, "floats_down": sent.copy()}
-    return trace
 
 
 def _read(data, side):

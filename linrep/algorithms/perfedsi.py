@@ -129,8 +129,6 @@ def perfedsi(
         participants=participants, replacement=replacement, local_steps=local_steps,
         step_size=step_size, privacy=privacy,
     )  # fmt: skip
-    if method.measure() is None:
-        raise ValueError("start must not be so large that its error overflows")
 
     def sent(recorded):
         floats = participants * k * (d + p) * recorded.astype(float)
@@ -159,7 +157,7 @@ class _Rounds(Method):
         self, truth, data, Z, start, rngs, *, participants, replacement, local_steps, step_size,
         privacy,
     ):  # fmt: skip
-        self._truth, self._data, self._Z, self._rngs = truth, data, Z, rngs
+        self._truth, self._Z, self._rngs = truth, Z, rngs
         self._U, self._V = start
         self._loss = np.nan
         self._settings = local_steps, step_size

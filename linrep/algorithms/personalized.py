@@ -380,7 +380,12 @@ def _run(
             return row | distances(problem, best, state["theta"], value)
 
     first = {"theta": theta, "ahead": theta, "weight": 1.0, "change": np.nan}
-    trace = run_rounds(
+
+    def floats(recorded):
+        each = n * (d if sent is None else sent) * recorded.astype(float)
+        return {"floats_up": each, "floats_down": each.copy()}
+
+    return run_rounds(
         step, first, rounds=rounds, measure=measure, algorithm=name,
         stop=lambda row: row["change"] <= tolerance,
         final=lambda state: {"theta": state["theta"]},
@@ -388,7 +393,5 @@ def _run(
             "problem": repr(problem), "step_size": step_size, "rounds": rounds,
             "local_steps": local_steps, "tolerance": tolerance, **(noted or {}),
         },
+        sent=floats,
     )  # fmt: skip
-    floats = n * (d if sent is None else sent) * np.arange(trace.rounds + 1, dtype=float)
-    trace.metrics |= {"floats_up": floats, "floats_down": floats.copy()}
-    return trace

@@ -408,6 +408,25 @@ def registered(id: str) -> Claim:
     return _CLAIMS[id] if id in _CLAIMS else claims()[id]
 
 
+def unknown(id: str, known: Iterable[str]) -> str:
+    """Say that there is no such claim, and which ones are near.
+
+    Parameters
+    ----------
+    id : str
+        Or a pattern.
+    known : iterable of str
+        The ids that there are.
+    """
+    near = get_close_matches(id, known, n=3)
+    hint = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else "linrep verify [FILE.py] --list shows them"
+    )
+    return f"no claim {id!r}; {hint}"
+
+
 def corrections(id: str) -> list[Claim]:
     """Return the corrected versions of a claim.
 
@@ -440,8 +459,6 @@ def select(known: Mapping[str, Claim], patterns: Iterable[str]) -> list[Claim]:
     for pattern in patterns:
         found = {name: item for name, item in known.items() if fnmatchcase(name, pattern)}
         if not found:
-            near = get_close_matches(pattern, known, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else "--list shows them"
-            raise ValueError(f"no claim {pattern!r}; {hint}")
+            raise ValueError(unknown(pattern, known))
         chosen |= found
     return [item for name, item in known.items() if name in chosen]

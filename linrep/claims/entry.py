@@ -6,7 +6,6 @@ import shlex
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from linrep._show import literal, number
 from linrep.claims import ledger
-from linrep.claims.claim import Claim, claims, corrections
+from linrep.claims.claim import Claim, claims, corrections, unknown
 from linrep.claims.evidence import FAILS
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
@@ -172,9 +171,7 @@ def statement(id: str) -> Entry:
     """
     known = claims()
     if id not in known:
-        near = get_close_matches(id, known, n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ValueError(f"no claim {id!r}{hint}")
+        raise ValueError(unknown(id, known))
     return entry(known[id], ledger.recorded())
 
 

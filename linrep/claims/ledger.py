@@ -127,7 +127,12 @@ def record(
     }
     entries = {name: entries[name] for name in known if name in entries}
     text = json.dumps([entries[name] for name in sorted(entries)], indent=1, allow_nan=False)
-    pictures = {name: recorded_points(name, path) for name in entries} | dict(points or {})
+    beside = path.with_suffix(".parquet")
+    before = pd.read_parquet(beside).groupby("claim") if beside.exists() else ()
+    pictures: dict[str, pd.DataFrame | None] = {
+        str(name): table.dropna(axis=1, how="all") for name, table in before
+    }
+    pictures |= points or {}
     tables = [
         table.assign(claim=name)
         for name, table in sorted(pictures.items())
@@ -137,7 +142,7 @@ def record(
         buffer = BytesIO()
         table = pd.concat(tables, ignore_index=True)
         table.to_parquet(buffer, compression="zstd", index=False)
-        files.write(path.with_suffix(".parquet"), buffer.getvalue())
+        files.write(beside, buffer.getvalue())
     files.write(path, f"{text}\n".encode())
 
 

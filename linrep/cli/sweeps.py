@@ -73,8 +73,8 @@ def _names_one(name):
 )
 @click.option(
     "--problem",
-    help="The family of problems: regression, completion, clustered or partitioned.  [default: "
-    "that of the algorithm, regression for your own]",
+    help="The family of problems, such as completion.  [default: that of the algorithm, "
+    "regression for your own]",
 )
 @click.option("--replicates", type=click.IntRange(min=1), help="Per cell.  [default: 10]")
 @click.option("--seed", type=click.IntRange(min=0), help="Root of all streams.  [default: 0]")

@@ -123,7 +123,7 @@ def describe(exception: BaseException) -> str:
     """Return the kind, message and place of an exception in one line.
 
     The place is the last one in a user's file, where there is one: what linrep and other packages
-    refuse is to be mended there.
+    refuse has to be changed there.
     """
     try:
         message = " ".join(str(exception).encode(errors="backslashreplace").decode().split())
