@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
+from linrep import plotting
 from linrep.claims import claims, findings, ledger
 from linrep.claims.verify import Result
 from linrep.cli import main
@@ -97,9 +98,7 @@ def test_what_is_stored_is_not_computed_again(own):
 def test_an_edited_file_is_checked_anew(own):
     call("own_claims.py", "mine.square")
     (own / "own_claims.py").write_text(OWN.replace("power=2", "power=4"))
-    assert "mine.square: fails, it is not in the ledger, and expected to hold" in call(
-        "own_claims.py", "mine.square", code=1
-    )
+    assert "mine.square: fails, expected to hold" in call("own_claims.py", "mine.square", code=1)
 
 
 def test_a_claim_that_fails_or_raises_is_a_difference(own):
@@ -186,7 +185,7 @@ def result(**changes):
         ("fails", "quick", ("holds", "standard"), "contradicts"),
         ("undecided", "quick", ("holds", "standard"), "undecided at this budget"),
         ("undecided", "standard", ("holds", "standard"), "contradicts"),
-        ("undecided", "thorough", None, "contradicts"),
+        ("undecided", "thorough", None, "not as expected, without a record"),
         ("holds", "quick", None, "as expected, without a record"),
         ("holds", "quick", ("undecided", "standard"), "decided here and undecided in the record"),
         ("fails", "thorough", ("undecided", "quick"), "decided here and undecided in the record"),
@@ -273,9 +272,7 @@ def test_a_verdict_rests_on_what_a_claim_imports_and_reads(other):
     assert "computed" not in output
     assert "stored" in output
     (other / "data.txt").write_text("90")
-    assert "mine.bound: holds, it is not in the ledger, and expected with the verdict" in call(
-        *claim, code=1
-    )
+    assert "mine.bound: holds, expected with the verdict 'fails'" in call(*claim, code=1)
     (other / "data.txt").write_text("1")
     assert "computed" not in call(*claim)  # as it was first
     sys.modules.pop("helper")
@@ -383,6 +380,17 @@ def test_a_statement_is_shown_with_the_reason():
     near = CliRunner().invoke(main, ["show", "fedrep.lema5"])
     assert near.exit_code == 2
     assert "fedrep.lemma5" in near.output
+
+
+def test_a_caption_has_the_place_where_there_is_one(other, monkeypatch):
+    texts = []
+    monkeypatch.setattr(plotting, "caption", lambda figure, text: texts.append(text))
+    call("other_claims.py", "mine.bound", "--figures", "pictures")
+    text = Path("other_claims.py").read_text().replace('place="my notes", ', "")
+    Path("other_claims.py").write_text(text)
+    call("other_claims.py", "mine.bound", "--figures", "pictures")
+    assert [text.partition(": ")[0] for text in texts] == ["mine.bound (my notes)", "mine.bound"]
+    assert all("Bounded. Fails: " in text for text in texts)
 
 
 def test_it_says_how_many_parts_fail(other):

@@ -22,8 +22,11 @@ AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"
 DECIDED_HERE = "decided here and undecided in the record"
 AS_EXPECTED = "as expected, without a record"
+UNEXPECTED = "not as expected, without a record"
 #: How a verdict stands beside the recorded one.
-OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, AS_EXPECTED, CONTRADICTS)
+OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, AS_EXPECTED, UNEXPECTED, CONTRADICTS)
+#: Those that are differences.
+WRONG = (UNEXPECTED, CONTRADICTS)
 
 
 def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
@@ -83,7 +86,7 @@ def outcome(
         The verdict that the claim expects where nothing is recorded.
     """
     if entry is None:
-        return AS_EXPECTED if verdict == expected else CONTRADICTS
+        return AS_EXPECTED if verdict == expected else UNEXPECTED
     if verdict == entry["verdict"]:
         return AS_RECORDED
     if verdict == "error":

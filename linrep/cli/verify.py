@@ -379,12 +379,10 @@ def compare(results, known, entries):
         book.outcome(item.verdict, item.budget, entries.get(item.id), item.expected)
         for item in results
     ]
-    wrong = [
-        item for item, found in zip(results, outcomes, strict=True) if found == book.CONTRADICTS
-    ]
+    wrong = [item for item, found in zip(results, outcomes, strict=True) if found in book.WRONG]
     for item in wrong[:_SHOWN]:
         held = "to hold" if item.expected == HOLDS else f"with the verdict {item.expected!r}"
-        expected = f"it is not in the ledger, and expected {held}"
+        expected = f"{'it is not in the ledger, and ' if entries else ''}expected {held}"
         if item.id in entries:
             expected = f"the ledger has {entries[item.id]['verdict']}"
         click.echo(f"{item.id}: {item.verdict}, {expected}", err=True)
@@ -413,7 +411,9 @@ def _draw(chosen, results, store, folder, level):
             continue
         found = evidence(item.id, result.budget, result.seed, store, level)
         if found.points is not None:
-            text = f"{item.id} ({item.place}): {item.plain} {found.verdict}: {found.sentence}."
+            place = f" ({item.place})" if item.place else ""
+            verdict = f"{found.verdict.capitalize()}: {found.sentence}."
+            text = f"{item.id}{place}: {item.plain} {verdict}"
             click.echo(_save(folder, item.id, found.points, text))
 
 

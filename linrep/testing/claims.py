@@ -8,7 +8,7 @@ from typing import Any
 
 from linrep.claims.claim import BUDGETS, Claim, load_file, select
 from linrep.claims.evidence import FAILS
-from linrep.claims.ledger import CONTRADICTS, outcome, recorded
+from linrep.claims.ledger import WRONG, outcome, recorded
 from linrep.claims.verify import stream, with_control
 
 
@@ -81,7 +81,7 @@ def claim_tests(
             reason = f"the check does not reject the negative control {claim.control}"
         else:
             found, entry = claim.verify(budget, rng), entries.get(claim.id)
-            good = outcome(found.verdict, budget, entry, claim.expected) != CONTRADICTS
+            good = outcome(found.verdict, budget, entry, claim.expected) not in WRONG
             reason = f"expected {claim.expected if entry is None else entry['verdict']}"
         if not good:
             needed = f" It would take {found.needed}." if found.needed else ""
