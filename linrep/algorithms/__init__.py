@@ -4,8 +4,8 @@ from linrep.algorithms import biases, imc, personalized
 from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
+from linrep.algorithms.global_model import fedavg, fedsgd
 from linrep.algorithms.local import fit_heads, local_only, simulate_heads
-from linrep.algorithms.one_model import fedavg, fedsgd
 from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.pflmf import pflmf
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start

@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dposv
 
 from linrep.kernels import fedrep as heads
 from linrep.kernels.completion import eliminate
+from linrep.kernels.rounds import workspace
 
 Values = NDArray[np.float64]
 _CHUNK = 1 << 22  # numbers of a Jacobian formed at once
@@ -190,7 +191,7 @@ def _fit_groups(offsets, vectors, values):
     k = vectors.shape[1]
     found = np.empty((len(offsets) - 1, k))
     longest = max(1, int(np.diff(offsets).max()))
-    heads.fit_heads(vectors, values, offsets, np.eye(k), found, heads.workspace(k, k, longest, 1))
+    heads.fit_heads(vectors, values, offsets, np.eye(k), found, workspace(k, k, longest, 1))
     return found
 
 

@@ -15,7 +15,7 @@ from linrep.algorithms.gram import Simulated, require_gaussian
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
 from linrep.driver import WORK_PER_CALL, Method, drive
 from linrep.kernels import rounds as kernel
-from linrep.kernels.fedrep import run_fixed, run_fresh, workspace
+from linrep.kernels.fedrep import Batch, Samples, run_fixed, run_fresh
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS, SharedRepresentation
@@ -165,21 +165,20 @@ def fedrep(
         require_gaussian(f"batches={batches!r}", setup.source)
         if not orthonormal:
             raise ValueError(f"batches={batches!r} needs orthonormal=True")
-    rounds_of = (
-        partial(Simulated, workers=workers)
-        if simulated
-        else partial(_Sampled, orthonormal=bool(orthonormal))
-    )
-    method = rounds_of(
-        setup,
-        rounds=rounds,
-        split=batches in ("split", "gram_split"),
+    settings = kernel.Settings(
         step_size=step_size,
         averaged=normalization == "theorem",
         local_steps=kernel.EXACT if local_steps is None else local_steps,
         head_step_size=0.0 if head_step_size is None else head_step_size,
+        orthonormal=bool(orthonormal),
         tolerance=-1.0 if tolerance is None else tolerance,
     )
+    split = batches in ("split", "gram_split")
+    method: Method
+    if simulated:
+        method = Simulated(setup, settings, rounds=rounds, split=split, workers=workers)
+    else:
+        method = _Sampled(setup, settings, rounds=rounds, split=split)
     return drive(
         method,
         algorithm=_name(local_steps),
@@ -264,37 +263,26 @@ class _TruthErrors:
 class _Sampled(Method):
     """Rounds on stored or drawn samples; see :class:`linrep.driver.Method`."""
 
-    def __init__(
-        self, setup: Setup, *, rounds, split, step_size, averaged, local_steps, head_step_size,
-        orthonormal, tolerance,
-    ):  # fmt: skip
-        truth, n, d, k = setup.truth, setup.n, setup.d, setup.k
-        if truth is None:
-            truthT, heads, moment = np.empty((0, d)), np.empty((0, k)), np.empty((0, 0))
-        else:
-            truthT, heads = np.ascontiguousarray(truth.B.T), truth.W
-            moment = heads.T @ heads / n
-        self._setup, self._tolerance, self._done = setup, tolerance, 0
-        self._work = work = workspace(k, d, setup.largest, setup.participants)
+    def __init__(self, setup: Setup, settings: kernel.Settings, *, rounds, split):
+        n, d, k = setup.n, setup.d, setup.k
+        known = setup.truth is not None
+        truth = kernel.truth_of(setup.truth.B, setup.truth.W) if known else kernel.no_truth(d, k)
+        work = kernel.workspace(k, d, setup.largest, setup.participants)
+        self._setup, self._done = setup, 0
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
         self._table = np.full((rounds + 1, 4), np.nan)
-        if truth is not None:
-            *_, candidateT, ET, C, D, _ = work
-            kernel.measure(
-                self._BT, self._W, truthT, heads, moment, orthonormal, candidateT, ET, C, D,
-                work[1], self._table[0],
-            )  # fmt: skip
-        self._settings = (
-            step_size, averaged, local_steps, head_step_size, orthonormal, truthT, heads, moment,
-            tolerance,
-        )  # fmt: skip
+        if known:
+            kernel.measure(self._BT, self._W, truth, settings.orthonormal, work, self._table[0])
+        self._rest = settings, truth
+        self._work = work
         if setup.data is None:
             source = setup.source
             design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
-            batch = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
-            self._run = partial(run_fresh, setup.data_rng, *design, *batch)
+            room = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
+            self._run = partial(run_fresh, setup.data_rng, Batch(*design, *room))
         else:
-            self._run = partial(run_fixed, setup.data.X, setup.data.y, setup.data.offsets)
+            data = setup.data
+            self._run = partial(run_fixed, Samples(data.X, data.y, data.offsets))
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
         ahead = max(1, min(self.most, rounds))
         self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
@@ -311,9 +299,7 @@ class _Sampled(Method):
         """Run at most so many rounds; return how many were completed, and how they ended."""
         schedule = self._schedules.next(rounds)
         rows = self._table[self._done : self._done + len(schedule) + 1]
-        completed, status = self._run(
-            schedule, self._BT, self._W, *self._settings, rows, self._work
-        )
+        completed, status = self._run(schedule, self._BT, self._W, *self._rest, rows, self._work)
         self._done += completed
         return completed, status
 
@@ -334,4 +320,4 @@ class _Sampled(Method):
         return {name: self._table[measured, column] for name, column in columns.items()}
 
     def converged(self, measured):
-        return self._table[measured, kernel.DISTANCE] <= self._tolerance
+        return self._table[measured, kernel.DISTANCE] <= self._rest[0].tolerance

@@ -12,7 +12,7 @@ from linrep.algorithms._setup import METRICS, Setup
 from linrep.driver import WORK_PER_CALL, Method
 from linrep.kernels import designs
 from linrep.kernels import gram as kernel
-from linrep.kernels.gram_clients import BLOCK, client_workspace
+from linrep.kernels.gram_clients import BLOCK, Batch, client_workspace
 from linrep.kernels.rounds import (
     COMPLETED,
     CONVERGED,
@@ -20,6 +20,7 @@ from linrep.kernels.rounds import (
     DIVERGED,
     LOSS,
     POPULATION_RISK,
+    Settings,
 )
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.subspace import orthonormalize
@@ -86,25 +87,19 @@ class Simulated(Method):
 
     every_round = True
 
-    def __init__(
-        self, setup: Setup, *, rounds, split, step_size, averaged, local_steps, head_step_size,
-        tolerance, workers,
-    ):  # fmt: skip
-        truth, n, d, k = setup.source, setup.n, setup.d, setup.k
-        self._setup, self._truth, self._tolerance, self._done = setup, truth, tolerance, 0
-        self._split, self._workers = split, workers
-        self._step_size, self._averaged = step_size, averaged
-        self._local = local_steps, head_step_size
-        self._implicit = isinstance(truth, ImplicitRepresentation)
-        B = np.eye(*setup.B.shape) if self._implicit else truth.B
-        self._C, self._Phi = coordinates(setup.B, B)
-        self._WT = np.ascontiguousarray(setup.W.T)
-        self._truthT = np.ascontiguousarray(truth.W.T)
-        self._moment = truth.W.T @ truth.W / n
-        self._others = float(d - k - len(self._Phi))
+    def __init__(self, setup: Setup, settings: Settings, *, rounds, split, workers):
+        source, n, d, k = setup.source, setup.n, setup.d, setup.k
+        self._setup, self._settings, self._done = setup, settings, 0
+        self._workers = workers
+        self._batch = Batch(setup.largest, source.noise, split)
+        self._implicit = isinstance(source, ImplicitRepresentation)
+        C, Phi = coordinates(setup.B, np.eye(*setup.B.shape) if self._implicit else source.B)
+        self._state = kernel.State(C, Phi, np.ascontiguousarray(setup.W.T))
+        self._truth = kernel.Truth(np.ascontiguousarray(source.W.T), source.W.T @ source.W / n)
+        self._others = float(d - k - len(Phi))
         self._table = np.full((rounds + 1, 4), np.nan)
-        excess = kernel.deviation(self._C, self._truthT, self._WT, 0, n, np.empty(BLOCK)) / n
-        kernel.measure(self._Phi, self._moment, excess, np.empty((k, k)), self._table[0])
+        excess = self._deviation(0, n) / n
+        kernel.measure(Phi, self._truth.moment, excess, np.empty((k, k)), self._table[0])
         groups = range(0, setup.participants, GROUP)
         self._streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
         self._heads = [kernel.heads_workspace(k, min(GROUP, setup.participants)) for _ in groups]
@@ -116,9 +111,10 @@ class Simulated(Method):
     @property
     def state(self):
         """Coordinates against B*, the heads, and a B that has them, where B* is stored."""
-        state = {"C": self._C, "Phi": self._Phi, "W": np.ascontiguousarray(self._WT.T)}
+        C, Phi, WT = self._state
+        state = {"C": C, "Phi": Phi, "W": np.ascontiguousarray(WT.T)}
         if not self._implicit:
-            state["B"] = lift(self._truth, self._C, self._Phi, self._setup.data_rng)
+            state["B"] = lift(self._setup.source, C, Phi, self._setup.data_rng)
         return state
 
     def run(self, rounds):
@@ -133,56 +129,56 @@ class Simulated(Method):
                 completed, status = self._run_in_groups(pool, schedule, rows)
         else:
             completed, status = kernel.run_gram(
-                self._streams[0], self._setup.largest, self._others, self._truth.noise,
-                self._split, self._truthT, self._moment, schedule, self._C, self._Phi, self._WT,
-                self._step_size, self._averaged, *self._local, self._tolerance, rows,
-                self._heads[0], self._client_work[0], self._server_work,
+                self._streams[0], self._others, self._batch, self._settings, self._truth, schedule,
+                self._state, rows, self._heads[0], (self._client_work[0], self._server_work),
             )  # fmt: skip
         self._done += completed
         return completed, status
 
     def _run_in_groups(self, pool, schedule, rows):
         """Do what the kernel does, with the clients of a round in groups, one stream each."""
-        m, C, Phi, WT, noise = (
-            self._setup.largest, self._C, self._Phi, self._WT, self._truth.noise
-        )  # fmt: skip
+        C, Phi, WT = self._state
+        m, settings, server = self._batch.m, self._settings, self._server_work
         n, participants = WT.shape[1], schedule.shape[1]
-        factor = self._step_size / (m * participants if self._averaged else m)
-        UT, S, R, QT, ET, CT, C0, Phi0, G, _ = self._server_work
-        sums = [(np.empty_like(UT), np.empty_like(S)) for _ in self._streams]
+        factor = settings.step_size / (m * participants if settings.averaged else m)
+        sums = [(np.empty_like(server.UT), np.empty_like(server.S)) for _ in self._streams]
 
         def play(group, clients):
-            return kernel.play_apart(
-                self._streams[group], m, noise, self._split, self._truthT, clients, C, Phi, WT,
-                *self._local, *sums[group], self._heads[group], self._client_work[group],
+            return kernel.play(
+                self._streams[group], self._batch, settings, self._truth, clients, self._state,
+                sums[group], self._heads[group], self._client_work[group],
             )  # fmt: skip
-
-        def deviation(first):
-            last = min(n, first + GROUP)
-            return kernel.deviation(C, self._truthT, WT, first, last, np.empty(BLOCK))
 
         for t, row in enumerate(rows[1:]):
             groups = [schedule[t, first : first + GROUP] for first in range(0, participants, GROUP)]
             loss = sum(pool.map(play, range(len(groups)), groups))
             row[LOSS] = loss / (2.0 * m * participants)
             with np.errstate(all="ignore"):
-                UT[:], S[:] = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
-            C0[:], Phi0[:] = C, Phi
-            good = np.isfinite(loss) and kernel.move_apart(
-                self._streams[0], self._others, factor, UT, S, R, C, Phi, QT, ET, CT
+                server.UT[:], server.S[:] = (
+                    np.sum(each, axis=0) for each in zip(*sums, strict=True)
+                )
+            server.C[:], server.Phi[:] = C, Phi
+            good = np.isfinite(loss) and kernel.move(
+                self._streams[0], self._others, factor, C, Phi, server
             )
             if good:
-                excess = sum(pool.map(deviation, range(0, n, GROUP))) / n
-                kernel.measure(Phi, self._moment, excess, G, row)
+                ends = [min(n, first + GROUP) for first in range(0, n, GROUP)]
+                excess = sum(pool.map(self._deviation, range(0, n, GROUP), ends)) / n
+                kernel.measure(Phi, self._truth.moment, excess, server.G, row)
                 good = np.isfinite(row[POPULATION_RISK])
             if not good:
-                C[:], Phi[:] = C0, Phi0
+                C[:], Phi[:] = server.C, server.Phi
                 for clients, before in zip(groups, self._heads, strict=True):
                     kernel.exchange(clients, before, WT)
                 return t, DIVERGED
-            if row[DISTANCE] <= self._tolerance:
+            if row[DISTANCE] <= settings.tolerance:
                 return t + 1, CONVERGED
         return len(schedule), COMPLETED
+
+    def _deviation(self, first, last):
+        """Return the sum of |w_i - C w_i*|^2 over some clients."""
+        C, _, WT = self._state
+        return kernel.deviation(C, self._truth.WT, WT, first, last, np.empty(BLOCK))
 
     def measure(self):
         """Return the number of the round, by which the table has its metrics."""
@@ -194,4 +190,4 @@ class Simulated(Method):
 
     def converged(self, measured):
         """Tell whether the distance is within the tolerance in a round."""
-        return self._table[measured, DISTANCE] <= self._tolerance
+        return self._table[measured, DISTANCE] <= self._settings.tolerance

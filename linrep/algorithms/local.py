@@ -10,7 +10,7 @@ from linrep._clock import Stopwatch
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
-from linrep.kernels.fedrep import workspace
+from linrep.kernels.rounds import workspace
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.random import RNGLike, stream, streams

@@ -6,7 +6,10 @@ B* = B C + F Phi, and the singular values of Phi are the sines of the principal 
 stored transposed, (k, n): the loops over clients are the inner ones. docs/gram.md derives it.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.gram_clients import (
@@ -37,28 +40,60 @@ from linrep.kernels.rounds import (
     POPULATION_RISK,
 )
 
+Values = NDArray[np.float64]
 
-def heads_workspace(k, clients):
+
+class State(NamedTuple):
+    """Coordinates of the representation, and the heads."""
+
+    C: Values  # (k, k)
+    Phi: Values  # (p, k)
+    WT: Values  # (k, n)
+
+
+class Truth(NamedTuple):
+    """True heads and their second moment."""
+
+    WT: Values  # (k, n)
+    moment: Values  # W'W / n, (k, k)
+
+
+class ServerWorkspace(NamedTuple):
+    """Sums of a round, and scratch of the server's step; extra = min(k, d - k - p)."""
+
+    UT: Values  # (k, k + p): sum of the gradients in coordinates of B and F
+    S: Values  # (k, k): row covariance of the gradients' other coordinates
+    R: Values  # (extra, k): Bartlett factor of these
+    QT: Values  # (k, k + p + extra): the new representation in coordinates
+    ET: Values  # (k, k + p + extra): what B* adds to it
+    CT: Values  # (k, k): the new C
+    C: Values  # C and Phi of before the round, put back if it fails
+    Phi: Values
+    G: Values  # (k, k)
+    scratch: Values  # (BLOCK,)
+
+
+def heads_workspace(k: int, clients: int) -> Values:
     """Return room for the heads of so many clients, in blocks."""
     return np.empty((-(-clients // BLOCK), k, BLOCK))
 
 
-def server_workspace(k, d):
+def server_workspace(k: int, d: int) -> ServerWorkspace:
     """Return the arrays of a round's sums, and the scratch of the server's step."""
     p = min(k, d - k)
     extra = min(k, d - k - p)
     size = k + p + extra
-    return (
-        np.empty((k, k + p)),  # UT: sum of the gradients in coordinates of B and F
-        np.empty((k, k)),  # S: row covariance of the gradients' other coordinates
-        np.empty((extra, k)),  # R: Bartlett factor of these
-        np.empty((k, size)),  # QT: the new representation in coordinates
-        np.empty((k, size)),  # ET: what B* adds to it
-        np.empty((k, k)),  # the new C
-        np.empty((k, k)),  # C and Phi of before, put back if the round fails
-        np.empty((p, k)),
-        np.empty((k, k)),  # G
-        np.empty(BLOCK),
+    return ServerWorkspace(
+        UT=np.empty((k, k + p)),
+        S=np.empty((k, k)),
+        R=np.empty((extra, k)),
+        QT=np.empty((k, size)),
+        ET=np.empty((k, size)),
+        CT=np.empty((k, k)),
+        C=np.empty((k, k)),
+        Phi=np.empty((p, k)),
+        G=np.empty((k, k)),
+        scratch=np.empty(BLOCK),
     )
 
 
@@ -139,14 +174,15 @@ def triangularize(ET, Phi):
             found += 1
 
 
-@kernel
-def move(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT):
+@kernel(counted=True)
+def move(rng, others, factor, C, Phi, work):
     """Step the representation by -factor times the summed gradient, and orthonormalize it.
 
     In coordinates of B, F and a basis of what the gradients' other coordinates span (others of
     them). C and Phi are replaced; the return value tells whether the result is finite and of full
     rank, and they are kept where it is not.
     """
+    UT, S, R, QT, ET, CT = work.UT, work.S, work.R, work.QT, work.ET, work.CT
     k, p, extra = C.shape[0], Phi.shape[0], R.shape[0]
     if extra > 0:
         factor_semidefinite(S)
@@ -228,17 +264,31 @@ def measure(Phi, moment, excess, G, row):
 
 
 @kernel
-def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, UT, S,
-         heads, work):  # fmt: skip
+def exchange(clients, heads, WT):
+    """Give clients other heads, and take theirs; done again, it puts these back."""
+    for start in range(0, clients.size, BLOCK):
+        block = heads[start // BLOCK]
+        for a in range(WT.shape[0]):
+            for i in range(min(BLOCK, clients.size - start)):
+                client = clients[start + i]
+                WT[a, client], block[a, i] = block[a, i], WT[a, client]
+
+
+@kernel(counted=True)
+def play(rng, batch, settings, truth, clients, state, sums, heads, work):
     """Let clients fit their heads and add up their gradients; return their losses' sum times 2m.
 
-    UT becomes the sum of the gradients in coordinates of B and F, S the row covariance of their
-    other coordinates, and heads (blocks, k, BLOCK) the new heads of the clients, in their order.
+    Of the sums, UT becomes that of the gradients in coordinates of B and F, and S the row
+    covariance of their other coordinates. The clients have their new heads afterwards, and heads
+    (blocks, k, BLOCK) their old ones, in their order: see exchange.
     """
-    star, lack, g, squares, Z, T, vectors, G, v = work
-    square, length, share = squares[0], squares[1], squares[2]
+    C, Phi, WT = state
+    UT, S = sums
+    star, lack, g = work.star, work.lack, work.g
+    square, length, share = work.square, work.length, work.share
+    m, noise, split = batch
     k, p = C.shape[0], Phi.shape[0]
-    simple = local_steps == EXACT and m > k
+    simple = settings.local_steps == EXACT and m > k
     UT[:] = 0.0
     S[:] = 0.0
     loss = 0.0
@@ -247,7 +297,7 @@ def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_st
         w = heads[start // BLOCK]
         for a in range(k):
             for i in range(count):
-                star[a, i] = truthT[a, clients[start + i]]
+                star[a, i] = truth.WT[a, clients[start + i]]
         for i in range(count):
             square[i] = noise * noise
         for index in range(p):
@@ -262,10 +312,7 @@ def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_st
             for i in range(count):
                 for a in range(k):
                     w[a, i] = WT[a, clients[start + i]]
-                fit_and_step(
-                    rng, m, local_steps, head_step_size, split, noise, i, C, lack, square, star, w,
-                    g, length, Z, T, vectors, G, v,
-                )  # fmt: skip
+                fit_and_step(rng, batch, settings, i, C, w, work)
         if split:
             for a in range(k):
                 for i in range(count):
@@ -277,93 +324,47 @@ def play(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_st
             taken = 0 if split else k  # by the heads
             draw_gradients(
                 rng, float(m - taken), taken, noise, count, lack, square, length, share, g
-            )  # fmt: skip
+            )
         for i in range(count):
             loss += length[i] * length[i]
         # With exact heads and m > k the residual is orthogonal to X B.
         add_block(count, k if simple and not split else 0, w, g, length, share, UT, S)
-    return loss
-
-
-@kernel
-def exchange(clients, heads, WT):
-    """Give clients other heads, and take theirs; done again, it puts these back."""
-    for start in range(0, clients.size, BLOCK):
-        block = heads[start // BLOCK]
-        for a in range(WT.shape[0]):
-            for i in range(min(BLOCK, clients.size - start)):
-                client = clients[start + i]
-                WT[a, client], block[a, i] = block[a, i], WT[a, client]
-
-
-@kernel
-def _run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
-              averaged, local_steps, head_step_size, tolerance, metrics, heads, client_work,
-              server_work):  # fmt: skip
-    """See run_gram."""
-    UT, S, R, QT, ET, CT, C0, Phi0, G, scratch = server_work
-    rounds, participants = schedule.shape
-    factor = step_size / (m * participants) if averaged else step_size / m
-    for t in range(rounds):
-        loss = play(
-            rng, m, noise, split, truthT, schedule[t], C, Phi, WT, local_steps, head_step_size, UT,
-            S, heads, client_work,
-        )  # fmt: skip
-        exchange(schedule[t], heads, WT)
-        row = metrics[t + 1]
-        row[LOSS] = loss / (2.0 * m * participants)
-        copy_rows(C, C0)
-        copy_rows(Phi, Phi0)
-        good = finite(loss) and move(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT)
-        if good:
-            n = WT.shape[1]
-            measure(Phi, moment, deviation(C, truthT, WT, 0, n, scratch) / n, G, row)
-            good = finite(row[POPULATION_RISK])
-        if not good:
-            copy_rows(C0, C)
-            copy_rows(Phi0, Phi)
-            exchange(schedule[t], heads, WT)
-            return t, DIVERGED
-        if row[DISTANCE] <= tolerance:
-            return t + 1, CONVERGED
-    return rounds, COMPLETED
-
-
-# Packed as *arguments, these would hide from the compiler that arrays do not change place: a
-# quarter of the time.
-
-
-@kernel(counted=True)
-def run_gram(rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size,
-             averaged, local_steps, head_step_size, tolerance, metrics, heads, client_work,
-             server_work):  # fmt: skip
-    """Run one round per row of schedule; see linrep.kernels.fedrep.run_fresh.
-
-    Same law of the metrics as with a Gaussian design; others is d - k - p. C, Phi and WT, the
-    heads, are changed in place.
-    """
-    return _run_gram(
-        rng, m, others, noise, split, truthT, moment, schedule, C, Phi, WT, step_size, averaged,
-        local_steps, head_step_size, tolerance, metrics, heads, client_work, server_work,
-    )  # fmt: skip
-
-
-@kernel(counted=True)
-def play_apart(rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, UT,
-               S, heads, work):  # fmt: skip
-    """Do what play does, for callers that hand each group of clients a Generator of its own.
-
-    The clients have their new heads afterwards.
-    """
-    loss = play(
-        rng, m, noise, split, truthT, clients, C, Phi, WT, local_steps, head_step_size, UT, S,
-        heads, work,
-    )  # fmt: skip
     exchange(clients, heads, WT)
     return loss
 
 
 @kernel(counted=True)
-def move_apart(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT):
-    """Do what move does, for the same callers."""
-    return move(rng, others, factor, UT, S, R, C, Phi, QT, ET, CT)
+def run_gram(rng, others, batch, settings, truth, schedule, state, metrics, heads, works):
+    """Run one round per row of schedule; see linrep.kernels.fedrep.run_fresh.
+
+    Same law of the metrics as with a Gaussian design; others is d - k - p. The state is changed in
+    place; works are a client's workspace and the server's.
+    """
+    work, server = works
+    C, Phi, WT = state
+    rounds, participants = schedule.shape
+    m, n = batch.m, WT.shape[1]
+    factor = (
+        settings.step_size / (m * participants) if settings.averaged else settings.step_size / m
+    )
+    for t in range(rounds):
+        copy_rows(C, server.C)
+        copy_rows(Phi, server.Phi)
+        loss = play(
+            rng, batch, settings, truth, schedule[t], state, (server.UT, server.S), heads, work
+        )
+        row = metrics[t + 1]
+        row[LOSS] = loss / (2.0 * m * participants)
+        good = finite(loss) and move(rng, others, factor, C, Phi, server)
+        if good:
+            excess = deviation(C, truth.WT, WT, 0, n, server.scratch) / n
+            measure(Phi, truth.moment, excess, server.G, row)
+            good = finite(row[POPULATION_RISK])
+        if not good:
+            copy_rows(server.C, C)
+            copy_rows(server.Phi, Phi)
+            exchange(schedule[t], heads, WT)
+            return t, DIVERGED
+        if row[DISTANCE] <= settings.tolerance:
+            return t + 1, CONVERGED
+    return rounds, COMPLETED

@@ -3,7 +3,10 @@
 What linrep.kernels.gram plays a round with; the coordinates are those described there.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import dot
@@ -12,20 +15,50 @@ from linrep.kernels.samplers import chisquare, standard_normal
 
 BLOCK = 128  # clients whose numbers are drawn together; part of how a stream is used
 
+Values = NDArray[np.float64]
 
-def client_workspace(k, d):
-    """Return the scratch arrays that play uses."""
+
+class Batch(NamedTuple):
+    """What is simulated of each client's samples."""
+
+    m: int
+    noise: float
+    split: bool  # the head sees one batch and the gradient another, drawn after it
+
+
+class ClientWorkspace(NamedTuple):
+    """Scratch arrays of a block of clients; p = min(k, d - k)."""
+
+    star: Values  # (k, BLOCK): true heads
+    lack: Values  # (k + p, BLOCK): what B w lacks of the truth, in coordinates of B and F
+    g: Values  # (k + p, BLOCK): normal numbers, then coordinates of X' r
+    square: Values  # (BLOCK,): s^2
+    length: Values  # (BLOCK,): of the residual
+    share: Values  # (BLOCK,)
+    Z: Values  # (k, k + 1)
+    T: Values  # (k + 1, k + 1)
+    y: Values  # (k + 1,)
+    residual: Values  # (k + 1,)
+    G: Values  # (k, k)
+    v: Values  # (3 k,)
+
+
+def client_workspace(k: int, d: int) -> ClientWorkspace:
+    """Return the scratch arrays that `play` uses."""
     p = min(k, d - k)
-    return (
-        np.empty((k, BLOCK)),  # star: true heads of a block
-        np.empty((k + p, BLOCK)),  # lack: what B w lacks of the truth, in coordinates of B and F
-        np.empty((k + p, BLOCK)),  # g: normal numbers, then coordinates of X' r
-        np.empty((3, BLOCK)),  # square: s^2; length: of the residual; share: scratch
-        np.empty((k, k + 1)),  # Z
-        np.empty((k + 1, k + 1)),  # T
-        np.empty((2, k + 1)),  # y, residual
-        np.empty((k, k)),  # G
-        np.empty(3 * k),  # v
+    return ClientWorkspace(
+        star=np.empty((k, BLOCK)),
+        lack=np.empty((k + p, BLOCK)),
+        g=np.empty((k + p, BLOCK)),
+        square=np.empty(BLOCK),
+        length=np.empty(BLOCK),
+        share=np.empty(BLOCK),
+        Z=np.empty((k, k + 1)),
+        T=np.empty((k + 1, k + 1)),
+        y=np.empty(k + 1),
+        residual=np.empty(k + 1),
+        G=np.empty((k, k)),
+        v=np.empty(3 * k),
     )
 
 
@@ -108,18 +141,19 @@ def draw_gradients(rng, degrees_of_freedom, first, noise, count, lack, square, l
 
 
 @kernel
-def fit_and_step(rng, m, local_steps, head_step_size, split, noise, i, C, lack, square, star, w, g,
-                 length, Z, T, vectors, G, v):  # fmt: skip
+def fit_and_step(rng, batch, settings, i, C, w, work):
     """Do for client i of a block what solve_heads and draw_gradients do, for any head and any m.
 
     Z = X B and the standard normal vector u enter through the triangular factor of [Z, u], with
     k + 1 columns and at most m rows. With split only the head is found: w holds the old one before.
     """
+    m, local_steps = batch.m, settings.local_steps
+    star, lack, g, length = work.star, work.lack, work.g, work.length
+    Z, T, y, residual, v = work.Z, work.T, work.y, work.residual, work.v
     k, p = C.shape[0], lack.shape[0] - C.shape[0]
     rows = min(m, k + 1)
     draw_bartlett(rng, float(m), T[:rows])
-    y, residual = vectors[0], vectors[1]
-    s = np.sqrt(square[i])
+    s = np.sqrt(work.square[i])
     # Heads see Z' Z / m: scaled so that it is the mean over the rows there are.
     scale = np.sqrt(rows / m)
     for row in range(rows):
@@ -135,12 +169,12 @@ def fit_and_step(rng, m, local_steps, head_step_size, split, noise, i, C, lack, 
     for a in range(k):
         head[a] = w[a, i]
     if local_steps == EXACT:
-        exact_head(Z, rows, y[:rows], head, G, v[k : 2 * k])
+        exact_head(Z, rows, y[:rows], head, work.G, v[k : 2 * k])
     else:
-        step_head(Z, rows, y[:rows], head, local_steps, head_step_size, G, v[k:])
+        step_head(Z, rows, y[:rows], head, local_steps, settings.head_step_size, work.G, v[k:])
     for a in range(k):
         w[a, i] = head[a]
-    if split:
+    if batch.split:
         return
     if local_steps == EXACT and m <= k:
         for row in range(rows):
@@ -162,7 +196,7 @@ def fit_and_step(rng, m, local_steps, head_step_size, split, noise, i, C, lack, 
     for index in range(k, k + p):
         g[index, i] = standard_normal(rng)
         product += lack[index, i] * g[index, i]
-    shrink = product / (s * (s + noise)) if s > 0.0 else 0.0  # see draw_gradients
+    shrink = product / (s * (s + batch.noise)) if s > 0.0 else 0.0  # see draw_gradients
     share = along / s if s > 0.0 else 0.0
     for index in range(k, k + p):
         g[index, i] = length[i] * (g[index, i] - shrink * lack[index, i]) + share * lack[index, i]

@@ -5,7 +5,10 @@ d), so that its columns lie contiguously; Z = (X B)^T is (k, m). Nothing here al
 the singular value decomposition that takes over from badly conditioned normal equations.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.lapack import minimum_norm_solution
@@ -22,6 +25,71 @@ from linrep.kernels.linalg import (
 EXACT = 0  # local_steps of a head that is solved for instead of stepped
 DISTANCE, LOSS, HEAD_ERROR, POPULATION_RISK = range(4)  # columns of recorded metrics
 COMPLETED, CONVERGED, DIVERGED = range(3)  # how a trajectory ended
+
+Values = NDArray[np.float64]
+
+
+class Settings(NamedTuple):
+    """What rounds of FedRep are run with."""
+
+    step_size: float
+    averaged: bool  # the step is along the mean of the clients' gradients, not along their sum
+    local_steps: int  # on a head, or EXACT
+    head_step_size: float  # 0 for the inverse of each client's smoothness
+    orthonormal: bool  # QR after the step
+    tolerance: float  # distance at which the run ends, negative for never
+
+
+class Truth(NamedTuple):
+    """What metrics are measured against."""
+
+    BT: Values  # (k, d); (0, d) where nothing is known
+    W: Values  # (n, k)
+    moment: Values  # W'W / n, (k, k)
+
+
+class Workspace(NamedTuple):
+    """Scratch arrays of the rounds on samples."""
+
+    Z: Values  # (k, m): projected samples of a client
+    G: Values  # (k, k)
+    v: Values  # (2 k,)
+    residual: Values  # (m,)
+    g: Values  # (d,)
+    gradientT: Values  # (k, d)
+    candidateT: Values  # (k, d)
+    ET: Values  # (k, d)
+    C: Values  # (k, k)
+    D: Values  # (k, k)
+    heads: Values  # (participants, k): of before the round, put back if it fails
+
+
+def workspace(k: int, d: int, m: int, participants: int) -> Workspace:
+    """Return scratch arrays for batches of at most m samples."""
+    square = (k, k)
+    return Workspace(
+        Z=np.empty((k, m)),
+        G=np.empty(square),
+        v=np.empty(2 * k),
+        residual=np.empty(m),
+        g=np.empty(d),
+        gradientT=np.empty((k, d)),
+        candidateT=np.empty((k, d)),
+        ET=np.empty((k, d)),
+        C=np.empty(square),
+        D=np.empty(square),
+        heads=np.empty((participants, k)),
+    )
+
+
+def truth_of(B: Values, W: Values) -> Truth:
+    """Return what metrics are measured against, of a representation (d, k) and heads (n, k)."""
+    return Truth(np.ascontiguousarray(B.T), W, W.T @ W / len(W))
+
+
+def no_truth(d: int, k: int) -> Truth:
+    """Return what stands for a truth that is not known: the loss is the only metric then."""
+    return Truth(np.empty((0, d)), np.empty((0, k)), np.empty((0, 0)))
 
 
 @kernel
@@ -239,26 +307,27 @@ def move_representation(BT, gradientT, step_size, orthonormal, candidateT):
 
 
 @kernel
-def measure(BT, W, truthT, truth_heads, moment, orthonormal, QT, ET, C, D, G, row):
+def measure(BT, W, truth, orthonormal, work, row):
     """Write distance, head error and population risk of (B, W) into a row of metrics.
 
-    moment is truth_heads^T truth_heads / n. The part ET of B* outside span(B) gives the distance
-    and, weighted by moment, what no head can repair of the risk.
+    The part of B* outside span(B) gives the distance and, weighted by the heads' second moment,
+    what no head can repair of the risk.
     """
     n, k = W.shape
+    QT, ET, C, D, G = work.candidateT, work.ET, work.C, work.D, work.G
     copy_rows(BT, QT)
     if not orthonormal:
         orthonormalize(QT)
     for a in range(k):
         for b in range(k):
             C[a, b] = dot(QT[a], BT[b])
-            D[a, b] = dot(QT[a], truthT[b])
-    copy_rows(truthT, ET)
+            D[a, b] = dot(QT[a], truth.BT[b])
+    copy_rows(truth.BT, ET)
     outside_gram(QT, ET, G)
     unreachable = 0.0
     for a in range(k):
         for b in range(k):
-            unreachable += G[a, b] * moment[a, b]
+            unreachable += G[a, b] * truth.moment[a, b]
     excess = 0.0
     for i in range(n):
         for a in range(k):
@@ -269,7 +338,7 @@ def measure(BT, W, truthT, truth_heads, moment, orthonormal, QT, ET, C, D, G, ro
                 for b in range(k):
                     difference += C[a, b] * W[i, b]
             for b in range(k):
-                difference -= D[a, b] * truth_heads[i, b]
+                difference -= D[a, b] * truth.W[i, b]
             excess += difference * difference
     row[HEAD_ERROR] = np.sqrt(excess / n)
     row[POPULATION_RISK] = 0.5 * (excess / n + unreachable)

@@ -12,9 +12,17 @@ from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
 from linrep.driver import run_rounds
+from linrep.kernels import global_model as kernel
+from linrep.kernels.fedrep import Samples
 from linrep.kernels.linalg import orthonormalize
-from linrep.kernels.one_model import one_model_round
-from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, POPULATION_RISK, measure
+from linrep.kernels.rounds import (
+    DISTANCE,
+    HEAD_ERROR,
+    POPULATION_RISK,
+    measure,
+    truth_of,
+    workspace,
+)
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.random import RNGLike
@@ -94,7 +102,7 @@ def fedavg(
         step,
         start_state,
         rounds=rounds,
-        measure=_one_model_metrics(truth, n),
+        measure=_metrics(truth, n),
         algorithm="FedSGD" if local_steps == 1 else "FedAvg",
         final=lambda state: {
             **state_of(state["BT"].T.copy()),
@@ -139,20 +147,17 @@ def fedsgd(
 
 def _sampled(setup: Setup, step_size, local_steps):
     """Return the start, the truth it is measured by, a round, and what the trace keeps of a B."""
-    k, d = setup.k, setup.d
-    sumT, head_sum, localT, local = np.empty((k, d)), np.empty(k), np.empty((k, d)), np.empty(k)
-    work = np.empty(2 * d + setup.largest)
+    work = kernel.workspace(setup.k, setup.d, setup.largest)
 
     def update(BT, w, participants):
         data = setup.data
         if data is None:
             data = setup.source.draw(setup.largest, rng=setup.data_rng, clients=participants)
             participants = np.arange(setup.participants)
-        loss = one_model_round(
-            data.X, data.y, data.offsets, participants, BT, w, step_size, local_steps, sumT,
-            head_sum, localT, local, work,
-        )  # fmt: skip
-        return sumT / setup.participants, head_sum / setup.participants, loss
+        loss = kernel.global_model_round(
+            Samples(data.X, data.y, data.offsets), participants, BT, w, step_size, local_steps, work
+        )
+        return work.sumT / setup.participants, work.head_sum / setup.participants, loss
 
     return setup.B, setup.truth, update, lambda B: {"B": B}
 
@@ -203,14 +208,11 @@ def _simulated(setup: Setup, step_size, local_steps):
     return start, SharedRepresentation(np.eye(size, k), source.W), update, state_of
 
 
-def _one_model_metrics(truth, n):
+def _metrics(truth, n):
     names = ("loss",) if truth is None else ("distance", "loss", "head_error", "population_risk")
     if truth is not None:
-        truthT = np.ascontiguousarray(truth.B.T)
-        k, d = truthT.shape
-        moment = truth.W.T @ truth.W / n
-        scratch = [np.empty((k, d)), np.empty((k, d)), *(np.empty((k, k)) for _ in range(3))]
-        row = np.empty(4)
+        d, k = truth.B.shape
+        known, work, row = truth_of(truth.B, truth.W), workspace(k, d, 1, 1), np.empty(4)
 
     def metrics(state):
         BT, w = state["BT"], state["w"]
@@ -219,7 +221,7 @@ def _one_model_metrics(truth, n):
             return dict.fromkeys(names, np.nan)
         if truth is None:
             return {"loss": state["loss"]}
-        measure(BT, np.tile(w, (n, 1)), truthT, truth.W, moment, False, *scratch, row)
+        measure(BT, np.tile(w, (n, 1)), known, False, work, row)
         return {
             "distance": row[DISTANCE],
             "loss": state["loss"],
