@@ -74,7 +74,7 @@ def check_metrics(state, row, truth):
         close(row[name], value, errors[name])
 
 
-def one_model_error(clients, B, w, selected, step_size, local_steps):
+def global_model_error(clients, B, w, selected, step_size, local_steps):
     """Bound the errors of a few steps in (B, w): what rounding adds, times how steps spread it.
 
     A step is a polynomial in (B, w); on a ball of radius R around the origin its Jacobian is below
@@ -91,7 +91,7 @@ def one_model_error(clients, B, w, selected, step_size, local_steps):
     return UNITS * EPS * local_steps * spread * radius
 
 
-def one_model_loss_error(clients, B, w, selected):
+def global_model_loss_error(clients, B, w, selected):
     """Bound the error of the mean loss of (B, w)."""
     sizes = [norm(clients[i][0]) * norm(B) * norm(w) + norm(clients[i][1]) for i in selected]
     return UNITS * EPS * max(sizes) ** 2

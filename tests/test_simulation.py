@@ -264,8 +264,8 @@ def test_known_parameters_are_those_of_problem_and_method(own):
     known = known_parameters(find_algorithm("fedrep"), family)
     assert {"n", "d", "k", "m", "noise", "heads", "rounds", "step_size"} <= set(known)
     assert not {"rng", "problem", "cls"} & set(known)
-    one_model = set(known_parameters(linrep.fedsgd, family))
-    assert one_model == set(known_parameters(linrep.fedavg, family)) - {"local_steps"}
+    found = set(known_parameters(linrep.fedsgd, family))
+    assert found == set(known_parameters(linrep.fedavg, family)) - {"local_steps"}
     assert known_parameters(own.second, family) is None
 
 

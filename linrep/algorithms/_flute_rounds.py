@@ -7,23 +7,21 @@ from linrep.driver import WORK_PER_CALL
 from linrep.kernels import flute as kernel
 from linrep.problems.samples import DESIGNS
 
-_ROUNDS_PER_CALL = 4096
+ROUNDS_PER_CALL = 4096
 
 
 class Sampled:
     """Rounds on stored or fresh samples; run() moves `state` on."""
 
-    def __init__(self, source, m, B, W, steps, rounds, participants, data_rng, participation_rng):
-        self._source, self._steps = source, steps
+    def __init__(self, source, B, W, steps, schedule: Schedule, data_rng, m):
+        self._source, self._steps, self._schedule = source, steps, schedule
         self._BT, self._W = B.T.copy(), W.copy()
-        d, k = B.shape
-        ahead = max(1, min(rounds, _ROUNDS_PER_CALL))
-        self._schedule = Schedule(participation_rng, len(W), participants, ahead)
+        (d, k), participants = B.shape, schedule.participants
         a_round = participants * (m * (2 * d + 4 * k) + 4 * d * k)
-        self.most = max(1, min(ahead, int(WORK_PER_CALL / a_round)))
+        self.most = max(1, min(schedule.ahead, int(WORK_PER_CALL / a_round)))
         self._losses = np.empty(self.most)
         self._data_rng = data_rng
-        self._work = kernel.workspace(B.shape[1], B.shape[0], m, participants)
+        self._work = kernel.workspace(k, d, m, participants)
         self.loss = np.nan
 
     @property
@@ -33,8 +31,8 @@ class Sampled:
     def run(self, rounds):
         """Run at most so many rounds; return how many were completed, and how they ended."""
         completed, status = kernel.run(
-            self._data_rng, *self._source, self._schedule.next(rounds), self._BT, self._W,
-            *self._steps, self._losses, self._work,
+            self._data_rng, self._source, self._schedule.next(rounds), self._BT, self._W,
+            self._steps, self._losses, self._work,
         )  # fmt: skip
         if completed:
             self.loss = self._losses[completed - 1]
@@ -54,9 +52,9 @@ class Population:
         k = B.shape[1]
         self.most = max(1, int(WORK_PER_CALL / (8 * k * k * (len(B) + len(W)))))
         self._steps = steps
-        self._work = (
-            np.empty_like(self._BT), np.empty_like(self._WT), np.empty((k, k)), np.empty((k, k)),
-        )  # fmt: skip
+        self._work = kernel.PopulationWorkspace(
+            np.empty_like(self._BT), np.empty_like(self._WT), np.empty((k, k)), np.empty((k, k))
+        )
 
     @property
     def state(self):
@@ -68,25 +66,38 @@ class Population:
         """Run rounds; return how many were completed, and how they ended."""
         self._start = None
         return kernel.run_population(
-            self._BT, self._WT, self._singular_values, *self._steps, rounds, *self._work
+            self._BT, self._WT, self._singular_values, self._steps, rounds, self._work
         )
 
 
 def source(truth, data, m):
-    """Return the kernel's arguments that say where gradients come from."""
-    no_matrices, no_models, no_numbers = np.empty((0, 0, 0)), np.empty((0, 0)), np.empty(0)
+    """Return where the kernel's gradients come from."""
+    nothing = kernel.Source(
+        kind=kernel.STORED,
+        design=0,
+        degrees_of_freedom=0.0,
+        noise=0.0,
+        X=np.empty((0, 0)),
+        y=np.empty(0),
+        offsets=np.empty(0, np.int64),
+        S=np.empty((0, 0, 0)),
+        centres=np.empty((0, 0)),
+        rests=np.empty(0),
+    )
     if data is None:
-        return (
-            kernel.FRESH, DESIGNS[truth.design], truth.degrees_of_freedom, truth.noise,
-            np.empty((m, truth.d)), np.empty(m), np.empty(0, np.int64),
-            no_matrices, truth.theta, no_numbers,
-        )  # fmt: skip
+        return nothing._replace(
+            kind=kernel.FRESH,
+            design=DESIGNS[truth.design],
+            degrees_of_freedom=float(truth.degrees_of_freedom),
+            noise=truth.noise,
+            X=np.empty((m, truth.d)),
+            y=np.empty(m),
+            centres=truth.theta,
+        )
     if data.m.min() > data.d:  # the second moments are smaller than the samples
         S, centres, rests = _sufficient(data)
-        empty = np.empty((0, data.d)), no_numbers, data.offsets
-        return kernel.GRAM, 0, 0.0, 0.0, *empty, S, centres, rests
-    stored = data.X, data.y, data.offsets
-    return kernel.STORED, 0, 0.0, 0.0, *stored, no_matrices, no_models, no_numbers
+        return nothing._replace(kind=kernel.GRAM, S=S, centres=centres, rests=rests)
+    return nothing._replace(kind=kernel.STORED, X=data.X, y=data.y, offsets=data.offsets)
 
 
 def _sufficient(data):

@@ -21,16 +21,15 @@ def is_compiled(problem: Objectives) -> bool:
 class Compiled:
     """Rounds in a kernel; run() moves `state` and `totals` on."""
 
-    def __init__(self, problem, U, V, *, steps, local_steps, everyone, measured):
+    def __init__(self, problem, U, V, settings: kernel.Settings, *, local_steps):
         self._functions, self._run, m = _functions(problem)
-        self._settings = everyone, measured, *steps
-        self._UT, self._V = U.T.copy(), V.copy()
-        self._start = U.T.copy(), V.copy()
-        n, k = V.shape
-        self._work = kernel.workspace(n, k, len(U), m, local_steps)
-        self._silence = np.empty((1, k, len(U))), np.empty((1, local_steps, n, k))
+        self._settings = settings
+        self._start = kernel.State(U.T.copy(), V.copy())
+        self._now = kernel.State(U.T.copy(), V.copy())
+        (n, k), d = V.shape, len(U)
+        self._work = kernel.workspace(n, k, d, m, local_steps)
+        self._silence = kernel.Noise(False, np.empty((1, k, d)), np.empty((1, local_steps, n, k)))
         self.totals = np.zeros(4)
-        d = len(U)
         squares = 0 if getattr(problem, "H", None) is None else n * d * d
         samples = problem.data.X.size if m else 0
         #: Multiplications of a round, about.
@@ -38,29 +37,34 @@ class Compiled:
 
     @property
     def state(self):
-        return self._UT.T.copy(), self._V.copy()
+        UT, V = self._now
+        return UT.T.copy(), V.copy()
 
     def save(self):
-        return self._UT.copy(), self._V.copy(), self.totals.copy()
+        UT, V = self._now
+        return UT.copy(), V.copy(), self.totals.copy()
 
     def restore(self, saved):
-        self._UT[:], self._V[:], self.totals[:] = saved
+        UT, V = self._now
+        UT[:], V[:], self.totals[:] = saved
 
     def run(self, masks, scales, noise):
         """Run a round per mask; return how many were completed, and how they ended."""
+        noise = self._silence if noise is None else kernel.Noise(True, *noise)
         return self._run(
-            *self._functions, masks, scales, *self._settings, noise is not None,
-            *(noise or self._silence), *self._start, self._UT, self._V, self.totals, self._work,
+            self._functions, masks, scales, self._settings, noise, self._start, self._now,
+            self.totals, self._work,
         )  # fmt: skip
 
 
 class General:
     """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
 
-    def __init__(self, problem, U, V, *, steps, local_steps, everyone, measured,
-                 alternating=False, batch=None, batch_rng=None):  # fmt: skip
-        self._problem, self._steps, self._local_steps = problem, steps, local_steps
-        self._everyone, self._measured, self._alternating = everyone, measured, alternating
+    def __init__(
+        self, problem, U, V, settings, *, local_steps, alternating=False, batch=None, batch_rng=None
+    ):
+        self._problem, self._settings, self._local_steps = problem, settings, local_steps
+        self._alternating = alternating
         self._batch, self._batch_rng = batch, batch_rng
         self._U, self._V = U.copy(), V.copy()
         self._start = U.copy(), V.copy()
@@ -87,7 +91,7 @@ class General:
             U, path = self._round(mask, scale, in_U, in_V)
             if not (np.isfinite(U).all() and np.isfinite(path[-1]).all()):
                 return t, DIVERGED
-            if self._measured:
+            if self._settings.measured:
                 self._add(U, path)
             self._U, self._V = U, path[-1]
         return len(masks), COMPLETED
@@ -95,13 +99,13 @@ class General:
     def _round(self, mask, scale, noise_U, noise_V):
         """Return the new U, and V before and after every local step."""
         U, n = self._U, self._problem.n
-        step_size, head_step_size = self._steps
+        step_size, head_step_size, _, everyone, _ = self._settings
         path = [self._V]
         for noise in noise_V:
             step = self._gradients(path[-1]) @ U / n + noise
             path.append(path[-1] - head_step_size * mask[:, None] * step)
         V = path[-1] if self._alternating else path[0]
-        weights = scale * (np.ones(n) if self._everyone else mask)
+        weights = scale * (np.ones(n) if everyone else mask)
         return U - step_size * (self._gradients(V).T @ (weights[:, None] * V) + noise_U), path
 
     def _gradients(self, V):
@@ -120,18 +124,19 @@ class General:
 
 
 def _functions(problem):
-    """Return the kernel's arguments that say what the functions are, the kernel, and a batch."""
+    """Return the functions as the kernel takes them, the kernel, and the largest batch."""
     if isinstance(problem, SampleObjectives):
         logistic = isinstance(problem, LogisticObjectives)
         data = problem.data
         loss = pflmf_samples.LOGISTIC if logistic else pflmf_samples.LEAST_SQUARES
-        stored = data.X, data.y, data.offsets, problem.ridge
-        return (loss, *stored), pflmf_samples.run_samples, int(data.m.max())
-    A, H, weights = problem.A, problem.H, problem.weights
+        losses = pflmf_samples.Losses(loss, data.X, data.y, data.offsets, float(problem.ridge))
+        return losses, pflmf_samples.run_samples, int(data.m.max())
+    H, weights = problem.H, problem.weights
+    functions = kernel.Quadratic(kernel.IDENTITY, problem.A, _NO_MATRICES, _NO_WEIGHTS)
     if weights is not None:
-        return (kernel.DIAGONAL, A, _NO_MATRICES, weights), kernel.run_quadratic, 0
-    if H is None:
-        return (kernel.IDENTITY, A, _NO_MATRICES, _NO_WEIGHTS), kernel.run_quadratic, 0
-    if H.ndim == 2:
-        return (kernel.SHARED, A, H[None], _NO_WEIGHTS), kernel.run_quadratic, 0
-    return (kernel.OWN, A, H, _NO_WEIGHTS), kernel.run_quadratic, 0
+        functions = functions._replace(kind=kernel.DIAGONAL, weights=weights)
+    elif H is not None and H.ndim == 2:
+        functions = functions._replace(kind=kernel.SHARED, H=H[None])
+    elif H is not None:
+        functions = functions._replace(kind=kernel.OWN, H=H)
+    return functions, kernel.run_quadratic, 0

@@ -29,6 +29,16 @@ class Schedule:
         self._drawn = np.empty((ahead, participants), dtype=np.int64)
         self._used = ahead
 
+    @property
+    def participants(self) -> int:
+        """Clients of a round."""
+        return self._drawn.shape[1]
+
+    @property
+    def ahead(self) -> int:
+        """Rounds that are drawn at a time."""
+        return len(self._drawn)
+
     def next(self, rounds: int) -> NDArray[np.int64]:
         """Return the participants of at most so many further rounds, a row for each."""
         if self._used == len(self._drawn):

@@ -155,7 +155,7 @@ def fedrep(
         frame = orthonormalize(setup.B)
         setup.W[:] = setup.W @ (setup.B.T @ frame)  # W B' stays as it is
         setup.B[:] = frame
-    step_size = _read_step_size(step_size, setup, normalization)
+    eta = _read_step_size(step_size, setup, normalization)
     if tolerance is not None:
         tolerance = check.real("tolerance", tolerance, minimum=0.0)
         if setup.truth is None:
@@ -166,7 +166,7 @@ def fedrep(
         if not orthonormal:
             raise ValueError(f"batches={batches!r} needs orthonormal=True")
     settings = kernel.Settings(
-        step_size=step_size,
+        step_size=eta,
         averaged=normalization == "theorem",
         local_steps=kernel.EXACT if local_steps is None else local_steps,
         head_step_size=0.0 if head_step_size is None else head_step_size,
@@ -194,7 +194,7 @@ def fedrep(
             "participation": participation,
             "participants": setup.participants,
             "local_steps": local_steps,
-            "step_size": step_size,
+            "step_size": eta,
             "head_step_size": head_step_size,
             "normalization": normalization,
             "orthonormal": orthonormal,
@@ -211,7 +211,7 @@ def _name(local_steps):
     return "GD-GD" if local_steps == 1 else f"{local_steps}GD-GD"
 
 
-def _read_step_size(step_size, setup: Setup, normalization):
+def _read_step_size(step_size, setup: Setup, normalization) -> float:
     """Return the step size in the normalization asked for."""
     if step_size is None:
         step_size = "smoothness" if setup.truth is None else "theorem"
@@ -265,13 +265,13 @@ class _Sampled(Method):
 
     def __init__(self, setup: Setup, settings: kernel.Settings, *, rounds, split):
         n, d, k = setup.n, setup.d, setup.k
-        known = setup.truth is not None
-        truth = kernel.truth_of(setup.truth.B, setup.truth.W) if known else kernel.no_truth(d, k)
+        known = setup.truth
+        truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
         work = kernel.workspace(k, d, setup.largest, setup.participants)
         self._setup, self._done = setup, 0
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
         self._table = np.full((rounds + 1, 4), np.nan)
-        if known:
+        if known is not None:
             kernel.measure(self._BT, self._W, truth, settings.orthonormal, work, self._table[0])
         self._rest = settings, truth
         self._work = work

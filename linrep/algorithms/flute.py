@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep.algorithms._flute_rounds import Population, Sampled, source
+from linrep.algorithms._flute_rounds import ROUNDS_PER_CALL, Population, Sampled, source
+from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair
 from linrep.driver import Method, drive
 from linrep.kernels import linalg
+from linrep.kernels.flute import Steps
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.regression import SharedRepresentation
@@ -169,30 +171,27 @@ def flute(
     eta_l, eta_r = _read_step_sizes(step_size, regularizer_step_size, best)
     tolerance = 0.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0)
     data_step = eta_l * LOSSES[loss] / (n if aggregate == "mean" else 1)
-    shape = 2.0 * gamma1 * eta_r, 4.0 * gamma2 * eta_r
-    steps: Sampled | Population
+    steps = Steps(
+        data_step=data_step,
+        weight=data_step * n / participants,
+        first=2.0 * gamma1 * eta_r,
+        second=4.0 * gamma2 * eta_r,
+        tolerance=tolerance,
+    )
+    under_way: Sampled | Population
     if batches == "population":
-        steps = Population(truth, B, W, (data_step, *shape, tolerance))
+        under_way = Population(truth, B, W, steps)
     else:
         largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
-        steps = Sampled(
-            source(truth, data, largest),
-            largest,
-            B,
-            W,
-            (data_step, data_step * n / participants, *shape, tolerance),
-            rounds,
-            participants,
-            data_rng,
-            participation_rng,
-        )
+        schedule = Schedule(participation_rng, n, participants, min(rounds, ROUNDS_PER_CALL))
+        under_way = Sampled(source(truth, data, largest), B, W, steps, schedule, data_rng, largest)
 
     def sent(recorded):
         floats = participants * k * (d + 1) * recorded.astype(float)
         return {"floats_up": floats, "floats_down": floats.copy()}
 
     return drive(
-        _Method(steps, _metrics(truth, best, spectrum, batches, measure), n * d),
+        _Method(under_way, _metrics(truth, best, spectrum, batches, measure), n * d),
         algorithm="FLUTE",
         rounds=rounds,
         record=record,

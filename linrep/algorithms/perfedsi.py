@@ -126,8 +126,8 @@ def perfedsi(
         U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
     method = _Rounds(
         truth, data, Z, (U, V), (data_rng, participation_rng),
-        participants=participants, replacement=replacement, local_steps=local_steps,
-        step_size=step_size, privacy=privacy,
+        kernel.Settings(local_steps, step_size, privacy),
+        participants=participants, replacement=replacement,
     )  # fmt: skip
 
     def sent(recorded):
@@ -154,27 +154,28 @@ class _Rounds(Method):
     """Rounds on entries; see :class:`linrep.driver.Method`."""
 
     def __init__(
-        self, truth, data, Z, start, rngs, *, participants, replacement, local_steps, step_size,
-        privacy,
-    ):  # fmt: skip
+        self, truth, data, Z, start, rngs, settings: kernel.Settings, *, participants, replacement
+    ):
         self._truth, self._Z, self._rngs = truth, Z, rngs
         self._U, self._V = start
         self._loss = np.nan
-        self._settings = local_steps, step_size
-        self._privacy, self._replacement = privacy, replacement
+        self._settings, self._replacement = settings, replacement
+        self._side = kernel.Side(_NOTHING if Z is None else Z, Z is None)
         self._n, self._participants = (truth if data is None else data).n, participants
         self._order = np.arange(self._n)  # shuffled on from round to round
         (d, k), p = self._U.shape, len(self._V)
-        self._work = kernel.workspace(k, d, participants, local_steps)
-        a_round = participants * k * (4 * local_steps + d + 2 * p)
+        self._work = kernel.workspace(k, d, participants, settings.local_steps)
+        a_round = participants * k * (4 * settings.local_steps + d + 2 * p)
         self.most = max(1, int(WORK_PER_CALL / a_round))
-        noise = 0.0 if truth is None else truth.noise
-        if data is None:
-            nothing = np.empty(0, dtype=np.int64), np.empty(0), np.zeros(self._n + 1, np.int64)
-            self._entries = (*nothing, True, truth.U, truth.heads, noise)
-        else:
-            stored = data.items, data.values, data.offsets
-            self._entries = (*stored, False, _NOTHING, _NOTHING, noise)
+        self._entries = kernel.Entries(
+            items=np.empty(0, dtype=np.int64) if data is None else data.items,
+            values=np.empty(0) if data is None else data.values,
+            offsets=np.zeros(self._n + 1, np.int64) if data is None else data.offsets,
+            fresh=data is None,
+            U=truth.U if data is None else _NOTHING,
+            V=truth.heads if data is None else _NOTHING,
+            noise=0.0 if truth is None else truth.noise,
+        )
 
     @property
     def state(self):
@@ -189,10 +190,8 @@ class _Rounds(Method):
             schedule = np.empty(shape, dtype=np.int64)
             draw_participants(participation_rng, self._order, schedule)
         loss = np.empty(rounds)
-        without = self._Z is None
         completed, status = kernel.run_entrywise(
-            data_rng, schedule, *self._entries, *self._settings,
-            _NOTHING if without else self._Z, without, self._privacy, self._U, self._V, loss,
+            data_rng, schedule, self._entries, self._settings, self._side, self._U, self._V, loss,
             self._work,
         )  # fmt: skip
         if completed:

@@ -11,7 +11,7 @@ from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
 from linrep.algorithms._setup import read_pair
 from linrep.driver import WORK_PER_CALL, Method, drive
 from linrep.kernels import designs
-from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
+from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import SampleObjectives, as_objectives
 from linrep.problems.low_rank import LowRankRegression
@@ -168,23 +168,27 @@ def pflmf(
     gradient_noise = check.real("gradient_noise", gradient_noise, minimum=0.0)
     participants = check.count_participants(n, participation) if sampling == "fixed" else None
     participation = _read_share(participation, n, participants)
-    head_step_size = _read_head_step_size(head_step_size, step_size, participation, local_steps)
+    eta_v = _read_head_step_size(head_step_size, step_size, participation, local_steps)
     U, V, start_floats = _read_start(start, objectives, k, scale, start_rng)
-    everyone = aggregate == "full"
-    shared = {
-        "steps": (step_size, head_step_size), "local_steps": local_steps, "everyone": everyone,
-        "measured": bool(stationarity),
-    }  # fmt: skip
+    settings = Settings(
+        step_size=step_size,
+        head_step_size=eta_v,
+        head_step=eta_v / n,
+        everyone=aggregate == "full",
+        measured=bool(stationarity),
+    )
     steps: Compiled | General
     if batch is None and order == "simultaneous" and is_compiled(objectives):
-        steps = Compiled(objectives, U, V, **shared)
+        steps = Compiled(objectives, U, V, settings, local_steps=local_steps)
     else:
         if batch is not None:
             batch = check.integer("batch", batch, minimum=1)
             if not isinstance(objectives, SampleObjectives):
                 raise ValueError("batch needs losses of samples")
-        steps = General(objectives, U, V, **shared, alternating=order == "alternating",
-                        batch=batch, batch_rng=noise_rng)  # fmt: skip
+        steps = General(
+            objectives, U, V, settings, local_steps=local_steps,
+            alternating=order == "alternating", batch=batch, batch_rng=noise_rng,
+        )  # fmt: skip
     method = _Method(
         objectives, steps, _Draws(n, d, k, local_steps, participation, participants, aggregate,
                                   gradient_noise, participation_rng, noise_rng),
@@ -202,7 +206,7 @@ def pflmf(
         record=record,
         settings={
             "problem": described, "k": k, "m": m, "rounds": rounds, "local_steps": local_steps,
-            "step_size": step_size, "head_step_size": head_step_size,
+            "step_size": step_size, "head_step_size": eta_v,
             "participation": participation, "sampling": sampling, "aggregate": aggregate,
             "order": order, "gradient_noise": gradient_noise, "batch": batch,
             "start": start if isinstance(start, str) else "given", "scale": scale,
@@ -366,7 +370,7 @@ def _read_share(participation, n, participants):
     return share if participants is None else participants / n
 
 
-def _read_head_step_size(value, step_size, participation, local_steps):
+def _read_head_step_size(value, step_size, participation, local_steps) -> float:
     if value is None:
         return step_size
     if isinstance(value, str):

@@ -28,7 +28,7 @@ from linrep.bench.timing import (
     with_jax,
 )
 from linrep.kernels import designs, rounds
-from linrep.kernels.fedrep import run_fixed, run_fixed_trials, workspace
+from linrep.kernels.fedrep import Samples, run_fixed_trials
 from linrep.problems import SharedRepresentation
 
 # Up to about this many multiplications OpenBLAS skips the packing that tall thin matrices pay for.
@@ -126,28 +126,25 @@ def _draw(size: Size) -> _Case:
 def _linrep(case: _Case, pool: ThreadPoolExecutor | None = None, threads: int = 1):
     size = case.size
     BT, W = np.empty_like(case.BT), np.empty((size.trials, size.n, size.k))
-    truthT = np.empty((size.trials, 0, size.d))
-    heads, moment = np.empty((size.trials, 0, size.k)), np.empty((size.trials, 0, 0))
+    truth = [np.stack([part] * size.trials) for part in rounds.no_truth(size.d, size.k)]
     metrics = np.empty((size.trials, size.rounds + 1, 4))
-    completed, status = np.empty((2, size.trials), dtype=np.int64)
-    options = case.step_size, True, rounds.EXACT, 0.0, True
-    works = [workspace(size.k, size.d, size.m, size.participants) for _ in range(threads)]
+    outcomes = np.empty((size.trials, 2), dtype=np.int64)
+    settings = rounds.Settings(case.step_size, True, rounds.EXACT, 0.0, True, -1.0)
+    works = [rounds.workspace(size.k, size.d, size.m, size.participants) for _ in range(threads)]
     ends = np.linspace(0, size.trials, threads + 1).astype(int)
     parts = [slice(*pair) for pair in pairwise(ends)]
 
     def run_part(part, work):
-        data = case.X[part], case.y[part], case.offsets, case.schedule[part], BT[part], W[part]
-        truth = truthT[part], heads[part], moment[part], -1.0, metrics[part]
-        run_fixed_trials(*data, *options, *truth, work, completed[part], status[part])
+        run_fixed_trials(
+            Samples(case.X[part], case.y[part], case.offsets), case.schedule[part], BT[part],
+            W[part], settings, rounds.Truth(*(each[part] for each in truth)), metrics[part],
+            outcomes[part], work,
+        )  # fmt: skip
 
     def call():
         BT[:] = case.BT
         W[:] = 0.0
-        if size.trials == 1:
-            data = case.X[0], case.y[0], case.offsets, case.schedule[0], BT[0], W[0]
-            truth = truthT[0], heads[0], moment[0], -1.0, metrics[0]
-            run_fixed(*data, *options, *truth, works[0])
-        elif pool is None:
+        if pool is None:
             run_part(parts[0], works[0])
         else:
             list(pool.map(run_part, parts, works))

@@ -120,7 +120,7 @@ def compare_map(rows: int, k: int, trials: int, steps: int, repetitions: int = 7
 class _Case:
     size: Size
     data: Any
-    source: tuple
+    source: kernel.Source
     X: np.ndarray  # (n, m, d)
     y: np.ndarray  # (n, m)
     B: np.ndarray
@@ -130,17 +130,17 @@ class _Case:
     @property
     def moments(self) -> bool:
         """Tell whether the second moments are used."""
-        return self.source[0] == kernel.GRAM
+        return self.source.kind == kernel.GRAM
 
     @property
     def S(self) -> np.ndarray:
         """The second moments (n, d, d)."""
-        return self.source[7]
+        return self.source.S
 
     @property
     def centres(self) -> np.ndarray:
         """Least-squares models (n, d)."""
-        return self.source[8]
+        return self.source.centres
 
 
 def _draw(size: Size) -> _Case:
@@ -162,14 +162,13 @@ def _linrep(case: _Case):
     schedule = np.tile(np.arange(size.n), (size.rounds, 1))
     work = kernel.workspace(size.k, size.d, size.m, size.n)
     losses, rng = np.empty(size.rounds), np.random.default_rng(0)
+    steps = kernel.Steps(eta, eta, 0.5 * eta, 0.5 * eta, 0.0)
     start = np.ascontiguousarray(case.B.T)
     BT, W = np.empty_like(start), np.empty_like(case.W)
 
     def call():
         BT[:], W[:] = start, case.W
-        completed, _ = kernel.run(
-            rng, *case.source, schedule, BT, W, eta, eta, 0.5 * eta, 0.5 * eta, 0.0, losses, work
-        )
+        completed, _ = kernel.run(rng, case.source, schedule, BT, W, steps, losses, work)
         assert completed == size.rounds
         return BT.T, W
 

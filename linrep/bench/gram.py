@@ -8,9 +8,9 @@ import numpy as np
 
 from linrep.algorithms import fedrep
 from linrep.bench.timing import Record, compared, take_turns
-from linrep.kernels import designs, gram, rounds
+from linrep.kernels import designs, gram, gram_clients, rounds
 from linrep.kernels._jit import kernel
-from linrep.kernels.fedrep import run_fresh, workspace
+from linrep.kernels.fedrep import Batch, run_fresh
 from linrep.kernels.gram_clients import BLOCK, client_workspace, draw_bartlett
 from linrep.problems import ImplicitRepresentation
 
@@ -29,6 +29,7 @@ SCALING = (
     (10**6, 10**9, 100),
 )
 _STEP_SIZE, _WORK = 0.2, 4_000  # clients times rounds in a timed call
+_SETTINGS = rounds.Settings(_STEP_SIZE, True, rounds.EXACT, 0.0, True, -1.0)
 
 
 def measure() -> Iterator[list[Record]]:
@@ -101,34 +102,32 @@ def _simulated(n, d, m, many):
     heads = _truth(n)
     truthT, moment = np.ascontiguousarray(heads.T), heads.T @ heads / n
     schedule = np.broadcast_to(np.arange(n), (many, n)).copy()
-    work = gram.heads_workspace(K, n), client_workspace(K, d), gram.server_workspace(K, d)
+    room, works = gram.heads_workspace(K, n), (client_workspace(K, d), gram.server_workspace(K, d))
+    truth, batch = gram.Truth(truthT, moment), gram_clients.Batch(m, 0.0, False)
     rng = np.random.default_rng(1)
     metrics, WT = np.empty((many + 1, 4)), np.zeros((K, n))
 
     def call():
-        C, Phi = 0.8 * np.eye(K), 0.6 * np.eye(K)
+        state = gram.State(0.8 * np.eye(K), 0.6 * np.eye(K), WT)
         gram.run_gram(
-            rng, m, float(d - 2 * K), 0.0, False, truthT, moment, schedule, C, Phi, WT,
-            _STEP_SIZE, True, rounds.EXACT, 0.0, -1.0, metrics, *work,
-        )  # fmt: skip
+            rng, float(d - 2 * K), batch, _SETTINGS, truth, schedule, state, metrics, room, works
+        )
 
     return call
 
 
 def _sampled(n, d, m):
     heads = _truth(n)
-    truthT = np.eye(K, d)
+    truth = rounds.truth_of(np.eye(d, K), heads)
     schedule = np.arange(n)[None]
-    work, rng = workspace(K, d, m, n), np.random.default_rng(1)
-    X, y, theta = np.empty((m, d)), np.empty(m), np.empty(d)
+    work, rng = rounds.workspace(K, d, m, n), np.random.default_rng(1)
+    room = np.empty((m, d)), np.empty(m), np.empty(d)
+    batch = Batch(designs.GAUSSIAN, 5.0, 0.0, False, *room)
     metrics, W = np.empty((2, 4)), np.zeros((n, K))
 
     def call():
         BT = 0.8 * np.eye(K, d) + 0.6 * np.eye(K, d, K)
-        run_fresh(
-            rng, designs.GAUSSIAN, 5.0, 0.0, False, X, y, theta, schedule, BT, W, _STEP_SIZE, True,
-            rounds.EXACT, 0.0, True, truthT, heads, heads.T @ heads / n, -1.0, metrics, work,
-        )  # fmt: skip
+        run_fresh(rng, batch, schedule, BT, W, _SETTINGS, truth, metrics, work)
 
     return call
 

@@ -24,6 +24,7 @@ from linrep.bench.timing import (
     take_turns,
     with_jax,
 )
+from linrep.kernels.pflmf import Settings
 from linrep.problems import ClientData, LogisticObjectives, Objectives, QuadraticObjectives
 
 
@@ -124,11 +125,11 @@ def _draw(size: Size) -> _Case:
 
 def _linrep(case: _Case):
     size = case.size
-    shared = {"steps": case.steps, "local_steps": size.local_steps, "everyone": size.everyone,
-              "measured": False}  # fmt: skip
+    step_size, head_step_size = case.steps
+    settings = Settings(step_size, head_step_size, head_step_size / size.n, size.everyone, False)
 
     def call():
-        rounds = Compiled(case.problem, case.U, case.V, **shared)
+        rounds = Compiled(case.problem, case.U, case.V, settings, local_steps=size.local_steps)
         rounds.run(case.masks, case.scales, None)
         return rounds.state
 

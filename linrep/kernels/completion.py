@@ -4,7 +4,10 @@ All that a client changes of V is z a' for some a: it walks on v = V' z (k numbe
 on one entry costs O(k) whatever the sizes. docs/perfedsi.md derives it.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import dot, finite
@@ -13,34 +16,81 @@ from linrep.kernels.samplers import standard_normal, uniform
 
 _DEPENDENT = 1e-12  # share of a vector left over that counts as nothing
 
+Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
-def workspace(k, d, participants, local_steps):
+
+class Entries(NamedTuple):
+    """Observed entries, those of client i from offsets[i] to offsets[i + 1], or how they are drawn.
+
+    If fresh, entries are those of U V', with noise, and what is observed is empty.
+    """
+
+    items: Integers
+    values: Values
+    offsets: Integers
+    fresh: bool
+    U: Values  # (d, k*)
+    V: Values  # (n, k*): rows V*' z_i
+    noise: float
+
+
+class Settings(NamedTuple):
+    """What rounds are run with."""
+
+    local_steps: int
+    step_size: float
+    privacy: float  # standard deviation of the noise each participant adds to its V
+
+
+class Side(NamedTuple):
+    """Side information Z (n, p); with identity there is none: V has n rows, and Z is not read."""
+
+    Z: Values
+    identity: bool
+
+
+class Workspace(NamedTuple):
+    """Scratch arrays of `run_entrywise`; touched = participants times local steps."""
+
+    place: Integers  # (d,): where in rows an item is, -1 if the client left it alone
+    touched: Integers  # (touched,): items, client after client
+    rows: Values  # (touched, k): their rows of U, at last by how much they changed
+    along: Values  # (participants, k): what each client adds to V along its side information
+    star: Values  # (k,): V*' z of a client
+    v: Values  # (k,): its V' z
+    start: Values  # (k,): that of before its steps
+
+
+def workspace(k: int, d: int, participants: int, local_steps: int) -> Workspace:
     """Return the scratch arrays that run_entrywise uses."""
     touched = participants * local_steps
-    return (
-        np.full(d, -1, dtype=np.int64),  # where in rows an item is, -1 if the client left it alone
-        np.empty(touched, dtype=np.int64),  # items that were touched, client after client
-        np.empty((touched, k)),  # their rows of U, at last by how much they changed
-        np.empty((participants, k)),  # what each client adds to V along its side information
-        np.empty((3, k)),  # a client's V*' z, V' z, and the latter as it was
+    return Workspace(
+        place=np.full(d, -1, dtype=np.int64),
+        touched=np.empty(touched, dtype=np.int64),
+        rows=np.empty((touched, k)),
+        along=np.empty((participants, k)),
+        star=np.empty(k),
+        v=np.empty(k),
+        start=np.empty(k),
     )
 
 
 @kernel
-def read_head(V, Z, client, identity, v):
+def read_head(V, side, client, v):
     """Write V' z of a client into v and return |z|^2; with identity z is a basis vector."""
     k = V.shape[1]
-    if identity:
+    if side.identity:
         for c in range(k):
             v[c] = V[client, c]
         return 1.0
+    z = side.Z[client]
     for c in range(k):
         v[c] = 0.0
     for row in range(V.shape[0]):
-        z = Z[client, row]
         for c in range(k):
-            v[c] += z * V[row, c]
-    return dot(Z[client], Z[client])
+            v[c] += z[row] * V[row, c]
+    return dot(z, z)
 
 
 @kernel
@@ -57,31 +107,39 @@ def step_on_entry(u, v, value, step_size, square):
 
 
 @kernel
-def local_steps_of(rng, items, values, first, last, star, starU, noise, count, U, v, step_size,
-                   square, place, touched, rows, found):  # fmt: skip
+def take_local_steps(rng, entries, settings, client, square, U, found, work):
     """Let a client take its steps on random entries; return how many rows it touched, and the loss.
 
-    Entries are its own, from first to last, or, where there are none, fresh ones of the truth.
-    Rows of U are copied when first touched; touched and rows are filled from found on.
+    Entries are its own or, if they are fresh, drawn from the truth. Rows of U are copied when first
+    touched; touched and rows are filled from found on. work.v is changed in place.
     """
+    place, touched, rows, star, v = work.place, work.touched, work.rows, work.star, work.v
     k, d = v.shape[0], U.shape[0]
     begin, loss = found, 0.0
-    for _ in range(count):
-        if last > first:
-            entry = first + int(uniform(rng) * (last - first))
-            item, value = items[entry], values[entry]
-        else:
+    first, last = 0, 0
+    if entries.fresh:
+        for c in range(k):
+            star[c] = entries.V[client, c]
+    else:
+        first, last = entries.offsets[client], entries.offsets[client + 1]
+        if first == last:
+            return found, loss
+    for _ in range(settings.local_steps):
+        if entries.fresh:
             item = int(uniform(rng) * d)
-            value = dot(starU[item], star)
-            if noise > 0.0:
-                value += noise * standard_normal(rng)
+            value = dot(entries.U[item], star)
+            if entries.noise > 0.0:
+                value += entries.noise * standard_normal(rng)
+        else:
+            entry = first + int(uniform(rng) * (last - first))
+            item, value = entries.items[entry], entries.values[entry]
         if place[item] < 0:
             place[item] = found
             touched[found] = item
             for c in range(k):
                 rows[found, c] = U[item, c]
             found += 1
-        residual = step_on_entry(rows[place[item]], v, value, step_size, square)
+        residual = step_on_entry(rows[place[item]], v, value, settings.step_size, square)
         loss += residual * residual
     for index in range(begin, found):
         place[touched[index]] = -1
@@ -89,63 +147,51 @@ def local_steps_of(rng, items, values, first, last, star, starU, noise, count, U
 
 
 @kernel
-def _run_entrywise(rng, schedule, items, values, offsets, fresh, starU, starV, noise, count,
-                   step_size, Z, identity, privacy, U, V, loss, work):  # fmt: skip
-    """See run_entrywise."""
-    place, touched, rows, along, heads = work
-    participants, k = schedule.shape[1], U.shape[1]
-    star, v, start = heads[0], heads[1], heads[2]
-    for t in range(schedule.shape[0]):
-        found, total = 0, 0.0
-        for j in range(participants):
-            client = schedule[t, j]
-            square = read_head(V, Z, client, identity, v)
+def entrywise_round(rng, participants, entries, settings, side, U, V, work):
+    """Run a round of federated averaging; return its loss, with (U, V) kept if it is not finite."""
+    touched, rows, along, v, start = work.touched, work.rows, work.along, work.v, work.start
+    count, k = participants.shape[0], U.shape[1]
+    found, total = 0, 0.0
+    for j in range(count):
+        client = participants[j]
+        square = read_head(V, side, client, v)
+        for c in range(k):
+            start[c] = v[c]
+        begin = found
+        found, part = take_local_steps(rng, entries, settings, client, square, U, found, work)
+        total += part
+        for index in range(begin, found):
             for c in range(k):
-                start[c] = v[c]
-            first, last = (0, 0) if fresh else (offsets[client], offsets[client + 1])
-            if fresh:
-                for c in range(k):
-                    star[c] = starV[client, c]
-            begin = found
-            if fresh or last > first:
-                found, part = local_steps_of(
-                    rng, items, values, first, last, star, starU, noise, count, U, v, step_size,
-                    square, place, touched, rows, found,
-                )  # fmt: skip
-                total += part
-            for index in range(begin, found):
-                for c in range(k):
-                    rows[index, c] -= U[touched[index], c]
+                rows[index, c] -= U[touched[index], c]
+        for c in range(k):
+            along[j, c] = (v[c] - start[c]) / square if square > 0.0 else 0.0
+    loss = total / (2.0 * count * settings.local_steps)
+    if not finite(loss):
+        return loss
+    for index in range(found):
+        for c in range(k):
+            U[touched[index], c] += rows[index, c] / count
+    for j in range(count):
+        client = participants[j]
+        if side.identity:
             for c in range(k):
-                along[j, c] = (v[c] - start[c]) / square if square > 0.0 else 0.0
-        loss[t] = total / (2.0 * participants * count)
-        if not finite(loss[t]):
-            return t, DIVERGED
-        for index in range(found):
-            for c in range(k):
-                U[touched[index], c] += rows[index, c] / participants
-        for j in range(participants):
-            client = schedule[t, j]
-            if identity:
-                for c in range(k):
-                    V[client, c] += along[j, c] / participants
-            else:
-                for row in range(V.shape[0]):
-                    share = Z[client, row] / participants
-                    for c in range(k):
-                        V[row, c] += share * along[j, c]
-        if privacy > 0.0:
-            # The mean of independent noise on every participant's V.
-            spread = privacy / np.sqrt(participants)
+                V[client, c] += along[j, c] / count
+        else:
             for row in range(V.shape[0]):
+                share = side.Z[client, row] / count
                 for c in range(k):
-                    V[row, c] += spread * standard_normal(rng)
-    return schedule.shape[0], COMPLETED
+                    V[row, c] += share * along[j, c]
+    if settings.privacy > 0.0:
+        # The mean of independent noise on every participant's V.
+        spread = settings.privacy / np.sqrt(count)
+        for row in range(V.shape[0]):
+            for c in range(k):
+                V[row, c] += spread * standard_normal(rng)
+    return loss
 
 
 @kernel(counted=True)
-def run_entrywise(rng, schedule, items, values, offsets, fresh, starU, starV, noise, count,
-                  step_size, Z, identity, privacy, U, V, loss, work):  # fmt: skip
+def run_entrywise(rng, schedule, entries, settings, side, U, V, loss, work):
     """Run a round of federated averaging per row of schedule; return rounds done and the status.
 
     Parameters
@@ -154,28 +200,20 @@ def run_entrywise(rng, schedule, items, values, offsets, fresh, starU, starV, no
         Of the entries.
     schedule : ndarray of int, shape (rounds, participants)
         Clients, in which one may be more than once.
-    items, values, offsets : ndarray
-        Observed entries, those of client i from offsets[i] to offsets[i + 1].
-    fresh : bool
-        Draw entries of starU starV' instead, with noise; starV (n, k) holds V*' z_i as rows.
-    count : int
-        Local steps.
-    step_size : float
-    Z : ndarray, shape (n, p)
-        Not read with identity, which is no side information: V has n rows then.
-    privacy : float
-        Standard deviation of the noise each participant adds to its V.
+    entries : Entries
+    settings : Settings
+    side : Side
     U, V : ndarray, shape (d, k), (p, k)
         Changed in place.
     loss : ndarray, shape (rounds,)
         Becomes the mean half squared error of the entries, each before its step.
-    work
-        See workspace.
+    work : Workspace
     """
-    return _run_entrywise(
-        rng, schedule, items, values, offsets, fresh, starU, starV, noise, count, step_size, Z,
-        identity, privacy, U, V, loss, work,
-    )  # fmt: skip
+    for t in range(schedule.shape[0]):
+        loss[t] = entrywise_round(rng, schedule[t], entries, settings, side, U, V, work)
+        if not finite(loss[t]):
+            return t, DIVERGED
+    return schedule.shape[0], COMPLETED
 
 
 @kernel

@@ -10,7 +10,10 @@ with g_i the gradient of client i's half mean squared error at its model B w_i, 
 (B, W); first is 2 gamma_1 eta_r and second 4 gamma_2 eta_r in equation (6) of the FLUTE paper.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.designs import draw_covariates, draw_labels
@@ -21,18 +24,75 @@ STORED, GRAM, FRESH = range(3)  # where a client's gradient comes from
 _LOOK = 64  # steps of the lifted map between two looks at whether it has settled
 
 
-def workspace(k, d, m, participants):
-    """Return the scratch arrays of `run`; m is the largest batch."""
-    return (
-        np.empty((k, k)),  # B'B
-        np.empty((k, k)),  # W'W
-        np.empty((k, k)),  # what multiplies B
-        np.empty((k, k)),  # what multiplies W
-        np.empty(d),  # model
-        np.empty(d),  # g
-        np.empty(m),  # residual
-        np.empty((k, d)),  # gradientT
-        np.empty((participants, k)),  # previous heads, put back if the round fails
+Values = NDArray[np.float64]
+
+
+class Source(NamedTuple):
+    """Where gradients come from; what a kind does not need may be empty.
+
+    STORED: client i owns rows offsets[i]:offsets[i + 1] of X and y. GRAM: S, centres and rests as
+    in gram_gradient. FRESH: every participant draws a batch into X (m, d) and y (m,) around the
+    model centres[i].
+    """
+
+    kind: int
+    design: int
+    degrees_of_freedom: float
+    noise: float
+    X: Values
+    y: Values
+    offsets: NDArray[np.int64]
+    S: Values  # (n, d, d)
+    centres: Values  # (n, d)
+    rests: Values  # (n,)
+
+
+class Steps(NamedTuple):
+    """What multiplies the terms of a step, and the relative change that is the last."""
+
+    data_step: float
+    weight: float
+    first: float
+    second: float
+    tolerance: float
+
+
+class Workspace(NamedTuple):
+    """Scratch arrays of `run`."""
+
+    C: Values  # B'B, (k, k)
+    D: Values  # W'W, (k, k)
+    mix_B: Values  # what multiplies B, (k, k)
+    mix_W: Values  # what multiplies W, (k, k)
+    model: Values  # (d,)
+    g: Values  # (d,)
+    residual: Values  # (m,)
+    gradientT: Values  # (k, d)
+    heads: Values  # (participants, k): of before the round, put back if it fails
+
+
+class PopulationWorkspace(NamedTuple):
+    """Scratch arrays of `run_population`."""
+
+    B: Values  # (k, d)
+    W: Values  # (k, n)
+    C: Values  # (k, k)
+    D: Values  # (k, k)
+
+
+def workspace(k: int, d: int, m: int, participants: int) -> Workspace:
+    """Return scratch arrays for batches of at most m samples."""
+    square = (k, k)
+    return Workspace(
+        C=np.empty(square),
+        D=np.empty(square),
+        mix_B=np.empty(square),
+        mix_W=np.empty(square),
+        model=np.empty(d),
+        g=np.empty(d),
+        residual=np.empty(m),
+        gradientT=np.empty((k, d)),
+        heads=np.empty((participants, k)),
     )
 
 
@@ -115,75 +175,69 @@ def move_representation(BT, gradientT, mixing):
 
 
 @kernel
-def _run(rng, source, design, degrees_of_freedom, noise, X, y, offsets, S, centres, rests,
-         schedule, BT, W, data_step, weight, first, second, tolerance, losses, work):  # fmt: skip
-    """See run."""
-    C, D, mix_B, mix_W, model, g, residual, gradientT, previous = work
+def play_round(rng, source, participants, BT, W, steps, work):
+    """Run a round; return the loss it started from and how the run stands."""
     k, d = BT.shape
-    rounds, participants = schedule.shape
-    for t in range(rounds):
-        gram(BT, C)
-        second_moment(W, D)
-        mix(first, D, second, C, mix_B)
-        mix(first, C, second, D, mix_W)
-        gradientT[:] = 0.0
-        loss, change, size = 0.0, 0.0, 0.0
-        for place in range(participants):
-            i = schedule[t, place]
-            w = W[i]
-            for column in range(d):
-                model[column] = 0.0
-            for a in range(k):
-                for column in range(d):
-                    model[column] += w[a] * BT[a, column]
-            if source == GRAM:
-                loss += gram_gradient(S[i], centres[i], rests[i], model, g)
-            elif source == STORED:
-                rows = slice(offsets[i], offsets[i + 1])
-                loss += stored_gradient(X[rows], y[rows], model, residual, g)
-            else:
-                draw_covariates(rng, design, degrees_of_freedom, X)
-                draw_labels(rng, X, centres[i], noise, y)
-                loss += stored_gradient(X, y, model, residual, g)
-            for a in range(k):
-                factor = weight * w[a]
-                for column in range(d):
-                    gradientT[a, column] += factor * g[column]
-            move_head(BT, g, w, data_step, mix_W, previous[place])
-            for a in range(k):
-                change += (w[a] - previous[place, a]) ** 2
-                size += w[a] ** 2
-        losses[t] = loss / participants
-        if not (finite(losses[t]) and finite(size) and move_representation(BT, gradientT, mix_B)):
-            for place in range(participants):
-                copy(previous[place], W[schedule[t, place]])
-            return t, DIVERGED
+    C, D, model, g, gradientT = work.C, work.D, work.model, work.g, work.gradientT
+    gram(BT, C)
+    second_moment(W, D)
+    mix(steps.first, D, steps.second, C, work.mix_B)
+    mix(steps.first, C, steps.second, D, work.mix_W)
+    gradientT[:] = 0.0
+    loss, change, size = 0.0, 0.0, 0.0
+    for place in range(participants.shape[0]):
+        i = participants[place]
+        w, before = W[i], work.heads[place]
+        for column in range(d):
+            model[column] = 0.0
         for a in range(k):
-            change += dot(gradientT[a], gradientT[a])
-            size += dot(BT[a], BT[a])
-        if change <= tolerance * tolerance * size:
-            return t + 1, CONVERGED
-    return rounds, COMPLETED
+            for column in range(d):
+                model[column] += w[a] * BT[a, column]
+        if source.kind == GRAM:
+            loss += gram_gradient(source.S[i], source.centres[i], source.rests[i], model, g)
+        elif source.kind == STORED:
+            rows = slice(source.offsets[i], source.offsets[i + 1])
+            loss += stored_gradient(source.X[rows], source.y[rows], model, work.residual, g)
+        else:
+            draw_covariates(rng, source.design, source.degrees_of_freedom, source.X)
+            draw_labels(rng, source.X, source.centres[i], source.noise, source.y)
+            loss += stored_gradient(source.X, source.y, model, work.residual, g)
+        for a in range(k):
+            factor = steps.weight * w[a]
+            for column in range(d):
+                gradientT[a, column] += factor * g[column]
+        move_head(BT, g, w, steps.data_step, work.mix_W, before)
+        for a in range(k):
+            change += (w[a] - before[a]) ** 2
+            size += w[a] ** 2
+    loss /= participants.shape[0]
+    if not (finite(loss) and finite(size) and move_representation(BT, gradientT, work.mix_B)):
+        for place in range(participants.shape[0]):
+            copy(work.heads[place], W[participants[place]])
+        return loss, DIVERGED
+    for a in range(k):
+        change += dot(gradientT[a], gradientT[a])
+        size += dot(BT[a], BT[a])
+    settled = change <= steps.tolerance * steps.tolerance * size
+    return loss, CONVERGED if settled else COMPLETED
 
 
 @kernel(counted=True)
-def run(rng, source, design, degrees_of_freedom, noise, X, y, offsets, S, centres, rests, schedule,
-        BT, W, data_step, weight, first, second, tolerance, losses, work):  # fmt: skip
+def run(rng, source, schedule, BT, W, steps, losses, work):
     """Run one round per row of schedule; return the rounds completed and how the run ended.
 
     BT (k, d) and W (n, k) are changed in place, losses (rounds,) filled with the participants' mean
     half squared error at the state each round starts from. Heads of others stay where they are. A
-    round that changes (B, W) by at most tolerance, in Frobenius norm relative to (B, W), is the
+    round that changes (B, W) by at most the tolerance, in Frobenius norm relative to (B, W), is the
     last.
-
-    STORED: client i owns rows offsets[i]:offsets[i + 1] of X and y. GRAM: S (n, d, d), centres
-    (n, d) and rests (n,) as in gram_gradient. FRESH: every participant draws a batch into X (m, d)
-    and y (m,) around the model centres[i]. What a source does not need may be empty.
     """
-    return _run(
-        rng, source, design, degrees_of_freedom, noise, X, y, offsets, S, centres, rests, schedule,
-        BT, W, data_step, weight, first, second, tolerance, losses, work,
-    )  # fmt: skip
+    for t in range(schedule.shape[0]):
+        losses[t], status = play_round(rng, source, schedule[t], BT, W, steps, work)
+        if status == DIVERGED:
+            return t, DIVERGED
+        if status == CONVERGED:
+            return t + 1, CONVERGED
+    return schedule.shape[0], COMPLETED
 
 
 @kernel
@@ -215,14 +269,14 @@ def _accept(nextT, UT):
 
 
 @kernel
-def run_population(
-    BT, WT, singular_values, data_step, first, second, tolerance, rounds, nextB, nextW, C, D
-):
+def run_population(BT, WT, singular_values, steps, rounds, work):
     """Run rounds of infinitely many samples in the singular bases of Phi, which is diagonal there.
 
-    BT (k, d) and WT (k, n) are the transposes of U'B and V'W and changed in place; nextB, nextW, C
-    and D (k, k) are scratch. Returns the rounds completed and how the run ended.
+    BT (k, d) and WT (k, n) are the transposes of U'B and V'W and changed in place. Returns the
+    rounds completed and how the run ended.
     """
+    data_step, first, second = steps.data_step, steps.first, steps.second
+    nextB, nextW, C, D = work
     k = BT.shape[0]
     for t in range(rounds):
         gram(BT, C)
@@ -236,7 +290,7 @@ def run_population(
             return t, DIVERGED
         change_B, size_B = _accept(nextB, BT)
         change_W, size_W = _accept(nextW, WT)
-        if change_B + change_W <= tolerance * tolerance * (size_B + size_W):
+        if change_B + change_W <= steps.tolerance * steps.tolerance * (size_B + size_W):
             return t + 1, CONVERGED
     return rounds, COMPLETED
 

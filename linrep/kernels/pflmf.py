@@ -11,7 +11,10 @@ with the sum over participants, or over everyone and scale = 1/n. Noise is hande
 allocates.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import copy_rows, dot, finite, subtract_product
@@ -25,22 +28,87 @@ _LONG = 32
 _NUMBERS_IN_CACHE = 4096
 
 
-def workspace(n, k, d, m, local_steps):
+Values = NDArray[np.float64]
+
+
+class Quadratic(NamedTuple):
+    """Functions (x - a_i)' H_i (x - a_i) / 2; what a kind does not need is empty."""
+
+    kind: int
+    A: Values  # (n, d)
+    H: Values  # (n, d, d), or one (1, d, d)
+    weights: Values  # (n, d): diagonals
+
+
+class Settings(NamedTuple):
+    """What rounds are run with."""
+
+    step_size: float
+    head_step_size: float
+    head_step: float  # head_step_size / n, what multiplies a head's descent
+    everyone: bool  # the sum of descents in U is over all clients
+    measured: bool  # totals are kept
+
+
+class Noise(NamedTuple):
+    """Of the rounds of one call; one round of anything where there is none."""
+
+    present: bool
+    U: Values  # (rounds, k, d)
+    V: Values  # (rounds, local_steps, n, k)
+
+
+class State(NamedTuple):
+    """The factors."""
+
+    UT: Values  # (k, d)
+    V: Values  # (n, k)
+
+
+class Workspace(NamedTuple):
+    """Scratch arrays of a run; heads, their descents and moves are transposed."""
+
+    order: NDArray[np.int64]  # (n + 1,): participants, then the others
+    descents: Values  # (2, k, d): in U, of participants and of others
+    old_UT: Values  # (k, d): U as it was
+    HUT: Values  # (k, d)
+    minus: Values  # (k, d): the negative of HUT
+    old_heads: Values  # (k, n): heads as they were
+    heads: Values  # (k, n)
+    head_descents: Values  # (k, n)
+    moves: Values  # (k, n)
+    G: Values  # (k, k): U'HU
+    R: Values  # descents of a chunk of clients, as rows where they are long
+    rows: Values  # (chunk, k): their heads
+    Z: Values  # (k, m): projected samples
+    residual: Values  # (m,): of a client
+    row: Values  # (d,)
+    sums: Values  # (2,): squares of heads' descents, and of heads
+    spread: Values  # (local_steps + 1,): squared distance of V from the start, per local step
+
+
+def workspace(n: int, k: int, d: int, m: int, local_steps: int) -> Workspace:
     """Return the scratch arrays of a run; m is the largest batch of samples, 0 without any."""
     chunk = min(n, max(4, _NUMBERS_IN_CACHE // max(d, _LONG)))
     size = max(m, 1)
-    return (
-        np.empty(n + 1, dtype=np.int64),  # participants, then the others
-        np.empty((2, k, d)),  # descents in U, of participants and of others
-        np.empty((3, k, d)),  # U as it was, HU, and its negative
-        np.empty((4, k, n)),  # heads as they were, heads, their descents and moves, transposed
-        np.empty((k, k)),  # U'HU
-        np.empty((chunk, d) if d > _LONG else (d, chunk)),  # descents of a chunk of clients
-        np.empty((chunk, k)),  # their heads
-        np.empty((k, size)),  # projected samples
-        np.empty(size + d),  # a client's residual, and d numbers
-        np.empty(2),  # squares of heads' descents, and of heads
-        np.empty(local_steps + 1),  # squared distance of V from the start, per local step
+    return Workspace(
+        order=np.empty(n + 1, dtype=np.int64),
+        descents=np.empty((2, k, d)),
+        old_UT=np.empty((k, d)),
+        HUT=np.empty((k, d)),
+        minus=np.empty((k, d)),
+        old_heads=np.empty((k, n)),
+        heads=np.empty((k, n)),
+        head_descents=np.empty((k, n)),
+        moves=np.empty((k, n)),
+        G=np.empty((k, k)),
+        R=np.empty((chunk, d) if d > _LONG else (d, chunk)),
+        rows=np.empty((chunk, k)),
+        Z=np.empty((k, size)),
+        residual=np.empty(size),
+        row=np.empty(d),
+        sums=np.empty(2),
+        spread=np.empty(local_steps + 1),
     )
 
 
@@ -82,81 +150,86 @@ def square_of(X):
 
 
 @kernel
-def long_descents(kind, A, H, weights, clients, heads, UT, HUT, R, rows, row, Z):
+def long_descents(functions, clients, heads, UT, R, Z, work):
     """Write a chunk of clients' descents into R, as rows, and their heads' into Z (k, clients).
 
     With SHARED those in R lack the factor H.
     """
+    rows, row = work.rows[: clients.shape[0]], work.row
     for j in range(clients.shape[0]):
         for a in range(heads.shape[0]):
             rows[j, a] = heads[a, j]
         for column in range(R.shape[1]):
-            R[j, column] = A[clients[j], column]
+            R[j, column] = functions.A[clients[j], column]
     subtract_product(rows, UT, R)
     for j in range(clients.shape[0]):
         i = clients[j]
-        if kind == DIAGONAL:
+        if functions.kind == DIAGONAL:
             for column in range(R.shape[1]):
-                R[j, column] *= weights[i, column]
-        elif kind == OWN:
+                R[j, column] *= functions.weights[i, column]
+        elif functions.kind == OWN:
             for column in range(R.shape[1]):
-                row[column] = dot(H[i, column], R[j])
+                row[column] = dot(functions.H[i, column], R[j])
             for column in range(R.shape[1]):
                 R[j, column] = row[column]
-    project(R, HUT, Z)
+    project(R, work.HUT, Z)
 
 
 @kernel
-def short_descents(kind, A, H, weights, clients, heads, UT, minus, R, row, Z):
-    """Do the same with descents as columns of R; minus is -HU transposed."""
+def short_descents(functions, clients, heads, UT, R, Z, work):
+    """Write a chunk of clients' descents into R, as columns, and their heads' into Z (k, clients).
+
+    With SHARED those in R lack the factor H.
+    """
+    row = work.row
     for column in range(R.shape[0]):
         for j in range(clients.shape[0]):
-            R[column, j] = A[clients[j], column]
+            R[column, j] = functions.A[clients[j], column]
     subtract_product(UT.T, heads, R)
-    if kind == DIAGONAL:
+    if functions.kind == DIAGONAL:
         for column in range(R.shape[0]):
             for j in range(clients.shape[0]):
-                R[column, j] *= weights[clients[j], column]
-    elif kind == OWN:
+                R[column, j] *= functions.weights[clients[j], column]
+    elif functions.kind == OWN:
         for j in range(clients.shape[0]):
             for column in range(R.shape[0]):
                 row[column] = R[column, j]
             for column in range(R.shape[0]):
-                R[column, j] = dot(H[clients[j], column], row)
+                R[column, j] = dot(functions.H[clients[j], column], row)
     for a in range(Z.shape[0]):
         for j in range(Z.shape[1]):
             Z[a, j] = 0.0
-    subtract_product(minus, R, Z)
+    subtract_product(work.minus, R, Z)
 
 
 @kernel
-def quadratic_descents(
-    kind, A, H, weights, clients, heads, UT, HUT, minus, R, rows, row, Z, summed, sumT, scratch
-):
+def quadratic_descents(functions, clients, UT, heads, Z, scratch, summed, sumT, work):
     """Write the clients' heads' descents into Z; if summed, add their own, times heads, to sumT.
 
     heads, Z and scratch are (k, clients).
     """
     k, d = UT.shape
-    chunk = rows.shape[0]
+    chunk = work.rows.shape[0]
     for first in range(0, clients.shape[0], chunk):
         last = min(first + chunk, clients.shape[0])
         size, some = last - first, clients[first:last]
         these, Zs = heads[:, first:last], Z[:, first:last]
         if d > _LONG:
-            long_descents(kind, A, H, weights, some, these, UT, HUT, R[:size], rows[:size], row, Zs)
+            R = work.R[:size]
+            long_descents(functions, some, these, UT, R, Zs, work)
             if summed:
                 negative = scratch[:, first:last]
                 for a in range(k):
                     for j in range(size):
                         negative[a, j] = -these[a, j]
-                subtract_product(negative, R[:size], sumT)
+                subtract_product(negative, R, sumT)
         else:
-            short_descents(kind, A, H, weights, some, these, UT, minus, R[:, :size], row, Zs)
+            columns = work.R[:, :size]
+            short_descents(functions, some, these, UT, columns, Zs, work)
             if summed:
                 for a in range(k):
                     for column in range(d):
-                        sumT[a, column] += dot(these[a], R[column, :size])
+                        sumT[a, column] += dot(these[a], columns[column])
 
 
 @kernel
@@ -171,65 +244,62 @@ def distances_from(heads, clients, start_V):
 
 
 @kernel
-def move_quadratic_heads(
-    kind, A, H, weights, clients, measured, head_step, head_step_size, noisy, noise, start_V, UT,
-    HUT, minus, G, heads, Z, move, R, rows, row, sumT, sums, spread,
-):  # fmt: skip
-    """Take participants' local steps, from the descents Z of their heads."""
-    local_steps = spread.shape[0] - 1
+def move_quadratic_heads(functions, clients, settings, noise, t, start_V, UT, work):
+    """Take participants' local steps, from the descents of their heads."""
+    sums, spread = work.sums, work.spread
+    count, local_steps = clients.shape[0], spread.shape[0] - 1
+    heads, Z, move = work.heads[:, :count], work.head_descents[:, :count], work.moves[:, :count]
     for step in range(local_steps):
-        if measured:
+        if settings.measured:
             sums[0] += square_of(Z)
         for a in range(heads.shape[0]):
-            for j in range(clients.shape[0]):
-                along = head_step * Z[a, j]
-                if noisy:
-                    along -= head_step_size * noise[step, clients[j], a]
+            for j in range(count):
+                along = settings.head_step * Z[a, j]
+                if noise.present:
+                    along -= settings.head_step_size * noise.V[t, step, clients[j], a]
                 move[a, j] = along
                 heads[a, j] += along
-        if measured:
+        if settings.measured:
             spread[step + 1] += distances_from(heads, clients, start_V)
         if step + 1 < local_steps:
-            if kind <= SHARED:
-                subtract_product(G, move, Z)
+            if functions.kind <= SHARED:
+                subtract_product(work.G, move, Z)
             else:
                 quadratic_descents(
-                    kind, A, H, weights, clients, heads, UT, HUT, minus, R, rows, row, Z, False,
-                    sumT, move,
-                )  # fmt: skip
+                    functions, clients, UT, heads, Z, move, False, work.descents[0], work
+                )
     sums[1] += square_of(heads)
 
 
 @kernel
-def finish_round(
-    n, scale, everyone, measured, step_size, noisy, noise, participants, start_UT, UT, V, descents,
-    old_UT, old_heads, totals, sums, spread, rest,
-):  # fmt: skip
+def finish_round(scale, settings, noise, t, participants, start, state, totals, rest, work):
     """Move U and add to the totals; False, and (U, V) put back, if the result is not finite.
 
     rest is the part in spread[0] of clients that do not move; it counts after every local step.
     """
-    k, d = UT.shape
+    UT, V = state
+    descents, sums, spread = work.descents, work.sums, work.spread
+    (k, d), n = UT.shape, V.shape[0]
     local_steps = spread.shape[0] - 1
     size = 0.0
     for a in range(k):
         for column in range(d):
             own, whole = descents[0, a, column], descents[0, a, column] + descents[1, a, column]
-            if measured:
+            if settings.measured:
                 size += whole * whole
-            UT[a, column] += step_size * scale * (whole if everyone else own)
-            if noisy:
-                UT[a, column] -= step_size * noise[a, column]
+            UT[a, column] += settings.step_size * scale * (whole if settings.everyone else own)
+            if noise.present:
+                UT[a, column] -= settings.step_size * noise.U[t, a, column]
     if not finite(square_of(UT) + sums[1]):
-        copy_rows(old_UT, UT)
+        copy_rows(work.old_UT, UT)
         for place in range(participants.shape[0]):
             for a in range(k):
-                V[participants[place], a] = old_heads[a, place]
+                V[participants[place], a] = work.old_heads[a, place]
         return False
-    if measured:
+    if settings.measured:
         totals[SUM_U] += size / (n * n)
         totals[SUM_V] += sums[0] / (n * n * local_steps)
-        totals[REACH_U] = max(totals[REACH_U], np.sqrt(square_of_difference(UT, start_UT)))
+        totals[REACH_U] = max(totals[REACH_U], np.sqrt(square_of_difference(UT, start.UT)))
         for step in range(local_steps + 1):
             distance = np.sqrt(spread[step] + (rest if step > 0 else 0.0))
             totals[REACH_V] = max(totals[REACH_V], distance)
@@ -237,97 +307,78 @@ def finish_round(
 
 
 @kernel
-def _run_quadratic(
-    kind, A, H, weights, masks, scales, everyone, measured, step_size, head_step_size, noisy,
-    noise_U, noise_V, start_UT, start_V, UT, V, totals, work,
-):  # fmt: skip
-    """See run_quadratic."""
-    order, descents, copies, wide, G, R, rows, _, row, sums, spread = work
-    old_UT, HUT, minus = copies[0], copies[1], copies[2]
-    row = row[: A.shape[1]]
-    n, d = A.shape
-    k, local_steps = UT.shape[0], spread.shape[0] - 1
-    for t in range(masks.shape[0]):
-        count = order_clients(masks[t], order)
-        stop = n if everyone or measured else count
-        copy_rows(UT, old_UT)
-        descents[:] = 0.0
-        sums[:] = 0.0
-        spread[:] = 0.0
-        for a in range(k):
-            for column in range(d):
-                HUT[a, column] = dot(UT[a], H[0, column]) if kind == SHARED else UT[a, column]
-                minus[a, column] = -HUT[a, column]
-            for b in range(k if local_steps > 1 else 0):
-                G[a, b] = dot(HUT[a], UT[b])
-            for j in range(stop):
-                wide[1, a, j] = V[order[j], a]
-                wide[0, a, j] = wide[1, a, j]
-        for part in range(2):
-            own = slice(0, count) if part == 0 else slice(count, stop)
-            quadratic_descents(
-                kind, A, H, weights, order[own], wide[1][:, own], UT, HUT, minus, R, rows, row,
-                wide[2][:, own], True, descents[part], wide[3][:, own],
-            )  # fmt: skip
-        own, rest = slice(0, count), 0.0
-        if measured:
-            rest = distances_from(wide[1][:, count:stop], order[count:stop], start_V)
-            spread[0] = rest + distances_from(wide[1][:, own], order[own], start_V)
-            sums[0] += local_steps * square_of(wide[2][:, count:stop])
-        move_quadratic_heads(
-            kind, A, H, weights, order[own], measured, head_step_size / n, head_step_size, noisy,
-            noise_V[t if noisy else 0], start_V, UT, HUT, minus, G, wide[1][:, own],
-            wide[2][:, own], wide[3][:, own], R, rows, row, descents[0], sums, spread,
-        )  # fmt: skip
-        for a in range(k):
-            for j in range(count):
-                V[order[j], a] = wide[1, a, j]
-        if kind == SHARED:
-            for part in range(2):
-                for a in range(k):
-                    for column in range(d):
-                        row[column] = dot(descents[part, a], H[0, column])
-                    for column in range(d):
-                        descents[part, a, column] = row[column]
-        if not finish_round(
-            n, scales[t], everyone, measured, step_size, noisy, noise_U[t if noisy else 0],
-            order[:count], start_UT, UT, V, descents, old_UT, wide[0], totals, sums, spread, rest,
-        ):  # fmt: skip
-            return t, DIVERGED
-    return masks.shape[0], COMPLETED
-
-
-@kernel(counted=True)
-def run_quadratic(
-    kind, A, H, weights, masks, scales, everyone, measured, step_size, head_step_size, noisy,
-    noise_U, noise_V, start_UT, start_V, UT, V, totals, work,
-):  # fmt: skip
+def run_quadratic(functions, masks, scales, settings, noise, start, state, totals, work):
     """Run a round per row of masks on quadratic functions; return rounds done and the status.
 
     Parameters
     ----------
-    kind, A, H, weights
-        Centres (n, d), and as the kind has it matrices H (n, d, d), one (1, d, d), or weights
-        (n, d); what is not needed has a shape of the same length.
+    functions : Quadratic
     masks : ndarray of bool, shape (rounds, n)
         Participants.
     scales : ndarray, shape (rounds,)
         What the sum of descents in U is multiplied by.
-    everyone, measured, noisy : bool
-        The sum is over all clients; totals are kept; there is noise.
-    noise_U, noise_V : ndarray, shape (rounds, k, d), (rounds, local_steps, n, k)
-        One round of anything without noise.
-    start_UT, start_V : ndarray
-        Where distances are measured from.
-    UT, V : ndarray, shape (k, d), (n, k)
-        Changed in place.
+    settings : Settings
+    noise : Noise
+    start, state : State
+        Where distances are measured from, and where the run is; the latter is changed in place.
     totals : ndarray, shape (4,)
         Added to: the sum over rounds of the squared gradient in U, and of the mean over local
         steps of that in V; raised to: the largest distances of U and of V_k from the start.
-    work
-        See workspace.
+    work : Workspace
     """
-    return _run_quadratic(
-        kind, A, H, weights, masks, scales, everyone, measured, step_size, head_step_size, noisy,
-        noise_U, noise_V, start_UT, start_V, UT, V, totals, work,
-    )  # fmt: skip
+    UT, V = state
+    order, descents, heads, row = work.order, work.descents, work.heads, work.row
+    n, d = functions.A.shape
+    k, local_steps = UT.shape[0], work.spread.shape[0] - 1
+    for t in range(masks.shape[0]):
+        count = order_clients(masks[t], order)
+        stop = n if settings.everyone or settings.measured else count
+        copy_rows(UT, work.old_UT)
+        descents[:] = 0.0
+        work.sums[:] = 0.0
+        work.spread[:] = 0.0
+        for a in range(k):
+            for column in range(d):
+                shared = functions.kind == SHARED
+                entry = dot(UT[a], functions.H[0, column]) if shared else UT[a, column]
+                work.HUT[a, column] = entry
+                work.minus[a, column] = -entry
+            for b in range(k if local_steps > 1 else 0):
+                work.G[a, b] = dot(work.HUT[a], UT[b])
+            for j in range(stop):
+                heads[a, j] = V[order[j], a]
+                work.old_heads[a, j] = heads[a, j]
+        for part in range(2):
+            own = slice(0, count) if part == 0 else slice(count, stop)
+            quadratic_descents(
+                functions,
+                order[own],
+                UT,
+                heads[:, own],
+                work.head_descents[:, own],
+                work.moves[:, own],
+                True,
+                descents[part],
+                work,
+            )
+        participants, others, rest = order[:count], order[count:stop], 0.0
+        if settings.measured:
+            rest = distances_from(heads[:, count:stop], others, start.V)
+            work.spread[0] = rest + distances_from(heads[:, :count], participants, start.V)
+            work.sums[0] += local_steps * square_of(work.head_descents[:, count:stop])
+        move_quadratic_heads(functions, participants, settings, noise, t, start.V, UT, work)
+        for a in range(k):
+            for j in range(count):
+                V[participants[j], a] = heads[a, j]
+        if functions.kind == SHARED:
+            for part in range(2):
+                for a in range(k):
+                    for column in range(d):
+                        row[column] = dot(descents[part, a], functions.H[0, column])
+                    for column in range(d):
+                        descents[part, a, column] = row[column]
+        if not finish_round(
+            scales[t], settings, noise, t, participants, start, state, totals, rest, work
+        ):
+            return t, DIVERGED
+    return masks.shape[0], COMPLETED

@@ -4,7 +4,10 @@ Conventions as in linrep.kernels.pflmf; Z = (X U)^T is (k, m). A client's data a
 round, whatever the number of local steps.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import copy_rows, dot, gram
@@ -12,6 +15,18 @@ from linrep.kernels.pflmf import finish_round, order_clients
 from linrep.kernels.rounds import COMPLETED, DIVERGED, back_project, project
 
 LEAST_SQUARES, LOGISTIC = range(2)  # losses
+
+Values = NDArray[np.float64]
+
+
+class Losses(NamedTuple):
+    """Mean losses of samples, client i's being rows offsets[i]:offsets[i + 1] of X and y."""
+
+    loss: int
+    X: Values  # (N, d)
+    y: Values  # (N,)
+    offsets: NDArray[np.int64]
+    ridge: float
 
 
 @kernel
@@ -44,21 +59,23 @@ def head_descent(Z, residual, ridge, C, v, h):
 
 
 @kernel
-def sample_client(
-    loss, X, y, ridge, i, moving, measured, head_step, head_step_size, noisy, noise, start_V, UT,
-    C, v, sumT, Z, h, residual, g, old, sums, spread,
-):  # fmt: skip
-    """Add a client's descent, times its head, to sumT, and move its head v, if moving.
+def sample_client(functions, i, place, moving, settings, noise, t, start_V, state, work):
+    """Add a client's descent, times its head, to work.descents, and move its head, if moving.
 
-    Into sums go the squares of the head's descents, over all local steps, and of the head at last;
-    into spread its squared distances from the start; old keeps the head.
+    Into work.sums go the squares of the head's descents, over all local steps, and of the head at
+    last; into work.spread its squared distances from the start; work.old_heads keeps the head.
     """
+    UT, v = state.UT, state.V[i]
     k, d = UT.shape
-    m = y.shape[0]
+    X = functions.X[functions.offsets[i] : functions.offsets[i + 1]]
+    y = functions.y[functions.offsets[i] : functions.offsets[i + 1]]
+    ridge = functions.ridge
+    sumT, Z, C, g, h = work.descents[0 if moving else 1], work.Z, work.G, work.row, work.rows[0]
+    sums, spread = work.sums, work.spread
     local_steps = spread.shape[0] - 1
-    residual = residual[:m]
+    residual = work.residual[: y.shape[0]]
     project(X, UT, Z)
-    slopes(loss, Z, y, v, residual)
+    slopes(functions.loss, Z, y, v, residual)
     back_project(X, residual, g)
     if ridge > 0.0:
         for a in range(k):
@@ -67,7 +84,7 @@ def sample_client(
     for a in range(k):
         for column in range(d):
             sumT[a, column] += v[a] * g[column]
-    if not (moving or measured):
+    if not (moving or settings.measured):
         return
     for a in range(k):
         spread[0] += (v[a] - start_V[i, a]) ** 2
@@ -75,69 +92,45 @@ def sample_client(
         sums[0] += local_steps * head_descent(Z, residual, ridge, C, v, h)
         return
     for a in range(k):
-        old[a] = v[a]
+        work.old_heads[a, place] = v[a]
     for step in range(local_steps):
         if step > 0:
-            slopes(loss, Z, y, v, residual)
+            slopes(functions.loss, Z, y, v, residual)
         sums[0] += head_descent(Z, residual, ridge, C, v, h)
         for a in range(k):
-            v[a] += head_step * h[a]
-            if noisy:
-                v[a] -= head_step_size * noise[step, i, a]
+            v[a] += settings.head_step * h[a]
+            if noise.present:
+                v[a] -= settings.head_step_size * noise.V[t, step, i, a]
             spread[step + 1] += (v[a] - start_V[i, a]) ** 2
     sums[1] += dot(v, v)
 
 
 @kernel
-def _run_samples(
-    loss, X, y, offsets, ridge, masks, scales, everyone, measured, step_size, head_step_size, noisy,
-    noise_U, noise_V, start_UT, start_V, UT, V, totals, work,
-):  # fmt: skip
-    """See run_samples."""
-    order, descents, copies, wide, C, _, rows, Z, row, sums, spread = work
-    n, d = V.shape[0], UT.shape[1]
-    largest = row.shape[0] - d
+def run_samples(functions, masks, scales, settings, noise, start, state, totals, work):
+    """Run a round per row of masks on losses of samples; return rounds done and the status.
+
+    Parameters as in linrep.kernels.pflmf.run_quadratic, but functions : Losses.
+    """
+    UT, order, spread = state.UT, work.order, work.spread
+    n = state.V.shape[0]
     for t in range(masks.shape[0]):
         count = order_clients(masks[t], order)
-        copy_rows(UT, copies[0])
-        descents[:] = 0.0
-        sums[:] = 0.0
+        copy_rows(UT, work.old_UT)
+        work.descents[:] = 0.0
+        work.sums[:] = 0.0
         spread[:] = 0.0
-        if ridge > 0.0:
-            gram(UT, C)
+        if functions.ridge > 0.0:
+            gram(UT, work.G)
         rest = 0.0
-        for place in range(n if everyone or measured else count):
-            i = order[place]
-            part = 0 if place < count else 1
-            before = spread[0]
-            own = slice(offsets[i], offsets[i + 1])
+        for place in range(n if settings.everyone or settings.measured else count):
+            before, moving = spread[0], place < count
             sample_client(
-                loss, X[own], y[own], ridge, i, part == 0, measured, head_step_size / n,
-                head_step_size, noisy, noise_V[t if noisy else 0], start_V, UT, C, V[i],
-                descents[part], Z, rows[0], row[:largest], row[largest:],
-                wide[0][:, place], sums, spread,
-            )  # fmt: skip
-            if part == 1:
+                functions, order[place], place, moving, settings, noise, t, start.V, state, work
+            )
+            if not moving:
                 rest += spread[0] - before
         if not finish_round(
-            n, scales[t], everyone, measured, step_size, noisy, noise_U[t if noisy else 0],
-            order[:count], start_UT, UT, V, descents, copies[0], wide[0], totals, sums, spread,
-            rest,
-        ):  # fmt: skip
+            scales[t], settings, noise, t, order[:count], start, state, totals, rest, work
+        ):
             return t, DIVERGED
     return masks.shape[0], COMPLETED
-
-
-@kernel(counted=True)
-def run_samples(
-    loss, X, y, offsets, ridge, masks, scales, everyone, measured, step_size, head_step_size, noisy,
-    noise_U, noise_V, start_UT, start_V, UT, V, totals, work,
-):  # fmt: skip
-    """Run a round per row of masks; return rounds done and the status.
-
-    Client i owns rows offsets[i]:offsets[i + 1] of X and y. All else as in pflmf.run_quadratic.
-    """
-    return _run_samples(
-        loss, X, y, offsets, ridge, masks, scales, everyone, measured, step_size, head_step_size,
-        noisy, noise_U, noise_V, start_UT, start_V, UT, V, totals, work,
-    )  # fmt: skip

@@ -8,7 +8,7 @@ from numpy.linalg import norm
 import linrep as lr
 from linrep.subspace import orthonormalize
 from tests.algorithms.support import clients_of, same_numbers, schedule, streams, truths
-from tests.compare import check_metrics, one_model_error, one_model_loss_error
+from tests.compare import check_metrics, global_model_error, global_model_loss_error
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
 from tests.tools import EPS, close, complaint
@@ -25,15 +25,15 @@ def prefixes(problem, **options):
 
 def check_round(before, after, clients, selected, step_size, local_steps, truth):
     B, w = before.state["B"], before.state["w"]
-    expected = reference.one_model_round(clients, B, w, selected, step_size, local_steps)
+    expected = reference.global_model_round(clients, B, w, selected, step_size, local_steps)
     if after.stop_reason == "diverged":  # steps too long for these data; nothing of it was kept
         assert not np.isfinite(expected[0]).all() or condition(expected[0]) > 1e9
         assert after.rounds == before.rounds
         return False
-    error = one_model_error(clients, B, w, selected, step_size, local_steps)
+    error = global_model_error(clients, B, w, selected, step_size, local_steps)
     close(after.state["B"], expected[0], error)
     close(after.state["w"], expected[1], error)
-    close(after["loss"][-1], expected[2], one_model_loss_error(clients, B, w, selected))
+    close(after["loss"][-1], expected[2], global_model_loss_error(clients, B, w, selected))
     if truth is not None:
         row = {name: after[name][-1] for name in after}
         check_metrics((after.state["B"], after.state["W"]), row, (truth.B, truth.W))

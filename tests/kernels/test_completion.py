@@ -24,6 +24,12 @@ def draw(rng, n, d, p, k):
     return U, V, Z / np.linalg.norm(Z, axis=1, keepdims=True), starU, starV
 
 
+def fresh_entries(U, heads):
+    """Return entries that are drawn from a truth, without noise."""
+    none = np.empty(0, dtype=np.int64)
+    return completion.Entries(none, np.empty(0), np.zeros(4, np.int64), True, U, heads, 0.0)
+
+
 @given(seeds, st.integers(1, 5), st.integers(1, 6), st.integers(1, 4), st.integers(1, 3),
        st.integers(1, 4), st.booleans(), st.booleans())  # fmt: skip
 def test_rounds_are_the_papers(seed, n, d, p, k, count, fresh, identity):
@@ -56,10 +62,16 @@ def test_rounds_are_the_papers(seed, n, d, p, k, count, fresh, identity):
         expected.append(mean)
     loss = np.empty(3)
     done = completion.run_entrywise(
-        stream, schedule, items, values, offsets, fresh, starU, heads, 0.0, count, STEP,
-        NOTHING if identity else Z, identity, 0.0, U, V, loss,
+        stream,
+        schedule,
+        completion.Entries(items, values, offsets, fresh, starU, heads, 0.0),
+        completion.Settings(count, STEP, 0.0),
+        completion.Side(NOTHING if identity else Z, identity),
+        U,
+        V,
+        loss,
         completion.workspace(k, d, 2, count),
-    )  # fmt: skip
+    )
     assert done == (3, COMPLETED)
     np.testing.assert_allclose(U, expected_U, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(V, expected_V, rtol=1e-9, atol=1e-11)
@@ -71,10 +83,16 @@ def test_what_diverges_leaves_the_last_finite_factors():
     U, V, Z, starU, starV = draw(rng, 3, 4, 2, 1)
     loss = np.empty(200)
     done, status = completion.run_entrywise(
-        rng, np.zeros((200, 1), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0),
-        np.zeros(4, dtype=np.int64), True, starU, Z @ starV, 0.0, 5, 50.0, Z, False, 0.0, U, V,
-        loss, completion.workspace(1, 4, 1, 5),
-    )  # fmt: skip
+        rng,
+        np.zeros((200, 1), dtype=np.int64),
+        fresh_entries(starU, Z @ starV),
+        completion.Settings(5, 50.0, 0.0),
+        completion.Side(Z, False),
+        U,
+        V,
+        loss,
+        completion.workspace(1, 4, 1, 5),
+    )
     assert status == DIVERGED
     assert done < 200
     assert np.isfinite(loss[:done]).all()
@@ -85,10 +103,16 @@ def test_noise_for_privacy_is_that_of_a_mean(participants):
     rng = np.random.default_rng(0)
     V, Z = np.zeros((500, 4)), np.zeros((3, 500))
     completion.run_entrywise(
-        rng, np.zeros((1, participants), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0),
-        np.zeros(4, dtype=np.int64), True, np.zeros((2, 4)), np.zeros((3, 4)), 0.0, 1, 0.1, Z,
-        False, 0.8, np.zeros((2, 4)), V, np.empty(1), completion.workspace(4, 2, participants, 1),
-    )  # fmt: skip
+        rng,
+        np.zeros((1, participants), dtype=np.int64),
+        fresh_entries(np.zeros((2, 4)), np.zeros((3, 4))),
+        completion.Settings(1, 0.1, 0.8),
+        completion.Side(Z, False),
+        np.zeros((2, 4)),
+        V,
+        np.empty(1),
+        completion.workspace(4, 2, participants, 1),
+    )
     # 2000 numbers: five standard errors of their standard deviation are 8 percent.
     assert abs(V.std() * np.sqrt(participants) / 0.8 - 1.0) < 0.08
 

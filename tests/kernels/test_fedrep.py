@@ -9,7 +9,19 @@ from hypothesis import strategies as st
 from numpy.linalg import norm
 
 from linrep.kernels import fedrep as kernel
-from linrep.kernels.rounds import COMPLETED, CONVERGED, DISTANCE, DIVERGED, EXACT, LOSS
+from linrep.kernels.rounds import (
+    COMPLETED,
+    CONVERGED,
+    DISTANCE,
+    DIVERGED,
+    EXACT,
+    LOSS,
+    Settings,
+    Truth,
+    no_truth,
+    truth_of,
+    workspace,
+)
 from linrep.problems.regression import DESIGNS, SharedRepresentation
 from tests.compare import check_round, heads_are_clear, is_lost
 from tests.reference import fedrep as reference
@@ -21,7 +33,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Options:
-    """Settings in the reference's words; `arguments` has them in the kernels'."""
+    """Settings in the reference's words; `settings` has them in the kernels'."""
 
     step_size: float
     normalization: str = "theorem"
@@ -31,13 +43,14 @@ class Options:
     tolerance: float = -1.0
 
     @property
-    def arguments(self):
-        return (
+    def settings(self):
+        return Settings(
             self.step_size,
             self.normalization == "theorem",
             EXACT if self.local_steps is None else self.local_steps,
             0.0 if self.head_step_size is None else self.head_step_size,
             self.orthonormal,
+            float(self.tolerance),
         )
 
     @property
@@ -64,27 +77,22 @@ def draw_schedule(case, participants, rounds=ROUNDS):
 
 
 def scratch(case, participants, fill=np.nan):
-    work = kernel.workspace(case.k, case.d, case.m, participants)
+    work = workspace(case.k, case.d, case.m, participants)
     for array in work:
         array[:] = fill
     return work
 
 
-def truth_arguments(case):
-    moment = case.W_star.T @ case.W_star / case.n
-    return np.ascontiguousarray(case.B_star.T), case.W_star, moment
+def known(case):
+    return truth_of(case.B_star, case.W_star)
 
 
-def no_truth(case):
-    return np.empty((0, case.d)), np.empty((0, case.k)), np.empty((0, 0))
-
-
-def run_fixed(case, schedule, options, *, truth=truth_arguments, fill=np.nan):
+def run_fixed(case, schedule, options, *, truth=known, fill=np.nan):
     """Return B, W, metrics, rounds completed and status."""
     BT, W, metrics = case.B.T.copy(), case.W.copy(), np.full((len(schedule) + 1, 4), np.nan)
     completed, status = kernel.run_fixed(
-        case.X, case.y, case.offsets, schedule, BT, W, *options.arguments, *truth(case),
-        options.tolerance, metrics, scratch(case, schedule.shape[1], fill),
+        kernel.Samples(case.X, case.y, case.offsets), schedule, BT, W, options.settings,
+        truth(case), metrics, scratch(case, schedule.shape[1], fill),
     )  # fmt: skip
     return BT.T, W, metrics, completed, status
 
@@ -158,7 +166,7 @@ def test_run_fixed_without_a_truth_takes_the_same_path_and_records_the_loss_only
     schedule = draw_schedule(case, case.n)
     with_truth = run_fixed(case, schedule, settings)
     assume(with_truth[4] == COMPLETED)  # a risk that overflows ends only the run that measures it
-    without = run_fixed(case, schedule, settings, truth=no_truth)
+    without = run_fixed(case, schedule, settings, truth=lambda case: no_truth(case.d, case.k))
     for place in (0, 1, 3, 4):
         np.testing.assert_array_equal(with_truth[place], without[place])
     np.testing.assert_array_equal(with_truth[2][:, LOSS], without[2][:, LOSS])
@@ -231,30 +239,32 @@ def test_run_fixed_trials_equals_run_fixed_trial_by_trial(case, settings, trials
 
     BT, W = stack(i.B.T for i in instances), stack(i.W for i in instances)
     metrics = np.full((trials, ROUNDS + 1, 4), np.nan)
-    completed, status = np.empty(trials, np.int64), np.empty(trials, np.int64)
+    outcomes = np.empty((trials, 2), np.int64)
     kernel.run_fixed_trials(
-        stack(i.X for i in instances), stack(i.y for i in instances), case.offsets,
-        stack(schedules), BT, W, *settings.arguments,
-        *map(stack, zip(*(truth_arguments(i) for i in instances), strict=True)),
-        settings.tolerance, metrics, scratch(case, participants), completed, status,
+        kernel.Samples(
+            stack(i.X for i in instances), stack(i.y for i in instances), case.offsets
+        ),
+        stack(schedules), BT, W, settings.settings,
+        Truth(*map(stack, zip(*(known(i) for i in instances), strict=True))),
+        metrics, outcomes, scratch(case, participants),
     )  # fmt: skip
     for trial, (B_one, W_one, metrics_one, completed_one, status_one) in enumerate(expected):
         np.testing.assert_array_equal(BT[trial].T, B_one)
         np.testing.assert_array_equal(W[trial], W_one)
         np.testing.assert_array_equal(metrics[trial], metrics_one)
-        assert (completed[trial], status[trial]) == (completed_one, status_one)
+        assert tuple(outcomes[trial]) == (completed_one, status_one)
 
 
 def run_fresh(case, schedule, options, *, rng, m, split, design="gaussian", fill=np.nan):
     BT, W, metrics = case.B.T.copy(), case.W.copy(), np.full((len(schedule) + 1, 4), np.nan)
-    work = kernel.workspace(case.k, case.d, m, schedule.shape[1])
+    work = workspace(case.k, case.d, m, schedule.shape[1])
     for array in work:
         array[:] = fill
+    room = np.full((m, case.d), fill), np.full(m, fill), np.full(case.d, fill)
+    batch = kernel.Batch(DESIGNS[design], 5.0, case.noise, split, *room)
     completed, status = kernel.run_fresh(
-        rng, DESIGNS[design], 5.0, case.noise, split, np.full((m, case.d), fill),
-        np.full(m, fill), np.full(case.d, fill), schedule, BT, W, *options.arguments,
-        *truth_arguments(case), options.tolerance, metrics, work,
-    )  # fmt: skip
+        rng, batch, schedule, BT, W, options.settings, known(case), metrics, work
+    )
     return BT.T, W, metrics, completed, status
 
 
@@ -341,7 +351,7 @@ def test_fit_heads_is_numpys_least_squares_client_by_client(case: Case):
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_workspace_has_room_for_the_largest_client(k):
-    shapes = [array.shape for array in kernel.workspace(k, 7, 5, 4)]
+    shapes = [array.shape for array in workspace(k, 7, 5, 4)]
     assert (k, 5) in shapes
     assert (5,) in shapes
     assert (4, k) in shapes

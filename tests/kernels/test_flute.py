@@ -16,12 +16,23 @@ from tests.reference import flute as reference
 from tests.strategies import cases, seeds
 from tests.tools import EPS, UNITS, close
 
-NONE = np.empty((0, 0, 0)), np.empty((0, 0)), np.empty(0)
+NOTHING = kernel.Source(
+    kind=kernel.STORED,
+    design=GAUSSIAN,
+    degrees_of_freedom=0.0,
+    noise=0.0,
+    X=np.empty((0, 0)),
+    y=np.empty(0),
+    offsets=np.empty(0, np.int64),
+    S=np.empty((0, 0, 0)),
+    centres=np.empty((0, 0)),
+    rests=np.empty(0),
+)
 
 
 @dataclass(frozen=True)
 class Step:
-    """Settings of a round in the reference's words; `arguments` has them in the kernels'."""
+    """Settings of a round in the reference's words; `steps` has them in the kernels'."""
 
     step_size: float
     regularizer: float
@@ -30,14 +41,15 @@ class Step:
     loss: str
     clients_as: str
 
-    def arguments(self, n, participants):
+    def steps(self, n, participants, tolerance=0.0):
         data = self.step_size * (2.0 if self.loss == "full" else 1.0)
         data /= n if self.clients_as == "mean" else 1
-        return (
+        return kernel.Steps(
             data,
             data * n / participants,
             2 * self.gamma1 * self.regularizer,
             4 * self.gamma2 * self.regularizer,
+            tolerance,
         )
 
 
@@ -53,15 +65,16 @@ steps = st.builds(
 
 
 def sources(case):
-    """Return the arguments for stored samples, and for their Gram matrices."""
+    """Return stored samples, and their Gram matrices."""
     S, centres, rests = [], [], []
     for X, y in case.clients:
         S.append(X.T @ X / len(y))
         centres.append(np.linalg.lstsq(X, y, rcond=None)[0])
         rests.append(np.sum((X @ centres[-1] - y) ** 2) / (2 * len(y)))
-    stored = kernel.STORED, 0, 0.0, 0.0, case.X, case.y, case.offsets, *NONE
-    empty = np.empty((0, case.d)), np.empty(0), case.offsets
-    grams = kernel.GRAM, 0, 0.0, 0.0, *empty, np.array(S), np.array(centres), np.array(rests)
+    stored = NOTHING._replace(X=case.X, y=case.y, offsets=case.offsets)
+    grams = NOTHING._replace(
+        kind=kernel.GRAM, S=np.array(S), centres=np.array(centres), rests=np.array(rests)
+    )
     return stored, grams
 
 
@@ -72,8 +85,8 @@ def run(case, source, schedule, step, tolerance=0.0, fill=np.nan):
     for array in work:
         array[:] = fill
     completed, status = kernel.run(
-        np.random.default_rng(0), *source, schedule, BT, W,
-        *step.arguments(case.n, schedule.shape[1]), tolerance, losses, work,
+        np.random.default_rng(0), source, schedule, BT, W,
+        step.steps(case.n, schedule.shape[1], tolerance), losses, work,
     )  # fmt: skip
     return BT.T, W, losses, completed, status
 
@@ -107,7 +120,7 @@ def test_a_round_equals_the_reference(case, step, data):
         # A step too small to show in B and W is a step.
         assert status == COMPLETED or ((case.B == B).all() and (case.W == W).all())
         # Least-squares models of badly conditioned samples are long, and their rounding is.
-        longest = 1.0 + max(norm(np.atleast_1d(source[8])), 1.0)
+        longest = 1.0 + max(norm(source.centres), 1.0)
         close(B, expected[0], error * longest)
         close(W, expected[1], error * longest)
         size = sum((norm(X) * norm(case.B) * norm(case.W) + norm(y)) ** 2 for X, y in case.clients)
@@ -126,8 +139,8 @@ def test_rounds_go_on_from_where_the_last_one_ended(case, rounds):
         BT, heads = case.B.T.copy(), case.W.copy()
         for _ in range(rounds):
             kernel.run(
-                np.random.default_rng(0), *source, schedule[:1], BT, heads,
-                *step.arguments(case.n, case.n), 0.0, np.empty(1),
+                np.random.default_rng(0), source, schedule[:1], BT, heads,
+                step.steps(case.n, case.n), np.empty(1),
                 kernel.workspace(case.k, case.d, case.m, case.n),
             )  # fmt: skip
         np.testing.assert_array_equal(B, BT.T)
@@ -173,11 +186,12 @@ def test_fresh_batches_are_those_the_truth_draws(seed, n, d, m, k):
         loss="full",
     )  # fmt: skip
     BT, heads, losses = B.T.copy(), W.copy(), np.empty(1)
+    source = NOTHING._replace(
+        kind=kernel.FRESH, noise=0.3, X=np.empty((m, d)), y=np.empty(m), centres=truth.theta
+    )
     kernel.run(
-        np.random.default_rng(seed), kernel.FRESH, GAUSSIAN, 5.0, 0.3, np.empty((m, d)),
-        np.empty(m), np.empty(0, np.int64), NONE[0], truth.theta, NONE[2], schedule, BT, heads,
-        *step.arguments(n, schedule.shape[1]), 0.0, losses,
-        kernel.workspace(k, d, m, schedule.shape[1]),
+        np.random.default_rng(seed), source, schedule, BT, heads,
+        step.steps(n, schedule.shape[1]), losses, kernel.workspace(k, d, m, schedule.shape[1]),
     )  # fmt: skip
     drawn = [clients[i] for i in schedule[0]]
     error = round_error(drawn, B, W, step, n / schedule.shape[1])
@@ -186,15 +200,18 @@ def test_fresh_batches_are_those_the_truth_draws(seed, n, d, m, k):
     close(losses[0], expected[2], 1e-10 * (1.0 + expected[2]))
 
 
-def run_population(B, W, Phi, arguments, rounds, tolerance=0.0):
+def run_population(B, W, Phi, coefficients, rounds):
     """Rotate into the singular bases, run, and rotate back."""
     k = B.shape[1]
     U, singular_values, VT = np.linalg.svd(Phi)
     BT, WT = (U.T @ B).T.copy(), (VT @ W).T.copy()
+    data_step, first, second = coefficients
+    work = kernel.PopulationWorkspace(
+        *(np.full(shape, np.nan) for shape in (BT.shape, WT.shape, (k, k), (k, k)))
+    )
     completed, status = kernel.run_population(
-        BT, WT, singular_values, *arguments, tolerance, rounds, np.full_like(BT, np.nan),
-        np.full_like(WT, np.nan), np.full((k, k), np.nan), np.full((k, k), np.nan),
-    )  # fmt: skip
+        BT, WT, singular_values, kernel.Steps(data_step, np.nan, first, second, 0.0), rounds, work
+    )
     return U @ BT.T, VT.T @ WT.T, completed, status
 
 

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.linalg import norm
 
-from linrep.kernels.one_model import one_model_round
-from tests.compare import one_model_error, one_model_loss_error
+from linrep.kernels import global_model as kernel
+from linrep.kernels.fedrep import Samples
+from tests.compare import global_model_error, global_model_loss_error
 from tests.reference import fedrep as reference
 from tests.strategies import cases
 from tests.tools import EPS, UNITS, close
@@ -14,29 +15,32 @@ from tests.tools import EPS, UNITS, close
 
 def run(case, w, selected, step_size, local_steps, fill=np.nan):
     """Return the mean model and the loss, with scratch arrays that held `fill`."""
-    k, d = case.k, case.d
-    sumT, head_sum = np.full((k, d), fill), np.full(k, fill)
-    loss = one_model_round(
-        case.X, case.y, case.offsets, selected, case.B.T.copy(), w.copy(), step_size, local_steps,
-        sumT, head_sum, np.full((k, d), fill), np.full(k, fill), np.full(2 * d + case.m, fill),
+    work = kernel.workspace(case.k, case.d, case.m)
+    for array in work:
+        array[:] = fill
+    loss = kernel.global_model_round(
+        Samples(case.X, case.y, case.offsets), selected, case.B.T.copy(), w.copy(), step_size,
+        local_steps, work,
     )  # fmt: skip
-    return sumT.T / len(selected), head_sum / len(selected), loss
+    return work.sumT.T / len(selected), work.head_sum / len(selected), loss
 
 
 @given(cases(k_within_n=False), st.floats(1e-3, 0.05), st.integers(1, 3), st.data())
-def test_one_model_round_equals_the_reference(case, step_size, local_steps, data):
+def test_global_model_round_equals_the_reference(case, step_size, local_steps, data):
     selected = case.rng.permutation(case.n)[: data.draw(st.integers(1, case.n))]
     w = case.W[0]
     B, head, loss = run(case, w, selected, step_size, local_steps)
-    expected = reference.one_model_round(case.clients, case.B, w, selected, step_size, local_steps)
-    error = one_model_error(case.clients, case.B, w, selected, step_size, local_steps)
+    expected = reference.global_model_round(
+        case.clients, case.B, w, selected, step_size, local_steps
+    )
+    error = global_model_error(case.clients, case.B, w, selected, step_size, local_steps)
     close(B, expected[0], error)
     close(head, expected[1], error)
-    close(loss, expected[2], one_model_loss_error(case.clients, case.B, w, selected))
+    close(loss, expected[2], global_model_loss_error(case.clients, case.B, w, selected))
 
 
 @given(cases(), st.integers(1, 3))
-def test_one_model_round_does_not_depend_on_its_scratch(case, local_steps):
+def test_global_model_round_does_not_depend_on_its_scratch(case, local_steps):
     selected = np.arange(case.n)
     one, other = (run(case, case.W[0], selected, 0.05, local_steps, fill) for fill in (np.nan, 9.9))
     for first, second in zip(one, other, strict=True):
@@ -44,12 +48,12 @@ def test_one_model_round_does_not_depend_on_its_scratch(case, local_steps):
 
 
 @given(cases(noise=(0.0,)))
-def test_one_model_round_stays_at_a_model_that_fits_every_client(case):
+def test_global_model_round_stays_at_a_model_that_fits_every_client(case):
     w = case.rng.standard_normal(case.k)
     y = case.X @ (case.B @ w)
     fitted = replace(case, y=y)
     B, head, loss = run(fitted, w, np.arange(case.n), 0.05, 3)
-    error = one_model_error(fitted.clients, case.B, w, range(case.n), 0.05, 3)
+    error = global_model_error(fitted.clients, case.B, w, range(case.n), 0.05, 3)
     close(B, case.B, error)
     close(head, w, error)
     close(loss, 0.0, (UNITS * EPS * norm(case.X) * norm(case.B) * norm(w)) ** 2)

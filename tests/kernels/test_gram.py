@@ -7,8 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from linrep.kernels.gram_clients import BLOCK, client_workspace, draw_gradients, fit_and_step
-from linrep.kernels.rounds import EXACT
+from linrep.kernels.gram_clients import (
+    BLOCK,
+    Batch,
+    client_workspace,
+    draw_gradients,
+    fit_and_step,
+)
+from linrep.kernels.rounds import EXACT, Settings
 from tests.tools import COMPILED, FALSE_ALARM
 
 D, NOISE = 9, 0.3
@@ -37,15 +43,13 @@ def apart(rng, m, k, noise):
 def stepped(rng, m, k, noise, local_steps, step_size):
     """Let one client fit its head and draw its gradient; return w0 - w, f, gradient, |r|, s^2."""
     C, star, outside, square = error(k, noise, rng)
-    columns, lack, g, squares, Z, T, vectors, G, v = client_workspace(k, D)
-    columns[:, 0], lack[:] = star, 0.0
+    work = client_workspace(k, D)
+    work.star[:, 0], work.lack[:] = star, 0.0
     w = rng.standard_normal((k, 1))
-    lack[k:, 0], squares[0, 0] = outside, square
-    fit_and_step(
-        rng, m, local_steps, step_size, False, noise, 0, C, lack, squares[0], columns, w, g,
-        squares[1], Z, T, vectors, G, v,
-    )  # fmt: skip
-    return C @ star - w[:, 0], outside, g[:, 0], squares[1, 0], square
+    work.lack[k:, 0], work.square[0] = outside, square
+    settings = Settings(0.1, True, local_steps, step_size, True, -1.0)
+    fit_and_step(rng, Batch(m, noise, False), settings, 0, C, w, work)
+    return C @ star - w[:, 0], outside, work.g[:, 0], work.length[0], square
 
 
 @pytest.mark.parametrize("k", [1, 3])

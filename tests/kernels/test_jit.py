@@ -20,7 +20,7 @@ from tests.tools import COMPILED
 SOURCES = Path(_jit.__file__).parent
 MODULES = (
     "completion", "designs", "diameter", "fedrep", "flute", "gram", "gram_clients", "lapack",
-    "linalg", "one_model", "pflmf", "pflmf_samples", "rounds", "samplers",
+    "global_model", "linalg", "pflmf", "pflmf_samples", "rounds", "samplers",
 )  # fmt: skip
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")

@@ -26,7 +26,8 @@ def draw(kind, rng, n, d, ridge):
             "diagonal": [np.diag(each) for each in weights], "own": list(own),
         }[kind]  # fmt: skip
         H = {"shared": own[:1], "own": own}.get(kind, NO_MATRICES)
-        functions = (KINDS.index(kind), A, H, weights if kind == "diagonal" else NO_WEIGHTS)
+        diagonals = weights if kind == "diagonal" else NO_WEIGHTS
+        functions = kernel.Quadratic(KINDS.index(kind), A, H, diagonals)
         gradients = [lambda x, i=i: matrices[i] @ (x - A[i]) for i in range(n)]
         return kernel.run_quadratic, functions, gradients, 0
     sizes = rng.integers(1, 9, n)
@@ -43,8 +44,8 @@ def draw(kind, rng, n, d, ridge):
         )  # fmt: skip
         return X[rows].T @ slopes / sizes[i] + ridge * x
 
-    functions = (samples.LEAST_SQUARES if kind == "least_squares" else samples.LOGISTIC,
-                 X, y, offsets, ridge)  # fmt: skip
+    loss = samples.LEAST_SQUARES if kind == "least_squares" else samples.LOGISTIC
+    functions = samples.Losses(loss, X, y, offsets, ridge)
     return samples.run_samples, functions, [lambda x, i=i: gradient(x, i) for i in range(n)], 8
 
 
@@ -55,13 +56,19 @@ def run(function, functions, masks, U, V, m, *, everyone=False, measured=True, s
     counts = masks.sum(axis=1)
     scales = np.full(len(masks), 1.0 / n) if everyone else 1.0 / np.maximum(counts, 1)
     UT, V, totals = U.T.copy(), V.copy(), np.zeros(4)
-    noisy = noise is not None
-    noise_U, noise_V = noise if noisy else (
-        np.empty((1, k, len(U))), np.empty((1, local_steps, n, k)))  # fmt: skip
+    silence = np.empty((1, k, len(U))), np.empty((1, local_steps, n, k))
+    step_size, head_step_size = steps
     done = function(
-        *functions, masks, scales, everyone, measured, *steps, noisy, noise_U, noise_V,
-        UT.copy(), V.copy(), UT, V, totals, kernel.workspace(n, k, len(U), m, local_steps),
-    )  # fmt: skip
+        functions,
+        masks,
+        scales,
+        kernel.Settings(step_size, head_step_size, head_step_size / n, everyone, measured),
+        kernel.Noise(noise is not None, *(noise or silence)),
+        kernel.State(UT.copy(), V.copy()),
+        kernel.State(UT, V),
+        totals,
+        kernel.workspace(n, k, len(U), m, local_steps),
+    )
     return UT.T, V, totals, done
 
 

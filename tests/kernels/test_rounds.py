@@ -278,12 +278,12 @@ def test_move_representation_takes_steps_whose_squares_overflow(seed, d, data, o
 
 
 def measure(B, W, B_star, W_star, orthonormal):
-    (d, k), n = B.shape, len(W)
+    d, k = B.shape
     row = garbage(4)
-    rounds.measure(
-        B.T.copy(), W, np.ascontiguousarray(B_star.T), W_star, W_star.T @ W_star / n, orthonormal,
-        garbage(k, d), garbage(k, d), garbage(k, k), garbage(k, k), garbage(k, k), row,
-    )  # fmt: skip
+    work = rounds.workspace(k, d, 1, 1)
+    for array in work:
+        array[:] = np.nan
+    rounds.measure(B.T.copy(), W, rounds.truth_of(B_star, W_star), orthonormal, work, row)
     return {
         "distance": row[rounds.DISTANCE],
         "head_error": row[rounds.HEAD_ERROR],

@@ -204,7 +204,7 @@ def projected_gradient_start(clients, k, rounds, step_size):
 # Baselines.
 
 
-def one_model_round(clients, B, w, selected, step_size, local_steps):
+def global_model_round(clients, B, w, selected, step_size, local_steps):
     """One FedAvg round on a single shared (B, w), the model of equation (5).
 
     Each selected client makes `local_steps` full-batch steps on (8) in B and w at once, both
