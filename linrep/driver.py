@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
+from linrep.random import RNGLike, renewed, streams
 from linrep.trace import Trace, columns, read_record
 
 __all__ = ["run_rounds"]
@@ -37,11 +39,15 @@ class Method(ABC):
     every_round : bool
         Whether `run` itself notes what is to be known of every round, so that it need not stop
         where one is recorded: then measurements are the rounds' numbers.
+    saved_before_run : bool
+        Whether only `measure` can see that a state is not finite, so that the driver saves what
+        was before it.
     """
 
     most: int
     at_once: int = MANY
     every_round: bool = False
+    saved_before_run: bool = False
 
     @property
     @abstractmethod
@@ -52,8 +58,8 @@ class Method(ABC):
     def run(self, rounds: int) -> tuple[int, int]:
         """Run at most so many rounds; return how many were completed, and how they ended.
 
-        A round after which the state is not finite is none, and leaves that of the one before,
-        where `run` can see it; else `measure` does, and `save` and `restore` lead back.
+        A round after which the state is not finite is none, and leaves that of the one before;
+        where `run` cannot see it, `saved_before_run` says so.
         """
 
     @abstractmethod
@@ -68,13 +74,50 @@ class Method(ABC):
         """Tell whether a state with this measurement is the last; by default `run` tells."""
         return False
 
+    @abstractmethod
     def save(self) -> Any:
-        """Return what `restore` needs to go on from here; by default nothing, as `run` can see."""
-        return None
+        """Return what `restore` needs to go on from here, as nested tuples."""
 
+    @abstractmethod
     def restore(self, saved: Any) -> None:
-        """Go back to where `save` was called, random streams included."""
-        raise NotImplementedError(f"{type(self).__name__} cannot go back")
+        """Go to where `save` was called, random streams included."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run ended, and the random streams it began with."""
+
+    method: str
+    saved: Any
+    streams: tuple[np.random.Generator, ...]
+
+
+def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]:
+    """Return the random streams of a run: new ones, or those of the trace it goes on from.
+
+    Parameters
+    ----------
+    start : object
+        Of the run; a Trace to go on from.
+    rng : optional
+        Anything `numpy.random.default_rng` takes; None with a Trace.
+    *purposes : str
+        As for :func:`linrep.streams`.
+
+    Raises
+    ------
+    ValueError
+        If the trace cannot be gone on from, or comes with an `rng`.
+    """
+    if not isinstance(start, Trace):
+        return streams(rng, *purposes)
+    if rng is not None:
+        raise ValueError("rng must not be given with start=trace, which goes on with its own")
+    if start.checkpoint is None or len(start.checkpoint.streams) != len(purposes):
+        raise ValueError("start must be a trace of the same algorithm")
+    if start.stop_reason == "diverged":
+        raise ValueError("start must not be a trace that diverged: there is nothing to go on to")
+    return [renewed(each) for each in start.checkpoint.streams]
 
 
 def drive(
@@ -87,6 +130,8 @@ def drive(
     watch: Stopwatch,
     sent: Callable[[NDArray[np.int64]], Mapping[str, NDArray[np.float64]]] = lambda recorded: {},
     judged: bool = False,
+    start: Any = None,
+    rngs: Sequence[np.random.Generator] = (),
 ) -> Trace:
     """Run an algorithm and return its trace.
 
@@ -106,6 +151,10 @@ def drive(
         ``sent(recorded) -> mapping``: further metrics, of what was sent until these rounds.
     judged : bool
         Ask `converged` after every round, and not of the start alone.
+    start : object
+        Of the run; a Trace to go on from, where the method is not at its start but is taken there.
+    rngs : sequence of Generator
+        What `begin` returned, for a run that goes on from this one; none if none can.
 
     Returns
     -------
@@ -115,8 +164,12 @@ def drive(
     Raises
     ------
     ValueError
-        If the start cannot be measured, or `record` holds no rounds.
+        If the start cannot be measured, `record` holds no rounds, or the trace to go on from is of
+        another method or size.
     """
+    before = start if isinstance(start, Trace) else None
+    if before is not None:
+        _go_on(method, before.checkpoint)
     wanted = read_record(record, rounds)
     stops: Iterable[int] = [rounds] if method.every_round else wanted[1:]
     kept: Container[int] = ()
@@ -130,7 +183,7 @@ def drive(
     for stop in stops:
         if status != COMPLETED:
             break
-        saved, first = method.save(), done
+        saved, first = method.save() if method.saved_before_run else None, done
         while done < stop and status == COMPLETED:
             completed, status = method.run(min(stop - done, method.most))
             done += completed
@@ -153,15 +206,43 @@ def drive(
         rows = recorded = [*(t for t in wanted if t < done), done]
     parts.append(method.table(rows))
     metrics = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    rounds_done = np.array(recorded) + (0 if before is None else before.rounds)
+    floats = dict(sent(rounds_done))
+    if before is not None:
+        for name, values in metrics.items():
+            if name in before:
+                values[0] = before[name][-1]
+        for name, values in floats.items():
+            values += before[name][-1] - values[0]
+    # Before the state is asked for, which may draw.
+    checkpoint = Checkpoint(type(method).__name__, method.save(), tuple(rngs)) if rngs else None
     return Trace(
         algorithm=algorithm,
-        metrics=metrics | dict(sent(np.array(recorded))),
+        metrics=metrics | floats,
         state=method.state,
         settings=dict(settings),
         stop_reason=_REASONS[status],
         wall_time=watch.seconds(),
-        recorded=np.array(recorded),
+        recorded=rounds_done,
+        checkpoint=checkpoint,
     )
+
+
+def _go_on(method, checkpoint):
+    """Take a method to where another run ended."""
+    fits = checkpoint.method == type(method).__name__
+    if not fits or _shapes(checkpoint.saved) != _shapes(method.save()):
+        raise ValueError(
+            "start must be a trace of the same algorithm on a problem of the same size"
+        )
+    method.restore(checkpoint.saved)
+
+
+def _shapes(saved):
+    """Return the shapes of the arrays in nested tuples."""
+    if isinstance(saved, tuple):
+        return tuple(_shapes(each) for each in saved)
+    return saved.shape if isinstance(saved, np.ndarray) else None
 
 
 def _last_finite(method, saved, first, done, row):
@@ -244,6 +325,7 @@ class _Steps(Method):
     """Rounds given as a step; see :class:`Method`."""
 
     most = 1
+    saved_before_run = True
 
     def __init__(self, step, state, measure, stop, final):
         self._step, self._measure, self._stop, self._final = step, measure, stop, final

@@ -71,6 +71,14 @@ def stream(rng: RNGLike, purpose: str) -> np.random.Generator:
     return streams(rng, purpose)[0]
 
 
+def renewed(generator: Generator) -> Generator:
+    """Return a generator as another one was before anything was drawn from it."""
+    seed = generator.bit_generator.seed_seq
+    assert isinstance(seed, SeedSequence)
+    again = SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    return Generator(type(generator.bit_generator)(again))
+
+
 def keyed(seed: SeedSequence, purpose: str, *key: int) -> np.random.Generator:
     """Return the stream of a purpose, round, client and so on, whatever was drawn before."""
     spawn_key = (*seed.spawn_key, zlib.crc32(purpose.encode()), *key)

@@ -75,7 +75,11 @@ class Trace:
     wall_time : float
         Seconds.
     recorded : ndarray of int
-        The round each row belongs to; all of them unless a method records fewer.
+        The round each row belongs to; all of them unless a method records fewer. A run that goes
+        on from another trace begins with that one's last round.
+    checkpoint : object
+        What a further run needs to go on from here, ``algorithm(problem, start=trace, ...)``; None
+        where the algorithm takes no trace as its start.
     """
 
     algorithm: str
@@ -85,6 +89,7 @@ class Trace:
     stop_reason: str = "rounds"
     wall_time: float = float("nan")
     recorded: Any = None
+    checkpoint: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
         if self.recorded is None:
@@ -178,7 +183,7 @@ class Trace:
         from linrep.stats import contraction_rate
 
         values = self[metric]
-        if len(self.recorded) != self.rounds + 1:
+        if len(self.recorded) != self.rounds - self.recorded[0] + 1:
             raise ValueError("rate needs every round, this trace recorded only some")
         floor = np.finfo(np.float64).eps if metric == "distance" else 0.0
         return contraction_rate(values[np.isfinite(values)], confidence=confidence, floor=floor)

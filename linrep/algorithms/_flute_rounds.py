@@ -38,6 +38,15 @@ class Sampled:
             self.loss = self._losses[completed - 1]
         return completed, status
 
+    def save(self):
+        state = self._data_rng.bit_generator.state
+        return self._BT.copy(), self._W.copy(), self.loss, self._schedule.save(), state
+
+    def restore(self, saved):
+        self._BT[:], self._W[:], self.loss, schedule, state = saved
+        self._schedule.restore(schedule)
+        self._data_rng.bit_generator.state = state
+
 
 class Population:
     """Rounds of infinitely many samples, in the singular bases of Phi."""
@@ -68,6 +77,13 @@ class Population:
         return kernel.run_population(
             self._BT, self._WT, self._singular_values, self._steps, rounds, self._work
         )
+
+    def save(self):
+        return self._BT.copy(), self._WT.copy()
+
+    def restore(self, saved):
+        self._BT[:], self._WT[:] = saved
+        self._start = None
 
 
 def source(truth, data, m):

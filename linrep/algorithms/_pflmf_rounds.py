@@ -42,11 +42,12 @@ class Compiled:
 
     def save(self):
         UT, V = self._now
-        return UT.copy(), V.copy(), self.totals.copy()
+        return UT.copy(), V.copy(), self.totals.copy(), *self._start
 
     def restore(self, saved):
         UT, V = self._now
-        UT[:], V[:], self.totals[:] = saved
+        UT[:], V[:], self.totals[:], *start = saved
+        self._start = kernel.State(*start)
 
     def run(self, masks, scales, noise):
         """Run a round per mask; return how many were completed, and how they ended."""
@@ -77,10 +78,11 @@ class General:
         return self._U.copy(), self._V.copy()
 
     def save(self):
-        return self._U, self._V, self.totals.copy()  # a round makes new ones
+        return self._U, self._V, self.totals.copy(), *self._start  # a round makes new ones
 
     def restore(self, saved):
-        self._U, self._V, self.totals[:] = saved
+        self._U, self._V, self.totals[:], *start = saved
+        self._start = tuple(start)
 
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is not finite then
     def run(self, masks, scales, noise):

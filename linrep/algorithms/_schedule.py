@@ -28,6 +28,7 @@ class Schedule:
         self._rng, self._order = rng, np.arange(n)
         self._drawn = np.empty((ahead, participants), dtype=np.int64)
         self._used = ahead
+        self._note()
 
     @property
     def participants(self) -> int:
@@ -42,8 +43,26 @@ class Schedule:
     def next(self, rounds: int) -> NDArray[np.int64]:
         """Return the participants of at most so many further rounds, a row for each."""
         if self._used == len(self._drawn):
+            self._note()
             designs.draw_participants(self._rng, self._order, self._drawn)
             self._used = 0
         found = self._drawn[self._used : self._used + rounds]
         self._used += len(found)
+        self._taken += len(found)
         return found
+
+    def save(self) -> tuple:
+        """Return what `restore` needs to go on from here."""
+        return *self._before, self._taken
+
+    def restore(self, saved: tuple) -> None:
+        """Go to where `save` was called, on a schedule that may draw other numbers ahead."""
+        self._rng.bit_generator.state, self._order[:], taken = saved
+        skipped = np.empty((taken, self.participants), dtype=np.int64)
+        designs.draw_participants(self._rng, self._order, skipped)
+        self._used = len(self._drawn)
+        self._note()
+
+    def _note(self):
+        """Note where rows are drawn from next; from there, `save` counts those taken."""
+        self._before, self._taken = (self._rng.bit_generator.state, self._order.copy()), 0

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from linrep import _validation as check
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
+from linrep.driver import begin
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, LOSS, POPULATION_RISK
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
-from linrep.random import streams
 from linrep.subspace import frame_at_distance, orthonormalize
+from linrep.trace import Trace
 
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
 STARTS = ("moments", "random", "projected_gradient")
@@ -46,6 +47,7 @@ class Setup:
     start: str
     data_rng: np.random.Generator
     participation_rng: np.random.Generator
+    rngs: list[np.random.Generator]  # all of the run, to go on from it
 
     @property
     def source(self) -> SharedRepresentation:
@@ -65,7 +67,8 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     The streams are data, participation and start. Two methods given the same seed thus see the
     same data, participants and starting points.
     """
-    data_rng, participation_rng, start_rng = streams(rng, "data", "participation", "start")
+    rngs = begin(start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = rngs
     truth, data, m = read_problem(problem, m, batches)
     n, d = problem.n, problem.d
     k = _read_rank(k, truth, n, d)
@@ -89,11 +92,20 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
         start=name,
         data_rng=data_rng,
         participation_rng=participation_rng,
+        rngs=rngs,
     )
 
 
 def read_pair(start, names: str, **shapes: tuple[int, int]) -> list[NDArray[np.float64]]:
-    """Return copies of the two matrices that a start is given as; names are the others it has."""
+    """Return copies of the two matrices that a start is given as; names are the others it has.
+
+    Of a Trace, those of its state.
+    """
+    if isinstance(start, Trace):
+        missing = [name for name in shapes if name not in start.state]
+        if missing:
+            raise ValueError(f"start must be a trace with {' and '.join(missing)} in its state")
+        start = tuple(start.state[name] for name in shapes)
     if not isinstance(start, tuple | list) or len(start) != 2:
         got = f", got {start!r}" if isinstance(start, str) else ""
         raise ValueError(f"start must be {names} or a pair ({', '.join(shapes)}){got}")
@@ -101,6 +113,13 @@ def read_pair(start, names: str, **shapes: tuple[int, int]) -> list[NDArray[np.f
         check.array(f"start's {name}", matrix, shape).copy()
         for matrix, (name, shape) in zip(start, shapes.items(), strict=True)
     ]
+
+
+def start_name(start: object) -> str:
+    """Return what a trace's settings call a start: its name, or how it was given."""
+    if isinstance(start, str):
+        return start
+    return "trace" if isinstance(start, Trace) else "given"
 
 
 def read_problem(problem, m, batches):
@@ -151,6 +170,9 @@ def _read_start(start, truth, data, m, k, n, d, rng):
         if truth is None:
             raise ValueError("start as a distance needs a known truth")
         return frame_at_distance(truth.B, start, rng=rng), np.zeros((n, k)), 0, 0, float(start)
+    name = start_name(start)
+    if isinstance(start, Trace):
+        start = tuple(read_pair(start, "", B=(d, k), W=(n, k)))
     if isinstance(start, tuple) and len(start) != 2:
         raise ValueError("start must be a name, a distance, a matrix B, or a pair (B, W)")
     B, W = start if isinstance(start, tuple) else (start, None)
@@ -158,7 +180,7 @@ def _read_start(start, truth, data, m, k, n, d, rng):
     if np.linalg.matrix_rank(B) < k:
         raise ValueError("start must have full column rank, its columns are linearly dependent")
     W = np.zeros((n, k)) if W is None else check.array("start's heads", W, (n, k)).copy()
-    return B, W, 0, 0, "given"
+    return B, W, 0, 0, name
 
 
 def _read_implicit_start(start, truth, data, m, k, n, d, rng):
@@ -173,6 +195,8 @@ def _read_implicit_start(start, truth, data, m, k, n, d, rng):
     if isinstance(start, float | int) and not isinstance(start, bool):
         B = frame_at_distance(np.eye(k + p, k), start, rng=rng)
         return B, np.zeros((n, k)), 0, 0, float(start)
+    if isinstance(start, Trace):  # where the run went from is in the coordinates it keeps
+        return np.eye(k + p, k), np.zeros((n, k)), 0, 0, "trace"
     raise ValueError(
         f"start must be 'random' or a distance for a truth that stores no B*, got {start!r}"
     )

@@ -34,7 +34,7 @@ def fedrep(
     k: int | None = None,
     rounds: int = 100,
     batches: str | None = None,
-    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] = "moments",
+    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] | Trace = "moments",
     participation: float = 1.0,
     local_steps: int | None = None,
     step_size: float | str | None = None,
@@ -72,10 +72,11 @@ def fedrep(
         the new samples of a Gaussian design are simulated through their sufficient statistics:
         metrics of the same law as with ``"fresh"`` and ``"split"``, at a cost that depends neither
         on m nor on d.
-    start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), or pair (B, W)
+    start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), (B, W) or Trace
         Starting representation, and heads for methods that step them; see
         :func:`linrep.moments_start` and the others. A number is a distance from B*, all angles
-        equal. Unless batches are fixed, the first and third draw a batch of their own.
+        equal. Unless batches are fixed, the first and third draw a batch of their own. The trace of
+        another run goes on: the rounds are those of one long run, if the settings are the same.
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
         the nearest whole number.
@@ -106,7 +107,8 @@ def fedrep(
         participants. The numbers do not depend on it.
     rng : optional
         Anything `numpy.random.default_rng` takes. Data, participation and start have streams of
-        their own: methods given the same seed see the same data and participants.
+        their own: methods given the same seed see the same data and participants. Not with a trace
+        as the start, which goes on with its own.
 
     Returns
     -------
@@ -155,6 +157,8 @@ def fedrep(
         frame = orthonormalize(setup.B)
         setup.W[:] = setup.W @ (setup.B.T @ frame)  # W B' stays as it is
         setup.B[:] = frame
+    if step_size is None and isinstance(start, Trace):
+        step_size = start.step_size
     eta = _read_step_size(step_size, setup, normalization)
     if tolerance is not None:
         tolerance = check.real("tolerance", tolerance, minimum=0.0)
@@ -202,6 +206,8 @@ def fedrep(
         },
         watch=watch,
         sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
+        start=start,
+        rngs=setup.rngs,
     )
 
 
@@ -321,3 +327,12 @@ class _Sampled(Method):
 
     def converged(self, measured):
         return self._table[measured, kernel.DISTANCE] <= self._rest[0].tolerance
+
+    def save(self):
+        state = self._setup.data_rng.bit_generator.state
+        return self._BT.copy(), self._W.copy(), self._schedules.save(), state
+
+    def restore(self, saved):
+        self._BT[:], self._W[:], schedule, state = saved
+        self._schedules.restore(schedule)
+        self._setup.data_rng.bit_generator.state = state

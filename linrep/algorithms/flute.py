@@ -11,14 +11,14 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._flute_rounds import ROUNDS_PER_CALL, Population, Sampled, source
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair
-from linrep.driver import Method, drive
+from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair, start_name
+from linrep.driver import Method, begin, drive
 from linrep.kernels import linalg
 from linrep.kernels.flute import Steps
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.regression import SharedRepresentation
-from linrep.random import RNGLike, stream, streams
+from linrep.random import RNGLike, stream
 from linrep.trace import Trace, columns
 
 BATCHES = ("fixed", "fresh", "population")
@@ -35,7 +35,7 @@ def flute(
     k: int | None = None,
     rounds: int = 100,
     batches: str = "fixed",
-    start: str | tuple[ArrayLike, ArrayLike] = "random",
+    start: str | tuple[ArrayLike, ArrayLike] | Trace = "random",
     scale: float | None = None,
     participation: float = 1.0,
     regularizer_step_size: float | None = None,
@@ -77,8 +77,9 @@ def flute(
     batches : {"fixed", "fresh", "population"}
         The same samples every round (FLUTE's Algorithm 1); new ones every round; infinitely many
         samples of covariance I, every client's gradient its expectation.
-    start : "random" or pair (B, W)
-        Independent N(0, scale^2) entries of B (d, k) and W (n, k), or what they are.
+    start : "random", pair (B, W) or Trace
+        Independent N(0, scale^2) entries of B (d, k) and W (n, k), or what they are. The trace of
+        another run goes on, with its streams: `rng` must not be given.
     scale : float, optional
         :math:`\alpha` of the random start, by default 1/(10 d).
     participation : float, default 1
@@ -155,7 +156,8 @@ def flute(
     truth, data = _read_problem(problem)
     n, d = problem.n, problem.d
     k = _read_rank(k, problem, n, d)
-    data_rng, participation_rng, start_rng = streams(rng, "data", "participation", "start")
+    rngs = begin(start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = rngs
     participants = check.count_participants(n, participation)
     if batches == "population" and participants < n:
         raise ValueError("participation must be 1 with batches='population'")
@@ -201,7 +203,7 @@ def flute(
             "k": k,
             "rounds": rounds,
             "batches": batches,
-            "start": "random" if isinstance(start, str) else "given",
+            "start": start_name(start),
             "scale": scale,
             "participation": participation,
             "participants": participants,
@@ -215,6 +217,8 @@ def flute(
         },
         watch=watch,
         sent=sent,
+        start=start,
+        rngs=rngs,
     )
 
 
@@ -240,6 +244,12 @@ class _Method(Method):
 
     def table(self, measured):
         return self._table(measured)
+
+    def save(self):
+        return self._steps.save()
+
+    def restore(self, saved):
+        self._steps.restore(saved)
 
 
 def gaussian_start(

@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
+from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
-from linrep.driver import run_rounds
+from linrep.driver import Method, drive
 from linrep.kernels import global_model as kernel
 from linrep.kernels.fedrep import Samples
 from linrep.kernels.linalg import orthonormalize
 from linrep.kernels.rounds import (
+    COMPLETED,
     DISTANCE,
     HEAD_ERROR,
     POPULATION_RISK,
@@ -36,7 +38,7 @@ def fedavg(
     k: int | None = None,
     rounds: int = 100,
     batches: str | None = None,
-    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] = "moments",
+    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] | Trace = "moments",
     participation: float = 1.0,
     local_steps: int = 1,
     step_size: float,
@@ -55,7 +57,7 @@ def fedavg(
     batches : {"fresh", "fixed", "gram"}, optional
         As in :func:`fedrep`; a fresh batch serves all local steps of a round, and ``"gram"`` takes
         one local step only.
-    start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), or pair (B, W)
+    start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), (B, W) or Trace
         As in :func:`fedrep`; the shared head starts at the mean of the starting heads.
     local_steps : int, default 1
         Gradient steps per client and round; 1 is FedSGD.
@@ -79,6 +81,7 @@ def fedavg(
     The one-model baseline of FedRep, equation (5) and Section 5.1. B is not orthonormalized;
     distances are to its span.
     """
+    watch = Stopwatch()
     rounds = check.integer("rounds", rounds, minimum=0)
     if batches is None:
         batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
@@ -88,31 +91,16 @@ def fedavg(
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
-    n, d, k = setup.n, setup.d, setup.k
     prepare_rounds = _simulated if batches == "gram" else _sampled
-    B, truth, update, state_of = prepare_rounds(setup, step_size, local_steps)
-    schedule = Schedule(setup.participation_rng, n, setup.participants, max(1, min(rounds, 100)))
-
-    def step(state, _):
-        BT, w, loss = update(state["BT"], state["w"], schedule.next(1)[0])
-        return {"BT": BT, "w": w, "loss": loss}
-
-    start_state = {"BT": np.ascontiguousarray(B.T), "w": setup.W.mean(axis=0), "loss": np.nan}
-    return run_rounds(
-        step,
-        start_state,
-        rounds=rounds,
-        measure=_metrics(truth, n),
+    return drive(
+        _Method(setup, *prepare_rounds(setup, step_size, local_steps), ahead=min(rounds, 100)),
         algorithm="FedSGD" if local_steps == 1 else "FedAvg",
-        final=lambda state: {
-            **state_of(state["BT"].T.copy()),
-            "w": state["w"],
-            "W": np.tile(state["w"], (n, 1)),
-        },
+        rounds=rounds,
+        record=record,
         settings={
             "problem": repr(problem),
             "m": m,
-            "k": k,
+            "k": setup.k,
             "rounds": rounds,
             "batches": batches,
             "start": setup.start,
@@ -121,9 +109,51 @@ def fedavg(
             "local_steps": local_steps,
             "step_size": step_size,
         },
-        record=record,
-        sent=lambda recorded: setup.floats(recorded, (d + 1) * k),
+        watch=watch,
+        sent=lambda recorded: setup.floats(recorded, (setup.d + 1) * setup.k),
+        judged=True,
+        start=start,
+        rngs=setup.rngs,
     )
+
+
+class _Method(Method):
+    """Rounds on a global model; see :class:`linrep.driver.Method`."""
+
+    most = 1
+    saved_before_run = True
+
+    def __init__(self, setup: Setup, B, truth, update, state_of, *, ahead):
+        self._setup, self._update, self._state_of = setup, update, state_of
+        self._BT, self._w = np.ascontiguousarray(B.T), setup.W.mean(axis=0)
+        self._loss, self._done = np.nan, 0
+        self._metrics = _metrics(truth, setup.n)
+        self._schedule = Schedule(setup.participation_rng, setup.n, setup.participants, ahead)
+
+    @property
+    def state(self):
+        shared = {"w": self._w, "W": np.tile(self._w, (self._setup.n, 1))}
+        return self._state_of(self._BT.T.copy()) | shared
+
+    def run(self, rounds):
+        participants = self._schedule.next(1)[0]
+        self._BT, self._w, self._loss = self._update(self._BT, self._w, participants)
+        self._done += 1
+        return 1, COMPLETED
+
+    def measure(self):
+        """Return a row of metrics, None where they are not finite."""
+        row = self._metrics(self._BT, self._w, self._loss)
+        return None if self._done and not np.isfinite(list(row.values())).all() else row
+
+    def save(self):
+        state = self._setup.data_rng.bit_generator.state  # a round makes new arrays
+        return self._BT, self._w, self._loss, self._schedule.save(), state
+
+    def restore(self, saved):
+        self._BT, self._w, self._loss, schedule, state = saved
+        self._schedule.restore(schedule)
+        self._setup.data_rng.bit_generator.state = state
 
 
 def fedsgd(
@@ -214,17 +244,16 @@ def _metrics(truth, n):
         d, k = truth.B.shape
         known, work, row = truth_of(truth.B, truth.W), workspace(k, d, 1, 1), np.empty(4)
 
-    def metrics(state):
-        BT, w = state["BT"], state["w"]
+    def metrics(BT, w, loss):
         finite = np.isfinite(BT).all() and np.isfinite(w).all()
         if not finite or not orthonormalize(BT.copy()) > BT.shape[1] * np.finfo(np.float64).eps:
             return dict.fromkeys(names, np.nan)
         if truth is None:
-            return {"loss": state["loss"]}
+            return {"loss": loss}
         measure(BT, np.tile(w, (n, 1)), known, False, work, row)
         return {
             "distance": row[DISTANCE],
-            "loss": state["loss"],
+            "loss": loss,
             "head_error": row[HEAD_ERROR],
             "population_risk": row[POPULATION_RISK],
         }

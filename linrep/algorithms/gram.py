@@ -102,6 +102,9 @@ class Simulated(Method):
         kernel.measure(Phi, self._truth.moment, excess, np.empty((k, k)), self._table[0])
         groups = range(0, setup.participants, GROUP)
         self._streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
+        self._all_streams = [setup.data_rng, setup.participation_rng]
+        if len(groups) > 1:
+            self._all_streams += self._streams
         self._heads = [kernel.heads_workspace(k, min(GROUP, setup.participants)) for _ in groups]
         self._client_work = [client_workspace(k, d) for _ in groups]
         self._server_work = kernel.server_workspace(k, d)
@@ -191,3 +194,15 @@ class Simulated(Method):
     def converged(self, measured):
         """Tell whether the distance is within the tolerance in a round."""
         return self._table[measured, DISTANCE] <= self._settings.tolerance
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        states = tuple(each.bit_generator.state for each in self._all_streams)
+        return *(part.copy() for part in self._state), self._order.copy(), states
+
+    def restore(self, saved):
+        """Go to where `save` was called, random streams included."""
+        C, Phi, WT = self._state
+        C[:], Phi[:], WT[:], self._order[:], states = saved
+        for each, state in zip(self._all_streams, states, strict=True):
+            each.bit_generator.state = state

@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep.algorithms._setup import read_pair
-from linrep.driver import WORK_PER_CALL, Method, drive
+from linrep.algorithms._setup import read_pair, start_name
+from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
 from linrep.problems.completion import Observations, SideInformationCompletion
-from linrep.random import RNGLike, streams
+from linrep.random import RNGLike
 from linrep.trace import Trace
 
 Values = NDArray[np.float64]
@@ -28,7 +28,7 @@ def perfedsi(
     local_steps: int = 5,
     participants: int = 1,
     replacement: bool = True,
-    start: str | tuple[ArrayLike, ArrayLike] = "random",
+    start: str | tuple[ArrayLike, ArrayLike] | Trace = "random",
     scale: float = 0.3,
     privacy: float = 0.0,
     record: int | ArrayLike = 1,
@@ -57,8 +57,9 @@ def perfedsi(
     replacement : bool, default True
         Draw them independently (Assumption C.1), so that one may be drawn twice; if False, as a
         uniform subset.
-    start : "random" or pair (U, V)
-        Independent N(0, scale^2) entries, or what they are: U (d, k), V (p, k).
+    start : "random", pair (U, V) or Trace
+        Independent N(0, scale^2) entries, or what they are: U (d, k), V (p, k). The trace of
+        another run goes on, with its streams: `rng` must not be given.
     scale : float, default 0.3
     privacy : float, default 0
         Standard deviation of the noise that each participant adds to the entries of its V before it
@@ -118,7 +119,8 @@ def perfedsi(
         "participants", participants, minimum=1, maximum=None if replacement else n
     )
     privacy = check.real("privacy", privacy, minimum=0.0)
-    data_rng, participation_rng, start_rng = streams(rng, "data", "participation", "start")
+    rngs = begin(start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = rngs
     if isinstance(start, str) and start == "random":
         scale = check.real("scale", scale, above=0.0)
         U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
@@ -142,16 +144,20 @@ def perfedsi(
         settings={
             "problem": repr(problem), "k": k, "rounds": rounds, "local_steps": local_steps,
             "participants": participants, "replacement": replacement,
-            "start": "random" if isinstance(start, str) else "given", "scale": scale,
+            "start": start_name(start), "scale": scale,
             "privacy": privacy, "step_size": step_size,
         },
         watch=watch,
         sent=sent,
+        start=start,
+        rngs=rngs,
     )  # fmt: skip
 
 
 class _Rounds(Method):
     """Rounds on entries; see :class:`linrep.driver.Method`."""
+
+    saved_before_run = True
 
     def __init__(
         self, truth, data, Z, start, rngs, settings: kernel.Settings, *, participants, replacement
@@ -218,7 +224,7 @@ class _Rounds(Method):
         }
 
     def save(self):
-        rngs = [rng.bit_generator.state for rng in self._rngs]
+        rngs = tuple(rng.bit_generator.state for rng in self._rngs)
         return self._U.copy(), self._V.copy(), self._loss, self._order.copy(), rngs
 
     def restore(self, saved):

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
-from linrep.algorithms._setup import read_pair
-from linrep.driver import WORK_PER_CALL, Method, drive
+from linrep.algorithms._setup import read_pair, start_name
+from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
 from linrep.problems.clients import ClientData
@@ -17,7 +17,7 @@ from linrep.problems.losses import SampleObjectives, as_objectives
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.objectives import Objectives
 from linrep.problems.regression import SharedRepresentation
-from linrep.random import RNGLike, streams
+from linrep.random import RNGLike
 from linrep.subspace import random_frame
 from linrep.trace import Trace
 
@@ -44,7 +44,7 @@ def pflmf(
     order: str = "simultaneous",
     gradient_noise: float = 0.0,
     batch: int | None = None,
-    start: str | tuple[ArrayLike, ArrayLike] = "random",
+    start: str | tuple[ArrayLike, ArrayLike] | Trace = "random",
     scale: float = 0.1,
     stationarity: bool = True,
     record: int | ArrayLike = 1,
@@ -94,10 +94,11 @@ def pflmf(
         that have expected squares sigma^2 in all, equality in Assumption 2.
     batch : int, optional
         Samples a client draws, with replacement, for each stochastic gradient instead of all.
-    start : {"random", "balanced", "zero", "spectral"} or pair (U, V)
+    start : {"random", "balanced", "zero", "spectral"}, pair (U, V) or Trace
         Independent N(0, scale^2) entries; `scale` times random frames, so that U'U = V'V; a random
         frame U, and V = 0; balanced factors of the best approximation of rank k of the matrix of
-        the clients' own minimizers; or what they are, U (d, k) and V (n, k).
+        the clients' own minimizers; or what they are, U (d, k) and V (n, k). The trace of another
+        run goes on, with its streams: `rng` must not be given.
     scale : float, default 0.1
     stationarity : bool, default True
         Measure what Theorem 1 bounds, in every round; this asks all clients for their gradients.
@@ -156,9 +157,8 @@ def pflmf(
         ("order", order, ORDERS),
     ):  # fmt: skip
         check.choice(name, value, allowed)
-    data_rng, participation_rng, start_rng, noise_rng = streams(
-        rng, "data", "participation", "start", "noise"
-    )
+    rngs = begin(start, rng, "data", "participation", "start", "noise")
+    data_rng, participation_rng, start_rng, noise_rng = rngs
     described = repr(problem)
     objectives, k = _read_problem(problem, k, m, data_rng)
     n, d = objectives.n, objectives.d
@@ -209,16 +209,20 @@ def pflmf(
             "step_size": step_size, "head_step_size": eta_v,
             "participation": participation, "sampling": sampling, "aggregate": aggregate,
             "order": order, "gradient_noise": gradient_noise, "batch": batch,
-            "start": start if isinstance(start, str) else "given", "scale": scale,
+            "start": start_name(start), "scale": scale,
         },
         watch=watch,
         sent=sent,
         judged=tolerance is not None,
+        start=start,
+        rngs=rngs,
     )  # fmt: skip
 
 
 class _Method(Method):
     """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
+
+    saved_before_run = True
 
     def __init__(self, problem, steps, draws, *, stationarity, tolerance):
         self._problem, self._steps, self._draws = problem, steps, draws

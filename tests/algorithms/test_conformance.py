@@ -1,6 +1,7 @@
 """What record, tolerance, divergence, seeds and interrupts mean, the same for every algorithm."""
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -116,6 +117,20 @@ def test_a_short_run_is_the_beginning_of_a_long_one(name):
     same(short.metrics, thinned(long, short.recorded))
 
 
+@pytest.mark.parametrize("first", [0, 7])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name != "own"])
+def test_a_run_goes_on_from_a_trace_as_if_it_had_not_stopped(name, first):
+    run, step_size, _ = ALGORITHMS[name]
+    whole = run(step_size=step_size, rounds=ROUNDS, rng=3)
+    begun = run(step_size=step_size, rounds=first, rng=3)
+    begun = pickle.loads(pickle.dumps(begun))  # goes on from a file as well
+    for _ in range(2):  # going on changes nothing in where it goes on from
+        rest = run(step_size=step_size, rounds=ROUNDS - first, start=begun)
+        assert rest.recorded.tolist() == list(range(first, ROUNDS + 1))
+        same(rest.metrics, thinned(whole, rest.recorded))
+        same(rest.state, whole.state)
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_same_seed_gives_the_same_bits_and_another_one_others(name):
     run, step_size, _ = ALGORITHMS[name]
@@ -205,3 +220,38 @@ def test_an_interrupt_is_heard_soon(run):
         run()
     thread.join()
     assert time.perf_counter() - sent[0] < 2.0  # seconds on a busy machine; half of one on an idle
+
+
+def test_a_run_goes_on_in_groups_of_clients_and_from_any_start():
+    """Streams of groups are spawned again, and what a start has sent is counted once."""
+    many = lr.SharedRepresentation.random(n=17_000, d=9, k=2, store=False, rng=0)
+    for run in (
+        partial(lr.fedrep, many, m=9, batches="gram", participation=0.99, local_steps=1),
+        partial(lr.fedrep, SHARED, m=9, batches="fixed", step_size="smoothness"),
+    ):
+        start = 0.5 if run.args[0] is many else "projected_gradient"
+        whole = run(rounds=5, start=start, rng=3)
+        rest = run(rounds=3, start=run(rounds=2, start=start, rng=3), step_size=whole.step_size)
+        same(rest.metrics, thinned(whole, rest.recorded))
+        same(rest.state, whole.state)
+
+
+def test_a_run_says_from_which_traces_it_cannot_go_on():
+    begun = fedrep(SHARED, rounds=2, rng=3)
+    diverged = lr.fedsgd(DATA, k=2, rounds=300, step_size=80.0, start="random", rng=3)
+    assert diverged.stop_reason == "diverged"
+    other = lr.SharedRepresentation.random(n=9, d=5, k=2, rng=0)
+    with pytest.raises(ValueError, match="rng must not be given with start=trace"):
+        fedrep(SHARED, rounds=2, start=begun, rng=3)
+    with pytest.raises(ValueError, match="start must not be a trace that diverged"):
+        lr.fedsgd(DATA, k=2, rounds=2, step_size=0.1, start=diverged)
+    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
+        lr.fedsgd(SHARED, m=9, rounds=2, step_size=0.1, start=begun)
+    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
+        fedrep(SHARED, rounds=2, start=own(SHARED, step_size=0.1, rounds=2, rng=3))
+    with pytest.raises(ValueError, match="start must be a trace with U and V in its state"):
+        perfedsi(rounds=2, step_size=0.1, start=begun)
+    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
+        lr.pflmf(QUADRATIC, k=2, step_size=0.1, start=begun)
+    with pytest.raises(ValueError, match="start's W must have shape"):
+        fedrep(other, rounds=2, start=begun)
