@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from linrep.cli import (
+from linrep.cli.group import (
     Unfinished,
     bad_input,
     interruptible,

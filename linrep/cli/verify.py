@@ -8,19 +8,17 @@ from textwrap import shorten
 
 import click
 
-from linrep.cli import (
+from linrep.cli import completion
+from linrep.cli.group import (
     SEED_OPTION,
     BadInput,
     bad_input,
-    check_output,
-    completion,
     interruptible,
     main,
     start_portable,
     workers_option,
-    write_figure,
-    write_file,
 )
+from linrep.cli.output import check_output, write_figure, write_file
 
 MODE_OPTION = click.option(
     "--portable/--native",
