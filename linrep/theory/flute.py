@@ -125,7 +125,7 @@ class Spectrum:
 
     @property
     def noise_scale_of_section5(self) -> float:
-        """The same with lambda_1 in place of lambda*_1."""
+        """S as Section 5 has it: sqrt(k lambda_1^2 + E) + sqrt(k) noise."""
         return self._noise_scale(0.5 * self.first)
 
     def _noise_scale(self, largest):

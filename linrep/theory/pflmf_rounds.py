@@ -77,13 +77,14 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
 
 
 def round_along(s: Setting, problem: Objectives, U: Values, V: Values, path: Heads) -> Round:
-    """Return :func:`expected_round` where its :func:`local_path` is there already.
+    """Return exact expectations over one round whose local steps are computed already.
 
     Parameters
     ----------
     s, problem, U, V
         As in :func:`expected_round`.
     path : Heads
+        What :func:`local_path` returns for these.
     """
     p, n = s.participation, problem.n
     value, in_U, _ = problem.factor_gradients(U, V)

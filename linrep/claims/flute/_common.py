@@ -63,7 +63,7 @@ def spectra(
 
 
 class Scaled(NamedTuple):
-    """The same instance with Phi in another unit."""
+    """An instance with Phi in another unit."""
 
     spectrum: Spectrum
     Theta: Array

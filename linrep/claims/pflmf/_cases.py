@@ -279,9 +279,9 @@ def largest(cases: Iterable[Case], lhs_rhs: LeftRight, by: str = "K") -> pd.Data
 
 
 def largest_of(found: Iterable[tuple[Case, float, float]], by: str = "K") -> pd.DataFrame:
-    """Return the same of rounds with their left and right sides.
+    """Return the largest lhs/rhs, a row per p and a column per K or eta L, of rounds with both.
 
-    Of those that rounding is small for; infinite where the right side is not positive.
+    Of those that rounding is small for; infinite where rhs is not positive, NaN without a case.
     """
     rows = []
     for case, left, right in found:

@@ -42,7 +42,7 @@ def cifar10(folder: str | Path) -> Dataset:
 
 
 def cifar100(folder: str | Path) -> Dataset:
-    """Read CIFAR-100, python or binary, with the 20 coarse classes; see :func:`cifar10`.
+    """Read CIFAR-100, python or binary, with the 20 coarse classes.
 
     Parameters
     ----------
