@@ -15,11 +15,11 @@ TESTS = Path(__file__).parent
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
     "_clock",
-    "_files",
+    "_atomic",
     "_portable",
     "_code",
     "_scripts",
-    "_show",
+    "_display",
     "_validation",
     "random",
     "kernels",
@@ -50,28 +50,28 @@ LAYERS = (
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
     "_clock": (set(), set()),
-    "_files": (set(), set()),
+    "_atomic": (set(), set()),
     "_portable": (set(), {"llvmlite", "numba", "numpy", "threadpoolctl"}),
     "_scripts": (set(), set()),
-    "_show": (set(), set()),
+    "_display": (set(), set()),
     "_validation": (set(), {"numpy"}),
     "random": (set(), {"numpy"}),
     "kernels": ({"_clock"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
-    "trace": ({"_clock", "_show", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
+    "trace": ({"_clock", "_display", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
     # The adapter needs no compiled kernels.
     "deep": (
-        {"_files", "_show", "_validation", "random", "stats", "trace"},
+        {"_atomic", "_display", "_validation", "random", "stats", "trace"},
         {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
     "theory": (
-        {"_show", "_validation", "random", "kernels", "stats", "subspace", "problems"},
+        {"_display", "_validation", "random", "kernels", "stats", "subspace", "problems"},
         {"numpy", "scipy"},
     ),
     # What is swept is none of their business.
     "sweeps": (
-        {"_files", "_show", "_validation", "stats"},
+        {"_atomic", "_display", "_validation", "stats"},
         {"numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
     ),
 }

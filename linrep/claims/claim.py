@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.measurements import Curve, Fact, Measurement

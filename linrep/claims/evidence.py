@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep.claims.measurements import Fact
 
 if TYPE_CHECKING:

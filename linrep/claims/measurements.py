@@ -22,6 +22,7 @@ from linrep.stats import TransitionPoint
 RESAMPLES = 400
 _KEPT = 500  # cases and samples, of more than that
 
+Array = NDArray[np.float64]
 Instance = Mapping[str, Any]
 Case = tuple[float, float, Instance]
 

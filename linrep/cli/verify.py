@@ -302,7 +302,7 @@ def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level
 
 
 def _print(results, entries):
-    from linrep._show import number as show
+    from linrep._display import number as show
     from linrep.claims.entry import failing_parts
     from linrep.claims.findings import findings
 

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import torch
 
-from linrep import _files as files
+from linrep import _atomic as files
 from linrep.deep._evaluation import History
 
 _FORMAT = 1

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.deep import layers
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from linrep.claims import Hypothesis
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
 from linrep.problems.regression import DESIGNS as CODES

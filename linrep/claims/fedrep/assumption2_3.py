@@ -10,7 +10,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Curve, Fact, Identity, search, statement
-from linrep.claims._parts import identities, relative
+from linrep.claims.deviations import identities, relative
 from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, after, entries, instance, read_heads
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance

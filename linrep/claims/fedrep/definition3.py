@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Fact, Identity, search, statement
-from linrep.claims._parts import readings, relative
+from linrep.claims.deviations import readings, relative
 from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, after, entries, instance, read_heads
 
 

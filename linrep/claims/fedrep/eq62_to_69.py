@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.claims import Identity, search, statement
-from linrep.claims._parts import Array
 from linrep.claims.fedrep._common import after, instance
+from linrep.claims.measurements import Array
 from linrep.subspace import distance
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas

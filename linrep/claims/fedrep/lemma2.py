@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Exponent, statement
-from linrep.claims._parts import cells
 from linrep.claims.fedrep._common import ASSUMPTIONS
 from linrep.claims.fedrep._concentration import (
     CLIENTS,
@@ -16,6 +15,7 @@ from linrep.claims.fedrep._concentration import (
     other_settings,
     sampled_sides,
 )
+from linrep.claims.tables import cells
 
 
 def _smallest_eigenvalues(rn, m, k, replicates, rng):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Fact, statement
-from linrep.claims._parts import curve
 from linrep.claims.flute._checks import anything, limit_of, thin
 from linrep.claims.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
+from linrep.claims.tables import curve
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
 ALIGNED = ({"n": 3, "d": 3, "k": 2, "aligned": 1},)

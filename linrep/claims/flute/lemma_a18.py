@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Fact, search, statement
-from linrep.claims._parts import identities
+from linrep.claims.deviations import identities
 from linrep.claims.flute._lifted import EXACT, SHAPES, draw_case
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum

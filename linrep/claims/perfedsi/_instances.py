@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep.claims import Search, search
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.claims.perfedsi._rounds import Runs, play
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory

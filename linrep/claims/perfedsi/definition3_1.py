@@ -17,7 +17,7 @@ from linrep.claims import (
     Together,
     statement,
 )
-from linrep.claims._parts import readings
+from linrep.claims.deviations import readings
 from linrep.claims.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.claims.perfedsi._regular import DECAY, K, P, flown, played
 from linrep.claims.perfedsi._rounds import start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Readings, statement
-from linrep.claims._parts import readings
+from linrep.claims.deviations import readings
 from linrep.claims.perfedsi._drift import case_of, random_walks, sizes_of, unit_of
 from linrep.claims.perfedsi._enumeration import exact_cases, largest_inexact, power_of
 from linrep.claims.perfedsi._states import aligned, alike, edge, plain

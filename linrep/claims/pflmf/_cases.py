@@ -11,7 +11,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Search, search
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds

@@ -19,7 +19,7 @@ from linrep.claims import (
     Together,
     statement,
 )
-from linrep.claims._parts import relative
+from linrep.claims.deviations import relative
 from linrep.claims.pflmf._runs import Bound, averages, exact, reference
 from linrep.claims.pflmf.theorem1_noise import (
     corollary_step,

@@ -9,7 +9,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Identity, Mean, statement
-from linrep.claims._parts import Array, relative
+from linrep.claims.deviations import relative
+from linrep.claims.measurements import Array
 from linrep.claims.pflmf import _cases
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Condition, Exponent, Fact, Mean, Together, statement
-from linrep.claims._parts import curve
 from linrep.claims.pflmf import _runs
 from linrep.claims.slopes import Slope, log_slope
+from linrep.claims.tables import curve
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from linrep.deep.data import Dataset
-from linrep.deep.readers._files import find
+from linrep.deep.readers._folders import find
 
 
 def cifar10(folder: str | Path) -> Dataset:

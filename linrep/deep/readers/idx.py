@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from linrep.deep.data import Dataset
-from linrep.deep.readers._files import find
+from linrep.deep.readers._folders import find
 
 DEBIAN_FASHION_MNIST = "/usr/share/datasets/fashion-mnist"  # of the package dataset-fashion-mnist
 
