@@ -73,12 +73,12 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Cases(Measurement):
-    """Left sides that are claimed to be at most the right sides, as exactly as they are given.
+    """Numbers lhs that are claimed to be at most rhs, as exactly as they are given.
 
     Attributes
     ----------
     cases : iterable of (float, float, mapping)
-        Left side, right side, and the instance. Of many only the worst are kept.
+        lhs, rhs, and the instance. Of many only the worst are kept.
     count, violations : int
         How many there were, and how many with a larger left side; counted where they are not given.
     """
@@ -143,7 +143,7 @@ class Search(Measurement):
         The largest left/right.
     evaluations : int
     left, right : float
-        Sides of the violation that was kept, NaN where there is none.
+        lhs and rhs of the violation that was kept, NaN where there is none.
     instance : mapping
         That violation.
     ratios : array_like

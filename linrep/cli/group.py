@@ -18,7 +18,7 @@ DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
 
 
 class BadInput(click.ClickException):
-    """Something the caller has to mend: one line, exit status 2."""
+    """Something the caller has to correct: one line, exit status 2."""
 
     exit_code = 2
 
@@ -45,7 +45,7 @@ def interruptible(*interrupts):
 
 @contextmanager
 def bad_input(*errors):
-    """Turn errors that are the caller's to mend into one line and exit status 2."""
+    """Turn errors that are the caller's to correct into one line and exit status 2."""
     try:
         yield
     except errors as error:

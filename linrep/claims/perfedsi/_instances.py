@@ -51,12 +51,12 @@ def unpack(
     return SideInformationCompletion(star_U, star_V, Z), U, V
 
 
-def searched(sides, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
-    """Search all truths and iterates for sides(truth, U, V), a left and right side or None."""
+def searched(lhs_rhs, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
+    """Search all truths and iterates for lhs_rhs(truth, U, V), lhs and rhs or None."""
 
     def of_numbers(shape, x):
         instance = unpack(shape, x)
-        return None if instance is None else sides(*instance)
+        return None if instance is None else lhs_rhs(*instance)
 
     return search(of_numbers, shapes, length, budget, rng, name=name, **options)
 

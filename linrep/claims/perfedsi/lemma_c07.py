@@ -19,7 +19,7 @@ _CLIENTS = (1, 2, 4, 8)
 
 
 def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers):
-    """Return left over right sides for U and V, and the setting.
+    """Return lhs over rhs for U and V, and the setting.
 
     None if the start is not regular, or walks diverge beyond all numbers.
     """
@@ -39,7 +39,7 @@ def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers
 
 
 def _at_limits(place, powers) -> Cases:
-    """Compare both sides with one factor at its norm limit, k = r = 1."""
+    """Compare lhs and rhs with one factor at its norm limit, k = r = 1."""
     cases = []
     for d, size, participants, on_side in product(_DIMENSIONS, _SIZES, _CLIENTS, (True, False)):
         state = alike(1, d, size=size, error=1e-3, on_side=on_side)
@@ -49,7 +49,7 @@ def _at_limits(place, powers) -> Cases:
 
 
 def _at_random(budget, rng, powers) -> list:
-    """Compare both sides at random states, for one to five steps, the event not always sure."""
+    """Compare lhs and rhs at random states, for one to five steps, the event not always sure."""
     cases = []
     for _ in range(budget(60, 1000, 5000)):
         n, d, p = int(rng.integers(1, 5)), int(rng.integers(2, 6)), int(rng.integers(1, 4))
@@ -73,14 +73,14 @@ def _at_random(budget, rng, powers) -> list:
 def _searched(budget, rng, powers) -> Search:
     """Search all states of small shapes, tau = 1."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         state = from_numbers(shape, x)
         if state is None:
             return None
         found = _ratios(state, sequences(shape["d"], 1), _STEP, 2, **powers)
         return None if found is None else (max(found[0]), 1.0)
 
-    return search(sides, SHAPES[: budget(2, 3)], numbers, budget, rng, name="search")
+    return search(lhs_rhs, SHAPES[: budget(2, 3)], numbers, budget, rng, name="search")
 
 
 def _slope(place, variable, sizes, predicted, state_of) -> Exponent:

@@ -59,7 +59,7 @@ def _along_p(budget, factor, p_power):
 def _searched(budget, rng, factor, p_power) -> Search:
     """Search all states of small shapes for the first step."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         state = from_numbers(shape, x[1:])
         if state is None:
             return None
@@ -75,7 +75,12 @@ def _searched(budget, rng, factor, p_power) -> Search:
         return float(sizes_of(walks, limits, 1).max() / right), 1.0
 
     return search(
-        sides, SHAPES[: budget(2, 3)], lambda shape: numbers(shape) + 1, budget, rng, name="search"
+        lhs_rhs,
+        SHAPES[: budget(2, 3)],
+        lambda shape: numbers(shape) + 1,
+        budget,
+        rng,
+        name="search",
     )
 
 

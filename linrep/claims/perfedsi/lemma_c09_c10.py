@@ -90,7 +90,7 @@ def _along_p(budget, rng, family, name) -> Exponent:
 
 
 def _sum_cases(walks, limits, tau_power, future):
-    """Return left over right side, and the setting."""
+    """Return lhs over rhs, and the setting."""
     unit = unit_of(walks.state, limits, walks.step_size)
     size, chance = walks.summed(limits, future=future)
     at = case_of(walks.state, limits, walks.step_size, tau=walks.steps)

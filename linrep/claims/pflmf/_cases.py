@@ -239,7 +239,7 @@ def tried(cases: Iterable[Case], lhs_rhs: LeftRight, name: str) -> Cases:
 
 
 def compared(found: Iterable[tuple[Case, float, float, dict]], name: str) -> Cases:
-    """Return left <= right for rounds, sides and instances, relative to the sides' sizes."""
+    """Return lhs <= rhs for rounds with both and instances, relative to their sizes."""
     cases = []
     for case, left, right, at in found:
         scale = max(abs(left) + abs(right), 1e-300)

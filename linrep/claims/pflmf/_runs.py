@@ -176,7 +176,7 @@ class Cells:
 
 
 def exact(bound: Bound, settings, name: str = "U fixed, exact") -> Cases:
-    """Compare left and right side of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
+    """Compare lhs and rhs of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
 
     Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.
     """
