@@ -25,7 +25,13 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """What a sweep computes; see :class:`linrep.sweeps.Sweep`, which can be run, too."""
+    """What a sweep computes: all of a :class:`linrep.sweeps.Sweep` but that it can be run.
+
+    Parameters
+    ----------
+    function, grid, replicates, seed, paired, streams, settings, name
+        As for :class:`linrep.sweeps.Sweep`.
+    """
 
     function: Callable[..., Any]
     grid: Grid | Iterable[Mapping[str, Any]]
