@@ -37,7 +37,7 @@ class Case(NamedTuple):
     U: Array
     V: Array
     setting: theory.Setting
-    round: pflmf_rounds.Round
+    round: theory.Round
     kind: str
 
     def instance(self) -> dict[str, Any]:
