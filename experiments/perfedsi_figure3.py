@@ -4,8 +4,8 @@ The paper gives d, M, k, r, five fixed entries a client, and no more. Open, and 
 step size 0.3, five local steps, four participants a round drawn with replacement, 20000 rounds;
 and, a panel each, the start (random, or the truth's factors perturbed) and whether entries are
 fixed, as the appendix has it, or fresh, as Theorem 3.3 does. What "vanilla" is can be read in two
-ways: V has a row per client, as for Z = I; or all clients share one model, a vector of ratings.
-Beside it, what the fixed entries say: how often the rarest item was seen, whether they determine
+ways: V has a row per client, as for Z = I; or there is a global model, a vector of ratings. Beside
+it, what the fixed entries say: how often the rarest item was seen, whether they determine
 the matrix near the truth, and what solvers of inductive matrix completion make of them.
 """
 
@@ -59,7 +59,7 @@ def replicate(cell, rng, **sizes):
     frames = []
     for samples, entries in seen.items():
         for model in MODELS:
-            # Of the one model for all there is no truth to start near.
+            # Of the global model there is no truth to start near.
             for start in STARTS if model != "one model" else ("random",):
                 trace = figure.descend(
                     entries, model, start, near=np.random.default_rng(seed), seed=seed,

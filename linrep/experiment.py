@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from linrep import _atomic as files
 from linrep import _code as code
-from linrep import _files as files
 from linrep import _validation as check
 from linrep import record
 from linrep._scripts import available, folder

@@ -82,7 +82,7 @@ def cases(
     orthonormal=None,
     k_within_n=True,
 ):
-    """Draw a Case; k is at most d, and at most n unless told otherwise.
+    """Draw a Case; k is at most d, and at most n unless said otherwise.
 
     kinds: covariates normal; each client's first two samples equal; or the first column zero.
     heads: normal; all singular values of W* equal; or no signal at all.

@@ -12,14 +12,14 @@ from linrep.cli import info, main
 from tests.tools import COMPILED
 
 
-def told():
+def reported():
     result = CliRunner().invoke(main, ["info", "--json"])
     assert result.exit_code == 0, result.output
     return json.loads(result.output)
 
 
 def test_versions_libraries_and_places():
-    found = told()
+    found = reported()
     assert found["linrep"] == linrep.__version__
     assert found["numpy"] == metadata.version("numpy")
     assert all(each["num_threads"] >= 1 for each in found["BLAS"])
@@ -34,7 +34,7 @@ def test_versions_libraries_and_places():
 
 def test_all_dependencies_are_listed():
     own = {name.partition(">")[0] for name in metadata.requires("linrep") if "extra" not in name}
-    assert own <= set(told())
+    assert own <= set(reported())
     assert "threadpoolctl" in own
 
 
@@ -46,7 +46,7 @@ def test_what_is_missing_is_said_and_hides_nothing_else(monkeypatch):
 
     monkeypatch.setattr(info, "version", broken)
     monkeypatch.setattr(info, "_blas", lambda: 1 / 0)
-    found = told()
+    found = reported()
     assert found["scipy"] == "unknown: OSError: no such library"
     assert found["numpy"] is None
     assert found["BLAS"] == "unknown: ZeroDivisionError: division by zero"
@@ -58,11 +58,11 @@ def test_without_an_installation_the_libraries_are_listed_all_the_same(monkeypat
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(info, "requires", absent)
-    assert "numba" in told()
+    assert "numba" in reported()
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_the_folder_of_data(monkeypatch, tmp_path, there):
     folder = tmp_path if there else tmp_path / "gone"
     monkeypatch.setenv("LINREP_DATA", os.fspath(folder))
-    assert told()["data"] == {"LINREP_DATA": os.fspath(folder), "there": there}
+    assert reported()["data"] == {"LINREP_DATA": os.fspath(folder), "there": there}

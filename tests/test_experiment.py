@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linrep import _files as files
+from linrep import _atomic as files
 from linrep import _portable as portable
 from linrep import experiment
 from linrep.experiment import Experiment, make_figure, run_rows

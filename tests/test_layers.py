@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,11 @@ TESTS = Path(__file__).parent
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
     "_clock",
-    "_files",
+    "_atomic",
     "_portable",
     "_code",
     "_scripts",
-    "_show",
+    "_display",
     "_validation",
     "random",
     "kernels",
@@ -49,53 +50,62 @@ LAYERS = (
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
     "_clock": (set(), set()),
-    "_files": (set(), set()),
+    "_atomic": (set(), set()),
     "_portable": (set(), {"llvmlite", "numba", "numpy", "threadpoolctl"}),
     "_scripts": (set(), set()),
-    "_show": (set(), set()),
+    "_display": (set(), set()),
     "_validation": (set(), {"numpy"}),
     "random": (set(), {"numpy"}),
     "kernels": ({"_clock"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
-    "trace": ({"_clock", "_show", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
+    "trace": ({"_clock", "_display", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
     # The adapter needs no compiled kernels.
     "deep": (
-        {"_files", "_show", "_validation", "random", "stats", "trace"},
+        {"_atomic", "_display", "_validation", "random", "stats", "trace"},
         {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
     "theory": (
-        {"_show", "_validation", "random", "kernels", "stats", "subspace", "problems"},
+        {"_display", "_validation", "random", "kernels", "stats", "subspace", "problems"},
         {"numpy", "scipy"},
     ),
     # What is swept is none of their business.
     "sweeps": (
-        {"_files", "_show", "_validation", "stats"},
+        {"_atomic", "_display", "_validation", "stats"},
         {"numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
     ),
 }
 
 
-def imported_modules(source, module):
-    """Return the dotted names that a module's source imports, wherever in it.
+def imports(source, module):
+    """Yield what a module's source imports, wherever in it, as pairs: a module, and a name in it.
 
-    Of ``from a import b`` both a and a.b, since b may be a module; ``import_module`` and
-    ``__import__`` count if called with a string.
+    The name is None where the module itself is imported; ``import_module`` and ``__import__`` count
+    if called with a string.
     """
     package = module.split(".")
-    found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(package[: len(package) - node.level]) if node.level else ""
             name = ".".join(filter(None, (base, node.module)))
-            found |= {name} | {f"{name}.{alias.name}" for alias in node.names}
+            yield from ((name, alias.name) for alias in node.names)
         elif isinstance(node, ast.Call) and node.args:
             function = getattr(node.func, "attr", getattr(node.func, "id", None))
             argument = node.args[0]
             if function in ("import_module", "__import__") and isinstance(argument, ast.Constant):
-                found.add(argument.value)
+                yield argument.value, None
+
+
+def imported_modules(source, module):
+    """Return the dotted names that a module's source imports.
+
+    Of ``from a import b`` both a and a.b, since b may be a module.
+    """
+    found = set()
+    for base, name in imports(source, module):
+        found |= {base} if name is None else {base, f"{base}.{name}"}
     return found
 
 
@@ -147,6 +157,112 @@ def test_the_package_itself_imports_nothing_but_the_standard_library():
     source = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
     tops = {name.partition(".")[0] for name in imported_modules(source, "linrep.__init__")}
     assert tops <= sys.stdlib_module_names
+
+
+def dependencies(sources):
+    """Return, for each of some modules, given as sources by name, which of them it imports.
+
+    A module in a package is not the package, which is its ``__init__.py``.
+    """
+    graph = {}
+    for module, source in sources.items():
+        graph[module] = set()
+        for base, name in imports(source, module):
+            places = (f"{base}.{name}", f"{base}.{name}.__init__", base, f"{base}.__init__")
+            graph[module].update([place for place in places if place in sources][:1])
+    return graph
+
+
+def circle(sources):
+    """Return modules each of which imports the next, the last being the first; or an empty list."""
+    try:
+        TopologicalSorter(dependencies(sources)).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+SOURCES = {module_name(path): path.read_text(encoding="utf-8") for path in MODULES}
+
+
+def test_no_module_imports_itself_through_others():
+    assert circle(SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    "upward",
+    [
+        "from linrep.a.high import top",
+        "def f():\n    from linrep.a import high",
+        "if TYPE_CHECKING:\n    from .high import Top",
+        "import linrep.a.high",
+        "import_module('linrep.a.high')",
+        "from linrep.a import top",
+    ],
+)
+def test_a_circle_is_found(upward):
+    sources = {
+        "linrep.a.__init__": "from linrep.a.high import top",
+        "linrep.a.high": "from linrep.a import low",
+        "linrep.a.low": "import linrep.b",
+        "linrep.b": "",
+    }
+    assert circle(sources) == []
+    sources["linrep.a.low"] = upward
+    assert {"linrep.a.low", "linrep.a.high"} <= set(circle(sources))
+
+
+#: What linrep.bench takes apart to time it, as tests do: the only private names used elsewhere.
+TIMED = {
+    "linrep.algorithms._flute_rounds.source",
+    "linrep.algorithms._pflmf_rounds.Compiled",
+    "linrep.kernels._jit.kernel",
+}
+
+
+def private_imports(source, module):
+    """Return the private names that a module imports and that are another package's.
+
+    A private name, or what a private module holds, is for the folder that it stands in and those
+    inside: those at the top, such as ``linrep._validation``, are for all of linrep.
+    """
+    wrong = set()
+    for base, name in imports(source, module):
+        parts = [*base.split("."), *([] if name is None else [name])]
+        for place, part in enumerate(parts):
+            if parts[0] == "linrep" and part.startswith("_") and not part.startswith("__"):
+                owner = parts[:place]
+                # A name's owner is the folder of the module that defines it.
+                if ".".join(owner) in SOURCES:
+                    owner = owner[:-1]
+                if module.split(".")[: len(owner)] != owner:
+                    wrong.add(".".join(parts))
+    return wrong
+
+
+def test_private_names_stay_in_their_package():
+    found = {module: private_imports(source, module) for module, source in SOURCES.items()}
+    assert {module: names for module, names in found.items() if names - TIMED} == {}
+    assert {module.split(".")[1] for module, names in found.items() if names} == {"bench"}
+    assert set().union(*found.values()) == TIMED
+
+
+@pytest.mark.parametrize(
+    ("source", "module", "foreign"),
+    [
+        ("from linrep.claims.verify import _digest", "linrep.cli.verify", True),
+        ("from linrep.claims.verify import _digest", "linrep.claims.ledger", False),
+        ("from linrep.claims.fedrep import _runs", "linrep.claims.flute.modes", True),
+        ("from linrep.claims.fedrep._runs import runs", "linrep.claims.fedrep.lemma5", False),
+        ("from ..fedrep._runs import runs", "linrep.claims.flute.modes", True),
+        ("def f():\n    import linrep.stats._arguments", "linrep.theory.flute", True),
+        ("from linrep import _validation as check", "linrep.claims.flute.modes", False),
+        ("from linrep._validation import _shape", "linrep.claims.flute.modes", False),
+        ("from linrep.report import __doc__", "linrep.cli.report", False),
+    ],
+)
+def test_a_private_name_of_another_package_is_found(source, module, foreign):
+    assert bool(private_imports(source, module)) == foreign
 
 
 SCRIPTS = sorted((TESTS.parent / "experiments").glob("*.py"))

@@ -173,9 +173,9 @@ def test_nothing_can_be_written_but_here(folder):
     )  # fmt: skip
     assert (status, "Traceback" in errors) == (0, False)
     assert "1 claims: 1 holds" in output
-    told = finish(start(folder, "info", "--json", package=package, **variables))
-    assert told[0] == 0
-    assert json.loads(told[1])["kernels"]["kept in"] is None
+    reported = finish(start(folder, "info", "--json", package=package, **variables))
+    assert reported[0] == 0
+    assert json.loads(reported[1])["kernels"]["kept in"] is None
 
 
 def test_an_output_without_greek_letters(folder):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.algorithms.local import fit_heads
 from linrep.problems.clients import ClientData

@@ -81,7 +81,7 @@ def measure(repetitions: int | None = None) -> Iterator[list[Record]]:
 
 
 def compare(name: str, repetitions: int | None = None) -> list[Record]:
-    """Return the records of one size; see measure."""
+    """Return the records of all contenders at one size."""
     if name not in SIZES:
         raise ValueError(f"size must be one of {', '.join(SIZES)}, got {name!r}")
     size = SIZES[name]

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from linrep import _files as files
+from linrep import _atomic as files
 from linrep.bench.timing import Record, has_jax
 from linrep.provenance import processor, versions
 

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-import linrep.claims
-from linrep import _show as show
+from linrep import _display as show
 from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.measurements import Curve, Fact, Measurement
@@ -23,6 +22,7 @@ from linrep.claims.verdict import judge
 from linrep.random import RNGLike
 from linrep.sweeps import targets
 
+_FOLDER = Path(__file__).parent  # with a folder for each paper's claims
 BUDGETS = ("quick", "standard", "thorough")
 
 
@@ -360,7 +360,8 @@ def statement(
 
 def claims() -> dict[str, Claim]:
     """Return the claims of the papers by id, in the order of their files."""
-    modules = [item.name for item in walk_packages(linrep.claims.__path__, "linrep.claims.")]
+    package = __name__.rpartition(".")[0]
+    modules = [item.name for item in walk_packages([str(_FOLDER)], f"{package}.")]
     for name in modules:
         import_module(name)
     # Not in the order in which somebody imported them.

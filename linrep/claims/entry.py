@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linrep._show import literal, number
+from linrep._display import literal, number
 from linrep.claims import ledger
 from linrep.claims.claim import Claim, claims, corrections, unknown
 from linrep.claims.evidence import FAILS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep.claims.measurements import Fact
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Evidence:
     interval : pair of float or None
         Of `measured`, at level 1 - `level`.
     tightness : float
-        How much of a bound is used; NaN where nothing is bounded, or the sides are not positive.
+        How much of a bound is used; NaN where nothing is bounded, or lhs and rhs are not positive.
     n_trials : int
         Random repetitions, or evaluations of a search.
     level : float

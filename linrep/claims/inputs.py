@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
-from linrep import _files as files
+from linrep.sweeps import targets
 
 _COMPILED = (".pyc", ".nbi", ".nbc")
 _opened: set[str] = set()
@@ -53,7 +53,7 @@ def digests() -> dict[str, str]:
     imported = {os.path.abspath(file) for module in modules if (file := _file(module))}
     found = {}
     for path in sorted(imported | _opened):
-        if not (files.installed(path) or path.startswith(outside) or path.endswith(_COMPILED)):
+        if not (targets.installed(path) or path.startswith(outside) or path.endswith(_COMPILED)):
             digest = _digest(path)
             if digest:
                 found[path] = digest

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from linrep import _files as files
-from linrep._show import number as show
+from linrep import _atomic as files
+from linrep._display import number as show
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, UNDECIDED, VERDICTS
 from linrep.claims.verify import Result

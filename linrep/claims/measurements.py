@@ -22,6 +22,7 @@ from linrep.stats import TransitionPoint
 RESAMPLES = 400
 _KEPT = 500  # cases and samples, of more than that
 
+Array = NDArray[np.float64]
 Instance = Mapping[str, Any]
 Case = tuple[float, float, Instance]
 
@@ -72,12 +73,12 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Cases(Measurement):
-    """Left sides that are claimed to be at most the right sides, as exactly as they are given.
+    """Numbers lhs that are claimed to be at most rhs, as exactly as they are given.
 
     Attributes
     ----------
     cases : iterable of (float, float, mapping)
-        Left side, right side, and the instance. Of many only the worst are kept.
+        lhs, rhs, and the instance. Of many only the worst are kept.
     count, violations : int
         How many there were, and how many with a larger left side; counted where they are not given.
     """
@@ -142,7 +143,7 @@ class Search(Measurement):
         The largest left/right.
     evaluations : int
     left, right : float
-        Sides of the violation that was kept, NaN where there is none.
+        lhs and rhs of the violation that was kept, NaN where there is none.
     instance : mapping
         That violation.
     ratios : array_like

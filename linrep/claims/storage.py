@@ -35,7 +35,7 @@ def plain(item: Any) -> Any:
 
 
 def read(item: Any) -> Any:
-    """Return what :func:`plain` was given."""
+    """Return the measurement, fact or curve of which :func:`plain` made plain values."""
     if isinstance(item, list):
         return [read(value) for value in item]
     if not isinstance(item, dict):

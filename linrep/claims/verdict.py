@@ -305,5 +305,5 @@ def _(item: Missing, level):
 
 
 def _ratio(left, right):
-    """Return how much of a bound is used, NaN where the sides are not both positive."""
+    """Return how much of a bound is used, NaN where lhs and rhs are not both positive."""
     return float(left / right) if left > 0.0 and 0.0 < right < np.inf else np.nan

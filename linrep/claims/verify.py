@@ -20,7 +20,7 @@ import pandas as pd
 
 from linrep import _code as code
 from linrep import _portable as portable
-from linrep._show import number
+from linrep._display import number
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence

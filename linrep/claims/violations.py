@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from linrep.claims.claim import Budget
 from linrep.claims.measurements import Search
 
-#: Excesses up to this, relative to the sides, are rounding.
+#: Excesses up to this, relative to lhs and rhs, are rounding.
 GUARD = 1e-9
 _LATTICE = 4  # the coarse search takes quarters
 _REACH = 4.0
@@ -23,11 +23,11 @@ _MOVES = 12
 _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # relative to the largest number of an instance
 _CLEAR = 3.0  # times the change that moves make is what counts as larger
 
-Sides = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, float] | None"]
+LhsRhs = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, float] | None"]
 
 
 def search(
-    sides: Sides,
+    lhs_rhs: LhsRhs,
     shapes: Sequence[Mapping[str, int]],
     length: Callable[[Mapping[str, int]], int],
     budget: Budget,
@@ -37,12 +37,12 @@ def search(
     guard: float = GUARD,
     **options: Any,
 ) -> Search:
-    """Look for a violation of left <= right.
+    """Look for a violation of lhs <= rhs.
 
     Parameters
     ----------
-    sides : callable
-        ``sides(shape, x)`` returns (left, right) of the instance that the real numbers x, shape
+    lhs_rhs : callable
+        ``lhs_rhs(shape, x)`` returns lhs and rhs of the instance that the real numbers x, shape
         (length(shape),), stand for, or None where it does not satisfy the hypotheses.
     shapes : sequence of mapping
         Sizes to search at, smallest first.
@@ -53,14 +53,14 @@ def search(
     known : sequence of (mapping, ndarray), optional
         Instances to start from besides random ones, each with its shape.
     guard : float
-        What rounding may do to left - right, relative to the sum of their sizes.
+        What rounding may do to lhs - rhs, relative to the sum of their sizes.
     **options
         `name`, `quantity` and others of :class:`linrep.claims.Search`.
 
     Returns
     -------
     Search
-        With a violation if left - right, relative to the sum of their sizes, exceeds `guard`
+        With a violation if lhs - rhs, relative to the sum of their sizes, exceeds `guard`
         somewhere, also after the instance is moved by rounding; it is shrunk to few and short
         numbers.
 
@@ -83,9 +83,9 @@ def search(
     def excess(shape, x):
         nonlocal best
         x = np.array(x, dtype=float)
-        value, ratio = _excess(sides, shape, x)
-        if value > guard and not _stands(sides, shape, x, guard):
-            value, ratio = 0.0, -math.inf  # both sides are what rounding made of them
+        value, ratio = _excess(lhs_rhs, shape, x)
+        if value > guard and not _stands(lhs_rhs, shape, x, guard):
+            value, ratio = 0.0, -math.inf  # lhs and rhs are what rounding made of them
         ratios.append(ratio)
         if value > best[0]:
             best = (value, shape, x)
@@ -118,12 +118,12 @@ def search(
     value, shape, x = best if minimal is None else (excess(*minimal), *minimal)
     if shape is None:
         raise ValueError(
-            "no instance satisfies the hypotheses: at all of them sides() returns None, NaN or an "
-            "infinite right side"
+            "no instance satisfies the hypotheses: at all of them lhs_rhs() returns None, NaN or "
+            "an infinite rhs"
         )
     if value > guard:
         x = _shrunk(lambda z: excess(shape, z), x, guard)
-        left, right = sides(shape, x) or (math.nan, math.nan)
+        left, right = lhs_rhs(shape, x) or (math.nan, math.nan)
         options |= {"left": left, "right": right, "instance": {**shape, "x": x.tolist()}}
     return Search(
         excess=value, guard=guard, tightest=max(ratios), evaluations=len(ratios),
@@ -131,10 +131,10 @@ def search(
     )  # fmt: skip
 
 
-def _excess(sides, shape, x):
-    """Return left - right relative to the sum of their sizes, and left/right."""
+def _excess(lhs_rhs, shape, x):
+    """Return lhs - rhs relative to the sum of their sizes, and lhs/rhs."""
     with np.errstate(all="ignore"):
-        found = sides(shape, x)
+        found = lhs_rhs(shape, x)
     if found is None or math.isnan(found[0]) or not math.isfinite(found[1]):
         return -math.inf, -math.inf
     left, right = found
@@ -143,18 +143,18 @@ def _excess(sides, shape, x):
     return (0.0 if scale == 0.0 else value), (left / right if right > 0.0 else -math.inf)
 
 
-def _stands(sides, shape, x, guard):
+def _stands(lhs_rhs, shape, x, guard):
     """Tell whether a violation is still there when the numbers of its instance move by rounding.
 
-    Also those that are 0: sides that vanish with them do not stay as they are. And it has to be
-    larger than what the moves make of it. Where a hypothesis does not survive a move, there is
+    Also those that are 0: lhs and rhs that vanish with them do not stay as they are. And it has to
+    be larger than what the moves make of it. Where a hypothesis does not survive a move, there is
     nothing to compare.
     """
     size = np.abs(x).max(initial=0.0) or 1.0
     differences = []
     for move in (0.0, *(_ROUNDING * size * _signs(len(x)))):
         with np.errstate(all="ignore"):
-            found = sides(shape, x + move)
+            found = lhs_rhs(shape, x + move)
         if found is None or not np.isfinite(found).all():
             continue
         left, right = found

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from linrep.cli import BadInput, bad_input, main
+from linrep.cli.group import BadInput, bad_input, main
 
 #: Those of linrep.bench.results, which would load much for the command's help alone.
 NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")

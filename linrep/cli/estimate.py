@@ -7,7 +7,7 @@ import time
 
 import click
 
-from linrep.cli import bad_input
+from linrep.cli.group import bad_input
 
 _PROBES = 8
 _PROBE_SECONDS = 10.0

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 import linrep
-from linrep.cli import DEFAULT_WORKERS, main
+from linrep.cli.group import DEFAULT_WORKERS, main
 
 #: Beside the dependencies that the installation names.
 _OPTIONAL = ("scikit-learn", "torch", "torchvision", "jax", "distributed")

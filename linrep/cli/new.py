@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import BadInput, bad_input, check_output, main, write_file
+from linrep.cli.group import BadInput, bad_input, main
+from linrep.cli.output import check_output, write_file
 
 #: The smallest file of claims, the first one of docs/claims.md.
 CLAIM = """\

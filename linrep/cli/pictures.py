@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import bad_input, completion, main, write_figure, write_file
+from linrep.cli import completion
+from linrep.cli.group import bad_input, main
+from linrep.cli.output import write_figure, write_file
 from linrep.cli.values import read_names
 
 

@@ -6,16 +6,9 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import (
-    SEED_OPTION,
-    BadInput,
-    bad_input,
-    check_output,
-    completion,
-    is_device,
-    main,
-    write_file,
-)
+from linrep.cli import completion
+from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
+from linrep.cli.output import check_output, is_device, write_file
 from linrep.cli.verify import LEDGER_OPTION, STORE, STORE_OPTION, choose, read_ledger
 
 

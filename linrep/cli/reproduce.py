@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from linrep.cli import (
+from linrep.cli.group import (
     Unfinished,
     bad_input,
     interruptible,
@@ -187,7 +187,7 @@ def _is_stored(item, store):
 
 def _report(chosen, entries, store, figures, out, pool):
     """Write the report of all that was done, and return its path."""
-    from linrep import _files as files
+    from linrep import _atomic as files
     from linrep.report import gather, render
 
     found = gather(

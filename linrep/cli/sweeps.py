@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from linrep.cli import (
+from linrep.cli import completion
+from linrep.cli.axes import CommandWithAxes, axis_section
+from linrep.cli.estimate import duration, estimate
+from linrep.cli.group import (
     BadInput,
     Unfinished,
     bad_input,
-    completion,
     interruptible,
     main,
     replay_command,
     workers_option,
 )
-from linrep.cli.axes import CommandWithAxes, axis_section
-from linrep.cli.estimate import duration, estimate
 from linrep.cli.specification import build, read_options
 from linrep.cli.values import read_cell, read_shard
 

@@ -8,19 +8,17 @@ from textwrap import shorten
 
 import click
 
-from linrep.cli import (
+from linrep.cli import completion
+from linrep.cli.group import (
     SEED_OPTION,
     BadInput,
     bad_input,
-    check_output,
-    completion,
     interruptible,
     main,
     start_portable,
     workers_option,
-    write_figure,
-    write_file,
 )
+from linrep.cli.output import check_output, write_figure, write_file
 
 MODE_OPTION = click.option(
     "--portable/--native",
@@ -304,7 +302,7 @@ def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level
 
 
 def _print(results, entries):
-    from linrep._show import number as show
+    from linrep._display import number as show
     from linrep.claims.entry import failing_parts
     from linrep.claims.findings import findings
 

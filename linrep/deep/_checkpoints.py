@@ -8,7 +8,7 @@ import json
 import numpy as np
 import torch
 
-from linrep import _files as files
+from linrep import _atomic as files
 from linrep.deep._evaluation import History
 
 _FORMAT = 1
@@ -62,8 +62,8 @@ def load(path, identity, state, device):
         values = [content[name] for name in ("shared", "personal", "extra", "round")]
     except Exception as error:  # whatever a file that is no checkpoint makes torch raise
         # Torch's own words advise to execute what is in it.
-        told = isinstance(error, OSError | ValueError) and "weights_only" not in str(error)
-        reason = error if told else "it is damaged, or holds something else than numbers"
+        clear = isinstance(error, OSError | ValueError) and "weights_only" not in str(error)
+        reason = error if clear else "it is damaged, or holds something else than numbers"
         raise ValueError(f"checkpoint {path} cannot be read: {reason}") from None
     mine = json.loads(json.dumps(identity, default=repr))
     names = sorted(mine | other, key=lambda name: (name != "method", name))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 
 _CHANNELS = (1, 3)  # grey and RGB: by which the axis of channels is known

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.deep import layers
 
@@ -199,7 +199,7 @@ class Network:
         return result
 
     def peek(self, weight: Tensor) -> Network:
-        """Return the same network at part of the batch's samples; its notes are thrown away.
+        """Return the network restricted to part of the batch's samples; its notes are thrown away.
 
         Parameters
         ----------
@@ -474,7 +474,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
 
 
 def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
-    """Return the same as :func:`train_together` from plain autograd, one worker after another.
+    """Return parameters and buffers after the phase, one worker after another (plain autograd).
 
     Parameters
     ----------

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 
-if TYPE_CHECKING:
-    from linrep.problems.biases import BiasedRegression
-    from linrep.problems.low_rank import LowRankRegression
-    from linrep.problems.regression import SharedRepresentation
+
+class Truth(Protocol):
+    """What data are drawn from: any of the regressions of :mod:`linrep.problems`."""
+
+    @property
+    def n(self) -> int:
+        """Number of clients."""
+
+    @property
+    def d(self) -> int:
+        """Dimension of the covariates."""
+
+    @property
+    def theta(self) -> Any:
+        """The true models, shape (n, d), or (d,) where all clients have the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +54,7 @@ class ClientData:
     y: NDArray[np.float64]
     offsets: NDArray[np.int64]
     names: tuple[Hashable, ...] = ()
-    truth: SharedRepresentation | LowRankRegression | BiasedRegression | None = field(
-        default=None, repr=False
-    )
+    truth: Truth | None = field(default=None, repr=False)
 
     def __post_init__(self):
         X = check.array("X", self.X, (None, None))

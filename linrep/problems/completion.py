@@ -233,7 +233,7 @@ class SideInformationCompletion:
         return Observations(items, clients, values, self.Z, d=self.d, truth=self)
 
     def without_side_information(self) -> SideInformationCompletion:
-        """Return the same matrix Y with Z = I, so that p = n."""
+        """Return the truth with Z = I: the same matrix Y, and p = n."""
         return replace(self, V=self.heads, Z=np.eye(self.n))
 
     def __repr__(self):
@@ -347,7 +347,7 @@ class Observations:
         return rank * (a + p - rank)
 
     def without_side_information(self) -> Observations:
-        """Return the same entries with nothing known of clients and items."""
+        """Return the observed entries without the clients' and the items' side information."""
         return replace(self, Z=None, A=None)
 
     def split(self, held_out: float, *, rng: RNGLike = None) -> tuple[Observations, Observations]:

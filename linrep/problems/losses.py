@@ -100,7 +100,7 @@ class SampleObjectives(Objectives):
         )
 
     def resample(self, size: int, rng: np.random.Generator) -> SampleObjectives:
-        """Return the same losses on so many samples of every client, drawn with replacement.
+        """Return the losses on some samples of every client, drawn with replacement.
 
         Their gradients are unbiased for those here: mini-batches.
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation

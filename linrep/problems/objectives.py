@@ -12,7 +12,7 @@ from numba.extending import is_jitted
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 
 Values = NDArray[np.float64]

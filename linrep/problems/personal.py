@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import (

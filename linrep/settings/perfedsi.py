@@ -63,7 +63,7 @@ class Figure3(Sizes):
         seen : Observations
             With the side information.
         model : str
-            Of `MODELS`. The one model has rank 1, and no truth to start near.
+            Of `MODELS`. The global model ("one model") has rank 1, and no truth to start near.
         start : str
             Of `STARTS`.
         near : Generator

@@ -8,15 +8,17 @@ federated learning.
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
-from linrep.sweeps.specification import Sweep, generator, stream_key
+from linrep.sweeps.specification import Specification, generator, stream_key
 from linrep.sweeps.store import Run, create_run, merge, open_run
 from linrep.sweeps.summary import summarize, thresholds
+from linrep.sweeps.sweep import Sweep
 from linrep.sweeps.targets import label, load
 
 __all__ = [
     "Grid",
     "Replay",
     "Run",
+    "Specification",
     "Stopped",
     "Sweep",
     "canonical",

@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from linrep import _files as files
+from linrep.sweeps import targets
 from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell
@@ -130,7 +130,7 @@ def describe(exception: BaseException) -> str:
     except Exception:  # an exception that cannot say what it is
         message = "(no message)"
     frames = traceback.extract_tb(exception.__traceback__)
-    own = [frame for frame in frames if not files.installed(frame.filename)] or frames
+    own = [frame for frame in frames if not targets.installed(frame.filename)] or frames
     place = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else ""
     return f"{type(exception).__name__}: {message}{place}"
 

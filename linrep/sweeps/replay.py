@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
 from linrep.sweeps.columns import as_text

@@ -29,7 +29,7 @@ from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.pool import process_pool
 from linrep.sweeps.progress import progress_bar
-from linrep.sweeps.specification import Sweep
+from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run, create_run, presence
 
 _IN_FLIGHT = 2  # chunks submitted per worker: the next is there when one ends
@@ -52,7 +52,7 @@ class Stopped(Exception):
 
 
 def run(
-    sweep: Sweep,
+    sweep: Specification,
     directory: str | Path,
     *,
     workers: int = 1,

@@ -8,17 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.random import PCG64, Generator, SeedSequence
 
 from linrep import _validation as check
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.targets import reference
-
-if TYPE_CHECKING:
-    from linrep.sweeps.store import Run
 
 #: Columns of every stored row besides the parameters and what the function returns.
 RESERVED = (
@@ -28,45 +24,13 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
-    """A function of a cell's parameters and a random stream, over a grid, with replicates.
+class Specification:
+    """What a sweep computes: all of a :class:`linrep.sweeps.Sweep` but that it can be run.
 
     Parameters
     ----------
-    function : callable
-        ``function(cell, rng, **settings)`` returns one row (a mapping of names to numbers, strings,
-        booleans or None; a bare number counts as the column ``value``), several (a sequence of such
-        mappings) or a DataFrame. `rng` is a `numpy.random.Generator`, or, with `streams`, a dict of
-        Generators by purpose.
-    grid : Grid or iterable of mappings
-        The cells.
-    replicates : int
-        Independent repetitions of every cell, at least 1.
-    seed : int, default 0
-        Root of all streams, at least 0.
-    paired : iterable of str
-        Parameters that change no stream: cells that differ only in these share their random
-        numbers within a replicate. Algorithms and step sizes, typically.
-    streams : mapping of str to iterable of str, optional
-        One stream per purpose, with the parameters that change it; all others do not. Instead of
-        `paired`.
-    settings : mapping, optional
-        Further keyword arguments of the function, the same for all cells and without influence on
-        the streams. Plain values.
-    name : str, optional
-        What is computed; the function's name by default, required for what has none (a lambda, a
-        partial). Two sweeps of different names do not share a directory.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not of this kind, or a parameter has the name of a stored column.
-
-    Notes
-    -----
-    A stream is ``default_rng(SeedSequence(key, spawn_key=(replicate,)))`` with `key` the first 128
-    bits of the SHA-256 of seed, purpose and those parameters; rows store it in hexadecimal. It
-    depends on nothing else: not on the order, the chunks, the workers, or the other cells.
+    function, grid, replicates, seed, paired, streams, settings, name
+        As for :class:`linrep.sweeps.Sweep`.
     """
 
     function: Callable[..., Any]
@@ -166,19 +130,6 @@ class Sweep:
                 for cell in self.grid
             ],
         }
-
-    def run(self, directory: str | Path, **options: Any) -> Run:
-        """Compute what is missing in a run directory; see :func:`linrep.sweeps.run`.
-
-        Parameters
-        ----------
-        directory : path
-        **options
-            As in :func:`linrep.sweeps.run`.
-        """
-        from linrep.sweeps.runner import run
-
-        return run(self, directory, **options)
 
 
 def stream_key(seed: int, purpose: str, parameters: Mapping[str, Any]) -> int:

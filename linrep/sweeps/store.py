@@ -24,12 +24,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from linrep import _files as files
-from linrep import _show as show
+from linrep import _atomic as files
+from linrep import _display as show
 from linrep.sweeps.columns import alike, parameter_column, parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
-from linrep.sweeps.specification import FORMAT, Sweep, differences, extends
+from linrep.sweeps.specification import FORMAT, Specification, differences, extends
 from linrep.sweeps.targets import own_folders
 
 _MOST_SHOWN = 12  # values of a parameter, where a run shows itself
@@ -336,7 +336,7 @@ def open_run(path: str | Path) -> Run:
     return Run(path, description)
 
 
-def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
+def create_run(path: str | Path, sweep: Specification, *, extend: bool = False) -> Run:
     """Make a run directory for a sweep, or open the one that has been made for it.
 
     Parameters
@@ -366,7 +366,7 @@ def create_run(path: str | Path, sweep: Sweep, *, extend: bool = False) -> Run:
     return Run(path, described)
 
 
-def check_directory(path: str | Path, sweep: Sweep, *, extend: bool = False) -> None:
+def check_directory(path: str | Path, sweep: Specification, *, extend: bool = False) -> None:
     """Raise what `create_run` would raise, writing nothing."""
     path = Path(path)
     if (path / SPECIFICATION).exists():

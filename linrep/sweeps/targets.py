@@ -113,6 +113,12 @@ def _is_installed(folder):
     )
 
 
+def installed(path: str) -> bool:
+    """Tell whether a source file is Python's, linrep's or another installed package's."""
+    folders = {str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix}
+    return path.startswith(("<", *(f"{folder}{os.sep}" for folder in folders)))
+
+
 def _run_file(path):
     """Run the file as the module of its name, which other processes can import.
 

@@ -11,6 +11,7 @@ __all__ = [
     "flute_lift",
     "flute_samples",
     "perfedsi",
+    "perfedsi_rounds",
     "pflmf",
     "pflmf_rounds",
 ]

@@ -8,5 +8,6 @@ from linrep.theory import flute as flute
 from linrep.theory import flute_lift as flute_lift
 from linrep.theory import flute_samples as flute_samples
 from linrep.theory import perfedsi as perfedsi
+from linrep.theory import perfedsi_rounds as perfedsi_rounds
 from linrep.theory import pflmf as pflmf
 from linrep.theory import pflmf_rounds as pflmf_rounds

@@ -361,11 +361,11 @@ def initial_distance_bound(
     return samples / check.numbers("m", m, minimum=1.0)
 
 
-# One model for all, and the restricted isometry property.
+# The best global model, and the restricted isometry property.
 
 
 def best_single_model(theta: ArrayLike) -> tuple[NDArray[np.float64], float]:
-    r"""Return the one model that serves all clients best, and its error.
+    r"""Return the global model that serves all clients best, and its error.
 
     Parameters
     ----------

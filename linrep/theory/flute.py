@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.problems.low_rank import LowRankRegression
 from linrep.theory._numbers import ratio
@@ -125,7 +125,7 @@ class Spectrum:
 
     @property
     def noise_scale_of_section5(self) -> float:
-        """The same with lambda_1 in place of lambda*_1."""
+        """S as Section 5 has it: sqrt(k lambda_1^2 + E) + sqrt(k) noise."""
         return self._noise_scale(0.5 * self.first)
 
     def _noise_scale(self, largest):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.kernels import flute as kernel
 from linrep.problems.clients import ClientData

@@ -9,18 +9,15 @@ quantities in the inequalities are in :mod:`linrep.theory.pflmf_rounds`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.problems.objectives import Objectives
 from linrep.theory._numbers import ratio
-
-if TYPE_CHECKING:
-    from linrep.theory.pflmf_rounds import Round
 
 Values = NDArray[np.float64]
 
@@ -263,25 +260,60 @@ class Setting:
         return max(self.in_U, self.in_V)
 
 
-class Sides(NamedTuple):
-    """An inequality left <= right.
+class Round(NamedTuple):
+    """Expectations over one round from (U, V); E is over participation and noise.
 
     Attributes
     ----------
-    left, right : float
-        Its sides.
+    value, after_V, after_U, after_both : float
+        F(U, V), E F(U, V+), E F(U+, V), E F(U+, V+).
+    delta_U, delta_V : float
+        (15): the squared gradient in U, and the mean over local steps of E of that in V.
+    steps_V : ndarray, shape (K,)
+        E||grad_V(U, V_k)||^2, of which delta_V is the mean.
+    masked_V : ndarray, shape (K,)
+        E||D grad_V(U, V_k)||^2.
+    sum_V, masked_sum_V : float
+        E of the squared sum over local steps of grad_V(U, V_k), and of D times that.
+    moved_V : float
+        E||V+ - V||^2, of which gradients and noise are not independent parts: noise of a step is in
+        the gradients of later ones.
     """
 
-    left: float
-    right: float
+    value: float
+    after_V: float
+    after_U: float
+    after_both: float
+    delta_U: float
+    delta_V: float
+    steps_V: Values
+    masked_V: Values
+    sum_V: float
+    masked_sum_V: float
+    moved_V: float
+
+    def __repr__(self):
+        return show.line(self)
+
+
+class Inequality(NamedTuple):
+    """An inequality lhs <= rhs at numbers.
+
+    Attributes
+    ----------
+    lhs, rhs : float
+    """
+
+    lhs: float
+    rhs: float
 
     @property
     def ratio(self) -> float:
-        """Left over right; above 1 where the inequality fails and the right side is positive."""
-        return float(ratio(self.left, self.right)) if self.left > 0.0 else 0.0
+        """lhs/rhs; above 1 where the inequality fails and rhs is positive."""
+        return float(ratio(self.lhs, self.rhs)) if self.lhs > 0.0 else 0.0
 
 
-def step_A(s: Setting, r: Round, *, p_power: int = 1, noise_factor: float = 0.5) -> Sides:
+def step_A(s: Setting, r: Round, *, p_power: int = 1, noise_factor: float = 0.5) -> Inequality:
     r"""Return (12): :math:`\eta_v p (1 - \eta_v L_V/2) \Delta_V \le \dots`, with powers of p.
 
     Parameters
@@ -296,10 +328,10 @@ def step_A(s: Setting, r: Round, *, p_power: int = 1, noise_factor: float = 0.5)
     """
     left = s.head_step_size * s.participation**p_power * (1.0 - 0.5 * s.head_step_size * s.in_V)
     noise = noise_factor * s.head_step_size**2 * s.in_V * s.noise**2
-    return Sides(left * r.delta_V, (r.value - r.after_V) / s.local_steps + noise)
+    return Inequality(left * r.delta_V, (r.value - r.after_V) / s.local_steps + noise)
 
 
-def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
+def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Inequality:
     r"""Return (14): :math:`\eta_u (1 - \eta_u L_U) \Delta_U \le F(U, V) - E F(U^+, V) + \dots`.
 
     Parameters
@@ -311,10 +343,12 @@ def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
     """
     left = s.step_size * (1.0 - s.step_size * s.in_U) * r.delta_U
     noise = noise_factor * s.step_size**2 * s.in_U * s.noise**2
-    return Sides(left, r.value - r.after_U + noise)
+    return Inequality(left, r.value - r.after_U + noise)
 
 
-def step_B_last(s: Setting, r: Round, *, masked: bool = False, head_noise: bool = False) -> Sides:
+def step_B_last(
+    s: Setting, r: Round, *, masked: bool = False, head_noise: bool = False
+) -> Inequality:
     """Return case k = K after (14): what F(U+, V+) may exceed F(U, V+) by.
 
     The displacement of V is printed as the whole sum of gradients; with both options it is
@@ -336,10 +370,10 @@ def step_B_last(s: Setting, r: Round, *, masked: bool = False, head_noise: bool 
             others = (1.0 - s.participation) * s.local_steps * s.noise**2
             moved += r.sum_V - r.masked_sum_V + others
     allowed = s.step_size**2 * (r.delta_U + s.noise**2) + s.head_step_size**2 * moved
-    return Sides(r.after_both - r.after_V, 0.5 * s.in_U * allowed)
+    return Inequality(r.after_both - r.after_V, 0.5 * s.in_U * allowed)
 
 
-def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
+def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Inequality:
     """Return step (C), summed over the local steps.
 
     Parameters
@@ -353,7 +387,7 @@ def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Sides:
     left = eta_v * p * (1.0 - 0.5 * eta_v * (K + 1) * s.in_V) * K * r.delta_V
     left -= 0.5 * s.step_size**2 * p * s.in_V * r.delta_U
     noise = noise_factor * eta_v**2 * K * s.in_V * s.noise**2
-    return Sides(left, r.after_U - r.after_both + noise)
+    return Inequality(left, r.after_U - r.after_both + noise)
 
 
 def equation16(s: Setting, r: Round, *, p_power: float = 1) -> tuple[float, float, float, float]:
@@ -472,7 +506,7 @@ def resummed(s: Setting) -> Resummed:
     return Resummed(0.5 * (1.0 - eta_L), float(weight), float(noise * s.noise**2))
 
 
-def resummed_steps(s: Setting, r: Round) -> tuple[Sides, Sides, Sides]:
+def resummed_steps(s: Setting, r: Round) -> tuple[Inequality, Inequality, Inequality]:
     r"""Return steps 1, 2 and 4 of the sum: F in V, F in U after that, and others' gradients.
 
     With Y the sum over local steps of :math:`E\|D \nabla_V\|^2`,
@@ -502,15 +536,15 @@ def resummed_steps(s: Setting, r: Round) -> tuple[Sides, Sides, Sides]:
     moved = 0.5 * eta * (L * eta_v) ** 2 * K * (Y + K * p * variance)
     others = (1.0 - p) * (0.5 * q**2 + q / np.sqrt(2.0)) * K * variance
     return (
-        Sides(
+        Inequality(
             eta_v * (1.0 - 0.5 * eta_v * L) * Y,
             r.value - r.after_V + 0.5 * eta_v**2 * L * K * p * variance,
         ),
-        Sides(
+        Inequality(
             0.5 * eta * (1.0 - eta * L) * r.delta_U,
             r.after_V - r.after_both + moved + 0.5 * eta**2 * L * variance,
         ),
-        Sides(K * r.delta_V, float(spread * Y / p + others)),
+        Inequality(K * r.delta_V, float(spread * Y / p + others)),
     )
 
 

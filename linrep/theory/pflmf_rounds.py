@@ -13,48 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _show as show
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.problems.objectives import Objectives, QuadraticObjectives
-from linrep.theory.pflmf import Setting
+from linrep.theory.pflmf import Round, Setting
 
 Values = NDArray[np.float64]
-
-
-class Round(NamedTuple):
-    """Expectations over one round from (U, V); E is over participation and noise.
-
-    Attributes
-    ----------
-    value, after_V, after_U, after_both : float
-        F(U, V), E F(U, V+), E F(U+, V), E F(U+, V+).
-    delta_U, delta_V : float
-        (15): the squared gradient in U, and the mean over local steps of E of that in V.
-    steps_V : ndarray, shape (K,)
-        E||grad_V(U, V_k)||^2, of which delta_V is the mean.
-    masked_V : ndarray, shape (K,)
-        E||D grad_V(U, V_k)||^2.
-    sum_V, masked_sum_V : float
-        E of the squared sum over local steps of grad_V(U, V_k), and of D times that.
-    moved_V : float
-        E||V+ - V||^2, of which gradients and noise are not independent parts: noise of a step is in
-        the gradients of later ones.
-    """
-
-    value: float
-    after_V: float
-    after_U: float
-    after_both: float
-    delta_U: float
-    delta_V: float
-    steps_V: Values
-    masked_V: Values
-    sum_V: float
-    masked_sum_V: float
-    moved_V: float
-
-    def __repr__(self):
-        return show.line(self)
 
 
 class Heads(NamedTuple):
@@ -113,13 +77,14 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
 
 
 def round_along(s: Setting, problem: Objectives, U: Values, V: Values, path: Heads) -> Round:
-    """Return :func:`expected_round` where its :func:`local_path` is there already.
+    """Return exact expectations over one round whose local steps are computed already.
 
     Parameters
     ----------
     s, problem, U, V
         As in :func:`expected_round`.
     path : Heads
+        What :func:`local_path` returns for these.
     """
     p, n = s.participation, problem.n
     value, in_U, _ = problem.factor_gradients(U, V)

@@ -128,7 +128,7 @@ def test_the_status_tells_whether_results_agree(quick, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "refusal"),
     [
         (["nothing"], "nothing"),
         (["gram", "--sizes", "S"], "--sizes needs the benchmark fedrep"),
@@ -136,11 +136,11 @@ def test_the_status_tells_whether_results_agree(quick, monkeypatch, tmp_path):
         (["fedrep", "--sizes", "S,Q"], "'Q'"),
     ],
 )
-def test_bad_words_are_refused_before_anything_runs(monkeypatch, words, told):
+def test_bad_words_are_refused_before_anything_runs(monkeypatch, words, refusal):
     monkeypatch.setattr(results, "run", None)
     done = call(*words)
     assert done.exit_code == 2
-    assert told in done.output
+    assert refusal in done.output
 
 
 def test_a_folder_that_cannot_be_is_refused_before_anything_runs(monkeypatch, tmp_path):

@@ -19,11 +19,11 @@ def length(shape):
 
 
 def inner_product(factor):
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         a, b = x[: shape["n"]], x[shape["n"] :]
         return abs(a @ b), factor * np.linalg.norm(a) * np.linalg.norm(b)
 
-    return sides
+    return lhs_rhs
 
 
 def test_a_true_inequality_holds_and_its_tightness_is_found(fresh_rng):
@@ -45,24 +45,24 @@ def test_a_false_one_fails_with_a_short_counterexample(factor, fresh_rng):
 
 
 def test_hypothesis_finds_what_random_instances_miss(fresh_rng):
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         return float((abs(x - 2.0) < 1e-12).all()), 0.5
 
-    found = inequality(sides, SHAPES[:1], length, Budget("standard"), fresh_rng)
+    found = inequality(lhs_rhs, SHAPES[:1], length, Budget("standard"), fresh_rng)
     assert found.verdict == "fails"
     assert found.counterexample["x"] == [2.0, 2.0]
 
 
 def test_sides_that_are_no_numbers_are_named(fresh_rng):
-    with complaint(ValueError, "sides", "NaN"):
+    with complaint(ValueError, "lhs_rhs", "NaN"):
         search(lambda shape, x: (float("nan"), 1.0), SHAPES, length, Budget("quick"), fresh_rng)
 
 
 def test_rounding_is_no_violation(fresh_rng):
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         return 1.0 + 1e-12, 1.0
 
-    assert inequality(sides, SHAPES, length, Budget("quick"), fresh_rng).verdict == "holds"
+    assert inequality(lhs_rhs, SHAPES, length, Budget("quick"), fresh_rng).verdict == "holds"
 
 
 def davis_kahan(factor, seed):
@@ -71,7 +71,7 @@ def davis_kahan(factor, seed):
     A = A + A.T
     values, vectors = np.linalg.eigh(A)
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         E = np.zeros((4, 4))
         E[np.triu_indices(4)] = x
         E = E + np.triu(E, 1).T
@@ -81,7 +81,7 @@ def davis_kahan(factor, seed):
         bound = factor * np.linalg.norm(E, 2) / (values[-1] - values[-2])
         return float(squared), float(bound**2)
 
-    return sides
+    return lhs_rhs
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -107,11 +107,11 @@ def test_a_violation_stays_far_above_rounding_when_it_is_shrunk(seed):
 
 
 def test_hypotheses_are_respected(fresh_rng):
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         return (1.0, 0.0) if x[0] > 1e9 else None
 
     with complaint(ValueError, "no instance"):
-        inequality(sides, SHAPES, length, Budget("quick"), fresh_rng)
+        inequality(lhs_rhs, SHAPES, length, Budget("quick"), fresh_rng)
 
 
 def test_known_instances_are_looked_at(fresh_rng):

@@ -58,7 +58,7 @@ def test_a_notebook_shows_the_bar_and_no_warning():
     pytest.importorskip("ipykernel")
     cell = nbformat.v4.new_code_cell(SCRIPT)
     nbclient.execute(nbformat.v4.new_notebook(cells=[cell]))
-    told = "".join(str(output) for output in cell.outputs)
-    assert "walk" in told
-    assert "/3" in told  # of a widget, the state before its first update
-    assert "Warning" not in told
+    reported = "".join(str(output) for output in cell.outputs)
+    assert "walk" in reported
+    assert "/3" in reported  # of a widget, the state before its first update
+    assert "Warning" not in reported

@@ -218,10 +218,10 @@ def test_sides_are_the_printed_ones():
     left, right = theory.step_B_last(s, r)
     assert left == pytest.approx(r.after_both - r.after_V)
     assert right == pytest.approx(0.01 * (r.delta_U + 0.49) + eta_v**2 * r.sum_V)
-    full = theory.step_B_last(s, r, masked=True, head_noise=True).right
+    full = theory.step_B_last(s, r, masked=True, head_noise=True).rhs
     assert full == pytest.approx(0.01 * (r.delta_U + 0.49) + r.moved_V)
     # Without D the others' rows are counted too: their gradients stay, their noise adds up.
-    whole = theory.step_B_last(s, r, head_noise=True).right
+    whole = theory.step_B_last(s, r, head_noise=True).rhs
     assert whole - full == pytest.approx(eta_v**2 * (r.sum_V - r.masked_sum_V + 0.6 * 3 * 0.49))
     left, right = theory.step_C(s, r)
     assert left == pytest.approx(
@@ -234,8 +234,8 @@ def test_sides_are_the_printed_ones():
     assert chain[3] - chain[2] == pytest.approx(0.01 * 5 * 0.49 * (1 - 1 / 3))
     assert chain[3] == pytest.approx(2 * (r.value - r.after_both) + 2 * 0.01 * 5 * 0.49)
     assert theory.auxiliary(0.5, 0.4, 3) == pytest.approx(0.25 * (1.4 * 3 + 1) / 3)
-    assert theory.Sides(2.0, 1.0).ratio == 2.0
-    assert theory.Sides(-2.0, 1.0).ratio == 0.0
+    assert theory.Inequality(2.0, 1.0).ratio == 2.0
+    assert theory.Inequality(-2.0, 1.0).ratio == 0.0
 
 
 @given(seeds, st.integers(1, 4), st.floats(0.05, 0.95))
@@ -318,11 +318,11 @@ def test_the_steps_make_up_the_weights_of_the_sum():
     r = pflmf_rounds.expected_round(s, problem, *start(rng, problem))
     in_V, in_U, others = theory.resummed_steps(s, r)
     w, eta = theory.resummed(s), s.step_size
-    assert in_U.left == pytest.approx(w.weight_U * r.delta_U * eta)
+    assert in_U.lhs == pytest.approx(w.weight_U * r.delta_U * eta)
     # What steps 1 and 2 leave of Y, of which step 4 makes Delta_V.
     moved = 0.5 * eta * (2.0 * s.head_step_size) ** 2 * 3 * np.sum(r.masked_V)
-    assert in_U.right == pytest.approx(r.after_V - r.after_both + moved)
-    assert (in_V.left - moved) / (others.right / 3) == pytest.approx(w.weight_V * eta)
+    assert in_U.rhs == pytest.approx(r.after_V - r.after_both + moved)
+    assert (in_V.lhs - moved) / (others.rhs / 3) == pytest.approx(w.weight_V * eta)
 
 
 def test_the_value_at_a_given_U_is_that_of_the_round():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 
 _TINY = np.finfo(float).tiny
 

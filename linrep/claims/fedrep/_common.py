@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from linrep.claims import Hypothesis
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
 from linrep.problems.regression import DESIGNS as CODES
@@ -116,14 +116,14 @@ def read_heads(shape, x):
     return None if norms.min() < 1e-6 else W * np.sqrt(shape["k"]) / norms
 
 
-def after(read, sides):
-    """Return left and right side as searches take them: sides(shape, read(shape, x)).
+def after(read, lhs_rhs):
+    """Return lhs and rhs as searches take them: lhs_rhs(shape, read(shape, x)).
 
     Both return None where the numbers x stand for no instance.
     """
 
-    def lhs_rhs(shape, x):
+    def of_numbers(shape, x):
         found = read(shape, x)
-        return None if found is None else sides(shape, found)
+        return None if found is None else lhs_rhs(shape, found)
 
-    return lhs_rhs
+    return of_numbers

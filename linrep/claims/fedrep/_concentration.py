@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Constant, Exponent
-from linrep.claims._parts import cells, table
 from linrep.claims.fedrep._batches import covariates, least_squares
 from linrep.claims.fedrep._common import OTHERS, instance
+from linrep.claims.tables import cells, table
 
 CLIENTS = [2, 5, 50, 500]
 RANKS = [1, 2, 4, 8]

@@ -97,7 +97,7 @@ def samples_asked(problem, constant):
 
 
 def run(rng, m, *, rounds=ROUNDS, tolerance=None, **cell):
-    """Draw a problem and return what :meth:`Problem.run` does."""
+    """Draw a problem; return the distances of a run on it, and those that (11) promises."""
     return draw_problem(rng, **cell).run(m, rng, rounds=rounds, tolerance=tolerance)
 
 

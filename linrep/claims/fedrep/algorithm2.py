@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Fact, search, statement
-from linrep.claims._parts import identities, relative
+from linrep.claims.deviations import identities, relative
 from linrep.claims.fedrep import _common
 from linrep.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound

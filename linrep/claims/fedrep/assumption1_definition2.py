@@ -136,6 +136,6 @@ def _controls():
 
 
 def _largest(left, right, grid):
-    """Return left and right side, and the place where their ratio is largest."""
+    """Return lhs and rhs, and the place where their ratio is largest."""
     place = np.argmax(left / right)
     return float(left[place]), float(right[place]), float(grid[place])

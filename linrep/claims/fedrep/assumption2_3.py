@@ -10,7 +10,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Curve, Fact, Identity, search, statement
-from linrep.claims._parts import identities, relative
+from linrep.claims.deviations import identities, relative
 from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, after, entries, instance, read_heads
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance
@@ -39,8 +39,8 @@ def assumption2_3(budget, rng, *, lower=1.0):
         "sigma_max^2 <= k": lambda shape, values: (lower * values[1], shape["k"]),
         "sigma_min^2 <= 1": lambda shape, values: (lower * max(values[0], 0.0), 1.0),
     }
-    for name, sides in searches.items():
-        yield search(after(spectrum, sides), shapes, entries, budget, rng, name=name)
+    for name, lhs_rhs in searches.items():
+        yield search(after(spectrum, lhs_rhs), shapes, entries, budget, rng, name=name)
     norms, extremes, frames = [], [], []
     for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
         truth, _ = instance(n, max(2 * k, 2), k, rng)

@@ -12,9 +12,9 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Exponent, Fact, Frequency, Mean, Threshold, statement
-from linrep.claims._parts import draw_seeds
 from linrep.claims.fedrep._common import SUB_GAUSSIAN, instance
 from linrep.claims.fedrep._runs import fewest_samples
+from linrep.claims.tables import draw_seeds
 from linrep.stats import TransitionPoint, transition_point
 from linrep.theory.expectations import least_squares_error, new_client_error
 from linrep.theory.fedrep_limits import limiting_contraction

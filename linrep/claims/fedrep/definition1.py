@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import null_space, subspace_angles
 
 from linrep.claims import Fact, statement
-from linrep.claims._parts import identities, relative
+from linrep.claims.deviations import identities, relative
 from linrep.subspace import distance, frame_at_distance, orthonormalize, random_frame
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Fact, Identity, search, statement
-from linrep.claims._parts import readings, relative
+from linrep.claims.deviations import readings, relative
 from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, after, entries, instance, read_heads
 
 
@@ -49,8 +49,8 @@ def definition3(budget, rng, *, parameter=1.0):
         return shape["k"], shape["k"] / shape["n"] * np.linalg.norm(W, 2) ** 2 * parameter
 
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (2, 2), (3, 2), (6, 3))]
-    for name, sides in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):
-        yield search(after(read_heads, sides), shapes, entries, budget, rng, name=name)
+    for name, lhs_rhs in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):
+        yield search(after(read_heads, lhs_rhs), shapes, entries, budget, rng, name=name)
     yield Identity(heads, 1e-12, name="smallest parameter of W* is 1/sqrt(k)")
     yield Identity(products, 1e-12, name="smallest parameter of W* B*' is 1/sqrt(d)")
     yield readings(text, name="Section 4.2: W* B*' has parameter 1")

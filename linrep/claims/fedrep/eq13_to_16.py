@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from linrep.claims import statement
-from linrep.claims._parts import identities, readings, relative
+from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.fedrep._common import DESIGNS, batch_of, exact_heads, instance, moments, sensing
 from linrep.subspace import distance, orthonormalize
 

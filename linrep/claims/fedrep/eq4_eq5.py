@@ -7,7 +7,7 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize
 
 from linrep.claims import Fact, Identity, Mean, Together, statement
-from linrep.claims._parts import identities, relative
+from linrep.claims.deviations import identities, relative
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance, orthonormalize, random_frame

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.claims import Identity, search, statement
-from linrep.claims._parts import Array
 from linrep.claims.fedrep._common import after, instance
+from linrep.claims.measurements import Array
 from linrep.subspace import distance
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
@@ -47,7 +47,7 @@ def _read(shape, x):
 
 
 def _shrinking(at, cross):
-    """Return left and right side of (67), with its 2 replaced."""
+    """Return lhs and rhs of (67), with its 2 replaced."""
     root = np.sqrt(len(at.W))
     sizes = {
         "step_size": at.fraction * float(theory.step_size_limit(at.largest / root)),
@@ -63,7 +63,7 @@ def _shrinking(at, cross):
 
 
 def _weyl(shape, at):
-    """Return left and right side of (64), signs changed: it bounds an eigenvalue from below."""
+    """Return lhs and rhs of (64), signs changed: it bounds an eigenvalue from below."""
     if shape["n"] < shape["k"]:
         return None
     A, F = at.W @ at.D, at.F
@@ -78,7 +78,7 @@ def _weyl(shape, at):
 
 
 def _joined(shape, x):
-    """Return left and right side of (69): delta_k and delta'_k give way to their sum."""
+    """Return lhs and rhs of (69): delta_k and delta'_k give way to their sum."""
     delta, prime = 0.5 / (1.0 + x[0] ** 2), x[1] ** 2
     if delta + prime >= 1.0:
         return None
@@ -110,12 +110,12 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0):
     def largest(shape, at):
         return float(np.linalg.norm(at.W @ at.D - at.F, 2) ** 2), factor * float(at.largest**2)
 
-    for name, sides in (
+    for name, lhs_rhs in (
         ("(62)", largest),
         ("(64) without its condition", _weyl),
         ("(67)", lambda shape, at: _shrinking(at, cross)),
     ):
-        yield search(after(_read, sides), shapes[: budget(2, 4)], length, budget, rng, name=name)
+        yield search(after(_read, lhs_rhs), shapes[: budget(2, 4)], length, budget, rng, name=name)
     yield search(_joined, [{}], lambda shape: 3, budget, rng, name="(69)")
     cases = []
     for _ in range(budget(50, 200, 1000)):

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Constant, Fact, Frequency, Identity, statement
-from linrep.claims._parts import cells
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, instance
+from linrep.claims.tables import cells
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
 

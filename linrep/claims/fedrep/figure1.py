@@ -7,8 +7,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Curve, Fact, Mean, Paired, statement
-from linrep.claims._parts import draw_seeds, medians
 from linrep.claims.fedrep._figures import SAME, draw_problem, global_model
+from linrep.claims.tables import draw_seeds, medians
 from linrep.settings.fedrep import CONVENTIONS, Figure1, risk
 from linrep.theory.expectations import least_squares_error
 from linrep.theory.fedrep import best_single_model
@@ -20,7 +20,7 @@ FIGURE = Figure1()
     "fedrep.figure1",
     place="Figure 1",
     latex=r"\mathrm{error}_{\text{FedRep}} < \mathrm{error}_{\text{local}},\ "
-    r"\mathrm{error}_{\text{one model}} \quad \text{for every } m",
+    r"\mathrm{error}_{\text{global model}} \quad \text{for every } m",
     plain="(d, k) = (20, 2), n = 100, with m = 5, 10, 20, r = 1, T = 500: local training suffers "
     "at small m, one global model at any m, FedRep has the smallest error.",
     negative_control={"best": "global model"},

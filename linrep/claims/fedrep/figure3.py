@@ -11,7 +11,6 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import Curve, Paired, statement
-from linrep.claims._parts import draw_seeds
 from linrep.claims.fedrep._figures import (
     ROUNDS,
     SAME,
@@ -20,6 +19,7 @@ from linrep.claims.fedrep._figures import (
     round_table,
     until,
 )
+from linrep.claims.tables import draw_seeds
 from linrep.settings.fedrep import CONVENTIONS, METHODS, PUBLISHED_GOAL, Figure3
 
 FIGURE = Figure3()

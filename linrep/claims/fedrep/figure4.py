@@ -9,8 +9,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Curve, Fact, Mean, Paired, statement
-from linrep.claims._parts import draw_seeds, medians
 from linrep.claims.fedrep._figures import draw_problem, global_model
+from linrep.claims.tables import draw_seeds, medians
 from linrep.settings.fedrep import CONVENTIONS, Figure4, models_on, squared_errors
 from linrep.subspace import distance
 from linrep.theory.expectations import least_squares_error

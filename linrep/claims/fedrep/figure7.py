@@ -8,8 +8,8 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import Curve, Fact, Trend, statement
-from linrep.claims._parts import draw_seeds, medians
 from linrep.claims.fedrep._figures import draw_problem, until
+from linrep.claims.tables import draw_seeds, medians
 from linrep.settings.fedrep import CONVENTIONS, Figure7
 
 FIGURE = Figure7()

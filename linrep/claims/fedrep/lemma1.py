@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Identity, statement
-from linrep.claims._parts import identities, readings, relative
+from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.fedrep import _common
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Exponent, statement
-from linrep.claims._parts import cells
 from linrep.claims.fedrep._common import ASSUMPTIONS
 from linrep.claims.fedrep._concentration import (
     CLIENTS,
@@ -16,6 +15,7 @@ from linrep.claims.fedrep._concentration import (
     other_settings,
     sampled_sides,
 )
+from linrep.claims.tables import cells
 
 
 def _smallest_eigenvalues(rn, m, k, replicates, rng):
@@ -96,7 +96,7 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     negative_control={"coefficient": 11.0},
 )
 def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power: float | None = 0.5, least=0.0):
-    """Evaluate both sides of each step, k = 1...16 and rn = 2...30000.
+    """Evaluate lhs and rhs of each step, k = 1...16 and rn = 2...30000.
 
     `rank_power` is that of k in the middle term, None without one; `least` bounds k^2 log(rn) in
     (31) from below.

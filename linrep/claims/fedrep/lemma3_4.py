@@ -8,7 +8,6 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from linrep.claims import Cases, Exponent, Fact, Mean, Missing, statement
-from linrep.claims._parts import cells
 from linrep.claims.fedrep._batches import gaussian_head_errors, least_squares, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, instance
 from linrep.claims.fedrep._concentration import (
@@ -20,6 +19,7 @@ from linrep.claims.fedrep._concentration import (
     other_settings,
     sampled_sides,
 )
+from linrep.claims.tables import cells
 from linrep.theory.expectations import least_squares_error
 
 

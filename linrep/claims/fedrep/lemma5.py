@@ -7,9 +7,10 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Constant, Fact, Mean, search, statement
-from linrep.claims._parts import Array, cells, table
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, NORMALIZED, OTHERS, instance
+from linrep.claims.measurements import Array
+from linrep.claims.tables import cells, table
 from linrep.theory.fedrep import step_size_limit
 from linrep.theory.fedrep_limits import gradient_bias
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Condition, Curve, Identity, statement
-from linrep.claims._parts import relative
+from linrep.claims.deviations import relative
 from linrep.claims.fedrep._common import DESIGNS, covariates, instance
 from linrep.subspace import distance, random_frame
 

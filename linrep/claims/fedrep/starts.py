@@ -6,13 +6,13 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Fact, Frequency, Paired, statement
-from linrep.claims._parts import draw_seeds
 from linrep.claims.fedrep._figures import (
     ROUNDS,
     SAME,
     before,
     draw_problem,
 )
+from linrep.claims.tables import draw_seeds
 from linrep.settings.fedrep import CONVENTIONS, Figure3
 
 FIGURE = Figure3()

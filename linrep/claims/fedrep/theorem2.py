@@ -200,23 +200,23 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
         return sigma, truth.condition, kappa
 
     def inverse(subsets):
-        def sides(shape, found):
+        def lhs_rhs(shape, found):
             sigma, tilde, kappa = found
             return 1.0 / sigma**2, shape["k"] ** rank_power * (kappa if subsets else tilde) ** 2
 
-        return sides
+        return lhs_rhs
 
     def samples(shape, found):
         (sigma, tilde, kappa), k = found, shape["k"]
         left = tilde**2 * k / (sigma**2 * shape["n"])
         return left, kappa**4 * k ** (1.0 + rank_power) / shape["rn"]
 
-    for name, sides in (
+    for name, lhs_rhs in (
         ("kappa of W*", inverse(subsets=False)),
         ("kappa over subsets", inverse(subsets=True)),
         ("samples", samples),
     ):
-        yield search(after(sizes, sides), shapes, entries, budget, rng, name=name)
+        yield search(after(sizes, lhs_rhs), shapes, entries, budget, rng, name=name)
 
 
 def _skewed(d, axis, rng):

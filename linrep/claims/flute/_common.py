@@ -63,7 +63,7 @@ def spectra(
 
 
 class Scaled(NamedTuple):
-    """The same instance with Phi in another unit."""
+    """An instance with Phi in another unit."""
 
     spectrum: Spectrum
     Theta: Array
@@ -284,24 +284,24 @@ def singular_values(A: Array) -> Array:
     return np.sort(np.sqrt(np.sum(A * A, axis=0)))[::-1]
 
 
-def confirmed(sides):
-    """Make sides of (shape, x, dtype) ones of (shape, x), which repeat violations in long doubles.
+def confirmed(lhs_rhs):
+    """Make a function of (shape, x) of lhs_rhs(shape, x, dtype): violations in long doubles, too.
 
     So rounding of the usual numbers is not taken for a violation.
     """
 
     def both(shape, x):
-        found = sides(shape, x, np.float64)
+        found = lhs_rhs(shape, x, np.float64)
         if found is None or found[0] - found[1] <= GUARD * (abs(found[0]) + abs(found[1])):
             return found
-        found = sides(shape, x, np.longdouble)
+        found = lhs_rhs(shape, x, np.longdouble)
         return None if found is None else (float(found[0]), float(found[1]))
 
     return both
 
 
 def searched_region(
-    sides: Callable[[Spectrum, float, Array], tuple[Any, Any] | None],
+    lhs_rhs: Callable[[Spectrum, float, Array], tuple[Any, Any] | None],
     budget: Budget,
     rng: np.random.Generator,
     *,
@@ -310,15 +310,15 @@ def searched_region(
     name: str = "",
     **region,
 ) -> Search:
-    """Look for a violation of left <= right in R, or the region that :func:`read_point` is given.
+    """Look for a violation of lhs <= rhs in R, or the region that :func:`read_point` is given.
 
-    ``sides(spectrum, step_size, Theta)`` gives both, or None. It is also called with long doubles,
-    which repeat every violation: rounding is not taken for one.
+    ``lhs_rhs(spectrum, step_size, Theta)`` gives both, or None. It is also called with long
+    doubles, which repeat every violation: rounding is not taken for one.
     """
 
     def typed(shape, x, dtype):
         spectrum, eta, Theta = read_point(shape, x, limit=limit, **region)
-        return sides(spectrum, eta, Theta.astype(dtype))
+        return lhs_rhs(spectrum, eta, Theta.astype(dtype))
 
     found = search(confirmed(typed), shapes, point_length, budget, rng, name=name)
     if not found.instance:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import linrep as lr
-from linrep.claims._parts import cells
+from linrep.claims.tables import cells
 from linrep.problems.clients import ClientData
 from linrep.theory.flute import Spectrum, step_size_limits
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.algorithms.flute import flute
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.problems import ClientData, LowRankRegression
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from linrep.claims._parts import draw_seeds
+from linrep.claims.tables import draw_seeds
 from linrep.settings import flute as settings
 from linrep.settings.flute import NOISE, TIE
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims._parts import identities, readings, relative
+from linrep.claims.deviations import identities, readings, relative
 from linrep.subspace import random_frame
 
 EXACT = 1e-12

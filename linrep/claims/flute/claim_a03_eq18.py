@@ -22,15 +22,15 @@ ROUNDING = 1e-9
 def _kappa_below_one(budget, rng):
     """Search spectra and step sizes for kappa >= 1."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         reader = _common.Reader(x)
         spectrum = _common.read_spectrum(shape, reader, 1e-4)
         eta = reader.between(1e-6, 1e3, logarithmic=True)
         return exponent(spectrum, eta), 1.0
 
     return search(
-        sides, _common.SEARCH_SHAPES, lambda shape: _common.spectrum_length(shape) + 1, budget, rng,
-        name="kappa < 1",
+        lhs_rhs, _common.SEARCH_SHAPES, lambda shape: _common.spectrum_length(shape) + 1, budget,
+        rng, name="kappa < 1",
     )  # fmt: skip
 
 
@@ -163,13 +163,13 @@ def _loss_needed(start: _entering.Start):
 
 
 def _search_growth(budget, rng, first_power, loss):
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         start = _entering.read_start(shape, x, first_power=first_power, least_gap=0.2)
         needed = _loss_needed(start)
         return None if needed is None else (needed, loss)
 
     return search(
-        sides, budget(_common.SEARCH_SHAPES[2:3], _common.SEARCH_SHAPES[1:6:2]),
+        lhs_rhs, budget(_common.SEARCH_SHAPES[2:3], _common.SEARCH_SHAPES[1:6:2]),
         _entering.start_length, budget, rng, name="search, any s and k",
     )  # fmt: skip
 

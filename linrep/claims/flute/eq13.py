@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Fact, Identity, Together, statement
-from linrep.claims._parts import identities, readings
+from linrep.claims.deviations import identities, readings
 from linrep.claims.flute import _lifted
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift

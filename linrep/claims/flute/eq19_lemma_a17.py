@@ -66,14 +66,14 @@ def _rest_term(block):
 def _search_19(budget, rng, whole, loss):
     """Search for violations of (19); compared is what it loses, in eta Delta sigma_k."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         block = _read_block(shape, x, whole)
         after = np.linalg.svd(_moved(block), compute_uv=False)[-1] - _rest_term(block)
         lost = 1.0 + 0.5 * block.step_size * block.spectrum.last - after / block.leading
         return lost / block.unit, loss
 
     return search(
-        sides, _common.SEARCH_SHAPES[:: budget(2, 1)], _block_length, budget, rng,
+        lhs_rhs, _common.SEARCH_SHAPES[:: budget(2, 1)], _block_length, budget, rng,
         name=f"sigma_1^2(Theta) <= {whole:g} lambda*_1",
     )  # fmt: skip
 
@@ -108,7 +108,7 @@ def _decomposition(budget, rng):
     What is compared is small next to rounding for small sigma_k: hits are confirmed.
     """
 
-    def sides(shape, x, dtype):
+    def lhs_rhs(shape, x, dtype):
         block = _read_block(shape, x, 1.0)
         k, eta = shape["k"], dtype(block.step_size)
         Theta, values = block.Theta.astype(dtype), block.spectrum.eigenvalues.astype(dtype)
@@ -125,7 +125,7 @@ def _decomposition(budget, rng):
         return 1 + (bound - base) / unit, 1 + (after - base) / unit
 
     return search(
-        _common.confirmed(sides), _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget,
+        _common.confirmed(lhs_rhs), _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget,
         rng, name="first line",
     )  # fmt: skip
 
@@ -133,7 +133,7 @@ def _decomposition(budget, rng):
 def _implication(budget, rng, middle, tail):
     """Search for (eta, Delta, lambda*) where the last line of the display is less than (19)."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         reader = _common.Reader(x)
         last = reader.between(1e-4, 1.0, logarithmic=True)
         gap = last * reader.between(1e-4, 1.0, logarithmic=True)
@@ -146,14 +146,14 @@ def _implication(budget, rng, middle, tail):
         return lost, 71.0 / 288.0
 
     return search(
-        sides, [{"variables": 3}], lambda shape: 3, budget, rng, name="last line implies (19)"
+        lhs_rhs, [{"variables": 3}], lambda shape: 3, budget, rng, name="last line implies (19)"
     )
 
 
 def _kept_small(budget, rng):
     """Search for a step from sigma_1^2(Theta) <= lambda*_1 that leaves that range."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         point = _common.read_point(
             shape, x, limit=lambda s: step_size_limits(s)["lemma_A5"],
             smallest=lambda s: 1e-6 * s.gap, largest=lambda s: s.first,
@@ -162,7 +162,7 @@ def _kept_small(budget, rng):
         return after, math.sqrt(point.spectrum.first)
 
     return search(
-        sides, _common.SEARCH_SHAPES[:: budget(3, 2)], _common.point_length, budget, rng,
+        lhs_rhs, _common.SEARCH_SHAPES[:: budget(3, 2)], _common.point_length, budget, rng,
         name="sigma_1^2(Theta) <= lambda*_1 is kept",
     )  # fmt: skip
 
@@ -191,14 +191,14 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
 
     yield _kept_small(budget, rng)
     yield _decomposition(budget, rng)
-    for name, sides in (
+    for name, lhs_rhs in (
         ("sigma_1(Lambda_k Theta_k' Theta_k) <= lambda*_1^2", mixed),
         ("factor 1 - eta sigma_k^2/2", factor),
         ("term of Theta_res", rest),
     ):
 
-        def of_block(shape, x, sides=sides):
-            return sides(_read_block(shape, x, 1.0))
+        def of_block(shape, x, lhs_rhs=lhs_rhs):
+            return lhs_rhs(_read_block(shape, x, 1.0))
 
         yield search(
             of_block, _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
@@ -226,7 +226,7 @@ def _search_rest(budget, rng, share):
     A step is enough: none leaves sigma_1^2(Theta) <= 2 lambda*_1, which is Lemma A.6's.
     """
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         point = _common.read_point(
             shape, x, limit=lambda s: step_size_limits(s)["lemma_A17"],
             smallest=lambda s: 1e-12 * s.gap, rest=lambda s: 2.0 * s.first,
@@ -240,7 +240,7 @@ def _search_rest(budget, rng, share):
         return growth + 2.0, 2.0 + 0.5 * point.spectrum.next + share * point.spectrum.gap
 
     return search(
-        sides, _common.SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)], _common.point_length,
+        lhs_rhs, _common.SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)], _common.point_length,
         budget, rng, name="R = 0, without the eighth of Delta",
     )  # fmt: skip
 

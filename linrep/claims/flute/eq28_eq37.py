@@ -50,7 +50,7 @@ def _links(top, divisor):
     negative_control={"divisor": 5},
 )
 def eq28(budget, rng, *, divisor=6):
-    """Compare both sides of every link in exact fractions, for x up to 1/36 and up to 1."""
+    """Compare lhs and rhs of every link in exact fractions, for x up to 1/36 and up to 1."""
     for top in (Fraction(1, 36), Fraction(1)):
         for name, cases in _links(top, divisor):
             yield Cases(cases, name=f"{name}, x up to {top}")
@@ -106,12 +106,12 @@ def _both_sides(instance, factor):
 def eq37(budget, rng, *, factor=2.0):
     """Search over all Theta so small, and try those whose rest is as large as the leading rows."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         instance = _theta(shape, x)
         return None if instance is None else _both_sides(instance, factor)
 
     yield search(
-        sides,
+        lhs_rhs,
         [{"size": size, "k": k} for size, k in ((1, 1), (2, 1), (3, 2), (4, 3))],
         lambda shape: 1 + shape["size"] * (1 + 2 * shape["k"]),
         budget,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Fact, statement
-from linrep.claims._parts import identities, readings, relative
+from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.flute._lifted import EXACT
 from linrep.problems import LowRankRegression
 from linrep.subspace import random_frame

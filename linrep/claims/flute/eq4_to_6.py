@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims._parts import identities, readings, relative
+from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.flute._lifted import (
     CONVENTIONS,
     EXACT,

@@ -7,8 +7,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Fact, Frequency, Paired, statement
-from linrep.claims._parts import draw_seeds
 from linrep.claims.flute._races import NOISES, draw_truth
+from linrep.claims.tables import draw_seeds
 from linrep.settings.flute import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4
 
 FIGURE = Figure4()

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Curve, Fact, Frequency, Paired, Readings, Trend, statement
-from linrep.claims._parts import medians
 from linrep.claims.flute._races import (
     EPOCH_TIE,
     MODELS,
@@ -19,6 +18,7 @@ from linrep.claims.flute._races import (
     SIZES,
     race,
 )  # fmt: skip
+from linrep.claims.tables import medians
 from linrep.settings.flute import HEADS, TIE
 
 #: Training losses as near as this are those of the same minimum.

@@ -69,13 +69,13 @@ _STAYS = (
 def lemma_A6(budget, rng, *, drop=0.5, samples=flute_samples.lemma_A6):
     """Search R_s up to the step size's limit; start runs on samples at the boundary."""
 
-    def sides(spectrum, eta, Theta):
+    def lhs_rhs(spectrum, eta, Theta):
         before, after = (singular_values(A)[0] for A in (Theta, step(Theta, spectrum, eta)))
         first = before * (1 + eta * (spectrum.first - before**2) / 2)
         return after, min(first, np.sqrt(2 * spectrum.first) * (1 - drop * eta * spectrum.first))
 
     yield searched_region(
-        sides, budget, rng, limit=_checks.limit_of("lemma_A6"), shapes=_checks.shapes(budget),
+        lhs_rhs, budget, rng, limit=_checks.limit_of("lemma_A6"), shapes=_checks.shapes(budget),
         smallest=_checks.anything, name="without noise",
     )  # fmt: skip
     # The first bound is monotone up to (2 + q)/(3 q), with lambda*_1 = 1 and q = eta.
@@ -134,13 +134,13 @@ def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
     The proof also uses sigma_1(Theta) <= sqrt(2 lambda*_1) at every step, hence Lemma A.6.
     """
 
-    def sides(spectrum, eta, Theta):
+    def lhs_rhs(spectrum, eta, Theta):
         after = singular_values(step(Theta, spectrum, eta)[spectrum.k :])[0]
         full = np.sqrt(spectrum.last - spectrum.gap / 2)
         return after, full * (1 - drop * eta * spectrum.gap)
 
     yield searched_region(
-        sides, budget, rng, limit=_checks.limit_of("lemma_A7"), shapes=_checks.shapes(budget),
+        lhs_rhs, budget, rng, limit=_checks.limit_of("lemma_A7"), shapes=_checks.shapes(budget),
         smallest=_checks.anything, name="(20), without noise",
     )  # fmt: skip
     # lambda*_1 = 1, lambda*_k = a, lambda*_k+1 = b: the bound is monotone up to (2 + q b)/(3 q).
@@ -255,15 +255,15 @@ def lemma_A15(budget, rng, *, leading=1.0):
         return after, (1 + eta / 2 * (spectrum.next - size**2 - leading * thin**2)) * size
 
     def part(index):
-        def sides(spectrum, eta, Theta):
+        def lhs_rhs(spectrum, eta, Theta):
             summand, bound = _thirds(spectrum, eta, Theta)[index]
             return singular_values(summand)[0], bound
 
-        return sides
+        return lhs_rhs
 
-    def search(sides, name, sizes):
+    def search(lhs_rhs, name, sizes):
         return searched_region(
-            sides, budget, rng, limit=_checks.limit_of("lemma_A15"), shapes=sizes, name=name,
+            lhs_rhs, budget, rng, limit=_checks.limit_of("lemma_A15"), shapes=sizes, name=name,
             smallest=_checks.anything, rest=_everything,
         )  # fmt: skip
 

@@ -7,9 +7,9 @@ import pandas as pd
 from scipy.stats import norm
 
 from linrep.claims import Constant, Exponent, Fact, statement
-from linrep.claims._parts import cells, table
 from linrep.claims.flute import _checks, _common
 from linrep.claims.flute._runs import corner, spread, truth_of
+from linrep.claims.tables import cells, table
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, region, sizes, step_size_limits
 

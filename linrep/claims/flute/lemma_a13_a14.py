@@ -9,8 +9,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Constant, Fact, Identity, Missing, statement
-from linrep.claims._parts import table
 from linrep.claims.flute._data import compressed, step_size, truth_of
+from linrep.claims.tables import table
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Fact, statement
-from linrep.claims._parts import curve
 from linrep.claims.flute._checks import anything, limit_of, thin
 from linrep.claims.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
+from linrep.claims.tables import curve
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
 ALIGNED = ({"n": 3, "d": 3, "k": 2, "aligned": 1},)
@@ -141,13 +141,13 @@ def lemma_A16(budget, rng, *, loss=0.25, floor=0.0):
 
     least = (lambda spectrum: floor * spectrum.gap) if floor else anything
     yield from _by_decade(budget, rng, loss, floor)
-    for sides, name, smallest in (
+    for lhs_rhs, name, smallest in (
         (second, "(45), second line, searched", least),
         (first, "(45), first line, searched", anything),
         (largest, "(46): sigma_1 at most 2 sqrt(lambda*_1)", anything),
     ):
         yield searched_region(
-            sides, budget, rng, limit=limit_of("lemma_A16"), name=name, smallest=smallest,
+            lhs_rhs, budget, rng, limit=limit_of("lemma_A16"), name=name, smallest=smallest,
             shapes=budget((SEARCH_SHAPES[0], *ALIGNED), (*SEARCH_SHAPES[:5], *ALIGNED)),
             rest=lambda spectrum: 2.0 * spectrum.first,
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Fact, search, statement
-from linrep.claims._parts import identities
+from linrep.claims.deviations import identities
 from linrep.claims.flute._lifted import EXACT, SHAPES, draw_case
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum
@@ -29,7 +29,7 @@ def _terms(truth, k, B, W):
     negative_control={"weight": 1.9},
 )
 def theta_decomposition(budget, rng, *, weight=2.0):
-    """Compare both sides at random states and near the optimum, in all shapes."""
+    """Compare lhs and rhs at random states and near the optimum, in all shapes."""
     parts: dict[str, list] = {"random states": [], "near the optimum": []}
     for _ in range(budget(20, 100, 1000)):
         for shape in SHAPES:
@@ -66,7 +66,7 @@ def _both_sides(truth, k, B, W, constant):
 def lemmaA18(budget, rng, *, constant=1.0):
     """Search for states whose models are further off, and try heads of the wrong sign."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         d, n, k = shape["d"], shape["n"], shape["k"]
         values, rest = np.abs(x[: min(d, n)]), x[min(d, n) :]
         truth = LowRankRegression(np.eye(d, min(d, n)) * values @ np.eye(min(d, n), n))
@@ -75,7 +75,7 @@ def lemmaA18(budget, rng, *, constant=1.0):
 
     sizes = (1, 1, 1), (2, 2, 1), (2, 3, 2), (4, 3, 3)
     yield search(
-        sides, [{"d": d, "n": n, "k": k} for d, n, k in sizes],
+        lhs_rhs, [{"d": d, "n": n, "k": k} for d, n, k in sizes],
         lambda s: min(s["d"], s["n"]) + (s["d"] + s["n"]) * s["k"], budget, rng, name="search",
     )  # fmt: skip
     opposite, used = [], []
@@ -103,13 +103,13 @@ def lemmaA18_step(budget, rng, *, directions=("at least", "at most")):
     """Search for matrices X = BW - diag on which either half of the equation is violated."""
     for direction in directions:
 
-        def sides(shape, x, direction=direction):
+        def lhs_rhs(shape, x, direction=direction):
             X = x.reshape(shape["d"], shape["d"])
             doubled, twice = float(np.linalg.norm(X + X.T)), float(2.0 * np.linalg.norm(X))
             return (twice, doubled) if direction == "at least" else (doubled, twice)
 
         yield search(
-            sides, [{"d": d} for d in (1, 2, 3)], lambda shape: shape["d"] ** 2,
+            lhs_rhs, [{"d": d} for d in (1, 2, 3)], lambda shape: shape["d"] ** 2,
             budget, rng, name=f"|X + X'| {direction} 2|X|",
         )  # fmt: skip
 

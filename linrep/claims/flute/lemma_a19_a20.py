@@ -48,7 +48,7 @@ def lemmaA20(budget, rng, *, shift=0):
     The indices of mu go to k, where d is printed.
     """
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         d, k = shape["d"], shape["k"]
         A = np.zeros((d, d))
         A[np.triu_indices(d)] = x
@@ -63,7 +63,7 @@ def lemmaA20(budget, rng, *, shift=0):
         return float(left + size), float(right + size)
 
     yield search(
-        sides,
+        lhs_rhs,
         [{"d": d, "k": k} for d, k in ((2, 1), (3, 1), (3, 2), (4, 2), (6, 5), (7, 3))],
         lambda shape: shape["d"] * (shape["d"] + 1) // 2,
         budget,

@@ -13,7 +13,7 @@ from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads
 from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims._parts import identities
+from linrep.claims.deviations import identities
 from linrep.claims.flute._lifted import SHAPES, draw_case
 from linrep.problems import LowRankRegression
 from linrep.subspace import orthonormalize

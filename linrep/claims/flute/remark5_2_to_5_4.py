@@ -7,9 +7,9 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Constant, Exponent, Fact, Identity, Trend, statement
-from linrep.claims._parts import curve
 from linrep.claims.flute._data import compressed, floor, step_size, truth_of
 from linrep.claims.slopes import log_slope
+from linrep.claims.tables import curve
 from linrep.subspace import random_frame
 from linrep.theory import flute, flute_samples
 

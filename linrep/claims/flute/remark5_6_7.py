@@ -6,9 +6,9 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Exponent, Fact, Mean, Trend, statement
-from linrep.claims._parts import curve
 from linrep.claims.flute._data import compressed, floor, truth_of
 from linrep.claims.slopes import log_slope
+from linrep.claims.tables import curve
 from linrep.theory.flute import Spectrum
 
 _SIZES = (10**4, 10**5, 10**6, 10**7, 10**8)

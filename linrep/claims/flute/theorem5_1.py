@@ -7,8 +7,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Constant, Exponent, Fact, statement
-from linrep.claims._parts import table
 from linrep.claims.flute import _data
+from linrep.claims.tables import table
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum
 

@@ -8,8 +8,8 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms.flute import gaussian_start
 from linrep.claims import Cases, Condition, Constant, Fact, Frequency, statement
-from linrep.claims._parts import table
 from linrep.claims.flute import _data
+from linrep.claims.tables import table
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
 

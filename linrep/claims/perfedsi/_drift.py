@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims.perfedsi._enumeration import OVERFLOW, Walks, items_for
-from linrep.claims.perfedsi._states import drawn
+from linrep.claims.perfedsi._enumeration import OVERFLOW, items_for
+from linrep.claims.perfedsi._states import drawn, plain
 from linrep.theory import perfedsi as theory
+from linrep.theory.perfedsi_rounds import Walks
 
 
 def unit_of(state, limits, step_size, p_power=1.5) -> float:
@@ -26,7 +27,7 @@ def sizes_of(walks, limits, s, weight=1.0) -> np.ndarray:
 
 def case_of(state, limits, step_size, **further) -> dict:
     """Return plain values of a case."""
-    return {**state.plain(), "step_size": step_size, "c": limits.c,
+    return {**plain(state), "step_size": step_size, "c": limits.c,
             "mu": state.setting(limits).mu, **further}  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep.claims import Search, search
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.claims.perfedsi._rounds import Runs, play
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -51,12 +51,12 @@ def unpack(
     return SideInformationCompletion(star_U, star_V, Z), U, V
 
 
-def searched(sides, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
-    """Search all truths and iterates for sides(truth, U, V), a left and right side or None."""
+def searched(lhs_rhs, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
+    """Search all truths and iterates for lhs_rhs(truth, U, V), lhs and rhs or None."""
 
     def of_numbers(shape, x):
         instance = unpack(shape, x)
-        return None if instance is None else sides(*instance)
+        return None if instance is None else lhs_rhs(*instance)
 
     return search(of_numbers, shapes, length, budget, rng, name=name, **options)
 

@@ -111,7 +111,7 @@ def _running(needs, steps):
 
 
 def flown(budget, rng):
-    """Return the same in the limit of small step sizes, which Theorem C.4 asks for."""
+    """Return the constants that runs need as step sizes go to 0, which Theorem C.4 asks for."""
     rows = []
     for side, d, n in product(("unit", "gaussian"), budget((16,), (16, 64)), (20, 100)):
         truths, runs = drawn_runs(side, d, n, "near", budget(60, 100, 400), rng)

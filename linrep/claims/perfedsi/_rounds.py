@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 

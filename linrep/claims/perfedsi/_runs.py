@@ -9,7 +9,8 @@ import numpy as np
 import linrep as lr
 from linrep.claims import Exponent
 from linrep.claims.perfedsi._enumeration import start_of
-from linrep.claims.perfedsi._states import Limits, State, drawn
+from linrep.claims.perfedsi._states import drawn
+from linrep.theory.perfedsi_rounds import Limits, State
 
 #: What is held while one variable is swept.
 CENTRE = {"n": 200, "d": 16, "p": 4, "k": 2, "side": "gaussian", "tau": 5, "C": 1}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import hadamard
 
 from linrep.claims import Hypothesis
-from linrep.claims._parts import Array
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
+from linrep.theory.perfedsi_rounds import Limits, State
 
 ASSUMPTION_3_2 = Hypothesis(
     "Assumption 3.2",
@@ -21,53 +19,13 @@ ASSUMPTION_3_2 = Hypothesis(
 )
 
 
-class Limits(NamedTuple):
-    """Constants of Definition 3.1; its mu is one for rows of U and for errors."""
-
-    c: float
-    rows: float
-    errors: float
-
-
-@dataclass(frozen=True)
-class State:
-    """A server's U and V, on a truth."""
-
-    truth: SideInformationCompletion
-    U: Array
-    V: Array
-
-    @cached_property
-    def measured(self):
-        """The loss and its gradients."""
-        return theory.loss_and_gradients(self.truth, self.U, self.V)
-
-    @property
-    def loss(self) -> float:
-        """L."""
-        return self.measured[0]
-
-    def setting(self, limits: Limits) -> theory.Setting:
-        """Return the numbers of the statements; mu is the largest of the three incoherences."""
-        mu = max(limits.rows, limits.errors, theory.scaling(self.truth.Z).mu_z)
-        return theory.Setting.of(self.truth, c=limits.c, mu=mu)
-
-    def plain(self) -> dict[str, Any]:
-        """Return plain values to build it again."""
-        truth = self.truth
-        parts = {"U": self.U, "V": self.V, "U*": truth.U, "V*": truth.V, "Z": truth.Z}
-        if sum(part.size for part in parts.values()) > 64:
-            return {"n": truth.n, "d": truth.d, "p": truth.p, "k": truth.k}
-        return {name: part.tolist() for name, part in parts.items()}
-
-
-def gain(state: State, in_U: Array, in_V: Array) -> Array:
-    """Return by how much L is smaller than at the state after moves (..., d, k), (..., p, k)."""
+def plain(state: State) -> dict[str, Any]:
+    """Return plain values to build a state again; of a large one its sizes."""
     truth = state.truth
-    change = in_U @ np.swapaxes(state.V + in_V, -1, -2) + state.U @ np.swapaxes(in_V, -1, -2)
-    both = 2.0 * (state.U @ state.V.T - truth.M) + change
-    left, right = (np.einsum("np,...dp->...nd", truth.Z, part) for part in (both, change))
-    return -0.5 * np.sum(left * right, axis=(-1, -2)) / truth.n
+    parts = {"U": state.U, "V": state.V, "U*": truth.U, "V*": truth.V, "Z": truth.Z}
+    if sum(part.size for part in parts.values()) > 64:
+        return {"n": truth.n, "d": truth.d, "p": truth.p, "k": truth.k}
+    return {name: part.tolist() for name, part in parts.items()}
 
 
 def alike(p: int, d: int, *, size: float = 1.0, error: float = 0.01, on_side: bool = True) -> State:

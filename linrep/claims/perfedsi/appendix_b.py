@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.algorithms import biases as methods
 from linrep.claims import Exponent, Fact, Identity, Mean, Together, statement
-from linrep.claims._parts import identities, relative
+from linrep.claims.deviations import identities, relative
 from linrep.problems import BiasedRegression, ClientData
 from linrep.theory import perfedsi as theory
 

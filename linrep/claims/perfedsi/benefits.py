@@ -8,8 +8,8 @@ import numpy as np
 
 from linrep.algorithms import imc
 from linrep.claims import Cases, Fact, Frequency, Mean, Readings, Trend, statement
-from linrep.claims._parts import curve
 from linrep.claims.perfedsi._runs import along, cell, state_of, tuned_rounds
+from linrep.claims.tables import curve
 from linrep.problems import Observations, SideInformationCompletion
 
 #: What "much smaller than" is read as, one after another.

@@ -17,7 +17,7 @@ from linrep.claims import (
     Together,
     statement,
 )
-from linrep.claims._parts import readings
+from linrep.claims.deviations import readings
 from linrep.claims.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.claims.perfedsi._regular import DECAY, K, P, flown, played
 from linrep.claims.perfedsi._rounds import start
@@ -34,7 +34,7 @@ RARE = 0.05
 def _balanced(budget, rng, power) -> Search:
     """Search whether the event with small c_0 bounds ||U||/||V|| by c^2/(1 - sqrt(s))."""
 
-    def sides(truth, U, V):
+    def lhs_rhs(truth, U, V):
         found, share = needed(truth, U, V)
         if share >= 0.9999:  # 1 - sqrt(share) would be rounding
             return None
@@ -43,7 +43,7 @@ def _balanced(budget, rng, power) -> Search:
         return max(sizes) / min(sizes), bound
 
     return searched(
-        sides, budget, rng, name="the server's norms are balanced if 2 c_z c c_0 < 1",
+        lhs_rhs, budget, rng, name="the server's norms are balanced if 2 c_z c c_0 < 1",
         shapes=budget(SHAPES[:2], SHAPES[1:]),
     )  # fmt: skip
 

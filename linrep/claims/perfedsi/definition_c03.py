@@ -19,12 +19,12 @@ def _ends(budget, rng, highest):
     """Yield searches for a mu outside of 1/r and d/r, and for frames below 1."""
     shapes = [{"d": 2, "r": 1}, {"d": 3, "r": 2}]
 
-    def bounded(name, sides):
+    def bounded(name, lhs_rhs):
         def of_matrix(shape, x):
             A = x.reshape(shape["d"], shape["r"])
             if np.linalg.matrix_rank(A) < shape["r"]:
                 return None
-            return sides(A, shape["r"])
+            return lhs_rhs(A, shape["r"])
 
         return search(
             of_matrix, shapes, lambda shape: shape["d"] * shape["r"], budget, rng, name=name
@@ -106,8 +106,8 @@ def _entailed(budget, rng, power):
         c_z = theory.scaling(truth.Z).c_z
         return theory.incoherence(E), c_z**power * event(truth, U, V).errors
 
-    for name, sides in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
-        yield searched(sides, budget, rng, name=name, shapes=budget(SHAPES[:2], SHAPES[1:]))
+    for name, lhs_rhs in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
+        yield searched(lhs_rhs, budget, rng, name=name, shapes=budget(SHAPES[:2], SHAPES[1:]))
 
 
 def _unequal():

@@ -8,7 +8,7 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Fact, Identity, Mean, statement
-from linrep.claims._parts import readings, relative
+from linrep.claims.deviations import readings, relative
 from linrep.claims.perfedsi._rounds import Runs, walk
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory

@@ -45,7 +45,7 @@ def _limits(bound):
 def _searched_61(budget, rng, bound, name):
     """Search an inequality for the gradient's norm: bound(truth, setting, loss) at the least c."""
 
-    def sides(truth, U, V):
+    def lhs_rhs(truth, U, V):
         if _instances.relative_loss(truth, U, V) < 1e-12:
             return None
         loss, slope = _instances.sizes(truth, U, V)
@@ -53,7 +53,7 @@ def _searched_61(budget, rng, bound, name):
             bound(truth, _instances.setting_of(truth, _instances.event(truth, U, V).norms), loss)
         )
 
-    return _instances.searched(sides, budget, rng, name=name)
+    return _instances.searched(lhs_rhs, budget, rng, name=name)
 
 
 def _growth(budget, rng, predicted) -> Exponent:

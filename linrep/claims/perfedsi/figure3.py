@@ -14,7 +14,7 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms import imc
 from linrep.claims import Curve, Fact, Frequency, Paired, Readings, statement
-from linrep.claims._parts import draw_seeds
+from linrep.claims.tables import draw_seeds
 from linrep.settings import perfedsi as settings
 from linrep.settings.perfedsi import Figure3
 from linrep.theory import perfedsi as theory

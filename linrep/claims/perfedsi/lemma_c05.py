@@ -100,7 +100,7 @@ def _searched(budget, rng, reading):
     """Search the region, V being scaled to its edge and U the other way; c is 1 or more."""
     orthonormal, power, c_z_power = _REGIONS[reading]
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         instance = _instances.unpack(shape, x[1:])
         if instance is None or _instances.relative_loss(*instance) < 1e-12:
             return None
@@ -115,7 +115,7 @@ def _searched(budget, rng, reading):
         return gamma * loss, slope**2
 
     return search(
-        sides, _instances.SHAPES[:2], lambda shape: _instances.length(shape) + 1, budget, rng,
+        lhs_rhs, _instances.SHAPES[:2], lambda shape: _instances.length(shape) + 1, budget, rng,
         name=reading,
         known=[(shape, np.concatenate([[9.0], x])) for shape, x in _FLATTEST],
     )  # fmt: skip
@@ -124,14 +124,14 @@ def _searched(budget, rng, reading):
 def _with_norms(budget, rng, bound, name):
     """Search bound(setting) L <= ||grad L||^2 where norms are at most c sqrt(sigma_1), L small."""
 
-    def sides(truth, U, V):
+    def lhs_rhs(truth, U, V):
         setting = _instances.setting_of(truth, _instances.event(truth, U, V).norms)
         loss, slope = _instances.sizes(truth, U, V)
         if not 1e-12 < 32.0 * setting.c_z * loss / setting.smallest**2 <= 1.0:
             return None
         return bound(setting) * loss, slope**2
 
-    return _instances.searched(sides, budget, rng, name=name, known=_FLATTEST)
+    return _instances.searched(lhs_rhs, budget, rng, name=name, known=_FLATTEST)
 
 
 def _at_the_limit(bound, rng):
@@ -152,7 +152,7 @@ def _at_the_limit(bound, rng):
 def _twentieth(budget, rng, factor, power, name):
     """Search (20): factor/M times the minimum, in which c_z has a power, against the gradient."""
 
-    def sides(truth, U, V):
+    def lhs_rhs(truth, U, V):
         if _instances.relative_loss(truth, U, V) < 1e-12:
             return None
         found = theory.alignment(truth, U, V)
@@ -161,7 +161,7 @@ def _twentieth(budget, rng, factor, power, name):
         least = min(found.heads, found.side * found.items * c_z**power)
         return factor * least * loss / truth.n, slope**2
 
-    return _instances.searched(sides, budget, rng, name=name)
+    return _instances.searched(lhs_rhs, budget, rng, name=name)
 
 
 def _last_line(root, power):

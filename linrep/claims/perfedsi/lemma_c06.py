@@ -60,7 +60,7 @@ def _smooth_cases(budget, bound):
 def _smooth(budget, rng, bound, name, *, least=0.0):
     """Yield (22) with a beta, for c from `least` on: scalars, and a search."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         found = _two_points(shape, x)
         if found is None:
             return None
@@ -73,7 +73,7 @@ def _smooth(budget, rng, bound, name, *, least=0.0):
 
     scalars = [case for case in _smooth_cases(budget, bound) if case[2]["c"] >= least]
     yield Cases(scalars, quantity="lhs/rhs", name=f"{name}, scalars")
-    yield search(sides, SHAPES[:2], twice, budget, rng, name=f"{name}, searched")
+    yield search(lhs_rhs, SHAPES[:2], twice, budget, rng, name=f"{name}, searched")
 
 
 def _excess(across, constant):

@@ -8,8 +8,9 @@ import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Search, search, statement
 from linrep.claims.perfedsi import _enumeration
-from linrep.claims.perfedsi._states import SHAPES, State, alike, drawn, from_numbers, numbers
+from linrep.claims.perfedsi._states import SHAPES, alike, drawn, from_numbers, numbers, plain
 from linrep.theory import perfedsi as theory
+from linrep.theory.perfedsi_rounds import State, Walks, sequences
 
 _STEP = 1e-4
 _DIMENSIONS = (4, 8, 16, 32, 64)
@@ -18,11 +19,11 @@ _CLIENTS = (1, 2, 4, 8)
 
 
 def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers):
-    """Return left over right sides for U and V, and the setting.
+    """Return lhs over rhs for U and V, and the setting.
 
     None if the start is not regular, or walks diverge beyond all numbers.
     """
-    walks = _enumeration.Walks(state, items, step_size)
+    walks = Walks(state, items, step_size)
     limits = walks.limits(quantile)
     if not limits.c < _enumeration.OVERFLOW or walks.kept(limits, 0).min() == 0.0:
         return None
@@ -32,23 +33,23 @@ def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers
         participants=participants, loss=state.loss, mu_z=theory.scaling(state.truth.Z).mu_z,
         mu_U=limits.rows, **powers,
     )  # fmt: skip
-    at = {**state.plain(), "step_size": step_size, "C": participants, "c": limits.c,
+    at = {**plain(state), "step_size": step_size, "C": participants, "c": limits.c,
           "mu_U": limits.rows, "P(G)": chance, "tau": items.shape[1]}  # fmt: skip
     return [float(left / right) for left, right in zip(found, bounds, strict=True)], at
 
 
 def _at_limits(place, powers) -> Cases:
-    """Compare both sides with one factor at its norm limit, k = r = 1."""
+    """Compare lhs and rhs with one factor at its norm limit, k = r = 1."""
     cases = []
     for d, size, participants, on_side in product(_DIMENSIONS, _SIZES, _CLIENTS, (True, False)):
         state = alike(1, d, size=size, error=1e-3, on_side=on_side)
-        ratio, at = _ratios(state, _enumeration.sequences(d, 1), _STEP, participants, **powers)
+        ratio, at = _ratios(state, sequences(d, 1), _STEP, participants, **powers)
         cases.append((ratio[place], 1.0, at))
     return Cases(cases, quantity="lhs/rhs", name=f"{'UV'[place]}, factors at their limits")
 
 
 def _at_random(budget, rng, powers) -> list:
-    """Compare both sides at random states, for one to five steps, the event not always sure."""
+    """Compare lhs and rhs at random states, for one to five steps, the event not always sure."""
     cases = []
     for _ in range(budget(60, 1000, 5000)):
         n, d, p = int(rng.integers(1, 5)), int(rng.integers(2, 6)), int(rng.integers(1, 4))
@@ -72,14 +73,14 @@ def _at_random(budget, rng, powers) -> list:
 def _searched(budget, rng, powers) -> Search:
     """Search all states of small shapes, tau = 1."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         state = from_numbers(shape, x)
         if state is None:
             return None
-        found = _ratios(state, _enumeration.sequences(shape["d"], 1), _STEP, 2, **powers)
+        found = _ratios(state, sequences(shape["d"], 1), _STEP, 2, **powers)
         return None if found is None else (max(found[0]), 1.0)
 
-    return search(sides, SHAPES[: budget(2, 3)], numbers, budget, rng, name="search")
+    return search(lhs_rhs, SHAPES[: budget(2, 3)], numbers, budget, rng, name="search")
 
 
 def _slope(place, variable, sizes, predicted, state_of) -> Exponent:
@@ -87,7 +88,7 @@ def _slope(place, variable, sizes, predicted, state_of) -> Exponent:
     values = []
     for size in sizes:
         state = state_of(size)
-        walks = _enumeration.Walks(state, _enumeration.sequences(state.truth.d, 1), _STEP)
+        walks = Walks(state, sequences(state.truth.d, 1), _STEP)
         values.append(walks.moments(walks.limits(), 1)[place] / (_STEP**2 * state.loss))
     name = f"E|{'UV'[place]}+ - {'UV'[place]}|^2"
     return _enumeration.power_of(name, variable, sizes, values, predicted, at_most=variable == "c")
@@ -96,7 +97,7 @@ def _slope(place, variable, sizes, predicted, state_of) -> Exponent:
 def _inside(rng, factor, norm_power, loss_power):
     """Yield the three steps of the proof that turn the event into the bound."""
     state = alike(1, 8, size=3.0)
-    limits = _enumeration.Walks(state, _enumeration.sequences(8, 1), _STEP).limits()
+    limits = Walks(state, sequences(8, 1), _STEP).limits()
     square = float(np.linalg.norm(state.V, 2) ** 2)
     at = {"c": limits.c, "|V|^2": square, "sigma_1": 1.0}
     yield Cases(
@@ -104,7 +105,7 @@ def _inside(rng, factor, norm_power, loss_power):
         name=f"|V|^2 <= c^{norm_power:g} sigma_1",
     )  # fmt: skip
     mixed = drawn(rng, n=4, d=4, p=2, k=1)
-    walks = _enumeration.Walks(mixed, _enumeration.sequences(4, 1), _STEP)
+    walks = Walks(mixed, sequences(4, 1), _STEP)
     losses, c = walks.regularity[0].loss[:, 0] * mixed.loss, walks.limits().c
     errors = mixed.truth.Z @ (mixed.U @ mixed.V.T - mixed.truth.M).T
     squares = np.sum(errors**2, axis=1)
@@ -124,7 +125,7 @@ def _inside(rng, factor, norm_power, loss_power):
 def _needed(on_side) -> tuple[float, float]:
     """Return the factor of c^2 (1/(Cd) + 1/d^2) that U needs, of r (c^2 + mu_U)/d^2 that V does."""
     state = alike(1, 64, size=4.0, error=1e-3, on_side=on_side)
-    ratio, _ = _ratios(state, _enumeration.sequences(64, 1), _STEP, 1, norm_power=2.0)
+    ratio, _ = _ratios(state, sequences(64, 1), _STEP, 1, norm_power=2.0)
     return ratio[0], ratio[1]
 
 

@@ -8,6 +8,7 @@ from linrep.claims import Cases, Fact, Readings, Search, search, statement
 from linrep.claims.perfedsi import _enumeration
 from linrep.claims.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
 from linrep.claims.perfedsi._states import SHAPES, aligned, alike, edge, from_numbers, numbers
+from linrep.theory.perfedsi_rounds import Walks, sequences
 
 _STEP = 1e-3
 _SIDES = (1, 2, 4, 8, 16)
@@ -17,7 +18,7 @@ _STEPS = (1e-3, 3e-3, 1e-2)
 
 def _first(state, step_size=_STEP):
     """Return walks of one step, over all items, and the least limits."""
-    walks = _enumeration.Walks(state, _enumeration.sequences(state.truth.d, 1), step_size)
+    walks = Walks(state, sequences(state.truth.d, 1), step_size)
     return walks, walks.limits()
 
 
@@ -58,7 +59,7 @@ def _along_p(budget, factor, p_power):
 def _searched(budget, rng, factor, p_power) -> Search:
     """Search all states of small shapes for the first step."""
 
-    def sides(shape, x):
+    def lhs_rhs(shape, x):
         state = from_numbers(shape, x[1:])
         if state is None:
             return None
@@ -68,13 +69,18 @@ def _searched(budget, rng, factor, p_power) -> Search:
         right = factor * unit_of(state, limits, step_size, p_power)
         usable = limits.c < _enumeration.OVERFLOW and np.isfinite(right) and right > 0.0
         # Gradients are differences: where the step moves them less, only rounding is left.
-        gradients = [np.linalg.norm(part) for part in state.measured[1:]]
+        gradients = [np.linalg.norm(part) for part in state.gradients]
         if not usable or right < 1e-9 * max(gradients):
             return None
         return float(sizes_of(walks, limits, 1).max() / right), 1.0
 
     return search(
-        sides, SHAPES[: budget(2, 3)], lambda shape: numbers(shape) + 1, budget, rng, name="search"
+        lhs_rhs,
+        SHAPES[: budget(2, 3)],
+        lambda shape: numbers(shape) + 1,
+        budget,
+        rng,
+        name="search",
     )
 
 
@@ -134,7 +140,7 @@ lemma_c8.corrected(
 
 def _means(walks, limits, s):
     """Return |E X 1_{G_s}|, |E X 1_{G_{s+1}}| and E|X| under both, X the change of the gradient."""
-    X = walks.gradients(s + 1)[0] - walks.state.measured[1]
+    X = walks.gradients(s + 1)[0] - walks.state.gradients[0]
     found = []
     for last in (s, s + 1):
         kept = walks.kept(limits, last)
@@ -147,8 +153,8 @@ def _products(future):
     """Yield deviations of E[ee' 1_G] from (1/d) E[1_G] I, e of step s and G of s, or s + 1."""
     for d in (2, 4, 6):
         state, limits = edge(d)
-        items = _enumeration.sequences(d, 2)
-        walks = _enumeration.Walks(state, items, _STEP)
+        items = sequences(d, 2)
+        walks = Walks(state, items, _STEP)
         for s in (0, 1):
             kept = walks.kept(limits, s + future).mean(axis=0)
             found = np.bincount(items[:, s], kept, minlength=d) / len(items)
@@ -172,7 +178,7 @@ def indicators(budget, rng, *, norms=False, larger=False):
     for d in (2, 4, 8, 16):
         for c in (1.0, 1.5, 2.0):
             state, limits = edge(d, c=c)
-            walks = _enumeration.Walks(state, _enumeration.sequences(d, 1), _STEP)
+            walks = Walks(state, sequences(d, 1), _STEP)
             before, after, mean_before, mean_after = _means(walks, limits, 0)
             left, right = (mean_after, mean_before) if norms else (after, before)
             if larger:

@@ -5,17 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Readings, statement
-from linrep.claims._parts import readings
+from linrep.claims.deviations import readings
 from linrep.claims.perfedsi._drift import case_of, random_walks, sizes_of, unit_of
-from linrep.claims.perfedsi._enumeration import (
-    Walks,
-    balanced,
-    exact_cases,
-    largest_inexact,
-    power_of,
-    sequences,
-)
-from linrep.claims.perfedsi._states import aligned, alike, edge
+from linrep.claims.perfedsi._enumeration import exact_cases, largest_inexact, power_of
+from linrep.claims.perfedsi._states import aligned, alike, edge, plain
+from linrep.theory.perfedsi_rounds import Walks, balanced, sequences
 
 _STEP = 1e-3
 _DIMENSIONS = (8, 16, 32, 64)
@@ -31,12 +25,12 @@ def _starts(budget, rng) -> Readings:
     """Return the deviations of a_0 and b_0 from 0 relative to the gradients, for both readings."""
     found: dict[str, list] = {"d with the first term": [], "d with both": []}
     for walks, limits, _ in random_walks(budget, rng, 1):
-        size = max(np.linalg.norm(part) for part in walks.state.measured[1:])
+        size = max(np.linalg.norm(part) for part in walks.state.gradients)
         # Rounding of U V' - M*, which the gradients do not see.
         size *= max(1.0, 1e4 * np.finfo(float).eps / np.sqrt(walks.state.loss))
         for weight, cases in zip((1.0, walks.state.truth.d), found.values(), strict=True):
             error = sizes_of(walks, limits, 0, weight).max() / size
-            cases.append((float(error), walks.state.plain()))
+            cases.append((float(error), plain(walks.state)))
     return readings(found, 1e-10, name="a_0 = b_0 = 0")
 
 
@@ -62,7 +56,7 @@ def lemma_c9(budget, rng, *, factor=6.0, d_power=1.0):
     for p, d in ((1, 8), (4, 8), (4, 64), (8, 16)):
         for family in (alike, aligned):
             state = family(p, d)
-            walks = Walks(state, balanced(d, 5, budget(1, 8), rng), _STEP)
+            walks = Walks(state, balanced(d, 5, budget(1, 8), rng=rng), _STEP)
             limits = walks.limits()
             for s in range(1, 6):
                 right = s * factor * unit_of(state, limits, _STEP) / d ** (d_power - 1.0)
@@ -70,11 +64,11 @@ def lemma_c9(budget, rng, *, factor=6.0, d_power=1.0):
                 limit.append((value / right, 1.0, case_of(state, limits, _STEP, s=s, tau=s)))
     yield Cases(limit, quantity="lhs/rhs", name="clients alike or along the truth")
     state, steps = alike(4, 8), (1, 2, 3, 4, 5)
-    walks = Walks(state, balanced(8, 5, budget(4, 64), rng), _STEP)
+    walks = Walks(state, balanced(8, 5, budget(4, 64), rng=rng), _STEP)
     along_s = [sizes_of(walks, walks.limits(), s).max() for s in steps]
     along_d = []
     for d in _DIMENSIONS:
-        walks = Walks(alike(4, d), balanced(d, 5, budget(1, 8), rng), _STEP)
+        walks = Walks(alike(4, d), balanced(d, 5, budget(1, 8), rng=rng), _STEP)
         along_d.append(sizes_of(walks, walks.limits(), 5).max())
     yield _starts(budget, rng)
     yield power_of("drift", "s", steps, along_s, 1.0, at_most=True)
@@ -89,14 +83,14 @@ def _along_p(budget, rng, family, name) -> Exponent:
     sides, needed = (1, 2, 4, 8, 16)[: budget(4, 5)], []
     for p in sides:
         state = family(p, 8)
-        walks = Walks(state, balanced(8, 5, 1, rng), _STEP)
+        walks = Walks(state, balanced(8, 5, 1, rng=rng), _STEP)
         limits = walks.limits()
         needed.append(sizes_of(walks, limits, 5).max() / unit_of(state, limits, _STEP, 0.0))
     return power_of(f"drift (clients {name})", "k", sides, needed, 1.5, at_most=True)
 
 
 def _sum_cases(walks, limits, tau_power, future):
-    """Return left over right side, and the setting."""
+    """Return lhs over rhs, and the setting."""
     unit = unit_of(walks.state, limits, walks.step_size)
     size, chance = walks.summed(limits, future=future)
     at = case_of(walks.state, limits, walks.step_size, tau=walks.steps)
@@ -135,7 +129,7 @@ def lemma_c10(budget, rng, *, tau_power=2.0, future=True):
     yield exact_cases(cases, name="random states")
     values, long = {}, []
     for tau in (1, 2, 5, 10, 20, 40, 80):
-        walks = Walks(alike(4, 8), balanced(8, tau, budget(4, 32), rng), 1e-5)
+        walks = Walks(alike(4, 8), balanced(8, tau, budget(4, 32), rng=rng), 1e-5)
         values[tau] = walks.summed(walks.limits(), future=False)[0]
         long.append(_sum_cases(walks, walks.limits(), tau_power, False))
     yield Cases(long, quantity="lhs/rhs", name="tau up to 80")

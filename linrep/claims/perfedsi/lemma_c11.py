@@ -11,15 +11,17 @@ import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.perfedsi import _states
-from linrep.claims.perfedsi._enumeration import (
-    Walks,
-    exact_cases,
-    power_of,
-    progress,
-    sequences,
-    start_of,
-)
+from linrep.claims.perfedsi._enumeration import exact_cases, power_of, start_of
+from linrep.claims.perfedsi._states import plain
 from linrep.theory import perfedsi as theory
+from linrep.theory.perfedsi_rounds import (
+    Limits,
+    State,
+    Walks,
+    progress,
+    progress_of_rounds,
+    sequences,
+)
 
 _NORMS = (1.0, 2.0, 4.0, 8.0, 16.0)
 _CONDITIONS = (1.0, 2.0, 4.0, 8.0)
@@ -27,10 +29,10 @@ _DIMENSIONS = (8, 16, 32, 64)
 _SCALES = (1.0, 4.0, 16.0, 64.0)  # c_z
 
 
-def _start(state: _states.State) -> _states.Limits:
+def _start(state: State) -> Limits:
     """Return the least limits that a state keeps, with a little room for the steps."""
     limits = start_of(state).limits()
-    return _states.Limits(1.001 * limits.c, 1.001 * limits.rows, 1.01 * limits.errors)
+    return Limits(1.001 * limits.c, 1.001 * limits.rows, 1.01 * limits.errors)
 
 
 def promise(setting, steps, powers, share=1.0):
@@ -52,7 +54,7 @@ def _one_round(state, items, participants, share, powers, limits=None):
     setting = state.setting(limits)
     step_size, promised = promise(setting, steps, powers, share)
     measured, chance = progress(Walks(state, items, step_size), limits, participants)
-    at = {**state.plain(), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
+    at = {**plain(state), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
           "mu": setting.mu, "c_z": setting.c_z, "P(G)": chance, "1 - E[L+]/L": measured,
           "promised": promised}  # fmt: skip
     exact = chance == 1.0 or participants == state.truth.n == 1
@@ -90,7 +92,7 @@ def start_readings(small, any_start, name) -> Readings:
     )
 
 
-def _near(state: _states.State) -> bool:
+def _near(state: State) -> bool:
     """Return whether L <= sigma_r^2/(32 c_z^2)."""
     scale = theory.scaling(state.truth.Z).c_z
     return state.loss <= (state.truth.singular_values[-1] / scale) ** 2 / 32.0
@@ -164,9 +166,7 @@ def _double_sum(state, tau) -> float:
         np.linalg.norm([np.linalg.norm(part) for part in walks.drift(limits, s, tau)[:2]])
         for s in range(tau)
     )
-    return float(
-        total / (tau * np.linalg.norm([np.linalg.norm(part) for part in state.measured[1:]]))
-    )
+    return float(total / (tau * np.linalg.norm([np.linalg.norm(part) for part in state.gradients])))
 
 
 CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
@@ -222,33 +222,6 @@ lemma_c11.corrected(
 )
 
 
-def _after(state, limits, items, step_size, rounds) -> tuple[float, float]:
-    """Return 1 - E[L_T 1_G]/L_0 and P(G) after T rounds of one participant, all enumerated.
-
-    G asks of every client, in each round, that its walk is regular.
-    """
-    states = [(np.zeros_like(state.U), np.zeros_like(state.V), 1.0)]
-    for _ in range(rounds):
-        following = []
-        for *shift, weight in states:
-            walks = Walks(state, items, step_size, shift)
-            kept = walks.kept(limits, walks.steps)
-            share = kept.mean(axis=1)
-            in_U, in_V = walks.shifts[-1]
-            for client in range(len(share)):
-                each = weight * np.prod(np.delete(share, client)) / kept.size
-                following += [
-                    (in_U[client, walk], in_V[client, walk], each)
-                    for walk in np.flatnonzero(kept[client])
-                ]
-        states = following
-    in_U, in_V, weights = (np.array(part) for part in zip(*states, strict=True))
-    chance = float(weights.sum())
-    return max(0.0, 1.0 - chance) + float(
-        _states.gain(state, in_U, in_V) @ weights
-    ) / state.loss, chance
-
-
 def _starts_of_runs(budget):
     """Yield states, and numbers of steps and rounds: c, condition, rank, c_z, d, tau, and c_0."""
     for c in (32.0, 16.0, 4.0, 1.0):
@@ -271,8 +244,10 @@ def _some_rounds(state, steps, rounds, powers):
     setting = state.setting(limits)
     step_size, promised = promise(setting, steps, powers)
     promised *= rounds - 1
-    measured, chance = _after(state, limits, sequences(state.truth.d, steps), step_size, rounds)
-    at = {**state.plain(), "step_size": step_size, "tau": steps, "c": limits.c, "mu": setting.mu,
+    measured, chance = progress_of_rounds(
+        state, limits, sequences(state.truth.d, steps), step_size, rounds
+    )
+    at = {**plain(state), "step_size": step_size, "tau": steps, "c": limits.c, "mu": setting.mu,
           "c_z": setting.c_z, "L_0/sigma_r^2": state.loss / setting.smallest**2, "T": rounds,
           "P(G)": chance, "1 - E[L_T]/L_0": measured, "promised": promised}  # fmt: skip
     return promised / measured if measured > 0.0 else np.inf, 1.0, at, True

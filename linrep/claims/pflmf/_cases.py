@@ -11,7 +11,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Search, search
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
@@ -37,7 +37,7 @@ class Case(NamedTuple):
     U: Array
     V: Array
     setting: theory.Setting
-    round: pflmf_rounds.Round
+    round: theory.Round
     kind: str
 
     def instance(self) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def tried(cases: Iterable[Case], lhs_rhs: LeftRight, name: str) -> Cases:
 
 
 def compared(found: Iterable[tuple[Case, float, float, dict]], name: str) -> Cases:
-    """Return left <= right for rounds, sides and instances, relative to the sides' sizes."""
+    """Return lhs <= rhs for rounds with both and instances, relative to their sizes."""
     cases = []
     for case, left, right, at in found:
         scale = max(abs(left) + abs(right), 1e-300)
@@ -279,9 +279,9 @@ def largest(cases: Iterable[Case], lhs_rhs: LeftRight, by: str = "K") -> pd.Data
 
 
 def largest_of(found: Iterable[tuple[Case, float, float]], by: str = "K") -> pd.DataFrame:
-    """Return the same of rounds with their left and right sides.
+    """Return the largest lhs/rhs, a row per p and a column per K or eta L, of rounds with both.
 
-    Of those that rounding is small for; infinite where the right side is not positive.
+    Of those that rounding is small for; infinite where rhs is not positive, NaN without a case.
     """
     rows = []
     for case, left, right in found:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import linrep as lr
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 
 Outcome = tuple[Array, Array]
 STEP, SHARE = 0.1, 0.5

@@ -10,7 +10,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Mean, Missing, Together
-from linrep.claims._parts import curve
+from linrep.claims.tables import curve
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
@@ -176,7 +176,7 @@ class Cells:
 
 
 def exact(bound: Bound, settings, name: str = "U fixed, exact") -> Cases:
-    """Compare left and right side of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
+    """Compare lhs and rhs of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
 
     Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.
     """

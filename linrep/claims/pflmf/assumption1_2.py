@@ -16,7 +16,8 @@ from linrep.claims import (
     Vacuous,
     statement,
 )
-from linrep.claims._parts import Array, relative
+from linrep.claims.deviations import relative
+from linrep.claims.measurements import Array
 from linrep.claims.pflmf import _cases
 from linrep.problems import Objectives
 from linrep.theory import pflmf as theory

@@ -19,7 +19,7 @@ from linrep.claims import (
     Together,
     statement,
 )
-from linrep.claims._parts import relative
+from linrep.claims.deviations import relative
 from linrep.claims.pflmf._runs import Bound, averages, exact, reference
 from linrep.claims.pflmf.theorem1_noise import (
     corollary_step,
@@ -148,7 +148,7 @@ def corollary2(budget, rng, *, T_power=1.0, power=0.5):
     holds_with={"p_power": 2.0},
 )
 def corollary2_constants(budget, rng, *, p_power=0.0, start=2.0, noise=2.0):
-    """Compare left and right side exactly with U fixed, from T = 2 on; theorem1.noise has runs."""
+    """Compare lhs and rhs exactly with U fixed, from T = 2 on; theorem1.noise has runs."""
     grid = product(
         (*_SHARES, 0.001), budget((1, 20), (1, 5, 20)), (2, 10, 100, 6400, 10**6, 10**9, 10**12),
         (0.0, 1e-3, 0.1, 10.0),

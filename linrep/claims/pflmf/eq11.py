@@ -9,7 +9,8 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Identity, Mean, Readings, statement
-from linrep.claims._parts import Array, relative
+from linrep.claims.deviations import relative
+from linrep.claims.measurements import Array
 from linrep.claims.pflmf import _cases
 from linrep.claims.pflmf._cases import QUADRATIC, Case
 from linrep.theory import pflmf_rounds

@@ -38,7 +38,7 @@ class Expected(NamedTuple):
 
 
 def _chain(position, variant: Variant):
-    """Return the function of a round's left and right side of one of the inequalities in (16)."""
+    """Return the function of a round's lhs and rhs of one of the inequalities in (16)."""
 
     def lhs_rhs(case):
         s = case.setting
@@ -166,7 +166,7 @@ def _weights() -> Curve:
 
 
 def _rewritten(name, variant: Variant):
-    """Return the function of a round's left and right side of (A), (B), its case K, or (C)."""
+    """Return the function of a round's lhs and rhs of (A), (B), its case K, or (C)."""
 
     def lhs_rhs(case):
         s, r = case.setting, _cases.counted(case, variant.derived)
@@ -208,7 +208,7 @@ def _reported(cases, variant: Variant, links):
 
 
 def _needed(case):
-    """Return left and right side: their ratio is the constant of the noise, Delta_V having p^2."""
+    """Return lhs and rhs: their ratio is the constant of the noise, Delta_V having p^2."""
     s = case.setting
     _, left, right, _ = theory.equation16(s, case.round, p_power=2)
     return left - right + (1.0 + 1.0 / s.local_steps) * _unit(s), _unit(s)

@@ -8,7 +8,8 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Condition, Fact, Identity, Mean, statement
-from linrep.claims._parts import Array, readings, relative
+from linrep.claims.deviations import readings, relative
+from linrep.claims.measurements import Array
 from linrep.claims.pflmf._forms import SHARE, STEP, Round, instance, rounds_of, run
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory

@@ -15,7 +15,9 @@ from scipy.special import expit
 import linrep as lr
 from linrep.algorithms import personalized
 from linrep.claims import Curve, Exponent, Fact, Identity, Paired, statement
-from linrep.claims._parts import Array, draw_seeds, identities, readings, relative
+from linrep.claims.deviations import identities, readings, relative
+from linrep.claims.measurements import Array
+from linrep.claims.tables import draw_seeds
 from linrep.problems import personal
 
 LOSSES = ("logistic", "hinge", "least squares")

@@ -12,7 +12,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 from linrep.algorithms import personalized
 from linrep.claims import Cases, Identity, statement
-from linrep.claims._parts import relative
+from linrep.claims.deviations import relative
 from linrep.problems.personal import Planar, planar
 from linrep.settings.pflmf import Figure1, constrained, diameter
 

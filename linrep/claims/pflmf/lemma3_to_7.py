@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, Readings, Together, search, statement
-from linrep.claims._parts import relative
+from linrep.claims.deviations import relative
 from linrep.theory import pflmf as theory
 
 _ROUNDING = 1e-12

@@ -6,7 +6,8 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Exponent, Identity, statement
-from linrep.claims._parts import Array, relative
+from linrep.claims.deviations import relative
+from linrep.claims.measurements import Array
 from linrep.claims.pflmf import _cases
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds

@@ -148,7 +148,7 @@ def _runs(budget, rng, K_power, scaled):
     negative_control={"K_power": 2.0},
 )
 def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0):
-    """Compare left and right side of Theorem 1 over K; eta_v is p eta / K^K_power.
+    """Compare lhs and rhs of Theorem 1 over K; eta_v is p eta / K^K_power.
 
     Delta_V has the weight p^p_power, as the bound does not hold for small p at K = 1 either. At
     p = 1, which is among the p, it is the printed one.

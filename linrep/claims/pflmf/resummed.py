@@ -80,24 +80,24 @@ def _instance(shape, x):
     return lr.QuadraticObjectives(A), U, V, float(p), shape["K"], float(eta_L), sigma
 
 
-def _members(variant, s, r) -> list[pflmf.Sides]:
-    """Return left and right side of the sum, and of the three steps it is made of."""
+def _members(variant, s, r) -> list[pflmf.Inequality]:
+    """Return lhs and rhs of the sum, and of the three steps it is made of."""
     w = variant.of(s)
     # Decreases are differences of values, which are what rounding is relative to.
     rounding = 1e-13 * (abs(r.value) + abs(r.after_V) + abs(r.after_both))
-    whole = pflmf.Sides(
+    whole = pflmf.Inequality(
         s.step_size * (w.weight_U * r.delta_U + w.weight_V * r.delta_V),
         r.value - r.after_both + s.step_size * w.noise,
     )
     in_V, in_U, others = pflmf.resummed_steps(s, r)
-    values = [pflmf.Sides(each.left, each.right + rounding) for each in (whole, in_V, in_U)]
+    values = [pflmf.Inequality(each.lhs, each.rhs + rounding) for each in (whole, in_V, in_U)]
     return [*values, others]
 
 
 def _excess(pair) -> float:
     """Return how much larger the left side is, relative to both."""
-    scale = abs(pair.left) + abs(pair.right)
-    return (pair.left - pair.right) / scale if scale > 0.0 else 0.0
+    scale = abs(pair.lhs) + abs(pair.rhs)
+    return (pair.lhs - pair.rhs) / scale if scale > 0.0 else 0.0
 
 
 def _search(budget, rng, variant) -> Search:
@@ -119,7 +119,7 @@ def _search(budget, rng, variant) -> Search:
 
 
 def _families(budget, variant) -> Cases:
-    """Compare left and right side where they are nearly equal, over p, K, eta L and the noise."""
+    """Compare lhs and rhs where they are nearly equal, over p, K, eta L and the noise."""
     one = np.ones((1, 1))
     families = {
         "V moves": (1e-5, one, 0.0 * one, (0.0, 1e-7)),
@@ -155,7 +155,7 @@ def _bound(variant, s, gap, T) -> tuple[pflmf.Resummed, float]:
 
 
 def _exact(budget, variant):
-    """Yield left and right side on runs with U fixed, h = L = 1 and F^0 - F* = 1."""
+    """Yield lhs and rhs on runs with U fixed, h = L = 1 and F^0 - F* = 1."""
     cases, rows = [], []
     for p, K, eta_L, T, square in product(
         (1.0, 0.7, 0.5, 0.25, 0.1, 0.02, 0.001), budget((1, 20), (1, 2, 5, 20, 200)),

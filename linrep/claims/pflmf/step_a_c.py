@@ -9,14 +9,15 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Identity, Mean, statement
-from linrep.claims._parts import Array, relative
+from linrep.claims.deviations import relative
+from linrep.claims.measurements import Array
 from linrep.claims.pflmf import _cases
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
 
 def _twelve(masked, noise_power, factor, curvature):
-    """Return the function of a round's left and right side of (12)."""
+    """Return the function of a round's lhs and rhs of (12)."""
 
     def lhs_rhs(case):
         s = case.setting
@@ -127,7 +128,7 @@ class Constants(NamedTuple):
 
 
 def _in_the_mean(constants: Constants):
-    """Return the function of a round's left and right side of step (C), U's noise averaged too."""
+    """Return the function of a round's lhs and rhs of step (C), U's noise averaged too."""
 
     def lhs_rhs(case):
         s, r = case.setting, case.round
@@ -151,7 +152,7 @@ def _moved(case, rng) -> list[Array]:
 
 
 def _given(case, new_U, constants: Constants) -> tuple[float, float, dict]:
-    """Return left and right side of step (C) given U^+, over their sizes, and the instance."""
+    """Return lhs and rhs of step (C) given U^+, over their sizes, and the instance."""
     s = case.setting
     plain = s.step_size**2 * case.round.delta_U
     moved = plain + constants.drift * (float(np.sum((new_U - case.U) ** 2)) - plain)

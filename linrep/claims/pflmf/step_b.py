@@ -11,7 +11,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Readings, statement
-from linrep.claims._parts import Array
+from linrep.claims.measurements import Array
 from linrep.claims.pflmf import _cases
 from linrep.claims.pflmf._cases import QUADRATIC, Case
 from linrep.theory import pflmf as theory
@@ -108,12 +108,12 @@ def _given(rounds, lhs_rhs, name) -> Cases:
 
 
 def _fourteen(noise_factor):
-    """Return the function of a round's left and right side of (14)."""
+    """Return the function of a round's lhs and rhs of (14)."""
     return lambda case: theory.step_B(case.setting, case.round, noise_factor=noise_factor)
 
 
 def _displays(masked, head_noise):
-    """Return the function of a round's left and right side of case k = K, in the mean."""
+    """Return the function of a round's lhs and rhs of case k = K, in the mean."""
     return lambda case: theory.step_B_last(
         case.setting, case.round, masked=masked, head_noise=head_noise
     )

@@ -115,7 +115,7 @@ _LATEX = (
     holds_with={"p_power": 2.0},
 )
 def theorem1(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=1.0):
-    """Compare left and right side: exactly where U is fixed, and on runs; p^p_power weighs Delta_V.
+    """Compare lhs and rhs: exactly where U is fixed, and on runs; p^p_power weighs Delta_V.
 
     U moves with all clients or with the participants. The latter only where F* = 0: elsewhere
     their mean has a variance, and Assumption 2 a sigma above 0.

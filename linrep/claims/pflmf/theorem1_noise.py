@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Condition, Exponent, Fact, Mean, Together, statement
-from linrep.claims._parts import curve
 from linrep.claims.pflmf import _runs
 from linrep.claims.slopes import Slope, log_slope
+from linrep.claims.tables import curve
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
 
@@ -66,7 +66,7 @@ def onset(p, noise, predicted) -> float:
 
 
 def _exact(budget, bound) -> Cases:
-    """Compare left and right side at Corollary 2's step sizes and at fixed ones, U being fixed."""
+    """Compare lhs and rhs at Corollary 2's step sizes and at fixed ones, U being fixed."""
     grid = product(
         (1.0, 0.3, 0.1, 0.02, 0.001), budget((1, 20), (1, 5, 20)),
         (2, 10, 100, 800, 6400, 10**6, 10**9, 10**14), _UNITS[1:],
@@ -172,7 +172,7 @@ def _floor(budget, rng, bound):
     holds_with={"p_power": 2.0},
 )
 def theorem1_noise(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=0.5):
-    """Compare left and right side exactly and on runs; the power of T is -T_power for each p.
+    """Compare lhs and rhs exactly and on runs; the power of T is -T_power for each p.
 
     It is exact where T is large for p; runs that are long enough are made for p = 1.
     """

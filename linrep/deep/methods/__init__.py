@@ -8,9 +8,9 @@ from :class:`FedAvg` and replaces what differs.
 from collections.abc import Mapping
 
 from linrep.deep.methods.base import HEAD, FedAvg
-from linrep.deep.methods.one_model import FedProx, PerFedAvg, PerFedSI, Scaffold
-from linrep.deep.methods.own_blocks import FLUTE, PFLMF, FedPer, FedRep, LGFedAvg
-from linrep.deep.methods.own_models import APFL, L2GD, Ditto, Local
+from linrep.deep.methods.global_model import FedProx, PerFedAvg, PerFedSI, Scaffold
+from linrep.deep.methods.personalized_layers import FLUTE, PFLMF, FedPer, FedRep, LGFedAvg
+from linrep.deep.methods.personalized_models import APFL, L2GD, Ditto, Local
 
 __all__ = [
     "APFL",

@@ -70,7 +70,7 @@ class FedAvg:
         return federation.start(self.personal)
 
     def phases(self) -> tuple[Phase, ...]:
-        """Return what a client does in a round."""
+        """Return the phases of a client's local training in a round, in order."""
         return (Phase(epochs=self.epochs),)
 
     def begin(self, federation: Federation, state: State, part: Clients) -> Parameters:
@@ -122,7 +122,7 @@ class FedAvg:
         return mean
 
     def server(self, federation: Federation, state: State, clients: Clients) -> None:
-        """Do what the server does after averaging.
+        """Take the server's own step, after the clients' results are averaged.
 
         Parameters
         ----------

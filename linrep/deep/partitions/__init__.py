@@ -6,10 +6,11 @@ from typing import Any
 
 from linrep import _validation as check
 from linrep.deep.data import Dataset, FederatedData
+from linrep.deep.partitions.by_owner import alphabets, natural
 from linrep.deep.partitions.classes import dirichlet, log_normal, shards
+from linrep.deep.partitions.counts import table
 from linrep.deep.partitions.groups import affine_shifts, permuted_labels, super_groups
-from linrep.deep.partitions.owners import alphabets, natural
-from linrep.deep.partitions.parted import hold_out, table
+from linrep.deep.partitions.held_out import hold_out
 
 __all__ = [
     "affine_shifts",

@@ -10,9 +10,9 @@ from typing import Any
 from linrep.deep.data import Dataset
 from linrep.deep.readers.arrays import digits, npz
 from linrep.deep.readers.cifar import cifar10, cifar100
-from linrep.deep.readers.drawings import omniglot
 from linrep.deep.readers.idx import DEBIAN_FASHION_MNIST, fashion_mnist, mnist
 from linrep.deep.readers.leaf import femnist, sent140
+from linrep.deep.readers.omniglot_images import omniglot
 
 __all__ = [
     "FOLDER_VARIABLE",

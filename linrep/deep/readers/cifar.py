@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from linrep.deep.data import Dataset
-from linrep.deep.readers._files import find
+from linrep.deep.readers._folders import find
 
 
 def cifar10(folder: str | Path) -> Dataset:
@@ -42,7 +42,7 @@ def cifar10(folder: str | Path) -> Dataset:
 
 
 def cifar100(folder: str | Path) -> Dataset:
-    """Read CIFAR-100, python or binary, with the 20 coarse classes; see :func:`cifar10`.
+    """Read CIFAR-100, python or binary, with the 20 coarse classes.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from linrep.deep.data import Dataset
-from linrep.deep.readers._files import find
+from linrep.deep.readers._folders import find
 
 DEBIAN_FASHION_MNIST = "/usr/share/datasets/fashion-mnist"  # of the package dataset-fashion-mnist
 
@@ -39,7 +39,7 @@ def mnist(folder: str | Path) -> Dataset:
 
 
 def fashion_mnist(folder: str | Path = DEBIAN_FASHION_MNIST) -> Dataset:
-    """Read Fashion-MNIST, which has the files of MNIST; see :func:`mnist`.
+    """Read Fashion-MNIST, 28 by 28 images of ten kinds of clothes in the files of MNIST.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 
 from linrep import _validation as check
 from linrep.deep.data import Dataset
-from linrep.deep.readers._files import find
+from linrep.deep.readers._folders import find
 
 _WORD = re.compile(r"[\w']+|[^\w\s]")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.claims import judge
-from linrep.claims._parts import readings
+from linrep.claims.deviations import readings
 from linrep.claims.fedrep import algorithm2, lemma1
 from linrep.claims.fedrep._common import exact_heads, head_errors, instance, sensing
 

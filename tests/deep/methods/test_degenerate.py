@@ -47,7 +47,7 @@ def test_methods_without_what_sets_them_apart(one, other):
     assert_close(small.tensors(found), small.tensors(expected))
 
 
-def test_dittos_own_models_without_a_penalty_are_local_ones():
+def test_dittos_personalized_models_without_a_penalty_are_local_ones():
     ditto = small.rounds(Ditto(penalty=0.0), small.federation())
     local = small.rounds(Local(), small.federation())
     shared = small.rounds(FedAvg(), small.federation())

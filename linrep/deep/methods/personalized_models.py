@@ -1,4 +1,4 @@
-"""Methods whose clients have whole models of their own."""
+"""Methods whose clients have whole personalized models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ditto(FedAvg):
     penalty : float
         λ; 0.75 in FedRep's Table 1.
     personal_epochs : int, optional
-        Of one's own model; by default as many as of the shared one.
+        Of the personalized model; by default as many as of the global one.
     """
 
     penalty: float = 0.75
@@ -46,24 +46,24 @@ class Ditto(FedAvg):
             check.integer("personal_epochs", self.personal_epochs, minimum=0)
 
     def start(self, federation):
-        """Return a state with a shared model and one for each client."""
+        """Return a state with a global model and one for each client."""
         own = federation.start(all_personal=True)
         return State(federation.start().shared, own.personal)
 
     def near(self, network, params, batch, context):
-        """Return the penalized loss of a client's own model.
+        """Return the penalized loss of a client's personalized model.
 
         Parameters
         ----------
         network, params, batch
             As in :func:`linrep.deep.training.loss`.
         context : mapping
-            The shared model, to stay near to.
+            The global model, to stay near to.
         """
         return penalized(self.penalty, network, params, batch, context)
 
     def local(self, federation, state, part):
-        """Train one's own models beside the shared one, on the same batches."""
+        """Train the personalized models beside the global one, on the same batches."""
         epochs = self.epochs if self.personal_epochs is None else self.personal_epochs
         own = federation.train(
             {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
@@ -75,12 +75,12 @@ class Ditto(FedAvg):
 
 @dataclass(frozen=True)
 class APFL(FedAvg):
-    """Mixtures α v_i + (1 - α) w of own and shared models (Deng et al., 2020).
+    """Mixtures α v_i + (1 - α) w of personalized and global models (Deng et al., 2020).
 
     Attributes
     ----------
     alpha : float
-        Weight of one's own model, fixed as in FedRep's Appendix A.2.
+        Weight of the personalized model, fixed as in FedRep's Appendix A.2.
     """
 
     alpha: float = 0.25
@@ -90,14 +90,14 @@ class APFL(FedAvg):
         check.real("alpha", self.alpha, minimum=0.0, maximum=1.0)
 
     def start(self, federation):
-        """Return a state with a shared model and one for each client."""
+        """Return a state with a global model and one for each client."""
         if federation.buffers:
             raise ValueError("model must keep no running statistics, since APFL mixes weights")
         own = federation.start(all_personal=True)
         return State(federation.start().shared, own.personal)
 
     def objective(self, network, params, batch, context):
-        """Return a loss whose gradients are those of the shared model and of the mixture."""
+        """Return a loss whose gradients are those of the global model and of the mixture."""
         shared = {name[7:]: value for name, value in params.items() if name.startswith("shared.")}
         mixed = {
             name: self.alpha * params[f"own.{name}"] + (1.0 - self.alpha) * value.detach()
@@ -106,7 +106,7 @@ class APFL(FedAvg):
         return loss(network, shared, batch) + loss(network, mixed, batch)
 
     def local(self, federation, state, part):
-        """Step the shared model and the mixture together."""
+        """Step the global model and the mixture together."""
         new = federation.train(
             {f"shared.{name}": value for name, value in state.shared.items()},
             {f"own.{name}": value for name, value in state.own(part).items()},

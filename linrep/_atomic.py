@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever interrupts the writing; and whose they are.
+"""Files that are there whole or not at all, whatever interrupts the writing.
 
 They are written under another name, flushed to the disk and renamed.
 """
@@ -8,18 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 #: How the names of files begin that are being written, before host and process.
 TEMPORARY = ".writing-"
-
-
-def installed(path: str) -> bool:
-    """Tell whether a source file is Python's, linrep's or another installed package's."""
-    folders = {os.path.dirname(__file__), sys.prefix, sys.base_prefix}
-    return path.startswith(("<", *(f"{folder}{os.sep}" for folder in folders)))
 
 
 def write(path: Path, content: bytes) -> None:

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from linrep import _files as files
+from linrep import _atomic as files
 
 fcntl = pytest.importorskip("fcntl")
 

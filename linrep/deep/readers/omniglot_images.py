@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from linrep.deep.data import Dataset
-from linrep.deep.readers._files import find
+from linrep.deep.readers._folders import find
 
 
 def omniglot(folder: str | Path) -> Dataset:

@@ -1,4 +1,4 @@
-"""Methods whose clients are all judged by one model."""
+"""Methods whose clients are all judged by the global model."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Scaffold(FedAvg):
 
 @dataclass(frozen=True)
 class PerFedAvg(FedAvg):
-    """One model that is good after a step on a client's samples (Fallah et al., 2020).
+    """A global model that is good after a step on a client's samples (Fallah et al., 2020).
 
     The samples of a batch are cut into support and target, one at least in each; a single one is
     both. With w' = w - α ∇f(w; support), the step is along

@@ -1,4 +1,4 @@
-"""Methods whose clients keep some blocks of the network, and share the others."""
+"""Methods with personalized layers: clients keep some blocks of the network, and share others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from linrep.deep.training import Phase
 
 @dataclass(frozen=True)
 class FedPer(FedAvg):
-    """Shared representation and personal heads, moved together (Arivazhagan et al., 2019).
+    """Shared representation and personalized heads, moved together (Arivazhagan et al., 2019).
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class FedPer(FedAvg):
 class LGFedAvg(FedPer):
     """LG-FedAvg, personal representations and a shared head (Liang et al., 2020); PR-SH.
 
-    The papers' personal layers are the first two convolutional ones: FedRep, Appendix A.2, and
+    The papers' personalized layers are the first two convolutional ones: FedRep, Appendix A.2, and
     PerFedSI, Appendix D.
     """
 

@@ -1,0 +1,293 @@
+"""``linrep figures``, and the same for one script."""
+
+from __future__ import annotations
+
+import os
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import click
+
+from linrep.cli import completion
+from linrep.cli.axes import CommandWithAxes, size_section
+from linrep.cli.group import (
+    SEED_OPTION,
+    BadInput,
+    OneLine,
+    bad_input,
+    interruptible,
+    main,
+    replay_command,
+    start_portable,
+    workers_option,
+)
+from linrep.cli.values import read_axis, split_arguments
+
+_LONGEST_NAME = 100
+
+
+def _run_options(command):
+    for option in reversed(
+        (
+            click.option(
+                "--replicates",
+                type=click.IntRange(min=1),
+                help="Per cell.  [default: those of the figure]",
+            ),
+            click.option(
+                "--quick", is_flag=True, help="Small grid and few replicates, in seconds."
+            ),
+            click.option(
+                "--check",
+                is_flag=True,
+                help="Draw, and compare with the record in figures; exit status 1 if the numbers "
+                "are others.",
+            ),
+            click.option(
+                "--record",
+                is_flag=True,
+                help="Draw into figures: make it what others compare with.",
+            ),
+            click.option(
+                "--portable/--native",
+                default=None,
+                help="Compute with instructions that many processors have, so that they get the "
+                "same bits, or with all of this one's.  [default: portable with --check and "
+                "--record]",
+            ),
+            workers_option("Threads; the numbers do not depend on it."),
+            SEED_OPTION,
+            click.option(
+                "--out",
+                type=click.Path(file_okay=False, path_type=Path),
+                default=None,
+                help="Folder for pictures, rows and manifests.  [default: runs/figures, a "
+                "folder in it with --quick or other sizes, figures with --record]",
+            ),
+            click.option(
+                "--data",
+                type=click.Path(exists=True, file_okay=False, path_type=Path),
+                help="Folder of the data sets that some experiments read.  [default: $LINREP_DATA]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+class _Figures(CommandWithAxes):
+    def sections(self, arguments):
+        """Return the sizes of the figures on the command line."""
+        from linrep import experiment
+
+        known = experiment.available()
+        named = [word for word in arguments if word in known or word.endswith(".py")]
+        with bad_input(ValueError):
+            chosen = [experiment.load(name) for name in dict.fromkeys(named)]
+        found = [size_section(item.id, item.sizes) for item in chosen if item.sizes is not None]
+        lines = [("linrep figures ID --help", "The sizes of a figure, which are options, too.")]
+        return found or [("Sizes", lines)]
+
+
+@main.command(cls=_Figures, context_settings={"ignore_unknown_options": True})
+@click.argument(
+    "arguments",
+    metavar="[ID|SCRIPT.py]... [--SIZE VALUES]...",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    shell_complete=completion.experiments,
+)
+@click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
+@_run_options
+def figures(arguments, list_only, **options):
+    """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script.
+
+    Without names, and of a pattern, those are left out whose packages or data are not there; with
+    --check the papers' figures are meant, and of a pattern those that have a record. Figures of
+    synthetic data take their sizes as options: fedrep.figure3 --n 50,500 --d 20. What is drawn with
+    other sizes than the default has a folder of its own, and is not compared with the record.
+    """
+    with bad_input(ValueError):
+        names, given = split_arguments(arguments)
+    _start(**options)
+    from linrep import experiment, reproduction
+
+    there = reproduction.recorded() if options["check"] else experiment.available()
+    with bad_input(ValueError, OSError):
+        patterns = names or (reproduction.PAPERS if options["check"] else experiment.available())
+        found = [
+            name
+            for name in experiment.matching(patterns)
+            if name in there or name in names or name.endswith(".py")
+        ]
+        chosen = [experiment.load(name) for name in found]
+    if list_only:
+        for item in chosen:
+            click.echo(f"{item.id:20} {item.title}")
+        return
+    ready = []
+    for item in chosen:
+        missing = item.missing(options["quick"])
+        if missing and not any(name == item.id or name.endswith(".py") for name in names):
+            click.echo(f"{item.id} is left out, it needs {missing}", err=True)
+        else:
+            ready.append(item)
+    if options["check"] and not ready:
+        raise BadInput(f"--check: no such figure has a record in {reproduction.RECORD}")
+    _make(ready, given, **options)
+
+
+def _set_data(folder):
+    from linrep.deep.readers import FOLDER_VARIABLE
+
+    if folder is not None:
+        os.environ[FOLDER_VARIABLE] = str(folder.resolve())
+
+
+def run_script(experiment):
+    """Run one experiment from the command line: what its script calls when run by itself."""
+
+    class Command(OneLine, CommandWithAxes):  # type: ignore[misc]
+        def sections(self, arguments):
+            sizes = experiment.sizes
+            return [] if sizes is None else [size_section("the figure", sizes)]
+
+    @click.command(
+        cls=Command,
+        help=f"{experiment.title} ({experiment.id}).",
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "ignore_unknown_options": True,
+        },
+    )
+    @click.argument("arguments", metavar="[--SIZE VALUES]...", nargs=-1, type=click.UNPROCESSED)
+    @_run_options
+    def command(arguments, **options):
+        with bad_input(ValueError):
+            words, given = split_arguments(arguments)
+            if words:
+                raise ValueError(f"unexpected argument {words[0]!r}")
+        _start(**options)
+        _make([experiment], given, **options)
+
+    command()
+
+
+def _start(check, record, quick, portable, data, **_):
+    """Refuse what does not go together, and choose the mode, before anything heavy is loaded."""
+    if check and record:
+        raise BadInput("--check and --record: compare with the record, or make it")
+    if quick and (check or record):
+        option = "--check" if check else "--record"
+        raise BadInput(f"{option}: a record is of the full settings, not of --quick")
+    if check or record if portable is None else portable:
+        start_portable()
+    _set_data(data)
+
+
+def _sized(item, given, replicates, quick, option):
+    """Return a figure with the sizes of the command line, and the folder in which it is drawn.
+
+    Whatever is wrong with them is found here, before the first replicate of the first figure.
+    """
+    from linrep.experiment import list_sizes, sweep_of
+    from linrep.reproduction import RESULTS
+
+    try:
+        sizes = {name: read_axis(name, text) for name, text in given.items()}
+        item = item.with_sizes(sizes if replicates is None else {**sizes, "replicates": replicates})
+        sweep_of(item, quick=quick)
+        others = item.others(quick)
+    except (ValueError, TypeError) as error:
+        known = () if item.sizes is None else vars(item.sizes)
+        named = str(error).partition(" ")[0] in {*given, *known}
+        raise BadInput(f"{item.id}: {'--' if named else ''}{error}") from None
+    folder = RESULTS / "quick" if quick else RESULTS
+    if not others:
+        return item, folder
+    if option:
+        raise BadInput(f"{option}: a record is of the default sizes, {item.id} is asked for with "
+                       f"{list_sizes(others)}")  # fmt: skip
+    click.echo(f"{item.id}: no record to compare with, of {list_sizes(others)}", err=True)
+    for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
+        click.echo(f"{item.id}: {remark}", err=True)
+    return item, folder / _folder(others)
+
+
+def _folder(others):
+    """Return the name of the folder for other sizes."""
+    values = (value if isinstance(value, tuple) else (value,) for value in others.values())
+    texts = ("-".join(map(str, value)) for value in values)
+    name = "_".join(f"{name}={text}" for name, text in zip(others, texts, strict=True))
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[:_LONGEST_NAME]}-{sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _make(chosen, given, quick, check, record, workers, seed, out, replicates, **_):
+    """Draw figures, and compare them with the record if asked to."""
+    from linrep.experiment import RUNS, Failed, make_figure
+    from linrep.reproduction import RECORD, RESULTS, check_figures, read_record
+    from linrep.sweeps import Stopped
+
+    for item in chosen:
+        if missing := item.missing(quick):
+            raise BadInput(f"{item.id} needs {missing}")
+    option = "--check" if check else "--record" if record else ""
+    sized = [_sized(item, given, replicates, quick, option) for item in chosen]
+    chosen = [item for item, _ in sized]
+    for item in chosen:
+        if record and item.replicates < 2:
+            raise BadInput(f"--record: {item.id} has one replicate, which shows no spread")
+        if check:
+            with bad_input(OSError, ValueError):
+                read_record(RECORD, item.id)
+    began = time.perf_counter()
+    try:
+        if check:
+            asked = click.get_current_context().get_parameter_source("seed")
+            default = asked is click.core.ParameterSource.DEFAULT
+            with bad_input(OSError), interruptible(Stopped):
+                found = check_figures(
+                    chosen,
+                    out=out or RESULTS,
+                    workers=workers,
+                    seed=None if default else seed,
+                    done=lambda drawn: _say_done(drawn, began),
+                )
+        else:
+            for item, results in sized:
+                began = time.perf_counter()
+                with bad_input(OSError), interruptible(Stopped):
+                    drawn = make_figure(
+                        item,
+                        out=out or (RECORD if record else results),
+                        quick=quick,
+                        workers=workers,
+                        seed=seed,
+                        recorded=record,
+                        runs=results / RUNS if record else None,
+                    )
+                _show(item, drawn, began)
+            return
+    except Failed as error:
+        click.echo(f"Error: {error}", err=True)
+        click.echo(replay_command(error.run.path, error.first), err=True)
+        raise click.exceptions.Exit(1) from None
+    click.echo(found.text())
+    if not found.reproduced:
+        raise click.exceptions.Exit(1)
+
+
+def _say_done(drawn, began):
+    name = drawn.manifest["id"]
+    click.echo(f"{name}: drawn after {time.perf_counter() - began:.0f} s", err=True)
+
+
+def _show(item, drawn, began):
+    from linrep.record import flat
+
+    click.echo(f"{item.id}: {item.title}")
+    click.echo(flat(drawn.summary).to_string(index=False, float_format="{:.4g}".format))
+    click.echo(f"{item.id}: {drawn.path} ({time.perf_counter() - began:.0f} s)")

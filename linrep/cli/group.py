@@ -1,0 +1,173 @@
+"""The command ``linrep``: how it answers bad input and interrupts, options that commands share."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from io import TextIOWrapper
+from shlex import quote
+
+import click
+
+import linrep
+
+DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
+
+
+class BadInput(click.ClickException):
+    """Something the caller has to correct: one line, exit status 2."""
+
+    exit_code = 2
+
+
+class Unfinished(click.ClickException):
+    """What stopped a command that goes on where it was when it is called again."""
+
+    def __init__(self, message, status=130):
+        super().__init__(f"{message}; the same command goes on from there")
+        self.status = status
+
+
+@contextmanager
+def interruptible(*interrupts):
+    """Say how to go on after an interrupt, or after a worker process was killed."""
+    try:
+        yield
+    except interrupts as interrupt:
+        raise Unfinished(interrupt) from None
+    except BrokenExecutor:
+        killed = "a worker process was killed, perhaps for lack of memory"
+        raise Unfinished(f"Error: {killed}; what was finished is stored", 1) from None
+
+
+@contextmanager
+def bad_input(*errors):
+    """Turn errors that are the caller's to correct into one line and exit status 2."""
+    try:
+        yield
+    except errors as error:
+        raise BadInput(_first_line(str(error)) or type(error).__name__) from None
+
+
+def _first_line(text):
+    """Return the first line that says something: names of files may begin with a line break."""
+    return next(filter(str.strip, text.splitlines()), "")
+
+
+class OneLine:
+    """Commands that answer bad input with one line, without the usage."""
+
+    def main(self, args=None, prog_name=None, **extra):
+        """Run the command, and end the process with its exit status."""
+        extra["standalone_mode"] = False
+        extra.setdefault("obj", {"started by the shell": args is None})
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # where there is no Greek, a question mark
+                stream.reconfigure(errors="replace")
+        with _terminable() as signals:
+            try:
+                code = super().main(args, prog_name, **extra)  # type: ignore[misc]
+            except Unfinished as error:
+                click.echo(error.format_message(), err=True)
+                code = 128 + signals[0] if signals else error.status
+            except click.ClickException as error:
+                if isinstance(error, _ONLY_HELP):
+                    error.show()
+                else:
+                    click.echo(f"Error: {_first_line(error.format_message())}", err=True)
+                code = error.exit_code
+            except click.Abort:
+                click.echo("stopped", err=True)
+                code = 128 + (signals or [signal.SIGINT])[0]
+            except OSError as error:  # that no command has foreseen: standard output's disk is full
+                click.echo(f"Error: {error}", err=True)
+                code = 2
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _terminable():
+    """Let SIGTERM, which batch systems send before they kill, interrupt as Ctrl-C does."""
+    received: list[int] = []
+
+    def interrupt(number, frame):
+        received.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread
+        yield received
+        return
+    try:
+        yield received
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+class _Group(OneLine, click.Group):  # type: ignore[misc]
+    pass
+
+
+class _Command(OneLine, click.Command):  # type: ignore[misc]
+    pass
+
+
+# What click raises where no command is given at all, since 8.2.
+_ONLY_HELP: tuple = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(linrep.__version__, prog_name="linrep")
+def main():
+    """Check the theory of federated representation learning by running it."""
+
+
+def start_portable():
+    """Start the command again in the portable mode, before anything heavy is loaded.
+
+    Where there is no such mode, one line says so, and the command goes on natively. A command that
+    another program calls as a function leaves that program's process alone.
+    """
+    from linrep import _portable as portable
+
+    own = click.get_current_context().find_root().obj or {}
+    if reason := portable.reason():
+        click.echo(f"there is no portable mode here ({reason}): native numbers", err=True)
+    elif own.get("started by the shell"):
+        portable.enter()
+        if portable.mode() != "portable":
+            click.echo(
+                "there is no portable mode here (linear algebra, NumPy or numba are not as their "
+                "variables say): native numbers",
+                err=True,
+            )
+
+
+SEED_OPTION = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Root of all random streams.",
+)
+
+
+def replay_command(directory, failure):
+    """Say how to see a failed replicate, one of the rows of a run directory."""
+    place = f"{quote(str(directory))} --cell {quote(failure['cell'])}"
+    return f"see it with: linrep replay {place} --replicate {failure['replicate']}"
+
+
+def workers_option(text):
+    """Return the option --workers; the text says what they are."""
+    return click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        default=DEFAULT_WORKERS,
+        show_default=True,
+        help=text,
+    )

@@ -1,0 +1,42 @@
+"""Files that commands write."""
+
+from __future__ import annotations
+
+import os
+from io import BytesIO
+
+from linrep.cli.group import BadInput
+
+
+def check_output(option, path):
+    """Refuse a file that cannot be written, before anything is computed for it."""
+    if path.is_dir():
+        raise BadInput(f"{option}: {path} is a folder")
+    if not path.parent.is_dir():
+        raise BadInput(f"{option}: there is no folder {path.parent}")
+    # A file is replaced, which its folder has to allow as well; a device is written to.
+    places = [path] if is_device(path) else [path.parent, path]
+    if not all(os.access(place, os.W_OK) for place in places if place.exists()):
+        raise BadInput(f"{option}: {path} cannot be written")
+
+
+def is_device(path):
+    """Tell whether a path is that of a device, such as /dev/stdout."""
+    return path.is_absolute() and path.is_relative_to("/dev")
+
+
+def write_file(path, content):
+    """Write bytes, whole or not at all; to a device, such as /dev/stdout, as they come."""
+    from linrep import _atomic as files
+
+    if is_device(path):
+        path.write_bytes(content)
+    else:
+        files.write(path.resolve(), content)
+
+
+def write_figure(path, figure):
+    """Write a picture in the format that the file's name says, PNG if it says none."""
+    picture = BytesIO()
+    figure.savefig(picture, format=path.suffix[1:] or None)
+    write_file(path, picture.getvalue())
