@@ -138,7 +138,7 @@ def fit_both(left: Side, right: Side, U: Values, frame: Values, values: Values):
 
 
 def _together(left, right, U, frame, values):
-    """See fit_both; normal equations in both factors."""
+    """Fit both factors' changes by normal equations; for fit_both."""
     k = U.shape[1]
     on_left, on_right = right.seen(frame), left.seen(U)
     cut, width = left.size * k, (left.size + right.size) * k
@@ -155,7 +155,10 @@ def _together(left, right, U, frame, values):
 
 
 def _eliminated(gone, kept, own, other, values):
-    """See fit_both; own is the factor of the side that goes, other that of the side that stays."""
+    """Fit both after eliminating one; for fit_both.
+
+    own is the factor of the side that goes, other that of the side that stays.
+    """
     k = own.shape[1]
     order, offsets = gone.groups
     vectors, values = kept.seen(other)[order], values[order]

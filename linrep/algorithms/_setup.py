@@ -184,7 +184,10 @@ def _read_start(start, truth, data, m, k, n, d, rng):
 
 
 def _read_implicit_start(start, truth, data, m, k, n, d, rng):
-    """Do the same for a truth without B*: B in coordinates of B* and of what B adds to it."""
+    """Return what _read_start does, for a truth that stores no B*.
+
+    B is in coordinates of B* and of what B adds to it.
+    """
     p = min(k, d - k)
     if isinstance(start, str) and start == "random":
         # Of a standard normal matrix (d, k) the lower d - k rows enter by their triangular factor.

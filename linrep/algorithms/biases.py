@@ -123,7 +123,7 @@ def fedavg(
     participants = int(np.ceil(participation * n))
     (rng,) = streams(rng, "participation")
     squares = np.sum(Z**2, axis=1)
-    moments, sides = _moments(data)
+    moments, products = _moments(data)
     speed = np.ones((n, d + 1))
     speed[:, -1] = squares
     order, schedule = np.arange(n), np.empty((1, participants), dtype=np.int64)
@@ -136,7 +136,7 @@ def fedavg(
         begun = np.column_stack([np.tile(theta, (participants, 1)), Z[some] @ theta_2])
         local = begun.copy()
         for _ in range(local_steps):
-            slope = np.einsum("iab,ib->ia", moments[some], local) - sides[some]
+            slope = np.einsum("iab,ib->ia", moments[some], local) - products[some]
             local -= step_size * speed[some] * slope
         moved = local - begun
         return theta + moved[:, :-1].mean(axis=0), theta_2 + moved[:, -1] @ along[some] / len(some)
@@ -177,11 +177,11 @@ def _read(data, side):
 
 def _moments(data):
     """Return every client's second moments of (x, 1), (n, d + 1, d + 1), and with its labels."""
-    moments, sides = np.empty((data.n, data.d + 1, data.d + 1)), np.empty((data.n, data.d + 1))
+    moments, products = np.empty((data.n, data.d + 1, data.d + 1)), np.empty((data.n, data.d + 1))
     for i, (first, last) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
         X = np.hstack([data.X[first:last], np.ones((last - first, 1))])
-        moments[i], sides[i] = X.T @ X / len(X), X.T @ data.y[first:last] / len(X)
-    return moments, sides
+        moments[i], products[i] = X.T @ X / len(X), X.T @ data.y[first:last] / len(X)
+    return moments, products
 
 
 def _at_once(name, data, Z, theta, theta_2) -> Trace:

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep.algorithms._flute_rounds import ROUNDS_PER_CALL, Population, Sampled, source
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair, start_name
+from linrep.algorithms.flute_rounds import ROUNDS_PER_CALL, Population, Sampled, source
 from linrep.driver import Method, begin, drive
 from linrep.kernels import linalg
 from linrep.kernels.flute import Steps

@@ -45,7 +45,7 @@ def fedavg(
     record: int | ArrayLike = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run FedAvg on a single model: all clients share the representation B and the head w.
+    r"""Run FedAvg on a global model: all clients share the representation B and the head w.
 
     Each round, every participating client starts from (B, w), takes `local_steps` gradient steps
     on :math:`\frac1{2m_i}\|y_i - X_i B w\|^2` in both at once, and the server averages the results.
@@ -78,8 +78,8 @@ def fedavg(
 
     Notes
     -----
-    The one-model baseline of FedRep, equation (5) and Section 5.1. B is not orthonormalized;
-    distances are to its span.
+    The baseline of FedRep with a global model, equation (5) and Section 5.1. B is not
+    orthonormalized; distances are to its span.
     """
     watch = Stopwatch()
     rounds = check.integer("rounds", rounds, minimum=0)
@@ -159,7 +159,7 @@ class _Method(Method):
 def fedsgd(
     problem: SharedRepresentation | ClientData, *, step_size: float, **settings: Any
 ) -> Trace:
-    """Run FedSGD on a single model (B, w): :func:`fedavg` with one local step.
+    """Run FedSGD on a global model (B, w): :func:`fedavg` with one local step.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _sampled(setup: Setup, step_size, local_steps):
 
 
 def _simulated(setup: Setup, step_size, local_steps):
-    """Do the same in coordinates: B = B* D + N E is known by D over E, and B* by I over 0.
+    """Return what _sampled does, in coordinates: B = B* D + N E is D over E, and B* is I over 0.
 
     The sum over clients of X' (X B w - y) is drawn in coordinates of B* and N, and in length
     outside of these. docs/gram.md derives it.

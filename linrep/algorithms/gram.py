@@ -139,7 +139,7 @@ class Simulated(Method):
         return completed, status
 
     def _run_in_groups(self, pool, schedule, rows):
-        """Do what the kernel does, with the clients of a round in groups, one stream each."""
+        """Run rounds as the kernel does, with the clients in groups that have a stream each."""
         C, Phi, WT = self._state
         m, settings, server = self._batch.m, self._settings, self._server_work
         n, participants = WT.shape[1], schedule.shape[1]

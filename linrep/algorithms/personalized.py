@@ -78,7 +78,7 @@ def average(
     tolerance: float = 1e-10,
     start: ArrayLike | None = None,
 ) -> Trace:
-    """Run FedAvg: one model for all, the mean of the clients' after their local steps.
+    """Run FedAvg: a global model, the mean of the clients' after their local steps.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def constrained(
     problem, step_size, rounds, tolerance, start
         See the module.
     delta : float
-        Not negative; 0 is one model for all.
+        Not negative; 0 is a global model.
 
     Notes
     -----

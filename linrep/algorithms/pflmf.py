@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.pflmf_rounds import Compiled, General, is_compiled
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings

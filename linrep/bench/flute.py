@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from linrep.algorithms._flute_rounds import source
 from linrep.algorithms.flute import gaussian_start
+from linrep.algorithms.flute_rounds import source
 from linrep.bench.timing import (
     BYTES_PER_READ,
     TOLERANCE,

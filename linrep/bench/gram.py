@@ -9,9 +9,9 @@ import numpy as np
 from linrep.algorithms import fedrep
 from linrep.bench.timing import Record, compared, take_turns
 from linrep.kernels import designs, gram, gram_clients, rounds
-from linrep.kernels._jit import kernel
 from linrep.kernels.fedrep import Batch, run_fresh
 from linrep.kernels.gram_clients import BLOCK, client_workspace, draw_bartlett
+from linrep.kernels.jit import kernel
 from linrep.problems import ImplicitRepresentation
 
 K, CLIENTS, MANY = 5, 200, 10**6

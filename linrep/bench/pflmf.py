@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from linrep.algorithms._pflmf_rounds import Compiled
+from linrep.algorithms.pflmf_rounds import Compiled
 from linrep.bench.timing import (
     TOLERANCE,
     Record,

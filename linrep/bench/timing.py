@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 
 #: Largest difference allowed between the contenders' results, in absolute terms.
 TOLERANCE = 1e-10

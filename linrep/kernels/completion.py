@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import dot, finite
 from linrep.kernels.rounds import COMPLETED, DIVERGED
 from linrep.kernels.samplers import standard_normal, uniform

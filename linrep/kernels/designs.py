@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 from linrep.kernels.samplers import below, standard_normal, standard_t, uniform
 
 GAUSSIAN, RADEMACHER, UNIFORM, SPHERE, STUDENT_T = range(5)

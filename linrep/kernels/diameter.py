@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 
 
 @kernel

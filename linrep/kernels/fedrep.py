@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
 from linrep.kernels.designs import draw_covariates, draw_labels
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy, copy_rows, finite
 from linrep.kernels.rounds import (
     COMPLETED,

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
 from linrep.kernels.designs import draw_covariates, draw_labels
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy, copy_rows, dot, finite, gram, subtract_product
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED, back_project
 
@@ -129,9 +129,10 @@ def stored_gradient(X, y, model, residual, g):
 
 @kernel
 def gram_gradient(S, centre, rest, model, g):
-    """Do the same from S = X'X/m, a least-squares model (the centre) and its half mean square.
+    """Write X'(X model - y)/m into g, from second moments; return the half mean squared error.
 
-    model becomes its difference from the centre, which keeps small gradients accurate.
+    S is X'X/m, the centre a least-squares model, and rest its half mean squared error. model
+    becomes its difference from the centre, which keeps small gradients accurate.
     """
     for column in range(g.shape[0]):
         model[column] -= centre[column]
@@ -325,7 +326,7 @@ def _settled(nextT, ThetaT):
 
 @kernel
 def _run_theta(ThetaT, eigenvalues, step_size, RT, record, outT, nextT, G):
-    """See run_theta."""
+    """Iterate the map from one initial point; for run_theta."""
     k, rows = ThetaT.shape
     half = 0.5 * step_size
     t, place = 0, 0

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy, copy_rows, dot
 from linrep.kernels.rounds import back_project
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
 from linrep.kernels.gram_clients import (
     BLOCK,
     add_others,
@@ -20,6 +19,7 @@ from linrep.kernels.gram_clients import (
     fit_and_step,
     solve_heads,
 )
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import (
     copy_rows,
     dot,

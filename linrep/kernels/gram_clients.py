@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import dot
 from linrep.kernels.rounds import EXACT, exact_head, step_head
 from linrep.kernels.samplers import chisquare, standard_normal
@@ -142,7 +142,7 @@ def draw_gradients(rng, degrees_of_freedom, first, noise, count, lack, square, l
 
 @kernel
 def fit_and_step(rng, batch, settings, i, C, w, work):
-    """Do for client i of a block what solve_heads and draw_gradients do, for any head and any m.
+    """Fit or step the head of client i of a block and draw its gradient, for any m.
 
     Z = X B and the standard normal vector u enter through the triangular factor of [Z, u], with
     k + 1 columns and at most m rows. With split only the head is found: w holds the old one before.

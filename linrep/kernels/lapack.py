@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numba.np.linalg import F_INT_nbtype, F_INT_nptype, ensure_lapack
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import finite
 
 if not numba.config.DISABLE_JIT:
@@ -34,7 +34,7 @@ _gelsd = numba.types.ExternalFunction(
 
 
 def _by_numpy(A, m, y, w):
-    """Do what minimum_norm_solution does, where external functions cannot be called."""
+    """Write the least-squares solution of minimum norm, without external functions."""
     A, y = A[:, :m], y[:m]
     good = np.isfinite(A).all() and np.isfinite(y).all()
     w[:] = np.linalg.lstsq(A.T, y, rcond=None)[0] if good else np.nan

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 
 # A Cholesky pivot below this share of its diagonal entry says that a column nearly depends on those
 # before it: from there on the singular value decomposition takes over. Pivots of several columns

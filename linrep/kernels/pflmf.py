@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy_rows, dot, finite, subtract_product
 from linrep.kernels.rounds import COMPLETED, DIVERGED, project
 

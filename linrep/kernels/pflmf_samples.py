@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy_rows, dot, gram
 from linrep.kernels.pflmf import finish_round, order_clients
 from linrep.kernels.rounds import COMPLETED, DIVERGED, back_project, project

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels._jit import kernel
+from linrep.kernels.jit import kernel
 from linrep.kernels.lapack import minimum_norm_solution
 from linrep.kernels.linalg import (
     copy_rows,

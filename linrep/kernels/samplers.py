@@ -13,8 +13,8 @@ from llvmlite.ir import ArrayType
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from linrep.kernels._jit import kernel
 from linrep.kernels._numpy_random import BIT_GENERATOR, SHOWN, SIGNATURES
+from linrep.kernels.jit import kernel
 
 # Members of bitgen_t by numba's names. The last, next_raw, has none; the functions above do not
 # call it.

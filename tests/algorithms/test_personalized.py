@@ -33,9 +33,9 @@ def test_closed_forms_of_quadratic_functions():
         pulled = personalized.distance_regularized(problem, penalty=0.7, center=center)
         np.testing.assert_allclose(theta_of(pulled), (A + 0.7 * mean) / 1.7, atol=1e-9)
     clusters = np.arange(10) % 3
-    told = theta_of(personalized.oracle_clusters(problem, clusters=clusters))
+    oracle = theta_of(personalized.oracle_clusters(problem, clusters=clusters))
     for i in range(10):
-        np.testing.assert_allclose(told[i], A[clusters == clusters[i]].mean(axis=0), atol=1e-9)
+        np.testing.assert_allclose(oracle[i], A[clusters == clusters[i]].mean(axis=0), atol=1e-9)
     hard = personalized.hard_thresholding(problem, k=2)
     np.testing.assert_allclose(theta_of(hard), problem.best(2).theta, atol=1e-9)
     assert hard["gap"][-1] == pytest.approx(0.0, abs=1e-12)
@@ -66,7 +66,7 @@ def test_the_constrained_optimum_is_that_of_an_independent_solver(delta):
     np.testing.assert_allclose(theta, solved.x.reshape(A.shape), atol=1e-4)
 
 
-def test_the_ends_of_the_constraint_are_one_model_and_none():
+def test_the_ends_of_the_constraint_are_a_global_model_and_none():
     A = centres(5, 2)
     problem = lr.QuadraticObjectives(A)
     none = theta_of(personalized.constrained(problem, delta=0.0))
@@ -85,7 +85,7 @@ def test_results_are_fixed_points(name, kind):
     np.testing.assert_allclose(again.state["theta"], trace.state["theta"], atol=1e-5)
 
 
-def test_penalties_reach_from_local_to_one_model():
+def test_penalties_reach_from_local_to_a_global_model():
     problem = draw("logistic", np.random.default_rng(1), n=4, d=2, ridge=0.3)
     own = personalized.local(problem).state["theta"]
     one = personalized.average(problem).state["theta"]
@@ -97,10 +97,10 @@ def test_penalties_reach_from_local_to_one_model():
 
 def test_clusters_and_truths_come_from_the_problem():
     problem = personal.clustered(n=12, d=4, clusters=3, m=3, noise=0.1, rng=0)
-    told = personalized.oracle_clusters(problem, rounds=3000)
+    oracle = personalized.oracle_clusters(problem, rounds=3000)
     alone = personalized.local(problem, rounds=3000)
-    assert told["truth_error"][-1] < 0.5 * alone["truth_error"][-1]
-    assert told["floats_up"][-1] == 12 * 4 * told.rounds
+    assert oracle["truth_error"][-1] < 0.5 * alone["truth_error"][-1]
+    assert oracle["floats_up"][-1] == 12 * 4 * told.rounds
     assert alone["floats_up"][-1] == 0.0
     with pytest.raises(ValueError, match="clusters must be 10 integers"):
         personalized.oracle_clusters(lr.QuadraticObjectives(centres()))

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 import linrep as lr
-from linrep.algorithms._pflmf_rounds import Compiled, General, is_compiled
+from linrep.algorithms.pflmf_rounds import Compiled, General, is_compiled
 from linrep.problems import personal
 from tests.problems.test_objectives import KINDS, draw
 from tests.reference import pflmf as naive

@@ -14,10 +14,10 @@ import pytest
 from numba.core.errors import NumbaError
 
 import linrep as lr
-from linrep.kernels import _jit, designs
+from linrep.kernels import designs, jit
 from tests.tools import COMPILED
 
-SOURCES = Path(_jit.__file__).parent
+SOURCES = Path(jit.__file__).parent
 MODULES = (
     "completion", "designs", "diameter", "fedrep", "flute", "gram", "gram_clients", "lapack",
     "global_model", "linalg", "pflmf", "pflmf_samples", "rounds", "samplers",
@@ -33,16 +33,16 @@ def test_every_kernels_cache_key_carries_the_digest_of_all_sources(name):
     kernels = [value for value in vars(module).values() if hasattr(value, "py_func")]
     assert kernels
     for kernel in kernels:
-        assert _jit._STATE in kernel._cache._cache_file._source_stamp
+        assert jit._STATE in kernel._cache._cache_file._source_stamp
 
 
 def test_all_kernel_modules_are_known_here():
-    found = {path.stem for path in SOURCES.glob("*.py")} - {"__init__", "_jit", "_numpy_random"}
+    found = {path.stem for path in SOURCES.glob("*.py")} - {"__init__", "jit", "_numpy_random"}
     assert found == set(MODULES)
 
 
 def digest(folder):
-    spec = importlib.util.spec_from_file_location("copied_jit", folder / "_jit.py")
+    spec = importlib.util.spec_from_file_location("copied_jit", folder / "jit.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module._DIGEST
@@ -52,10 +52,10 @@ def digest(folder):
 def test_digest_changes_with_any_kernel_source(tmp_path, edited):
     for path in SOURCES.glob("*.py"):
         shutil.copy(path, tmp_path)
-    assert digest(tmp_path) == _jit._DIGEST
+    assert digest(tmp_path) == jit._DIGEST
     with open(tmp_path / f"{edited}.py", "a") as file:
         file.write("# edited\n")
-    assert digest(tmp_path) != _jit._DIGEST
+    assert digest(tmp_path) != jit._DIGEST
 
 
 @pytest.mark.slow
@@ -65,10 +65,10 @@ def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
-    for name in ("_jit.py", "_numpy_random.py"):
+    for name in ("jit.py", "_numpy_random.py"):
         shutil.copy(SOURCES / name, package)
     shutil.copy(SOURCES.parent / "_clock.py", package.parent)
-    header = "from linrep.kernels._jit import kernel\n"
+    header = "from linrep.kernels.jit import kernel\n"
     inner = header + "@kernel\ndef inner(x):\n    return x + 1\n"
     outer = "@kernel\ndef outer(x):\n    return inner(x)\n"
     (package / "outer.py").write_text(header + "from linrep.kernels.inner import inner\n" + outer)
@@ -98,11 +98,11 @@ def small_package(folder):
     package.mkdir(parents=True)
     for each in (package, package.parent):
         (each / "__init__.py").touch()
-    for name in ("_jit.py", "_numpy_random.py"):
+    for name in ("jit.py", "_numpy_random.py"):
         shutil.copy(SOURCES / name, package)
     shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     (package / "twice.py").write_text(
-        "from linrep.kernels._jit import kernel\n\n@kernel\ndef twice(x):\n    return x + x\n"
+        "from linrep.kernels.jit import kernel\n\n@kernel\ndef twice(x):\n    return x + x\n"
     )
 
     def call(argument, before="", **variables):
@@ -167,14 +167,14 @@ def test_processes_that_compile_at_the_same_time_never_write_to_one_file(tmp_pat
     """Neither knows of the other's entry when it names the file of its own."""
     names = []
     for key, stamp in (("one", "a"), ("two", "a"), ("one", "b"), ("one", "a")):
-        entries = _jit._Entries(str(tmp_path), "f", stamp)
+        entries = jit._Entries(str(tmp_path), "f", stamp)
         entries._load_index = dict
         entries.save(key, key)
         names.append({path.name for path in tmp_path.glob("f.*.nbc")})
     assert [len(name) for name in names] == [1] * 4  # those of no index are removed
     assert len(names[0] | names[1] | names[2]) == 3
     assert names[3] == names[0]
-    assert _jit._Entries(str(tmp_path), "f", "a").load("one") == "one"
+    assert jit._Entries(str(tmp_path), "f", "a").load("one") == "one"
 
 
 COLD_AND_WARM = """
@@ -219,9 +219,9 @@ def also_allocating(x):
 def test_a_kernel_that_creates_an_array_must_say_so():
     x = np.arange(3.0)
     with pytest.raises(NumbaError):
-        _jit.kernel(allocating)(x)
+        jit.kernel(allocating)(x)
     # Of another name, as the cache knows functions by theirs.
-    np.testing.assert_array_equal(_jit.kernel(counted=True)(also_allocating)(x), x)
+    np.testing.assert_array_equal(jit.kernel(counted=True)(also_allocating)(x), x)
 
 
 def viewing(x, y):
@@ -232,7 +232,7 @@ def viewing(x, y):
 
 def test_views_without_reference_counts_leave_those_of_the_arguments_alone():
     x, y = np.arange(1000.0), np.zeros(999)
-    viewed = _jit.kernel(viewing)
+    viewed = jit.kernel(viewing)
     viewed(x, y)
     before = sys.getrefcount(x), sys.getrefcount(y)
     for _ in range(100):
@@ -293,7 +293,7 @@ def test_compiling_is_announced_once_and_is_no_part_of_a_runs_time(tmp_path):
     assert counted < 0.5 * waited
 
 
-@_jit.kernel
+@jit.kernel
 def shifted(x):
     total = 0.0
     for index in range(x.shape[0]):
@@ -301,7 +301,7 @@ def shifted(x):
     return total
 
 
-@_jit.kernel
+@jit.kernel
 def caller(x, out):
     for row in range(x.shape[0]):
         out[row] = shifted(x[row])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from linrep.kernels import samplers
-from linrep.kernels._jit import kernel
 from linrep.kernels._numpy_random import SHOWN
+from linrep.kernels.jit import kernel
 
 
 @kernel(counted=True)

@@ -37,14 +37,17 @@ class Compiled:
 
     @property
     def state(self):
+        """U (d, k) and V (n, k)."""
         UT, V = self._now
         return UT.T.copy(), V.copy()
 
     def save(self):
+        """Return what `restore` needs to go on from here."""
         UT, V = self._now
         return UT.copy(), V.copy(), self.totals.copy(), *self._start
 
     def restore(self, saved):
+        """Go to where `save` was called."""
         UT, V = self._now
         UT[:], V[:], self.totals[:], *start = saved
         self._start = kernel.State(*start)
@@ -75,12 +78,15 @@ class General:
 
     @property
     def state(self):
+        """U (d, k) and V (n, k)."""
         return self._U.copy(), self._V.copy()
 
     def save(self):
+        """Return what `restore` needs to go on from here."""
         return self._U, self._V, self.totals.copy(), *self._start  # a round makes new ones
 
     def restore(self, saved):
+        """Go to where `save` was called."""
         self._U, self._V, self.totals[:], *start = saved
         self._start = tuple(start)
 

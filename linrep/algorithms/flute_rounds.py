@@ -26,6 +26,7 @@ class Sampled:
 
     @property
     def state(self):
+        """B (d, k) and W (n, k)."""
         return self._BT.T.copy(), self._W.copy()
 
     def run(self, rounds):
@@ -39,10 +40,12 @@ class Sampled:
         return completed, status
 
     def save(self):
+        """Return what `restore` needs to go on from here."""
         state = self._data_rng.bit_generator.state
         return self._BT.copy(), self._W.copy(), self.loss, self._schedule.save(), state
 
     def restore(self, saved):
+        """Go to where `save` was called."""
         self._BT[:], self._W[:], self.loss, schedule, state = saved
         self._schedule.restore(schedule)
         self._data_rng.bit_generator.state = state
@@ -67,6 +70,7 @@ class Population:
 
     @property
     def state(self):
+        """B (d, k) and W (n, k)."""
         if self._start is not None:  # exactly what it was
             return self._start
         return self._U @ self._BT.T, self._V @ self._WT.T
@@ -79,9 +83,11 @@ class Population:
         )
 
     def save(self):
+        """Return what `restore` needs to go on from here."""
         return self._BT.copy(), self._WT.copy()
 
     def restore(self, saved):
+        """Go to where `save` was called."""
         self._BT[:], self._WT[:] = saved
         self._start = None
 
