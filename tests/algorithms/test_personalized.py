@@ -100,7 +100,7 @@ def test_clusters_and_truths_come_from_the_problem():
     oracle = personalized.oracle_clusters(problem, rounds=3000)
     alone = personalized.local(problem, rounds=3000)
     assert oracle["truth_error"][-1] < 0.5 * alone["truth_error"][-1]
-    assert oracle["floats_up"][-1] == 12 * 4 * told.rounds
+    assert oracle["floats_up"][-1] == 12 * 4 * oracle.rounds
     assert alone["floats_up"][-1] == 0.0
     with pytest.raises(ValueError, match="clusters must be 10 integers"):
         personalized.oracle_clusters(lr.QuadraticObjectives(centres()))

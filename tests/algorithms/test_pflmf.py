@@ -4,6 +4,7 @@ from scipy.optimize import minimize
 
 import linrep as lr
 from linrep.algorithms.pflmf_rounds import Compiled, General, is_compiled
+from linrep.kernels.pflmf import Settings
 from linrep.problems import personal
 from tests.problems.test_objectives import KINDS, draw
 from tests.reference import pflmf as naive
@@ -64,8 +65,8 @@ def test_compiled_rounds_are_the_general_ones(kind):
     masks, scales = rng.random((5, 7)) < 0.6, rng.random(5) / 7
     noise = 0.1 * rng.standard_normal((5, 2, 4)), 0.1 * rng.standard_normal((5, 3, 7, 2))
     for everyone in (False, True):
-        shared = {"steps": (0.1, 0.3), "local_steps": 3, "everyone": everyone, "measured": True}
-        pair = [kind(problem, U, V, **shared) for kind in (Compiled, General)]
+        settings = Settings(0.1, 0.3, 0.3 / 7, everyone, True)
+        pair = [kind(problem, U, V, settings, local_steps=3) for kind in (Compiled, General)]
         for steps in pair:
             assert steps.run(masks, scales, noise)[0] == 5
         for one, other in zip(*(each.state for each in pair), strict=True):
