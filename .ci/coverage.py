@@ -3,8 +3,8 @@
 usage: coverage.py [PROCESSES]
 
 Prints both shares and their difference, and what `make test` does not call of the public names and
-the commands. Ends with status 1 if the difference is more than two points, or anything is not
-called. Compiled kernels are left out, as coverage cannot see into them; `make test-nojit
+the commands. Ends with status 1 if the difference is more than two points, anything is not
+called, or a test fails. Compiled kernels are left out, as coverage cannot see into them; `make test-nojit
 PYTEST_ARGS="--cov"` shows theirs. So is what other processes run.
 """
 
@@ -29,7 +29,7 @@ QUICK = "not slow"
 
 
 def run(selection, data, processes):
-    """Run the tests of a selection and add the lines they run to a file."""
+    """Run the tests of a selection and add the lines they run to a file; return pytest's status."""
     print(f"pytest -m {selection!r}", flush=True)
     command = [
         sys.executable, "-m", "pytest", "-q", "-n", processes, "--dist", "worksteal",
@@ -37,7 +37,7 @@ def run(selection, data, processes):
     ]  # fmt: skip
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     environment = {**os.environ, **one_thread, "COVERAGE_FILE": str(data)}
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return subprocess.run(command, cwd=ROOT, env=environment).returncode
 
 
 def measured(data):
@@ -108,9 +108,9 @@ if __name__ == "__main__":
     processes = sys.argv[1] if len(sys.argv) > 1 else "2"
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "coverage")
-        run(QUICK, data, processes)
+        failed = run(QUICK, data, processes)
         quick = measured(data)
-        run(f"not ({QUICK})", data, processes)
+        failed |= run(f"not ({QUICK})", data, processes)
         every = measured(data)
     uncalled = sorted({name for name, each in public_functions() if not is_called(each, quick)})
     print("make test:     ", end="")
@@ -119,4 +119,4 @@ if __name__ == "__main__":
     whole = share(every)
     print(f"difference:    {whole - part:.2f} points, at most {ALLOWED:.0f} allowed")
     print(f"not called by make test: {', '.join(uncalled) or 'none'}")
-    sys.exit(bool(uncalled) or whole - part > ALLOWED)
+    sys.exit(bool(failed or uncalled) or whole - part > ALLOWED)

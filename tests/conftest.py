@@ -1,6 +1,7 @@
 """Hypothesis profiles, NumPy's error state and a random stream for the statistical tests."""
 
 import os
+import signal
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -26,6 +27,12 @@ settings.load_profile("default" if COMPILED else "nojit")
 if not COMPILED:
     # Compiled kernels follow IEEE arithmetic silently; NumPy's scalars would warn about it.
     np.seterr(all="ignore")
+
+
+def pytest_configure():
+    """Hear interrupts, as what tests start then does, where a script's background ignores them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
