@@ -4,8 +4,8 @@ usage: coverage.py [PROCESSES]
 
 Prints both shares and their difference, and what `make test` does not call of the public names and
 the commands. Ends with status 1 if the difference is more than two points, anything is not
-called, or a test fails. Compiled kernels are left out, as coverage cannot see into them; `make test-nojit
-PYTEST_ARGS="--cov"` shows theirs. So is what other processes run.
+called, or a test fails. Compiled kernels are left out, as coverage cannot see into them; `make
+test-nojit PYTEST_ARGS="--cov"` shows theirs. So is what other processes run.
 """
 
 import importlib
