@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-import numpy as np
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import BATCHES, MEASURED_AT_ONCE, METRICS, Setup, prepare
+from linrep.algorithms._setup import BATCHES, Setup, prepare
+from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.gram import Simulated, require_gaussian
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
-from linrep.driver import WORK_PER_CALL, Method, drive
+from linrep.driver import Method, drive
 from linrep.kernels import rounds as kernel
-from linrep.kernels.fedrep import Batch, Samples, run_fixed, run_fresh
 from linrep.problems.clients import ClientData
-from linrep.problems.low_rank import LowRankRegression
-from linrep.problems.regression import DESIGNS, SharedRepresentation
+from linrep.problems.regression import SharedRepresentation
 from linrep.random import RNGLike
 from linrep.subspace import orthonormalize
 from linrep.trace import Trace
 
 NORMALIZATIONS = ("theorem", "published")
-_TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there the other is not
 
 
 def fedrep(
@@ -103,8 +97,9 @@ def fedrep(
     tolerance : float, optional
         Stop as ``converged`` once the distance is at most this; needs a truth.
     workers : int, default 1
-        Threads that share the clients of a round, with simulated batches and more than 16 384
-        participants. The numbers do not depend on it.
+        Threads that share the clients of a round, where a round is long: from 2^24 multiplications
+        on, participants times m d k, and with simulated batches beyond 16 384 participants. The
+        numbers do not depend on it.
     rng : optional
         Anything `numpy.random.default_rng` takes. Data, participation and start have streams of
         their own: methods given the same seed see the same data and participants. Not with a trace
@@ -182,7 +177,7 @@ def fedrep(
     if simulated:
         method = Simulated(setup, settings, rounds=rounds, split=split, workers=workers)
     else:
-        method = _Sampled(setup, settings, rounds=rounds, split=split)
+        method = Sampled(setup, settings, rounds=rounds, split=split, workers=workers)
     return drive(
         method,
         algorithm=_name(local_steps),
@@ -235,104 +230,3 @@ def _read_step_size(step_size, setup: Setup, normalization) -> float:
             raise ValueError("step_size='smoothness' needs stored data, that is batches='fixed'")
         eta = smoothness_step_size(setup.data, setup.B)
     return eta / setup.participants if normalization == "published" else eta
-
-
-def _models(setup: Setup):
-    """Return the true models (n, d) where they are known, but are not of a representation B*."""
-    truth = None if setup.data is None else setup.data.truth
-    return truth.theta if isinstance(truth, LowRankRegression) else None
-
-
-class _TruthErrors:
-    """Writes the mean over clients of |B w_i - theta_i| into a table, for many states at once."""
-
-    def __init__(self, theta, table):
-        self._theta, self._table = theta, table
-        self._waiting = []
-
-    def add(self, row, BT, W):
-        """Take the state that a row is of."""
-        self._waiting.append((row, BT.copy(), W.copy()))
-        if len(self._waiting) * self._theta.size >= MEASURED_AT_ONCE:
-            self.write()
-
-    def write(self):
-        """Write those that wait."""
-        if self._waiting:
-            rows, BT, W = map(np.array, zip(*self._waiting, strict=True))
-            with np.errstate(over="ignore", invalid="ignore"):
-                errors = np.linalg.norm(W @ BT - self._theta, axis=-1)
-                self._table[rows, _TRUTH_ERROR] = np.mean(errors, axis=-1)
-            self._waiting = []
-
-
-class _Sampled(Method):
-    """Rounds on stored or drawn samples; see :class:`linrep.driver.Method`."""
-
-    def __init__(self, setup: Setup, settings: kernel.Settings, *, rounds, split):
-        n, d, k = setup.n, setup.d, setup.k
-        known = setup.truth
-        truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
-        work = kernel.workspace(k, d, setup.largest, setup.participants)
-        self._setup, self._done = setup, 0
-        self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
-        self._table = np.full((rounds + 1, 4), np.nan)
-        if known is not None:
-            kernel.measure(self._BT, self._W, truth, settings.orthonormal, work, self._table[0])
-        self._rest = settings, truth
-        self._work = work
-        if setup.data is None:
-            source = setup.source
-            design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
-            room = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
-            self._run = partial(run_fresh, setup.data_rng, Batch(*design, *room))
-        else:
-            data = setup.data
-            self._run = partial(run_fixed, Samples(data.X, data.y, data.offsets))
-        self.most = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
-        ahead = max(1, min(self.most, rounds))
-        self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
-        theta = _models(setup)
-        # The kernels do not measure it: they are to return where it is recorded.
-        self._truth_errors = None if theta is None else _TruthErrors(theta, self._table)
-        self.every_round = theta is None
-
-    @property
-    def state(self):
-        return {"B": self._BT.T.copy(), "W": self._W}
-
-    def run(self, rounds):
-        """Run at most so many rounds; return how many were completed, and how they ended."""
-        schedule = self._schedules.next(rounds)
-        rows = self._table[self._done : self._done + len(schedule) + 1]
-        completed, status = self._run(schedule, self._BT, self._W, *self._rest, rows, self._work)
-        self._done += completed
-        return completed, status
-
-    def measure(self):
-        """Return the number of the round, by which the table has its metrics."""
-        if self._truth_errors is not None:
-            self._truth_errors.add(self._done, self._BT, self._W)
-        return self._done
-
-    def table(self, measured):
-        if self._truth_errors is not None:
-            self._truth_errors.write()
-        columns = {"loss": kernel.LOSS}
-        if self._setup.truth is not None:
-            columns = METRICS
-        elif self._truth_errors is not None:
-            columns = {"loss": kernel.LOSS, "truth_error": _TRUTH_ERROR}
-        return {name: self._table[measured, column] for name, column in columns.items()}
-
-    def converged(self, measured):
-        return self._table[measured, kernel.DISTANCE] <= self._rest[0].tolerance
-
-    def save(self):
-        state = self._setup.data_rng.bit_generator.state
-        return self._BT.copy(), self._W.copy(), self._schedules.save(), state
-
-    def restore(self, saved):
-        self._BT[:], self._W[:], schedule, state = saved
-        self._schedules.restore(schedule)
-        self._setup.data_rng.bit_generator.state = state

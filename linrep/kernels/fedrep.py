@@ -89,20 +89,27 @@ def finish_round(BT, W, participants, loss, settings, truth, row, work):
 
 
 @kernel
+def fixed_gradients(X, y, offsets, clients, BT, W, weight, settings, work):
+    """Let clients fit their heads and sum up their weighted gradients; return their losses' sum."""
+    local_steps, head_step_size = settings.local_steps, settings.head_step_size
+    work.gradientT[:] = 0.0
+    loss = 0.0
+    for place in range(clients.shape[0]):
+        i = clients[place]
+        Xi, yi, w = X[offsets[i] : offsets[i + 1]], y[offsets[i] : offsets[i + 1]], W[i]
+        copy(w, work.heads[place])
+        fit_head(Xi, yi, BT, w, local_steps, head_step_size, work.Z, work.G, work.v)
+        loss += add_gradient(Xi, yi, w, weight, work.Z, work.residual, work.g, work.gradientT)
+    return loss
+
+
+@kernel
 def run_trial(X, y, offsets, schedule, BT, W, settings, truth, metrics, work):
     """Run one round per row of schedule on the samples of one trial."""
     rounds, participants = schedule.shape
-    local_steps, head_step_size = settings.local_steps, settings.head_step_size
+    weight = 1.0 / participants if settings.averaged else 1.0
     for t in range(rounds):
-        work.gradientT[:] = 0.0
-        loss = 0.0
-        weight = 1.0 / participants if settings.averaged else 1.0
-        for place in range(participants):
-            i = schedule[t, place]
-            Xi, yi, w = X[offsets[i] : offsets[i + 1]], y[offsets[i] : offsets[i + 1]], W[i]
-            copy(w, work.heads[place])
-            fit_head(Xi, yi, BT, w, local_steps, head_step_size, work.Z, work.G, work.v)
-            loss += add_gradient(Xi, yi, w, weight, work.Z, work.residual, work.g, work.gradientT)
+        loss = fixed_gradients(X, y, offsets, schedule[t], BT, W, weight, settings, work)
         status = finish_round(
             BT, W, schedule[t], loss / participants, settings, truth, metrics[t + 1], work
         )
@@ -165,17 +172,16 @@ def run_fixed(
     return int(outcomes[0, 0]), int(outcomes[0, 1])
 
 
-@kernel
-def fresh_round(rng, batch, participants, BT, W, settings, truth, row, work):
-    """Run a round in which each participant draws new samples; return how the run stands."""
+@kernel(counted=True)
+def fresh_gradients(rng, batch, clients, BT, W, weight, settings, truth, work):
+    """Do what fixed_gradients does on new samples, which each client draws."""
     X, y, theta = batch.X, batch.y, batch.theta
     local_steps, head_step_size = settings.local_steps, settings.head_step_size
-    m, count = X.shape[0], participants.shape[0]
+    m = X.shape[0]
     work.gradientT[:] = 0.0
     loss = 0.0
-    weight = 1.0 / count if settings.averaged else 1.0
-    for place in range(count):
-        i = participants[place]
+    for place in range(clients.shape[0]):
+        i = clients[place]
         w = W[i]
         for column in range(theta.shape[0]):
             theta[column] = 0.0
@@ -190,16 +196,21 @@ def fresh_round(rng, batch, participants, BT, W, settings, truth, row, work):
             if part == 0:
                 move_head(work.Z, m, y, w, local_steps, head_step_size, work.G, work.v)
         loss += add_gradient(X, y, w, weight, work.Z, work.residual, work.g, work.gradientT)
-    return finish_round(BT, W, participants, loss / count, settings, truth, row, work)
+    return loss
 
 
 @kernel(counted=True)
 def run_fresh(rng, batch, schedule, BT, W, settings, truth, metrics, work):
     """Run one round per row of schedule, each participant drawing new samples."""
-    for t in range(schedule.shape[0]):
-        status = fresh_round(rng, batch, schedule[t], BT, W, settings, truth, metrics[t + 1], work)
+    rounds, participants = schedule.shape
+    weight = 1.0 / participants if settings.averaged else 1.0
+    for t in range(rounds):
+        loss = fresh_gradients(rng, batch, schedule[t], BT, W, weight, settings, truth, work)
+        status = finish_round(
+            BT, W, schedule[t], loss / participants, settings, truth, metrics[t + 1], work
+        )
         if status == DIVERGED:
             return t, DIVERGED
         if status == CONVERGED:
             return t + 1, CONVERGED
-    return schedule.shape[0], COMPLETED
+    return rounds, COMPLETED

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.linalg import norm
 
 import linrep as lr
+from linrep.algorithms import fedrep_rounds
 from linrep.algorithms.step_sizes import smoothness_step_size
 from linrep.subspace import orthonormalize
 from tests.algorithms.support import clients_of, same_numbers, schedule, sizes, streams, truths
@@ -659,3 +660,49 @@ def test_a_run_that_diverges_or_converges_ends_its_record_there():
     trace = lr.fedrep(truth, m=20, rounds=4000, record=1000, tolerance=0.01, rng=1)
     assert trace.stop_reason == "converged"
     assert trace["distance"][-1] <= 0.01
+
+
+@pytest.fixture
+def long_rounds(monkeypatch):
+    """Let small problems count as long ones, in groups of a few clients."""
+    monkeypatch.setattr(fedrep_rounds, "LONG", 500)
+    monkeypatch.setattr(fedrep_rounds, "GROUP", 300)
+
+
+@pytest.mark.parametrize("batches", ["fixed", "fresh", "split"])
+def test_a_long_round_gives_the_same_numbers_on_any_number_of_threads(batches, long_rounds):
+    truth = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0)
+    for settings in ({"participation": 0.6}, {"local_steps": 2}, {"tolerance": 0.5}):
+        one, *others = (
+            lr.fedrep(
+                truth, m=7, rounds=6, batches=batches, start="random", workers=workers, rng=1,
+                **settings,
+            )
+            for workers in (1, 2, 5)
+        )  # fmt: skip
+        for other in others:
+            assert other.stop_reason == one.stop_reason
+            for name, values in one.metrics.items():
+                np.testing.assert_array_equal(values, other[name])
+            np.testing.assert_array_equal(one.state["B"], other.state["B"])
+            np.testing.assert_array_equal(one.state["W"], other.state["W"])
+
+
+def test_a_long_round_is_that_of_the_kernel(monkeypatch):
+    """On stored data groups change the order of a sum; a round that fails leaves no trace."""
+    data = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0).draw(7, rng=2)
+    for settings in ({"participation": 0.6}, {"local_steps": 3, "orthonormal": False}):
+        whole = lr.fedrep(data, k=2, rounds=6, start="random", rng=1, **settings)
+        with monkeypatch.context() as patch:
+            patch.setattr(fedrep_rounds, "LONG", 500)
+            patch.setattr(fedrep_rounds, "GROUP", 300)
+            grouped = lr.fedrep(data, k=2, rounds=6, start="random", rng=1, **settings)
+            wild = lr.fedrep(
+                data, k=2, rounds=50, start="random", rng=1, local_steps=1, head_step_size=1e30
+            )
+        assert not np.array_equal(whole["distance"], grouped["distance"])  # they are in groups
+        np.testing.assert_allclose(whole["distance"], grouped["distance"], rtol=1e-9)
+        np.testing.assert_allclose(whole.state["W"], grouped.state["W"], rtol=1e-9, atol=1e-12)
+        assert wild.stop_reason == "diverged"
+        assert np.isfinite(wild.state["W"]).all()
+        assert np.isfinite(wild.state["B"]).all()

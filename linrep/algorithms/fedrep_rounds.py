@@ -1,0 +1,191 @@
+"""FedRep's rounds on stored or drawn samples."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from linrep._clock import account, share
+from linrep.algorithms._schedule import Schedule
+from linrep.algorithms._setup import MEASURED_AT_ONCE, METRICS, Setup
+from linrep.driver import WORK_PER_CALL, Method
+from linrep.kernels import rounds as kernel
+from linrep.kernels.fedrep import (
+    Batch,
+    Samples,
+    finish_round,
+    fixed_gradients,
+    fresh_gradients,
+    run_fixed,
+    run_fresh,
+)
+from linrep.problems.low_rank import LowRankRegression
+from linrep.problems.regression import DESIGNS
+
+# Multiplications of a round that is long, and of a group of its clients: about a hundred times what
+# it costs to hand a group to a thread. Both are part of how sums are ordered and streams are used.
+LONG, GROUP = 2**24, 2**22
+
+_TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there the other is not
+
+
+def _models(setup: Setup):
+    """Return the true models (n, d) where they are known, but are not of a representation B*."""
+    truth = None if setup.data is None else setup.data.truth
+    return truth.theta if isinstance(truth, LowRankRegression) else None
+
+
+class _TruthErrors:
+    """Writes the mean over clients of |B w_i - theta_i| into a table, for many states at once."""
+
+    def __init__(self, theta, table):
+        self._theta, self._table = theta, table
+        self._waiting = []
+
+    def add(self, row, BT, W):
+        """Take the state that a row is of."""
+        self._waiting.append((row, BT.copy(), W.copy()))
+        if len(self._waiting) * self._theta.size >= MEASURED_AT_ONCE:
+            self.write()
+
+    def write(self):
+        """Write those that wait."""
+        if self._waiting:
+            rows, BT, W = map(np.array, zip(*self._waiting, strict=True))
+            with np.errstate(over="ignore", invalid="ignore"):
+                errors = np.linalg.norm(W @ BT - self._theta, axis=-1)
+                self._table[rows, _TRUTH_ERROR] = np.mean(errors, axis=-1)
+            self._waiting = []
+
+
+class Sampled(Method):
+    """Rounds on stored or drawn samples; see :class:`linrep.driver.Method`.
+
+    In a long round clients are in groups, which are spread over threads and, with drawn samples,
+    have streams of their own.
+    """
+
+    def __init__(self, setup: Setup, settings: kernel.Settings, *, rounds, split, workers):
+        n, d, k = setup.n, setup.d, setup.k
+        known = setup.truth
+        truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
+        work = kernel.workspace(k, d, setup.largest, setup.participants)
+        self._setup, self._done = setup, 0
+        self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
+        self._table = np.full((rounds + 1, 4), np.nan)
+        if known is not None:
+            kernel.measure(self._BT, self._W, truth, settings.orthonormal, work, self._table[0])
+        self._rest = settings, truth
+        self._work = work
+        a_round = setup.participants * setup.largest * d * k
+        groups = min(setup.participants, a_round // GROUP) if a_round >= LONG else 1
+        self._rngs = [setup.data_rng] if groups == 1 else setup.data_rng.spawn(groups)
+        if setup.data is None:
+            source = setup.source
+            design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
+            batches = [
+                Batch(*design, np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d))
+                for _ in self._rngs
+            ]
+            self._run = partial(run_fresh, setup.data_rng, batches[0])
+
+            def gradients(group, clients, weight, work):
+                return fresh_gradients(
+                    self._rngs[group], batches[group], clients, self._BT, self._W, weight,
+                    settings, truth, work,
+                )  # fmt: skip
+        else:
+            stored = setup.data.X, setup.data.y, setup.data.offsets
+            self._run = partial(run_fixed, Samples(*stored))
+
+            def gradients(group, clients, weight, work):
+                return fixed_gradients(*stored, clients, self._BT, self._W, weight, settings, work)
+
+        if groups > 1:
+            ends = np.linspace(0, setup.participants, groups + 1).astype(int)
+            works = [
+                kernel.workspace(k, d, setup.largest, 0)._replace(heads=work.heads[first:last])
+                for first, last in pairwise(ends)
+            ]
+            self._run = partial(_run_in_groups, gradients, works, workers)
+        self.most = max(1, int(WORK_PER_CALL / a_round))
+        ahead = max(1, min(self.most, rounds))
+        self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
+        theta = _models(setup)
+        # The kernels do not measure it: they are to return where it is recorded.
+        self._truth_errors = None if theta is None else _TruthErrors(theta, self._table)
+        self.every_round = theta is None
+
+    @property
+    def state(self):
+        """B (d, k) and W (n, k)."""
+        return {"B": self._BT.T.copy(), "W": self._W}
+
+    def run(self, rounds):
+        """Run at most so many rounds; return how many were completed, and how they ended."""
+        schedule = self._schedules.next(rounds)
+        rows = self._table[self._done : self._done + len(schedule) + 1]
+        completed, status = self._run(schedule, self._BT, self._W, *self._rest, rows, self._work)
+        self._done += completed
+        return completed, status
+
+    def measure(self):
+        """Return the number of the round, by which the table has its metrics."""
+        if self._truth_errors is not None:
+            self._truth_errors.add(self._done, self._BT, self._W)
+        return self._done
+
+    def table(self, measured):
+        """Return the metrics of these rounds."""
+        if self._truth_errors is not None:
+            self._truth_errors.write()
+        columns = {"loss": kernel.LOSS}
+        if self._setup.truth is not None:
+            columns = METRICS
+        elif self._truth_errors is not None:
+            columns = {"loss": kernel.LOSS, "truth_error": _TRUTH_ERROR}
+        return {name: self._table[measured, column] for name, column in columns.items()}
+
+    def converged(self, measured):
+        """Tell whether the distance is within the tolerance in a round."""
+        return self._table[measured, kernel.DISTANCE] <= self._rest[0].tolerance
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        states = tuple(each.bit_generator.state for each in self._rngs)
+        return self._BT.copy(), self._W.copy(), self._schedules.save(), states
+
+    def restore(self, saved):
+        """Go to where `save` was called, random streams included."""
+        self._BT[:], self._W[:], schedule, states = saved
+        self._schedules.restore(schedule)
+        for each, state in zip(self._rngs, states, strict=True):
+            each.bit_generator.state = state
+
+
+def _run_in_groups(gradients, works, workers, schedule, BT, W, settings, truth, rows, work):
+    """Run rounds as the kernels do, with the clients in groups that threads take in turn.
+
+    A group has as many clients as there are heads in its workspace. Gradients and losses are summed
+    up group by group, whatever the number of threads.
+    """
+    rounds, participants = schedule.shape
+    weights = [1.0 / participants if settings.averaged else 1.0] * len(works)
+    ends = np.cumsum([0, *(len(each.heads) for each in works)])
+    with ThreadPoolExecutor(workers, initializer=share, initargs=(account(),)) as pool:
+        for t, clients in enumerate(schedule):
+            groups = [clients[first:last] for first, last in pairwise(ends)]
+            losses = list(pool.map(gradients, range(len(works)), groups, weights, works))
+            work.gradientT[:] = 0.0
+            with np.errstate(all="ignore"):
+                for each in works:
+                    work.gradientT[:] += each.gradientT
+            status = finish_round(
+                BT, W, clients, sum(losses) / participants, settings, truth, rows[t + 1], work
+            )
+            if status != kernel.COMPLETED:
+                return t + (status == kernel.CONVERGED), status
+    return rounds, kernel.COMPLETED
