@@ -68,7 +68,7 @@ class Sampled(Method):
     have streams of their own.
     """
 
-    def __init__(self, setup: Setup, settings: kernel.Settings, *, rounds, split, workers):
+    def __init__(self, setup: Setup, settings: kernel.Settings, *, rounds, split, storage, workers):
         n, d, k = setup.n, setup.d, setup.k
         known = setup.truth
         truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
@@ -98,7 +98,7 @@ class Sampled(Method):
                     settings, truth, work,
                 )  # fmt: skip
         else:
-            stored = setup.data.X, setup.data.y, setup.data.offsets
+            stored = setup.data.X.astype(storage, copy=False), setup.data.y, setup.data.offsets
             self._run = partial(run_fixed, Samples(*stored))
 
             def gradients(group, clients, weight, work):

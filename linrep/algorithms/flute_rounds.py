@@ -8,6 +8,9 @@ from linrep.kernels import flute as kernel
 from linrep.problems.samples import DESIGNS
 
 ROUNDS_PER_CALL = 4096
+# Dimension from which on second moments are kept as triangles: below, where a client's are in cache
+# anyway, the whole matrix is the faster one.
+PACKED_FROM = 100
 
 
 class Sampled:
@@ -103,6 +106,7 @@ def source(truth, data, m):
         y=np.empty(0),
         offsets=np.empty(0, np.int64),
         S=np.empty((0, 0, 0)),
+        triangles=np.empty((0, 0)),
         centres=np.empty((0, 0)),
         rests=np.empty(0),
     )
@@ -117,18 +121,26 @@ def source(truth, data, m):
             centres=truth.theta,
         )
     if data.m.min() > data.d:  # the second moments are smaller than the samples
-        S, centres, rests = _sufficient(data)
-        return nothing._replace(kind=kernel.GRAM, S=S, centres=centres, rests=rests)
+        kind, field = (kernel.GRAM, "S") if data.d < PACKED_FROM else (kernel.PACKED, "triangles")
+        moments, centres, rests = _sufficient(data, packed=kind == kernel.PACKED)
+        known = {field: moments, "centres": centres, "rests": rests}
+        return nothing._replace(kind=kind, **known)
     return nothing._replace(kind=kernel.STORED, X=data.X, y=data.y, offsets=data.offsets)
 
 
-def _sufficient(data):
-    """Return each client's X'X/m, a least-squares model, and what that leaves of its loss."""
+def _sufficient(data, packed):
+    """Return each client's X'X/m, a least-squares model, and what that leaves of its loss.
+
+    Packed, of X'X/m the upper triangle, row after row.
+    """
     n, d = data.n, data.d
-    S, centres, rests = np.empty((n, d, d)), np.empty((n, d)), np.empty(n)
+    S = np.empty((n, d * (d + 1) // 2) if packed else (n, d, d))
+    centres, rests = np.empty((n, d)), np.empty(n)
+    upper = np.triu_indices(d)
     for i in range(n):
         X, y = data.client(i)
-        S[i] = X.T @ X / len(y)
+        moments = X.T @ X / len(y)
+        S[i] = moments[upper] if packed else moments
         centres[i] = np.linalg.lstsq(X, y, rcond=None)[0]
         rests[i] = np.mean((X @ centres[i] - y) ** 2) / 2.0
     return S, centres, rests

@@ -88,7 +88,7 @@ def compare(name: str, repetitions: int | None = None) -> list[Record]:
     case = _draw(size)
     contenders = with_jax({"linrep": _linrep(case), "NumPy": _numpy(case)}, lambda: _jax(case))
     flops = size.n * size.d * (6 * size.k + (2 * size.d if case.moments else 4 * size.m))
-    numbers = case.S if case.moments else case.X
+    numbers = case.read
     return _timed(
         "FLUTE: a round on stored data",
         f"{name}: n = {size.n}, m = {size.m}, d = {size.d}, k = {size.k}",
@@ -130,12 +130,19 @@ class _Case:
     @property
     def moments(self) -> bool:
         """Tell whether the second moments are used."""
-        return self.source.kind == kernel.GRAM
+        return self.source.kind in (kernel.GRAM, kernel.PACKED)
+
+    @property
+    def read(self) -> np.ndarray:
+        """What linrep reads of the data."""
+        if not self.moments:
+            return self.X
+        return self.source.S if self.source.kind == kernel.GRAM else self.source.triangles
 
     @property
     def S(self) -> np.ndarray:
         """The second moments (n, d, d)."""
-        return self.source.S
+        return np.matmul(self.X.swapaxes(1, 2), self.X) / self.size.m
 
     @property
     def centres(self) -> np.ndarray:
@@ -176,7 +183,8 @@ def _linrep(case: _Case):
 
 
 def _numpy(case: _Case):
-    eta, X, y, S, centres = case.step_size, case.X, case.y, case.S, case.centres
+    eta, X, y, centres = case.step_size, case.X, case.y, case.centres
+    S = case.S if case.moments else np.empty(0)
     m = case.size.m
 
     def call():

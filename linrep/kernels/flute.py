@@ -20,7 +20,7 @@ from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy, copy_rows, dot, finite, gram, subtract_product
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED, back_project
 
-STORED, GRAM, FRESH = range(3)  # where a client's gradient comes from
+STORED, GRAM, PACKED, FRESH = range(4)  # where a client's gradient comes from
 _LOOK = 64  # steps of the lifted map between two looks at whether it has settled
 
 
@@ -31,8 +31,9 @@ class Source(NamedTuple):
     """Where gradients come from; what a kind does not need may be empty.
 
     STORED: client i owns rows offsets[i]:offsets[i + 1] of X and y. GRAM: S, centres and rests as
-    in gram_gradient. FRESH: every participant draws a batch into X (m, d) and y (m,) around the
-    model centres[i].
+    in gram_gradient; PACKED: of S the upper triangle alone, row after row, which is half as much to
+    read. FRESH: every participant draws a batch into X (m, d) and y (m,) around the model
+    centres[i].
     """
 
     kind: int
@@ -43,6 +44,7 @@ class Source(NamedTuple):
     y: Values
     offsets: NDArray[np.int64]
     S: Values  # (n, d, d)
+    triangles: Values  # (n, d (d + 1) / 2)
     centres: Values  # (n, d)
     rests: Values  # (n,)
 
@@ -142,6 +144,29 @@ def gram_gradient(S, centre, rest, model, g):
 
 
 @kernel
+def packed_gradient(triangle, centre, rest, model, g):
+    """Write X'(X model - y)/m into g, as gram_gradient does; return the half mean squared error.
+
+    An entry of the triangle of S serves two entries of g.
+    """
+    d = g.shape[0]
+    for column in range(d):
+        model[column] -= centre[column]
+        g[column] = 0.0
+    start = 0
+    for row in range(d):
+        size = d - row
+        line, others, below = triangle[start : start + size], model[row:], g[row:]
+        x, total = model[row], 0.0
+        for column in range(1, size):
+            total += line[column] * others[column]
+            below[column] += line[column] * x
+        below[0] += total + line[0] * x
+        start += size
+    return rest + 0.5 * dot(model, g)
+
+
+@kernel
 def move_head(BT, g, w, data_step, mixing, previous):
     """Take a head's step; previous keeps the old head."""
     copy(w, previous)
@@ -196,6 +221,9 @@ def play_round(rng, source, participants, BT, W, steps, work):
                 model[column] += w[a] * BT[a, column]
         if source.kind == GRAM:
             loss += gram_gradient(source.S[i], source.centres[i], source.rests[i], model, g)
+        elif source.kind == PACKED:
+            triangle = source.triangles[i]
+            loss += packed_gradient(triangle, source.centres[i], source.rests[i], model, g)
         elif source.kind == STORED:
             rows = slice(source.offsets[i], source.offsets[i + 1])
             loss += stored_gradient(source.X[rows], source.y[rows], model, work.residual, g)

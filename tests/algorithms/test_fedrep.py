@@ -662,6 +662,23 @@ def test_a_run_that_diverges_or_converges_ends_its_record_there():
     assert trace["distance"][-1] <= 0.01
 
 
+def test_covariates_in_single_precision_are_the_rounded_ones():
+    data = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0).draw(7, rng=2)
+    rounded = lr.ClientData(data.X.astype(np.float32), data.y, data.offsets, truth=data.truth)
+    settings = {"k": 2, "rounds": 20, "start": "random", "step_size": 0.1, "rng": 1}
+    single = lr.fedrep(data, storage="float32", **settings)
+    expected = lr.fedrep(rounded, **settings)
+    np.testing.assert_allclose(single["distance"], expected["distance"], rtol=1e-9)
+    np.testing.assert_allclose(single.state["W"], expected.state["W"], rtol=1e-9, atol=1e-12)
+    double = lr.fedrep(data, **settings)
+    assert not np.array_equal(single["distance"], double["distance"])
+    np.testing.assert_allclose(single["distance"], double["distance"], rtol=1e-5)
+    with complaint(ValueError, "storage='float32' needs batches='fixed', got 'fresh'"):
+        lr.fedrep(data.truth, m=7, batches="fresh", storage="float32", rng=1)
+    with complaint(ValueError, "storage must be one of"):
+        lr.fedrep(data, k=2, storage="half", rng=1)
+
+
 @pytest.fixture
 def long_rounds(monkeypatch):
     """Let small problems count as long ones, in groups of a few clients."""

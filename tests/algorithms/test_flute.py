@@ -8,6 +8,7 @@ from numpy.linalg import norm
 
 import linrep as lr
 from linrep import ClientData, LowRankRegression
+from linrep.algorithms import flute_rounds
 from linrep.subspace import distance
 from tests.algorithms.support import clients_of, same_numbers, schedule, streams
 from tests.reference import flute as reference
@@ -271,3 +272,15 @@ def test_bad_arguments():
         lr.flute(data, batches="fresh", **good)
     with complaint(TypeError, "LowRankRegression"):
         lr.flute(np.eye(3), m=2, **good)
+
+
+def test_triangles_of_second_moments_are_as_good_as_the_whole(monkeypatch):
+    """From a dimension on half of a symmetric matrix is kept; rounds differ by rounding alone."""
+    truth = lr.LowRankRegression.random(n=6, d=5, singular_values=[3, 2, 1], noise=0.1, rng=0)
+    data = truth.draw(9, rng=1)
+    whole = lr.flute(data, k=2, step_size=0.02, rounds=300, rng=1)
+    monkeypatch.setattr(flute_rounds, "PACKED_FROM", 5)
+    packed = lr.flute(data, k=2, step_size=0.02, rounds=300, rng=1)
+    np.testing.assert_allclose(packed["error"], whole["error"], rtol=1e-9)
+    np.testing.assert_allclose(packed["loss"], whole["loss"], rtol=1e-9)
+    assert not np.array_equal(packed["loss"], whole["loss"])

@@ -25,6 +25,7 @@ NOTHING = kernel.Source(
     y=np.empty(0),
     offsets=np.empty(0, np.int64),
     S=np.empty((0, 0, 0)),
+    triangles=np.empty((0, 0)),
     centres=np.empty((0, 0)),
     rests=np.empty(0),
 )
@@ -65,7 +66,7 @@ steps = st.builds(
 
 
 def sources(case):
-    """Return stored samples, and their Gram matrices."""
+    """Return stored samples, their Gram matrices, and the upper triangles of these."""
     S, centres, rests = [], [], []
     for X, y in case.clients:
         S.append(X.T @ X / len(y))
@@ -75,7 +76,9 @@ def sources(case):
     grams = NOTHING._replace(
         kind=kernel.GRAM, S=np.array(S), centres=np.array(centres), rests=np.array(rests)
     )
-    return stored, grams
+    upper = np.triu_indices(case.d)
+    triangles = np.array([each[upper] for each in S])
+    return stored, grams, grams._replace(kind=kernel.PACKED, triangles=triangles)
 
 
 def run(case, source, schedule, step, tolerance=0.0, fill=np.nan):
@@ -105,7 +108,7 @@ def round_error(clients, B, W, step, n_over_participants):
 
 @given(cases(k_within_n=False), steps, st.data())
 def test_a_round_equals_the_reference(case, step, data):
-    """From samples and from their Gram matrices, d above and below m."""
+    """From samples, from their Gram matrices and from triangles, d above and below m."""
     participants = data.draw(st.integers(1, case.n), label="participants")
     schedule = case.rng.permutation(case.n)[None, :participants]
     settings = step.step_size, step.regularizer, step.gamma1, step.gamma2
