@@ -1,8 +1,9 @@
 """What calls from Python are checked for, and the memory that they share.
 
 What is right costs one look. What is wrong is looked at again, and told in one line that names the
-argument. Sizes and types are checked here, and what is in arrays by the compiled code, before
-anything is written: it returns one of the results below, which `refusal` makes an exception of.
+argument. Types are checked here, and so are the sizes of few arrays; those of many, and what is in
+them, by the compiled code, before anything is written. It returns one of the results below, which
+`refusal` makes an exception of.
 """
 
 from math import inf
@@ -13,7 +14,7 @@ from linrep import _validation as check
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import finite
 
-FINE, OFFSETS, INDICES, OVERLAP, ASYMMETRIC, LOST = range(6)  # how a compiled call ended
+FINE, SIZES, OFFSETS, INDICES, OVERLAP, ASYMMETRIC, LOST = range(7)  # how a compiled call ended
 EVERYONE = np.empty(0, np.int64)  # stands for participants 0, ..., n - 1
 
 _ARRAY, _FLOAT, _INT = np.ndarray, np.dtype(np.float64), np.dtype(np.int64)
@@ -81,14 +82,6 @@ def integers(name, A):
     return _look(name, A, _INT, (None,))[0]
 
 
-def plain(*arrays):
-    """Tell whether these are arrays of float64 as compiled code takes them."""
-    for A in arrays:
-        if type(A) is not _ARRAY or A.dtype is not _FLOAT or not A.flags.carray:
-            return False
-    return True
-
-
 def samples(X, y, offsets):
     """Check clients' samples; return how many there are, their dimension, and that of clients."""
     if (
@@ -134,6 +127,96 @@ def problem(X, y, offsets, B, W, names="BW"):
     return N, d, n, k
 
 
+def entries(items, values, offsets, Z, U, V):
+    """Check entries of clients, their side information and factors; return d, p and k."""
+    if (
+        type(items) is type(values) is type(offsets) is type(Z) is type(U) is type(V) is _ARRAY
+        and values.dtype is Z.dtype is U.dtype is V.dtype is _FLOAT
+        and items.dtype is offsets.dtype is _INT
+        and Z.ndim == U.ndim == 2
+        and items.ndim == offsets.ndim == 1
+        and items.flags.carray
+        and values.flags.carray
+        and offsets.flags.carray
+        and Z.flags.carray
+        and U.flags.carray
+        and V.flags.carray
+    ):
+        (n, p), (d, k) = Z.shape, U.shape
+        sizes = n and p and d and k and offsets.size == n + 1
+        if sizes and values.shape == items.shape and V.shape == (p, k):
+            return d, p, k
+    N, n = integers("items", items), groups(offsets)
+    floats("values", values, (N,), ", one per item")
+    p = columns("Z", Z, n, ", a row per client of offsets")
+    d, k = matrix("U", U)
+    floats("V", V, (p, k), ", a row per column of Z and a column per column of U")
+    return d, p, k
+
+
+def round_on_samples(X, y, offsets, B, W, clients, out, names="BW"):
+    """Return participants and what a round writes to; sizes are left to the compiled code."""
+    listed = EVERYONE if clients is None else clients
+    if type(out) is tuple and len(out) == 2:
+        first, second = out
+        if (
+            type(X) is type(y) is type(offsets) is type(B) is type(W) is type(listed) is _ARRAY
+            and type(first) is type(second) is _ARRAY
+            and X.dtype is y.dtype is B.dtype is W.dtype is first.dtype is second.dtype is _FLOAT
+            and offsets.dtype is listed.dtype is _INT
+            and X.ndim == B.ndim == W.ndim == first.ndim == second.ndim == 2
+            and y.ndim == offsets.ndim == listed.ndim == 1
+            and X.flags.carray
+            and y.flags.carray
+            and offsets.flags.carray
+            and B.flags.carray
+            and W.flags.carray
+            and listed.flags.carray
+            and first.flags.carray
+            and second.flags.carray
+            and (listed.size or clients is None)
+        ):
+            return listed, first, second
+    return sizes_of_round_on_samples(X, y, offsets, B, W, clients, out, names)
+
+
+def sizes_of_round_on_samples(X, y, offsets, B, W, clients, out, names="BW"):
+    """Do the same, sizes included."""
+    _, d, n, k = problem(X, y, offsets, B, W, names)
+    return participants(clients), *targets(out, (d, k), (n, k))
+
+
+def round_on_centres(A, U, V, clients, out):
+    """Return participants and what a round writes to; sizes are left to the compiled code."""
+    listed = EVERYONE if clients is None else clients
+    if type(out) is tuple and len(out) == 2:
+        first, second = out
+        if (
+            type(A) is type(U) is type(V) is type(listed) is type(first) is type(second) is _ARRAY
+            and A.dtype is U.dtype is V.dtype is first.dtype is second.dtype is _FLOAT
+            and listed.dtype is _INT
+            and A.ndim == U.ndim == V.ndim == first.ndim == second.ndim == 2
+            and listed.ndim == 1
+            and A.flags.carray
+            and U.flags.carray
+            and V.flags.carray
+            and listed.flags.carray
+            and first.flags.carray
+            and second.flags.carray
+            and (listed.size or clients is None)
+        ):
+            return listed, first, second
+    return sizes_of_round_on_centres(A, U, V, clients, out)
+
+
+def sizes_of_round_on_centres(A, U, V, clients, out):
+    """Do the same, sizes included."""
+    n, d = matrix("A", A)
+    k = columns("U", U, d, ", a row per column of A")
+    floats("V", V, (n, k), ", a row per row of A and a column per column of U")
+    return participants(clients), *targets(out, (d, k), (n, k))
+
+
 def groups(offsets):
     """Check offsets, but for what is in them; return how many clients there are."""
     size = integers("offsets", offsets)
@@ -175,8 +258,7 @@ def participants(A):
     """Return clients that take part in a round; None stands for all of them."""
     if A is None:
         return EVERYONE
-    if not (type(A) is _ARRAY and A.dtype is _INT and A.ndim == 1 and A.size and A.flags.carray):
-        _look("participants", A, _INT, (None,))
+    integers("participants", A)
     return A
 
 
@@ -208,15 +290,10 @@ def steps_of(head_steps):
             f"head_steps must be a pair (number of steps, step size) or None, got {head_steps!r}"
         )
     steps, size = head_steps
-    if not (type(steps) is int and 0 < steps < _STEPS):
-        steps = check.integer("head_steps[0]", steps, minimum=1, maximum=_STEPS - 1)
-    return steps, positive("head_steps[1]", size)
-
-
-def tall(name, shape):
-    """Raise if there are more columns than rows, which cannot be independent."""
-    if shape[1] > shape[0]:
-        raise ValueError(f"{name} must have at most as many columns as rows, got shape {shape}")
+    if type(steps) is int and type(size) is float and 0 < steps < _STEPS and 0.0 < size < inf:
+        return head_steps
+    steps = check.integer("head_steps[0]", steps, minimum=1, maximum=_STEPS - 1)
+    return steps, check.real("head_steps[1]", size, above=0.0)
 
 
 def refusal(status, arguments, outputs, *, indices="participants", below=0, lost=""):
@@ -345,3 +422,41 @@ def finite_matrix(A):
     for row in range(A.shape[0]):
         good = good and finite_vector(A[row])
     return good
+
+
+@kernel
+def sizes_of_factors(rows, columns, B, W, new_B, new_W):
+    """Tell whether factors, and what replaces them, are (rows, k) and (columns, k)."""
+    k = B.shape[1]
+    good = rows > 0 and columns > 0 and k > 0 and B.shape[0] == rows and W.shape[0] == columns
+    return good and W.shape[1] == k and new_B.shape == B.shape and new_W.shape == W.shape
+
+
+@kernel
+def mixed_up(B, W, new_B, new_W):
+    """Tell whether outputs share memory with factors that they do not replace, or in part."""
+    return (
+        overlap(new_B, new_W)
+        or overlap(new_B, W)
+        or overlap(new_W, B)
+        or overlap_partly(new_B, B)
+        or overlap_partly(new_W, W)
+    )
+
+
+@kernel
+def flaw_of_round_on_samples(X, y, offsets, clients, B, W, new_B, new_W):
+    """Return what is wrong with a round's arguments, FINE if nothing is."""
+    N, n = X.shape[0], offsets.shape[0] - 1
+    if y.shape[0] != N or not sizes_of_factors(X.shape[1], n, B, W, new_B, new_W):
+        return SIZES
+    if not good_offsets(offsets, N):
+        return OFFSETS
+    if not all_below(clients, n):
+        return INDICES
+    if mixed_up(B, W, new_B, new_W):
+        return OVERLAP
+    for out in (new_B, new_W):
+        if overlap(out, X) or overlap(out, y) or overlap(out, offsets) or overlap(out, clients):
+            return OVERLAP
+    return FINE

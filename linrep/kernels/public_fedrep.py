@@ -9,16 +9,14 @@ from linrep import _validation as check
 from linrep.kernels import _border as border
 from linrep.kernels._border import (
     FINE,
-    INDICES,
     LOST,
     OFFSETS,
     OVERLAP,
     Workspace,
-    all_below,
     finite_matrix,
+    flaw_of_round_on_samples,
     good_offsets,
     overlap,
-    overlap_partly,
     transpose,
 )
 from linrep.kernels._jit import kernel
@@ -64,18 +62,10 @@ class Gradient(NamedTuple):
 @kernel
 def _round(X, y, offsets, clients, B, W, step_size, steps, head_step_size, numbers, new_B, new_W):
     """Return how the round ended, and its loss."""
+    flaw = flaw_of_round_on_samples(X, y, offsets, clients, B, W, new_B, new_W)
+    if flaw != FINE:
+        return flaw, 0.0
     (N, d), (n, k) = X.shape, W.shape
-    if not good_offsets(offsets, N):
-        return OFFSETS, 0.0
-    if not all_below(clients, n):
-        return INDICES, 0.0
-    if overlap(new_B, new_W) or overlap_partly(new_B, B) or overlap_partly(new_W, W):
-        return OVERLAP, 0.0
-    for out in (new_B, new_W):
-        if overlap(out, X) or overlap(out, y) or overlap(out, offsets) or overlap(out, clients):
-            return OVERLAP, 0.0
-    if overlap(new_B, W) or overlap(new_W, B):
-        return OVERLAP, 0.0
     count = clients.shape[0] if clients.shape[0] > 0 else n
     size = k * d
     BT, rest = numbers[:size].reshape((k, d)), numbers[size:]
@@ -168,6 +158,7 @@ def fedrep_round(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import linrep as lr
     >>> truth = lr.SharedRepresentation.random(n=20, d=6, k=2, rng=0)
     >>> data = truth.draw(8, rng=1)
@@ -180,19 +171,20 @@ def fedrep_round(
     >>> lr.kernels.distance(B, truth.B.copy()) < 1e-8
     True
     """
-    N, d, n, k = border.problem(X, y, offsets, B, W)
+    clients, new_B, new_W = border.round_on_samples(X, y, offsets, B, W, participants, out)
+    N, n, (d, k) = y.size, offsets.size - 1, B.shape
     if k > d:
-        border.tall("B", (d, k))
+        border.sizes_of_round_on_samples(X, y, offsets, B, W, participants, out)
+        raise ValueError(f"B must have at most as many columns as rows, got shape {B.shape}")
     step_size = border.positive("step_size", step_size)
     steps, size = (EXACT, 0.0) if head_steps is None else border.steps_of(head_steps)
-    clients = border.participants(participants)
-    new_B, new_W = border.targets(out, (d, k), (n, k))
     count = clients.size or n
     numbers = border.scratch(work, (3 * d + count + k + 2 + N) * k + d + N)
     status, loss = _round(
         X, y, offsets, clients, B, W, step_size, steps, size, numbers, new_B, new_W
     )
     if status != FINE:
+        border.sizes_of_round_on_samples(X, y, offsets, B, W, participants, out)
         arguments = {"X": X, "y": y, "offsets": offsets, "participants": clients, "B": B, "W": W}
         if status == LOST and steps == EXACT:
             del arguments["W"]  # which is not read
@@ -405,7 +397,8 @@ def distance(
     FedRep, Definition 1, equation (10). :func:`linrep.subspace.distance` takes any array_like.
     """
     d, k = border.matrix("B1", B1)
-    border.tall("B1", (d, k))
+    if k > d:
+        raise ValueError(f"B1 must have at most as many columns as rows, got shape {B1.shape}")
     border.floats("B2", B2, (d, k), ", that of B1")
     sine, first, second = _distance(B1, B2, border.scratch(work, (2 * d + k) * k))
     for name, B, independence in (("B1", B1, first), ("B2", B2, second)):

@@ -93,20 +93,6 @@ def _epoch(items, values, offsets, Z, U, V, step_size, numbers, new_U, new_V):
     return FINE, loss
 
 
-def _sizes(items, values, offsets, Z, U, V):
-    """Check entries, side information and factors; return d, p and k."""
-    N, n = border.integers("items", items), border.groups(offsets)
-    if border.plain(values, Z, U, V) and Z.ndim == U.ndim == 2:
-        (rows, p), (d, k) = Z.shape, U.shape
-        if rows == n and p and d and k and values.shape == (N,) and V.shape == (p, k):
-            return d, p, k
-    border.floats("values", values, (N,), ", one per item")
-    p = border.columns("Z", Z, n, ", a row per client of offsets")
-    d, k = border.matrix("U", U)
-    border.floats("V", V, (p, k), ", a row per column of Z and a column per column of U")
-    return d, p, k
-
-
 def perfedsi_epoch(
     items: NDArray[np.int64],
     values: NDArray[np.float64],
@@ -164,7 +150,7 @@ def perfedsi_epoch(
     PerFedSI, equations (11) and (12), and the server's mean. For participants only, hand in their
     entries and rows of Z; for clients without side information, rows of the identity.
     """
-    d, p, k = _sizes(items, values, offsets, Z, U, V)
+    d, p, k = border.entries(items, values, offsets, Z, U, V)
     step_size = border.positive("step_size", step_size)
     new_U, new_V = border.targets(out, (d, k), (p, k))
     numbers = border.scratch(work, (2 * d + p + 2) * k)

@@ -11,21 +11,22 @@ from linrep.kernels._border import (
     FINE,
     INDICES,
     LOST,
-    OFFSETS,
     OVERLAP,
+    SIZES,
     Workspace,
     all_below,
     finite_matrix,
-    good_offsets,
+    flaw_of_round_on_samples,
+    mixed_up,
     overlap,
-    overlap_partly,
+    sizes_of_factors,
     transpose,
 )
 from linrep.kernels._jit import kernel
 from linrep.kernels.linalg import copy, copy_rows, dot, finite
 from linrep.kernels.rounds import add_gradient, project, step_head
 
-_IDENTITY = np.empty((0, 0, 0))  # stands for matrices H = I
+_IDENTITY = np.empty((0, 0))  # stands for matrices H = I
 _SYMMETRIC = 1e-12
 
 
@@ -48,18 +49,6 @@ class PFLMFRound(NamedTuple):
 
 
 @kernel
-def _own_outputs(U, V, new_U, new_V):
-    """Tell whether outputs share no memory with the factors, unless they are the factors."""
-    return not (
-        overlap(new_U, new_V)
-        or overlap(new_U, V)
-        or overlap(new_V, U)
-        or overlap_partly(new_U, U)
-        or overlap_partly(new_V, V)
-    )
-
-
-@kernel
 def _finish(clients, loss, UT, V, gradientT, step_size, heads, new_U, new_V):
     """Move U and write the round's results, if they are finite; return how it ended."""
     for a in range(UT.shape[0]):
@@ -79,16 +68,10 @@ def _samples_round(
     X, y, offsets, clients, U, V, step_size, steps, head_step, numbers, new_U, new_V
 ):
     """Return how the round ended, and its loss."""
+    flaw = flaw_of_round_on_samples(X, y, offsets, clients, U, V, new_U, new_V)
+    if flaw != FINE:
+        return flaw, 0.0
     (N, d), (n, k) = X.shape, V.shape
-    if not good_offsets(offsets, N):
-        return OFFSETS, 0.0
-    if not all_below(clients, n):
-        return INDICES, 0.0
-    if not _own_outputs(U, V, new_U, new_V):
-        return OVERLAP, 0.0
-    for out in (new_U, new_V):
-        if overlap(out, X) or overlap(out, y) or overlap(out, offsets) or overlap(out, clients):
-            return OVERLAP, 0.0
     count = clients.shape[0] if clients.shape[0] > 0 else n
     UT, rest = numbers[: k * d].reshape((k, d)), numbers[k * d :]
     gradientT, rest = rest[: k * d].reshape((k, d)), rest[k * d :]
@@ -168,17 +151,17 @@ def pflmf_round(
     -----
     pFL^MF, Algorithm 1, with the gradients of equation (7).
     """
-    N, d, n, k = border.problem(X, y, offsets, U, V, "UV")
+    clients, new_U, new_V = border.round_on_samples(X, y, offsets, U, V, participants, out, "UV")
+    N, n, (d, k) = y.size, offsets.size - 1, U.shape
     step_size = border.positive("step_size", step_size)
     steps, size = (1, step_size) if head_steps is None else border.steps_of(head_steps)
-    clients = border.participants(participants)
-    new_U, new_V = border.targets(out, (d, k), (n, k))
     count = clients.size or n
     numbers = border.scratch(work, (2 * d + count + k + 2 + N) * k + d + N)
     status, loss = _samples_round(
         X, y, offsets, clients, U, V, step_size, steps, size, numbers, new_U, new_V
     )
     if status != FINE:
+        border.sizes_of_round_on_samples(X, y, offsets, U, V, participants, out, "UV")
         arguments = {"X": X, "y": y, "offsets": offsets, "participants": clients, "U": U, "V": V}
         raise _refusal(status, arguments, new_U, new_V, n, step_size)
     return PFLMFRound(new_U, new_V, loss)
@@ -201,21 +184,23 @@ def _curvature(H, UT, HU, G):
     k, d = UT.shape
     for b in range(k):
         for row in range(d):
-            HU[row] = dot(H[0, row], UT[b]) if H.shape[0] > 0 else UT[b, row]
+            HU[row] = dot(H[row], UT[b]) if H.shape[0] > 0 else UT[b, row]
         for a in range(k):
             G[a, b] = dot(UT[a], HU)
 
 
 @kernel
 def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, new_U, new_V):
-    """Return how the round ended, and its loss.
+    """Return how the round ended, and its loss; matrices stand below each other in H.
 
     Heads' gradients z = U' H (U v - a) follow z <- z - (head_step / n) U'HU z, see docs/pflmf.md.
     """
     (n, d), k = A.shape, U.shape[1]
+    if not sizes_of_factors(d, n, U, V, new_U, new_V):
+        return SIZES, 0.0
     if not all_below(clients, n):
         return INDICES, 0.0
-    if not _own_outputs(U, V, new_U, new_V):
+    if mixed_up(U, V, new_U, new_V):
         return OVERLAP, 0.0
     for out in (new_U, new_V):
         if overlap(out, A) or overlap(out, H) or overlap(out, clients):
@@ -233,9 +218,10 @@ def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, 
     rate, loss = head_step / n, 0.0
     for place in range(count):
         i = clients[place] if clients.shape[0] > 0 else place
-        own = H[i : i + 1] if H.shape[0] > 1 else H
-        if place == 0 or H.shape[0] > 1:
-            if H.shape[0] > 0 and not _symmetric(own[0]):
+        each = H.shape[0] > d
+        own = H[i * d : (i + 1) * d] if each else H
+        if place == 0 or each:
+            if not _symmetric(own):
                 return ASYMMETRIC, 0.0
             _curvature(own, UT, g, G)
         v = heads[place]
@@ -246,7 +232,7 @@ def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, 
             for column in range(d):
                 off[column] += v[a] * UT[a, column]
         for column in range(d):
-            g[column] = dot(own[0, column], off) if H.shape[0] > 0 else off[column]
+            g[column] = dot(own[column], off) if H.shape[0] > 0 else off[column]
         loss += 0.5 * dot(off, g) / count
         for a in range(k):
             factor = v[a] / count
@@ -260,18 +246,6 @@ def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, 
             for a in range(k if step + 1 < steps else 0):
                 z[a] -= rate * change[a]
     return _finish(clients, loss, UT, V, gradientT, step_size, heads, new_U, new_V), loss
-
-
-def _sizes(A, U, V):
-    """Check centres and factors; return n, d and k."""
-    if border.plain(A, U, V) and A.ndim == U.ndim == 2:
-        (n, d), (rows, k) = A.shape, U.shape
-        if rows == d and n and d and k and V.shape == (n, k):
-            return n, d, k
-    n, d = border.matrix("A", A)
-    k = border.columns("U", U, d, ", a row per column of A")
-    border.floats("V", V, (n, k), ", a row per row of A and a column per column of U")
-    return n, d, k
 
 
 def pflmf_quadratic_round(
@@ -332,25 +306,27 @@ def pflmf_quadratic_round(
     pFL^MF, Algorithm 1, with the gradients of equation (7). Where n = 1, both shapes of H mean the
     same.
     """
-    n, d, k = _sizes(A, U, V)
+    clients, new_U, new_V = border.round_on_centres(A, U, V, participants, out)
+    (n, d), k = A.shape, U.shape[1]
     step_size = border.positive("step_size", step_size)
     if H is None:
         matrices = _IDENTITY
     elif type(H) is np.ndarray and H.ndim == 3:
-        border.floats("H", H, (n, d, d), ", or that of one matrix")
-        matrices = H
+        border.floats(
+            "H", H, (n, d, d), ", a matrix in the dimension of A per client, or one for all"
+        )
+        matrices = H.reshape(n * d, d)
     else:
-        border.floats("H", H, (d, d), ", or of such matrices one per client")
-        matrices = H[None]
+        border.floats("H", H, (d, d), ", the dimension of A, or one such matrix per client")
+        matrices = H
     steps, size = (1, step_size) if head_steps is None else border.steps_of(head_steps)
-    clients = border.participants(participants)
-    new_U, new_V = border.targets(out, (d, k), (n, k))
     count = clients.size or n
     numbers = border.scratch(work, (2 * d + count + k + 2) * k + 2 * d)
     status, loss = _quadratic_round(
         A, matrices, clients, U, V, step_size, steps, size, numbers, new_U, new_V
     )
     if status != FINE:
+        border.sizes_of_round_on_centres(A, U, V, participants, out)
         arguments = {"A": A, "H": matrices, "participants": clients, "U": U, "V": V}
         raise _refusal(status, arguments, new_U, new_V, n, step_size)
     return PFLMFRound(new_U, new_V, loss)
