@@ -150,7 +150,7 @@ def fedrep_round(
         If an argument has the wrong type, shape, order or content, or `out` shares memory with
         another argument.
     FloatingPointError
-        If the step leaves finite numbers, or B without full rank. Nothing is written then.
+        If the result is not finite, or B not of full rank. Nothing is written then.
 
     Notes
     -----
@@ -190,7 +190,7 @@ def fedrep_round(
             del arguments["W"]  # which is not read
         raise border.refusal(
             status, arguments, {"out[0]": (new_B, "B"), "out[1]": (new_W, "W")}, below=n,
-            lost=f"a round of step_size {step_size:g} left finite numbers, or B without full rank",
+            lost=f"the result of step_size {step_size:g} is not finite, or B has dependent columns",
         )  # fmt: skip
     return FedRepRound(new_B, new_W, loss)
 

@@ -184,7 +184,7 @@ def theta_step(
     if status != FINE:
         raise border.refusal(
             status, {"Theta": Theta, "eigenvalues": eigenvalues, "R": R},
-            {"out": (after, "Theta")}, lost=f"a step of size {step_size:g} left finite numbers",
+            {"out": (after, "Theta")}, lost=f"the result of step_size {step_size:g} is not finite",
         )  # fmt: skip
     return after
 

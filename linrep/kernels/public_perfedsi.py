@@ -143,7 +143,7 @@ def perfedsi_epoch(
         If an argument has the wrong type, shape, order or content, or `out` shares memory with
         another argument.
     FloatingPointError
-        If a step leaves finite numbers. Nothing is written then.
+        If the result is not finite. Nothing is written then.
 
     Notes
     -----
@@ -159,7 +159,7 @@ def perfedsi_epoch(
         arguments = {"items": items, "values": values, "offsets": offsets, "Z": Z, "U": U, "V": V}
         raise border.refusal(
             status, arguments, {"out[0]": (new_U, "U"), "out[1]": (new_V, "V")}, indices="items",
-            below=d, lost=f"steps of size {step_size:g} left finite numbers",
+            below=d, lost=f"the result of step_size {step_size:g} is not finite",
         )  # fmt: skip
     return PerFedSIRound(new_U, new_V, loss)
 
@@ -181,13 +181,14 @@ def _step(item, value, z, U, V, step_size, numbers, new_U, new_V):
         after[c] = u[c] - along * v[c]
         for row in range(p):
             moved[row, c] = V[row, c] - along * z[row] * u[c]
-    if not (finite_vector(after) and finite_matrix(moved)):
-        return LOST, 0.0
+    loss = 0.5 * residual * residual
+    if not (finite(loss) and finite_vector(after) and finite_matrix(moved)):
+        return LOST, loss
     if new_U.ctypes.data != U.ctypes.data:
         copy_rows(U, new_U)
     copy(after, new_U[item])
     copy_rows(moved, new_V)
-    return FINE, 0.5 * residual * residual
+    return FINE, loss
 
 
 def perfedsi_step(
@@ -236,7 +237,7 @@ def perfedsi_step(
         If an argument has the wrong type, shape, order or content, or `out` shares memory with
         another argument.
     FloatingPointError
-        If the step leaves finite numbers. Nothing is written then.
+        If the result is not finite. Nothing is written then.
 
     Notes
     -----
@@ -254,6 +255,6 @@ def perfedsi_step(
     if status != FINE:
         raise border.refusal(
             status, {"z": z, "U": U, "V": V}, {"out[0]": (new_U, "U"), "out[1]": (new_V, "V")},
-            lost=f"a step of size {step_size:g} left finite numbers",
+            lost=f"the result of step_size {step_size:g} is not finite",
         )  # fmt: skip
     return PerFedSIRound(new_U, new_V, loss)

@@ -145,7 +145,7 @@ def pflmf_round(
         If an argument has the wrong type, shape, order or content, or `out` shares memory with
         another argument.
     FloatingPointError
-        If the round leaves finite numbers. Nothing is written then.
+        If the result is not finite. Nothing is written then.
 
     Notes
     -----
@@ -153,6 +153,8 @@ def pflmf_round(
     """
     clients, new_U, new_V = border.round_on_samples(X, y, offsets, U, V, participants, out, "UV")
     N, n, (d, k) = y.size, offsets.size - 1, U.shape
+    if k > d:  # perhaps transposed: before scratch memory is asked for
+        border.sizes_of_round_on_samples(X, y, offsets, U, V, participants, out, "UV")
     step_size = border.positive("step_size", step_size)
     steps, size = (1, step_size) if head_steps is None else border.steps_of(head_steps)
     count = clients.size or n
@@ -299,7 +301,7 @@ def pflmf_quadratic_round(
         If an argument has the wrong type, shape, order or content, or `out` shares memory with
         another argument.
     FloatingPointError
-        If the round leaves finite numbers. Nothing is written then.
+        If the result is not finite. Nothing is written then.
 
     Notes
     -----
@@ -308,6 +310,8 @@ def pflmf_quadratic_round(
     """
     clients, new_U, new_V = border.round_on_centres(A, U, V, participants, out)
     (n, d), k = A.shape, U.shape[1]
+    if k > d:  # perhaps transposed: before scratch memory is asked for
+        border.sizes_of_round_on_centres(A, U, V, participants, out)
     step_size = border.positive("step_size", step_size)
     if H is None:
         matrices = _IDENTITY
@@ -335,5 +339,5 @@ def pflmf_quadratic_round(
 def _refusal(status, arguments, new_U, new_V, n, step_size):
     return border.refusal(
         status, arguments, {"out[0]": (new_U, "U"), "out[1]": (new_V, "V")}, below=n,
-        lost=f"a round of step_size {step_size:g} left finite numbers",
+        lost=f"the result of step_size {step_size:g} is not finite",
     )  # fmt: skip

@@ -432,6 +432,15 @@ def test_a_call_that_is_lost_writes_nothing(call):
         np.testing.assert_array_equal(array, before)
 
 
+def test_a_last_step_that_loses_the_factor_of_the_side_information_alone_is_noticed():
+    U, V, z = np.full((1, 1), 1e200), np.zeros((1, 1)), np.ones(1)
+    with complaint(FloatingPointError, "finite"):
+        kernels.perfedsi_step(0, 1e150, z, U, V, step_size=1.0)
+    one, offsets = np.zeros(1, np.int64), np.array([0, 1])
+    with complaint(FloatingPointError, "finite"):
+        kernels.perfedsi_epoch(one, np.array([1e150]), offsets, z[None], U, V, step_size=1.0)
+
+
 def test_dependent_columns_have_no_distance():
     B, dependent = np.eye(4, 2), np.ones((4, 2))
     with complaint(ValueError, "B2 must have full column rank"):
