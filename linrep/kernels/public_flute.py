@@ -65,9 +65,9 @@ def _flaw(Theta, eigenvalues, R, out):
     return FINE
 
 
-@kernel
-def _walk(Theta, eigenvalues, step_size, R, record, numbers, ends):
-    """Run the map; numbers begin with iterates (records, k, rows) then; ends: steps, status."""
+@kernel(counted=True)
+def _walk(Theta, eigenvalues, step_size, R, record, numbers):
+    """Run the map; return steps and status. Then numbers begin with iterates (records, k, rows)."""
     (rows, k), records = Theta.shape, record.shape[0]
     size = rows * k
     outT, rest = numbers[: records * size].reshape((1, records, k, rows)), numbers[records * size :]
@@ -75,27 +75,29 @@ def _walk(Theta, eigenvalues, step_size, R, record, numbers, ends):
     RT, rest = rest[:size].reshape((1, k, rows)), rest[size:]
     nextT, rest = rest[:size].reshape((k, rows)), rest[size:]
     G, step_sizes = rest[: k * k].reshape((k, k)), rest[k * k : k * k + 1]
+    completed, status = np.empty(1, np.int64), np.empty(1, np.int64)
     step_sizes[0] = step_size
     transpose(Theta, ThetaT[0])
     RT[:] = 0.0
     if R.shape[0] > 0:
         transpose(R, RT[0])
     run_theta(
-        ThetaT, eigenvalues.reshape((1, rows)), step_sizes, RT, record, outT, nextT, G, ends[:1],
-        ends[1:],
+        ThetaT, eigenvalues.reshape((1, rows)), step_sizes, RT, record, outT, nextT, G, completed,
+        status,
     )  # fmt: skip
+    return completed[0], status[0]
 
 
 @kernel
-def _step(Theta, eigenvalues, step_size, R, record, numbers, ends, out):
+def _step(Theta, eigenvalues, step_size, R, record, numbers, out):
     """Return how it ended."""
     flaw = _flaw(Theta, eigenvalues, R, out)
     if flaw != FINE:
         return flaw
     if overlap_partly(out, Theta):
         return OVERLAP
-    _walk(Theta, eigenvalues, step_size, R, record, numbers, ends)
-    if ends[1] == DIVERGED:
+    _, end = _walk(Theta, eigenvalues, step_size, R, record, numbers)
+    if end == DIVERGED:
         return LOST
     rows, k = Theta.shape
     transpose(numbers[: k * rows].reshape((k, rows)), out)
@@ -103,20 +105,20 @@ def _step(Theta, eigenvalues, step_size, R, record, numbers, ends, out):
 
 
 @kernel
-def _orbit(Theta, eigenvalues, step_size, R, record, numbers, ends, out):
-    """Return how it ended."""
+def _orbit(Theta, eigenvalues, step_size, R, record, numbers, out):
+    """Return how the call ended, how many steps were taken, and how the orbit ended."""
     if not _increasing(record):
-        return INDICES
+        return INDICES, 0, 0
     flaw = _flaw(Theta, eigenvalues, R, out)
     if flaw != FINE:
-        return flaw
+        return flaw, 0, 0
     if overlap(out, Theta) or overlap(out, record):
-        return OVERLAP
-    _walk(Theta, eigenvalues, step_size, R, record, numbers, ends)
+        return OVERLAP, 0, 0
+    steps, end = _walk(Theta, eigenvalues, step_size, R, record, numbers)
     rows, k = Theta.shape
     for place in range(record.shape[0]):
         transpose(numbers[place * k * rows :][: k * rows].reshape((k, rows)), out[place])
-    return FINE
+    return FINE, steps, end
 
 
 def _checked(Theta, eigenvalues, step_size, R):
@@ -179,8 +181,8 @@ def theta_step(
     """
     rows, k, step_size, R = _checked(Theta, eigenvalues, step_size, R)
     after = border.target(out, (rows, k), ", that of Theta")
-    numbers, ends = border.scratch(work, (4 * rows + k) * k + 1), np.empty(2, np.int64)
-    status = _step(Theta, eigenvalues, step_size, R, _NEXT, numbers, ends, after)
+    numbers = border.scratch(work, (4 * rows + k) * k + 1)
+    status = _step(Theta, eigenvalues, step_size, R, _NEXT, numbers, after)
     if status != FINE:
         raise border.refusal(
             status, {"Theta": Theta, "eigenvalues": eigenvalues, "R": R},
@@ -241,11 +243,10 @@ def theta_orbit(
     records = border.integers("record", record)
     found = border.target(out, (records, rows, k), ", that of Theta for each of record")
     numbers = border.scratch(work, ((3 + records) * rows + k) * k + 1)
-    ends = np.empty(2, np.int64)
-    status = _orbit(Theta, eigenvalues, step_size, R, record, numbers, ends, found)
+    status, steps, end = _orbit(Theta, eigenvalues, step_size, R, record, numbers, found)
     if status == INDICES:
         raise ValueError("record must be numbers of steps that increase, from 0 or more")
     if status != FINE:
         arguments = {"Theta": Theta, "eigenvalues": eigenvalues, "R": R, "record": record}
         raise border.refusal(status, arguments, {"out": (found, "")})
-    return Orbit(found, int(ends[0]), _ENDS[int(ends[1])])
+    return Orbit(found, int(steps), _ENDS[end])
