@@ -14,9 +14,9 @@ from tests import typed_use
 MODULES = (
     "linrep", "linrep.algorithms", "linrep.algorithms.imc", "linrep.algorithms.personalized",
     "linrep.algorithms.starts", "linrep.claims", "linrep.claims.ledger", "linrep.claims.verify",
-    "linrep.experiment", "linrep.plotting", "linrep.problems", "linrep.problems.personal",
-    "linrep.report", "linrep.simulation", "linrep.stats", "linrep.subspace", "linrep.sweeps",
-    "linrep.theory", "linrep.trace",
+    "linrep.experiment", "linrep.kernels", "linrep.plotting", "linrep.problems",
+    "linrep.problems.personal", "linrep.report", "linrep.simulation", "linrep.stats",
+    "linrep.subspace", "linrep.sweeps", "linrep.theory", "linrep.trace",
     *(f"linrep.theory.{name}" for name in linrep.theory.__all__),
 )  # fmt: skip
 
@@ -83,7 +83,7 @@ def test_types_are_shipped():
     assert (importlib.resources.files("linrep") / "py.typed").is_file()
 
 
-@pytest.mark.parametrize("package", [linrep, linrep.deep, linrep.theory])
+@pytest.mark.parametrize("package", [linrep, linrep.deep, linrep.kernels, linrep.theory])
 def test_the_names_for_type_checkers_are_the_public_ones(package):
     if package is linrep.deep:
         pytest.importorskip("torch")

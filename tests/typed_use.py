@@ -32,6 +32,9 @@ def regression() -> lr.Trace:
     assert_type(W, Values)
     assert_type(lr.fit_heads(data, B), Values)
     assert_type(lr.subspace.distance(B, truth.B), float)
+    taken = lr.kernels.fedrep_round(data.X, data.y, data.offsets, B.copy(), W, step_size=0.1)
+    assert_type(taken.B, Values)
+    assert_type(lr.kernels.distance(taken.B, B.copy()), float)
     return trace
 
 

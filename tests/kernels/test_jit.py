@@ -19,8 +19,9 @@ from tests.tools import COMPILED
 
 SOURCES = Path(jit.__file__).parent
 MODULES = (
-    "completion", "designs", "diameter", "fedrep", "flute", "gram", "gram_clients", "lapack",
-    "global_model", "linalg", "pflmf", "pflmf_samples", "rounds", "samplers",
+    "_border", "completion", "designs", "diameter", "fedrep", "flute", "global_model", "gram",
+    "gram_clients", "lapack", "linalg", "pflmf", "pflmf_samples", "public_fedrep", "public_flute",
+    "public_perfedsi", "public_pflmf", "rounds", "samplers",
 )  # fmt: skip
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
