@@ -67,7 +67,7 @@ test-bench: .venv-bench/.installed ## run the benchmarks' tests with JAX
 	$(call PYTEST,.venv-bench/bin/python) tests/bench $(PYTEST_ARGS)
 
 coverage: env-deep ## compare the lines that `make test` and all tests run
-	.venv/bin/python .ci/coverage.py $(TEST_PROCESSES)
+	.venv/bin/python .ci/covered.py $(TEST_PROCESSES)
 
 lint: .venv/.installed ## check style, formatting and types
 	.venv/bin/ruff check

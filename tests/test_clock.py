@@ -67,7 +67,7 @@ def test_threads_that_work_for_this_one_share_its_account_and_no_others(
 def test_what_threads_of_a_run_compile_is_no_part_of_its_time(clock, monkeypatch):
     """Groups of clients are played by threads, which are the first to call some kernels."""
     truth = lr.SharedRepresentation.random(n=6, d=5, k=2, rng=0)
-    plays = gram.kernel.play_apart
+    plays = gram.kernel.play
 
     def compiles(*arguments):
         with _clock.account().compiling():
@@ -76,6 +76,6 @@ def test_what_threads_of_a_run_compile_is_no_part_of_its_time(clock, monkeypatch
         return plays(*arguments)
 
     monkeypatch.setattr(gram, "GROUP", 3)
-    monkeypatch.setattr(gram.kernel, "play_apart", compiles)
+    monkeypatch.setattr(gram.kernel, "play", compiles)
     trace = lr.fedrep(truth, m=4, rounds=2, batches="gram", rng=0, workers=2)
     assert trace.wall_time <= 4.0

@@ -166,6 +166,52 @@ def largest_eigenvalue(G):
 
 
 @kernel
+def gram_norm(G):
+    """Return the norm of a Gram matrix, its largest eigenvalue; the matrix is overwritten.
+
+    Tridiagonal form, then Laguerre's method on the characteristic polynomial: from a bound above
+    all roots it comes down to the largest one, cubically. For three columns and more it takes half
+    to a third of the time of largest_eigenvalue, which goes through all eigenvalues.
+    """
+    size = G.shape[0]
+    scale = 0.0
+    for row in range(size):
+        scale = max(scale, G[row, row])
+    if not (scale > 0.0 and finite(scale)):
+        return scale
+    for row in range(size):
+        for column in range(size):
+            G[row, column] /= scale
+    tridiagonalize(G)
+    x, before = 0.0, 0.0
+    for row in range(size):
+        after = abs(G[row, row + 1]) if row + 1 < size else 0.0
+        x = max(x, G[row, row] + before + after)  # Gershgorin's bound
+        before = after
+    x += 8.0 * _EPSILON * x
+    for _ in range(_SWEEPS):
+        # Above all roots the ratios q of leading principal minors of G - x I are negative.
+        # With r = q'/q and s = q''/q, sums over the roots of 1/(x - root) and of its square.
+        q = G[0, 0] - x
+        r, s = -1.0 / q, 0.0
+        first, second = r, r * r
+        above = q < 0.0
+        for row in range(1, size):
+            share = G[row - 1, row] * G[row - 1, row] / q
+            q = G[row, row] - x - share
+            r, s = (share * r - 1.0) / q, share * (s - 2.0 * r * r) / q
+            first += r
+            second += r * r - s
+            above = above and q < 0.0
+        spread = max(0.0, (size - 1.0) * (size * second - first * first))
+        step = size / (first + np.sqrt(spread))
+        if not (above and step > 2.0 * _EPSILON * x):  # at rounding level, where signs are lost
+            break
+        x -= step
+    return scale * x
+
+
+@kernel
 def rescale(x):
     """Divide a vector by its largest entry in absolute value, if that is finite and not 0."""
     largest = 0.0

@@ -16,6 +16,7 @@ from linrep.kernels.linalg import (
     copy_rows,
     dot,
     finite,
+    gram_norm,
     largest_eigenvalue,
     orthonormalize,
     outside_gram,
@@ -233,7 +234,7 @@ def step_head(Z, m, y, w, local_steps, step_size, G, v):
     target, move = v[:k], v[k : 2 * k]
     if step_size <= 0.0:
         scaled_gram(Z, m, G)
-        smoothness = largest_eigenvalue(G)
+        smoothness = gram_norm(G)
         step_size = 1.0 / smoothness if smoothness > 0.0 else 0.0
     scaled_gram(Z, m, G)
     for a in range(k):

@@ -82,6 +82,40 @@ def test_largest_eigenvalue_is_numpys(seed, size, kind):
     close(linalg.largest_eigenvalue(G.copy()), expected, 20 * size * EPS * norm(G, 2))
 
 
+@given(
+    seeds,
+    st.integers(1, 12),
+    st.sampled_from(["any", "repeated", "graded", "one", "deficient", "few samples"]),
+    st.integers(-150, 150),
+)
+def test_gram_norm_is_numpys(seed, size, kind, exponent):
+    rng = np.random.default_rng(seed)
+    spectrum = {
+        "any": rng.chisquare(2, size),
+        "repeated": rng.choice([0.5, 1.0, 3.0], size),
+        "graded": 10.0 ** -rng.uniform(0, 30, size),
+        "one": np.full(size, 0.7),
+        "deficient": rng.choice([0.0, 1e-8, 1.0], size),
+        "few samples": np.ones(size),
+    }[kind]
+    root = np.sqrt(spectrum)[:, None] * np.linalg.qr(rng.standard_normal((size, size)))[0]
+    if kind == "few samples":
+        root = rng.standard_normal((rng.integers(1, size + 1), size))
+    G = 10.0**exponent * (root.T @ root)
+    expected = np.linalg.eigvalsh(G)[-1]
+    close(linalg.gram_norm(G.copy()), expected, 20 * size * EPS * expected)
+
+
+@pytest.mark.parametrize("size", range(1, 6))
+def test_gram_norm_of_simple_matrices(size):
+    assert linalg.gram_norm(np.zeros((size, size))) == 0.0
+    np.testing.assert_allclose(linalg.gram_norm(4.0 * np.eye(size)), 4.0, rtol=4 * EPS)
+    np.testing.assert_allclose(linalg.gram_norm(np.ones((size, size))), size, rtol=8 * EPS)
+    bad = np.eye(size)
+    bad[0, 0] = np.inf
+    assert linalg.gram_norm(bad) == np.inf
+
+
 @pytest.mark.parametrize("size", range(1, 6))
 def test_largest_eigenvalue_of_simple_matrices(size):
     assert linalg.largest_eigenvalue(np.zeros((size, size))) == 0.0

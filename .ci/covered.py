@@ -1,6 +1,6 @@
 """Compare the lines of linrep that `make test` runs with those that all tests run.
 
-usage: coverage.py [PROCESSES]
+usage: covered.py [PROCESSES]
 
 Prints both shares and their difference, and what `make test` does not call of the public names and
 the commands. Ends with status 1 if the difference is more than two points, anything is not
