@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 
 from linrep import subspace
+from linrep.bench.limits import Limits
 from linrep.bench.timing import (
-    BYTES_PER_READ,
     TOLERANCE,
     Record,
     compared,
     double_precision,
     largest_difference,
-    sum_up,
     take_turns,
     with_jax,
 )
@@ -79,9 +78,9 @@ def measure(
     Yields
     ------
     list of Record
-        Of one size, or of several trials on one thread and then on two. The note is the speed at
-        which linrep goes through the participants' covariates, as a share of that at which one
-        thread sums all covariates.
+        Of one size, or of several trials on one thread and then on two. The note is the time that
+        a core's multiply-adds or its reading of the participants' covariates, whichever is the
+        slower, would take at least, as a share of linrep's.
 
     Raises
     ------
@@ -247,8 +246,7 @@ def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
     """Yield the records of one size: on one thread and, for several trials, on two."""
     size = SIZES[name]
     case = _draw(size)
-    reads = max(1, round(BYTES_PER_READ / case.X.nbytes))
-    covariates = case.X.reshape(-1)
+    limits = Limits(case.X)
     with ThreadPoolExecutor(2) as pool:
         variants = {"linrep": _linrep(case)}
         if size.trials > 1:
@@ -258,13 +256,14 @@ def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
         # Compiles what is to be compiled, too.
         results = [[np.array(part) for part in call()] for call in contenders.values()]
         difference = largest_difference(results)
-        contenders["read"] = lambda: sum_up(covariates, reads)
-        contenders["read"]()
-        times = take_turns(contenders, repetitions or size.repetitions)
-    bandwidth = reads * case.X.nbytes / times["read"]
-    participating = size.trials * size.participants * size.m * size.d * case.X.itemsize
+        times = take_turns({**contenders, **limits.contenders}, repetitions or size.repetitions)
+    clients, samples = size.trials * size.participants, size.m * (size.d + size.k)
+    flops = clients * (2 * samples * (size.k + 1) + 2 * size.d * size.k)
+    covariates = clients * size.m * size.d * case.X.itemsize
     for threads, variant in enumerate(variants, start=1):
-        share = np.median(size.rounds * participating / times[variant] / bandwidth)
+        note = limits.note(
+            times, times[variant] * threads / size.rounds, flops=flops, read=covariates
+        )
         yield compared(
             "FedRep: a round on stored data",
             f"{name}: {_described(size)}" + (f", {threads} threads" if threads > 1 else ""),
@@ -272,7 +271,7 @@ def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
             size.rounds,
             agree=bool(difference <= TOLERANCE),
             difference=difference,
-            notes={"linrep": f"{share:.0%} of {np.median(bandwidth) / 1e9:.1f} GB/s read"},
+            notes={"linrep": note},
         )
 
 

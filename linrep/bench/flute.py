@@ -1,9 +1,8 @@
 """Timings of FLUTE next to the same work in batched NumPy and in JAX, and of the lifted map.
 
 The contenders take turns on the same data from the same start, and must end at the same numbers.
-NumPy and JAX use as many threads as they like, linrep one. What a machine can do at best is
-measured in between: the rate of NumPy's product of large square matrices on one thread, and the
-speed at which one thread reads what linrep reads.
+NumPy and JAX use as many threads as they like, linrep one. What a core can do at best is measured
+in between: its multiply-adds, and the speed at which it reads what linrep reads.
 """
 
 from __future__ import annotations
@@ -16,22 +15,18 @@ import numpy as np
 
 from linrep.algorithms.flute import gaussian_start
 from linrep.algorithms.flute_rounds import source
+from linrep.bench.limits import Limits
 from linrep.bench.timing import (
-    BYTES_PER_READ,
     TOLERANCE,
     Record,
     compared,
     double_precision,
     largest_difference,
-    one_thread,
-    sum_up,
     take_turns,
     with_jax,
 )
 from linrep.kernels import flute as kernel
 from linrep.problems import LowRankRegression
-
-_SQUARE = 768  # side of the matrices whose product is timed
 
 
 @dataclass(frozen=True)
@@ -71,8 +66,8 @@ def measure(repetitions: int | None = None) -> Iterator[list[Record]]:
     Yields
     ------
     list of Record
-        Of one size. The note is the time that the machine's products of matrices or its reading,
-        whichever is the slower, would take at least, as a share of linrep's.
+        Of one size. The note is the time that a core's multiply-adds or its reading, whichever is
+        the slower, would take at least, as a share of linrep's.
     """
     for name in SIZES:
         yield compare(name, repetitions)
@@ -269,33 +264,18 @@ def _numpy_map(Thetas, eigenvalues, steps):
 
 
 def _timed(table, case, contenders, numbers, work, repetitions, flops, read) -> list[Record]:
-    """Time contenders, and in between a product of matrices and a pass over numbers.
+    """Time contenders, and in between what a core can do at best.
 
     A unit of work takes so many flops, and reads so many bytes.
     """
     results = [[np.array(part) for part in call()] for call in contenders.values()]
     difference = largest_difference(results)
-    square = np.random.default_rng(1).standard_normal((_SQUARE, _SQUARE))
-    flat = np.ravel(numbers)
-    reads = max(1, round(BYTES_PER_READ / flat.nbytes))
-
-    def gemm():
-        with one_thread():
-            return square @ square
-
-    machine = {"gemm": gemm, "read": lambda: sum_up(flat, reads)}
-    machine["read"]()
-    times = take_turns({**contenders, **machine}, repetitions)
-    products = float(np.median(2.0 * _SQUARE**3 / times.pop("gemm")))
-    bandwidth = float(np.median(reads * flat.nbytes / times.pop("read")))
+    limits = Limits(numbers)
+    times = take_turns({**contenders, **limits.contenders}, repetitions)
+    note = limits.note(times, times["linrep"] / work, flops=flops, read=read)
     size = max(float(np.abs(part).max()) for part in results[0])
-    at_least, rate = max(
-        (flops / products, f"{products / 1e9:.1f} GF/s of products"),
-        (read / bandwidth, f"{bandwidth / 1e9:.1f} GB/s read"),
-    )
-    share = at_least * work / np.median(times["linrep"])
     return compared(
-        table, case, times, work,
+        table, case, {name: times[name] for name in contenders}, work,
         agree=bool(difference <= TOLERANCE * max(1.0, size)), difference=difference,
-        notes={"linrep": f"{share:.0%} of {rate}"},
+        notes={"linrep": note},
     )  # fmt: skip

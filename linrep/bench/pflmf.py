@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from linrep.algorithms.pflmf_rounds import Compiled
+from linrep.bench.limits import Limits
 from linrep.bench.timing import (
     TOLERANCE,
     Record,
@@ -68,7 +69,8 @@ def measure(repetitions: int | None = None) -> Iterator[list[Record]]:
     Yields
     ------
     list of Record
-        Of one size.
+        Of one size. The note is the time that a core's multiply-adds or its reading, whichever is
+        the slower, would take at least, as a share of linrep's.
     """
     for name in SIZES:
         yield compare(name, repetitions)
@@ -85,14 +87,32 @@ def compare(name: str, repetitions: int | None = None) -> list[Record]:
     results = [[np.array(part) for part in call()] for call in contenders.values()]
     difference = largest_difference(results)
     m = f", m = {size.m}" if size.m else ""
+    numbers, flops, read = _work(case)
+    limits = Limits(numbers)
+    times = take_turns({**contenders, **limits.contenders}, repetitions or size.repetitions)
+    note = limits.note(times, times["linrep"] / size.rounds, flops=flops, read=read)
     return compared(
         "pFL^MF: a round",
         f"{name}: n = {size.n}, d = {size.d}, k = {size.k}{m}, K = {size.local_steps}",
-        take_turns(contenders, repetitions or size.repetitions),
+        {name: times[name] for name in contenders},
         size.rounds,
         agree=bool(difference <= TOLERANCE),
         difference=difference,
+        notes={"linrep": note},
     )
+
+
+def _work(case: _Case) -> tuple[np.ndarray, float, float]:
+    """Return what is read, and a round's flops (of exponentials, none) and bytes."""
+    size, K = case.size, case.size.local_steps
+    n, d, k, m = size.n, size.d, size.k, size.m
+    if m:
+        X = case.problem.data.X  # type: ignore[attr-defined]
+        return X, n * (2 * m * d * (k + 1) + 4 * m * k * K + 4 * d * k), X.nbytes
+    A = case.problem.A  # type: ignore[attr-defined]
+    moving = float(case.masks.sum(axis=1).mean())
+    asked = n if size.everyone else moving
+    return A, asked * 6 * d * k + moving * 2 * k * k * (K - 1), asked * d * A.itemsize
 
 
 # What is timed.

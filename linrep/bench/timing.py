@@ -11,12 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from linrep.kernels.jit import kernel
-
 #: Largest difference allowed between the contenders' results, in absolute terms.
 TOLERANCE = 1e-10
-#: Read so many at least, for the speed of reading.
-BYTES_PER_READ = 1e8
 
 # Threads of BLAS and XLA spin for a while after a call and would take a core from whoever is next.
 _SETTLE = 0.03
@@ -139,16 +135,6 @@ def largest_difference(results) -> float:
         for part, expected in zip(other, first, strict=True)
     ]
     return float(np.max(differences))
-
-
-@kernel
-def sum_up(x, times):
-    """Return the sum of a vector's numbers, read so many times."""
-    total = 0.0
-    for _ in range(times):
-        for index in range(x.shape[0]):
-            total += x[index]
-    return total
 
 
 def one_thread():

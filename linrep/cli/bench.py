@@ -16,6 +16,18 @@ from linrep.cli.group import BadInput, bad_input, main
 NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
 
 
+def refuse_load():
+    """Refuse to store times that others at work make longer than they need be."""
+    if not hasattr(os, "getloadavg"):
+        return
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > 0.5 * cores:
+        raise BadInput(
+            f"--out: the load is {load:.2f}, more than half of the {cores} cores; results are "
+            "stored of an idle machine only"
+        )
+
+
 @main.command()
 @click.argument("what", nargs=-1, type=click.Choice((*NAMES, "all")))
 @click.option("--sizes", help="Which sizes of fedrep's, comma-separated.  [default: all]")
@@ -50,6 +62,7 @@ def bench(what, sizes, out):
         with bad_input(ValueError):
             options["fedrep"]["sizes"] = parse_sizes(sizes)
     if out is not None:
+        refuse_load()
         with bad_input(OSError):
             out.mkdir(parents=True, exist_ok=True)
         if not os.access(out, os.W_OK):

@@ -21,8 +21,6 @@ MAPS = ((8, 1, 2, 3), (7, 2, 1, 3), (12, 5, 2, 3), (9, 6, 1, 2))
 def _tiny(monkeypatch):
     monkeypatch.setattr(bench, "SIZES", TINY)
     monkeypatch.setattr(bench, "MAPS", MAPS[:1])
-    monkeypatch.setattr(bench, "_SQUARE", 16)
-    monkeypatch.setattr(bench, "BYTES_PER_READ", 1e3)
     monkeypatch.setattr(timing, "_SETTLE", 0.0)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,12 @@ from linrep.cli import main
 
 TIMES = {"linrep": np.array([1.0, 2.0, 4.0]), "NumPy": np.array([10.0, 40.0, 20.0])}
 WRONG = timing.compared("A table", "a case", TIMES, agree=False, difference=1e-3)
+
+
+@pytest.fixture(autouse=True)
+def idle(monkeypatch):
+    """Let the machine be idle, as results are stored of no other."""
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
 
 
 @pytest.fixture
@@ -60,7 +67,7 @@ def test_times_are_told_in_the_unit_that_suits_them(seconds, text):
 
 def test_the_command_knows_the_benchmarks_there_are():
     modules = {path.stem for path in Path(results.__file__).parent.glob("[a-z]*.py")}
-    assert set(results.NAMES) == modules - {"results", "timing"}
+    assert set(results.NAMES) == modules - {"limits", "results", "timing"}
     assert command.NAMES == results.NAMES
 
 
@@ -141,6 +148,18 @@ def test_bad_words_are_refused_before_anything_runs(monkeypatch, words, refusal)
     done = call(*words)
     assert done.exit_code == 2
     assert refusal in done.output
+
+
+def test_nothing_is_stored_of_a_busy_machine(monkeypatch, tmp_path, quick):
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "getloadavg", lambda: (2.1, 0.0, 0.0), raising=False)
+    done = call("gram", "--out", str(tmp_path / "new"))
+    assert done.exit_code == 2
+    assert "--out: the load is 2.10, more than half of the 4 cores" in done.output
+    assert not (tmp_path / "new").exists()
+    assert call("gram").exit_code == 0  # it may be looked at
+    monkeypatch.setattr(os, "getloadavg", lambda: (2.0, 9.0, 9.0), raising=False)
+    assert call("gram", "--out", str(tmp_path / "new")).exit_code == 0
 
 
 def test_a_folder_that_cannot_be_is_refused_before_anything_runs(monkeypatch, tmp_path):
