@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
-from linrep.random import RNGLike, renewed, streams
+from linrep.random import RNGLike, Seed, renewed, seed_of, streams
 from linrep.trace import Trace, columns, read_record
 
 __all__ = ["run_rounds"]
@@ -23,6 +25,9 @@ WORK_PER_CALL = 2e8
 
 #: Measurements that a method may keep until they are put into a table together.
 MANY = 2**16
+
+# Settings that say where a run begins and ends, and not how it goes.
+_MAY_DIFFER = {"rounds", "start", "scale", "tolerance", "problem"}
 
 _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
@@ -85,11 +90,11 @@ class Method(ABC):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run ended, and the random streams it began with."""
+    """Where a run ended, of what problem, and the random streams it began with."""
 
-    method: str
     saved: Any
-    streams: tuple[np.random.Generator, ...]
+    problem: str
+    seeds: tuple[Seed, ...]
 
 
 def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]:
@@ -113,11 +118,28 @@ def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]
         return streams(rng, *purposes)
     if rng is not None:
         raise ValueError("rng must not be given with start=trace, which goes on with its own")
-    if start.checkpoint is None or len(start.checkpoint.streams) != len(purposes):
+    if start.checkpoint is None or len(start.checkpoint.seeds) != len(purposes):
         raise ValueError("start must be a trace of the same algorithm")
     if start.stop_reason == "diverged":
         raise ValueError("start must not be a trace that diverged: there is nothing to go on to")
-    return [renewed(each) for each in start.checkpoint.streams]
+    return [renewed(each) for each in start.checkpoint.seeds]
+
+
+def fingerprint(problem: Any) -> str:
+    """Return a digest of what a problem holds: of long arrays, of a thousand entries."""
+    digest = blake2b(type(problem).__name__.encode(), digest_size=8)
+    for name, value in sorted(vars(problem).items()):
+        if isinstance(getattr(type(problem), name, None), cached_property):
+            continue
+        if isinstance(value, np.ndarray):
+            flat = value.reshape(-1)
+            some = flat[:: max(1, flat.size // 1000)]
+            digest.update(f"{name} {value.shape} {value.dtype}".encode() + some.tobytes())
+        elif isinstance(value, str | int | float | None):
+            digest.update(f"{name} {value!r}".encode())
+        elif type(value).__module__.startswith("linrep."):
+            digest.update(fingerprint(value).encode())
+    return digest.hexdigest()
 
 
 def drive(
@@ -130,6 +152,7 @@ def drive(
     watch: Stopwatch,
     sent: Callable[[NDArray[np.int64]], Mapping[str, NDArray[np.float64]]] = lambda recorded: {},
     judged: bool = False,
+    problem: Any = None,
     start: Any = None,
     rngs: Sequence[np.random.Generator] = (),
 ) -> Trace:
@@ -151,6 +174,8 @@ def drive(
         ``sent(recorded) -> mapping``: further metrics, of what was sent until these rounds.
     judged : bool
         Ask `converged` after every round, and not of the start alone.
+    problem : object
+        What the algorithm was given, where a run can go on from this one.
     start : object
         Of the run; a Trace to go on from, where the method is not at its start but is taken there.
     rngs : sequence of Generator
@@ -165,11 +190,12 @@ def drive(
     ------
     ValueError
         If the start cannot be measured, `record` holds no rounds, or the trace to go on from is of
-        another method or size.
+        another algorithm or problem, or has other settings.
     """
     before = start if isinstance(start, Trace) else None
     if before is not None:
-        _go_on(method, before.checkpoint)
+        _check_same(before, algorithm, problem, settings)
+        method.restore(before.checkpoint.saved)
     wanted = read_record(record, rounds)
     stops: Iterable[int] = [rounds] if method.every_round else wanted[1:]
     kept: Container[int] = ()
@@ -215,7 +241,10 @@ def drive(
         for name, values in floats.items():
             values += before[name][-1] - values[0]
     # Before the state is asked for, which may draw.
-    checkpoint = Checkpoint(type(method).__name__, method.save(), tuple(rngs)) if rngs else None
+    checkpoint = None
+    if rngs:
+        seeds = tuple(seed_of(each) for each in rngs)
+        checkpoint = Checkpoint(method.save(), fingerprint(problem), seeds)
     return Trace(
         algorithm=algorithm,
         metrics=metrics | floats,
@@ -228,21 +257,17 @@ def drive(
     )
 
 
-def _go_on(method, checkpoint):
-    """Take a method to where another run ended."""
-    fits = checkpoint.method == type(method).__name__
-    if not fits or _shapes(checkpoint.saved) != _shapes(method.save()):
-        raise ValueError(
-            "start must be a trace of the same algorithm on a problem of the same size"
-        )
-    method.restore(checkpoint.saved)
-
-
-def _shapes(saved):
-    """Return the shapes of the arrays in nested tuples."""
-    if isinstance(saved, tuple):
-        return tuple(_shapes(each) for each in saved)
-    return saved.shape if isinstance(saved, np.ndarray) else None
+def _check_same(before, algorithm, problem, settings):
+    """Refuse to go on from a run that one long run would not have begun with."""
+    if before.algorithm != algorithm or fingerprint(problem) != before.checkpoint.problem:
+        raise ValueError("start must be a trace of the same algorithm on the same problem")
+    for name, value in settings.items():
+        if name not in _MAY_DIFFER and before.settings.get(name) != value:
+            raise ValueError(
+                f"start must be a trace with the same settings: its {name} is "
+                f"{before.settings.get(name)!r}, not {value!r}; to go on with others, "
+                "start from the pair of matrices in its state"
+            )
 
 
 def _last_finite(method, saved, first, done, row):

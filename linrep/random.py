@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import BitGenerator, Generator, SeedSequence
@@ -71,12 +71,27 @@ def stream(rng: RNGLike, purpose: str) -> np.random.Generator:
     return streams(rng, purpose)[0]
 
 
-def renewed(generator: Generator) -> Generator:
-    """Return a generator as another one was before anything was drawn from it."""
-    seed = generator.bit_generator.seed_seq
+class Seed(NamedTuple):
+    """What a generator was made of; unlike the generator, it is the same after pickling."""
+
+    kind: type[BitGenerator]
+    entropy: Any
+    spawn_key: tuple[int, ...]
+    pool_size: int
+
+
+def seed_of(generator: Generator) -> Seed:
+    """Return what a generator was made of."""
+    bits = generator.bit_generator
+    seed = bits.seed_seq
     assert isinstance(seed, SeedSequence)
+    return Seed(type(bits), seed.entropy, tuple(seed.spawn_key), seed.pool_size)
+
+
+def renewed(seed: Seed) -> Generator:
+    """Return a generator as it was before anything was drawn from it."""
     again = SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
-    return Generator(type(generator.bit_generator)(again))
+    return Generator(seed.kind(again))
 
 
 def keyed(seed: SeedSequence, purpose: str, *key: int) -> np.random.Generator:

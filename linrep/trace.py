@@ -78,8 +78,9 @@ class Trace:
         The round each row belongs to; all of them unless a method records fewer. A run that goes
         on from another trace begins with that one's last round.
     checkpoint : object
-        What a further run needs to go on from here, ``algorithm(problem, start=trace, ...)``; None
-        where the algorithm takes no trace as its start.
+        What a further run needs to go on from here, ``algorithm(problem, start=trace, ...)``: the
+        state once more, and where the random streams are. Changing `state` does not change it.
+        None where the algorithm takes no trace as its start.
     """
 
     algorithm: str

@@ -51,6 +51,11 @@ class Schedule:
         self._taken += len(found)
         return found
 
+    def give_back(self, rounds: int) -> None:
+        """Take back the last rows of what `next` returned: a run ended before them."""
+        self._used -= rounds
+        self._taken -= rounds
+
     def save(self) -> tuple:
         """Return what `restore` needs to go on from here."""
         return *self._before, self._taken

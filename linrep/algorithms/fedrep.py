@@ -162,7 +162,7 @@ def fedrep(
         frame = orthonormalize(setup.B)
         setup.W[:] = setup.W @ (setup.B.T @ frame)  # W B' stays as it is
         setup.B[:] = frame
-    if step_size is None and isinstance(start, Trace):
+    if isinstance(start, Trace) and (step_size is None or isinstance(step_size, str)):
         step_size = start.step_size
     eta = _read_step_size(step_size, setup, normalization)
     if tolerance is not None:
@@ -214,6 +214,7 @@ def fedrep(
         },
         watch=watch,
         sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
+        problem=problem,
         start=start,
         rngs=setup.rngs,
     )

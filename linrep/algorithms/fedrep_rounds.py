@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from linrep.problems.regression import DESIGNS
 
 # Multiplications of a round that is long, and of a group of its clients: about a hundred times what
 # it costs to hand a group to a thread. Both are part of how sums are ordered and streams are used.
-LONG, GROUP = 2**24, 2**22
+LONG, GROUP = 2**24, 2**23
 
 _TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there the other is not
 
@@ -36,6 +38,20 @@ def _models(setup: Setup):
     """Return the true models (n, d) where they are known, but are not of a representation B*."""
     truth = None if setup.data is None else setup.data.truth
     return truth.theta if isinstance(truth, LowRankRegression) else None
+
+
+def _stored(X, storage):
+    """Return covariates as they are kept, refusing those that single precision does not have."""
+    if storage == "float64":
+        return X
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    sizes = np.abs(single)
+    if not np.isfinite(sizes).all() or ((sizes < np.finfo(np.float32).tiny) & (X != 0.0)).any():
+        raise ValueError(
+            "storage='float32' needs covariates that are 0 or between 1.2e-38 and 3.4e38 in size"
+        )
+    return single
 
 
 class _TruthErrors:
@@ -76,29 +92,33 @@ class Sampled(Method):
         self._setup, self._done = setup, 0
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
         self._table = np.full((rounds + 1, 4), np.nan)
-        if known is not None:
-            kernel.measure(self._BT, self._W, truth, settings.orthonormal, work, self._table[0])
         self._rest = settings, truth
         self._work = work
+        self._measure()
         a_round = setup.participants * setup.largest * d * k
         groups = min(setup.participants, a_round // GROUP) if a_round >= LONG else 1
         self._rngs = [setup.data_rng] if groups == 1 else setup.data_rng.spawn(groups)
         if setup.data is None:
             source = setup.source
             design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
-            batches = [
-                Batch(*design, np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d))
-                for _ in self._rngs
-            ]
-            self._run = partial(run_fresh, setup.data_rng, batches[0])
+            free: SimpleQueue[Batch] = SimpleQueue()  # one for each thread
+            for _ in range(min(workers, groups)):
+                room = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
+                free.put(Batch(*design, *room))
 
             def gradients(group, clients, weight, work):
-                return fresh_gradients(
-                    self._rngs[group], batches[group], clients, self._BT, self._W, weight,
-                    settings, truth, work,
+                batch = free.get()
+                loss = fresh_gradients(
+                    self._rngs[group], batch, clients, self._BT, self._W, weight, settings, truth,
+                    work,
                 )  # fmt: skip
+                free.put(batch)
+                return loss
+
+            if groups == 1:
+                self._run = partial(run_fresh, setup.data_rng, free.get())
         else:
-            stored = setup.data.X.astype(storage, copy=False), setup.data.y, setup.data.offsets
+            stored = _stored(setup.data.X, storage), setup.data.y, setup.data.offsets
             self._run = partial(run_fixed, Samples(*stored))
 
             def gradients(group, clients, weight, work):
@@ -124,12 +144,20 @@ class Sampled(Method):
         """B (d, k) and W (n, k)."""
         return {"B": self._BT.T.copy(), "W": self._W}
 
+    def _measure(self):
+        """Write the metrics of where the run begins into the table."""
+        settings, truth = self._rest
+        if len(truth.BT):
+            row = self._table[0]
+            kernel.measure(self._BT, self._W, truth, settings.orthonormal, self._work, row)
+
     def run(self, rounds):
         """Run at most so many rounds; return how many were completed, and how they ended."""
         schedule = self._schedules.next(rounds)
         rows = self._table[self._done : self._done + len(schedule) + 1]
         completed, status = self._run(schedule, self._BT, self._W, *self._rest, rows, self._work)
         self._done += completed
+        self._schedules.give_back(len(schedule) - completed)
         return completed, status
 
     def measure(self):
@@ -162,6 +190,7 @@ class Sampled(Method):
         """Go to where `save` was called, random streams included."""
         self._BT[:], self._W[:], schedule, states = saved
         self._schedules.restore(schedule)
+        self._measure()
         for each, state in zip(self._rngs, states, strict=True):
             each.bit_generator.state = state
 
@@ -175,10 +204,15 @@ def _run_in_groups(gradients, works, workers, schedule, BT, W, settings, truth, 
     rounds, participants = schedule.shape
     weights = [1.0 / participants if settings.averaged else 1.0] * len(works)
     ends = np.cumsum([0, *(len(each.heads) for each in works)])
-    with ThreadPoolExecutor(workers, initializer=share, initargs=(account(),)) as pool:
+    with (
+        nullcontext()
+        if workers == 1
+        else ThreadPoolExecutor(workers, initializer=share, initargs=(account(),))
+    ) as pool:
+        each_group = map if pool is None else pool.map
         for t, clients in enumerate(schedule):
             groups = [clients[first:last] for first, last in pairwise(ends)]
-            losses = list(pool.map(gradients, range(len(works)), groups, weights, works))
+            losses = list(each_group(gradients, range(len(works)), groups, weights, works))
             work.gradientT[:] = 0.0
             with np.errstate(all="ignore"):
                 for each in works:

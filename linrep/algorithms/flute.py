@@ -217,6 +217,7 @@ def flute(
         },
         watch=watch,
         sent=sent,
+        problem=problem,
         start=start,
         rngs=rngs,
     )

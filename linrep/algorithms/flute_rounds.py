@@ -34,10 +34,12 @@ class Sampled:
 
     def run(self, rounds):
         """Run at most so many rounds; return how many were completed, and how they ended."""
+        schedule = self._schedule.next(rounds)
         completed, status = kernel.run(
-            self._data_rng, self._source, self._schedule.next(rounds), self._BT, self._W,
-            self._steps, self._losses, self._work,
+            self._data_rng, self._source, schedule, self._BT, self._W, self._steps, self._losses,
+            self._work,
         )  # fmt: skip
+        self._schedule.give_back(len(schedule) - completed)
         if completed:
             self.loss = self._losses[completed - 1]
         return completed, status

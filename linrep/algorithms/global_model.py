@@ -112,6 +112,7 @@ def fedavg(
         watch=watch,
         sent=lambda recorded: setup.floats(recorded, (setup.d + 1) * setup.k),
         judged=True,
+        problem=problem,
         start=start,
         rngs=setup.rngs,
     )

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep._clock import account, share
+from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import METRICS, Setup
 from linrep.driver import WORK_PER_CALL, Method
-from linrep.kernels import designs
 from linrep.kernels import gram as kernel
 from linrep.kernels.gram_clients import BLOCK, Batch, client_workspace
 from linrep.kernels.rounds import (
@@ -98,18 +98,18 @@ class Simulated(Method):
         self._truth = kernel.Truth(np.ascontiguousarray(source.W.T), source.W.T @ source.W / n)
         self._others = float(d - k - len(Phi))
         self._table = np.full((rounds + 1, 4), np.nan)
-        excess = self._deviation(0, n) / n
-        kernel.measure(Phi, self._truth.moment, excess, np.empty((k, k)), self._table[0])
+        self._measure()
         groups = range(0, setup.participants, GROUP)
         self._streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
-        self._all_streams = [setup.data_rng, setup.participation_rng]
+        self._all_streams = [setup.data_rng]
         if len(groups) > 1:
             self._all_streams += self._streams
         self._heads = [kernel.heads_workspace(k, min(GROUP, setup.participants)) for _ in groups]
         self._client_work = [client_workspace(k, d) for _ in groups]
         self._server_work = kernel.server_workspace(k, d)
-        self._order = np.arange(n)
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * k * k * 10)))
+        ahead = max(1, min(self.most, rounds))
+        self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
 
     @property
     def state(self):
@@ -121,10 +121,9 @@ class Simulated(Method):
         return state
 
     def run(self, rounds):
-        """Run so many rounds; return how many were completed, and how they ended."""
-        schedule = np.empty((rounds, self._setup.participants), dtype=np.int64)
-        designs.draw_participants(self._setup.participation_rng, self._order, schedule)
-        rows = self._table[self._done : self._done + rounds + 1]
+        """Run at most so many rounds; return how many were completed, and how they ended."""
+        schedule = self._schedules.next(rounds)
+        rows = self._table[self._done : self._done + len(schedule) + 1]
         if len(self._streams) > 1:
             with ThreadPoolExecutor(
                 self._workers, initializer=share, initargs=(account(),)
@@ -136,6 +135,7 @@ class Simulated(Method):
                 self._state, rows, self._heads[0], (self._client_work[0], self._server_work),
             )  # fmt: skip
         self._done += completed
+        self._schedules.give_back(len(schedule) - completed)
         return completed, status
 
     def _run_in_groups(self, pool, schedule, rows):
@@ -178,6 +178,14 @@ class Simulated(Method):
                 return t + 1, CONVERGED
         return len(schedule), COMPLETED
 
+    def _measure(self):
+        """Write the metrics of where the run begins into the table."""
+        (k, _), n = self._state.C.shape, self._setup.n
+        excess = self._deviation(0, n) / n
+        kernel.measure(
+            self._state.Phi, self._truth.moment, excess, np.empty((k, k)), self._table[0]
+        )
+
     def _deviation(self, first, last):
         """Return the sum of |w_i - C w_i*|^2 over some clients."""
         C, _, WT = self._state
@@ -198,11 +206,13 @@ class Simulated(Method):
     def save(self):
         """Return what `restore` needs to go on from here."""
         states = tuple(each.bit_generator.state for each in self._all_streams)
-        return *(part.copy() for part in self._state), self._order.copy(), states
+        return *(part.copy() for part in self._state), self._schedules.save(), states
 
     def restore(self, saved):
         """Go to where `save` was called, random streams included."""
         C, Phi, WT = self._state
-        C[:], Phi[:], WT[:], self._order[:], states = saved
+        C[:], Phi[:], WT[:], schedule, states = saved
+        self._schedules.restore(schedule)
+        self._measure()
         for each, state in zip(self._all_streams, states, strict=True):
             each.bit_generator.state = state

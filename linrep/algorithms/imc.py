@@ -434,6 +434,8 @@ def _start(core, start):
     if isinstance(start, str):
         check.choice("start", start, ("spectral",))
         return core.spectral()
+    if isinstance(start, Trace):
+        raise ValueError("start must be 'spectral' or a pair (U, V), got a Trace")
     (a, p), k = core.shape, core.k
     U, V = read_pair(start, "'spectral'", U=(a, k), V=(p, k))
     return core.left.inner(U), core.right.inner(V)

@@ -149,6 +149,7 @@ def perfedsi(
         },
         watch=watch,
         sent=sent,
+        problem=problem,
         start=start,
         rngs=rngs,
     )  # fmt: skip

@@ -214,6 +214,7 @@ def pflmf(
         watch=watch,
         sent=sent,
         judged=tolerance is not None,
+        problem=problem,
         start=start,
         rngs=rngs,
     )  # fmt: skip

@@ -172,12 +172,12 @@ def pflmf_round(
 @kernel
 def _symmetric(H):
     """Tell whether a matrix is symmetric, but for rounding."""
-    good = True
+    off, size = 0.0, 0.0
     for a in range(H.shape[0]):
-        for b in range(a):
-            off, size = abs(H[a, b] - H[b, a]), abs(H[a, b])
-            good = good and not off > _SYMMETRIC * (1.0 + size)
-    return good
+        for b in range(H.shape[0]):
+            off = max(off, abs(H[a, b] - H[b, a]))
+            size = max(size, abs(H[a, b]))
+    return not off > _SYMMETRIC * size
 
 
 @kernel

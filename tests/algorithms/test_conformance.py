@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
+from linrep.algorithms import imc
 
 SHARED = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
 DATA = SHARED.draw(9, rng=1)
@@ -236,11 +237,34 @@ def test_a_run_goes_on_in_groups_of_clients_and_from_any_start():
         same(rest.state, whole.state)
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        partial(lr.fedrep, SHARED, m=9, start="random", participation=0.5),
+        partial(lr.fedrep, SHARED, m=9, start="random", participation=0.5, batches="gram"),
+        partial(lr.fedrep, SHARED.with_heads(SHARED.W), m=9, batches="gram_split", start=0.9),
+        partial(
+            lr.fedrep, lr.ImplicitRepresentation(SHARED.W, 50), m=30, batches="gram", start="random"
+        ),
+        partial(lr.pflmf, QUADRATIC, k=2, step_size=0.5, head_step_size=5.0, participation=0.5),
+    ],
+)
+def test_a_run_that_converged_goes_on_to_a_smaller_tolerance(run):
+    wide, narrow = (0.5, 0.1) if run.func is lr.fedrep else (0.06, 0.03)
+    begun = run(rounds=3000, tolerance=wide, rng=3)
+    rest = run(rounds=3000, tolerance=narrow, **{**run.keywords, "start": begun})
+    whole = run(rounds=3000, tolerance=narrow, rng=3)
+    assert begun.stop_reason == rest.stop_reason == whole.stop_reason == "converged"
+    assert begun.rounds < whole.rounds == rest.rounds
+    same(rest.metrics, thinned(whole, rest.recorded))
+    same(rest.state, whole.state)
+
+
 def test_a_run_says_from_which_traces_it_cannot_go_on():
     begun = fedrep(SHARED, rounds=2, rng=3)
     diverged = lr.fedsgd(DATA, k=2, rounds=300, step_size=80.0, start="random", rng=3)
     assert diverged.stop_reason == "diverged"
-    other = lr.SharedRepresentation.random(n=9, d=5, k=2, rng=0)
+    other = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=5)
     with pytest.raises(ValueError, match="rng must not be given with start=trace"):
         fedrep(SHARED, rounds=2, start=begun, rng=3)
     with pytest.raises(ValueError, match="start must not be a trace that diverged"):
@@ -253,5 +277,15 @@ def test_a_run_says_from_which_traces_it_cannot_go_on():
         perfedsi(rounds=2, step_size=0.1, start=begun)
     with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
         lr.pflmf(QUADRATIC, k=2, step_size=0.1, start=begun)
-    with pytest.raises(ValueError, match="start's W must have shape"):
+    with pytest.raises(ValueError, match="start must be a trace of the same algorithm on the same"):
         fedrep(other, rounds=2, start=begun)
+    fitted = lr.fedrep(DATA, k=2, rounds=2, start="random", rng=3)
+    with pytest.raises(ValueError, match="start must be a trace of the same algorithm on the same"):
+        lr.fedrep(SHARED.draw(9, rng=2), k=2, rounds=2, start=fitted)
+    for settings in ({"step_size": 0.2}, {"m": 8}, {"participation": 0.5}, {"orthonormal": False}):
+        with pytest.raises(ValueError, match=f"same settings: its {next(iter(settings))} is"):
+            fedrep(SHARED, rounds=2, start=begun, **settings)
+    with pytest.raises(
+        ValueError, match=r"start must be 'spectral' or a pair \(U, V\), got a Trace"
+    ):
+        imc.gauss_newton(ENTRIES, k=2, start=begun)

@@ -1,4 +1,3 @@
-from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +16,6 @@ from tests.strategies import cases, frame, seeds
 from tests.tools import EPS, UNITS, close, complaint, condition, metric_errors
 
 ROUNDS = 3
-module = import_module("linrep.algorithms.fedrep")
 METRICS = ["distance", "loss", "head_error", "population_risk", "floats_up", "floats_down"]
 
 
@@ -187,9 +185,9 @@ def test_cutting_a_run_into_calls_changes_nothing(truth, seed, options, batches,
 
     with pytest.MonkeyPatch.context() as patch:
         work = per_call * participants * 3 * truth.d * truth.k
-        patch.setattr(module, "WORK_PER_CALL", work)
-        patch.setattr(module, "run_fixed", counted(module.run_fixed))
-        patch.setattr(module, "run_fresh", counted(module.run_fresh))
+        patch.setattr(fedrep_rounds, "WORK_PER_CALL", work)
+        patch.setattr(fedrep_rounds, "run_fixed", counted(fedrep_rounds.run_fixed))
+        patch.setattr(fedrep_rounds, "run_fresh", counted(fedrep_rounds.run_fresh))
         parts = lr.fedrep(truth, **run)
     same_numbers(whole, parts)
     if whole.stop_reason == "rounds":
@@ -402,6 +400,7 @@ def test_a_trace_says_what_was_run():
         "normalization": "theorem",
         "orthonormal": True,
         "tolerance": None,
+        "storage": "float64",
     }
     assert trace.state["B"].shape == (5, 2)
     assert trace.state["W"].shape == (4, 2)
@@ -675,6 +674,10 @@ def test_covariates_in_single_precision_are_the_rounded_ones():
     np.testing.assert_allclose(single["distance"], double["distance"], rtol=1e-5)
     with complaint(ValueError, "storage='float32' needs batches='fixed', got 'fresh'"):
         lr.fedrep(data.truth, m=7, batches="fresh", storage="float32", rng=1)
+    for size in (1e39, 1e-42):
+        with complaint(ValueError, "storage='float32' needs covariates that are 0 or between"):
+            scaled = lr.ClientData(size * data.X, data.y, data.offsets)
+            lr.fedrep(scaled, k=2, storage="float32", step_size=0.1, start="random", rng=1)
     with complaint(ValueError, "storage must be one of"):
         lr.fedrep(data, k=2, storage="half", rng=1)
 
