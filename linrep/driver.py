@@ -69,7 +69,10 @@ class Method(ABC):
 
     @abstractmethod
     def measure(self) -> Any:
-        """Return what is to be known of the state, None where it is not finite."""
+        """Return what is to be known of the state.
+
+        None where it is not finite, which a method may return that is `saved_before_run`.
+        """
 
     def table(self, measured: list[Any]) -> dict[str, NDArray[np.float64]]:
         """Return the metrics of some measurements, an array each; by default those are mappings."""

@@ -52,7 +52,7 @@ class Trace:
     ----------
     algorithm : str
         Name of the method.
-    metrics : dict of str to ndarray, shape (rounds + 1,)
+    metrics : dict of str to ndarray, one number per row
         - ``distance``: principal-angle distance of B to B* (not squared);
         - ``loss``: mean of (1/2m)||y_i - X_i B w_i||^2 over the clients of the round, after their
           heads and before the representation moved; NaN in row 0;

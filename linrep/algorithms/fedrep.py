@@ -95,7 +95,8 @@ def fedrep(
     orthonormal : bool, default True
         Take the QR factorization after each step; the published notebook does not.
     record : int or array_like of int, default 1
-        Record every so many rounds, or these rounds; the start and the last round always.
+        Record every so many rounds, or these rounds, counted from the start of this run; the start
+        and the last round always.
     tolerance : float, optional
         Stop as ``converged`` once the distance is at most this; needs a truth.
     storage : {"float64", "float32"}
