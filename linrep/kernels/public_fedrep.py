@@ -133,7 +133,8 @@ def fedrep_round(
         Number and size of gradient steps that take the place of the exact head. By default heads
         are least squares, of minimum norm where they are not unique.
     participants : ndarray of int64, shape (r,), optional
-        Clients that take part; by default all.
+        Distinct clients that take part, in any order (one named twice counts twice); by default
+        all.
     out : pair of ndarray, shapes (d, k) and (n, k), optional
         Where B and W are written; ``(B, W)`` themselves for an update in place.
     work : Workspace, optional

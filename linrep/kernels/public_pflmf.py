@@ -128,7 +128,7 @@ def pflmf_round(
     head_steps : (int, float), optional
         The K and η_v above; by default one step of `step_size`.
     participants : ndarray of int64, shape (r,), optional
-        Clients in I; by default all.
+        Distinct clients in I, in any order (one named twice counts twice); by default all.
     out : pair of ndarray, shapes (d, k) and (n, k), optional
         Where U and V are written; ``(U, V)`` themselves for an update in place.
     work : Workspace, optional
@@ -284,7 +284,7 @@ def pflmf_quadratic_round(
     head_steps : (int, float), optional
         The K and η_v above; by default one step of `step_size`.
     participants : ndarray of int64, shape (r,), optional
-        Clients in I; by default all.
+        Distinct clients in I, in any order (one named twice counts twice); by default all.
     out : pair of ndarray, shapes (d, k) and (n, k), optional
         Where U and V are written; ``(U, V)`` themselves for an update in place.
     work : Workspace, optional
