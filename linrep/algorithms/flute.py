@@ -193,7 +193,7 @@ def flute(
         return {"floats_up": floats, "floats_down": floats.copy()}
 
     return drive(
-        _Method(under_way, _metrics(truth, best, spectrum, batches, measure), n * d),
+        _FLUTE(under_way, _metrics(truth, best, spectrum, batches, measure), n * d),
         algorithm="FLUTE",
         rounds=rounds,
         record=record,
@@ -223,7 +223,7 @@ def flute(
     )
 
 
-class _Method(Method):
+class _FLUTE(Method):
     """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
 
     def __init__(self, steps, table, numbers):

@@ -93,7 +93,7 @@ def fedavg(
     )
     prepare_rounds = _simulated if batches == "gram" else _sampled
     return drive(
-        _Method(setup, *prepare_rounds(setup, step_size, local_steps), ahead=min(rounds, 100)),
+        _GlobalModel(setup, *prepare_rounds(setup, step_size, local_steps), ahead=min(rounds, 100)),
         algorithm="FedSGD" if local_steps == 1 else "FedAvg",
         rounds=rounds,
         record=record,
@@ -118,7 +118,7 @@ def fedavg(
     )
 
 
-class _Method(Method):
+class _GlobalModel(Method):
     """Rounds on a global model; see :class:`linrep.driver.Method`."""
 
     most = 1

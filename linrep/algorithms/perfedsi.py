@@ -126,7 +126,7 @@ def perfedsi(
         U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
     else:
         U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
-    method = _Rounds(
+    method = _PerFedSI(
         truth, data, Z, (U, V), (data_rng, participation_rng),
         kernel.Settings(local_steps, step_size, privacy),
         participants=participants, replacement=replacement,
@@ -155,7 +155,7 @@ def perfedsi(
     )  # fmt: skip
 
 
-class _Rounds(Method):
+class _PerFedSI(Method):
     """Rounds on entries; see :class:`linrep.driver.Method`."""
 
     saved_before_run = True

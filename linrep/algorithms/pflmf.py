@@ -189,7 +189,7 @@ def pflmf(
             objectives, U, V, settings, local_steps=local_steps,
             alternating=order == "alternating", batch=batch, batch_rng=noise_rng,
         )  # fmt: skip
-    method = _Method(
+    method = _PFLMF(
         objectives, steps, _Draws(n, d, k, local_steps, participation, participants, aggregate,
                                   gradient_noise, participation_rng, noise_rng),
         stationarity=stationarity, tolerance=tolerance,
@@ -220,7 +220,7 @@ def pflmf(
     )  # fmt: skip
 
 
-class _Method(Method):
+class _PFLMF(Method):
     """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
 
     saved_before_run = True
