@@ -381,6 +381,7 @@ def test_outputs_and_workspace_change_no_bit(call):
             assert all(one is result for one, result in zip(outputs, results, strict=False))
 
 
+@pytest.mark.slow  # compiles every call once more
 @every_call
 def test_what_is_only_read_may_be_read_only(call):
     expected, arguments = arrays_in(call(**fitting(call))), fitting(call)
