@@ -108,12 +108,13 @@ class Sampled(Method):
 
             def gradients(group, clients, weight, work):
                 batch = free.get()
-                loss = fresh_gradients(
-                    self._rngs[group], batch, clients, self._BT, self._W, weight, settings, truth,
-                    work,
-                )  # fmt: skip
-                free.put(batch)
-                return loss
+                try:
+                    return fresh_gradients(
+                        self._rngs[group], batch, clients, self._BT, self._W, weight, settings,
+                        truth, work,
+                    )  # fmt: skip
+                finally:  # another group may wait for it
+                    free.put(batch)
 
             if groups == 1:
                 self._run = partial(run_fresh, setup.data_rng, free.get())
@@ -204,6 +205,11 @@ def _run_in_groups(gradients, works, workers, schedule, BT, W, settings, truth, 
     rounds, participants = schedule.shape
     weights = [1.0 / participants if settings.averaged else 1.0] * len(works)
     ends = np.cumsum([0, *(len(each.heads) for each in works)])
+
+    def silently(*arguments):
+        with np.errstate(all="ignore"):  # a thread has a state of its own
+            return gradients(*arguments)
+
     with (
         nullcontext()
         if workers == 1
@@ -212,7 +218,7 @@ def _run_in_groups(gradients, works, workers, schedule, BT, W, settings, truth, 
         each_group = map if pool is None else pool.map
         for t, clients in enumerate(schedule):
             groups = [clients[first:last] for first, last in pairwise(ends)]
-            losses = list(each_group(gradients, range(len(works)), groups, weights, works))
+            losses = list(each_group(silently, range(len(works)), groups, weights, works))
             work.gradientT[:] = 0.0
             with np.errstate(all="ignore"):
                 for each in works:
