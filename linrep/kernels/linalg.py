@@ -193,25 +193,19 @@ def gram_norm(G):
         # Above all roots the ratios q of leading principal minors of G - x I are negative.
         # With r = q'/q and s = q''/q, sums over the roots of 1/(x - root) and of its square.
         q = G[0, 0] - x
-        if not q < 0.0:
-            break
         r, s = -1.0 / q, 0.0
         first, second = r, r * r
-        above = True
+        above = q < 0.0
         for row in range(1, size):
             share = G[row - 1, row] * G[row - 1, row] / q
             q = G[row, row] - x - share
-            above = q < 0.0
-            if not above:  # at rounding level, where signs are lost
-                break
             r, s = (share * r - 1.0) / q, share * (s - 2.0 * r * r) / q
             first += r
             second += r * r - s
-        if not above:
-            break
+            above = above and q < 0.0
         spread = max(0.0, (size - 1.0) * (size * second - first * first))
         step = size / (first + np.sqrt(spread))
-        if not step > 2.0 * _EPSILON * x:
+        if not (above and step > 2.0 * _EPSILON * x):  # at rounding level, where signs are lost
             break
         x -= step
     return scale * x
