@@ -24,13 +24,14 @@ settings.register_profile(
 settings.register_profile("thorough", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile("default" if COMPILED else "nojit")
 
-if not COMPILED:
-    # Compiled kernels follow IEEE arithmetic silently; NumPy's scalars would warn about it.
-    np.seterr(all="ignore")
 
-
-def pytest_configure():
-    """Hear interrupts, as what tests start then does, where a script's background ignores them."""
+def pytest_configure(config):
+    """Set what no option can: warnings without compilation, and interrupts."""
+    if not COMPILED:
+        # Compiled kernels follow IEEE arithmetic silently, in all threads; NumPy's scalars warn.
+        of_numpy = "(divide by zero|overflow|underflow|invalid value) encountered"
+        config.addinivalue_line("filterwarnings", f"ignore:{of_numpy}:RuntimeWarning")
+    # As what tests start hears them, also where a script's background ignores them.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

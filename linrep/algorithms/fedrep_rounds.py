@@ -205,11 +205,6 @@ def _run_in_groups(gradients, works, workers, schedule, BT, W, settings, truth, 
     rounds, participants = schedule.shape
     weights = [1.0 / participants if settings.averaged else 1.0] * len(works)
     ends = np.cumsum([0, *(len(each.heads) for each in works)])
-
-    def silently(*arguments):
-        with np.errstate(all="ignore"):  # a thread has a state of its own
-            return gradients(*arguments)
-
     with (
         nullcontext()
         if workers == 1
@@ -218,7 +213,7 @@ def _run_in_groups(gradients, works, workers, schedule, BT, W, settings, truth, 
         each_group = map if pool is None else pool.map
         for t, clients in enumerate(schedule):
             groups = [clients[first:last] for first, last in pairwise(ends)]
-            losses = list(each_group(silently, range(len(works)), groups, weights, works))
+            losses = list(each_group(gradients, range(len(works)), groups, weights, works))
             work.gradientT[:] = 0.0
             with np.errstate(all="ignore"):
                 for each in works:

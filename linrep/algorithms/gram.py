@@ -147,11 +147,10 @@ class Simulated(Method):
         sums = [(np.empty_like(server.UT), np.empty_like(server.S)) for _ in self._streams]
 
         def play(group, clients):
-            with np.errstate(all="ignore"):  # a thread has a state of its own
-                return kernel.play(
-                    self._streams[group], self._batch, settings, self._truth, clients,
-                    self._state, sums[group], self._heads[group], self._client_work[group],
-                )  # fmt: skip
+            return kernel.play(
+                self._streams[group], self._batch, settings, self._truth, clients, self._state,
+                sums[group], self._heads[group], self._client_work[group],
+            )  # fmt: skip
 
         for t, row in enumerate(rows[1:]):
             groups = [schedule[t, first : first + GROUP] for first in range(0, participants, GROUP)]

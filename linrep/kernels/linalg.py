@@ -193,9 +193,11 @@ def gram_norm(G):
         # Above all roots the ratios q of leading principal minors of G - x I are negative.
         # With r = q'/q and s = q''/q, sums over the roots of 1/(x - root) and of its square.
         q = G[0, 0] - x
+        above = q < 0.0
+        if not above:
+            break
         r, s = -1.0 / q, 0.0
         first, second = r, r * r
-        above = q < 0.0
         for row in range(1, size):
             share = G[row - 1, row] * G[row - 1, row] / q
             q = G[row, row] - x - share
@@ -203,9 +205,11 @@ def gram_norm(G):
             first += r
             second += r * r - s
             above = above and q < 0.0
+        if not above:  # at rounding level, where signs are lost
+            break
         spread = max(0.0, (size - 1.0) * (size * second - first * first))
         step = size / (first + np.sqrt(spread))
-        if not (above and step > 2.0 * _EPSILON * x):  # at rounding level, where signs are lost
+        if not step > 2.0 * _EPSILON * x:
             break
         x -= step
     return scale * x

@@ -8,7 +8,7 @@ import linrep as lr
 from linrep.algorithms import gram as simulation
 from linrep.algorithms.gram import coordinates, lift
 from linrep.subspace import frame_at_distance, principal_angles
-from tests.tools import COMPILED, FALSE_ALARM, complaint, first_of
+from tests.tools import FALSE_ALARM, complaint, first_of
 
 ROUNDS = (1, 2, 4)
 RUNS = 1000
@@ -213,7 +213,6 @@ def test_numbers_do_not_depend_on_the_threads(participation, small_groups):
     np.testing.assert_array_equal(one.state["B"], two.state["B"])
 
 
-@pytest.mark.skipif(not COMPILED, reason="threads have NumPy's default error state, which warns")
 def test_groups_stop_where_one_group_would(small_groups):
     assert grouped(2, tolerance=0.9).stop_reason == "converged"
     wild = grouped(2, step_size=1e200, local_steps=1, head_step_size=1e200)
