@@ -124,7 +124,7 @@ install = ($(1)/bin/python -m pip install --quiet uv \
 # Apart from the rest: JAX's threads do not go with processes that fork.
 .venv-bench/.installed: pyproject.toml
 	$(require_python)$(PYTHON) -m venv .venv-bench
-	$(call install,.venv-bench,-e ".[bench,test]")
+	$(call install,.venv-bench,-e ".[bench$(comma)test]")
 	@touch $@
 
 # The pins are constraints, so pip refuses them should they not fit together.

@@ -4,6 +4,8 @@ import importlib
 import inspect
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import click
@@ -120,6 +122,20 @@ def test_every_shell_block_is_of_commands_that_are_known():
             for line in block.replace("\\\n", " ").splitlines():
                 words = shlex.split(line, comments=True)
                 assert not words or words[0] in known, f"{named(page)}: {line}"
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
+def test_what_make_runs_is_shell_and_pages_name_targets_that_are_there():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
+    for page in PAGES:
+        for block in blocks(page, "sh"):
+            assert targets.issuperset(re.findall(r"^make ([a-z][a-z-]*)", block, re.MULTILINE))
+    for target in targets:
+        command = ["make", "-C", str(ROOT), "--dry-run", "--always-make", target]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        done = subprocess.run(["sh", "-n"], input=lines, capture_output=True, text=True)
+        assert done.returncode == 0, f"{target}: {done.stderr}"
 
 
 def documented():
