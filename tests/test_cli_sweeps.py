@@ -1,5 +1,6 @@
 """The commands for sweeps: what they do, what they print, how they answer bad input."""
 
+import json
 import os
 import re
 import shlex
@@ -204,11 +205,14 @@ def test_the_printed_command_replays_any_cell(call, folder):
         '[axes]\na = ["it\'s, \'so\' \\"x\\"", "10", "true"]\nb = 1\n'
     )
     (folder / "swept_here.py").write_text("def odd(cell, rng):\n    raise KeyError(cell['a'])\n")
-    out = call("sweep", "--from", "odd.toml", status=1)
+    out = call("sweep", "--from", "odd.toml", status=2)
+    assert "'swept_here.py:odd' is not installed" in out
+    out = call("sweep", "--from", "odd.toml", "--allow", "swept_here.py:odd", status=1)
     command = shlex.split(re.search(r"see it with: (.*)", out)[1])
     assert "the same as stored" in call(*command[1:])
     for cell in open_run(folder / "my runs" / "a b").names:
-        assert cell in call("replay", "my runs/a b", "--cell", cell, "--replicate", "0")
+        words = ("replay", "my runs/a b", "--cell", cell, "--replicate", "0")
+        assert cell in call(*words, "--allow", "swept_here.py:odd")
 
 
 # --- dry-run ---
@@ -258,27 +262,70 @@ def test_runs_lists_what_is_done_and_missing(call, folder):
     assert f"damaged: {part.name}" in call("runs", "runs/measure")
 
 
+ALLOW = ("--allow", "swept_here.py:measure")
+
+
 def test_replay_says_whether_it_is_the_same(call, folder):
     call("sweep", *MEASURE)
-    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1")
+    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", *ALLOW)
     assert "a=2, replicate 1" in out
     assert "the same as stored" in out
     assert "NOT" not in out
     (folder / "swept_here.py").write_text(SWEPT.replace('+ cell["a"]', "+ 5"))
-    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", status=1)
+    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", *ALLOW, status=1)
     assert "NOT the same as stored" in out
     (folder / "swept_here.py").write_text(SWEPT.replace('+ cell["a"]', "/ 0"))
-    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", status=1)
+    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", *ALLOW, status=1)
     assert "ZeroDivisionError" in out
     assert "NOT the same as stored" in out
 
 
 def test_replay_of_what_is_not_stored(call):
     call("sweep", *MEASURE, "--shard", "1/3")
-    outputs = [call("replay", "runs/measure", "--cell", f"a={a}", "--replicate", r)
+    outputs = [call("replay", "runs/measure", "--cell", f"a={a}", "--replicate", r, *ALLOW)
                for a in (1, 2) for r in range(3)]  # fmt: skip
     assert sum("nothing is stored for it" in out for out in outputs) == 4
     assert sum("the same as stored" in out for out in outputs) == 2
+
+
+#: A file that tells whether it was run.
+MARKED = "open('ran', 'w').close()\n\n\ndef measure(cell, rng):\n    return 1.0\n"
+
+
+@pytest.mark.parametrize("name", ["evil.py:measure", "evil:measure", "evil.inner:measure"])
+@pytest.mark.parametrize("place", ["function", "algorithm"])
+def test_files_run_no_code_that_the_caller_has_not_named(call, folder, name, place):
+    (folder / "evil.py").write_text(MARKED)
+    (folder / "evil.toml").write_text(f'{place} = "{name}"\nreplicates = 1\n[axes]\na = 1\n')
+    for more in ((), ("--dry-run",)):
+        out = call("sweep", "--from", "evil.toml", *more, status=2)
+        assert f"{name!r} is not installed" in out
+    assert not (folder / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["evil.py:measure", "evil:measure", "../evil.py:measure"])
+def test_a_run_from_elsewhere_runs_none_either(call, folder, name):
+    call("sweep", "--function", "swept_here.py:measure", "--a", "1", "--replicates", "1")
+    (folder / "evil.py").write_text(MARKED)
+    path = folder / "runs" / "measure" / "sweep.json"
+    description = json.loads(path.read_text())
+    path.write_text(json.dumps({**description, "target": name, "path": [str(folder)]}))
+    out = call("replay", "runs/measure", "--replicate", "0", status=2)
+    assert f"{name!r} is not installed" in out
+    assert not (folder / "ran").exists()
+    call("runs")
+    call("summary", "runs/measure", "x")
+    assert not (folder / "ran").exists()
+
+
+def test_an_algorithm_in_a_cell_is_not_imported_either(call, folder):
+    call("sweep", *FEDREP)
+    (folder / "evil.py").write_text(MARKED)
+    path = folder / "runs" / "fedrep" / "sweep.json"
+    path.write_text(path.read_text().replace('"fedrep"', '"evil.py:measure"'))
+    out = call("replay", "runs/fedrep", "--cell", "n=6", "--replicate", "0", status=2)
+    assert "'evil.py:measure' is not installed" in out
+    assert not (folder / "ran").exists()
 
 
 def test_shards_merge_into_the_whole(call, folder):

@@ -273,7 +273,7 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
             return
     except Failed as error:
         click.echo(f"Error: {error}", err=True)
-        click.echo(replay_command(error.run.path, error.first), err=True)
+        click.echo(replay_command(error.run, error.first), err=True)
         raise click.exceptions.Exit(1) from None
     click.echo(found.text())
     if not found.reproduced:

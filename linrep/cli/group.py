@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from io import TextIOWrapper
-from shlex import quote
+from shlex import join
 
 import click
 
@@ -156,10 +156,16 @@ SEED_OPTION = click.option(
 )
 
 
-def replay_command(directory, failure):
-    """Say how to see a failed replicate, one of the rows of a run directory."""
-    place = f"{quote(str(directory))} --cell {quote(failure['cell'])}"
-    return f"see it with: linrep replay {place} --replicate {failure['replicate']}"
+def replay_command(run, failure):
+    """Say how to see a failed replicate, one of the rows of a run."""
+    from linrep.sweeps.targets import is_at_hand
+
+    words = ["linrep", "replay", str(run.path), "--cell", failure["cell"]]
+    words += ["--replicate", str(failure["replicate"])]
+    for name in (run.target, failure.get("algorithm")):
+        if isinstance(name, str) and ":" in name and not is_at_hand(name):
+            words += ["--allow", name]
+    return f"see it with: {join(words)}"
 
 
 def workers_option(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,9 @@ def read_options(
     }
     algorithms, axes = _read_arguments(arguments)
     options["axes"] = {**options.get("axes", {}), **axes}
+    options["named"] = [
+        name for each in (algorithm, algorithms, function) if each for name in read_names(each)
+    ]
     given = algorithm or algorithms
     if sum(map(bool, (algorithm, algorithms, function))) > 1:
         raise ValueError("give one of ALGORITHM, --algorithm and --function")
@@ -65,14 +68,29 @@ def read_options(
     return options
 
 
-def build(options: Mapping[str, Any]):
+def build(options: Mapping[str, Any], allow: Collection[str] = ()):
     """Return the sweep that the options describe, and a name for its directory.
+
+    Parameters
+    ----------
+    options : mapping
+        As `read_options` returns them.
+    allow : collection of str
+        Code that a TOML file may name, beside what is installed: it runs when it is imported. What
+        the command line names is allowed.
 
     Raises
     ------
     ValueError, TypeError
         If they describe none.
     """
+    from linrep.sweeps.targets import loading_only
+
+    with loading_only((*options["named"], *allow)):
+        return _build(options)
+
+
+def _build(options):
     from linrep import simulation
     from linrep.sweeps import Grid, Sweep, load
 

@@ -98,8 +98,14 @@ def _names_one(name):
 @click.option("--processes", is_flag=True, help="Use processes instead of threads.")
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
 @click.option("--shard", help="Only the i-th of N shares: i/N. See linrep merge.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="REFERENCE",
+    help="Code that the TOML file names and that may be imported: module:name or file.py:name.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
-def sweep(arguments, algorithm, function, source, dry_run, **flags):
+def sweep(arguments, algorithm, function, source, allow, dry_run, **flags):
     """Run algorithms over a grid of parameters, with replicates.
 
     Every further option is an axis: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A range
@@ -111,7 +117,7 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
 
     with bad_input(ValueError, TypeError):
         options = read_options(source, arguments, algorithm, function, flags)
-        specification, name = build(options)
+        specification, name = build(options, allow)
         shard = check_shard(read_shard(options["shard"])) if "shard" in options else None
     out = Path(options.get("out") or Path("runs", name))
     if dry_run:
@@ -144,7 +150,7 @@ def sweep(arguments, algorithm, function, source, dry_run, **flags):
     if failed:
         first = result.failures().iloc[0]
         click.echo(f"the first failure: {first['exception']}")
-        click.echo(replay_command(out, first))
+        click.echo(replay_command(result, first))
         raise click.exceptions.Exit(1)
 
 
@@ -202,8 +208,14 @@ def runs(directories):
 )
 @click.option("--replicate", type=int, required=True, help="Its number, from 0.")
 @click.option("--function", help="Where it is now: module:name or file.py:name.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="REFERENCE",
+    help="Code that the run names and that may be imported: module:name or file.py:name.",
+)
 @click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
-def replay(run, cell, replicate, function, debug):
+def replay(run, cell, replicate, function, allow, debug):
     """Run one replicate of a sweep again, alone, and compare it with what is stored."""
     import traceback
 
@@ -213,7 +225,7 @@ def replay(run, cell, replicate, function, debug):
     with bad_input(ValueError, TypeError, OSError):
         found = load(function) if function else None
         selection = read_cell(cell) if cell else {}
-        result = replay_one(open_run(run), selection, replicate, function=found)
+        result = replay_one(open_run(run), selection, replicate, function=found, allow=allow)
     click.echo(f"{cell_name(result.cell)}, replicate {replicate}")
     if result.error is not None:
         click.echo("".join(traceback.format_exception(result.error)).rstrip())

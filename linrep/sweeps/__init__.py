@@ -5,6 +5,7 @@ with rows, chunk by chunk, and goes on where it was after any interruption. Noth
 federated learning.
 """
 
+from linrep.sweeps.expressions import Expression
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
@@ -15,6 +16,7 @@ from linrep.sweeps.sweep import Sweep
 from linrep.sweeps.targets import label, load
 
 __all__ = [
+    "Expression",
     "Grid",
     "Replay",
     "Run",

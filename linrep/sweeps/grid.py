@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from linrep.sweeps.expressions import Expression
 from linrep.sweeps.plain import LARGEST_INTEGER, plain
 
 Cell = dict[str, Any]
@@ -53,10 +54,10 @@ class Grid:
         zipped : sequence of sequences of str
             Groups of axes of equal length that vary together instead of forming a product.
         derived : mapping of str to str or callable, optional
-            Further parameters, computed from those before: a pandas expression such as
+            Further parameters, computed from those before: an :class:`Expression` such as
             ``"10 * k"``, or a function of the cell.
         constraints : mapping of str or callable to str, or sequence of str
-            Conditions that a cell must meet, with the reason: pandas expressions such as
+            Conditions that a cell must meet, with the reason: expressions such as
             ``"k <= d"``, or functions of the cell. An expression can be its own reason.
 
         Raises
@@ -251,13 +252,7 @@ def _evaluate(rule, cells):
     """Return a rule's value for every cell."""
     if callable(rule):
         return [rule(dict(cell)) for cell in cells]
-    try:
-        result = pd.DataFrame(cells).eval(rule, engine="python", parser="pandas")
-    except Exception as error:  # whatever pandas' parser makes of the text
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"cannot evaluate {rule!r}: {first}") from None
-    if isinstance(result, pd.DataFrame):
-        raise ValueError(f"cannot evaluate {rule!r}: it must be an expression, without '='")
+    result = Expression(rule).value(pd.DataFrame(cells))
     return result.tolist() if isinstance(result, pd.Series) else [result] * len(cells)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import copysign
 from typing import Any
@@ -18,7 +18,7 @@ from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.specification import RESERVED
 from linrep.sweeps.store import Run
-from linrep.sweeps.targets import add_folder, load
+from linrep.sweeps.targets import Untrusted, add_folder, load, loading_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,7 @@ def replay(
     replicate: int,
     *,
     function: Callable[..., Any] | None = None,
+    allow: Collection[str] = (),
 ) -> Replay:
     """Compute one replicate of a stored sweep again.
 
@@ -71,6 +72,9 @@ def replay(
         Its number, from 0.
     function : callable, optional
         The sweep's function; by default it is found as the run directory says.
+    allow : collection of str
+        What the run directory may name beside what is installed or imported already, such as
+        ``mine.py:measure``: it is imported, and so can do anything.
 
     Returns
     -------
@@ -79,16 +83,18 @@ def replay(
     Raises
     ------
     ValueError
-        If there is no such cell, replicate or function.
+        If there is no such cell, replicate or function, or the function may not be loaded.
     """
     cell = run.find(selection)
     replicate = check.integer("replicate", replicate, minimum=0, maximum=run.replicates - 1)
-    for folder in reversed(run.description.get("path", ())):  # each goes before the others
-        add_folder(folder)
+    if allow:
+        for folder in reversed(run.description.get("path", ())):  # each goes before the others
+            add_folder(folder)
     if function is None:
         if run.target is None:
             raise ValueError(f"{run.path} does not say where its function is; hand it over")
-        function = load(run.target)
+        with loading_only(allow):
+            function = load(run.target)
     stored = run.read()
     if len(stored):
         mine = (stored["cell"] == cell_name(cell)) & (stored["replicate"] == replicate)
@@ -96,9 +102,11 @@ def replay(
     error: BaseException | None = None
     rows: list[dict[str, Any]] = []
     try:
-        with threadpool_limits(limits=1):  # as in the sweep
+        with loading_only(allow), threadpool_limits(limits=1):  # as in the sweep
             result = call(function, cell, run.keys(cell), replicate, run.description["settings"])
         rows = read_rows(result, run.parameters)
+    except Untrusted:
+        raise
     except FAILURES as exception:
         error = exception
     own = [name for name in stored if name not in RESERVED and name not in run.parameters]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 
 from linrep import _validation as check
 from linrep.stats import mean_interval, proportion_interval, transition_point
+from linrep.sweeps.expressions import Expression
 
 STATISTICS = ("mean", "geometric", "median", "success")
 
@@ -30,7 +30,7 @@ def summarize(
     rows : DataFrame
         As :meth:`Run.read` returns them. Failed replicates are counted, not summarized.
     value : str
-        A column, or a pandas expression of columns, such as ``"distance < 1e-3"``.
+        A column, or an :class:`Expression` of columns, such as ``"distance < 1e-3"``.
     by : iterable of str
         Columns to group by.
     statistic : {"mean", "geometric", "median", "success"}
@@ -130,7 +130,7 @@ def thresholds(
 
 
 def evaluate(rows: pd.DataFrame, expression: str) -> pd.Series:
-    """Return a column, or the value of a pandas expression of columns.
+    """Return a column, or the value of an :class:`Expression` of columns.
 
     A condition on what is missing is itself missing, neither true nor false.
 
@@ -141,13 +141,9 @@ def evaluate(rows: pd.DataFrame, expression: str) -> pd.Series:
     """
     if expression in rows:
         return rows[expression]
-    try:
-        result = pd.Series(rows.eval(expression, engine="python"), index=rows.index)
-    except Exception as error:  # whatever pandas' parser makes of the text
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"cannot evaluate {expression!r}: {first}") from None
-    operands = [name for name in re.findall(r"[^\W\d]\w*", expression) if name in rows]
-    there = rows[operands].notna().all(axis=1)
+    formula = Expression(expression)
+    result = pd.Series(formula.value(rows), index=rows.index)
+    there = rows[list(formula.names)].notna().all(axis=1)
     return result if there.all() else result.astype(object).where(there, None)
 
 

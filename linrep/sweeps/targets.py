@@ -5,13 +5,66 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
+
+#: What may be loaded although it is not installed; None is anything.
+_allowed: ContextVar[frozenset[str] | None] = ContextVar("_allowed", default=None)
+
+
+class Untrusted(ValueError):
+    """Stored data name code that nobody but them has named."""
+
+
+@contextmanager
+def loading_only(allowed: Iterable[str]) -> Iterator[None]:
+    """Let `load` take what is installed, or imported already, and the references that are allowed.
+
+    For references that come from a file: whoever wrote it would run code here otherwise.
+
+    Parameters
+    ----------
+    allowed : iterable of str
+    """
+    token = _allowed.set(frozenset(map(_full, allowed)))
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+def is_at_hand(reference: str) -> bool:
+    """Tell whether a reference is to what is installed, or was imported already.
+
+    Parameters
+    ----------
+    reference : str
+    """
+    home, _, _ = reference.rpartition(":")
+    if home.endswith(".py"):
+        return False
+    if home in sys.modules:
+        return True
+    package = home.partition(".")[0]  # which is imported first, whatever it is
+    try:
+        found = find_spec(package)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin is None:
+        return False
+    return found.origin in ("built-in", "frozen") or installed(found.origin)
+
+
+def _full(reference):
+    """Return a reference with the whole way to its file."""
+    home, _, name = reference.rpartition(":")
+    return f"{os.path.abspath(home)}:{name}" if home.endswith(".py") else reference
 
 
 def load(reference: str) -> Callable[..., Any]:
@@ -25,12 +78,20 @@ def load(reference: str) -> Callable[..., Any]:
 
     Raises
     ------
+    Untrusted
+        If it may not be loaded; see `loading_only`.
     ValueError
         If there is none.
     """
     home, colon, name = reference.rpartition(":")
     if not colon or not home or not name:
         raise ValueError(f"a function is given as module:name or file.py:name, got {reference!r}")
+    allowed = _allowed.get()
+    if allowed is not None and _full(reference) not in allowed and not is_at_hand(reference):
+        raise Untrusted(
+            f"{reference!r} is not installed, was named by a file and could do anything here; if "
+            "you trust it, name it in allow (--allow)"
+        )
     if home.endswith(".py"):
         found = load_file(home).get(name)
     else:

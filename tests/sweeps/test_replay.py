@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from linrep.sweeps import Grid, Sweep, create_run, open_run, replay, run
+from linrep.sweeps.targets import Untrusted
 from tests.sweeps import functions
 from tests.sweeps.support import toy, write_again
 from tests.tools import complaint
@@ -48,7 +49,10 @@ def test_a_module_beside_the_script_that_swept_it_is_found_from_elsewhere(tmp_pa
     subprocess.run([sys.executable, "script.py"], cwd=tmp_path, check=True, capture_output=True)
     monkeypatch.setattr(sys, "path", list(sys.path))
     stored = open_run(tmp_path / "run")
-    assert replay(stored, {}, 0).same is True
+    with complaint(Untrusted, "'beside:draw'", "--allow"):
+        replay(stored, {}, 0)
+    assert "beside" not in sys.modules
+    assert replay(stored, {}, 0, allow=["beside:draw"]).same is True
     del sys.modules["beside"]
     assert stored.description["path"][0] == str(tmp_path)
 
