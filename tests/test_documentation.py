@@ -39,7 +39,6 @@ def named(path):
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("block", blocks(ALONE, "python"), ids=lambda block: None)
 def test_a_finding_is_reproduced(block):
     exec(compile(block, "findings", "exec"), {})
