@@ -337,6 +337,52 @@ def test_shards_merge_into_the_whole(call, folder):
     assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE, "--out", "all")
 
 
+# --- runs that are not whole ---
+
+
+def test_what_reads_a_run_says_that_it_is_not_whole(call, folder):
+    call("sweep", *MEASURE, "--shard", "1/2", "--out", "part")
+    call("sweep", *MEASURE, "--out", "whole")
+    for words in (
+        ("summary", "RUN", "x"),
+        ("plot", "RUN", "x", "--x", "a"),
+        ("merge", "all", "RUN"),
+    ):
+        done = [word.replace("RUN", "part") for word in words]
+        out = call(*done, status=1)
+        assert "is incomplete: 3 of 6 replicates" in out
+        assert "incomplete: 3 of 6 replicates" in call(*done, "--partial")
+        assert "incomplete" not in call(*[word.replace("RUN", "whole") for word in words])
+    table = call("summary", "part", "x", "--csv", "x.csv", "--partial")
+    assert re.search(r"1 +1 +2 +0", table)
+    assert "1,1,2,0," in (folder / "x.csv").read_text()
+    call("plot", "part", "x", "--x", "a", "--out", "part.svg", "--partial")
+    assert "3 of 6 replicates" in (folder / "part.svg").read_text()
+
+
+def test_a_damaged_part_is_named_and_mended(call, folder):
+    call("sweep", *MEASURE)
+    victim = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    out = call("summary", "runs/measure", "x", status=1)
+    assert "1 damaged part(s) left out" in out
+    assert victim.name in out
+    assert f"damaged: {victim.name}" in call("runs")
+    assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
+    assert "incomplete" not in call("summary", "runs/measure", "x")
+
+
+def test_failures_are_told_by_what_reads_them(call):
+    call(
+        "sweep", "--function", "swept_here.py:fragile", "--a", "1:3", "--replicates", "2", status=1
+    )
+    out = call("summary", "runs/fragile", "a", status=1)
+    assert "6 of 6 replicates; 2 failed" in out
+    call("summary", "runs/fragile", "a", "--partial")
+
+
 # --- bad input ---
 
 

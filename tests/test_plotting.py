@@ -38,11 +38,30 @@ def test_curves_leaves_out_trials_that_miss_points_and_keeps_colours():
     table = rows()
     table = table[~((table["replicate"] == 0) & (table["round"] > 1))]
     ax = Figure().subplots()
-    plotting.curves(ax, table, x="round", y="value", by="method", order=("missing", "B"))
+    options = {"x": "round", "y": "value", "by": "method"}
+    assert plotting.curves(ax, table, order=("missing", "B"), **options) == 1
     (line,) = ax.get_lines()
     expected = table[(table["method"] == "B") & (table["replicate"] > 0)]
     np.testing.assert_allclose(line.get_ydata(), expected.groupby("round")["value"].mean())
     assert line.get_color() == "C1"
+    assert plotting.curves(ax, rows(), **options) == 0
+
+
+@pytest.mark.parametrize("median", [False, True])
+def test_points_of_curves_may_have_replicates_of_their_own(median):
+    table = rows()
+    kept = table[(table["replicate"] + table["round"]) % 3 > 0]  # none has all rounds
+    ax = Figure().subplots()
+    quantiles = (0.1, 0.9) if median else None
+    options = {"x": "round", "y": "value", "quantiles": quantiles, "whole": False}
+    assert plotting.curves(ax, kept[kept["method"] == "A"], **options) == 0
+    groups = kept[kept["method"] == "A"].groupby("round")["value"]
+    (line,) = ax.get_lines()
+    np.testing.assert_allclose(line.get_ydata(), groups.median() if median else groups.mean())
+    low, high = band(ax)
+    for t, values in groups:
+        ends = np.quantile(values, (0.1, 0.9)) if median else mean_interval(values)[1:]
+        np.testing.assert_allclose((low[t], high[t]), np.ravel(ends))
 
 
 def band(ax, place=0):

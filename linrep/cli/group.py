@@ -168,6 +168,24 @@ def replay_command(run, failure):
     return f"see it with: {join(words)}"
 
 
+partial_option = click.option(
+    "--partial",
+    is_flag=True,
+    help="Take what there is. Otherwise the exit status is 1 where replicates are missing, damaged "
+    "or have failed.",
+)
+
+
+def tell_completeness(run, partial):
+    """Say in a line that a run is not whole, and end with status 1 unless that is accepted."""
+    found = run.completeness()
+    if found.whole:
+        return
+    click.echo(f"{run.path} is incomplete: {found}", err=True)
+    if not partial:
+        raise click.exceptions.Exit(1)
+
+
 def workers_option(text):
     """Return the option --workers; the text says what they are."""
     return click.option(

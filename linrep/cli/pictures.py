@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from linrep.cli import completion
-from linrep.cli.group import bad_input, main
+from linrep.cli.group import bad_input, main, partial_option, tell_completeness
 from linrep.cli.output import write_figure, write_file
 from linrep.cli.values import read_names
 
@@ -39,7 +39,8 @@ from linrep.cli.values import read_names
     help="Fit a power law of the estimate in A and B.",
 )
 @click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write a file, too.")
-def summary(run, value, by, statistic, threshold, exponents, csv):
+@partial_option
+def summary(run, value, by, statistic, threshold, exponents, csv, partial):
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
     from linrep.stats import scaling_exponents
     from linrep.sweeps import open_run
@@ -48,10 +49,12 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
     with bad_input(ValueError, TypeError, OSError):
         stored = open_run(run)
         columns = read_names(by) if by else [c for c in _varying(stored) if c != threshold]
-        rows = stored.read() if "round" in columns else _last_rows(stored.read())
+        rows = stored.read(partial=True)
+        rows = rows if "round" in columns else _last_rows(rows)
         statistic = statistic or ("success" if is_condition(evaluate(rows, value)) else "mean")
         if threshold is None:
-            table = summarize(rows, value, columns, statistic=statistic)
+            whole = stored if set(columns) <= set(stored.parameters) else None
+            table = summarize(rows, value, columns, statistic=statistic, run=whole)
         else:
             table = thresholds(rows, value, threshold, columns)
         pooled = [name for name in _varying(stored) if name not in (*columns, threshold)]
@@ -71,6 +74,7 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
     click.echo(table.to_string(index=False, float_format="{:.5g}".format))
     if fit is not None:
         click.echo(f"power law of the estimate: {fit}")
+    tell_completeness(stored, partial)
 
 
 @main.command()
@@ -98,7 +102,8 @@ def summary(run, value, by, statistic, threshold, exponents, csv):
 )  # fmt: skip
 @click.option("--log", "log", default="", help="Logarithmic axes of lines: x, y or xy.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="[default: RUN.png]")
-def plot(run, value, x, by, y, boundary, statistic, log, out):
+@partial_option
+def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
     """Draw VALUE, a column or a condition such as 'distance < 1e-3', of a run directory."""
     import pandas as pd
     from matplotlib.figure import Figure
@@ -117,8 +122,9 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
         if boundary is not None and y is None:
             raise ValueError("--boundary needs a heat map: give --y")
         stored = open_run(run)
-        rows = stored.read()
+        rows = stored.read(partial=True)
         rows = rows[rows["status"] == "ok"]
+        completeness = stored.completeness()
         if x != "round":
             rows = _last_rows(rows)
         rows = rows.assign(_value=evaluate(rows, value).astype(float))
@@ -131,10 +137,13 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
         figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.3, 2.9))
         ax = figure.subplots()
         if y is None:
-            plotting.curves(
+            left_out = plotting.curves(
                 ax, rows, x=x, y="_value", by=by, geometric=statistic == "geometric",
                 quantiles=(0.1, 0.9) if statistic == "median" else None, markers=x != "round",
+                whole=x == "round",
             )  # fmt: skip
+            if left_out:
+                notes.append(f"{left_out} replicates are left out, as they lack some {x}")
             ax.set(xlabel=x, ylabel=value)
             ax.set(**{f"{axis}scale": "log" for axis in log})
             if by is not None:
@@ -150,10 +159,13 @@ def plot(run, value, x, by, y, boundary, statistic, log, out):
             ax.set(xlabel=x, ylabel=y)
             if line:
                 figure.legend(loc="outside upper center")
+        if not completeness.whole:
+            figure.axes[0].set_title(f"incomplete: {completeness}", loc="left", fontsize="x-small")
         write_figure(out, figure)
     for note in notes:
         click.echo(note, err=True)
     click.echo(str(out))
+    tell_completeness(stored, partial)
 
 
 def _last_rows(rows):

@@ -16,7 +16,9 @@ from linrep.cli.group import (
     bad_input,
     interruptible,
     main,
+    partial_option,
     replay_command,
+    tell_completeness,
     workers_option,
 )
 from linrep.cli.specification import build, read_options
@@ -256,7 +258,8 @@ def replay(run, cell, replicate, function, allow, debug):
     type=click.Path(path_type=Path),
     shell_complete=completion.run_directories,
 )
-def merge(out, directories):
+@partial_option
+def merge(out, directories, partial):
     """Put the run directories of shards together in OUT; they stay as they are."""
     from linrep.sweeps import merge as merge_runs
     from linrep.sweeps import open_run
@@ -267,6 +270,7 @@ def merge(out, directories):
     for path in damaged:
         click.echo(f"left out, as it cannot be read: {path}", err=True)
     click.echo(f"{out}: {merged.count()} of {merged.total} replicates")
+    tell_completeness(merged, partial)
 
 
 class _Dask:
@@ -291,5 +295,5 @@ def _executor(address):
 
 
 def _mean_seconds(run):
-    rows = run.read(["cell", "replicate", "row", "seconds"])
+    rows = run.read(["cell", "replicate", "row", "seconds"], partial=True)
     return float(rows.loc[rows["row"] == 0, "seconds"].mean())

@@ -41,7 +41,8 @@ def curves(
     quantiles: tuple[float, float] | None = None,
     markers: bool = False,
     first_color: int = 0,
-) -> None:
+    whole: bool = True,
+) -> int:
     """Draw, for each group, the middle over replicates against x with a band around it.
 
     Parameters
@@ -49,8 +50,7 @@ def curves(
     ax : Axes
         Where to draw.
     rows : DataFrame
-        Long format: columns `x`, `y`, `by` and `replicate`. A replicate that misses some x of its
-        group, as a diverged run does, is left out.
+        Long format: columns `x`, `y`, `by` and `replicate`.
     x, y : str
         Columns.
     by : str, optional
@@ -69,6 +69,14 @@ def curves(
         Mark the points, for coarse x.
     first_color : int
         Place in the palette of the first group, to set panels apart.
+    whole : bool
+        Leave out a replicate that misses some x of its group, as a diverged run does, so that all
+        points of a curve are of the same ones. Otherwise each x has those that are there.
+
+    Returns
+    -------
+    int
+        How many replicates were left out.
 
     Raises
     ------
@@ -87,18 +95,30 @@ def curves(
         names: Sequence = [None]
     else:
         names = list(rows[by].unique()) if order is None else order
+    left_out = 0
     for place, name in enumerate(names):
         group = rows if by is None else rows[rows[by] == name]
         if group.duplicated([replicate, x]).any():
             several = "" if by is None else f" of {by} {name}"
             raise ValueError(f"rows must hold one {y} for each {replicate} and {x}{several}")
-        table = group.pivot(index=replicate, columns=x, values=y).dropna()
+        table = group.pivot(index=replicate, columns=x, values=y)
+        if whole:
+            left_out += len(table) - len(table.dropna())
+            table = table.dropna()
+        table = table.dropna(axis="columns", how="all")
         if table.empty:
             continue
-        if quantiles is None:
-            middle, low, high = mean_interval(table.to_numpy(), geometric=geometric)
+
+        def band(values):
+            if quantiles is not None:
+                return np.quantile(values, [0.5, low_share, high_share], axis=0)
+            return mean_interval(values, geometric=geometric)
+
+        if table.notna().all(axis=None):
+            middle, low, high = band(table.to_numpy())
         else:
-            middle, low, high = np.quantile(table.to_numpy(), [0.5, low_share, high_share], axis=0)
+            columns = [table[name].dropna().to_numpy()[:, None] for name in table]
+            middle, low, high = np.concatenate([band(column) for column in columns], axis=1)
         color = f"C{first_color + place}"
         ax.plot(
             table.columns,
@@ -109,6 +129,7 @@ def curves(
             marker=_MARKERS[place % len(_MARKERS)] if markers else None,
         )
         ax.fill_between(table.columns, low, high, color=color, alpha=0.18, linewidth=0)
+    return left_out
 
 
 def dots(

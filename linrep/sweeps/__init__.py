@@ -10,14 +10,16 @@ from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
 from linrep.sweeps.specification import Specification, generator, stream_key
-from linrep.sweeps.store import Run, create_run, merge, open_run
+from linrep.sweeps.store import Completeness, Incomplete, Run, create_run, merge, open_run
 from linrep.sweeps.summary import summarize, thresholds
 from linrep.sweeps.sweep import Sweep
 from linrep.sweeps.targets import label, load
 
 __all__ = [
+    "Completeness",
     "Expression",
     "Grid",
+    "Incomplete",
     "Replay",
     "Run",
     "Specification",

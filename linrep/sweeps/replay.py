@@ -95,7 +95,7 @@ def replay(
             raise ValueError(f"{run.path} does not say where its function is; hand it over")
         with loading_only(allow):
             function = load(run.target)
-    stored = run.read()
+    stored = run.read(partial=True)
     if len(stored):
         mine = (stored["cell"] == cell_name(cell)) & (stored["replicate"] == replicate)
         stored = stored[mine].reset_index(drop=True)

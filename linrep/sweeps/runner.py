@@ -283,7 +283,7 @@ def _from_the_middle(segments):
 
 def _without_failures(stored, shares):
     done = stored.done()
-    rows = stored.read(["cell", "replicate", "status"])
+    rows = stored.read(["cell", "replicate", "status"], partial=True)
     failed = rows[rows["status"] == "failed"]
     if failed.empty:
         return done

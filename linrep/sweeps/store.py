@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,6 +49,44 @@ class Part:
     generation: int
     rows: int
     failed: int
+
+
+class Incomplete(UserWarning):
+    """Rows that are read are not all that the sweep has."""
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """How much of a run directory there is.
+
+    Attributes
+    ----------
+    path : Path
+    expected, stored, failed : int
+        Replicates of all cells; those of them that are stored; those of these that failed.
+    damaged : tuple of Path
+        Files in place of parts whose content is not what was written.
+    """
+
+    path: Path
+    expected: int
+    stored: int
+    failed: int
+    damaged: tuple[Path, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing, has failed or is damaged."""
+        return self.stored == self.expected and not self.failed and not self.damaged
+
+    def __str__(self):
+        parts = [f"{self.stored} of {self.expected} replicates"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if self.damaged:
+            names = ", ".join(path.name for path in self.damaged)
+            parts.append(f"{len(self.damaged)} damaged part(s) left out: {names}")
+        return "; ".join(parts)
 
 
 class Run:
@@ -123,7 +162,7 @@ class Run:
         )
 
     def damaged(self) -> list[Path]:
-        """Return the files in place of parts that cannot be read: truncated, say."""
+        """Return the files in place of parts whose content is not what was written."""
         self.parts()
         return sorted(
             self.path / _PARTS / name for name, part in self._parts.items() if part is None
@@ -144,16 +183,25 @@ class Run:
         """Return how many of the stored replicates failed, those computed again not counted."""
         if not any(part.failed for part in self.parts()):
             return 0
-        rows = self.read(["status"])
-        return int((rows["status"] == "failed").sum())
+        rows = self.read(["replicate", "row", "status"], partial=True)
+        return int(((rows["status"] == "failed") & (rows["row"] == 0)).sum())
 
-    def read(self, columns: Iterable[str] | None = None) -> pd.DataFrame:
+    def completeness(self) -> Completeness:
+        """Return how many replicates there should be, are stored, have failed or are damaged."""
+        return Completeness(
+            self.path, self.total, self.count(), self.failed(), tuple(self.damaged())
+        )
+
+    def read(self, columns: Iterable[str] | None = None, *, partial: bool = False) -> pd.DataFrame:
         """Return all stored rows, by cell, replicate and row, each replicate once.
 
         Parameters
         ----------
         columns : iterable of str, optional
             Only these columns, in this order.
+        partial : bool, default False
+            Say nothing if replicates are missing; by default that is an :class:`Incomplete`
+            warning.
 
         Returns
         -------
@@ -161,6 +209,10 @@ class Run:
             Parameters, ``replicate``, ``row``, what the function returned, ``status`` ("ok" or
             "failed"), ``exception``, ``seconds``, ``stream``, ``versions`` and ``cell``.
         """
+        if not partial and (stored := self.count()) < self.total:
+            damaged = tuple(self.damaged())
+            found = Completeness(self.path, self.total, stored, 0, damaged)
+            warnings.warn(f"{self.path} is incomplete: {found}", Incomplete, stacklevel=2)
         wanted = None if columns is None else list(columns)
         needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
         tables = []
@@ -197,9 +249,8 @@ class Run:
         if wanted is not None:
             absent = [name for name in wanted if name not in frame]
             if absent:
-                raise ValueError(
-                    f"no column {absent[0]!r} in {self.path}; there are {', '.join(self.read())}"
-                )
+                there = ", ".join(self.read(partial=True))
+                raise ValueError(f"no column {absent[0]!r} in {self.path}; there are {there}")
             return frame[wanted]
         first = list(self.parameters)
         last = ["status", "exception", "seconds", "stream", "versions", "cell"]
@@ -208,7 +259,7 @@ class Run:
 
     def failures(self) -> pd.DataFrame:
         """Return the rows of the replicates that raised an exception."""
-        rows = self.read()
+        rows = self.read(partial=True)
         return rows[rows["status"] == "failed"] if len(rows) else rows
 
     def find(self, selection: Mapping[str, Any]) -> Cell:
@@ -282,7 +333,9 @@ class Run:
         """
         copy = self.path / _PARTS / part.path.name
         if not copy.exists():
-            files.write(copy, part.path.read_bytes())
+            content = part.path.read_bytes()
+            if part.path.stem == _digest(content):  # or it has been damaged meanwhile
+                files.write(copy, content)
 
     def tidy(self) -> None:
         """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
@@ -409,6 +462,7 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
         (path / _PARTS).mkdir(parents=True, exist_ok=True)
         files.write(path / SPECIFICATION, _text(first.description))
     merged = open_run(path)
+    merged.tidy()  # a damaged part is in the way of a good one
     for run in runs:
         for part in run.parts():
             merged.adopt(part)
@@ -486,7 +540,10 @@ def _identity(description):
 
 def _read_part(path):
     try:
-        metadata = pq.read_metadata(path)
+        content = path.read_bytes()
+        if path.stem != _digest(content):
+            return None
+        metadata = pq.read_metadata(BytesIO(content))
         coverage = json.loads(metadata.metadata[_COVERAGE])
         segments = tuple(Segment(*segment) for segment in coverage["segments"])
         rows, failed = metadata.num_rows, coverage["failed"]

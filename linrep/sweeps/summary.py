@@ -10,6 +10,7 @@ import pandas as pd
 from linrep import _validation as check
 from linrep.stats import mean_interval, proportion_interval, transition_point
 from linrep.sweeps.expressions import Expression
+from linrep.sweeps.store import Run
 
 STATISTICS = ("mean", "geometric", "median", "success")
 
@@ -22,6 +23,7 @@ def summarize(
     statistic: str = "mean",
     quantiles: tuple[float, float] = (0.1, 0.9),
     confidence: float = 0.95,
+    run: Run | None = None,
 ) -> pd.DataFrame:
     """Summarize one column over replicates, for each combination of some parameters.
 
@@ -41,12 +43,15 @@ def summarize(
         Lower and upper, for the median.
     confidence : float, default 0.95
         Level of the intervals.
+    run : Run, optional
+        Where the rows were read, all of them: replicates that are not stored then count as missing,
+        and groups of which nothing is stored have a line. Only with parameters in `by`.
 
     Returns
     -------
     DataFrame
         The columns of `by`, ``replicates`` (those that the estimate is made from), ``missing``
-        (without a value), ``failed``, ``estimate``, ``low`` and ``high``.
+        (without a value, or not stored), ``failed``, ``estimate``, ``low`` and ``high``.
 
     Raises
     ------
@@ -75,7 +80,25 @@ def summarize(
         missing = len(group) - failures - len(kept)
         lines.append((*key, len(kept), missing, failures, estimate, low, high))
     columns = [*by, "replicates", "missing", "failed", "estimate", "low", "high"]
-    return pd.DataFrame(lines, columns=columns)
+    result = pd.DataFrame(lines, columns=columns)
+    return result if run is None else _with_unstored(result, run, by)
+
+
+def _with_unstored(summary, run, by):
+    """Count as missing what a run has not stored of each group."""
+    unknown = [name for name in by if name not in run.parameters]
+    if unknown:
+        raise ValueError(f"run goes with parameters to group by, got {unknown[0]!r}")
+    cells = pd.DataFrame([{name: cell.get(name) for name in by} for cell in run.cells])
+    if not by:
+        summary["missing"] = run.total - summary["replicates"] - summary["failed"]
+        return summary
+    expected = run.replicates * cells.groupby(by, sort=True, dropna=False).size()
+    found = expected.rename("_expected").reset_index().merge(summary, on=by, how="outer")
+    counts = ["replicates", "missing", "failed"]
+    found[counts] = found[counts].fillna(0).astype(int)
+    found["missing"] = found.pop("_expected") - found["replicates"] - found["failed"]
+    return found
 
 
 def thresholds(

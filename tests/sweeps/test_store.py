@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from linrep.sweeps import create_run, merge, open_run, run
+from linrep.sweeps import Incomplete, create_run, merge, open_run, run
 from linrep.sweeps.store import check_directory
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
@@ -46,8 +46,8 @@ def test_some_columns_can_be_read_in_the_order_asked_for(tmp_path):
 
 def test_an_empty_run_can_be_read(tmp_path):
     stored = create_run(tmp_path / "run", toy())
-    assert stored.read().empty
-    assert list(stored.read(["a", "first"])) == ["a", "first"]
+    assert stored.read(partial=True).empty
+    assert list(stored.read(["a", "first"], partial=True)) == ["a", "first"]
     assert (stored.count(), stored.total, stored.failed()) == (0, 6, 0)
     assert stored.failures().empty
 
@@ -118,8 +118,43 @@ def test_a_flipped_byte_does_not_go_unnoticed(tmp_path):
     damaged = bytearray(victim.read_bytes())
     damaged[start + column.total_compressed_size - 1] ^= 0x10
     victim.write_bytes(damaged)
-    with complaint(ValueError, victim.name, "damaged", "delete it"):
-        open_run(tmp_path / "run").read()
+    stored = open_run(tmp_path / "run")
+    assert stored.damaged() == [victim]
+    with pytest.warns(Incomplete, match=f"of 6 replicates.*{victim.name}"):
+        assert len(stored.read()) == stored.count() < 6
+    found = stored.completeness()
+    assert (found.expected, found.stored, found.failed) == (6, stored.count(), 0)
+    assert not found.whole
+
+
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "emptied", "deleted"])
+def test_a_damaged_part_is_computed_again_or_replaced_by_a_good_one(tmp_path, damage):
+    whole = run(toy(), tmp_path / "whole")
+    for remedy in ("sweep", "merge"):
+        path = tmp_path / remedy
+        run(toy(), path)
+        victim = files(path)[0]
+        content = bytearray(victim.read_bytes())
+        content[len(content) // 2] ^= 0x10
+        if damage == "deleted":
+            victim.unlink()
+        else:
+            victim.write_bytes({"flipped": content, "truncated": content[:-9]}.get(damage, b""))
+        assert open_run(path).count() < 6
+        mended = run(toy(), path) if remedy == "sweep" else merge(path, [tmp_path / "whole"])
+        assert mended.completeness().whole
+        same_rows(mended, whole)
+
+
+def test_merging_takes_no_damaged_part(tmp_path):
+    for index in (1, 2):
+        run(toy(), tmp_path / f"{index}", shard=(index, 2))
+    victim = files(tmp_path / "1")[0]
+    victim.write_bytes(victim.read_bytes()[:-1] + b"x")
+    merged = merge(tmp_path / "all", [tmp_path / "1", tmp_path / "2"])
+    assert victim.name not in {path.name for path in files(tmp_path / "all")}
+    assert merged.count() < 6
+    assert not merged.damaged()
 
 
 def test_a_part_that_cannot_be_opened_is_not_taken_for_damaged(tmp_path, monkeypatch):

@@ -6,7 +6,8 @@ import pytest
 from scipy import stats
 
 from linrep.stats import transition_point
-from linrep.sweeps import summarize, thresholds
+from linrep.sweeps import run, summarize, thresholds
+from tests.sweeps.support import toy
 from tests.tools import complaint
 
 
@@ -89,3 +90,19 @@ def test_thresholds_are_transition_points_of_the_groups(rows):
 def test_bad_summaries_are_refused_in_one_line(rows, arguments, options, words):
     with complaint(ValueError, *words):
         summarize(rows, *arguments, **options)
+
+
+def test_what_is_not_stored_is_missing(tmp_path):
+    stored = run(toy(replicates=6), tmp_path / "run", shard=(1, 3))
+    rows = stored.read(partial=True)
+    table = summarize(rows, "first", ["a"], run=stored)
+    assert (table["replicates"] + table["missing"] + table["failed"]).tolist() == [6, 6]
+    assert table["missing"].sum() == stored.total - stored.count() > 0
+    (line,) = summarize(rows, "first", [], run=stored).itertuples()
+    assert line.missing == table["missing"].sum()
+    one = rows[rows["a"] == 1]
+    table = summarize(one, "first", ["a"], run=stored).set_index("a")
+    assert (table.loc[2, "replicates"], table.loc[2, "missing"]) == (0, 6)
+    assert np.isnan(table.loc[2, "estimate"])
+    with complaint(ValueError, "run", "'first'"):
+        summarize(rows, "replicate", ["first"], run=stored)
