@@ -8,11 +8,15 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 #: How the names of files begin that are being written, before host and process.
 TEMPORARY = ".writing-"
+_CLAIM = ".claimed"
+_PATIENCE = 10.0  # seconds for which another process may take to put a file in its place
 
 
 def write(path: Path, content: bytes) -> None:
@@ -41,16 +45,46 @@ def create(path: Path, content: bytes) -> bool:
         except FileExistsError:
             return False
         except OSError:  # no links on this file system
-            os.replace(draft, path)
+            if not _put(draft, path):
+                return False
     _flush_folder(path.parent)
     return True
+
+
+def _put(draft, path):
+    """Do so without links: of those who try at a time, one makes a folder beside it."""
+    claim = path.with_name(f"{path.name}{_CLAIM}")
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            claim.mkdir()
+        except FileExistsError:
+            if path.exists():
+                return False
+            if time.monotonic() > until:
+                raise OSError(f"{claim} is left of a process that has ended; remove it") from None
+            time.sleep(0.01)
+            continue
+        try:
+            if path.exists():
+                return False
+            os.replace(draft, path)
+            return True
+        finally:
+            claim.rmdir()
+
+
+def is_attempt(path: Path) -> bool:
+    """Tell whether something is part of the writing of another file."""
+    return path.name.startswith(TEMPORARY) or path.name.endswith(_CLAIM)
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what processes of this machine that have ended did not finish writing."""
     for path in folder.glob(f"{TEMPORARY}*"):
-        host, process = path.name.removeprefix(TEMPORARY).split("-")[:2]
-        if host == _host() and not _alive(int(process)):
+        host, _, rest = path.name.removeprefix(TEMPORARY).partition("-")
+        process = rest.partition("-")[0]
+        if host == _host() and process.isdecimal() and not _alive(int(process)):
             path.unlink(missing_ok=True)
 
 
@@ -97,7 +131,9 @@ def _locked(lock):
 @contextlib.contextmanager
 def _draft(path: Path) -> Iterator[Path]:
     """Yield the name of a file beside path; remove it if it is still there."""
-    draft = path.with_name(f"{TEMPORARY}{_host()}-{os.getpid()}-{path.name}")
+    # Threads may write the same file at a time.
+    mine = f"{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    draft = path.with_name(f"{TEMPORARY}{mine}-{path.name}")
     try:
         yield draft
     finally:
@@ -120,7 +156,11 @@ def _flush_folder(folder):
 
 
 def _host():
-    return socket.gethostname().replace("-", "_").replace(os.sep, "_")
+    """Return whose process numbers these are: a machine's, or a container's."""
+    name = socket.gethostname()
+    with contextlib.suppress(OSError):  # Linux has it
+        name += f".{os.stat('/proc/self/ns/pid').st_ino}"
+    return name.replace("-", "_").replace(os.sep, "_")
 
 
 def _alive(process):

@@ -1,6 +1,8 @@
 """Files that are whole or not there, and locks that several processes share."""
 
+import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -23,6 +25,52 @@ def test_a_file_is_created_once(tmp_path):
     assert files.create(path, b"first")
     assert not files.create(path, b"second")
     assert path.read_bytes() == b"first"
+
+
+@pytest.fixture(params=["links", "no links"])
+def links(request, monkeypatch):
+    """File systems with hard links and without."""
+    if request.param == "no links":
+
+        def refuse(*arguments):
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(os, "link", refuse)
+
+
+def test_of_threads_that_create_a_file_one_does(tmp_path, links):
+    for place in range(20):
+        path = tmp_path / f"{place}"
+        with ThreadPoolExecutor(8) as pool:
+            barrier = threading.Barrier(8)
+
+            def attempt(number, path=path, barrier=barrier):
+                barrier.wait()
+                return files.create(path, f"{number}".encode())
+
+            created = list(pool.map(attempt, range(8)))
+        assert sum(created) == 1
+        assert path.read_text() == f"{created.index(True)}"
+    assert len(list(tmp_path.iterdir())) == 20
+
+
+def test_threads_that_write_a_file_at_a_time_leave_one_of_theirs(tmp_path):
+    contents = [f"{number}".encode() * 10_000 for number in range(8)]
+    for _ in range(10):
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda content: files.write(tmp_path / "numbers", content), contents))
+        assert (tmp_path / "numbers").read_bytes() in contents
+        assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
+
+
+def test_a_claim_that_was_left_is_named(tmp_path, links, monkeypatch, request):
+    monkeypatch.setattr(files, "_PATIENCE", 0.05)
+    (tmp_path / "numbers.claimed").mkdir()
+    if "no links" in request.node.name:
+        with pytest.raises(OSError, match=r"numbers\.claimed is left"):
+            files.create(tmp_path / "numbers", b"1")
+    else:
+        assert files.create(tmp_path / "numbers", b"1")
 
 
 def test_the_last_one_is_alone(tmp_path):

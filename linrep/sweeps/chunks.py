@@ -110,6 +110,9 @@ def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
     if isinstance(result, Mapping):
         return [_read_row(result, parameters)]
     if isinstance(result, pd.DataFrame):
+        twice = result.columns[result.columns.duplicated()]
+        if len(twice):
+            raise ValueError(f"column {twice[0]!r} occurs twice in the DataFrame")
         result = result.to_dict("records")
     if isinstance(result, Sequence) and not isinstance(result, str | bytes):
         return [_read_row(row, parameters) for row in result]

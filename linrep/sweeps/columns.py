@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+_LARGEST = 2**53  # integers up to it are floats, too
 
 
 def parameter_type(values: Iterable[Any]) -> str:
     """Return the Arrow type of the column that a parameter makes, given its value in every cell."""
+    values = list(values)
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int} and kinds:
         return "int64"
-    if kinds <= {int, float} and kinds:
+    if kinds <= {int, float} and kinds and not _beyond_floats(values):
         return "float64"
     return "bool" if kinds == {bool} else "string"
 
@@ -26,11 +29,15 @@ def parameter_column(values: Iterable[Any], kind: str) -> pa.Array:
 
 
 def result_column(values: Sequence[Any]) -> pa.Array:
-    """Return the column of plain values: all text if some are, else floats if kinds are mixed."""
+    """Return the column of plain values: all text if some are, else floats if kinds are mixed.
+
+    Text, too, where integers that a float cannot hold stand beside floats.
+    """
     kinds = {type(value) for value in values if value is not None}
-    if str in kinds and len(kinds) > 1:
+    mixed = len(kinds) > 1
+    if mixed and (str in kinds or _beyond_floats(values)):
         return pa.array([as_text(value) for value in values], pa.string())
-    if len(kinds) > 1:
+    if mixed:
         values = [None if value is None else float(value) for value in values]
     return pa.array(values)
 
@@ -39,7 +46,9 @@ def as_text(value: Any) -> str | None:
     """Return a value as it stands in a column that also holds text."""
     if value is None or isinstance(value, str):
         return value
-    return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
+    if isinstance(value, float) and not (value.is_integer() and abs(value) <= _LARGEST):
+        return str(value)
+    return str(int(value))
 
 
 def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
@@ -49,9 +58,28 @@ def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
         for field in table.schema:
             if not pa.types.is_null(field.type):
                 kinds.setdefault(field.name, set()).add(field.type)
-    mixed = {name: pa.string() if pa.string() in some else pa.float64()
-             for name, some in kinds.items() if len(some) > 1}  # fmt: skip
+    mixed = {
+        name: pa.string() if pa.string() in some or _has_large(tables, name) else pa.float64()
+        for name, some in kinds.items()
+        if len(some) > 1
+    }
     return [_cast(table, mixed) for table in tables]
+
+
+def _beyond_floats(values):
+    """Tell whether there are integers that a float cannot hold."""
+    return any(type(value) is int and abs(value) > _LARGEST for value in values)
+
+
+def _has_large(tables, name):
+    """Do the same for a column of some tables."""
+    columns = [table[name] for table in tables if name in table.column_names]
+    extremes = [pc.min_max(each).as_py() for each in columns if each.type == pa.int64()]
+    return any(
+        value is not None and abs(value) > _LARGEST
+        for found in extremes
+        for value in found.values()
+    )
 
 
 def _parameter_value(value, kind):

@@ -448,6 +448,7 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
         If a source is no run directory or computes something else.
     """
     path = Path(path)
+    sources = list(sources)
     runs = [open_run(source) for source in sources]
     if not runs:
         raise ValueError("sources must hold at least one run directory")
@@ -460,7 +461,8 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
     if not into:
         _check_free(path)
         (path / _PARTS).mkdir(parents=True, exist_ok=True)
-        files.write(path / SPECIFICATION, _text(first.description))
+        if not files.create(path / SPECIFICATION, _text(first.description)):
+            return merge(path, sources)  # another process was first
     merged = open_run(path)
     merged.tidy()  # a damaged part is in the way of a good one
     for run in runs:
@@ -491,7 +493,8 @@ def _check_free(path):
         raise ValueError(f"{path} is a file, not a directory")
     for entry in path.iterdir() if path.is_dir() else ():
         empty = entry.name == _PARTS and entry.is_dir() and not any(entry.iterdir())
-        if not empty and not entry.name.startswith(files.TEMPORARY):
+        others = not empty and not files.is_attempt(entry)
+        if others and not (path / SPECIFICATION).exists():  # another process may have made one
             raise ValueError(f"{path} is not empty and is not a run directory")
 
 

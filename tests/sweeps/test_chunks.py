@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import linrep
-from linrep.sweeps import Grid, Sweep
+from linrep.sweeps import Grid, Sweep, open_run, run
 from linrep.sweeps.chunks import Job, run_chunk
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.store import create_run
@@ -197,13 +197,32 @@ def test_columns_of_parameters_and_results_have_their_types(tmp_path):
     assert list(rows)[:7] == ["i", "f", "s", "b", "m", "replicate", "row"]
 
 
-def test_large_integers_beside_floats_do_not_end_a_sweep(tmp_path):
+def test_integers_that_floats_cannot_hold_are_text_beside_them(tmp_path):
     large = 2**62 + 1
     rows = rows_of(
         lambda cell, rng: [{"x": large}, {"x": 0.5}], tmp_path, [{"a": large}, {"a": 0.5}]
     )
-    assert rows["x"].tolist() == [float(large), 0.5] * 2
-    assert rows["a"].tolist() == [float(large)] * 2 + [0.5] * 2
+    assert rows["x"].tolist() == [str(large), "0.5"] * 2
+    assert rows["a"].tolist() == [str(large)] * 2 + ["0.5"] * 2
+
+
+def test_large_integers_and_floats_of_different_chunks_are_kept(tmp_path):
+    large = 2**62 + 1
+
+    def some(cell, rng):
+        return {"x": large if cell["a"] == 1 else 0.5, "y": 3 if cell["a"] == 1 else 0.5}
+
+    for index in (1, 2):
+        run(toy(some, [{"a": 1}, {"a": 2}], 1), tmp_path / "run", shard=(index, 2))
+    rows = open_run(tmp_path / "run").read()
+    assert rows["x"].tolist() == [str(large), "0.5"]
+    assert rows["y"].tolist() == [3.0, 0.5]
+
+
+def test_a_frame_with_a_column_twice_is_refused(tmp_path):
+    frame = pd.DataFrame([[1, 2]], columns=["x", "x"])
+    rows = rows_of(lambda cell, rng: frame, tmp_path)
+    assert "column 'x' occurs twice" in rows["exception"][0]
 
 
 def test_rows_say_what_computed_them(tmp_path):

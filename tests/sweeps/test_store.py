@@ -1,16 +1,19 @@
 """The run directory: parts, what is damaged or foreign, merging."""
 
 import json
+import os
 import shutil
-import socket
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from linrep._atomic import _host
 from linrep.sweeps import Incomplete, create_run, merge, open_run, run
 from linrep.sweeps.store import check_directory
 from tests.sweeps import functions
@@ -177,9 +180,11 @@ def test_what_an_interrupted_write_left_is_removed(tmp_path):
         [sys.executable, "-c", "import os; print(os.getpid())"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    host = socket.gethostname().replace("-", "_")
-    mine = tmp_path / "run" / "parts" / f".writing-{host}-{int(ended.stdout)}-x.parquet"
+    mine = tmp_path / "run" / "parts" / f".writing-{_host()}-{int(ended.stdout)}-x.parquet"
     others = tmp_path / "run" / "parts" / ".writing-elsewhere-1-x.parquet"
+    odd = [tmp_path / "run" / "parts" / name for name in (".writing-", f".writing-{_host()}-x")]
+    for path in odd:
+        path.write_bytes(b"")
     mine.write_bytes(b"PAR1")
     others.write_bytes(b"PAR1")
     assert open_run(tmp_path / "run").damaged() == []
@@ -320,6 +325,35 @@ def test_an_empty_directory_or_an_attempt_at_one_is_taken(tmp_path):
     (path / ".writing-elsewhere-1-sweep.json").write_text("{")
     check_directory(path, toy())
     assert run(toy(), path).count() == 6
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_threads_that_start_at_a_time_share_a_directory_or_are_refused(
+    tmp_path, links, monkeypatch
+):
+    if not links:
+        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "no")))
+    for place in range(5):
+        path, barrier = tmp_path / f"{place}", threading.Barrier(4)
+
+        def start(seed, path=path, barrier=barrier):
+            barrier.wait()
+            try:
+                return run(toy(seed=seed), path)
+            except ValueError as error:
+                return str(error)
+
+        with ThreadPoolExecutor(4) as pool:
+            same = list(pool.map(start, [0] * 4))
+        assert all(open_run(path).completeness().whole for _ in same)
+        path = tmp_path / f"other{place}"
+        with ThreadPoolExecutor(4) as pool:
+            barrier = threading.Barrier(4)
+            others = list(pool.map(start, range(4), [path] * 4, [barrier] * 4))
+        refused = [item for item in others if isinstance(item, str)]
+        assert len(refused) == 3
+        assert " ".join(item for item in refused if "holds another sweep (seed:" not in item) == ""
+        assert open_run(path).completeness().whole
 
 
 # --- merging ---
