@@ -27,6 +27,8 @@ EXACT = 0  # local_steps of a head that is solved for instead of stepped
 DISTANCE, LOSS, HEAD_ERROR, POPULATION_RISK = range(4)  # columns of recorded metrics
 COMPLETED, CONVERGED, DIVERGED = range(3)  # how a trajectory ended
 
+_LONG_ROWS = 96  # from how many entries on
+
 Values = NDArray[np.float64]
 
 
@@ -97,17 +99,46 @@ def no_truth(d: int, k: int) -> Truth:
 def project(X, BT, Z):
     """Write (X B)^T into the first m columns of Z.
 
-    Four samples by up to three directions at a time: twelve sums, as many as fit into sixteen
-    vector registers next to what they are made from.
+    By blocks of samples and directions, whose sums and what they are made from fit into sixteen
+    vector registers. Twelve sums at a time hide the latency of multiply-adds and read the least;
+    short rows are better off with eight, as each sum ends with adding up a register.
     """
+    if X.shape[1] >= _LONG_ROWS and BT.shape[0] >= 4:
+        _project_long_rows(X, BT, Z)
+    else:
+        _project_short_rows(X, BT, Z)
+
+
+@kernel
+def _project_short_rows(X, BT, Z):
+    """Do so four samples by two directions at a time, and three in the end if k is odd."""
     m, d = X.shape
     k = BT.shape[0]
     whole = m - m % 4
     for j in range(0, whole, 4):
         x0, x1, x2, x3 = X[j], X[j + 1], X[j + 2], X[j + 3]
-        done = 0
-        while k - done == 3 or k - done > 4:
-            b0, b1, b2 = BT[done], BT[done + 1], BT[done + 2]
+        a = 0
+        while k - a == 2 or k - a > 3:
+            b0, b1 = BT[a], BT[a + 1]
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+            for column in range(d):
+                b = b0[column]
+                s0 += x0[column] * b
+                s1 += x1[column] * b
+                s2 += x2[column] * b
+                s3 += x3[column] * b
+                b = b1[column]
+                t0 += x0[column] * b
+                t1 += x1[column] * b
+                t2 += x2[column] * b
+                t3 += x3[column] * b
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = s0, s1, s2, s3
+            a += 1
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = t0, t1, t2, t3
+            a += 1
+        if k - a == 3:
+            b0, b1, b2 = BT[a], BT[a + 1], BT[a + 2]
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
             t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
             u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
@@ -127,41 +158,70 @@ def project(X, BT, Z):
                 u1 += x1[column] * b
                 u2 += x2[column] * b
                 u3 += x3[column] * b
-            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = s0, s1, s2, s3
-            done += 1
-            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = t0, t1, t2, t3
-            done += 1
-            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = u0, u1, u2, u3
-            done += 1
-        while k - done >= 2:
-            b0, b1 = BT[done], BT[done + 1]
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = s0, s1, s2, s3
+            a += 1
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = t0, t1, t2, t3
+            a += 1
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = u0, u1, u2, u3
+        elif a < k:
+            b0 = BT[a]
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
             for column in range(d):
                 b = b0[column]
                 s0 += x0[column] * b
                 s1 += x1[column] * b
                 s2 += x2[column] * b
                 s3 += x3[column] * b
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = s0, s1, s2, s3
+    for j in range(whole, m):
+        for a in range(k):
+            Z[a, j] = dot(X[j], BT[a])
+
+
+@kernel
+def _project_long_rows(X, BT, Z):
+    """Do so three samples by four directions at a time."""
+    m, d = X.shape
+    k = BT.shape[0]
+    whole = m - m % 3
+    for j in range(0, whole, 3):
+        x0, x1, x2 = X[j], X[j + 1], X[j + 2]
+        for a in range(0, k - 3, 4):
+            b0, b1, b2, b3 = BT[a], BT[a + 1], BT[a + 2], BT[a + 3]
+            s0, s1, s2 = 0.0, 0.0, 0.0
+            t0, t1, t2 = 0.0, 0.0, 0.0
+            u0, u1, u2 = 0.0, 0.0, 0.0
+            v0, v1, v2 = 0.0, 0.0, 0.0
+            for column in range(d):
+                b = b0[column]
+                s0 += x0[column] * b
+                s1 += x1[column] * b
+                s2 += x2[column] * b
                 b = b1[column]
                 t0 += x0[column] * b
                 t1 += x1[column] * b
                 t2 += x2[column] * b
-                t3 += x3[column] * b
-            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = s0, s1, s2, s3
-            done += 1
-            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = t0, t1, t2, t3
-            done += 1
-        if done < k:
-            b0 = BT[done]
-            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+                b = b2[column]
+                u0 += x0[column] * b
+                u1 += x1[column] * b
+                u2 += x2[column] * b
+                b = b3[column]
+                v0 += x0[column] * b
+                v1 += x1[column] * b
+                v2 += x2[column] * b
+            Z[a, j], Z[a, j + 1], Z[a, j + 2] = s0, s1, s2
+            Z[a + 1, j], Z[a + 1, j + 1], Z[a + 1, j + 2] = t0, t1, t2
+            Z[a + 2, j], Z[a + 2, j + 1], Z[a + 2, j + 2] = u0, u1, u2
+            Z[a + 3, j], Z[a + 3, j + 1], Z[a + 3, j + 2] = v0, v1, v2
+        for a in range(k - k % 4, k):
+            b0 = BT[a]
+            s0, s1, s2 = 0.0, 0.0, 0.0
             for column in range(d):
                 b = b0[column]
                 s0 += x0[column] * b
                 s1 += x1[column] * b
                 s2 += x2[column] * b
-                s3 += x3[column] * b
-            Z[done, j], Z[done, j + 1], Z[done, j + 2], Z[done, j + 3] = s0, s1, s2, s3
+            Z[a, j], Z[a, j + 1], Z[a, j + 2] = s0, s1, s2
     for j in range(whole, m):
         for a in range(k):
             Z[a, j] = dot(X[j], BT[a])

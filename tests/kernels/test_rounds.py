@@ -28,7 +28,13 @@ def garbage(*shape):
     return np.full(shape, np.nan)
 
 
-@given(seeds, samples, st.integers(1, 9), dimensions, st.integers(0, 3))
+@given(
+    seeds,
+    samples,
+    st.integers(1, 9) | st.integers(rounds._LONG_ROWS - 2, rounds._LONG_ROWS + 5),
+    st.integers(1, 10),
+    st.integers(0, 3),
+)
 def test_project_is_the_transposed_product_and_leaves_other_columns(seed, m, d, k, more):
     rng = np.random.default_rng(seed)
     X, B, Z = rng.standard_normal((m, d)), rng.standard_normal((d, k)), garbage(k, m + more)
