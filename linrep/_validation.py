@@ -4,12 +4,15 @@ Each error is one line: which argument, what was wrong, what is allowed.
 """
 
 import math
+import re
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_IDENTIFIER = re.compile(r"\w[\w+-]*(\.[\w+-]+)*")
 
 
 def integer(name: str, value: Any, *, minimum: int, maximum: int | None = None) -> int:
@@ -59,6 +62,14 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value
+
+
+def identifier(name: str, value: Any) -> str:
+    """Return value if files may be named by it: parts separated by dots."""
+    if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
+        allowed = "letters, digits, '_', '+' and '-', with dots between them"
+        raise ValueError(f"{name} must be of {allowed}, got {value!r}")
     return value
 
 

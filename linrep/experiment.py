@@ -113,6 +113,9 @@ class Experiment:
     sizes: Sizes | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self):
+        check.identifier("id", self.id)
+
     def with_sizes(self, given: Mapping[str, Any]) -> Experiment:
         """Return the figure with other sizes or another number of replicates.
 

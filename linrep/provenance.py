@@ -56,7 +56,8 @@ def surroundings(packages: Iterable[str] = ()) -> dict[str, Any]:
         "mode": portable.mode(),
         "processor": processor(),
         "instructions": config.CPU_NAME or binding.get_host_cpu_name(),
-        "BLAS": [each for i, each in enumerate(blas) if each not in blas[:i]],
+        # In one order: libraries are listed as they happen to lie in memory.
+        "BLAS": sorted((each for i, each in enumerate(blas) if each not in blas[:i]), key=str),
         "versions": {
             **versions(packages),
             "llvmlite": version("llvmlite"),

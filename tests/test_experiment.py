@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -327,3 +327,11 @@ def test_a_run_of_other_sizes_is_another_run_and_is_replayed_with_them(tmp_path)
     found = replay(open_run(directories[1]), {"a": 2}, 1)
     assert found.same
     assert (found.rows["value"] > 4.0).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["../toy", "toy/one", "toy one", "", "--quick", ".toy", "to\ny", 3]
+)
+def test_files_cannot_be_named_by_any_id(name):
+    with complaint(ValueError, "id must be of letters"):
+        replace(TOY, id=name)

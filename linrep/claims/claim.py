@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linrep import _display as show
+from linrep._validation import identifier
 from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.measurements import Curve, Fact, Measurement
@@ -123,8 +124,11 @@ class Claim:
             raise ValueError(
                 f"expected must be one of {', '.join(VERDICTS)}, got {self.expected!r}"
             )
-        if "." not in self.id or self.id != self.id.strip("."):
+        if "." not in identifier("id", self.id):
             raise ValueError(f"id must read paper.statement, got {self.id!r}")
+        for item in self.hypotheses:
+            if not isinstance(item, Hypothesis):
+                raise TypeError(f"{self.id}: hypotheses must be of Hypothesis, got {item!r}")
         known = list(inspect.signature(self.check).parameters)[2:]
         if not self.control:
             raise ValueError(f"{self.id}: negative_control must name a version that is false")

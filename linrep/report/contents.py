@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import linrep
+from linrep._validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import CONTRADICTS, outcome
@@ -235,8 +236,9 @@ def _figures(folder, papers):
             continue
         picture = pictures.stored(path.with_suffix(".svg"), _FIGURE_WIDTH, found["caption"])
         settings = found["settings"]
-        quick = " --quick" if settings["quick"] else ""
-        command = f"linrep figures {shlex.quote(manifest['id'])}{quick} --seed {settings['seed']}"
+        words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
+        words += ["--quick"] * bool(settings["quick"])
+        command = shlex.join([*words, "--seed", str(settings["seed"])])
         numbers = flat(table(found)).astype(object)
         numbers = numbers.where(numbers.notna(), None).to_dict("records")
         yield Figure(manifest, numbers, picture, command)

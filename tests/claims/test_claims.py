@@ -9,7 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linrep.claims import FAILS, HOLDS, LEVEL, Condition, Measurement, claims, ledger, select
+from linrep.claims import (
+    FAILS,
+    HOLDS,
+    LEVEL,
+    Condition,
+    Measurement,
+    claims,
+    ledger,
+    select,
+    statement,
+)
 from linrep.claims.claim import Claim, corrections
 from linrep.claims.evidence import LEDGER_CLAIMS, LEDGER_LEVEL
 from linrep.claims.measurements import shared
@@ -185,3 +195,24 @@ def test_the_order_is_that_of_the_files_whatever_was_imported_first():
     code = f"import {first}; from linrep.claims import claims; print(*claims())"
     alone = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert alone.stdout.split() == list(claims())
+
+
+def check(budget, rng, *, x=1):
+    yield from ()
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"id": "mine"}, ValueError, ["paper.statement", "'mine'"]),
+        ({"id": "../mine.bound"}, ValueError, ["id", "letters"]),
+        ({"id": "mine./etc/x"}, ValueError, ["id", "letters"]),
+        ({"id": "mine.bound\x1b[2J"}, ValueError, ["id", "letters"]),
+        ({"id": "mine.b c"}, ValueError, ["id", "letters"]),
+        ({"hypotheses": "Assumption 1"}, TypeError, ["mine.bound", "Hypothesis", "'A'"]),
+    ],
+)
+def test_what_makes_no_statement_is_refused(options, kind, words):
+    given = {"id": "mine.bound", "plain": "x", "negative_control": {"x": 2}} | options
+    with complaint(kind, *words):
+        statement(given.pop("id"), **given)(check)

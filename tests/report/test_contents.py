@@ -1,6 +1,7 @@
 """What the page is made of."""
 
 import json
+import shlex
 import shutil
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -114,6 +115,34 @@ def test_figures_come_with_their_manifests(known, tmp_path, figures):
     assert 0.8 < figure.picture.height / 880 * 700 / 600 < 0.98
     assert found(papers={"fedrep"}).figures == ()
     assert len(found(papers={"mine"}).figures) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("seed", "3; touch here"),
+        ("seed", "$(touch here)"),
+        ("seed", ["`touch here`"]),
+        ("id", "mine.figure; touch here"),
+        ("id", "--quick"),
+        ("id", "../mine.figure"),
+        ("id", ["mine"]),
+    ],
+)
+def test_what_is_copied_is_quoted(tmp_path, figures, place, value):
+    path = figures / "mine.figure.json"
+    manifest = json.loads(path.read_text())
+    (manifest["result"]["settings"] if place == "seed" else manifest)[place] = value
+    path.write_text(json.dumps(manifest))
+
+    def found():
+        return gather([], ledger={}, store=tmp_path, figures=figures, progress=False).figures
+
+    if place == "id":
+        with complaint(ValueError, "mine.figure.json: id"):
+            found()
+    else:
+        assert shlex.split(found()[0].command)[-1] == str(value)
 
 
 def test_a_damaged_figure_is_named(tmp_path, figures):
