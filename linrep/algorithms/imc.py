@@ -7,12 +7,14 @@ Z, in which the literature states them, and return M's factors in the given ones
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from contextlib import contextmanager
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator, svds
+from threadpoolctl import ThreadpoolController
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
@@ -22,6 +24,8 @@ from linrep.problems.completion import Observations
 from linrep.trace import Trace, columns
 
 Values = NDArray[np.float64]
+
+_SMALL = 1000  # unknowns of a linear system
 
 
 def gauss_newton(
@@ -411,22 +415,40 @@ def _run(name, core, steps, iterations, tolerance, start) -> Trace:
     U, V = _start(core, start)
     rows, reason = [core.measure(U, V)], "rounds"
     walk: Iterator[tuple[Values, Values]] = steps(U, V)
-    for _ in range(iterations):
-        try:
-            new = next(walk)
-        except np.linalg.LinAlgError:  # a factor lost rank
-            reason = "singular"
-            break
-        if not all(np.isfinite(factor).all() for factor in new):
-            reason = "diverged"
-            break
-        U, V = new
-        rows.append(core.measure(U, V))
-        small = rows[-1]["residual"] <= tolerance
-        if small or (rows[-1]["residual"] < 1e-10 and rows[-1]["residual"] >= rows[-2]["residual"]):
-            reason = "converged"
-            break
+    with _threads_for(core):
+        for _ in range(iterations):
+            try:
+                new = next(walk)
+            except np.linalg.LinAlgError:  # a factor lost rank
+                reason = "singular"
+                break
+            if not all(np.isfinite(factor).all() for factor in new):
+                reason = "diverged"
+                break
+            U, V = new
+            rows.append(core.measure(U, V))
+            small = rows[-1]["residual"] <= tolerance
+            if small or (
+                rows[-1]["residual"] < 1e-10 and rows[-1]["residual"] >= rows[-2]["residual"]
+            ):
+                reason = "converged"
+                break
     return _trace(name, core, U, V, rows, reason, watch)
+
+
+@contextmanager
+def _threads_for(core):
+    """Let one thread do the linear algebra of small systems: to share them takes twice as long."""
+    if sum(core.shape) * core.k < _SMALL:
+        with _libraries().limit(limits=1):
+            yield
+    else:
+        yield
+
+
+@cache
+def _libraries():
+    return ThreadpoolController()  # it looks through all that is loaded
 
 
 def _start(core, start):

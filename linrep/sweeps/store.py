@@ -9,6 +9,7 @@ write to one directory: replicates that two parts cover are counted once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import warnings
@@ -473,8 +474,18 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
 
 @contextlib.contextmanager
 def presence(path: Path) -> Iterator[bool]:
-    """Yield whether this process is alone in a run directory, as far as the file system knows."""
-    with open(path / ".lock", "a") as file:
+    """Yield whether this process is alone in a run directory, as far as the file system knows.
+
+    Where nothing can be written, somebody else may be at work; of a finished run nothing has to be.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            file = held.enter_context(open(path / ".lock", "a"))
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
+            yield False
+            return
         try:
             import fcntl
 

@@ -1,5 +1,6 @@
 """The run directory: parts, what is damaged or foreign, merging."""
 
+import errno
 import json
 import os
 import shutil
@@ -13,8 +14,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from linrep import _atomic
 from linrep._atomic import _host
-from linrep.sweeps import Incomplete, create_run, merge, open_run, run
+from linrep.sweeps import Incomplete, create_run, merge, open_run, run, store
 from linrep.sweeps.store import check_directory
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
@@ -191,6 +193,22 @@ def test_what_an_interrupted_write_left_is_removed(tmp_path):
     run(toy(), tmp_path / "run")
     assert not mine.exists()
     assert others.exists()
+
+
+def test_a_finished_run_may_lie_where_nothing_can_be_written(tmp_path, monkeypatch):
+    run(toy(), tmp_path / "run")
+    (tmp_path / "run" / ".lock").unlink()
+    before = content(tmp_path / "run")
+
+    def refuse(path, mode="r", *arguments, **options):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(store, "open", refuse, raising=False)
+    monkeypatch.setattr(_atomic, "write", refuse)
+    assert run(toy(), tmp_path / "run").completeness().whole
+    assert content(tmp_path / "run") == before
+    with pytest.raises(OSError, match="Read-only"):
+        run(toy(replicates=5), tmp_path / "run", extend=True)
 
 
 # --- parts that overlap ---
