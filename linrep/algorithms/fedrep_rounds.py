@@ -27,9 +27,9 @@ from linrep.kernels.fedrep import (
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS
 
-# Multiplications of a round that is long, and of a group of its clients: about a hundred times what
+# Multiplications of a round that is long, and of a group of its clients: some fifty times what
 # it costs to hand a group to a thread. Both are part of how sums are ordered and streams are used.
-LONG, GROUP = 2**24, 2**23
+LONG, GROUP = 2**24, 2**22
 
 _TRUTH_ERROR = kernel.DISTANCE  # its column of the table: where one is there the other is not
 
