@@ -52,10 +52,6 @@ class Part:
     failed: int
 
 
-class Incomplete(UserWarning):
-    """Rows that are read are not all that the sweep has."""
-
-
 @dataclass(frozen=True)
 class Completeness:
     """How much of a run directory there is.
@@ -88,6 +84,20 @@ class Completeness:
             names = ", ".join(path.name for path in self.damaged)
             parts.append(f"{len(self.damaged)} damaged part(s) left out: {names}")
         return "; ".join(parts)
+
+
+class Incomplete(UserWarning):
+    """Rows that are read are not all that the sweep has.
+
+    Parameters
+    ----------
+    completeness : Completeness
+        Of the run directory.
+    """
+
+    def __init__(self, completeness: Completeness):
+        self.completeness = completeness
+        super().__init__(f"{completeness.path} is incomplete: {completeness}")
 
 
 class Run:
@@ -210,10 +220,8 @@ class Run:
             Parameters, ``replicate``, ``row``, what the function returned, ``status`` ("ok" or
             "failed"), ``exception``, ``seconds``, ``stream``, ``versions`` and ``cell``.
         """
-        if not partial and (stored := self.count()) < self.total:
-            damaged = tuple(self.damaged())
-            found = Completeness(self.path, self.total, stored, 0, damaged)
-            warnings.warn(f"{self.path} is incomplete: {found}", Incomplete, stacklevel=2)
+        if not partial and self.count() < self.total:
+            warnings.warn(Incomplete(self.completeness()), stacklevel=2)
         wanted = None if columns is None else list(columns)
         needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
         tables = []
