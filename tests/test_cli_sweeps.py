@@ -628,3 +628,43 @@ def test_first_sentences_of_docstrings():
     assert found["heads"] == "qr, sphere"
     assert found["size"] == found["length"] == "Two of them"
     assert not {"rest", "k"} & set(found)
+
+
+# --- what a terminal or a spreadsheet would obey ---
+
+
+ODD = "\x1b[2J\x1b]0;owned\x07\u202ebackwards\x9b31m"
+
+
+def test_texts_of_data_move_no_cursor_and_are_no_formulas(call, folder):
+    axes = json.dumps({"a": [ODD, "=1+1", "@SUM(A1)", "plain"]}, ensure_ascii=True)
+    lines = "\n".join(f"{name} = {json.dumps(some)}" for name, some in json.loads(axes).items())
+    (folder / "odd.toml").write_text(f"replicates = 2\nout = 'odd'\n[axes]\n{lines}\n")
+    function = ("--function", "swept_here.py:constant_rows")
+    code = SWEPT + "\ndef constant_rows(cell, rng):\n    return {'x': rng.random()}\n"
+    code += "\ndef wild(cell, rng):\n    raise ValueError(cell['a'])\n"
+    (folder / "swept_here.py").write_text(code)
+    outputs = [
+        call("sweep", "--from", "odd.toml", *function),
+        call("summary", "odd", "x", "--csv", "odd.csv"),
+        call("runs", "odd"),
+        call("replay", "odd", "--cell", "a=plain", "--replicate", "0", status=2),
+        call(
+            "sweep",
+            "--from",
+            "odd.toml",
+            "--function",
+            "swept_here.py:wild",
+            "--out",
+            "w",
+            status=1,
+        ),
+        call("summary", f"no {ODD}", "x", status=2),
+    ]
+    for out in outputs:
+        assert not any(mark in out for mark in "\x1b\x07\x9b\u202e"), out
+    assert "\\x1b[2J" in outputs[1]
+    table = (folder / "odd.csv").read_text()
+    assert "'=1+1," in table
+    assert "'@SUM(A1)," in table
+    assert "\nplain," in table

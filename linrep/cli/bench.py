@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from linrep.cli.group import BadInput, bad_input, main
+from linrep.cli.text import echo
 
 #: Those of linrep.bench.results, which would load much for the command's help alone.
 NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
@@ -68,11 +69,11 @@ def bench(what, sizes, out):
         if not os.access(out, os.W_OK):
             raise BadInput(f"--out: {out} cannot be written")
     for key, value in results.machine().items():
-        click.echo(f"{key:12} {value}")
+        echo(f"{key:12} {value}")
     if not has_jax():
-        click.echo("JAX was not found and is left out; pip install 'linrep[bench]' brings it")
+        echo("JAX was not found and is left out; pip install 'linrep[bench]' brings it")
     if without_torch:
-        click.echo("deep is left out: it needs torch; pip install 'linrep[deep]' brings it")
+        echo("deep is left out: it needs torch; pip install 'linrep[deep]' brings it")
     agree = True
     for name in names:
         about = results.machine(name)

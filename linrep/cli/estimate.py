@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 
-import click
-
 from linrep.cli.group import bad_input
+from linrep.cli.text import echo
 
 _PROBES = 8
 _PROBE_SECONDS = 10.0
@@ -44,18 +43,18 @@ def estimate(specification, out, workers, *, extend):
     missing = total - stored
     each = sum(seconds) / len(seconds)
     size = missing * rows / len(seconds) * (_ROW_BYTES + 8.0 * columns)
-    click.echo(f"{len(cells)} cells, {specification.replicates} replicates each: {total}")
+    echo(f"{len(cells)} cells, {specification.replicates} replicates each: {total}")
     for reason, count in specification.grid.left_out.items():
-        click.echo(f"{count} cells left out: {reason}")
+        echo(f"{count} cells left out: {reason}")
     if stored:
-        click.echo(f"stored in {out} already: {stored}")
-    click.echo(f"about {_bytes(size)} in {out}")
-    click.echo(
+        echo(f"stored in {out} already: {stored}")
+    echo(f"about {_bytes(size)} in {out}")
+    echo(
         f"about {duration(missing * each / workers)} on {workers} worker(s), "
         f"judged from one replicate of {len(seconds)} cells"
     )
     if error is not None:
-        click.echo(f"a replicate failed: {type(error).__name__}: {error}")
+        echo(f"a replicate failed: {type(error).__name__}: {error}")
 
 
 def duration(seconds: float) -> str:

@@ -22,6 +22,7 @@ from linrep.cli.group import (
     start_portable,
     workers_option,
 )
+from linrep.cli.text import echo
 from linrep.cli.values import read_axis, split_arguments
 
 _LONGEST_NAME = 100
@@ -124,13 +125,13 @@ def figures(arguments, list_only, **options):
         chosen = [experiment.load(name) for name in found]
     if list_only:
         for item in chosen:
-            click.echo(f"{item.id:20} {item.title}")
+            echo(f"{item.id:20} {item.title}")
         return
     ready = []
     for item in chosen:
         missing = item.missing(options["quick"])
         if missing and not any(name == item.id or name.endswith(".py") for name in names):
-            click.echo(f"{item.id} is left out, it needs {missing}", err=True)
+            echo(f"{item.id} is left out, it needs {missing}", err=True)
         else:
             ready.append(item)
     if options["check"] and not ready:
@@ -209,9 +210,9 @@ def _sized(item, given, replicates, quick, option):
     if option:
         raise BadInput(f"{option}: a record is of the default sizes, {item.id} is asked for with "
                        f"{list_sizes(others)}")  # fmt: skip
-    click.echo(f"{item.id}: no record to compare with, of {list_sizes(others)}", err=True)
+    echo(f"{item.id}: no record to compare with, of {list_sizes(others)}", err=True)
     for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
-        click.echo(f"{item.id}: {remark}", err=True)
+        echo(f"{item.id}: {remark}", err=True)
     return item, folder / _folder(others)
 
 
@@ -272,22 +273,22 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
                 _show(item, drawn, began)
             return
     except Failed as error:
-        click.echo(f"Error: {error}", err=True)
-        click.echo(replay_command(error.run, error.first), err=True)
+        echo(f"Error: {error}", err=True)
+        echo(replay_command(error.run, error.first), err=True)
         raise click.exceptions.Exit(1) from None
-    click.echo(found.text())
+    echo(found.text())
     if not found.reproduced:
         raise click.exceptions.Exit(1)
 
 
 def _say_done(drawn, began):
     name = drawn.manifest["id"]
-    click.echo(f"{name}: drawn after {time.perf_counter() - began:.0f} s", err=True)
+    echo(f"{name}: drawn after {time.perf_counter() - began:.0f} s", err=True)
 
 
 def _show(item, drawn, began):
     from linrep.record import flat
 
-    click.echo(f"{item.id}: {item.title}")
-    click.echo(flat(drawn.summary).to_string(index=False, float_format="{:.4g}".format))
-    click.echo(f"{item.id}: {drawn.path} ({time.perf_counter() - began:.0f} s)")
+    echo(f"{item.id}: {item.title}")
+    echo(flat(drawn.summary).to_string(index=False, float_format="{:.4g}".format))
+    echo(f"{item.id}: {drawn.path} ({time.perf_counter() - began:.0f} s)")

@@ -13,6 +13,7 @@ from shlex import join
 import click
 
 import linrep
+from linrep.cli.text import echo
 
 DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
 
@@ -71,19 +72,19 @@ class OneLine:
             try:
                 code = super().main(args, prog_name, **extra)  # type: ignore[misc]
             except Unfinished as error:
-                click.echo(error.format_message(), err=True)
+                echo(error.format_message(), err=True)
                 code = 128 + signals[0] if signals else error.status
             except click.ClickException as error:
                 if isinstance(error, _ONLY_HELP):
                     error.show()
                 else:
-                    click.echo(f"Error: {_first_line(error.format_message())}", err=True)
+                    echo(f"Error: {_first_line(error.format_message())}", err=True)
                 code = error.exit_code
             except click.Abort:
-                click.echo("stopped", err=True)
+                echo("stopped", err=True)
                 code = 128 + (signals or [signal.SIGINT])[0]
             except OSError as error:  # that no command has foreseen: standard output's disk is full
-                click.echo(f"Error: {error}", err=True)
+                echo(f"Error: {error}", err=True)
                 code = 2
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -136,11 +137,11 @@ def start_portable():
 
     own = click.get_current_context().find_root().obj or {}
     if reason := portable.reason():
-        click.echo(f"there is no portable mode here ({reason}): native numbers", err=True)
+        echo(f"there is no portable mode here ({reason}): native numbers", err=True)
     elif own.get("started by the shell"):
         portable.enter()
         if portable.mode() != "portable":
-            click.echo(
+            echo(
                 "there is no portable mode here (linear algebra, NumPy or numba are not as their "
                 "variables say): native numbers",
                 err=True,
@@ -181,7 +182,7 @@ def tell_completeness(run, partial):
     found = run.completeness()
     if found.whole:
         return
-    click.echo(f"{run.path} is incomplete: {found}", err=True)
+    echo(f"{run.path} is incomplete: {found}", err=True)
     if not partial:
         raise click.exceptions.Exit(1)
 

@@ -17,6 +17,7 @@ import click
 
 import linrep
 from linrep.cli.group import DEFAULT_WORKERS, main
+from linrep.cli.text import echo
 
 #: Beside the dependencies that the installation names.
 _OPTIONAL = ("scikit-learn", "torch", "torchvision", "jax", "distributed")
@@ -33,11 +34,11 @@ def info(as_json):
     """Print versions, linear algebra, threads, caches and folders, for a bug report."""
     found = collect()
     if as_json:
-        click.echo(json.dumps(found, indent=1))
+        echo(json.dumps(found, indent=1))
         return
     for name, value in found.items():
         for line in value if isinstance(value, list) else [value]:
-            click.echo(f"{name:13} {_text(line)}")
+            echo(f"{name:13} {_text(line)}")
             name = ""
 
 

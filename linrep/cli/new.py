@@ -8,6 +8,7 @@ import click
 
 from linrep.cli.group import BadInput, bad_input, main
 from linrep.cli.output import check_output, write_file
+from linrep.cli.text import echo
 
 #: The smallest file of claims, the first one of docs/claims.md.
 CLAIM = """\
@@ -39,4 +40,4 @@ def new(what, file):
     check_output("FILE", file)
     with bad_input(OSError):
         write_file(file, CLAIM.encode())
-    click.echo(f"{file}: check it with: linrep verify {file}")
+    echo(f"{file}: check it with: linrep verify {file}")

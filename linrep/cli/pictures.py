@@ -9,6 +9,7 @@ import click
 from linrep.cli import completion
 from linrep.cli.group import bad_input, main, partial_option, tell_completeness
 from linrep.cli.output import write_figure, write_file
+from linrep.cli.text import echo, for_spreadsheets
 from linrep.cli.values import read_names
 
 
@@ -68,12 +69,12 @@ def summary(run, value, by, statistic, threshold, exponents, csv, partial):
                 usable["estimate"], {name: usable[name] for name in read_names(exponents)}
             )
         if csv is not None:
-            write_file(csv, table.to_csv(index=False).encode())
+            write_file(csv, for_spreadsheets(table).to_csv(index=False).encode())
     if pooled:
-        click.echo(f"taken together over {', '.join(pooled)}", err=True)
-    click.echo(table.to_string(index=False, float_format="{:.5g}".format))
+        echo(f"taken together over {', '.join(pooled)}", err=True)
+    echo(table.to_string(index=False, float_format="{:.5g}".format))
     if fit is not None:
-        click.echo(f"power law of the estimate: {fit}")
+        echo(f"power law of the estimate: {fit}")
     tell_completeness(stored, partial)
 
 
@@ -163,8 +164,8 @@ def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
             figure.axes[0].set_title(f"incomplete: {completeness}", loc="left", fontsize="x-small")
         write_figure(out, figure)
     for note in notes:
-        click.echo(note, err=True)
-    click.echo(str(out))
+        echo(note, err=True)
+    echo(str(out))
     tell_completeness(stored, partial)
 
 

@@ -9,6 +9,7 @@ import click
 from linrep.cli import completion
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
+from linrep.cli.text import echo
 from linrep.cli.verify import LEDGER_OPTION, STORE, STORE_OPTION, choose, read_ledger
 
 
@@ -66,8 +67,8 @@ def report(ids, budget, seed, store, book_path, figures, out):
         write_file(out, page)
     runs = sum(entry.stored for entry in found.entries)
     if not runs:
-        click.echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)
-    click.echo(
+        echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)
+    echo(
         f"{out}: {len(found.entries)} claims, {runs} with a stored run, "
         f"{len(found.figures)} figures, {len(page) / 1e6:.1f} MB",
         err=is_device(out),

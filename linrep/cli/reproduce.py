@@ -18,6 +18,7 @@ from linrep.cli.group import (
     start_portable,
     workers_option,
 )
+from linrep.cli.text import echo
 from linrep.cli.verify import compare
 
 #: Where everything is written, beside what is recorded.
@@ -79,7 +80,7 @@ def reproduce(wanted, portable, workers, out):
     store, drawn = out / "verify", out / "figures"
     before = _finished(figures, chosen, store, drawn)
     if before:
-        click.echo(f"{before} jobs are in {out}, finished before by the same code", err=True)
+        echo(f"{before} jobs are in {out}, finished before by the same code", err=True)
     jobs: dict[str, tuple] = {
         name: (reproduction.again, name, reproduction.RECORD, drawn) for name in figures
     }
@@ -98,7 +99,7 @@ def reproduce(wanted, portable, workers, out):
     compared = [found[name] for name in figures if not isinstance(found[name], str)]
     same = reproduction.together(compared) if compared else None
     if same is not None:
-        click.echo(f"{same.text()}\n")
+        echo(f"{same.text()}\n")
     agreed = compare(results, known, entries)
     again = _as_recorded(results, entries)
     # What is undecided contradicts nothing, and reproduces nothing either.
@@ -109,9 +110,9 @@ def reproduce(wanted, portable, workers, out):
         and same.reproduced
         and len(compared) == len(figures)
     )
-    click.echo(f"report: {page}")
+    echo(f"report: {page}")
     counts = f"{len(results)} of {len(known)} claims checked, {again} as recorded"
-    click.echo(_last(good, same, counts, time.perf_counter() - began))
+    echo(_last(good, same, counts, time.perf_counter() - began))
     if not good:
         raise click.exceptions.Exit(1)
 
@@ -203,7 +204,7 @@ def _figures(found):
     """Name the figures that failed."""
     for name, reason in found.items():
         if isinstance(reason, str):
-            click.echo(f"{name} failed: {reason}", err=True)
+            echo(f"{name} failed: {reason}", err=True)
 
 
 def _last(good, same, claims, seconds):

@@ -22,6 +22,7 @@ from linrep.cli.group import (
     workers_option,
 )
 from linrep.cli.specification import build, read_options
+from linrep.cli.text import echo
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -146,13 +147,13 @@ def sweep(arguments, algorithm, function, source, allow, dry_run, **flags):
                 raise
             raise Unfinished(f"Error: {error}; what was finished is stored", 1) from None
     failed = result.failed()
-    click.echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
+    echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
     for reason, count in specification.grid.left_out.items():
-        click.echo(f"{count} cells left out: {reason}")
+        echo(f"{count} cells left out: {reason}")
     if failed:
         first = result.failures().iloc[0]
-        click.echo(f"the first failure: {first['exception']}")
-        click.echo(replay_command(result, first))
+        echo(f"the first failure: {first['exception']}")
+        echo(replay_command(result, first))
         raise click.exceptions.Exit(1)
 
 
@@ -185,7 +186,7 @@ def runs(directories):
             missing = stored.total - done
             left = duration(missing * _mean_seconds(stored)) if done and missing else "-"
         except (ValueError, OSError) as error:
-            click.echo(f"Error: {error}", err=True)
+            echo(f"Error: {error}", err=True)
             unreadable = True
             continue
         lines.append((str(path), len(stored.cells), done, missing, failed, left))
@@ -194,7 +195,7 @@ def runs(directories):
     widths = [max(len(str(line[place])) for line in lines) for place in range(6)]
     for first, *others in lines:
         cells = [str(item).rjust(width) for item, width in zip(others, widths[1:], strict=True)]
-        click.echo("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+        echo("  ".join([first.ljust(widths[0]), *cells]).rstrip())
     if unreadable:
         raise click.exceptions.Exit(2)
 
@@ -228,24 +229,24 @@ def replay(run, cell, replicate, function, allow, debug):
         found = load(function) if function else None
         selection = read_cell(cell) if cell else {}
         result = replay_one(open_run(run), selection, replicate, function=found, allow=allow)
-    click.echo(f"{cell_name(result.cell)}, replicate {replicate}")
+    echo(f"{cell_name(result.cell)}, replicate {replicate}")
     if result.error is not None:
-        click.echo("".join(traceback.format_exception(result.error)).rstrip())
+        echo("".join(traceback.format_exception(result.error)).rstrip())
         if debug:
             import pdb
 
             pdb.post_mortem(result.error.__traceback__)
     elif len(result.rows) == 1:
         for name in result.rows:
-            click.echo(f"{name:16} {result.rows[name].tolist()[0]!r}")
+            echo(f"{name:16} {result.rows[name].tolist()[0]!r}")
     else:
-        click.echo(result.rows.to_string())
+        echo(result.rows.to_string())
     if result.same is None:
-        click.echo("nothing is stored for it")
+        echo("nothing is stored for it")
     elif result.same:
-        click.echo("the same as stored")
+        echo("the same as stored")
     else:
-        click.echo("NOT the same as stored")
+        echo("NOT the same as stored")
         raise click.exceptions.Exit(1)
 
 
@@ -268,8 +269,8 @@ def merge(out, directories, partial):
         merged = merge_runs(out, directories)
         damaged = [path for directory in directories for path in open_run(directory).damaged()]
     for path in damaged:
-        click.echo(f"left out, as it cannot be read: {path}", err=True)
-    click.echo(f"{out}: {merged.count()} of {merged.total} replicates")
+        echo(f"left out, as it cannot be read: {path}", err=True)
+    echo(f"{out}: {merged.count()} of {merged.total} replicates")
     tell_completeness(merged, partial)
 
 

@@ -19,6 +19,7 @@ from linrep.cli.group import (
     workers_option,
 )
 from linrep.cli.output import check_output, write_figure, write_file
+from linrep.cli.text import echo
 
 MODE_OPTION = click.option(
     "--portable/--native",
@@ -138,7 +139,7 @@ def verify(
     if list_only:
         for item in chosen:
             verdict = entries.get(item.id, {}).get("verdict", "-")
-            click.echo(f"{item.id:44} {verdict:10} {item.plain}")
+            echo(f"{item.id:44} {verdict:10} {item.plain}")
         return
     with bad_input(OSError):
         if path is not None:
@@ -159,7 +160,7 @@ def verify(
                 result.id: evidence(result.id, budget, seed, store).points for result in results
             }
             for name in entries.keys() - known.keys():
-                click.echo(f"{name}: no claim any more, it leaves the ledger", err=True)
+                echo(f"{name}: no claim any more, it leaves the ledger", err=True)
             book.record(results, known, book_path or book.PATH, points)
     if record:
         if _accepting(results):
@@ -185,7 +186,7 @@ def show(ids, book_path):
     chosen, file = choose(ids)
     entries = read_ledger(file, book_path)
     shown = [str(entry(item, entries, book_path or book.PATH, file)) for item in chosen]
-    click.echo("\n\n".join(shown))
+    echo("\n\n".join(shown))
 
 
 @main.command()
@@ -217,7 +218,7 @@ def constants(paper, budget, workers, seed, store, out):
     lines, pictures = [], {}
     for item, result in zip(chosen, results, strict=True):
         if result.verdict == "error":
-            click.echo(f"{item.id}: {result.sentence}", err=True)
+            echo(f"{item.id}: {result.sentence}", err=True)
             continue
         points = evidence(item.id, budget, seed, store).points
         if points is None:
@@ -233,10 +234,10 @@ def constants(paper, budget, workers, seed, store, out):
                  "from": line["x"].min(), "to": line["x"].max(),
                  "smallest": line["y"].min(), "largest": line["y"].max()}
             )  # fmt: skip
-    click.echo(pd.DataFrame(lines).to_string(index=False, float_format="{:.4g}".format))
+    echo(pd.DataFrame(lines).to_string(index=False, float_format="{:.4g}".format))
     with bad_input(OSError):
         for name, chart in pictures.items():
-            click.echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
+            echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
 
 
 def read_ledger(file, path, made=False):
@@ -325,7 +326,7 @@ def _print(results, entries):
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row[:left], widths[:left], strict=True)]
         cells += [cell.rjust(width) for cell, width in zip(row[left:], widths[left:], strict=True)]
-        click.echo("  ".join(cells).rstrip())
+        echo("  ".join(cells).rstrip())
     why = findings()
     for item in results:
         if item.verdict in ("fails", "vacuous", "undecided", "error"):
@@ -334,10 +335,10 @@ def _print(results, entries):
             several = "" if known else failing_parts(item.parts)
             needed = f"would take: {item.needed}" if item.needed else ""
             more = "; ".join(filter(None, [several, needed]))
-            click.echo(f"\n{item.id} {item.verdict}: {reason}" + (f" ({more})" if more else ""))
+            echo(f"\n{item.id} {item.verdict}: {reason}" + (f" ({more})" if more else ""))
     counts = [item.verdict for item in results]
     summary = ", ".join(f"{counts.count(name)} {name}" for name in dict.fromkeys(counts))
-    click.echo(f"\n{len(results)} claims: {summary}")
+    echo(f"\n{len(results)} claims: {summary}")
 
 
 def _control(item):
@@ -357,7 +358,7 @@ def _accepting(results):
     """Name the checks that accept what is false; return whether there are any."""
     accepting = [item for item in results if item.accepts_its_control]
     for item in accepting:
-        click.echo(
+        echo(
             f"{item.id}: its check does not reject its negative control ({item.control})", err=True
         )
     return bool(accepting)
@@ -383,16 +384,16 @@ def compare(results, known, entries):
         expected = f"{'it is not in the ledger, and ' if entries else ''}expected {held}"
         if item.id in entries:
             expected = f"the ledger has {entries[item.id]['verdict']}"
-        click.echo(f"{item.id}: {item.verdict}, {expected}", err=True)
+        echo(f"{item.id}: {item.verdict}, {expected}", err=True)
     if len(wrong) > _SHOWN:
-        click.echo(f"and {len(wrong) - _SHOWN} more", err=True)
+        echo(f"and {len(wrong) - _SHOWN} more", err=True)
     gone = [name for name in entries if name not in known]
     for name in gone:
-        click.echo(f"{name}: it is in the ledger, and no claim any more", err=True)
+        echo(f"{name}: it is in the ledger, and no claim any more", err=True)
     accepting = _accepting(results)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     beside = ", beside the ledger" if entries else ""
-    click.echo(
+    echo(
         f"{len(results)} of {len(known)} claims checked, {_portable.mode()} mode{beside}: "
         f"{', '.join(counts)}"
     )
@@ -412,7 +413,7 @@ def _draw(chosen, results, store, folder, level):
             place = f" ({item.place})" if item.place else ""
             verdict = f"{found.verdict.capitalize()}: {found.sentence}."
             text = f"{item.id}{place}: {item.plain} {verdict}"
-            click.echo(_save(folder, item.id, found.points, text))
+            echo(_save(folder, item.id, found.points, text))
 
 
 def _save(folder, name, points, text):
