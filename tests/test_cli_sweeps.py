@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -206,7 +207,7 @@ def test_the_printed_command_replays_any_cell(call, folder):
     )
     (folder / "swept_here.py").write_text("def odd(cell, rng):\n    raise KeyError(cell['a'])\n")
     out = call("sweep", "--from", "odd.toml", status=2)
-    assert "'swept_here.py:odd' is not installed" in out
+    assert "'swept_here.py:odd' is named by a file" in out
     out = call("sweep", "--from", "odd.toml", "--allow", "swept_here.py:odd", status=1)
     command = shlex.split(re.search(r"see it with: (.*)", out)[1])
     assert "the same as stored" in call(*command[1:])
@@ -299,7 +300,29 @@ def test_files_run_no_code_that_the_caller_has_not_named(call, folder, name, pla
     (folder / "evil.toml").write_text(f'{place} = "{name}"\nreplicates = 1\n[axes]\na = 1\n')
     for more in ((), ("--dry-run",)):
         out = call("sweep", "--from", "evil.toml", *more, status=2)
-        assert f"{name!r} is not installed" in out
+        assert f"{name!r} is named by a file" in out
+    assert not (folder / "ran").exists()
+
+
+def test_an_axis_of_a_file_names_no_algorithm_either(call, folder):
+    (folder / "evil.py").write_text(MARKED)
+    (folder / "evil.toml").write_text(
+        'function = "linrep.simulation:simulate"\n'
+        '[axes]\nalgorithm = ["evil.py:measure"]\nn = 4\nd = 3\nk = 1\nm = 5\n'
+    )
+    for more in ((), ("--function", "linrep.simulation:simulate"), ("--dry-run",)):
+        call("sweep", "--from", "evil.toml", *more, status=2)
+    assert not (folder / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["colorsys:hls_to_rgb", "json.tool:main"])
+def test_a_file_beside_a_run_stands_in_for_no_module(call, folder, name):
+    call("sweep", *MEASURE, "--out", "here")
+    (folder / f"{name.partition('.')[0].partition(':')[0]}.py").write_text(MARKED)
+    path = folder / "here" / "sweep.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "target": name}))
+    out = call("replay", "here", "--cell", "a=1", "--replicate", "0", status=2)
+    assert f"{name!r} is named by a file" in out
     assert not (folder / "ran").exists()
 
 
@@ -311,7 +334,7 @@ def test_a_run_from_elsewhere_runs_none_either(call, folder, name):
     description = json.loads(path.read_text())
     path.write_text(json.dumps({**description, "target": name, "path": [str(folder)]}))
     out = call("replay", "runs/measure", "--replicate", "0", status=2)
-    assert f"{name!r} is not installed" in out
+    assert f"{name!r} is named by a file" in out
     assert not (folder / "ran").exists()
     call("runs")
     call("summary", "runs/measure", "x")
@@ -324,7 +347,7 @@ def test_an_algorithm_in_a_cell_is_not_imported_either(call, folder):
     path = folder / "runs" / "fedrep" / "sweep.json"
     path.write_text(path.read_text().replace('"fedrep"', '"evil.py:measure"'))
     out = call("replay", "runs/fedrep", "--cell", "n=6", "--replicate", "0", status=2)
-    assert "'evil.py:measure' is not installed" in out
+    assert "'evil.py:measure' is named by a file" in out
     assert not (folder / "ran").exists()
 
 
@@ -358,6 +381,37 @@ def test_what_reads_a_run_says_that_it_is_not_whole(call, folder):
     assert "1,1,2,0," in (folder / "x.csv").read_text()
     call("plot", "part", "x", "--x", "a", "--out", "part.svg", "--partial")
     assert "3 of 6 replicates" in (folder / "part.svg").read_text()
+
+
+def test_an_empty_run_is_told_from_bad_input(call, folder):
+    call("sweep", *MEASURE, "--out", "whole")
+    shutil.copytree(folder / "whole", folder / "empty")
+    for part in (folder / "empty" / "parts").glob("*.parquet"):
+        part.unlink()
+    for words in (("summary", "empty", "x"), ("plot", "empty", "x", "--x", "a")):
+        for more in ((), ("--partial",)):
+            assert "empty is incomplete: 0 of 6 replicates" in call(*words, *more, status=1)
+
+
+def test_merging_a_good_copy_mends_at_once(call, folder):
+    call("sweep", *MEASURE, "--out", "good")
+    call("sweep", *MEASURE, "--out", "bad")
+    victim = next((folder / "bad" / "parts").glob("*.parquet"))
+    victim.write_bytes(victim.read_bytes()[:-9])
+    out = call("merge", "bad", "good")
+    assert "6 of 6 replicates" in out
+    assert "damaged" not in out
+
+
+def test_rows_without_a_value_are_told(call, folder):
+    code = (
+        SWEPT
+        + "\ndef gaps(cell, rng):\n    return {'v': float('nan') if cell['a'] == 2 else 1.0}\n"
+    )
+    (folder / "swept_here.py").write_text(code)
+    call("sweep", "--function", "swept_here.py:gaps", "--a", "1,2", "--replicates", "3")
+    out = call("plot", "runs/gaps", "v", "--x", "a")
+    assert "3 of 6 rows have no value of v" in out
 
 
 def test_a_damaged_part_is_named_and_mended(call, folder):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
+from threading import current_thread, main_thread
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -439,7 +440,8 @@ def _run(name, core, steps, iterations, tolerance, start) -> Trace:
 @contextmanager
 def _threads_for(core):
     """Let one thread do the linear algebra of small systems: to share them takes twice as long."""
-    if sum(core.shape) * core.k < _SMALL:
+    alone = current_thread() is main_thread()  # what others have set would be lost
+    if alone and sum(core.shape) * core.k < _SMALL:
         with _libraries().limit(limits=1):
             yield
     else:

@@ -159,12 +159,12 @@ SEED_OPTION = click.option(
 
 def replay_command(run, failure):
     """Say how to see a failed replicate, one of the rows of a run."""
-    from linrep.sweeps.targets import is_at_hand
+    from linrep.sweeps.replay import ALGORITHMS
 
     words = ["linrep", "replay", str(run.path), "--cell", failure["cell"]]
     words += ["--replicate", str(failure["replicate"])]
     for name in (run.target, failure.get("algorithm")):
-        if isinstance(name, str) and ":" in name and not is_at_hand(name):
+        if isinstance(name, str) and ":" in name and name != ALGORITHMS:
             words += ["--allow", name]
     return f"see it with: {join(words)}"
 
@@ -177,13 +177,12 @@ partial_option = click.option(
 )
 
 
-def tell_completeness(run, partial):
+def tell_completeness(found, partial):
     """Say in a line that a run is not whole, and end with status 1 unless that is accepted."""
-    found = run.completeness()
     if found.whole:
         return
-    echo(f"{run.path} is incomplete: {found}", err=True)
-    if not partial:
+    echo(f"{found.path} is incomplete: {found}", err=True)
+    if not partial or not found.stored:
         raise click.exceptions.Exit(1)
 
 

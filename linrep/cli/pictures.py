@@ -50,6 +50,9 @@ def summary(run, value, by, statistic, threshold, exponents, csv, partial):
     with bad_input(ValueError, TypeError, OSError):
         stored = open_run(run)
         columns = read_names(by) if by else [c for c in _varying(stored) if c != threshold]
+        completeness = stored.completeness()  # before: what others store meanwhile is not said
+        if not completeness.stored:
+            tell_completeness(completeness, partial)
         rows = stored.read(partial=True)
         rows = rows if "round" in columns else _last_rows(rows)
         statistic = statistic or ("success" if is_condition(evaluate(rows, value)) else "mean")
@@ -75,7 +78,7 @@ def summary(run, value, by, statistic, threshold, exponents, csv, partial):
     echo(table.to_string(index=False, float_format="{:.5g}".format))
     if fit is not None:
         echo(f"power law of the estimate: {fit}")
-    tell_completeness(stored, partial)
+    tell_completeness(completeness, partial)
 
 
 @main.command()
@@ -123,13 +126,17 @@ def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
         if boundary is not None and y is None:
             raise ValueError("--boundary needs a heat map: give --y")
         stored = open_run(run)
+        completeness = stored.completeness()
+        if not completeness.stored:
+            tell_completeness(completeness, partial)
         rows = stored.read(partial=True)
         rows = rows[rows["status"] == "ok"]
-        completeness = stored.completeness()
         if x != "round":
             rows = _last_rows(rows)
         rows = rows.assign(_value=evaluate(rows, value).astype(float))
         shown, notes = {x, by, y} - {None}, []
+        if lacking := int(rows["_value"].isna().sum()):
+            notes.append(f"{lacking} of {len(rows)} rows have no value of {value}")
         for name in _varying(stored):
             if name not in shown:
                 kept = rows[name].iloc[0]
@@ -166,7 +173,7 @@ def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
     for note in notes:
         echo(note, err=True)
     echo(str(out))
-    tell_completeness(stored, partial)
+    tell_completeness(completeness, partial)
 
 
 def _last_rows(rows):

@@ -76,8 +76,8 @@ def build(options: Mapping[str, Any], allow: Collection[str] = ()):
     options : mapping
         As `read_options` returns them.
     allow : collection of str
-        Code that a TOML file may name, beside what is installed: it runs when it is imported. What
-        the command line names is allowed.
+        Code that a TOML file may name: it runs when it is imported. What the command line names is
+        allowed.
 
     Raises
     ------
@@ -93,6 +93,7 @@ def build(options: Mapping[str, Any], allow: Collection[str] = ()):
 def _build(options):
     from linrep import simulation
     from linrep.sweeps import Grid, Sweep, load
+    from linrep.sweeps.replay import ALGORITHMS
 
     axes = options["axes"]
     zipped = [tuple(read_names(group)) for group in options.get("zipped", ())]
@@ -110,6 +111,8 @@ def _build(options):
                 raise ValueError(f"--{name} belongs to algorithms, not to --function")
         if not axes:
             raise ValueError("no axis is given; write --NAME VALUES")
+        if options["function"] == ALGORITHMS:
+            raise ValueError("algorithms are swept by their names, not by --function")
         function = load(options["function"])
         paired = read_names(options.get("paired", ()))
         name = options["function"].rpartition(":")[2]

@@ -271,7 +271,7 @@ def merge(out, directories, partial):
     for path in damaged:
         echo(f"left out, as it cannot be read: {path}", err=True)
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
-    tell_completeness(merged, partial)
+    tell_completeness(merged.completeness(), partial)
 
 
 class _Dask:

@@ -17,7 +17,7 @@ def parameter_type(values: Iterable[Any]) -> str:
     values = list(values)
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int} and kinds:
-        return "int64"
+        return "string" if None in values and _beyond_floats(values) else "int64"
     if kinds <= {int, float} and kinds and not _beyond_floats(values):
         return "float64"
     return "bool" if kinds == {bool} else "string"
@@ -80,6 +80,15 @@ def _has_large(tables, name):
         for found in extremes
         for value in found.values()
     )
+
+
+def with_large_integers(table: pa.Table) -> pa.Table:
+    """Make text of columns with gaps and integers that a float cannot hold, as gaps take floats."""
+    for place, name in enumerate(table.column_names):
+        column = table[name]
+        if column.type == pa.int64() and column.null_count and _has_large([table], name):
+            table = table.set_column(place, name, column.cast(pa.string()))
+    return table
 
 
 def _parameter_value(value, kind):

@@ -110,11 +110,15 @@ class Expression:
         """Replace names in backticks by identifiers."""
 
         def stand_in(match):
+            if match[1] is None:  # a text
+                return match[0]
             name = f"_quoted_{len(self._quoted)}"
+            while name in text:
+                name += "_"
             self._quoted[name] = match[1]
             return name
 
-        return re.sub(r"`([^`]+)`", stand_in, text)
+        return re.sub(r"'[^']*'|\"[^\"]*\"|`([^`]+)`", stand_in, text)
 
     def _names(self, node, depth=0):
         """Check a node and those below it; yield the columns."""
@@ -146,6 +150,8 @@ class Expression:
             case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
                 if name not in FUNCTIONS:
                     raise self._cannot(f"no function {name!r}; there are {', '.join(FUNCTIONS)}")
+                if len(parts) != getattr(np, name).nin:  # NumPy would write into what comes after
+                    raise self._cannot(f"{name} takes {getattr(np, name).nin} argument(s)")
             case _:
                 raise self._cannot(
                     "only names, numbers, arithmetic, comparisons, and, or, not and functions "
@@ -178,7 +184,7 @@ class Expression:
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
                 return _power(_numbers(worth(left)), _numbers(worth(right)))
             case ast.BinOp(left=left, op=op, right=right):
-                return _ARITHMETIC[type(op)](_numbers(worth(left)), _numbers(worth(right)))
+                return _result(_ARITHMETIC[type(op)], _numbers(worth(left)), _numbers(worth(right)))
             case ast.Call(func=ast.Name(id=name), args=parts):
                 return getattr(np, name)(*(_numbers(worth(part)) for part in parts))
             case ast.Compare(left=left, ops=comparisons, comparators=rest):
@@ -219,7 +225,10 @@ def _numbers(value):
     """Return a number or a column of numbers; of texts there would be sums, too."""
     if _has_texts(value):
         raise TypeError("a text is no number")
-    return _ordered(value)
+    value = _ordered(value)
+    if np.result_type(value) == np.dtype(bool):  # whose sum would be another truth value
+        return value.astype(np.int64) if hasattr(value, "astype") else int(value)
+    return value
 
 
 def _ordered(value):
@@ -239,6 +248,17 @@ def _truth(value):
     if np.result_type(value) is not np.dtype(bool):
         raise TypeError("'and', 'or' and 'not' take conditions, such as n > 5")
     return value
+
+
+def _result(operation, left, right):
+    """Return a sum, difference, product or ratio; of integers not one that has overflowed."""
+    result = operation(left, right)
+    whole = all(np.issubdtype(np.result_type(each), np.integer) for each in (left, right))
+    if whole and operation in (operator.add, operator.sub, operator.mul):
+        there = operation(np.float64(1.0) * left, np.float64(1.0) * right)
+        if np.any(np.abs(there) > _LARGEST):
+            return there
+    return result
 
 
 def _power(base, exponent):

@@ -20,6 +20,9 @@ from linrep.sweeps.specification import RESERVED
 from linrep.sweeps.store import Run
 from linrep.sweeps.targets import Untrusted, add_folder, load, loading_only
 
+#: The function of sweeps of linrep's algorithms; it loads others as `load` does.
+ALGORITHMS = "linrep.simulation:simulate"
+
 
 @dataclass(frozen=True, eq=False)
 class Replay:
@@ -73,8 +76,8 @@ def replay(
     function : callable, optional
         The sweep's function; by default it is found as the run directory says.
     allow : collection of str
-        What the run directory may name beside what is installed or imported already, such as
-        ``mine.py:measure``: it is imported, and so can do anything.
+        What the run directory may name beside linrep's algorithms, such as ``mine.py:measure``: it
+        is imported and called, and so can do anything.
 
     Returns
     -------
@@ -93,7 +96,7 @@ def replay(
     if function is None:
         if run.target is None:
             raise ValueError(f"{run.path} does not say where its function is; hand it over")
-        with loading_only(allow):
+        with loading_only((ALGORITHMS, *allow)):
             function = load(run.target)
     stored = run.read(partial=True)
     if len(stored):
@@ -102,7 +105,7 @@ def replay(
     error: BaseException | None = None
     rows: list[dict[str, Any]] = []
     try:
-        with loading_only(allow), threadpool_limits(limits=1):  # as in the sweep
+        with loading_only((ALGORITHMS, *allow)), threadpool_limits(limits=1):  # as in the sweep
             result = call(function, cell, run.keys(cell), replicate, run.description["settings"])
         rows = read_rows(result, run.parameters)
     except Untrusted:

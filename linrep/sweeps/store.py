@@ -28,7 +28,12 @@ import pyarrow.parquet as pq
 
 from linrep import _atomic as files
 from linrep import _display as show
-from linrep.sweeps.columns import alike, parameter_column, parameter_type
+from linrep.sweeps.columns import (
+    alike,
+    parameter_column,
+    parameter_type,
+    with_large_integers,
+)
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
 from linrep.sweeps.specification import FORMAT, Specification, differences, extends
@@ -38,6 +43,7 @@ _MOST_SHOWN = 12  # values of a parameter, where a run shows itself
 SPECIFICATION = "sweep.json"
 _PARTS = "parts"
 _COVERAGE = b"linrep.coverage"
+_LAST = ("status", "exception", "seconds", "stream", "versions", "cell")  # columns of a row
 _REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
 
 
@@ -236,8 +242,10 @@ class Run:
             if table.num_rows:
                 tables.append(table)
         if not tables:
-            return pd.DataFrame(columns=wanted or [])
-        frame = pa.concat_tables(alike(tables), promote_options="permissive").to_pandas()
+            names = [*self.parameters, "replicate", "row", *_LAST]
+            return pd.DataFrame(columns=names if wanted is None else wanted)
+        table = pa.concat_tables(alike(tables), promote_options="permissive")
+        frame = with_large_integers(table).to_pandas()
         places = {name: index for index, name in enumerate(self.names)}
         place = frame["cell"].map(places).to_numpy(float)
         order = np.lexsort((frame["row"], frame["replicate"], place))
@@ -262,9 +270,8 @@ class Run:
                 raise ValueError(f"no column {absent[0]!r} in {self.path}; there are {there}")
             return frame[wanted]
         first = list(self.parameters)
-        last = ["status", "exception", "seconds", "stream", "versions", "cell"]
-        middle = [name for name in frame if name not in {*first, *last, "replicate", "row"}]
-        return frame[[*first, "replicate", "row", *middle, *last]]
+        middle = [name for name in frame if name not in {*first, *_LAST, "replicate", "row"}]
+        return frame[[*first, "replicate", "row", *middle, *_LAST]]
 
     def failures(self) -> pd.DataFrame:
         """Return the rows of the replicates that raised an exception."""
@@ -345,12 +352,14 @@ class Run:
             content = part.path.read_bytes()
             if part.path.stem == _digest(content):  # or it has been damaged meanwhile
                 files.write(copy, content)
+                self._parts.pop(copy.name, None)
 
     def tidy(self) -> None:
         """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
         for path in self.damaged():
             with contextlib.suppress(FileNotFoundError):
                 path.rename(path.with_name(f".damaged-{path.name}"))  # readers skip the dot
+            self._parts.pop(path.name, None)  # a good one may come
         files.remove_leftovers(self.path / _PARTS)
 
     def __repr__(self):

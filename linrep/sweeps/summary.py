@@ -9,6 +9,7 @@ import pandas as pd
 
 from linrep import _validation as check
 from linrep.stats import mean_interval, proportion_interval, transition_point
+from linrep.sweeps.columns import parameter_column, parameter_type
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.store import Run
 
@@ -89,7 +90,13 @@ def _with_unstored(summary, run, by):
     unknown = [name for name in by if name not in run.parameters]
     if unknown:
         raise ValueError(f"run goes with parameters to group by, got {unknown[0]!r}")
-    cells = pd.DataFrame([{name: cell.get(name) for name in by} for cell in run.cells])
+    values = {name: [cell.get(name) for cell in run.cells] for name in by}
+    cells = pd.DataFrame(  # as they are read
+        {
+            name: parameter_column(some, parameter_type(some)).to_pandas()
+            for name, some in values.items()
+        }
+    )
     if not by:
         summary["missing"] = run.total - summary["replicates"] - summary["failed"]
         return summary

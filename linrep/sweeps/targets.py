@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
 
-#: What may be loaded although it is not installed; None is anything.
+#: What may be loaded; None is anything.
 _allowed: ContextVar[frozenset[str] | None] = ContextVar("_allowed", default=None)
 
 
@@ -24,9 +24,9 @@ class Untrusted(ValueError):
 
 @contextmanager
 def loading_only(allowed: Iterable[str]) -> Iterator[None]:
-    """Let `load` take what is installed, or imported already, and the references that are allowed.
+    """Let `load` take the references that are allowed, and nothing else, installed or not.
 
-    For references that come from a file: whoever wrote it would run code here otherwise.
+    For references that come from a file: whoever wrote it would choose what runs here otherwise.
 
     Parameters
     ----------
@@ -37,28 +37,6 @@ def loading_only(allowed: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         _allowed.reset(token)
-
-
-def is_at_hand(reference: str) -> bool:
-    """Tell whether a reference is to what is installed, or was imported already.
-
-    Parameters
-    ----------
-    reference : str
-    """
-    home, _, _ = reference.rpartition(":")
-    if home.endswith(".py"):
-        return False
-    if home in sys.modules:
-        return True
-    package = home.partition(".")[0]  # which is imported first, whatever it is
-    try:
-        found = find_spec(package)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or found.origin is None:
-        return False
-    return found.origin in ("built-in", "frozen") or installed(found.origin)
 
 
 def _full(reference):
@@ -87,10 +65,10 @@ def load(reference: str) -> Callable[..., Any]:
     if not colon or not home or not name:
         raise ValueError(f"a function is given as module:name or file.py:name, got {reference!r}")
     allowed = _allowed.get()
-    if allowed is not None and _full(reference) not in allowed and not is_at_hand(reference):
+    if allowed is not None and _full(reference) not in allowed:
         raise Untrusted(
-            f"{reference!r} is not installed, was named by a file and could do anything here; if "
-            "you trust it, name it in allow (--allow)"
+            f"{reference!r} is named by a file and could do anything here; if you trust it, name "
+            "it in allow (--allow)"
         )
     if home.endswith(".py"):
         found = load_file(home).get(name)

@@ -219,6 +219,18 @@ def test_large_integers_and_floats_of_different_chunks_are_kept(tmp_path):
     assert rows["y"].tolist() == [3.0, 0.5]
 
 
+def test_large_integers_beside_gaps_are_kept(tmp_path):
+    large = 2**53 + 1
+
+    def some(cell, rng):
+        return {"x": large} if cell["a"] == large else {"y": 1}
+
+    rows = rows_of(some, tmp_path, [{"a": large}, {"a": large - 1}, {"a": None}])
+    assert rows["x"].tolist()[0] == str(large)
+    assert rows["x"].isna().tolist() == [False, True, True]
+    assert rows["a"].tolist()[:2] == [str(large), str(large - 1)]
+
+
 def test_a_frame_with_a_column_twice_is_refused(tmp_path):
     frame = pd.DataFrame([[1, 2]], columns=["x", "x"])
     rows = rows_of(lambda cell, rng: frame, tmp_path)

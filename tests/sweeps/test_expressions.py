@@ -83,6 +83,10 @@ def test_it_is_what_pandas_makes_of_it(text):
         ("2 ** n", [2, 4, 8, 2**40]),
         ("n // 2 + n % 2", [1, 1, 2, 20]),
         ("maximum(n, 3)", [3, 3, 3, 40]),
+        ("n * 2 ** 62", [2.0**62, 2.0**63, 3 * 2.0**62, 40 * 2.0**62]),
+        ("(n > 1) + (x < 1) + done", [2, 2, 2, 3]),
+        ("-(n > 1)", [0, -1, -1, -1]),
+        ("method == '`a`'", [False, False, False, False]),
         ("n ** 20", [1.0, 2.0**20, 3.0**20, 40.0**20]),
     ],
 )
@@ -98,10 +102,18 @@ def test_gaps_stay_gaps_among_numbers_and_are_no_condition():
     assert Expression("good or y > 2").value(GAPS).tolist() == [True, False, True]
 
 
-def test_every_function_is_one():
+def test_every_function_is_one_of_so_many_numbers():
     for name in FUNCTIONS:
+        for arguments in ("", "x, n, x", "x" if name in {"maximum", "minimum"} else "x, n"):
+            with complaint(ValueError, f"{name} takes"):
+                Expression(f"{name}({arguments})")
         arguments = "x, 1" if name in {"maximum", "minimum"} else "x"
         assert len(Expression(f"{name}({arguments})").value(ROWS)) == len(ROWS)
+
+
+def test_names_in_backticks_shadow_none():
+    rows = pd.DataFrame({"_quoted_0": [1], "_quoted_0_": [2], "a b": [5]})
+    assert Expression("_quoted_0 + _quoted_0_ + `a b`").value(rows).tolist() == [8]
 
 
 def test_columns_are_named():

@@ -7,11 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linrep.sweeps import Grid, Sweep, create_run, open_run, replay, run
+from linrep import sweeps
+from linrep.sweeps import Grid, Sweep, create_run, open_run, run
 from linrep.sweeps.targets import Untrusted
 from tests.sweeps import functions
 from tests.sweeps.support import toy, write_again
 from tests.tools import complaint
+
+
+def replay(run, *arguments, **options):
+    """Call it with the run's own function allowed."""
+    return sweeps.replay(run, *arguments, **{"allow": [run.target or ""], **options})
 
 
 @pytest.mark.parametrize("function", [functions.normal, functions.fragile, functions.uniform])
@@ -50,7 +56,7 @@ def test_a_module_beside_the_script_that_swept_it_is_found_from_elsewhere(tmp_pa
     monkeypatch.setattr(sys, "path", list(sys.path))
     stored = open_run(tmp_path / "run")
     with complaint(Untrusted, "'beside:draw'", "--allow"):
-        replay(stored, {}, 0)
+        sweeps.replay(stored, {}, 0)
     assert "beside" not in sys.modules
     assert replay(stored, {}, 0, allow=["beside:draw"]).same is True
     del sys.modules["beside"]
@@ -150,3 +156,15 @@ def test_a_function_that_cannot_be_found_must_be_handed_over(tmp_path):
     with complaint(ValueError, str(stored.path), "hand it over"):
         replay(stored, {"a": 1}, 0)
     assert replay(stored, {"a": 1}, 0, function=functions.uniform).same is True
+
+
+def test_a_run_calls_nothing_that_is_not_allowed_be_it_installed(tmp_path):
+    (tmp_path / "x.ini").write_text("[loggers]\nkeys=root\n")
+    stored = run(toy(), tmp_path / "run")
+    for name in (
+        "logging.config:fileConfig", "os:system", "tests.sweeps.functions:normal",
+        "linrep.sweeps.targets:load_file",
+    ):  # fmt: skip
+        stored.description["target"] = name
+        with complaint(Untrusted, name):
+            sweeps.replay(stored, {"a": 1}, 0)

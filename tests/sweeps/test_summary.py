@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from linrep.stats import transition_point
-from linrep.sweeps import run, summarize, thresholds
+from linrep.sweeps import create_run, run, summarize, thresholds
 from tests.sweeps.support import toy
 from tests.tools import complaint
 
@@ -106,3 +106,19 @@ def test_what_is_not_stored_is_missing(tmp_path):
     assert np.isnan(table.loc[2, "estimate"])
     with complaint(ValueError, "run", "'first'"):
         summarize(rows, "replicate", ["first"], run=stored)
+
+
+@pytest.mark.parametrize(
+    "axis", [[1, "x"], [True, 2], [2**53 + 1, 1.5], [2**53, 2**53 + 1, None], ["a", None], [0.5, 1]]
+)
+def test_of_a_whole_run_nothing_is_missing_whatever_its_parameters_are(tmp_path, axis):
+    stored = run(toy(lambda cell, rng: 1.0, [{"a": a} for a in axis]), tmp_path / "run")
+    table = summarize(stored.read(), "value", ["a"], run=stored)
+    assert table["replicates"].tolist() == [3] * len(axis)
+    assert table["missing"].tolist() == [0] * len(axis)
+
+
+def test_of_an_empty_run_all_are_missing(tmp_path):
+    stored = create_run(tmp_path / "run", toy())
+    rows = stored.read(partial=True).assign(value=np.nan)
+    assert summarize(rows, "value", ["a"], run=stored)["missing"].tolist() == [3, 3]
