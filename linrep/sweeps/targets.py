@@ -32,7 +32,9 @@ def loading_only(allowed: Iterable[str]) -> Iterator[None]:
     ----------
     allowed : iterable of str
     """
-    token = _allowed.set(frozenset(map(_full, allowed)))
+    # A file that has been loaded is a module, by which cells name what is in it.
+    references = [name for each in allowed for name in (_full(each), label(each))]
+    token = _allowed.set(frozenset(references))
     try:
         yield
     finally:
