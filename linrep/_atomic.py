@@ -52,7 +52,10 @@ def create(path: Path, content: bytes) -> bool:
 
 
 def _put(draft, path):
-    """Do so without links: of those who try at a time, one makes a folder beside it."""
+    """Give a draft its name unless that is taken, without links; tell whether it was given.
+
+    Of those who try at a time, the one that makes a folder beside the file goes on.
+    """
     claim = path.with_name(f"{path.name}{_CLAIM}")
     until = time.monotonic() + _PATIENCE
     while True:

@@ -393,7 +393,7 @@ def test_an_empty_run_is_told_from_bad_input(call, folder):
             assert "empty is incomplete: 0 of 6 replicates" in call(*words, *more, status=1)
 
 
-def test_merging_a_good_copy_mends_at_once(call, folder):
+def test_merging_a_good_copy_repairs_at_once(call, folder):
     call("sweep", *MEASURE, "--out", "good")
     call("sweep", *MEASURE, "--out", "bad")
     victim = next((folder / "bad" / "parts").glob("*.parquet"))
@@ -414,7 +414,7 @@ def test_rows_without_a_value_are_told(call, folder):
     assert "3 of 6 rows have no value of v" in out
 
 
-def test_a_damaged_part_is_named_and_mended(call, folder):
+def test_a_damaged_part_is_named_and_repaired(call, folder):
     call("sweep", *MEASURE)
     victim = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
     content = bytearray(victim.read_bytes())

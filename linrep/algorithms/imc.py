@@ -7,7 +7,7 @@ Z, in which the literature states them, and return M's factors in the given ones
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import cache, cached_property
 from threading import current_thread, main_thread
 
@@ -428,24 +428,19 @@ def _run(name, core, steps, iterations, tolerance, start) -> Trace:
                 break
             U, V = new
             rows.append(core.measure(U, V))
-            small = rows[-1]["residual"] <= tolerance
-            if small or (
-                rows[-1]["residual"] < 1e-10 and rows[-1]["residual"] >= rows[-2]["residual"]
-            ):
+            before, residual = (row["residual"] for row in rows[-2:])
+            if residual <= tolerance or (residual < 1e-10 and residual >= before):
                 reason = "converged"
                 break
     return _trace(name, core, U, V, rows, reason, watch)
 
 
-@contextmanager
 def _threads_for(core):
-    """Let one thread do the linear algebra of small systems: to share them takes twice as long."""
-    alone = current_thread() is main_thread()  # what others have set would be lost
-    if alone and sum(core.shape) * core.k < _SMALL:
-        with _libraries().limit(limits=1):
-            yield
-    else:
-        yield
+    """Let one thread do the linear algebra of small systems: sharing them takes twice as long."""
+    # The limit is the process's: threads that leave in another order would not restore it.
+    if current_thread() is main_thread() and sum(core.shape) * core.k < _SMALL:
+        return _libraries().limit(limits=1)
+    return nullcontext()
 
 
 @cache

@@ -169,6 +169,16 @@ def replay_command(run, failure):
     return f"see it with: {join(words)}"
 
 
+def allow_option(where):
+    """Return the option --allow; the text says where the code is named."""
+    return click.option(
+        "--allow",
+        multiple=True,
+        metavar="REFERENCE",
+        help=f"Code that {where} names and that may be imported: module:name or file.py:name.",
+    )
+
+
 partial_option = click.option(
     "--partial",
     is_flag=True,

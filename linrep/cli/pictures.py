@@ -168,7 +168,8 @@ def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
             if line:
                 figure.legend(loc="outside upper center")
         if not completeness.whole:
-            figure.axes[0].set_title(f"incomplete: {completeness}", loc="left", fontsize="x-small")
+            what = str(completeness).partition(":")[0]  # without the names of damaged parts
+            figure.axes[0].set_title(f"incomplete: {what}", loc="left", fontsize="x-small")
         write_figure(out, figure)
     for note in notes:
         echo(note, err=True)

@@ -93,7 +93,6 @@ def build(options: Mapping[str, Any], allow: Collection[str] = ()):
 def _build(options):
     from linrep import simulation
     from linrep.sweeps import Grid, Sweep, load
-    from linrep.sweeps.replay import ALGORITHMS
 
     axes = options["axes"]
     zipped = [tuple(read_names(group)) for group in options.get("zipped", ())]
@@ -111,9 +110,9 @@ def _build(options):
                 raise ValueError(f"--{name} belongs to algorithms, not to --function")
         if not axes:
             raise ValueError("no axis is given; write --NAME VALUES")
-        if options["function"] == ALGORITHMS:
-            raise ValueError("algorithms are swept by their names, not by --function")
         function = load(options["function"])
+        if function is simulation.simulate:  # which would load what an axis names
+            raise ValueError("algorithms are swept by their names, not by --function")
         paired = read_names(options.get("paired", ()))
         name = options["function"].rpartition(":")[2]
         return Sweep(function, Grid.product(axes, **rules), paired=paired, **common), name

@@ -13,6 +13,7 @@ from linrep.cli.estimate import duration, estimate
 from linrep.cli.group import (
     BadInput,
     Unfinished,
+    allow_option,
     bad_input,
     interruptible,
     main,
@@ -101,12 +102,7 @@ def _names_one(name):
 @click.option("--processes", is_flag=True, help="Use processes instead of threads.")
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
 @click.option("--shard", help="Only the i-th of N shares: i/N. See linrep merge.")
-@click.option(
-    "--allow",
-    multiple=True,
-    metavar="REFERENCE",
-    help="Code that the TOML file names and that may be imported: module:name or file.py:name.",
-)
+@allow_option("the TOML file")
 @click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
 def sweep(arguments, algorithm, function, source, allow, dry_run, **flags):
     """Run algorithms over a grid of parameters, with replicates.
@@ -211,12 +207,7 @@ def runs(directories):
 )
 @click.option("--replicate", type=int, required=True, help="Its number, from 0.")
 @click.option("--function", help="Where it is now: module:name or file.py:name.")
-@click.option(
-    "--allow",
-    multiple=True,
-    metavar="REFERENCE",
-    help="Code that the run names and that may be imported: module:name or file.py:name.",
-)
+@allow_option("the run")
 @click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
 def replay(run, cell, replicate, function, allow, debug):
     """Run one replicate of a sweep again, alone, and compare it with what is stored."""

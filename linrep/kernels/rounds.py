@@ -111,7 +111,7 @@ def project(X, BT, Z):
 
 @kernel
 def _project_short_rows(X, BT, Z):
-    """Do so four samples by two directions at a time, and three in the end if k is odd."""
+    """Write (X B)^T into Z by four samples and two directions, or the last three if k is odd."""
     m, d = X.shape
     k = BT.shape[0]
     whole = m - m % 4
@@ -180,7 +180,7 @@ def _project_short_rows(X, BT, Z):
 
 @kernel
 def _project_long_rows(X, BT, Z):
-    """Do so three samples by four directions at a time."""
+    """Write (X B)^T into Z by three samples and four directions."""
     m, d = X.shape
     k = BT.shape[0]
     whole = m - m % 3

@@ -95,6 +95,12 @@ def curves(
         names: Sequence = [None]
     else:
         names = list(rows[by].unique()) if order is None else order
+
+    def band(values):
+        if quantiles is not None:
+            return np.quantile(values, [0.5, low_share, high_share], axis=0)
+        return mean_interval(values, geometric=geometric)
+
     left_out = 0
     for place, name in enumerate(names):
         group = rows if by is None else rows[rows[by] == name]
@@ -103,17 +109,12 @@ def curves(
             raise ValueError(f"rows must hold one {y} for each {replicate} and {x}{several}")
         table = group.pivot(index=replicate, columns=x, values=y)
         if whole:
-            left_out += len(table) - len(table.dropna())
-            table = table.dropna()
+            everywhere = table.dropna()
+            left_out += len(table) - len(everywhere)
+            table = everywhere
         table = table.dropna(axis="columns", how="all")
         if table.empty:
             continue
-
-        def band(values):
-            if quantiles is not None:
-                return np.quantile(values, [0.5, low_share, high_share], axis=0)
-            return mean_interval(values, geometric=geometric)
-
         if table.notna().all(axis=None):
             middle, low, high = band(table.to_numpy())
         else:

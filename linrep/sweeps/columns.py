@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_LARGEST = 2**53  # integers up to it are floats, too
+from linrep.sweeps.plain import LARGEST_IN_FLOATS
 
 
 def parameter_type(values: Iterable[Any]) -> str:
@@ -46,7 +46,7 @@ def as_text(value: Any) -> str | None:
     """Return a value as it stands in a column that also holds text."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, float) and not (value.is_integer() and abs(value) <= _LARGEST):
+    if isinstance(value, float) and not (value.is_integer() and abs(value) <= LARGEST_IN_FLOATS):
         return str(value)
     return str(int(value))
 
@@ -68,15 +68,15 @@ def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
 
 def _beyond_floats(values):
     """Tell whether there are integers that a float cannot hold."""
-    return any(type(value) is int and abs(value) > _LARGEST for value in values)
+    return any(type(value) is int and abs(value) > LARGEST_IN_FLOATS for value in values)
 
 
 def _has_large(tables, name):
-    """Do the same for a column of some tables."""
+    """Tell whether a column of some tables holds integers that a float cannot hold."""
     columns = [table[name] for table in tables if name in table.column_names]
     extremes = [pc.min_max(each).as_py() for each in columns if each.type == pa.int64()]
     return any(
-        value is not None and abs(value) > _LARGEST
+        value is not None and abs(value) > LARGEST_IN_FLOATS
         for found in extremes
         for value in found.values()
     )

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from linrep.sweeps.plain import LARGEST_IN_FLOATS
+
 _LENGTH = 1000  # of a text, in characters
 _DEPTH = 50  # of what is nested in one another
-_LARGEST = 2.0**53  # integers up to it are floats, too
 
 _ARITHMETIC = {
     ast.Add: operator.add,
@@ -46,7 +47,8 @@ class Expression:
 
     It reaches columns (in backticks where a name is no identifier), numbers, texts and truth
     values; arithmetic, comparisons (also in chains, and with ``in``), ``and``, ``or``, ``not`` (or
-    ``&``, ``|``, ``~``), and `FUNCTIONS`.
+    ``&``, ``|``, ``~``), and of NumPy's functions abs, ceil, cos, exp, expm1, floor, log, log10,
+    log1p, log2, maximum, minimum, sign, sin, sqrt, tan and tanh.
 
     Parameters
     ----------
@@ -59,11 +61,13 @@ class Expression:
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         If it is anything else.
     """
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"an expression must be a text, got {type(text).__name__}")
         self._text = text
         if len(text) > _LENGTH:
             raise ValueError(f"an expression has at most {_LENGTH} characters, got {len(text)}")
@@ -256,7 +260,7 @@ def _result(operation, left, right):
     whole = all(np.issubdtype(np.result_type(each), np.integer) for each in (left, right))
     if whole and operation in (operator.add, operator.sub, operator.mul):
         there = operation(np.float64(1.0) * left, np.float64(1.0) * right)
-        if np.any(np.abs(there) > _LARGEST):
+        if np.any(np.abs(there) > LARGEST_IN_FLOATS):
             return there
     return result
 
@@ -265,6 +269,6 @@ def _power(base, exponent):
     """Return a power, of integers an integer unless it is too large for a float to be one."""
     result = np.float_power(base, exponent)
     integers = all(np.issubdtype(np.result_type(each), np.integer) for each in (base, exponent))
-    if integers and np.all(exponent >= 0) and np.all(np.abs(result) <= _LARGEST):
+    if integers and np.all(exponent >= 0) and np.all(np.abs(result) <= LARGEST_IN_FLOATS):
         return base**exponent
     return result

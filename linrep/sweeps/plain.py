@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 LARGEST_INTEGER = 2**63 - 1
+LARGEST_IN_FLOATS = 2**53  # integers up to it are floats, too
 
 
 def plain(what: str, value: Any) -> Any:

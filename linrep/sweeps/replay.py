@@ -90,13 +90,14 @@ def replay(
     """
     cell = run.find(selection)
     replicate = check.integer("replicate", replicate, minimum=0, maximum=run.replicates - 1)
+    allowed = (ALGORITHMS, *allow)
     if allow:
         for folder in reversed(run.description.get("path", ())):  # each goes before the others
             add_folder(folder)
     if function is None:
         if run.target is None:
             raise ValueError(f"{run.path} does not say where its function is; hand it over")
-        with loading_only((ALGORITHMS, *allow)):
+        with loading_only(allowed):
             function = load(run.target)
     stored = run.read(partial=True)
     if len(stored):
@@ -105,7 +106,7 @@ def replay(
     error: BaseException | None = None
     rows: list[dict[str, Any]] = []
     try:
-        with loading_only((ALGORITHMS, *allow)), threadpool_limits(limits=1):  # as in the sweep
+        with loading_only(allowed), threadpool_limits(limits=1):  # as in the sweep
             result = call(function, cell, run.keys(cell), replicate, run.description["settings"])
         rows = read_rows(result, run.parameters)
     except Untrusted:

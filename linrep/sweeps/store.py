@@ -200,8 +200,8 @@ class Run:
         """Return how many of the stored replicates failed, those computed again not counted."""
         if not any(part.failed for part in self.parts()):
             return 0
-        rows = self.read(["replicate", "row", "status"], partial=True)
-        return int(((rows["status"] == "failed") & (rows["row"] == 0)).sum())
+        rows = self.read(["status"], partial=True)
+        return int((rows["status"] == "failed").sum())
 
     def completeness(self) -> Completeness:
         """Return how many replicates there should be, are stored, have failed or are damaged."""
@@ -493,7 +493,7 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
 def presence(path: Path) -> Iterator[bool]:
     """Yield whether this process is alone in a run directory, as far as the file system knows.
 
-    Where nothing can be written, somebody else may be at work; of a finished run nothing has to be.
+    In a directory that cannot be written it is taken not to be: a finished run needs no writing.
     """
     with contextlib.ExitStack() as held:
         try:
@@ -591,7 +591,7 @@ def _read_table(path, columns, without):
     """Return some columns of a part, or all, but those that the specification has, too."""
     content = path.read_bytes()
     if path.stem != _digest(content):
-        raise ValueError(f"{path} is damaged; delete it, and the sweep will compute it again")
+        raise ValueError(f"{path} has been damaged since; the sweep computes it again")
     with pq.ParquetFile(BytesIO(content)) as file:
         columns = [
             name

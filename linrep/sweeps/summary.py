@@ -90,6 +90,9 @@ def _with_unstored(summary, run, by):
     unknown = [name for name in by if name not in run.parameters]
     if unknown:
         raise ValueError(f"run goes with parameters to group by, got {unknown[0]!r}")
+    if not by:
+        summary["missing"] = run.total - summary["replicates"] - summary["failed"]
+        return summary
     values = {name: [cell.get(name) for cell in run.cells] for name in by}
     cells = pd.DataFrame(  # as they are read
         {
@@ -97,9 +100,6 @@ def _with_unstored(summary, run, by):
             for name, some in values.items()
         }
     )
-    if not by:
-        summary["missing"] = run.total - summary["replicates"] - summary["failed"]
-        return summary
     expected = run.replicates * cells.groupby(by, sort=True, dropna=False).size()
     found = expected.rename("_expected").reset_index().merge(summary, on=by, how="outer")
     counts = ["replicates", "missing", "failed"]

@@ -146,9 +146,9 @@ def test_a_damaged_part_is_computed_again_or_replaced_by_a_good_one(tmp_path, da
         else:
             victim.write_bytes({"flipped": content, "truncated": content[:-9]}.get(damage, b""))
         assert open_run(path).count() < 6
-        mended = run(toy(), path) if remedy == "sweep" else merge(path, [tmp_path / "whole"])
-        assert mended.completeness().whole
-        same_rows(mended, whole)
+        repaired = run(toy(), path) if remedy == "sweep" else merge(path, [tmp_path / "whole"])
+        assert repaired.completeness().whole
+        same_rows(repaired, whole)
 
 
 def test_merging_takes_no_damaged_part(tmp_path):
