@@ -16,29 +16,35 @@ from linrep import _portable as portable
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
 
 
-def versions(packages: Iterable[str] = ()) -> dict[str, str]:
+def versions(
+    packages: Iterable[str] = (), *, libraries: Iterable[str] = LIBRARIES
+) -> dict[str, str]:
     """Return the versions that numbers may depend on, those of further modules, too.
 
     Parameters
     ----------
     packages : iterable of str
         Further modules, each with a ``__version__``.
+    libraries : iterable of str
+        Of what linrep is built on.
     """
     return {
         "linrep": linrep.__version__,
         "python": platform.python_version(),
-        **{library: version(library) for library in LIBRARIES},
+        **{library: version(library) for library in libraries},
         **{module: import_module(module).__version__ for module in packages},
         "system": f"{platform.system()} {platform.machine()}",
     }
 
 
-def surroundings(packages: Iterable[str] = ()) -> dict[str, Any]:
+def surroundings(
+    packages: Iterable[str] = (), *, libraries: Iterable[str] = LIBRARIES
+) -> dict[str, Any]:
     """Return what the digits of a result may depend on beside code and seed.
 
     Parameters
     ----------
-    packages : iterable of str
+    packages, libraries : iterable of str
         As for :func:`versions`.
     """
     from llvmlite import binding
@@ -59,7 +65,7 @@ def surroundings(packages: Iterable[str] = ()) -> dict[str, Any]:
         # In one order: libraries are listed as they happen to lie in memory.
         "BLAS": sorted((each for i, each in enumerate(blas) if each not in blas[:i]), key=str),
         "versions": {
-            **versions(packages),
+            **versions(packages, libraries=libraries),
             "llvmlite": version("llvmlite"),
             "libc": " ".join(platform.libc_ver()),
         },

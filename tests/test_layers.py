@@ -32,6 +32,7 @@ LAYERS = (
     "families",
     "algorithms",
     "theory",
+    "provenance",
     "sweeps",
     "simulation",
     "settings",
@@ -41,7 +42,6 @@ LAYERS = (
     "record",
     "report",
     "summaries",
-    "provenance",
     "experiment",
     "reproduction",
     "bench",
@@ -72,8 +72,8 @@ STRICT = {
     ),
     # What is swept is none of their business.
     "sweeps": (
-        {"_atomic", "_display", "_validation", "stats"},
-        {"numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
+        {"_atomic", "_display", "_validation", "provenance", "stats"},
+        {"cloudpickle", "numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
     ),
 }
 

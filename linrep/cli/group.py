@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -27,9 +28,10 @@ class BadInput(click.ClickException):
 class Unfinished(click.ClickException):
     """What stopped a command that goes on where it was when it is called again."""
 
-    def __init__(self, message, status=130):
+    def __init__(self, message, status=130, *, at_once=False):
         super().__init__(f"{message}; the same command goes on from there")
         self.status = status
+        self.at_once = at_once  # threads may still be at work, for which Python would wait
 
 
 @contextmanager
@@ -38,7 +40,7 @@ def interruptible(*interrupts):
     try:
         yield
     except interrupts as interrupt:
-        raise Unfinished(interrupt) from None
+        raise Unfinished(interrupt, at_once=getattr(interrupt, "at_once", False)) from None
     except BrokenExecutor:
         killed = "a worker process was killed, perhaps for lack of memory"
         raise Unfinished(f"Error: {killed}; what was finished is stored", 1) from None
@@ -58,6 +60,20 @@ def _first_line(text):
     return next(filter(str.strip, text.splitlines()), "")
 
 
+@contextmanager
+def warnings_as_lines(*kinds):
+    """Say warnings of some kinds in a line each, without a place in the code."""
+    with warnings.catch_warnings(record=True) as caught:
+        for kind in kinds:
+            warnings.simplefilter("always", kind)
+        yield
+    for each in caught:
+        if issubclass(each.category, kinds):
+            echo(str(each.message), err=True)
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+
+
 class OneLine:
     """Commands that answer bad input with one line, without the usage."""
 
@@ -74,6 +90,10 @@ class OneLine:
             except Unfinished as error:
                 echo(error.format_message(), err=True)
                 code = 128 + signals[0] if signals else error.status
+                if error.at_once:
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                    os._exit(code)
             except click.ClickException as error:
                 if isinstance(error, _ONLY_HELP):
                     error.show()

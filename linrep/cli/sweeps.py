@@ -19,7 +19,9 @@ from linrep.cli.group import (
     main,
     partial_option,
     replay_command,
+    start_portable,
     tell_completeness,
+    warnings_as_lines,
     workers_option,
 )
 from linrep.cli.specification import build, read_options
@@ -100,17 +102,29 @@ def _names_one(name):
 @click.option("--retry-failed", is_flag=True, help="Compute failed replicates again.")
 @workers_option("Threads or processes; the rows do not depend on it.")
 @click.option("--processes", is_flag=True, help="Use processes instead of threads.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help="Seconds after which a replicate is given up, as a failed one; takes processes.",
+)
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
 @click.option("--shard", help="Only the i-th of N shares: i/N. See linrep merge.")
 @allow_option("the TOML file")
+@click.option(
+    "--portable",
+    is_flag=True,
+    help="Compute with instructions that all x86-64 processors since 2013 have: the same digits.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
-def sweep(arguments, algorithm, function, source, allow, dry_run, **flags):
+def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **flags):
     """Run algorithms over a grid of parameters, with replicates.
 
     Every further option is an axis: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A range
     START:STOP[:STEP] includes its ends; logN and linN in place of the step give N points. With an
     algorithm, --help lists its axes. The same command again goes on where an interrupted one was.
     """
+    if portable:
+        start_portable()
     from linrep.sweeps import Stopped, run
     from linrep.sweeps.runner import read_shard as check_shard
 
@@ -134,6 +148,7 @@ def sweep(arguments, algorithm, function, source, allow, dry_run, **flags):
                 workers=flags["workers"] if executor is None else executor.cores,
                 processes=flags["processes"],
                 executor=executor and executor.pool,
+                timeout=flags["timeout"],
                 shard=shard,
                 extend=flags["extend"],
                 retry_failed=flags["retry_failed"],
@@ -188,6 +203,7 @@ def runs(directories):
         lines.append((str(path), len(stored.cells), done, missing, failed, left))
         for broken in stored.damaged():
             lines.append((f"  damaged: {broken.name}", "", "", "", "", ""))
+        lines += [(f"  {line}", "", "", "", "", "") for line in _mixed(stored)]
     widths = [max(len(str(line[place])) for line in lines) for place in range(6)]
     for first, *others in lines:
         cells = [str(item).rjust(width) for item, width in zip(others, widths[1:], strict=True)]
@@ -213,13 +229,16 @@ def replay(run, cell, replicate, function, allow, debug):
     """Run one replicate of a sweep again, alone, and compare it with what is stored."""
     import traceback
 
-    from linrep.sweeps import cell_name, load, open_run
+    from linrep.sweeps import cell_name, load, machines, open_run
     from linrep.sweeps import replay as replay_one
 
     with bad_input(ValueError, TypeError, OSError):
+        opened = open_run(run)
+        if all(machines.is_portable(each) for each in opened.machines() or [""]):
+            start_portable()
         found = load(function) if function else None
         selection = read_cell(cell) if cell else {}
-        result = replay_one(open_run(run), selection, replicate, function=found, allow=allow)
+        result = replay_one(opened, selection, replicate, function=found, allow=allow)
     echo(f"{cell_name(result.cell)}, replicate {replicate}")
     if result.error is not None:
         echo("".join(traceback.format_exception(result.error)).rstrip())
@@ -237,7 +256,19 @@ def replay(run, cell, replicate, function, allow, debug):
     elif result.same:
         echo("the same as stored")
     else:
-        echo("NOT the same as stored")
+        how = f": {result.deviation}" if result.deviation else ""
+        echo(f"NOT the same as stored{how}")
+        stored, here = result.machines or ("", "")
+        other = machines.differences(stored, here) if stored else []
+        if not stored:
+            echo("what computed it was not stored")
+        elif other:
+            echo("it was stored by another machine; there and here are")
+            for line in other:
+                echo(f"  {line}")
+            echo("linrep sweep --portable computes the same digits on both")
+        else:
+            echo("it was stored by a machine like this one")
         raise click.exceptions.Exit(1)
 
 
@@ -253,22 +284,37 @@ def replay(run, cell, replicate, function, allow, debug):
 @partial_option
 def merge(out, directories, partial):
     """Put the run directories of shards together in OUT; they stay as they are."""
+    from linrep.sweeps import Overlapping, open_run
     from linrep.sweeps import merge as merge_runs
-    from linrep.sweeps import open_run
 
-    with bad_input(ValueError, OSError):
+    with bad_input(ValueError, OSError), warnings_as_lines(Overlapping):
         merged = merge_runs(out, directories)
         damaged = [path for directory in directories for path in open_run(directory).damaged()]
     for path in damaged:
         echo(f"left out, as it cannot be read: {path}", err=True)
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
+    for line in _mixed(merged):
+        echo(line)
     tell_completeness(merged.completeness(), partial)
 
 
 class _Dask:
+    """A cluster's executor, and how many cores it has at the moment."""
+
     def __init__(self, client):
+        self._client = client
+        self._waiting = False
         self.pool = client.get_executor()
-        self.cores = max(1, sum(client.nthreads().values()))
+
+    def cores(self):
+        if self._client.status != "running":
+            address = self._client.scheduler.address if self._client.scheduler else "Dask"
+            raise ConnectionError(f"the scheduler {address} is gone")
+        count = sum(self._client.nthreads().values())
+        if not count and not self._waiting:
+            echo(f"{self._client.scheduler.address} has no worker yet: waiting", err=True)
+        self._waiting = not count
+        return count
 
 
 @contextmanager
@@ -284,6 +330,16 @@ def _executor(address):
             from None  # fmt: skip
     with Client(address, timeout=10) as client:
         yield _Dask(client)
+
+
+def _mixed(run):
+    """Return lines that say how many replicates are of which machine, none if there is one."""
+    from linrep.sweeps.machines import describe
+
+    found = run.machines()
+    if len(found) < 2:
+        return []
+    return [f"{count} replicates of {describe(machine)}" for machine, count in found.items()]
 
 
 def _mean_seconds(run):

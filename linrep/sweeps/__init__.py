@@ -5,21 +5,32 @@ with rows, chunk by chunk, and goes on where it was after any interruption. Noth
 federated learning.
 """
 
+from linrep.sweeps.comparison import Deviation
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
 from linrep.sweeps.specification import Specification, generator, stream_key
-from linrep.sweeps.store import Completeness, Incomplete, Run, create_run, merge, open_run
+from linrep.sweeps.store import (
+    Completeness,
+    Incomplete,
+    Overlapping,
+    Run,
+    create_run,
+    merge,
+    open_run,
+)
 from linrep.sweeps.summary import summarize, thresholds
 from linrep.sweeps.sweep import Sweep
 from linrep.sweeps.targets import label, load
 
 __all__ = [
     "Completeness",
+    "Deviation",
     "Expression",
     "Grid",
     "Incomplete",
+    "Overlapping",
     "Replay",
     "Run",
     "Specification",

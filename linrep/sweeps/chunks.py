@@ -25,6 +25,7 @@ from linrep.sweeps import targets
 from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell
+from linrep.sweeps.machines import this_machine
 from linrep.sweeps.plain import plain
 from linrep.sweeps.specification import RESERVED, generator
 
@@ -55,21 +56,39 @@ class Chunk:
     segments: tuple[Segment, ...]
     failed: int
     seconds: float
+    machine: str  # what computed it, see `linrep.sweeps.machines`
 
 
-def run_chunk(job: Job, stopped: Callable[[], bool] | None = None) -> Chunk:
-    """Compute a job's replicates in order until its time is over; at least one."""
+def run_chunk(
+    job: Job,
+    stopped: Callable[[], bool] | None = None,
+    begin: Callable[[int], object] | None = None,
+) -> Chunk:
+    """Compute a job's replicates in order until its time is over; at least one.
+
+    Parameters
+    ----------
+    job : Job
+    stopped : callable, optional
+        Asked after every replicate whether to leave the rest.
+    begin : callable, optional
+        Told before every replicate how many came before it.
+    """
     if os.getpid() != job.home:
         _one_thread_of_blas()
     began = time.perf_counter()
     records = _Records()
     covered = []
     over = False
+    count = 0
     for segment in job.segments:
         cell, keys = job.cells[segment.cell], job.keys[segment.cell]
         records.begin(segment.cell, keys)
         replicate = segment.start
         while replicate < segment.stop and not over:
+            if begin is not None:
+                begin(count)
+            count += 1
             before = time.perf_counter()
             try:
                 result = call(job.function, cell, keys, replicate, job.settings)
@@ -85,7 +104,33 @@ def run_chunk(job: Job, stopped: Callable[[], bool] | None = None) -> Chunk:
         if over:
             break
     table = records.table(job)
-    return Chunk(table, tuple(covered), records.failed, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return Chunk(table, tuple(covered), records.failed, seconds, this_machine())
+
+
+def failed_chunk(job: Job, place: int, reason: str, seconds: float) -> Chunk:
+    """Return the chunk of one replicate that could not be brought to an end.
+
+    Parameters
+    ----------
+    job : Job
+    place : int
+        How many of the job's replicates come before it.
+    reason : str
+        What the row says in the place of an exception.
+    seconds : float
+        How long it ran.
+    """
+    for segment in job.segments:
+        if place < len(segment):
+            break
+        place -= len(segment)
+    replicate = segment.start + place
+    records = _Records()
+    records.begin(segment.cell, job.keys[segment.cell])
+    records.add(replicate, [{}], reason, seconds)
+    covered = (Segment(segment.cell, replicate, replicate + 1),)
+    return Chunk(records.table(job), covered, 1, seconds, this_machine())
 
 
 def call(function, cell: Cell, keys: Mapping[str, int], replicate: int, settings) -> Any:

@@ -24,8 +24,18 @@ class Coverage:
 
     def __init__(self, segments: Iterable[Segment] = ()):
         self._intervals: dict[str, list[tuple[int, int]]] = {}
+        self.update(segments)
+
+    def update(self, segments: Iterable[Segment]) -> None:
+        """Put segments in."""
         for segment in sorted(segments, key=lambda segment: segment.start):
             self.add(segment)  # at the end, in no time
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield all that is in the set."""
+        for cell, intervals in self._intervals.items():
+            for low, high in intervals:
+                yield Segment(cell, low, high)
 
     def add(self, segment: Segment) -> None:
         """Put a segment in."""

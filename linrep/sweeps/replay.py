@@ -14,8 +14,10 @@ from linrep import _display as show
 from linrep import _validation as check
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
 from linrep.sweeps.columns import as_text
+from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell, cell_name
+from linrep.sweeps.machines import this_machine
 from linrep.sweeps.specification import RESERVED
 from linrep.sweeps.store import Run
 from linrep.sweeps.targets import Untrusted, add_folder, load, loading_only
@@ -42,6 +44,11 @@ class Replay:
         The rows of the run directory for this replicate; empty if it has not been computed.
     same : bool or None
         Whether both are the same, bit for bit; None if nothing is stored.
+    deviation : Deviation or None
+        By how much they differ; None if nothing is stored, or an exception stands against rows.
+    machines : tuple of str or None
+        What computed the stored rows, and what computed these; None if nothing is stored. See
+        :meth:`Run.machines`.
     """
 
     cell: Cell
@@ -50,6 +57,8 @@ class Replay:
     error: BaseException | None
     stored: pd.DataFrame
     same: bool | None
+    deviation: Deviation | None
+    machines: tuple[str, str] | None
 
     def __repr__(self):
         return show.line(self)
@@ -116,7 +125,21 @@ def replay(
     own = [name for name in stored if name not in RESERVED and name not in run.parameters]
     known = not any(run.done().missing(Segment(cell_name(cell), replicate, replicate + 1)))
     same = _same(rows, error, stored, own) if known else None
-    return Replay(cell, replicate, pd.DataFrame(rows), error, stored, same)
+    found = pd.DataFrame(rows)
+    comparable = known and error is None and 0 < len(rows) == len(stored)
+    with threadpool_limits(limits=1):
+        here = this_machine()
+    before = run.machine_of(cell_name(cell), replicate)
+    return Replay(
+        cell,
+        replicate,
+        found,
+        error,
+        stored,
+        same,
+        deviation(found, stored, own) if comparable else None,
+        None if before is None else (before, here),
+    )
 
 
 def _same(rows, error, stored, columns):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
+    BrokenExecutor,
     Executor,
     Future,
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,15 +25,20 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
-from linrep.sweeps.chunks import Chunk, Job, run_chunk
+from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
-from linrep.sweeps.pool import process_pool
+from linrep.sweeps.crews import Crew, Guests, Processes, Threads
+from linrep.sweeps.parts import Part
 from linrep.sweeps.progress import progress_bar
+from linrep.sweeps.sealed import check_portable, is_portable
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run, create_run, presence
 
 _IN_FLIGHT = 2  # chunks submitted per worker: the next is there when one ends
+_LOOK_EVERY = 1.0  # seconds, for interrupts, other processes, and workers that come and go
+_MOST_SMALL = 60  # parts per worker until they are put together: about a minute's
+_MARK = ".running"
 _FIRST = 1  # replicates in a chunk before anything is known of their length
 _MOST_SEGMENTS = 2_000  # cells in a chunk
 
@@ -44,10 +50,13 @@ class Stopped(Exception):
     ----------
     run : Run
         As far as it came.
+    at_once : bool
+        Whether chunks that were running have been left: their threads may still be at work.
     """
 
-    def __init__(self, run: Run):
+    def __init__(self, run: Run, *, at_once: bool = False):
         self.run = run
+        self.at_once = at_once
         super().__init__(f"{run.path}: stopped at {run.count()} of {run.total} replicates")
 
 
@@ -55,9 +64,10 @@ def run(
     sweep: Specification,
     directory: str | Path,
     *,
-    workers: int = 1,
+    workers: int | Callable[[], int] = 1,
     processes: bool = False,
     executor: Executor | None = None,
+    timeout: float | None = None,
     shard: tuple[int, int] | None = None,
     extend: bool = False,
     retry_failed: bool = False,
@@ -72,13 +82,17 @@ def run(
         What to compute.
     directory : path
         Made if missing. If it holds the same sweep, that is resumed; anything else is refused.
-    workers : int, default 1
-        Threads, or processes. The rows do not depend on it.
+    workers : int or callable, default 1
+        Threads, or processes. The rows do not depend on it. With an executor whose workers come
+        and go: a function that returns how many there are now, asked about once a second.
     processes : bool, default False
-        Use processes. The function must be importable by them.
+        Use processes. A replicate that ends its process is then a failed row.
     executor : concurrent.futures.Executor, optional
         Where chunks are run instead, such as Dask's ``client.get_executor()``; `workers` then says
         how many it can run at a time. It is not shut down.
+    timeout : float, optional
+        Seconds after which a replicate is given up, which makes it a failed row. Replicates then
+        run in processes, as threads cannot be ended.
     shard : pair of int, optional
         (i, N), i from 1 to N: only the i-th of N disjoint shares of the replicates.
     extend : bool, default False
@@ -101,21 +115,32 @@ def run(
     OSError
         If the directory cannot be written or the disk is full.
     Stopped
-        On an interrupt (Ctrl-C), after the chunks that were running are stored. A second one
-        ends at once.
+        On an interrupt (Ctrl-C), after the chunks that were running are stored. After a second one
+        at once, with what was finished stored.
+
+    Notes
+    -----
+    If the last process that swept into the directory was killed, replicates run in processes, so
+    that one which kills its process is found and stored as failed.
     """
-    workers = check.integer("workers", workers, minimum=1)
+    if not callable(workers):
+        workers = partial(int, check.integer("workers", workers, minimum=1))
     chunk_seconds = check.real("chunk_seconds", chunk_seconds, above=0.0)
+    if timeout is not None:
+        timeout = check.real("timeout", timeout, above=0.0)
     index, shards = read_shard(shard)
-    if processes and executor is None:
-        _check_importable(sweep.function)
+    guarded = processes or timeout is not None
+    shared = isinstance(executor, ThreadPoolExecutor) and timeout is None
+    if (guarded or executor is not None) and not shared:
+        check_portable(sweep.function)
     stored = create_run(directory, sweep, extend=extend)
     with presence(stored.path) as alone:
         if alone:
             stored.tidy()
-        todo = _Todo(sweep, stored, index, shards, reverse=not alone, retry_failed=retry_failed)
-        stop = threading.Event()
-        job = _job_factory(sweep, chunk_seconds)
+        todo = _Todo(
+            sweep, stored, index, shards, chunk_seconds,
+            reverse=not alone, retry_failed=retry_failed,
+        )  # fmt: skip
         bar = progress_bar(
             progress,
             total=todo.total,
@@ -123,11 +148,17 @@ def run(
             desc=sweep.name,
             unit="run",
         )
-        with bar, _executor(executor, workers, processes) as (pool, local):
-            submit = partial(pool.submit, partial(run_chunk, stopped=stop.is_set))
-            if not local:
-                submit = partial(pool.submit, run_chunk)
-            _drive(stored, todo, job, submit, workers, stop, bar)
+        with bar, _mark(stored.path, alone and todo.left) as was_killed:
+            was_killed = was_killed and executor is None and is_portable(sweep.function)
+            if was_killed and not guarded:
+                bar.write(
+                    f"{stored.path}: the last sweep here was killed; replicates run in processes "
+                    "now, so that one which ends its process is stored as failed",
+                    file=sys.stderr,
+                )
+            crew = _crew(executor, workers, guarded or was_killed, timeout)
+            with threadpool_limits(limits=1):  # sums must not depend on the number of cores
+                _drive(stored, todo, _job_factory(sweep, chunk_seconds), crew, workers, bar)
     return stored
 
 
@@ -141,41 +172,74 @@ def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
     return check.integer("shard's i", shard[0], minimum=1, maximum=shards), shards
 
 
-def _drive(stored, todo, job, submit, workers, stop, bar):
+def _drive(stored, todo, job, crew, workers, bar):
     """Keep chunks in flight and store what they return, until nothing is left."""
-    flying: dict[Future, list[Segment]] = {}
+    flying: dict[Future, tuple[list[Segment], bool]] = {}
+    small: list[Part] = []  # parts of this process that have not been put together
     failed = 0
-    interrupted = False
+    interrupted = exhausted = False
+    count, asked = workers(), time.monotonic()
+
+    def store(future):
+        nonlocal failed
+        segments, guarded = flying.pop(future)
+        try:
+            chunk: Chunk = future.result()
+        except BrokenExecutor:
+            raise
+        except Exception:
+            if guarded or not crew.may_lose_workers:
+                raise
+            # A replicate may have ended the worker.
+            flying[crew.submit(job(segments), guarded=True)] = (segments, True)
+            return
+        small.append(stored.write(chunk.table, chunk.segments, todo.generation, chunk.machine))
+        todo.finish(segments, chunk)
+        failed += chunk.failed
+        bar.set_postfix({"failed": failed} if failed else {}, refresh=False)
+        bar.update(sum(map(len, chunk.segments)))
+
     while True:
         try:
-            while not stop.is_set() and len(flying) < _IN_FLIGHT * workers:
-                segments = todo.next(workers)
-                if not segments:
+            if time.monotonic() - asked > _LOOK_EVERY:
+                count, asked = workers(), time.monotonic()
+            while not interrupted and len(flying) < _IN_FLIGHT * count:
+                segments = todo.next(count)
+                exhausted = not segments
+                if exhausted:
                     break
                 with _uninterrupted():
-                    flying[submit(job(segments))] = segments
-            if not flying:
+                    flying[crew.submit(job(segments))] = (segments, False)
+            if not flying and (interrupted or exhausted or not todo.left):
                 break
-            finished, _ = wait(flying, return_when=FIRST_COMPLETED)
+            finished, _ = wait(flying, timeout=_LOOK_EVERY, return_when=FIRST_COMPLETED)
+            if not flying:
+                time.sleep(_LOOK_EVERY)  # until there is a worker
             for future in finished:
                 with _uninterrupted():
-                    segments = flying.pop(future)
-                    chunk: Chunk = future.result()
-                    stored.write(chunk.table, chunk.segments, todo.generation)
-                    todo.finish(segments, chunk)
-                failed += chunk.failed
-                bar.set_postfix({"failed": failed} if failed else {}, refresh=False)
-                bar.update(sum(map(len, chunk.segments)))
+                    store(future)
+            if len(small) >= _MOST_SMALL * max(1, count):
+                with _uninterrupted():
+                    stored.compact(small)
+                small.clear()
         except KeyboardInterrupt:
             if interrupted:
-                raise
+                crew.end()
+                with _uninterrupted():
+                    for future in [each for each in flying if each.done()]:
+                        with suppress(Exception):
+                            store(future)
+                raise Stopped(stored, at_once=True) from None
             interrupted = True
-            stop.set()
+            crew.stop()
         except BaseException:
-            stop.set()
-            for future in flying:
-                future.cancel()
+            crew.end()
             raise
+    crew.stop()
+    crew.end()
+    with _uninterrupted():
+        if small:
+            stored.compact()
     if interrupted:
         raise Stopped(stored)
 
@@ -204,8 +268,9 @@ def _uninterrupted():
 class _Todo:
     """What is to be computed, cut into chunks of about the right length."""
 
-    def __init__(self, sweep, stored, index, shards, *, reverse, retry_failed):
+    def __init__(self, sweep, stored, index, shards, seconds, *, reverse, retry_failed):
         self._stored = stored
+        self._seconds = seconds
         shares = list(_shares(sweep, index, shards, reverse))
         self.total = sum(map(len, shares))
         self.generation = 0
@@ -217,13 +282,14 @@ class _Todo:
         missing = [piece for share in shares for piece in self._done.missing(share)]
         self._queue = deque(_from_the_middle(missing) if reverse else missing)
         self.left = sum(map(len, self._queue))
+        self._seen = {part.path.name for part in stored.parts()}
         self._looked = time.monotonic()
-        self._rate = float(_FIRST)  # replicates per second
+        self._rate = _FIRST / seconds  # replicates per second
 
     def next(self, workers) -> list[Segment]:
         """Return the next chunk's segments, empty if there are none."""
         self._look_for_others()
-        size = max(_FIRST, min(int(self._rate), self.left // (2 * workers)))
+        size = max(_FIRST, min(int(self._rate * self._seconds), self.left // (2 * workers)))
         chosen: list[Segment] = []
         while self._queue and size > 0 and len(chosen) < _MOST_SEGMENTS:
             segment = self._queue.popleft()
@@ -257,7 +323,10 @@ class _Todo:
         """Once a second, find out what another process has stored here."""
         if self._retrying or time.monotonic() - self._looked < 1.0:
             return
-        self._done = self._stored.done()
+        for part in self._stored.parts():
+            if part.path.name not in self._seen:
+                self._seen.add(part.path.name)
+                self._done.update(part.segments)
         self._looked = time.monotonic()
 
 
@@ -319,25 +388,27 @@ def _job_factory(sweep, seconds) -> Callable[[list[Segment]], Job]:
     return job
 
 
-@contextmanager
-def _executor(executor, workers, processes):
-    """Yield an executor and whether it runs in this process's threads."""
+def _crew(executor, workers, guarded, timeout) -> Crew:
+    """Return who computes chunks."""
+    if isinstance(executor, ThreadPoolExecutor) and timeout is None:
+        return Threads(executor, own=False)
     if executor is not None:
-        with threadpool_limits(limits=1):
-            yield executor, False
-    elif processes:
-        with process_pool(workers) as pool:
-            yield pool, False
-    else:
-        # BLAS on one thread: matrices are small, and sums must not depend on the number of cores.
-        with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as pool:
-            yield pool, True
+        return Guests(executor, timeout)
+    if guarded:
+        return Processes(workers(), timeout)
+    return Threads(ThreadPoolExecutor(workers()), own=True)
 
 
-def _check_importable(function):
+@contextmanager
+def _mark(path, working):
+    """Mark a directory while this process sweeps into it; yield whether one before was killed."""
+    mark = path / _MARK
+    if not working:
+        yield False
+        return
+    was_killed = mark.exists()
+    mark.touch()
     try:
-        pickle.dumps(function)
-    except Exception as error:
-        raise ValueError(
-            f"function must be importable by other processes, or use threads ({error})"
-        ) from None
+        yield was_killed
+    finally:
+        mark.unlink(missing_ok=True)

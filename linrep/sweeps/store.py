@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from io import BytesIO
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 
 from linrep import _atomic as files
 from linrep import _display as show
@@ -34,28 +34,19 @@ from linrep.sweeps.columns import (
     parameter_type,
     with_large_integers,
 )
+from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
+from linrep.sweeps.parts import Damaged, Part, digest, read_part, read_rows, rows_of, write_part
 from linrep.sweeps.specification import FORMAT, Specification, differences, extends
 from linrep.sweeps.targets import own_folders
 
 _MOST_SHOWN = 12  # values of a parameter, where a run shows itself
 SPECIFICATION = "sweep.json"
 _PARTS = "parts"
-_COVERAGE = b"linrep.coverage"
+_LARGE = 2**23  # values in a part, rows times columns, that is not put together with others
+_MOST_TRIES = 100
 _LAST = ("status", "exception", "seconds", "stream", "versions", "cell")  # columns of a row
-_REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part's file, what it covers, and its generation: a later one replaces earlier rows."""
-
-    path: Path
-    segments: tuple[Segment, ...]
-    generation: int
-    rows: int
-    failed: int
 
 
 @dataclass(frozen=True)
@@ -104,6 +95,22 @@ class Incomplete(UserWarning):
     def __init__(self, completeness: Completeness):
         self.completeness = completeness
         super().__init__(f"{completeness.path} is incomplete: {completeness}")
+
+
+class Overlapping(UserWarning):
+    """Replicates that several run directories hold have different rows.
+
+    Parameters
+    ----------
+    path : Path
+        Where they have been put together. Of each replicate the part whose file's name comes first
+        counts.
+    found : Deviation
+    """
+
+    def __init__(self, path: Path, found: Deviation):
+        self.found = found
+        super().__init__(f"{path}: replicates were computed twice, and {found}")
 
 
 class Run:
@@ -172,11 +179,9 @@ class Run:
         for name in self._parts.keys() - found.keys():
             del self._parts[name]
         for name in found.keys() - self._parts.keys():
-            self._parts[name] = _read_part(found[name])
+            self._parts[name] = read_part(found[name])
         readable = [part for part in self._parts.values() if part is not None]
-        return sorted(
-            readable, key=lambda part: (-part.generation, part.failed > 0, part.path.name)
-        )
+        return sorted(readable, key=_rank)
 
     def damaged(self) -> list[Path]:
         """Return the files in place of parts whose content is not what was written."""
@@ -198,10 +203,29 @@ class Run:
 
     def failed(self) -> int:
         """Return how many of the stored replicates failed, those computed again not counted."""
-        if not any(part.failed for part in self.parts()):
-            return 0
-        rows = self.read(["status"], partial=True)
-        return int((rows["status"] == "failed").sum())
+        return self._again(lambda: sum(starmap(self._count_failed, self._owned())))
+
+    def machines(self) -> dict[str, int]:
+        """Return how many of the stored replicates each machine computed, the most first.
+
+        A machine is what digits may depend on beside code and seed, as JSON: processor,
+        instructions, kernels and threads of linear algebra, versions.
+        """
+        found: Counter[str] = Counter()
+        for part, owned in self._owned():
+            found[part.machine] += sum(map(len, owned))
+        return {name: count for name, count in found.most_common() if count}
+
+    def machine_of(self, cell: str, replicate: int) -> str | None:
+        """Return what computed a replicate of a cell, given by its name; None if nothing did.
+
+        It is a text as in `machines`, empty where it has not been stored.
+        """
+        wanted = Segment(cell, replicate, replicate + 1)
+        for part in self.parts():
+            if not any(Coverage(part.segments).missing(wanted)):
+                return part.machine
+        return None
 
     def completeness(self) -> Completeness:
         """Return how many replicates there should be, are stored, have failed or are damaged."""
@@ -230,17 +254,13 @@ class Run:
             warnings.warn(Incomplete(self.completeness()), stacklevel=2)
         wanted = None if columns is None else list(columns)
         needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
-        tables = []
-        taken = Coverage()
-        for part in self.parts():
-            owned = [piece for segment in part.segments for piece in taken.missing(segment)]
-            table = _read_table(part.path, needed, self.parameters)
-            if sum(map(len, owned)) < sum(map(len, part.segments)):
-                table = table.filter(_inside(table, owned))
-            for segment in part.segments:
-                taken.add(segment)
-            if table.num_rows:
-                tables.append(table)
+        tables = self._again(
+            lambda: [
+                table
+                for part, owned in self._owned()
+                if (table := self._rows(part, owned, needed, self.parameters)).num_rows
+            ]
+        )
         if not tables:
             names = [*self.parameters, "replicate", "row", *_LAST]
             return pd.DataFrame(columns=names if wanted is None else wanted)
@@ -272,6 +292,29 @@ class Run:
         first = list(self.parameters)
         middle = [name for name in frame if name not in {*first, *_LAST, "replicate", "row"}]
         return frame[[*first, "replicate", "row", *middle, *_LAST]]
+
+    def overlap(self) -> Deviation | None:
+        """Compare the rows of replicates that are stored more than once; None if there are none.
+
+        Those that were computed again after a failure are not compared.
+        """
+        taken = Coverage()
+        twice: list[pa.Table] = []
+        for part, owned in _shared_out(self.parts(), taken):
+            own = Coverage(owned)
+            again = [piece for segment in part.segments for piece in own.missing(segment)]
+            if again and part.generation == 0:
+                twice.append(self._rows(part, again, None, self.parameters))
+        if not twice:
+            return None
+        keys = ["cell", "replicate", "row"]
+        others = pa.concat_tables(alike(twice), promote_options="permissive").to_pandas()
+        others = others.astype({"cell": str}).drop_duplicates()
+        rows = self.read(partial=True).astype({"cell": str})
+        both = rows[keys].merge(others, on=keys, how="inner")
+        counted = both[keys].merge(rows, on=keys, how="left")
+        own_columns = [name for name in others if name not in {*_LAST, *keys}]
+        return deviation(counted, both, [*own_columns, "status"])
 
     def failures(self) -> pd.DataFrame:
         """Return the rows of the replicates that raised an exception."""
@@ -311,7 +354,9 @@ class Run:
             f"{cell_name(matches[1])}; give more parameters"
         )
 
-    def write(self, table: pa.Table, segments: Iterable[Segment], generation: int) -> Part:
+    def write(
+        self, table: pa.Table, segments: Iterable[Segment], generation: int, machine: str = ""
+    ) -> Part:
         """Store the rows of a finished chunk.
 
         Parameters
@@ -321,23 +366,11 @@ class Run:
             Which replicates of which cells the rows are of.
         generation : int
             Rows of a later generation replace those of earlier ones.
+        machine : str
+            What computed them, as JSON.
         """
-        segments = tuple(segments)
-        failed = int(np.count_nonzero(np.asarray(table["status"]) == "failed"))
-        coverage = {
-            "segments": [[s.cell, s.start, s.stop] for s in segments],
-            "generation": generation,
-            "failed": failed,
-        }
-        metadata = {_COVERAGE: json.dumps(coverage, ensure_ascii=False).encode()}
-        table = table.replace_schema_metadata(metadata)
-        buffer = BytesIO()
-        pq.write_table(table, buffer, compression="zstd")
-        content = buffer.getvalue()
-        part = self.path / _PARTS / f"{_digest(content)}.parquet"
-        files.write(part, content)
-        stored = Part(part, segments, generation, table.num_rows, failed)
-        self._parts[part.name] = stored
+        stored = write_part(self.path / _PARTS, table, segments, generation, machine)
+        self._parts[stored.path.name] = stored
         return stored
 
     def adopt(self, part: Part) -> None:
@@ -350,9 +383,68 @@ class Run:
         copy = self.path / _PARTS / part.path.name
         if not copy.exists():
             content = part.path.read_bytes()
-            if part.path.stem == _digest(content):  # or it has been damaged meanwhile
+            if part.path.stem == digest(content):  # or it has been damaged meanwhile
                 files.write(copy, content)
-                self._parts.pop(copy.name, None)
+                self._parts[copy.name] = replace(part, path=copy)
+
+    def compact(self, parts: Sequence[Part] | None = None) -> None:
+        """Put small parts together, so that there are not too many files.
+
+        Nothing is lost whatever ends it: the new part is on the disk before the old ones go, and
+        replicates that two parts cover count once.
+
+        Parameters
+        ----------
+        parts : sequence of Part, optional
+            Which ones; by default all. Only parts of one machine and generation go together.
+        """
+        kinds: dict[tuple, list[Part]] = {}
+        for part in self.parts() if parts is None else parts:
+            if part.rows * part.columns < _LARGE:
+                # With successes before failures: which of two equal replicates counts stays.
+                kinds.setdefault((part.generation, part.failed > 0, part.machine), []).append(part)
+        for some in kinds.values():
+            for group in _groups(some):
+                with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
+                    self._put_together(group)
+
+    def _put_together(self, group):
+        taken = Coverage()
+        tables = []
+        for part, owned in _shared_out(sorted(group, key=_rank), taken):
+            tables.append(self._rows(part, owned, None, ()))
+        if any(_types(table, self.parameters) != _types(tables[0], self.parameters)
+               for table in tables):  # fmt: skip
+            return  # of before and after an extension
+        table = pa.concat_tables(alike(tables), promote_options="permissive")
+        first = group[0]
+        whole = self.write(table, taken.segments(), first.generation, first.machine)
+        for part in group:
+            if part.path.name != whole.path.name:
+                self._parts.pop(part.path.name, None)
+                part.path.unlink(missing_ok=True)
+
+    def _owned(self):
+        """Yield parts and what of their segments counts: what no part before has."""
+        return _shared_out(self.parts(), Coverage())
+
+    def _rows(self, part, owned, columns, without):
+        table = read_rows(part.path, columns, without)
+        whole = sum(map(len, owned)) == part.replicates
+        return table if whole else rows_of(table, owned)
+
+    def _count_failed(self, part, owned):
+        if not part.failed:
+            return 0
+        rows = self._rows(part, owned, ("status", "cell", "replicate"), ())
+        return pc.sum(pc.equal(rows["status"], "failed")).as_py() or 0
+
+    def _again(self, read):
+        """Read, once more if another process has put parts together meanwhile."""
+        for _ in range(_MOST_TRIES):
+            with contextlib.suppress(FileNotFoundError):
+                return read()
+        return read()
 
     def tidy(self) -> None:
         """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
@@ -464,6 +556,11 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
     ------
     ValueError
         If a source is no run directory or computes something else.
+
+    Warns
+    -----
+    Overlapping
+        If replicates are in several of them with different rows.
     """
     path = Path(path)
     sources = list(sources)
@@ -486,6 +583,10 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
     for run in runs:
         for part in run.parts():
             merged.adopt(part)
+    twice = merged.overlap()
+    if twice is not None and twice.different:
+        warnings.warn(Overlapping(merged.path, twice), stacklevel=2)
+    merged.compact()
     return merged
 
 
@@ -569,58 +670,37 @@ def _identity(description):
     return {name: value for name, value in description.items() if name not in ("target", "path")}
 
 
-def _read_part(path):
-    try:
-        content = path.read_bytes()
-        if path.stem != _digest(content):
-            return None
-        metadata = pq.read_metadata(BytesIO(content))
-        coverage = json.loads(metadata.metadata[_COVERAGE])
-        segments = tuple(Segment(*segment) for segment in coverage["segments"])
-        rows, failed = metadata.num_rows, coverage["failed"]
-        return Part(path, segments, coverage["generation"], rows, failed)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:  # what a damaged file gives
-        if getattr(error, "errno", None) is not None:  # what the system says, not the file
-            raise
-        return None
+def _rank(part):
+    """Return what parts are sorted by: those that come first count where two have the same."""
+    return -part.generation, part.failed > 0, part.path.name
 
 
-def _read_table(path, columns, without):
-    """Return some columns of a part, or all, but those that the specification has, too."""
-    content = path.read_bytes()
-    if path.stem != _digest(content):
-        raise ValueError(f"{path} has been damaged since; the sweep computes it again")
-    with pq.ParquetFile(BytesIO(content)) as file:
-        columns = [
-            name
-            for name in file.schema_arrow.names
-            if name not in without and (columns is None or name in columns)
-        ]
-        table = file.read(columns=columns).replace_schema_metadata(None)
-    for name in _REPEATED:
-        if name in table.column_names:
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, table[name].dictionary_encode())
-    return table
+def _shared_out(parts, taken):
+    """Yield parts and what of their segments is not taken, and take it."""
+    for part in parts:
+        owned = [piece for segment in part.segments for piece in taken.missing(segment)]
+        taken.update(part.segments)
+        yield part, owned
 
 
-def _inside(table, segments):
-    """Return which rows of a table belong to the segments."""
-    cell, replicate = np.asarray(table["cell"]), np.asarray(table["replicate"])
-    inside = np.zeros(table.num_rows, dtype=bool)
-    for segment in segments:
-        here = (replicate >= segment.start) & (replicate < segment.stop)
-        inside |= here & (cell == segment.cell)
-    return pa.array(inside)
+def _groups(parts):
+    """Yield parts that together are large, and at last those that are left; none alone."""
+    group: list[Part] = []
+    size = 0
+    for part in parts:
+        group.append(part)
+        size += part.rows * part.columns
+        if size >= _LARGE:
+            yield group
+            group, size = [], 0
+    if len(group) > 1:
+        yield group
+
+
+def _types(table, names):
+    return [table.schema.field(name).type for name in names if name in table.column_names]
 
 
 def _text(description):
     text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
     return text.encode() + b"\n"
-
-
-def _digest(content):
-    """Return the name of a part with this content: whoever else writes here finds another."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -6,10 +6,12 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.abc import Loader, MetaPathFinder
+from importlib.util import find_spec, spec_from_loader
 from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
@@ -134,8 +136,60 @@ def load_file(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"no such file: {path}")
     add_folder(str(path.resolve().parent))  # as for a script that is run
+    _loaded.add(path.resolve().parent)
     with _loading(str(path)):
         return _run_file(path)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A module that has been loaded from a file, with its text."""
+
+    name: str
+    path: str
+    text: bytes
+
+
+#: The folders of files that have been loaded: modules beside these belong to them.
+_loaded: set[Path] = set()
+
+
+def own_sources() -> list[Source]:
+    """Return the modules beside the files that have been loaded, for machines without them."""
+    found = []
+    for name, module in tuple(sys.modules.items()):
+        home = getattr(module, "__file__", None)
+        if home and "." not in name and name != "__main__" and Path(home).parent in _loaded:
+            with suppress(OSError):
+                found.append(Source(name, home, Path(home).read_bytes()))
+    return found
+
+
+def install(source: Source) -> None:
+    """Make a module of a source, unless there is one of this name."""
+    if source.name in sys.modules:
+        return
+    with suppress(ImportError, ValueError):
+        if find_spec(source.name) is not None:
+            return
+    finder = _Finder(source)
+    sys.meta_path.append(finder)
+
+
+class _Finder(Loader, MetaPathFinder):
+    """Finds one module, whose text it has."""
+
+    def __init__(self, source):
+        self._source = source
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self._source.name:
+            return spec_from_loader(name, self, origin=self._source.path)
+        return None
+
+    def exec_module(self, module):
+        module.__file__ = self._source.path
+        exec(compile(self._source.text, self._source.path, "exec"), module.__dict__)
 
 
 def own_folders() -> list[str]:
@@ -185,6 +239,9 @@ def _find(module, name):
     if "" not in sys.path:
         add_folder(os.getcwd())
     found: Any = import_module(module)
+    home = getattr(found, "__file__", None)
+    if home and not installed(home):
+        _loaded.add(Path(home).parent)
     for part in name.split("."):
         found = getattr(found, part, None)
     return found

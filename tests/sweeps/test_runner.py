@@ -99,11 +99,11 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, workers, monkeypatch)
     written = []
     write = store.Run.write
 
-    def fail(self, table, segments, generation):
+    def fail(self, table, segments, *others):
         if len(written) == 3:
             raise OSError(28, "No space left on device")
         written.append(sum(map(len, segments)))
-        return write(self, table, segments, generation)
+        return write(self, table, segments, *others)
 
     monkeypatch.setattr(store.Run, "write", fail)
     sweep = large(function, replicates=20)
@@ -186,12 +186,14 @@ def test_what_is_computed_when_an_interrupt_comes_is_stored(tmp_path, monkeypatc
 def test_extending_computes_only_what_is_new_and_changes_nothing(tmp_path):
     function = Counting()
     before = numbers(run(toy(function), tmp_path / "run"))
-    files = content(tmp_path / "run" / "parts")
+    seconds = open_run(tmp_path / "run").read(["seconds"])
     function.calls.clear()
     grown = toy(function, [{"a": 3}, {"a": 1}, {"a": 2}], 5)
     stored = run(grown, tmp_path / "run", extend=True)
     assert function.calls == {(("a", 1),): 2, (("a", 2),): 2, (("a", 3),): 5}
-    assert content(tmp_path / "run" / "parts").items() >= files.items()
+    after = stored.read()
+    old = after[(after["a"] != 3) & (after["replicate"] < 3)].reset_index(drop=True)
+    assert old[["seconds"]].equals(seconds)
     after = numbers(stored)
     kept = after[(after["a"] != 3) & (after["replicate"] < 3)].reset_index(drop=True)
     same_rows(kept, before)
@@ -369,9 +371,15 @@ def test_arguments_are_checked_before_anything_is_written(tmp_path, options, kin
     assert not (tmp_path / "run").exists()
 
 
-def test_processes_need_a_function_that_they_can_import(tmp_path):
-    with pytest.raises(ValueError, match="importable by other processes, or use threads"):
-        run(toy(lambda cell, rng: 1), tmp_path / "run", processes=True)
+def test_processes_take_functions_without_a_module(tmp_path):
+    stored = run(toy(lambda cell, rng: rng.random()), tmp_path / "run", processes=True)
+    same_rows(stored, run(toy(lambda cell, rng: rng.random()), tmp_path / "threads"))
+
+
+def test_a_function_that_cannot_be_handed_to_processes_is_refused(tmp_path):
+    lock = threading.Lock()
+    with pytest.raises(ValueError, match="cannot be handed to other processes, use threads"):
+        run(toy(lambda cell, rng: lock), tmp_path / "run", processes=True)
     assert not (tmp_path / "run").exists()
 
 

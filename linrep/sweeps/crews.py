@@ -1,0 +1,125 @@
+"""Who computes chunks: threads, processes, or somebody else's executor."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Protocol
+
+from linrep.sweeps.children import Children, run_guarded, run_sealed
+from linrep.sweeps.chunks import Chunk, Job, run_chunk
+from linrep.sweeps.sealed import seal
+
+
+class Crew(Protocol):
+    """Whoever computes chunks."""
+
+    #: Whether a job may fail for what another one did to its worker.
+    may_lose_workers: bool
+
+    def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
+        """Have a job computed, if `guarded` where it can do no harm to others."""
+
+    def stop(self) -> None:
+        """Let all leave the rest of their chunks."""
+
+    def end(self) -> None:
+        """Wait for nobody any longer."""
+
+
+class Threads:
+    """Threads of this process, which cannot be ended.
+
+    Parameters
+    ----------
+    pool : ThreadPoolExecutor
+    own : bool
+        Whether to shut it down.
+    """
+
+    may_lose_workers = False
+
+    def __init__(self, pool: ThreadPoolExecutor, *, own: bool):
+        self._pool = pool
+        self._own = own
+        self._stopped = threading.Event()
+
+    def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
+        """Have a job computed."""
+        return self._pool.submit(run_chunk, job, self._stopped.is_set)
+
+    def stop(self) -> None:
+        """Let all leave the rest of their chunks."""
+        self._stopped.set()
+
+    def end(self) -> None:
+        """Wait for nobody any longer."""
+        self._stopped.set()
+        if self._own:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Processes:
+    """Processes, each with a thread that hears what it says.
+
+    Parameters
+    ----------
+    workers : int
+    timeout : float or None
+        Seconds after which a replicate is given up.
+    """
+
+    may_lose_workers = False
+
+    def __init__(self, workers: int, timeout: float | None):
+        self._pool = ThreadPoolExecutor(workers)
+        self._children = Children(timeout)
+
+    def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
+        """Have a job computed."""
+        return self._pool.submit(self._children.run, seal(job))
+
+    def stop(self) -> None:
+        """Let all leave the rest of their chunks."""
+        self._children.stop()
+
+    def end(self) -> None:
+        """End the processes, whatever they do."""
+        self._children.end()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Guests:
+    """The workers of an executor that somebody else has set up, on whatever machines.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+    timeout : float or None
+        Seconds after which a replicate is given up.
+    """
+
+    may_lose_workers = True
+
+    def __init__(self, executor: Executor, timeout: float | None):
+        self._executor = executor
+        self._timeout = timeout
+        self._flying: set[Future[Chunk]] = set()
+
+    def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
+        """Have a job computed, if `guarded` in a process of its own at the worker's."""
+        if guarded or self._timeout is not None:
+            future = self._executor.submit(run_guarded, seal(job), self._timeout)
+        else:
+            future = self._executor.submit(run_sealed, seal(job))
+        self._flying.add(future)
+        future.add_done_callback(self._flying.discard)
+        return future
+
+    def stop(self) -> None:
+        """Do nothing: nobody there can be told."""
+
+    def end(self) -> None:
+        """Wait for nobody any longer."""
+        for future in tuple(self._flying):
+            future.cancel()

@@ -1,0 +1,149 @@
+"""Part files: the rows of finished chunks as Parquet, named by a digest of their content.
+
+The footer says which replicates of which cells the rows are of, and which machine computed them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from linrep import _atomic as files
+from linrep.sweeps.coverage import Segment
+
+_COVERAGE = b"linrep.coverage"
+_REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part's file and what it holds.
+
+    Attributes
+    ----------
+    path : Path
+    segments : tuple of Segment
+        The replicates that its rows are of.
+    generation : int
+        Rows of a later generation replace those of earlier ones.
+    rows, columns, failed : int
+        Rows, columns, and those rows that failed.
+    machine : str
+        What computed them, as JSON; empty where that has not been stored.
+    """
+
+    path: Path
+    segments: tuple[Segment, ...]
+    generation: int
+    rows: int
+    columns: int
+    failed: int
+    machine: str
+
+    @property
+    def replicates(self) -> int:
+        """How many replicates it covers."""
+        return sum(map(len, self.segments))
+
+
+class Damaged(ValueError):
+    """A part's content is not what was written."""
+
+
+def write_part(
+    folder: Path, table: pa.Table, segments: Iterable[Segment], generation: int, machine: str
+) -> Part:
+    """Write rows as a part of a folder, and return it."""
+    segments = tuple(segments)
+    failed = int(np.count_nonzero(np.asarray(table["status"]) == "failed"))
+    coverage = {
+        "segments": [[s.cell, s.start, s.stop] for s in segments],
+        "generation": generation,
+        "failed": failed,
+        "machine": machine,
+    }
+    metadata = {_COVERAGE: json.dumps(coverage, ensure_ascii=False).encode()}
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):  # plain for other readers
+            table = table.set_column(place, field.name, table[field.name].cast(pa.string()))
+    buffer = BytesIO()
+    pq.write_table(table.replace_schema_metadata(metadata), buffer, compression="zstd")
+    content = buffer.getvalue()
+    path = folder / f"{digest(content)}.parquet"
+    files.write(path, content)
+    return Part(path, segments, generation, table.num_rows, table.num_columns, failed, machine)
+
+
+def read_part(path: Path) -> Part | None:
+    """Return what a part's footer says; None if the file is gone or damaged."""
+    try:
+        content = path.read_bytes()
+        if path.stem != digest(content):
+            return None
+        metadata = pq.read_metadata(BytesIO(content))
+        coverage = json.loads(metadata.metadata[_COVERAGE])
+        segments = tuple(Segment(*segment) for segment in coverage["segments"])
+        return Part(
+            path, segments, coverage["generation"], metadata.num_rows, metadata.num_columns,
+            coverage["failed"], coverage.get("machine", ""),
+        )  # fmt: skip
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:  # what a damaged file gives
+        if getattr(error, "errno", None) is not None:  # what the system says, not the file
+            raise
+        return None
+
+
+def read_rows(
+    path: Path, columns: Collection[str] | None = None, without: Sequence[str] = ()
+) -> pa.Table:
+    """Return some columns of a part, or all, but for some.
+
+    Raises
+    ------
+    Damaged
+        If the content is not what was written.
+    FileNotFoundError
+        If the part has been put into another one meanwhile.
+    """
+    content = path.read_bytes()
+    if path.stem != digest(content):
+        raise Damaged(f"{path} has been damaged since; the sweep computes it again")
+    with pq.ParquetFile(BytesIO(content), read_dictionary=_REPEATED) as file:
+        columns = [
+            name
+            for name in file.schema_arrow.names
+            if name not in without and (columns is None or name in columns)
+        ]
+        return file.read(columns=columns).replace_schema_metadata(None)
+
+
+def rows_of(table: pa.Table, segments: Iterable[Segment]) -> pa.Table:
+    """Return the rows of a table that belong to the segments."""
+    cell = table["cell"]
+    if not pa.types.is_dictionary(cell.type):
+        cell = cell.dictionary_encode()
+    cell = cell.unify_dictionaries().combine_chunks()
+    codes = {name: code for code, name in enumerate(cell.dictionary.to_pylist())}
+    code = np.asarray(cell.indices)
+    replicate = np.asarray(table["replicate"])
+    inside = np.zeros(table.num_rows, dtype=bool)
+    for segment in segments:
+        if segment.cell in codes:
+            here = (replicate >= segment.start) & (replicate < segment.stop)
+            inside |= here & (code == codes[segment.cell])
+    return table.filter(pa.array(inside))
+
+
+def digest(content: bytes) -> str:
+    """Return the name of a part with this content: whoever else writes here finds another."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
