@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -303,7 +304,7 @@ class _Dask:
 
     def __init__(self, client):
         self._client = client
-        self._waiting = False
+        self._said = False
         self.pool = client.get_executor()
 
     def cores(self):
@@ -311,9 +312,9 @@ class _Dask:
             address = self._client.scheduler.address if self._client.scheduler else "Dask"
             raise ConnectionError(f"the scheduler {address} is gone")
         count = sum(self._client.nthreads().values())
-        if not count and not self._waiting:
-            echo(f"{self._client.scheduler.address} has no worker yet: waiting", err=True)
-        self._waiting = not count
+        if not count and not self._said:
+            echo(f"{self._client.scheduler.address} has no worker: waiting for one", err=True)
+            self._said = True
         return count
 
 
@@ -328,6 +329,8 @@ def _executor(address):
     except ModuleNotFoundError:
         raise ValueError("--dask needs the package distributed: pip install 'linrep[cluster]'") \
             from None  # fmt: skip
+    # What it says of a scheduler that is gone, this command says in a line.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with Client(address, timeout=10) as client:
         yield _Dask(client)
 

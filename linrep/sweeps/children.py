@@ -28,6 +28,7 @@ _PAGE = struct.Struct("<qd?")  # the replicate's place in its job, when it began
 _STOP = _PAGE.size - 1
 _NOWHERE = -1
 _SHORTEST_LOOK = 0.01  # seconds
+_ENDED = "the worker processes have been ended"
 _COMMAND = "import sys; sys.path[:] = {}; from linrep.sweeps.children import serve; serve()"
 
 
@@ -38,6 +39,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._page: mmap.mmap | bytearray
         self._stopped = self._ended = False
+        self._lock = threading.Lock()
         self._page = bytearray(_PAGE.size)
         self._page_file = ""
 
@@ -55,7 +57,10 @@ class Child:
         Chunk
             Where a replicate has ended the process, or was given up: of it alone, as a failure.
         """
-        process = self._start()
+        with self._lock:  # or one may be started that nobody ends
+            if self._ended:
+                raise ChildProcessError(_ENDED)
+            process = self._start()
         _PAGE.pack_into(self._page, 0, _NOWHERE, time.monotonic(), self._stopped)
         done = threading.Event()
         given_up = threading.Event()
@@ -74,7 +79,7 @@ class Child:
         if kind == "error":
             raise answer
         if self._ended:
-            raise ChildProcessError("the sweep has been stopped")
+            raise ChildProcessError(_ENDED)
         status = self._close(process)
         place, began, _ = _PAGE.unpack_from(self._page)
         if place == _NOWHERE:
@@ -94,10 +99,12 @@ class Child:
 
     def end(self) -> None:
         """End the process, whatever it does."""
-        self._ended = True
-        if self._process is not None:
-            self._process.kill()
-            self._close(self._process)
+        with self._lock:
+            self._ended = True
+            process = self._process
+        if process is not None:
+            process.kill()
+            self._close(process)
         with suppress(OSError):
             os.unlink(self._page_file)  # where the process could not, having it open
 
@@ -143,7 +150,7 @@ class Children:
 
     def __init__(self, timeout: float | None):
         self._timeout = timeout
-        self._stopped = False
+        self._stopped = self._ended = False
         self._all: list[Child] = []
         self._idle: queue.LifoQueue[Child] = queue.LifoQueue()
         self._lock = threading.Lock()
@@ -156,8 +163,10 @@ class Children:
             child = Child()
             with self._lock:
                 self._all.append(child)
-            if self._stopped:
-                child.stop()
+                if self._stopped:
+                    child.stop()
+                if self._ended:
+                    child.end()
         try:
             return child.run(sealed, self._timeout)
         finally:
@@ -165,14 +174,17 @@ class Children:
 
     def stop(self) -> None:
         """Let all leave the rest of their chunks."""
-        self._stopped = True
-        for child in tuple(self._all):
-            child.stop()
+        with self._lock:
+            self._stopped = True
+            for child in self._all:
+                child.stop()
 
     def end(self) -> None:
         """End all, whatever they do."""
-        for child in tuple(self._all):
-            child.end()
+        with self._lock:
+            self._ended = True
+            for child in self._all:
+                child.end()
 
 
 _kept = threading.local()

@@ -104,11 +104,16 @@ class Guests:
     def __init__(self, executor: Executor, timeout: float | None):
         self._executor = executor
         self._timeout = timeout
+        self._guarded = timeout is not None
         self._flying: set[Future[Chunk]] = set()
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
-        """Have a job computed, if `guarded` in a process of its own at the worker's."""
-        if guarded or self._timeout is not None:
+        """Have a job computed, if `guarded` in a process of its own at the worker's.
+
+        From the first such job on, as one that has lost its worker seldom stays alone.
+        """
+        self._guarded |= guarded
+        if self._guarded:
             future = self._executor.submit(run_guarded, seal(job), self._timeout)
         else:
             future = self._executor.submit(run_sealed, seal(job))

@@ -103,8 +103,8 @@ class Overlapping(UserWarning):
     Parameters
     ----------
     path : Path
-        Where they have been put together. Of each replicate the part whose file's name comes first
-        counts.
+        Where they have been put together. Of each replicate the rows of the machine count whose
+        description comes first in the alphabet.
     found : Deviation
     """
 
@@ -672,7 +672,8 @@ def _identity(description):
 
 def _rank(part):
     """Return what parts are sorted by: those that come first count where two have the same."""
-    return -part.generation, part.failed > 0, part.path.name
+    # By machine before name: putting parts together changes names alone.
+    return -part.generation, part.failed > 0, part.machine, part.path.name
 
 
 def _shared_out(parts, taken):

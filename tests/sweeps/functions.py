@@ -1,5 +1,7 @@
 """Functions that the tests sweep, where other processes can import them."""
 
+import os
+import signal
 import time
 
 import numpy as np
@@ -40,3 +42,50 @@ def slow_walk(cell, rng):
     """The same, in a few milliseconds."""
     time.sleep(0.003)
     return walk(cell, rng)
+
+
+POISONED = 4  # the replicate that does harm
+
+
+def _is_poisoned(cell, rng):
+    replicate = rng.bit_generator.seed_seq.spawn_key[0]
+    return cell["a"] == 2 and replicate == POISONED
+
+
+def ends_its_process(cell, rng):
+    """A number, but for one replicate, which ends the process."""
+    if _is_poisoned(cell, rng):
+        os._exit(7)
+    return rng.random()
+
+
+def is_killed(cell, rng):
+    """A number, but for one replicate, which the system kills, as where memory runs out."""
+    if _is_poisoned(cell, rng):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rng.random()
+
+
+def blocks(cell, rng):
+    """A number, but for one replicate, which does not come to an end."""
+    if _is_poisoned(cell, rng):
+        time.sleep(1000.0)
+    return rng.random()
+
+
+def prints(cell, rng):
+    """A number, and something on standard output."""
+    print("x" * 100_000)
+    return rng.random()
+
+
+def call_sealed(sealed):
+    """Return the first value of a job's first replicate."""
+    from linrep.sweeps.children import run_sealed
+
+    return run_sealed(sealed).table["value"].to_pylist()[0]
+
+
+def healthy(cell, rng):
+    """What `fragile` returns where it does not fail."""
+    return [{"step": step, "value": rng.random() + step} for step in range(2)]

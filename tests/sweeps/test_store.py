@@ -16,7 +16,9 @@ import pytest
 
 from linrep import _atomic
 from linrep._atomic import _host
-from linrep.sweeps import Incomplete, create_run, merge, open_run, run, store
+from linrep.sweeps import Incomplete, Run, create_run, merge, open_run, run, store
+from linrep.sweeps.coverage import Segment
+from linrep.sweeps.parts import read_rows, rows_of
 from linrep.sweeps.store import check_directory
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
@@ -444,3 +446,102 @@ def test_a_cell_is_found_by_what_singles_it_out(tmp_path):
     ):
         with complaint(ValueError, *words):
             stored.find(selection)
+
+
+# --- putting parts together ---
+
+
+def many_parts(tmp_path, function=functions.normal, replicates=40):
+    """Return a run in many parts, as one that was killed leaves it, and the same run whole."""
+    cells = [{"a": a} for a in range(3)]
+    whole = run(toy(function, cells, replicates), tmp_path / "whole")
+    stored = create_run(tmp_path / "run", toy(function, cells, replicates))
+    rows = pq.read_table(next((whole.path / "parts").glob("*.parquet")))
+    for part in whole.parts():
+        for segment in part.segments:
+            for start in range(segment.start, segment.stop, 7):
+                piece = Segment(segment.cell, start, min(start + 7, segment.stop))
+                stored.write(rows_of(rows, [piece]), [piece], 0, part.machine)
+    return stored, whole
+
+
+def test_a_finished_run_is_few_parts(tmp_path):
+    stored = run(toy(functions.normal, replicates=200), tmp_path / "run", chunk_seconds=1e-9)
+    assert len(stored.parts()) == 1
+    same_rows(stored, run(toy(functions.normal, replicates=200), tmp_path / "other"))
+
+
+def test_putting_parts_together_changes_no_row(tmp_path):
+    stored, whole = many_parts(tmp_path)
+    assert len(stored.parts()) > 10
+    before = stored.read()
+    stored.compact()
+    assert len(stored.parts()) == len(list((stored.path / "parts").glob("*.parquet"))) == 1
+    pd.testing.assert_frame_equal(before, stored.read(), check_exact=True)
+    pd.testing.assert_frame_equal(before, open_run(stored.path).read(), check_exact=True)
+    same_rows(stored, whole)
+    once = content(stored.path)
+    stored.compact()
+    assert content(stored.path) == once
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_while_parts_are_put_together_loses_nothing(tmp_path, monkeypatch, when):
+    stored, whole = many_parts(tmp_path)
+    write = Run.write
+
+    def killed(self, *arguments):
+        if when == "after":
+            write(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        stored.compact()
+    monkeypatch.undo()
+    left = open_run(stored.path)
+    assert left.count() == left.total
+    same_rows(left, whole)
+    left.compact()
+    same_rows(open_run(stored.path), whole)
+
+
+def test_parts_that_vanish_while_they_are_read_are_looked_for_again(tmp_path):
+    stored, whole = many_parts(tmp_path)
+    assert stored.count() == stored.total  # it knows the small parts
+    open_run(stored.path).compact()  # another process
+    same_rows(stored, whole)
+    assert stored.failed() == 0
+
+
+def test_parts_of_other_machines_or_generations_stay_apart(tmp_path):
+    stored, _ = many_parts(tmp_path)
+    some = stored.parts()[:4]
+    for part in some[:2]:
+        stored.write(read_rows(part.path), part.segments, 0, "another")
+    for part in some[2:]:
+        stored.write(read_rows(part.path), part.segments, 1, part.machine)
+    machines, before = stored.machines(), stored.read()
+    stored.compact()
+    assert len(stored.parts()) == 3
+    assert stored.machines() == machines
+    pd.testing.assert_frame_equal(before, stored.read(), check_exact=True)
+
+
+def test_a_damaged_part_is_not_put_together(tmp_path):
+    stored, _ = many_parts(tmp_path)
+    broken = stored.parts()[0].path
+    broken.write_bytes(broken.read_bytes()[:-1])
+    stored.compact()  # it was whole when it was met
+    assert broken.exists()
+    assert open_run(stored.path).damaged() == [broken]
+
+
+def test_failures_are_counted_once_and_not_after_a_retry(tmp_path):
+    sweep = toy(functions.fragile, replicates=40)
+    stored = run(sweep, tmp_path / "run")
+    expected = int((stored.read()["status"] == "failed").sum())
+    assert 0 < expected == stored.failed() == open_run(stored.path).failed()
+    healed = run(toy(functions.healthy, replicates=40, name="fragile"), tmp_path / "run",
+                 retry_failed=True)  # fmt: skip
+    assert healed.failed() == 0

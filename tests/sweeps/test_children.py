@@ -1,0 +1,144 @@
+"""Replicates that end or block their process: failed rows, and nothing else is lost."""
+
+import os
+import re
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+from linrep.sweeps import load, open_run, run
+from linrep.sweeps.sealed import seal, unseal
+from linrep.sweeps.targets import own_sources
+from tests.sweeps import functions
+from tests.sweeps.support import same_rows, toy
+from tests.tools import complaint
+
+CELLS = [{"a": 1}, {"a": 2}, {"a": 3}]
+
+
+def poisoned(function, **options):
+    return toy(function, CELLS, 10, **options)
+
+
+def is_poison(rows):
+    return (rows["a"] == 2) & (rows["replicate"] == functions.POISONED)
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "reason"),
+    [
+        (functions.ends_its_process, {"processes": True}, "WorkerEnded: .* exit status 7"),
+        (functions.is_killed, {"processes": True}, "WorkerEnded: .* SIGKILL, as when memory"),
+        (functions.blocks, {"timeout": 0.3}, "TimeoutError: longer than 0.3 s"),
+    ],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_poisonous_replicate_is_a_failed_row(tmp_path, function, options, reason, workers):
+    stored = run(poisoned(function), tmp_path / "run", workers=workers, **options)
+    rows = stored.read()
+    assert stored.count() == stored.total == 30
+    failed = rows[rows["status"] == "failed"]
+    assert list(failed.index) == list(rows.index[is_poison(rows)])
+    assert re.match(reason, failed["exception"].iloc[0])
+    harmless = toy(functions.uniform, CELLS, 10, name=stored.description["name"])
+    whole = run(harmless, tmp_path / "whole").read()
+    drop = ["status", "exception", "seconds", "versions"]
+    same_rows(
+        rows[~is_poison(rows)].drop(columns=drop).reset_index(drop=True),
+        whole[~is_poison(whole)].drop(columns=drop).reset_index(drop=True),
+    )
+
+
+def test_after_a_kill_the_poison_is_found_in_processes(tmp_path, capsys):
+    stored = run(poisoned(functions.ends_its_process), tmp_path / "run", shard=(2, 3))
+    (stored.path / ".running").touch()  # as a sweep leaves it that is killed
+    stored = run(poisoned(functions.ends_its_process), tmp_path / "run", progress=False)
+    assert "was killed" in capsys.readouterr().err
+    assert (stored.count(), stored.failed()) == (30, 1)
+    assert not (stored.path / ".running").exists()
+    again = run(poisoned(functions.ends_its_process), tmp_path / "run", retry_failed=True,
+                processes=True)  # fmt: skip
+    assert (again.count(), again.failed()) == (30, 1)
+
+
+def test_what_functions_print_disturbs_nothing(tmp_path):
+    stored = run(toy(functions.prints), tmp_path / "run", processes=True)
+    same_rows(stored, run(toy(functions.prints), tmp_path / "threads"))
+
+
+def test_a_timeout_of_replicates_that_keep_it_changes_nothing(tmp_path):
+    stored = run(toy(functions.normal), tmp_path / "run", timeout=60.0)
+    same_rows(stored, run(toy(functions.normal), tmp_path / "threads"))
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), "soon"])
+def test_what_is_no_timeout_is_refused(tmp_path, timeout):
+    with complaint((ValueError, TypeError), "timeout"):
+        run(toy(), tmp_path / "run", timeout=timeout)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_executor_of_processes_survives_what_a_guarded_replicate_does(tmp_path):
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        stored = run(poisoned(functions.blocks), tmp_path / "run", executor=pool, timeout=0.5)
+        assert pool.submit(os.getpid).result() > 0
+    assert (stored.count(), stored.failed()) == (30, 1)
+
+
+def test_workers_that_come_later_are_used(tmp_path):
+    asked = []
+
+    def workers():
+        asked.append(time.monotonic())
+        return min(len(asked) - 1, 2)  # none at first
+
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        stored = run(toy(), tmp_path / "run", executor=pool, workers=workers)
+    assert stored.count() == stored.total
+    assert len(asked) >= 2
+
+
+def test_a_function_reaches_a_machine_that_has_not_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "beside.py").write_text("OFFSET = 10.0\n")
+    path = tmp_path / "swept_there.py"
+    path.write_text("import beside\ndef f(cell, rng):\n    return rng.random() + beside.OFFSET\n")
+    function = load(f"{path}:f")
+    try:
+        sealed = seal(_job(toy(function)))
+        assert {source.name for source in own_sources()} >= {"swept_there", "beside"}
+        for name in ("swept_there", "beside"):
+            del sys.modules[name]
+            (tmp_path / f"{name}.py").unlink()
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            value = pool.submit(functions.call_sealed, sealed).result()
+        assert 10.0 <= value < 11.0
+    finally:
+        for name in ("swept_there", "beside"):
+            sys.modules.pop(name, None)
+
+
+def test_sealing_keeps_the_job(tmp_path):
+    job = _job(toy(functions.normal))
+    assert unseal(seal(job)) == job
+
+
+def test_a_poison_in_a_notebooks_function_is_found_too(tmp_path):
+    def local(cell, rng):
+        if cell["a"] == 2:
+            os._exit(3)
+        return rng.random()
+
+    stored = run(toy(local, name="local"), tmp_path / "run", processes=True)
+    assert (stored.count(), stored.failed()) == (6, 3)
+    assert open_run(tmp_path / "run").failures()["a"].tolist() == [2, 2, 2]
+
+
+def _job(sweep):
+    from linrep.sweeps.coverage import Segment
+    from linrep.sweeps.runner import _job_factory
+
+    return _job_factory(sweep, 1.0)([Segment(sweep.names[0], 0, 2)])

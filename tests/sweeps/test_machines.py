@@ -1,0 +1,78 @@
+"""What computed rows is stored with them, and told where it is not one machine."""
+
+import json
+
+import pytest
+
+from linrep.sweeps import Overlapping, merge, open_run, run
+from linrep.sweeps import chunks as chunks_module
+from linrep.sweeps.machines import describe, differences, this_machine
+from tests.sweeps import functions
+from tests.sweeps.support import toy
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Let sweeps believe that they run on another machine."""
+    other = json.loads(this_machine()) | {"processor": "Other 9000", "instructions": "x86-64"}
+    text = json.dumps(other, sort_keys=True)
+    monkeypatch.setattr(chunks_module, "this_machine", lambda: text)
+    return text
+
+
+def test_parts_say_what_computed_them(tmp_path):
+    stored = run(toy(), tmp_path / "run")
+    assert stored.machines() == {this_machine(): 6}
+    found = json.loads(this_machine())
+    assert found.keys() == {"mode", "processor", "instructions", "BLAS", "versions"}
+    assert all({"kernel", "threads"} <= each.keys() for each in found["BLAS"])
+    assert {"numpy", "scipy", "numba", "python", "linrep"} <= found["versions"].keys()
+
+
+def test_processes_say_what_computed_their_rows(tmp_path):
+    threads, processes = (
+        run(toy(), tmp_path / str(each), processes=each) for each in (False, True)
+    )
+    (one,), (other,) = threads.machines(), processes.machines()
+    assert [line for line in differences(one, other) if not line.startswith("BLAS")] == []
+    assert all(each["threads"] == 1 for each in json.loads(other)["BLAS"])
+
+
+def test_rows_of_two_machines_are_told_apart(tmp_path, elsewhere):
+    stored = run(toy(), tmp_path / "run", shard=(1, 2))
+    here = json.dumps(json.loads(elsewhere) | {"processor": "First"}, sort_keys=True)
+    chunks_module.this_machine = lambda: here
+    stored = run(toy(), tmp_path / "run")
+    assert set(stored.machines()) == {elsewhere, here}
+    assert sum(stored.machines().values()) == 6
+    assert stored.machine_of(stored.names[0], 0) in (elsewhere, here)
+    assert stored.machine_of(stored.names[0], 17) is None
+    assert "Other 9000" in describe(elsewhere)
+    assert differences(elsewhere, here) == ["processor: Other 9000, First"]
+
+
+def test_a_part_without_a_machine_is_of_an_unknown_one():
+    assert describe("") == "a machine that was not recorded"
+    assert differences("", json.dumps({"mode": "native"})) == ["mode: unknown, native"]
+
+
+def shifted(cell, rng):
+    return functions.uniform(cell, rng) * (1.0 + 1e-6)
+
+
+def test_merging_compares_what_is_there_twice(tmp_path, elsewhere):
+    one = run(toy(functions.uniform, name="toy"), tmp_path / "one").path
+    chunks_module.this_machine = this_machine
+    two = run(toy(shifted, name="toy"), tmp_path / "two").path
+    with pytest.warns(Overlapping, match="6 of 6 row.s. differ, by at most 1e-06 relative") as seen:
+        merged = merge(tmp_path / "all", [one, two])
+    assert seen[0].message.found.column == "value"
+    assert merged.count() == 6
+    rows = merged.read()["value"].tolist()  # those of one of the two, whole
+    assert rows in [open_run(each).read()["value"].tolist() for each in (one, two)]
+
+
+def test_merging_equal_rows_says_nothing(tmp_path, recwarn):
+    sources = [run(toy(), tmp_path / str(i)).path for i in (1, 2)]
+    assert merge(tmp_path / "all", sources).overlap() is None  # put together
+    assert not [each for each in recwarn if each.category is Overlapping]
