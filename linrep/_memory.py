@@ -10,10 +10,10 @@ DENSE = 2**24
 _NUMBER = 8  # bytes
 _ALWAYS_FITS = 2**27  # bytes; below, not even asking how much is free is worth the time
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_GROUPS = Path("/sys/fs/cgroup")
+_GROUPS, _MEMBERSHIPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
-def require(what: str, numbers: int, **sizes: object) -> None:
+def require(what: str, numbers: int, *, instead: str = "", **sizes: object) -> None:
     """Raise ValueError unless there is memory for so many numbers.
 
     Parameters
@@ -22,6 +22,8 @@ def require(what: str, numbers: int, **sizes: object) -> None:
         What they are, for the message.
     numbers : int
         How many, of eight bytes.
+    instead : str, optional
+        What may be done, where it is not to take smaller arguments.
     **sizes
         The arguments that say so, for the message.
 
@@ -36,9 +38,10 @@ def require(what: str, numbers: int, **sizes: object) -> None:
     available = free()
     if needed > available:
         given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+        smaller = " or ".join(", ".join(sizes).rsplit(", ", 1))
         raise ValueError(
-            f"{given} needs about {_text(needed)} for {what}, {_text(available)} are free: "
-            f"take smaller {' or '.join(sizes)}"
+            f"{given} needs {_text(needed)} for {what}, {_text(available)} are free: "
+            f"{instead or f'take smaller {smaller}'}"
         )
 
 
@@ -67,7 +70,7 @@ def _of_machine():
 def _groups():
     """Yield the control groups that this process is in, with the names of their limit and usage."""
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = _MEMBERSHIPS.read_text().splitlines()
     except OSError:
         return
     for line in lines:
@@ -98,5 +101,7 @@ def _of_group(folder, limit, usage):
 
 def _text(size):
     """Return a number of bytes for a message."""
-    power = min(int(math.log2(max(size, 1))) // 10, len(_UNITS) - 1)
-    return f"{size / 1024**power:.3g} {_UNITS[power]}"
+    power = int(math.log2(max(size, 1))) // 10
+    if power >= len(_UNITS):
+        return f"over 1000 {_UNITS[-1]}"
+    return f"about {size / 1024**power:.3g} {_UNITS[power]}"

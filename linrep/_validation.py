@@ -12,6 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: Of what scales a problem: squares of such numbers, their products and their sums stay finite.
+LARGEST = 1e100
+#: Integers up to it are floats, too.
+WHOLE = 2**53
+
+_MOST_LOCAL_STEPS = 10**9  # of one client in one round, which cannot be interrupted
 _IDENTIFIER = re.compile(r"\w[\w+-]*(\.[\w+-]+)*")
 
 
@@ -141,6 +147,16 @@ def columns(name: str, table: Any, *wanted: str) -> None:
     if missing:
         there = ", ".join(map(str, table.columns))
         raise ValueError(f"{name} must have a column {missing[0]!r}, got {there}")
+
+
+def noise(value: Any) -> float:
+    """Return the standard deviation of noise as a float that is at least 0."""
+    return real("noise", value, minimum=0.0, maximum=LARGEST)
+
+
+def local_steps(value: Any) -> int:
+    """Return a number of local steps as an int that is at least 1."""
+    return integer("local_steps", value, minimum=1, maximum=_MOST_LOCAL_STEPS)
 
 
 def rank(k: Any, n: int, d: int) -> int:

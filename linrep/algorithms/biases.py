@@ -118,7 +118,7 @@ def fedavg(
     """
     data, Z = _read(data, side)
     step_size = check.real("step_size", step_size, above=0.0)
-    local_steps = check.integer("local_steps", local_steps, minimum=1)
+    local_steps = check.local_steps(local_steps)
     participation = check.real("participation", participation, above=0.0, maximum=1.0)
     n, d, p = data.n, data.d, Z.shape[1]
     participants = int(np.ceil(participation * n))

@@ -136,6 +136,7 @@ def source(truth, data, m):
         rests=np.empty(0),
     )
     if data is None:
+        memory.require("a client's batch", m * truth.d, m=m, d=truth.d)
         return nothing._replace(
             kind=kernel.FRESH,
             design=DESIGNS[truth.design],

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.kernels import moments
 from linrep.problems.clients import ClientData
@@ -40,6 +41,7 @@ def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
     O(d^3) and O(d^2).
     """
     k = check.rank(k, data.n, data.d)
+    memory.require("a copy of the samples", data.X.size, n=data.n, m=int(data.m.max()), d=data.d)
     weights = data.y**2 / np.repeat(data.m * data.n, data.m)
     if moments.are_large(data.X):
         return np.ascontiguousarray(moments.leading_eigenvectors(data.X, weights, k))
