@@ -35,6 +35,14 @@ def integer(name: str, value: Any, *, minimum: int, maximum: int | None = None) 
     return number
 
 
+def count(name: str, value: Any, *, minimum: int = 1, most: int) -> int:
+    """Return value as an int from minimum on, and at most what can be computed with or run."""
+    number = integer(name, value, minimum=minimum)
+    if number > most:
+        raise ValueError(f"{name} must be at most {most}, got {number}")
+    return number
+
+
 def real(
     name: str,
     value: Any,
@@ -156,7 +164,7 @@ def noise(value: Any) -> float:
 
 def local_steps(value: Any) -> int:
     """Return a number of local steps as an int that is at least 1."""
-    return integer("local_steps", value, minimum=1, maximum=_MOST_LOCAL_STEPS)
+    return count("local_steps", value, most=_MOST_LOCAL_STEPS)
 
 
 def rank(k: Any, n: int, d: int) -> int:

@@ -179,7 +179,7 @@ def sweep(
     """
     algorithms = (algorithms,) if isinstance(algorithms, str) else tuple(algorithms)
     check.choice("keep", keep, KEEP)
-    replicates = check.integer("replicates", replicates, minimum=1, maximum=_MOST_REPLICATES)
+    replicates = check.count("replicates", replicates, most=_MOST_REPLICATES)
     derived = derived or {}
     functions = [find_algorithm(name) for name in algorithms]
     found = [family_of(name, problem) for name in algorithms]

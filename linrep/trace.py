@@ -318,7 +318,7 @@ def read_rounds(rounds: Any, record: Any = 1) -> int:
     ValueError, TypeError
         If it is out of range, or no integer, or what is recorded does not fit into memory.
     """
-    rounds = check.integer("rounds", rounds, minimum=0, maximum=MOST_ROUNDS)
+    rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
     if np.ndim(record) == 0:
         every = check.integer("record", record, minimum=1)
         memory.require(

@@ -61,7 +61,10 @@ STRICT = {
     # Their public calls check what users hand in, in the words of all other calls.
     "kernels": ({"_clock", "_memory", "_validation"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
-    "trace": ({"_clock", "_display", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
+    "trace": (
+        {"_clock", "_display", "_memory", "_validation", "stats"},
+        {"numpy", "matplotlib", "pandas"},
+    ),
     # The adapter needs no compiled kernels.
     "deep": (
         {"_atomic", "_display", "_validation", "random", "stats", "trace"},

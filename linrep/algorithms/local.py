@@ -119,7 +119,7 @@ def simulate_heads(
         raise TypeError(f"truth must be a SharedRepresentation, got {type(truth).__name__}")
     require_gaussian("simulate_heads", truth)
     C, Phi = _read_frame(truth, B)
-    m = check.integer("m", m, minimum=1, maximum=check.WHOLE)
+    m = check.count("m", m, most=check.WHOLE)
     rng = stream(rng, "data")
     k = len(C)
     s = np.sqrt(np.sum((truth.W @ Phi.T) ** 2, axis=1) + truth.noise**2)

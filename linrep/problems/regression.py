@@ -308,7 +308,7 @@ class ImplicitRepresentation(SharedRepresentation):
         W = check.array("W", W, (None, None)).copy()
         for name, value in (
             ("W", W),
-            ("_d", check.integer("d", d, minimum=W.shape[1], maximum=check.WHOLE)),
+            ("_d", check.count("d", d, minimum=W.shape[1], most=check.WHOLE)),
             ("noise", check.noise(noise)),
             ("design", "gaussian"),
             ("degrees_of_freedom", 5.0),
