@@ -41,7 +41,7 @@ def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
     O(d^3) and O(d^2).
     """
     k = check.rank(k, data.n, data.d)
-    memory.require("a copy of the samples", data.X.size, n=data.n, m=int(data.m.max()), d=data.d)
+    memory.require("a copy of the samples", data.X.size, n=data.n, samples=len(data.y), d=data.d)
     weights = data.y**2 / np.repeat(data.m * data.n, data.m)
     if moments.are_large(data.X):
         return np.ascontiguousarray(moments.leading_eigenvectors(data.X, weights, k))
