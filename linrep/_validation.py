@@ -12,6 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: Of what scales a problem: squares of such numbers, their products and their sums stay finite.
+LARGEST = 1e100
+#: Integers up to it are floats, too.
+WHOLE = 2**53
+
+_MOST_LOCAL_STEPS = 10**9  # of one client in one round, which cannot be interrupted
 _IDENTIFIER = re.compile(r"\w[\w+-]*(\.[\w+-]+)*")
 
 
@@ -26,6 +32,14 @@ def integer(name: str, value: Any, *, minimum: int, maximum: int | None = None) 
     if number < minimum or (maximum is not None and number > maximum):
         allowed = f"at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
         raise ValueError(f"{name} must be {allowed}, got {number}")
+    return number
+
+
+def count(name: str, value: Any, *, minimum: int = 1, most: int) -> int:
+    """Return value as an int from minimum on, and at most what can be computed with or run."""
+    number = integer(name, value, minimum=minimum)
+    if number > most:
+        raise ValueError(f"{name} must be at most {most}, got {number}")
     return number
 
 
@@ -141,6 +155,16 @@ def columns(name: str, table: Any, *wanted: str) -> None:
     if missing:
         there = ", ".join(map(str, table.columns))
         raise ValueError(f"{name} must have a column {missing[0]!r}, got {there}")
+
+
+def noise(value: Any) -> float:
+    """Return the standard deviation of noise as a float that is at least 0."""
+    return real("noise", value, minimum=0.0, maximum=LARGEST)
+
+
+def local_steps(value: Any) -> int:
+    """Return a number of local steps as an int that is at least 1."""
+    return count("local_steps", value, most=_MOST_LOCAL_STEPS)
 
 
 def rank(k: Any, n: int, d: int) -> int:

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.random import RNGLike, Seed, renewed, seed_of, streams
-from linrep.trace import Trace, columns, read_record
+from linrep.trace import Trace, columns, read_record, read_rounds
 
 __all__ = ["run_rounds"]
 
@@ -336,7 +335,7 @@ def run_rounds(
     Trace
         A round after which a metric is not finite ends the run as ``diverged``, without that round.
     """
-    rounds = check.integer("rounds", rounds, minimum=0)
+    rounds = read_rounds(rounds, record)
     return drive(
         _Steps(step, state, measure, stop, final),
         algorithm=algorithm,

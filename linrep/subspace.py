@@ -8,6 +8,7 @@ never as sqrt(1 - cos^2), so that a distance of 1e-14 still means something.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.kernels import linalg
 from linrep.random import RNGLike, stream
@@ -124,6 +125,7 @@ def random_frame(d: int, k: int, rng: RNGLike = None) -> NDArray[np.float64]:
     """
     d = check.integer("d", d, minimum=1)
     k = check.integer("k", k, minimum=1, maximum=d)
+    memory.require("a frame", 3 * d * k, d=d, k=k)
     return orthonormalize(stream(rng, "frame").standard_normal((d, k)))
 
 

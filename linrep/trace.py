@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
+from linrep import _memory as memory
 from linrep import _validation as check
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ LABELS = {
     "floats_down": "floats sent to the clients",
 }
 
+#: At a microsecond a round, which is what the smallest take, longer than a day.
+MOST_ROUNDS = 10**11
+
+_PER_RECORD = 20  # numbers of memory that a recorded round takes: its number and its metrics
 _MOST_SHOWN = 10  # trials, where they show themselves
 
 
@@ -296,6 +301,31 @@ class Trials(list[Trace]):
     def _rest(self):
         rest = len(self) - _MOST_SHOWN
         return f"\n  and {rest} more" if rest > 0 else ""
+
+
+def read_rounds(rounds: Any, record: Any = 1) -> int:
+    """Return the number of rounds, if they can be run and what is to be recorded of them kept.
+
+    Parameters
+    ----------
+    rounds : int
+        From 0 to `MOST_ROUNDS`.
+    record : int or list of int
+        As :func:`read_record` takes it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is out of range, or no integer, or what is recorded does not fit into memory.
+    """
+    rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
+    if np.ndim(record) == 0:
+        every = check.integer("record", record, minimum=1)
+        memory.require(
+            "the metrics", _PER_RECORD * (rounds // every), rounds=rounds, record=every,
+            instead="take fewer rounds or record fewer of them",
+        )  # fmt: skip
+    return rounds
 
 
 def read_record(record: int | ArrayLike, rounds: int) -> list[int]:

@@ -21,6 +21,7 @@ LAYERS = (
     "_scripts",
     "_display",
     "_validation",
+    "_memory",
     "random",
     "kernels",
     "stats",
@@ -55,11 +56,15 @@ STRICT = {
     "_scripts": (set(), set()),
     "_display": (set(), set()),
     "_validation": (set(), {"numpy"}),
+    "_memory": (set(), set()),
     "random": (set(), {"numpy"}),
     # Their public calls check what users hand in, in the words of all other calls.
-    "kernels": ({"_clock", "_validation"}, {"llvmlite", "numba", "numpy"}),
+    "kernels": ({"_clock", "_memory", "_validation"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
-    "trace": ({"_clock", "_display", "_validation", "stats"}, {"numpy", "matplotlib", "pandas"}),
+    "trace": (
+        {"_clock", "_display", "_memory", "_validation", "stats"},
+        {"numpy", "matplotlib", "pandas"},
+    ),
     # The adapter needs no compiled kernels.
     "deep": (
         {"_atomic", "_display", "_validation", "random", "stats", "trace"},

@@ -140,7 +140,9 @@ def read_problem(problem, m, batches):
         )
     if m is None:
         raise ValueError("m must be given: the number of samples per client")
-    return problem, None, m if batches == "fixed" else check.integer("m", m, minimum=1)
+    if batches != "fixed":
+        m = check.count("m", m, most=check.WHOLE)
+    return problem, None, m
 
 
 def _read_rank(k, truth, n, d):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.driver import run_rounds
 from linrep.kernels import designs
@@ -117,13 +118,13 @@ def fedavg(
     """
     data, Z = _read(data, side)
     step_size = check.real("step_size", step_size, above=0.0)
-    local_steps = check.integer("local_steps", local_steps, minimum=1)
+    local_steps = check.local_steps(local_steps)
     participation = check.real("participation", participation, above=0.0, maximum=1.0)
     n, d, p = data.n, data.d, Z.shape[1]
     participants = int(np.ceil(participation * n))
     (rng,) = streams(rng, "participation")
     squares = np.sum(Z**2, axis=1)
-    moments, products = _moments(data)
+    slopes = _slopes(data)
     speed = np.ones((n, d + 1))
     speed[:, -1] = squares
     order, schedule = np.arange(n), np.empty((1, participants), dtype=np.int64)
@@ -136,8 +137,7 @@ def fedavg(
         begun = np.column_stack([np.tile(theta, (participants, 1)), Z[some] @ theta_2])
         local = begun.copy()
         for _ in range(local_steps):
-            slope = np.einsum("iab,ib->ia", moments[some], local) - products[some]
-            local -= step_size * speed[some] * slope
+            local -= step_size * speed[some] * slopes(some, local)
         moved = local - begun
         return theta + moved[:, :-1].mean(axis=0), theta_2 + moved[:, -1] @ along[some] / len(some)
 
@@ -173,6 +173,22 @@ def _read(data, side):
             raise ValueError("side must be 'one', 'each' or an array for data without a truth")
         return data, data.truth.Z
     return data, np.ones((data.n, 1)) if side == "one" else np.eye(data.n)
+
+
+def _slopes(data):
+    """Return a function of clients and their models (x and bias) that gives their gradients."""
+    if data.n * data.d**2 > max(memory.DENSE, data.X.size):
+        return lambda some, models: np.array(
+            [_slope(data.client(i), model) for i, model in zip(some, models, strict=True)]
+        )
+    moments, products = _moments(data)
+    return lambda some, models: np.einsum("iab,ib->ia", moments[some], models) - products[some]
+
+
+def _slope(samples, model):
+    X, y = samples
+    residual = (X @ model[:-1] + model[-1] - y) / len(y)
+    return np.append(residual @ X, residual.sum())
 
 
 def _moments(data):

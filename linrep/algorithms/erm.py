@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
 from linrep import _display as show
+from linrep import _memory as memory
 from linrep import _validation as check
-from linrep.algorithms.local import fit_heads
+from linrep.algorithms.local import fit_heads, fit_models
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike, stream
 from linrep.subspace import orthonormalize, random_frame
@@ -88,8 +90,8 @@ def empirical_risk_minimizer(
     k = check.rank(k, n, d)
     restarts = check.integer("restarts", restarts, minimum=0)
     rng = stream(rng, "start")
-    own = fit_heads(data, np.eye(d))
-    frames = [np.linalg.svd(own)[2][:k].T]
+    full = d * d <= memory.DENSE
+    frames = [np.linalg.svd(fit_models(data), full_matrices=full)[2][:k].T]
     frames += [random_frame(d, k, rng) for _ in range(restarts)]
     frames += [orthonormalize(check.array("starts", start, (d, k))) for start in starts]
     loss = _Loss(data)
@@ -118,7 +120,6 @@ class _Loss:
         self.data = data
         self.client = np.repeat(np.arange(data.n), data.m)
         self.weights = 1.0 / (data.n * data.m[self.client])
-        self.moments = [X.T @ X / len(X) for X, _ in map(data.client, range(data.n))]
 
     def __call__(self, B):
         """Return the loss, its gradient and the heads."""
@@ -127,6 +128,11 @@ class _Loss:
         residual = np.sum((self.data.X @ B) * heads, axis=1) - self.data.y
         weighted = self.weights * residual
         return 0.5 * weighted @ residual, (self.data.X * weighted[:, None]).T @ heads, W
+
+    @cached_property
+    def moments(self):
+        """The clients' second moments (d, d), which only small problems need."""
+        return [X.T @ X / len(X) for X, _ in map(self.data.client, range(self.data.n))]
 
     def hessian(self, B, W):
         """Return the matrix of second derivatives (d k, d k) of the loss in B, heads following."""

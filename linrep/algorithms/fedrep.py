@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import BATCHES, Setup, prepare
@@ -16,7 +17,7 @@ from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 from linrep.random import RNGLike
 from linrep.subspace import orthonormalize
-from linrep.trace import Trace
+from linrep.trace import Trace, read_rounds
 
 NORMALIZATIONS = ("theorem", "published")
 STORAGES = ("float64", "float32")
@@ -141,7 +142,8 @@ def fedrep(
     True
     """
     watch = Stopwatch()
-    rounds = check.integer("rounds", rounds, minimum=0)
+    rounds = read_rounds(rounds, record)
+    memory.require("a table of all rounds", 4 * (rounds + 1), rounds=rounds)
     workers = check.integer("workers", workers, minimum=1)
     if batches is None:
         batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
@@ -151,7 +153,7 @@ def fedrep(
     if storage != "float64" and batches != "fixed":
         raise ValueError(f"storage={storage!r} needs batches='fixed', got {batches!r}")
     if local_steps is not None:
-        local_steps = check.integer("local_steps", local_steps, minimum=1)
+        local_steps = check.local_steps(local_steps)
     if head_step_size is not None:
         if local_steps is None:
             raise ValueError("head_step_size needs local_steps: exact heads take no step")

@@ -10,6 +10,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from linrep import _memory as memory
 from linrep._clock import account, share
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, METRICS, Setup
@@ -88,6 +89,8 @@ class Sampled(Method):
         n, d, k = setup.n, setup.d, setup.k
         known = setup.truth
         truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
+        if setup.data is None:
+            memory.require("a client's batch", setup.largest * (d + k), m=setup.largest, d=d)
         work = kernel.workspace(k, d, setup.largest, setup.participants)
         self._setup, self._done = setup, 0
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)

@@ -19,7 +19,7 @@ from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.regression import SharedRepresentation
 from linrep.random import RNGLike, stream
-from linrep.trace import Trace, columns
+from linrep.trace import Trace, columns, read_rounds
 
 BATCHES = ("fixed", "fresh", "population")
 LOSSES = {"half": 1.0, "full": 2.0}
@@ -150,7 +150,7 @@ def flute(
     check.choice("batches", batches, BATCHES)
     check.choice("loss", loss, LOSSES)
     check.choice("aggregate", aggregate, AGGREGATES)
-    rounds = check.integer("rounds", rounds, minimum=0)
+    rounds = read_rounds(rounds, record)
     gamma1 = check.real("gamma1", gamma1, minimum=0.0)
     gamma2 = check.real("gamma2", gamma2, minimum=0.0)
     truth, data = _read_problem(problem)

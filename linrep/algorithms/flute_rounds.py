@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from linrep import _memory as memory
 from linrep.algorithms._schedule import Schedule
 from linrep.driver import WORK_PER_CALL
 from linrep.kernels import flute as kernel
@@ -62,10 +63,16 @@ class Population:
     loss = np.nan
 
     def __init__(self, truth, B, W, steps):
-        self._U, self._singular_values, self._V = truth.svd
+        self._of_start = max(truth.n, truth.d) ** 2 > memory.DENSE
+        if not self._of_start:
+            self._U, self._singular_values, self._V = truth.svd
+            self._BT = (self._U.T @ B).T.copy()
+            self._WT = (self._V.T @ W).T.copy()
+        else:
+            U, self._singular_values, VT = np.linalg.svd(truth.Phi, full_matrices=False)
+            self._U, self._BT = _coordinates(U, B)
+            self._V, self._WT = _coordinates(VT.T, W)
         self._start: tuple | None = (B, W)
-        self._BT = (self._U.T @ B).T.copy()
-        self._WT = (self._V.T @ W).T.copy()
         k = B.shape[1]
         self.most = max(1, int(WORK_PER_CALL / (8 * k * k * (len(B) + len(W)))))
         self._steps = steps
@@ -89,12 +96,28 @@ class Population:
 
     def save(self):
         """Return what `restore` needs to go on from here."""
-        return self._BT.copy(), self._WT.copy()
+        bases = (self._U, self._V) if self._of_start else ()
+        return self._BT.copy(), self._WT.copy(), *bases
 
     def restore(self, saved):
         """Go to where `save` was called."""
-        self._BT[:], self._WT[:] = saved
+        self._BT[:], self._WT[:], *bases = saved
+        if bases:
+            self._U, self._V = bases
         self._start = None
+
+
+def _coordinates(basis, start):
+    """Return a basis of the columns of both, and in it the start's coordinates, transposed.
+
+    What is orthogonal to the singular vectors of Phi moves by a matrix (k, k) from the right, so
+    that it stays in the span of what the start has of it.
+    """
+    inside = basis.T @ start
+    rest = start - basis @ inside
+    again = basis.T @ rest  # a second time: little may be left of the rest
+    outside, factor = np.linalg.qr(rest - basis @ again)
+    return np.hstack([basis, outside]), np.vstack([inside + again, factor]).T.copy()
 
 
 def source(truth, data, m):
@@ -113,6 +136,7 @@ def source(truth, data, m):
         rests=np.empty(0),
     )
     if data is None:
+        memory.require("a client's batch", m * truth.d, m=m, d=truth.d)
         return nothing._replace(
             kind=kernel.FRESH,
             design=DESIGNS[truth.design],

@@ -28,7 +28,7 @@ from linrep.kernels.rounds import (
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.random import RNGLike
-from linrep.trace import Trace
+from linrep.trace import Trace, read_rounds
 
 
 def fedavg(
@@ -82,11 +82,11 @@ def fedavg(
     orthonormalized; distances are to its span.
     """
     watch = Stopwatch()
-    rounds = check.integer("rounds", rounds, minimum=0)
+    rounds = read_rounds(rounds, record)
     if batches is None:
         batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
     check.choice("batches", batches, ("fixed", "fresh", "gram"))
-    local_steps = check.integer("local_steps", local_steps, minimum=1)
+    local_steps = check.local_steps(local_steps)
     step_size = check.real("step_size", step_size, above=0.0)
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import BATCHES, read_problem
@@ -45,6 +46,23 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
     work = workspace(k, data.d, int(data.m.max()), 1)
     fit_heads_kernel(data.X, data.y, data.offsets, np.ascontiguousarray(B.T), W, work)
     return W
+
+
+def fit_models(data: ClientData) -> NDArray[np.float64]:
+    """Fit every client's own model by least squares, of minimum norm where it is not unique.
+
+    Parameters
+    ----------
+    data : ClientData
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+    """
+    if data.d * data.d <= memory.DENSE:
+        return fit_heads(data, np.eye(data.d))
+    clients = map(data.client, range(data.n))
+    return np.array([np.linalg.lstsq(X, y, rcond=None)[0] for X, y in clients])
 
 
 def simulate_heads(
@@ -101,7 +119,7 @@ def simulate_heads(
         raise TypeError(f"truth must be a SharedRepresentation, got {type(truth).__name__}")
     require_gaussian("simulate_heads", truth)
     C, Phi = _read_frame(truth, B)
-    m = check.integer("m", m, minimum=1)
+    m = check.count("m", m, most=check.WHOLE)
     rng = stream(rng, "data")
     k = len(C)
     s = np.sqrt(np.sum((truth.W @ Phi.T) ** 2, axis=1) + truth.noise**2)
@@ -173,7 +191,7 @@ def local_only(
         metrics, state = {"loss": losses, "population_risk": risks}, {}
     else:
         data = truth.draw(m, rng=data_rng) if data is None else data
-        theta = fit_heads(data, np.eye(data.d))
+        theta = fit_models(data)
         metrics, state = {"loss": _losses(data, np.zeros_like(theta), theta)}, {"theta": theta}
         if data.truth is not None:  # of any kind: all it takes is the clients' models
             target = data.truth.theta

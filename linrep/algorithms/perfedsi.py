@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
@@ -13,7 +14,7 @@ from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
 from linrep.problems.completion import Observations, SideInformationCompletion
 from linrep.random import RNGLike
-from linrep.trace import Trace
+from linrep.trace import Trace, read_rounds
 
 Values = NDArray[np.float64]
 _NOTHING = np.empty((0, 0))
@@ -113,11 +114,15 @@ def perfedsi(
         k = truth.k
     k = check.integer("k", k, minimum=1, maximum=min(d, p))
     step_size = check.real("step_size", step_size, above=0.0)
-    rounds = check.integer("rounds", rounds, minimum=0)
-    local_steps = check.integer("local_steps", local_steps, minimum=1)
+    rounds = read_rounds(rounds, record)
+    local_steps = check.local_steps(local_steps)
     participants = check.integer(
         "participants", participants, minimum=1, maximum=None if replacement else n
     )
+    memory.require(
+        "the participants' steps", (k + 1) * participants * local_steps + participants * k,
+        participants=participants, local_steps=local_steps,
+    )  # fmt: skip
     privacy = check.real("privacy", privacy, minimum=0.0)
     rngs = begin(start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = rngs

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.algorithms.pflmf import distances
 from linrep.driver import run_rounds
@@ -291,6 +292,7 @@ class DiameterProjection:
     def __call__(self, X: Values) -> Values:
         """Return the projection of models (n, d)."""
         n, mean = len(X), X.mean(axis=0)
+        memory.require("the differences of all models", 4 * n * X.size, n=n, d=X.shape[1])
         if self._delta == 0.0:
             return np.tile(mean, (n, 1))
         if _diameter(X) <= self._delta:
@@ -347,7 +349,7 @@ def _run(
     step_size, rounds, tolerance, start = how
     problem = as_objectives(problem)
     n, d = problem.n, problem.d
-    local_steps = check.integer("local_steps", local_steps, minimum=1)
+    local_steps = check.local_steps(local_steps)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
     if step_size is None:
         largest = float(problem.smoothness.max())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
@@ -19,7 +20,7 @@ from linrep.problems.objectives import Objectives
 from linrep.problems.regression import SharedRepresentation
 from linrep.random import RNGLike
 from linrep.subspace import random_frame
-from linrep.trace import Trace
+from linrep.trace import Trace, read_rounds
 
 Values = NDArray[np.float64]
 AGGREGATES = ("participants", "full", "unbiased")
@@ -157,14 +158,15 @@ def pflmf(
         ("order", order, ORDERS),
     ):  # fmt: skip
         check.choice(name, value, allowed)
+    rounds = read_rounds(rounds, record)
     rngs = begin(start, rng, "data", "participation", "start", "noise")
     data_rng, participation_rng, start_rng, noise_rng = rngs
     described = repr(problem)
     objectives, k = _read_problem(problem, k, m, data_rng)
     n, d = objectives.n, objectives.d
     step_size = check.real("step_size", step_size, above=0.0)
-    rounds = check.integer("rounds", rounds, minimum=0)
-    local_steps = check.integer("local_steps", local_steps, minimum=1)
+    local_steps = check.local_steps(local_steps)
+    memory.require("the local steps", local_steps * n * k, local_steps=local_steps, n=n, k=k)
     gradient_noise = check.real("gradient_noise", gradient_noise, minimum=0.0)
     participants = check.count_participants(n, participation) if sampling == "fixed" else None
     participation = _read_share(participation, n, participants)
@@ -231,7 +233,7 @@ class _PFLMF(Method):
         closed = type(problem).minimizers is not Objectives.minimizers
         self._best = problem.best(steps.state[0].shape[1]) if closed else None
         self._stationarity = stationarity
-        self._limit = -1.0 if tolerance is None else tolerance**2
+        self._limit = -1.0 if tolerance is None else tolerance * tolerance
         self._done, self._clients = 0, 0
         self.asked = {0: 0}  # clients until the rounds that are measured
         self.most = draws.most(steps.work)

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from linrep import _memory as memory
 from linrep import _validation as check
+from linrep.kernels import moments
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike, stream
 from linrep.subspace import random_frame
@@ -34,10 +36,15 @@ def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
 
     Notes
     -----
-    FedRep, Algorithm 2 (initialization) and Theorem 2.
+    FedRep, Algorithm 2 (initialization) and Theorem 2. In dimensions above 4096 with fewer than d
+    samples in all, N, the matrix is not formed: time O(N^2 d) and memory O(N d), instead of
+    O(d^3) and O(d^2).
     """
     k = check.rank(k, data.n, data.d)
+    memory.require("a copy of the samples", data.X.size, n=data.n, samples=len(data.y), d=data.d)
     weights = data.y**2 / np.repeat(data.m * data.n, data.m)
+    if moments.are_large(data.X):
+        return np.ascontiguousarray(moments.leading_eigenvectors(data.X, weights, k))
     second_moment = (data.X * weights[:, None]).T @ data.X
     _, vectors = eigh(second_moment, subset_by_index=[data.d - k, data.d - 1])
     return np.ascontiguousarray(vectors[:, ::-1])

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.random import RNGLike, stream
 from linrep.trace import Trace, Trials
+
+_PER_TRIAL = 330  # numbers of memory that the streams of a trial take
 
 
 def run_trials(
@@ -48,6 +51,7 @@ def run_trials(
         shows itself as a table, draws itself, and gives a DataFrame.
     """
     trials = check.integer("trials", trials, minimum=1)
+    memory.require("the trials' streams", _PER_TRIAL * trials, trials=trials)
     workers = check.integer("workers", workers, minimum=1)
     pairs = [generator.spawn(2) for generator in stream(rng, "trials").spawn(trials)]
 

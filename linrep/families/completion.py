@@ -12,7 +12,8 @@ from linrep.problems import SideInformationCompletion
 def _completion(parameters, settings, algorithm, rng):
     """Return a matrix of which every step sees a fresh entry, or entries of it."""
     n, d, p, k = (parameters[name] for name in FAMILY.sizes)
-    kappa = check.real("kappa", parameters.pop("kappa", 1.0), minimum=1.0)
+    k = check.integer("k", k, minimum=1, maximum=min(d, p))
+    kappa = check.real("kappa", parameters.pop("kappa", 1.0), minimum=1.0, maximum=check.LARGEST)
     truth = SideInformationCompletion.random(
         **parameters, singular_values=np.geomspace(kappa, 1.0, k), rng=rng
     )

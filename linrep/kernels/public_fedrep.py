@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from linrep import _validation as check
 from linrep.kernels import _border as border
+from linrep.kernels import moments
 from linrep.kernels._border import (
     FINE,
     LOST,
@@ -465,11 +466,12 @@ def moments_start(
     if status == FINE:
         sizes = np.diff(offsets)
         with np.errstate(over="ignore", invalid="ignore"):
-            moment = (X * (y**2 / np.repeat(sizes * n, sizes))[:, None]).T @ X
-        if np.isfinite(moment).all():
-            B[:] = np.linalg.eigh(moment)[1][:, : -k - 1 : -1]  # in ascending order
+            weights = y**2 / np.repeat(sizes * n, sizes)
+        try:
+            B[:] = moments.leading_eigenvectors(X, weights, k)
             return B
-        status = LOST
+        except FloatingPointError:
+            status = LOST
     arguments = {"X": X, "y": y, "offsets": offsets}
     raise border.refusal(
         status, arguments, {"out": (B, "")}, lost="the second moment is not finite"

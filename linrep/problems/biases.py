@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.completion import draw_side_information
@@ -58,7 +59,7 @@ class BiasedRegression:
             ("theta", check.array("theta", self.theta, (None,)).copy()),
             ("biases", biases),
             ("Z", check.array("Z", self.Z, (len(biases), None)).copy()),
-            ("noise", check.real("noise", self.noise, minimum=0.0)),
+            ("noise", check.noise(self.noise)),
         ):
             object.__setattr__(self, name, value)
 
@@ -97,10 +98,11 @@ class BiasedRegression:
         n, d, p = (
             check.integer(name, value, minimum=1) for name, value in (("n", n), ("d", d), ("p", p))
         )
-        spread = check.real("spread", spread, minimum=0.0)
+        spread = check.real("spread", spread, minimum=0.0, maximum=check.LARGEST)
         explained = float(check.numbers("explained", explained, minimum=0.0, maximum=1.0))
         if explained < 1.0 and n <= p:
             raise ValueError(f"explained must be 1 unless n > p, got n = {n} and p = {p}")
+        memory.require("the side information", 3 * n * p + d, n=n, p=p, d=d)
         rng = stream(rng, "truth")
         theta = rng.standard_normal(d)
         Z = draw_side_information(side, n, p, 1.0, rng)
@@ -143,6 +145,7 @@ class BiasedRegression:
         ClientData
             With this truth attached.
         """
+        memory.require("the clients' models", self.n * self.d, n=self.n, d=self.d)
         X, y, offsets = draw_samples(
             np.tile(self.theta, (self.n, 1)), m, noise=self.noise, design=self.design,
             degrees_of_freedom=5.0, rng=rng,

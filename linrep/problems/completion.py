@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.random import RNGLike, stream
 from linrep.subspace import random_frame
@@ -58,7 +59,7 @@ class SideInformationCompletion:
         U = check.array("U", self.U, (None, None)).copy()
         V = check.array("V", self.V, (None, U.shape[1])).copy()
         Z = check.array("Z", self.Z, (None, V.shape[0])).copy()
-        noise = check.real("noise", self.noise, minimum=0.0)
+        noise = check.noise(self.noise)
         for name, value in (("U", U), ("V", V), ("Z", Z), ("noise", noise)):
             object.__setattr__(self, name, value)
 
@@ -109,6 +110,9 @@ class SideInformationCompletion:
             values = check.array("singular_values", singular_values, (k,))
             if values.min() <= 0.0:
                 raise ValueError(f"singular_values must be positive, got {values.min():g}")
+        memory.require(
+            "the factors and the side information", 3 * ((d + p) * k + n * p), n=n, d=d, p=p, k=k
+        )
         rng = stream(rng, "truth")
         roots = np.sqrt(np.sort(values)[::-1])
         U, V = random_frame(d, k, rng) * roots, random_frame(p, k, rng) * roots
@@ -223,17 +227,24 @@ class SideInformationCompletion:
             raise ValueError("per_client or entries must be given, and not both")
         if per_client is not None:
             size = check.integer("per_client", per_client, minimum=1, maximum=self.d)
+            self._require_entries(self.n * size, n=self.n, per_client=size)
             items = np.concatenate([_sample(rng, self.d, size) for _ in range(self.n)])
             clients = np.repeat(np.arange(self.n), size)
         else:
             size = check.integer("entries", entries, minimum=1, maximum=self.n * self.d)
+            self._require_entries(size, entries=size)
             clients, items = np.divmod(_sample(rng, self.n * self.d, size), self.d)
         values = self.entries(items, clients)
         values += self.noise * rng.standard_normal(values.size)
         return Observations(items, clients, values, self.Z, d=self.d, truth=self)
 
+    def _require_entries(self, count, **sizes):
+        """Raise unless there is room for entries, their places, and what sorting them takes."""
+        memory.require("the entries", (8 + self.k) * count, **sizes)
+
     def without_side_information(self) -> SideInformationCompletion:
         """Return the truth with Z = I: the same matrix Y, and p = n."""
+        memory.require("side information that is the identity", 2 * self.n**2, n=self.n)
         return replace(self, V=self.heads, Z=np.eye(self.n))
 
     def __repr__(self):
@@ -387,7 +398,7 @@ class Observations:
 def draw_side_information(side: str, n: int, p: int, condition: float, rng) -> Values:
     """Return side information Z (n, p); see :meth:`SideInformationCompletion.random`."""
     check.choice("side", side, SIDES)
-    condition = check.real("condition", condition, minimum=1.0)
+    condition = check.real("condition", condition, minimum=1.0, maximum=check.LARGEST)
     if condition != 1.0 and side != "isometric":
         raise ValueError("condition must be 1 unless side='isometric'")
     if side == "isometric" and p > n:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp, softmax
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.objectives import Objectives
@@ -156,7 +157,11 @@ class LeastSquaresObjectives(SampleObjectives):
         found = np.empty((self.n, self.d))
         for i in range(self.n):
             X, y = self.data.client(i)
-            if self.ridge > 0.0:
+            if self.ridge > 0.0 and len(y) < self.d and self.d**2 > memory.DENSE:
+                # (X'X/m + ridge I)^-1 X' = X' (XX'/m + ridge I)^-1
+                system = X @ X.T / len(y) + self.ridge * np.eye(len(y))
+                found[i] = X.T @ np.linalg.solve(system, y / len(y))
+            elif self.ridge > 0.0:
                 system = X.T @ X / len(y) + self.ridge * np.eye(self.d)
                 found[i] = np.linalg.solve(system, X.T @ y / len(y))
             else:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
@@ -53,7 +54,7 @@ class LowRankRegression:
         check.choice("design", self.design, DESIGNS)
         for name, value in (
             ("Phi", check.array("Phi", self.Phi, (None, None)).copy()),
-            ("noise", check.real("noise", self.noise, minimum=0.0)),
+            ("noise", check.noise(self.noise)),
             (
                 "degrees_of_freedom",
                 check.real("degrees_of_freedom", self.degrees_of_freedom, above=2.0),
@@ -98,6 +99,7 @@ class LowRankRegression:
         """
         n = check.integer("n", n, minimum=1)
         d = check.integer("d", d, minimum=1)
+        memory.require("the clients' models", 3 * n * d, n=n, d=d)
         rng = stream(rng, "truth")
         if singular_values is None:
             if per_client:
@@ -132,6 +134,7 @@ class LowRankRegression:
     @cached_property
     def svd(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The full decomposition: U (d, d), the min(n, d) singular values, V (n, n)."""
+        memory.require("all singular vectors", self.n**2 + self.d**2, n=self.n, d=self.d)
         U, singular_values, VT = np.linalg.svd(self.Phi)
         return U, singular_values, np.ascontiguousarray(VT.T)
 

@@ -264,7 +264,7 @@ class QuadraticObjectives(Objectives):
         if self.weights is not None:
             values: Any = np.sort(self.weights, axis=1)
         else:
-            values = np.linalg.eigvalsh(np.eye(self.d) if self.H is None else self.H)
+            values = np.ones(self.d) if self.H is None else np.linalg.eigvalsh(self.H)
         values = np.broadcast_to(values, (self.n, self.d))
         least, largest = values[:, 0], values[:, -1]
         return np.where(np.abs(least) <= _ROUNDING * np.abs(largest), 0.0, least), largest
@@ -298,14 +298,16 @@ class QuadraticObjectives(Objectives):
             return None
         if k >= min(self.n, self.d) or not shared:
             return super().best(k)
-        root, back = np.eye(self.d), np.eye(self.d)
+        centres = self.minimizers
         if self.H is not None:
             values, vectors = np.linalg.eigh(self.H)
             keep = values > _ROUNDING * values[-1]
             values, vectors = values[keep], vectors[:, keep]
-            root, back = vectors * np.sqrt(values), (vectors / np.sqrt(values)).T
-        left, s, right = np.linalg.svd(self.minimizers @ root, full_matrices=False)
-        theta = (left[:, :k] * s[:k]) @ right[:k] @ back
+            centres = centres @ (vectors * np.sqrt(values))
+        left, s, right = np.linalg.svd(centres, full_matrices=False)
+        theta = (left[:, :k] * s[:k]) @ right[:k]
+        if self.H is not None:
+            theta = theta @ (vectors / np.sqrt(values)).T
         return Optimum(theta, float(np.sum(s[k:] ** 2)) / (2.0 * self.n))
 
 

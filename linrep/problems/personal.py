@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from linrep import _display as show
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import (
@@ -74,8 +75,9 @@ def clustered(
     n, d = check.integer("n", n, minimum=1), check.integer("d", d, minimum=1)
     clusters = check.integer("clusters", clusters, minimum=1, maximum=n)
     check.choice("loss", loss, LOSSES)
-    noise = check.real("noise", noise, minimum=0.0)
+    noise = check.noise(noise)
     size = d * check.integer("classes", classes, minimum=2) if loss == "softmax" else d
+    memory.require("the clients' models", 2 * n * size, n=n, d=d)
     truth_rng, data_rng = streams(rng, "truth", "data")
     member = np.arange(n) % clusters
     theta = truth_rng.standard_normal((clusters, size))[member]
@@ -138,6 +140,7 @@ def flipped_labels(
     share = check.real("flipped", flipped, minimum=0.0)
     if share > 1.0:
         raise ValueError(f"flipped must be at most 1, got {share:g}")
+    memory.require("the clients' samples", 2 * n * m * d, n=n, m=m, d=d)
     truth_rng, data_rng = streams(rng, "truth", "data")
     member = (np.arange(n) >= n - round(share * n)).astype(np.int64)
     model = truth_rng.standard_normal(d + intercept)
@@ -227,9 +230,10 @@ def planar(n: int = 20, *, shift: float = 1.0, spread: float = 1.0, rng: RNGLike
     pFL^MF, Figure 1.
     """
     n = check.integer("n", n, minimum=1)
-    spread = check.real("spread", spread, minimum=0.0)
+    spread = check.real("spread", spread, minimum=0.0, maximum=check.LARGEST)
     rng = streams(rng, "truth")[0]
-    A = check.real("shift", shift) + spread * rng.standard_normal((n, 2))
+    shift = check.real("shift", shift, minimum=-check.LARGEST, maximum=check.LARGEST)
+    A = shift + spread * rng.standard_normal((n, 2))
     problem = QuadraticObjectives(A, 2.0 * np.eye(2))
     best = problem.best(1)
     assert best is not None

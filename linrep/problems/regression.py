@@ -10,6 +10,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.samples import DESIGNS, draw_samples
@@ -71,7 +72,7 @@ class SharedRepresentation:
         for name, value in (
             ("B", orthonormalize(B)),
             ("W", W.copy()),
-            ("noise", check.real("noise", self.noise, minimum=0.0)),
+            ("noise", check.noise(self.noise)),
             (
                 "degrees_of_freedom",
                 check.real("degrees_of_freedom", self.degrees_of_freedom, above=2.0),
@@ -127,14 +128,16 @@ class SharedRepresentation:
         k = check.rank(k, n, d)
         check.choice("heads", heads, HEADS)
         if condition is not None:
-            condition = check.real("condition", condition, minimum=1.0)
+            condition = check.real("condition", condition, minimum=1.0, maximum=check.LARGEST)
             if k == 1 and condition > 1.0:
                 raise ValueError(f"condition must be 1 when k = 1, got {condition}")
         rng = stream(rng, "truth")
         if not store:
             if design != "gaussian":
                 raise ValueError(f"store=False needs design='gaussian', got {design!r}")
+            memory.require("heads", 3 * n * k, n=n, k=k)
             return ImplicitRepresentation(_draw_heads(n, k, heads, condition, rng), d, noise)
+        memory.require("the representation and the heads", 3 * (n + d) * k, n=n, d=d, k=k)
         B = random_frame(d, k, rng)
         W = _draw_heads(n, k, heads, condition, rng)
         return cls(B, W, noise, design, degrees_of_freedom)
@@ -157,6 +160,7 @@ class SharedRepresentation:
     @property
     def theta(self) -> NDArray[np.float64]:
         """The clients' regression vectors as rows, W* B*', shape (n, d)."""
+        memory.require("the clients' models", self.n * self.d, n=self.n, d=self.d)
         return self.W @ self.B.T
 
     @property
@@ -304,8 +308,8 @@ class ImplicitRepresentation(SharedRepresentation):
         W = check.array("W", W, (None, None)).copy()
         for name, value in (
             ("W", W),
-            ("_d", check.integer("d", d, minimum=W.shape[1])),
-            ("noise", check.real("noise", noise, minimum=0.0)),
+            ("_d", check.count("d", d, minimum=W.shape[1], most=check.WHOLE)),
+            ("noise", check.noise(noise)),
             ("design", "gaussian"),
             ("degrees_of_freedom", 5.0),
         ):

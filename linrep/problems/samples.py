@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.kernels import designs
 from linrep.random import stream
@@ -44,13 +45,18 @@ def draw_samples(
     """
     n, d = theta.shape
     if np.ndim(m) == 0:
-        sizes = np.full(n, check.integer("m", m, minimum=1))
+        m = check.integer("m", m, minimum=1)
+        memory.require("the clients' samples", n * m * (d + 1), n=n, m=m, d=d)
+        sizes = np.full(n, m)
     else:
         sizes = np.asarray(m)
         if sizes.shape != (n,) or sizes.dtype.kind not in "iu":
             raise ValueError(f"m must be an integer or {n} integers, one per client")
         if sizes.min() < 1:
             raise ValueError(f"m must be at least 1 for every client, got {sizes.min()}")
+        total = sum(sizes.tolist())  # of Python's integers, which do not overflow
+        largest = f"up to {sizes.max()}"
+        memory.require("the clients' samples", total * (d + 1), n=n, m=largest, d=d)
     rng = stream(rng, "data")
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     X = np.empty((offsets[-1], d))

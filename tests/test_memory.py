@@ -1,0 +1,223 @@
+"""Sizes that cannot fit are refused with an estimate, and so is what nobody can mean."""
+
+import os
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import linrep as lr
+from linrep import _memory as memory
+from linrep.algorithms import biases, personalized
+from linrep.problems import LowRankRegression, SideInformationCompletion, personal
+from linrep.simulation import simulate, sweep
+from linrep.subspace import random_frame
+from linrep.trace import Trace
+from tests.tools import complaint
+
+GIB = 2**30
+REGRESSION = {"algorithm": "fedrep", "n": 4, "d": 6, "k": 2, "m": 5, "rounds": 3}
+COMPLETION = {"algorithm": "perfedsi", "n": 5, "d": 6, "p": 3, "k": 2, "step_size": 0.1}
+
+
+@pytest.fixture
+def one_gib(monkeypatch):
+    """A machine that has one GiB left."""
+    monkeypatch.setattr(memory, "free", lambda: float(GIB))
+
+
+def test_what_is_free_is_known_and_no_more_than_the_machine_has():
+    assert 0 < memory.free() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+@pytest.mark.parametrize(
+    ("limit", "usage", "cached"),
+    [
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ],
+)
+def test_a_control_group_leaves_its_limit_less_what_is_used(tmp_path, limit, usage, cached):
+    assert memory._of_group(tmp_path, limit, usage) == np.inf  # says nothing
+    (tmp_path / usage).write_text("700\n")
+    (tmp_path / "memory.stat").write_text(f"anon 500\n{cached} 200\n")
+    (tmp_path / limit).write_text("1000\n")
+    assert memory._of_group(tmp_path, limit, usage) == 500
+    (tmp_path / limit).write_text("max\n")
+    assert memory._of_group(tmp_path, limit, usage) == np.inf
+
+
+def test_the_control_groups_of_a_process_are_found_up_to_the_root(monkeypatch, tmp_path):
+    listed = tmp_path / "cgroup"
+    listed.write_text("4:cpu:/x\n3:memory:/a/b\n0::/c\n")
+    monkeypatch.setattr(memory, "_MEMBERSHIPS", listed)
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    folders = [str(folder.relative_to(tmp_path)) for folder, *_ in memory._groups()]
+    assert folders == ["memory/a/b", "memory/a", "memory", "c", "."]
+
+
+def test_a_refusal_says_what_is_needed_what_is_free_and_what_to_change(one_gib):
+    memory.require("the samples", GIB // 8, n=1)
+    with complaint(
+        ValueError,
+        "n = 100, m = 1000, d = 1000000 needs about 745 GiB for the samples, about 1 GiB are free: "
+        "take smaller n, m or d",
+    ):
+        memory.require("the samples", 745 * GIB // 8, n=100, m=1000, d=10**6)
+    with complaint(ValueError, "over 1000 EiB"):
+        memory.require("the samples", 10**400, n=1)
+
+
+def truth(**sizes):
+    return lr.SharedRepresentation.random(**({"n": 3, "d": 4, "k": 2, "rng": 0} | sizes))
+
+
+MANY = 10**9
+TOO_LARGE = {
+    "representation, n": (lambda: truth(n=MANY), "n = "),
+    "representation, d": (lambda: truth(d=MANY), "d = "),
+    "implicit": (lambda: truth(n=MANY, store=False), "n = "),
+    "a number of 400 digits": (lambda: truth(d=10**400), "d = "),
+    "frame": (lambda: random_frame(MANY, 1), "d = "),
+    "models": (lambda: LowRankRegression.random(n=10**5, d=10**4), "n = "),
+    "singular vectors": (lambda: LowRankRegression.random(n=1, d=10**5, rng=0).svd, "d = "),
+    "theta": (lambda: truth(n=10**5, d=10**4).theta, "n = "),
+    "samples": (lambda: truth().draw(MANY), "m = "),
+    "samples beyond 64 bits": (lambda: truth().draw(10**30), "m = "),
+    "ragged samples": (lambda: truth().draw(np.array([1, 2**62, 2**62])), "m = up to"),
+    "biases": (lambda: lr.BiasedRegression.random(n=10**5, d=3, p=10**4), "p = "),
+    "completion": (lambda: SideInformationCompletion.random(n=10, d=MANY, p=2, k=1), "d = "),
+    "entries": (
+        lambda: SideInformationCompletion.random(n=10**5, d=10**5, p=2, k=1).observe(entries=MANY),
+        "entries = ",
+    ),
+    "per client": (
+        lambda: SideInformationCompletion.random(n=10**5, d=10**5, p=2, k=1).observe(10**5),
+        "per_client = ",
+    ),
+    "no side information": (
+        lambda: SideInformationCompletion.random(n=10**5, d=5, p=2, k=1).without_side_information(),
+        "n = ",
+    ),
+    "clusters": (lambda: personal.clustered(n=10**5, d=10**4, clusters=2, m=1), "n = "),
+    "flipped": (lambda: personal.flipped_labels(n=10**5, d=10**2, m=10**2), "m = "),
+    "table": (lambda: lr.fedrep(truth(), m=5, rounds=MANY, record=MANY), "rounds = "),
+    "record": (
+        lambda: lr.fedavg(truth(), m=5, rounds=MANY, step_size=0.1),
+        "take fewer rounds or record fewer",
+    ),
+    "record, flute": (lambda: lr.flute(truth(), m=5, rounds=MANY, step_size=0.1), "record = 1"),
+    "record, pflmf": (lambda: lr.pflmf(truth(), m=5, rounds=MANY, step_size=0.1), "record = 1"),
+    "record, perfedsi": (
+        lambda: lr.perfedsi(
+            SideInformationCompletion.random(n=5, d=6, p=3, k=2), step_size=0.1, rounds=MANY
+        ),
+        "record = 1",
+    ),
+    "record, biases": (
+        lambda: biases.fedavg(
+            lr.BiasedRegression.random(n=3, d=3, p=2).draw(4), step_size=0.1, rounds=MANY
+        ),
+        "record = 1",
+    ),
+    "batch": (
+        lambda: lr.fedrep(truth(), m=MANY, batches="fresh", start="random"),
+        "m = 1000000000, d = 4",
+    ),
+    "batch, flute": (
+        lambda: lr.flute(truth(), m=MANY, batches="fresh", step_size=0.1),
+        "m = 1000000000, d = 4",
+    ),
+    "local steps": (
+        lambda: lr.pflmf(truth(), m=5, step_size=0.1, local_steps=MANY),
+        "local_steps = ",
+    ),
+    "participants": (
+        lambda: lr.perfedsi(
+            SideInformationCompletion.random(n=5, d=6, p=3, k=2), step_size=0.1, participants=MANY
+        ),
+        "participants = ",
+    ),
+    "differences": (
+        lambda: personalized.constrained(
+            personal.clustered(n=2000, d=50, clusters=2, loss="quadratic", rng=0), delta=0.1
+        ),
+        "n = ",
+    ),
+    "trials": (lambda: lr.run_trials(lr.fedrep, truth(), trials=10**12, m=5), "trials = "),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_sizes_that_cannot_fit_are_refused_before_anything_is_made(name, one_gib):
+    call, word = TOO_LARGE[name]
+    tracemalloc.start()
+    try:
+        with complaint(ValueError, word, "GiB are free: take"):
+            call()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < GIB / 4
+
+
+REFUSED = {
+    "noise": (REGRESSION | {"noise": 1e300}, "noise must be at most 1e+100"),
+    "noise, low rank": (
+        REGRESSION | {"algorithm": "flute", "step_size": 0.1, "models": "normal", "noise": 1e300},
+        "noise must be at most 1e+100",
+    ),
+    "noise, completion": (COMPLETION | {"noise": 1e300}, "noise must be at most 1e+100"),
+    "condition": (REGRESSION | {"condition": 1e300}, "condition must be at most 1e+100"),
+    "kappa": (COMPLETION | {"kappa": 1e300}, "kappa must be at most 1e+100"),
+    "rank of a matrix": (COMPLETION | {"k": MANY}, "k must be between 1 and 3"),
+    "rounds": (REGRESSION | {"rounds": 10**12}, "rounds must be at most 100000000000"),
+    "step size": (REGRESSION | {"step_size": np.inf}, "step_size must be finite"),
+    "local steps": (REGRESSION | {"local_steps": 10**12}, "local_steps must be at most "),
+    "m": (
+        REGRESSION | {"batches": "gram", "m": 10**30, "start": "random"},
+        "m must be at most 9007199254740992",
+    ),
+    "d": (
+        REGRESSION | {"batches": "gram", "d": 10**30, "start": 0.5, "store": False},
+        "d must be at most 9007199254740992",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_nobody_can_mean_is_refused_with_what_is_allowed(name):
+    cell, message = REFUSED[name]
+    with complaint(ValueError, message):
+        simulate(cell, np.random.default_rng(0))
+
+
+def test_a_tolerance_whose_square_overflows_is_met_at_once():
+    trace = lr.pflmf(truth(), m=5, step_size=0.1, tolerance=1e300, rng=0)
+    assert trace.stop_reason == "converged"
+
+
+def test_many_rounds_are_run_where_few_are_recorded():
+    """What is refused is what would be kept, not that a run is long."""
+    trace = lr.flute(
+        LowRankRegression.random(n=3, d=3, singular_values=[1.0], rng=0),
+        k=1, step_size=0.1, rounds=10**10, record=10**9, batches="population", tolerance=1e-3,
+        rng=0,
+    )  # fmt: skip
+    assert isinstance(trace, Trace)
+    assert trace.stop_reason == "converged"
+
+
+def test_a_sweep_says_in_its_rows_which_cells_cannot_fit(tmp_path, one_gib):
+    cells = {"n": [4, MANY], "d": 6, "k": 2, "m": 5, "rounds": 2, "noise": [0.0, 1e300]}
+    frame = sweep("fedrep", cells, replicates=1).run(tmp_path / "run", workers=1).read()
+    assert list(frame[frame["status"] == "ok"][["n", "noise"]].itertuples(index=False)) == [(4, 0)]
+    reasons = frame.set_index(["n", "noise"])["exception"]
+    assert "44.7 GiB" in reasons[MANY, 0.0]
+    assert "noise must be at most" in reasons[4, 1e300]
+
+
+@pytest.mark.parametrize("replicates", [10**12, 10**30])
+def test_a_sweep_of_more_replicates_than_can_be_run_is_refused(replicates):
+    with complaint(ValueError, "replicates must be at most 10000000000"):
+        sweep("fedrep", {"n": 4, "d": 6, "k": 2, "m": 5}, replicates=replicates)
