@@ -71,6 +71,25 @@ def test_a_cell_that_always_failed_has_a_line_without_an_estimate(rows):
     assert np.isfinite(table.loc[4, "estimate"])
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_rows_of_one_replicate_are_told_from_replicates(shuffled):
+    cell, replicate, half = (
+        np.divmod(np.arange(12), 6)[0],
+        np.arange(12) % 6 // 2,
+        np.arange(12) % 2,
+    )
+    rows = pd.DataFrame(
+        {"cell": np.array(["b", "a"])[cell], "replicate": replicate, "half": half, "value": 1.0}
+    )
+    rows = rows.sample(frac=1.0, random_state=0) if shuffled else rows
+    assert summarize(rows, "value", ["half"])["replicates"].tolist() == [6, 6]
+    assert summarize(rows[rows["half"] == 1], "value", [])["replicates"].tolist() == [6]
+    with complaint(ValueError, "several rows in a group"):
+        summarize(rows, "value", ["cell"])
+    with complaint(ValueError, "several rows in a group"):
+        summarize(pd.concat([rows[rows["half"] == 1]] * 2), "value", [])
+
+
 def test_thresholds_are_transition_points_of_the_groups(rows):
     table = thresholds(rows, "value < 0.02", "m", "n").set_index("n")
     for n in (10, 20):
