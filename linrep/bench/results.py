@@ -12,11 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from linrep import _atomic as files
-from linrep.bench.timing import Record, has_jax
+from linrep.bench.timing import Record, has
 from linrep.provenance import processor, versions
 
 #: In the order in which they are run; each is a module with a function ``measure``.
 NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
+
+# Packages that benchmarks use where they are installed.
+_OPTIONAL = {
+    "deep": ["torch"],
+    "fedrep": ["jax"],
+    "flute": ["jax"],
+    "pflmf": ["jax"],
+    "sweeps": ["joblib", "xyzpy"],
+}
 
 
 def run(
@@ -79,11 +88,10 @@ def store(folder: Path, name: str, about: dict[str, Any], records: list[Record])
 def machine(name: str = "") -> dict[str, Any]:
     """Return versions, processor, cores, BLAS threads, the load before, and the date.
 
-    With the name of a benchmark, versions include those of torch or JAX where it uses them.
+    With the name of a benchmark, versions include those of the packages that it compares with.
     """
-    used = {"deep": ["torch"], "fedrep": ["jax"], "flute": ["jax"], "pflmf": ["jax"]}.get(name, [])
     return {
-        **versions(module for module in used if module != "jax" or has_jax()),
+        **versions(module for module in _OPTIONAL.get(name, ()) if has(module)),
         "processor": processor(),
         "cores": os.cpu_count(),
         "BLAS threads": _blas_threads(),

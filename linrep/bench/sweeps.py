@@ -1,4 +1,4 @@
-"""What a sweep costs beside the work: time per replicate, and the memory of the driver."""
+"""What a sweep costs beside the work: time, the memory of the driver, and how others compare."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from linrep.bench import throughput
+from linrep.bench.throughput import CELLS, trivial
 from linrep.bench.timing import Record, compared
 from linrep.sweeps import Grid, Sweep, open_run, run
 
 REPLICATES = 1_000_000
-_CELLS = 10
 _LOOK_EVERY = 0.05  # seconds
-
-
-def trivial(cell: dict[str, Any], rng: np.random.Generator) -> float:
-    """Draw one number."""
-    return rng.random()
 
 
 def bench_sweeps(replicates: int = REPLICATES) -> dict[str, float]:
@@ -42,8 +37,8 @@ def bench_sweeps(replicates: int = REPLICATES) -> dict[str, float]:
         that after the first tenth of the time (NaN where the system does not tell); ``read``:
         seconds to read all rows back.
     """
-    each = replicates // _CELLS
-    sweep = Sweep(trivial, Grid.product({"a": range(_CELLS)}), each)
+    each = replicates // CELLS
+    sweep = Sweep(trivial, Grid.product({"a": range(CELLS)}), each)
     folder = Path(tempfile.mkdtemp())
     try:
         run(Sweep(trivial, Grid.product({"a": 0}), 1000), folder / "warm", progress=False)
@@ -59,7 +54,7 @@ def bench_sweeps(replicates: int = REPLICATES) -> dict[str, float]:
         read = time.perf_counter() - began
     finally:
         shutil.rmtree(folder)
-    assert len(rows) == each * _CELLS
+    assert len(rows) == each * CELLS
     rng = np.random.default_rng(0)
     began = time.perf_counter()
     for _ in range(each):
@@ -75,13 +70,14 @@ def bench_sweeps(replicates: int = REPLICATES) -> dict[str, float]:
     }
 
 
-def measure(replicates: int = REPLICATES) -> Iterator[list[Record]]:
-    """Measure a sweep of a trivial function, on one thread.
+def measure(replicates: int = REPLICATES, repetitions: int = 3) -> Iterator[list[Record]]:
+    """Measure a sweep of a trivial function, on one thread, and others that do the same.
 
     Yields
     ------
     list of Record
-        Of the overhead and of reading, see `bench_sweeps`.
+        Of the overhead and of reading, see `bench_sweeps`; of linrep beside a plain loop, joblib,
+        xyzpy and a pool of processes, see `throughput`.
     """
     found = bench_sweeps(replicates)
     case = f"{found['replicates']:,} replicates"
@@ -95,6 +91,7 @@ def measure(replicates: int = REPLICATES) -> Iterator[list[Record]]:
         "Sweep of a trivial function: reading all rows", case, {"read": read},
         notes={"read": f"{found['parts']} parts, {found['bytes'] / 1e6:.1f} MB"},
     )  # fmt: skip
+    yield throughput.measure(replicates, repetitions)
 
 
 class _Memory:

@@ -145,13 +145,18 @@ def one_thread():
         return nullcontext()
 
 
-def has_jax() -> bool:
-    """Tell whether JAX can be imported."""
+def has(module: str) -> bool:
+    """Tell whether a module can be imported."""
     try:
-        import jax  # noqa: F401
+        import_module(module)
     except ImportError:
         return False
     return True
+
+
+def has_jax() -> bool:
+    """Tell whether JAX can be imported."""
+    return has("jax")
 
 
 def double_precision():

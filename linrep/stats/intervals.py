@@ -11,7 +11,7 @@ from linrep.stats._arguments import counts, fraction, positive
 
 
 def mean_interval(
-    values: ArrayLike, *, geometric: bool = False, confidence: float = 0.95
+    values: ArrayLike, *, axis: int = 0, geometric: bool = False, confidence: float = 0.95
 ) -> tuple[Any, Any, Any]:
     """Return mean and Student interval over trials, column by column.
 
@@ -19,6 +19,8 @@ def mean_interval(
     ----------
     values : array_like, shape (trials, ...)
         One row per trial.
+    axis : int, default 0
+        Which axis the trials are along.
     geometric : bool
         Work with logarithms and transform back: the geometric mean, for positive values that
         spread over orders of magnitude.
@@ -33,20 +35,22 @@ def mean_interval(
     Raises
     ------
     ValueError
-        If values are not finite, or not positive although the mean is geometric.
+        If values are not finite, or not positive although the mean is geometric; if there is no
+        such axis.
     """
     values = check.array("values", values, None)
     confidence = fraction("confidence", confidence)
     if values.ndim == 0:
         raise ValueError("values must have one row per trial, got a single number")
+    axis = check.integer("axis", axis, minimum=-values.ndim, maximum=values.ndim - 1)
     if geometric:
         logs = np.log(positive("values", values, None))
-        mean, low, high = mean_interval(logs, confidence=confidence)
+        mean, low, high = mean_interval(logs, axis=axis, confidence=confidence)
         return np.exp(mean), np.exp(low), np.exp(high)
-    trials = len(values)
-    mean = values.mean(axis=0)
+    trials = values.shape[axis]
+    mean = values.mean(axis=axis)
     if trials > 1:
-        half = stats.t.ppf(0.5 + confidence / 2, trials - 1) * stats.sem(values, axis=0)
+        half = stats.t.ppf(0.5 + confidence / 2, trials - 1) * stats.sem(values, axis=axis)
     else:
         half = np.full(mean.shape, np.nan)
     return mean, mean - half, mean + half

@@ -57,31 +57,32 @@ def summarize(
     Raises
     ------
     ValueError
-        If a column is unknown, an expression cannot be evaluated, or a replicate has several rows
-        in a group.
+        If a column is unknown or named twice, an expression cannot be evaluated, or a replicate
+        has several rows in a group.
     """
     check.choice("statistic", statistic, STATISTICS)
     by = [by] if isinstance(by, str) else list(by)
     for name in by:
         if name not in rows:
             raise ValueError(f"no column {name!r}; there are {', '.join(rows)}")
+        if by.count(name) > 1:
+            raise ValueError(f"by must name each column once, got {name!r} twice")
     failed = rows["status"] == "failed" if "status" in rows else pd.Series(False, rows.index)
     _check_one_row_each(rows, by)
     values = evaluate(rows, value).astype(float)
     if statistic == "success" and not values.dropna().isin((0.0, 1.0)).all():
         raise ValueError(f"{value!r} must be true or false, as in 'distance < 1e-3'")
-    table = rows[by].assign(_value=values.where(~failed), _failed=failed)
-    groups = table.groupby(by, sort=True, dropna=False) if by else [((), table)]
-    lines = []
-    for key, group in groups:
-        kept = group["_value"].dropna().to_numpy()
-        estimate, low, high = _estimate(kept, statistic, quantiles, confidence)
-        key = key if isinstance(key, tuple) else (key,)
-        failures = int(group["_failed"].sum())
-        missing = len(group) - failures - len(kept)
-        lines.append((*key, len(kept), missing, failures, estimate, low, high))
-    columns = [*by, "replicates", "missing", "failed", "estimate", "low", "high"]
-    result = pd.DataFrame(lines, columns=columns)
+    codes, keys = _groups(rows, by)
+    failed = failed.to_numpy(bool)
+    kept = ~failed & values.notna().to_numpy()
+    total, counts, failures = (
+        np.bincount(codes[some], minlength=len(keys)) for some in (slice(None), kept, failed)
+    )
+    numbers = {"replicates": counts, "missing": total - failures - counts, "failed": failures}
+    values, codes = values.to_numpy()[kept], codes[kept]
+    parts = _estimates(values, codes, counts, statistic, quantiles, confidence)
+    estimates = pd.DataFrame(parts, columns=["estimate", "low", "high"])
+    result = pd.concat([keys, pd.DataFrame(numbers), estimates], axis=1)
     return result if run is None else _with_unstored(result, run, by)
 
 
@@ -179,28 +180,62 @@ def evaluate(rows: pd.DataFrame, expression: str) -> pd.Series:
 
 def is_condition(values: pd.Series) -> bool:
     """Tell whether a column holds truth values, and perhaps gaps."""
+    if values.dtype == bool:
+        return len(values) > 0
     there = values.dropna()
     return len(there) > 0 and all(isinstance(value, bool | np.bool_) for value in there)
 
 
 def _check_one_row_each(rows, by):
     """Rows of one replicate are not independent: an interval from them would be too short."""
-    if {"cell", "replicate"} <= set(rows) and rows.duplicated([*by, "cell", "replicate"]).any():
+    if not {"cell", "replicate"} <= set(rows):
+        return
+    cell, replicate = pd.factorize(rows["cell"])[0], rows["replicate"].to_numpy()
+    later = (cell[1:] == cell[:-1]) & (replicate[1:] > replicate[:-1])
+    if (later | (cell[1:] > cell[:-1])).all():
+        return  # as a run is read, which is seen at once, however many rows there are
+    if rows.duplicated([*by, "cell", "replicate"]).any():
         raise ValueError(
             "a replicate has several rows in a group; group by what tells them apart, too, or "
             "choose among them first"
         )
 
 
-def _estimate(values, statistic, quantiles, confidence):
-    if len(values) == 0:
-        return np.nan, np.nan, np.nan
+def _groups(rows, by):
+    """Return which group each row belongs to, and the values of `by` in each group."""
+    if not by:
+        return np.zeros(len(rows), dtype=np.int64), pd.DataFrame(index=range(1))
+    groups = rows.groupby(by, sort=True, dropna=False, observed=True)
+    return groups.ngroup().to_numpy(), pd.DataFrame(list(groups.size().index), columns=by)
+
+
+def _estimates(values, codes, counts, statistic, quantiles, confidence):
+    """Return estimate, low and high of each group, of which counts values are given."""
+    result = np.full((len(counts), 3), np.nan)
     if statistic == "success":
-        successes = int(values.sum())
-        return tuple(map(float, proportion_interval(successes, len(values), confidence=confidence)))
-    if statistic == "median":
-        return tuple(np.quantile(values, (0.5, *quantiles)))
-    parts = mean_interval(
-        values[:, None], geometric=statistic == "geometric", confidence=confidence
-    )
-    return tuple(float(part[0]) for part in parts)
+        some = counts > 0
+        if some.any():
+            successes = np.bincount(codes, values, minlength=len(counts))[some]
+            result[some] = np.transpose(
+                proportion_interval(successes, counts[some], confidence=confidence)
+            )
+        return result
+    # Groups of one size make a matrix; there are at most as many sizes as sum to all values.
+    groups = np.argsort(counts, kind="stable")
+    place = np.empty(len(groups), np.min_scalar_type(len(groups)))  # small numbers sort faster
+    place[groups] = np.arange(len(groups))
+    values = values[np.argsort(place[codes], kind="stable")]
+    for size, several in zip(*np.unique(counts, return_counts=True), strict=True):
+        same, groups = np.split(groups, [several])
+        matrix, values = np.split(values, [several * size])
+        if size == 0:
+            continue
+        matrix = matrix.reshape(several, size)
+        if statistic == "median":
+            parts = np.quantile(matrix, (0.5, *quantiles), axis=1)
+        else:
+            parts = mean_interval(
+                matrix, axis=1, geometric=statistic == "geometric", confidence=confidence
+            )
+        result[same] = np.transpose(parts)
+    return result

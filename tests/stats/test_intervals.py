@@ -46,9 +46,25 @@ def test_columns_may_have_any_shape():
     assert mean_interval([1.0, 3.0])[0] == 2.0
 
 
+@pytest.mark.parametrize("geometric", [False, True])
+def test_trials_may_be_along_any_axis(geometric):
+    values = np.random.default_rng(1).lognormal(size=(4, 3, 20))
+    alone = np.stack(
+        [mean_interval(row, geometric=geometric) for row in values.reshape(12, 20)], axis=-1
+    )
+    for axis in (2, -1):
+        parts = mean_interval(values, axis=axis, geometric=geometric)
+        np.testing.assert_array_equal(np.reshape(parts, (3, 12)), alone)
+    np.testing.assert_allclose(
+        mean_interval(values, axis=1, geometric=geometric),
+        mean_interval(np.moveaxis(values, 1, 0), geometric=geometric),
+    )
+
+
 @pytest.mark.parametrize(
     ("values", "options", "words"),
     [
+        ([[1.0, 2.0]], {"axis": 2}, ("axis", "between -2 and 1", "2")),
         (1.0, {}, ("values", "one row per trial")),
         ([[1.0, np.nan]], {}, ("values", "finite")),
         ([[1.0, 0.0]], {"geometric": True}, ("values", "positive", "0")),

@@ -1,12 +1,17 @@
 """Summaries of stored rows against what pandas and SciPy give directly."""
 
+from time import process_time
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from linrep.stats import transition_point
+from linrep.stats import mean_interval, proportion_interval, transition_point
 from linrep.sweeps import create_run, run, summarize, thresholds
+from linrep.sweeps.summary import evaluate
 from tests.sweeps.support import toy
 from tests.tools import complaint
 
@@ -66,6 +71,25 @@ def test_a_cell_that_always_failed_has_a_line_without_an_estimate(rows):
     assert np.isfinite(table.loc[4, "estimate"])
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_rows_of_one_replicate_are_told_from_replicates(shuffled):
+    cell, replicate, half = (
+        np.divmod(np.arange(12), 6)[0],
+        np.arange(12) % 6 // 2,
+        np.arange(12) % 2,
+    )
+    rows = pd.DataFrame(
+        {"cell": np.array(["b", "a"])[cell], "replicate": replicate, "half": half, "value": 1.0}
+    )
+    rows = rows.sample(frac=1.0, random_state=0) if shuffled else rows
+    assert summarize(rows, "value", ["half"])["replicates"].tolist() == [6, 6]
+    assert summarize(rows[rows["half"] == 1], "value", [])["replicates"].tolist() == [6]
+    with complaint(ValueError, "several rows in a group"):
+        summarize(rows, "value", ["cell"])
+    with complaint(ValueError, "several rows in a group"):
+        summarize(pd.concat([rows[rows["half"] == 1]] * 2), "value", [])
+
+
 def test_thresholds_are_transition_points_of_the_groups(rows):
     table = thresholds(rows, "value < 0.02", "m", "n").set_index("n")
     for n in (10, 20):
@@ -77,9 +101,110 @@ def test_thresholds_are_transition_points_of_the_groups(rows):
     assert table.loc[20, "estimate"] < table.loc[10, "estimate"]
 
 
+def group_by_group(rows, value, by, statistic, quantiles, confidence):
+    """Summarize as :func:`summarize` does, a group at a time."""
+    failed = rows["status"] == "failed"
+    values = evaluate(rows, value).astype(float).where(~failed)
+    table = rows[by].assign(_value=values, _failed=failed)
+    groups = [((), table)]
+    if by:
+        groups = table.groupby(by, sort=True, dropna=False, observed=True)
+    lines = []
+    for key, group in groups:
+        kept = group["_value"].dropna().to_numpy()
+        if len(kept) == 0:
+            parts = (np.nan,) * 3
+        elif statistic == "success":
+            parts = proportion_interval(int(kept.sum()), len(kept), confidence=confidence)
+        elif statistic == "median":
+            parts = np.quantile(kept, (0.5, *quantiles))
+        else:
+            parts = mean_interval(kept, geometric=statistic == "geometric", confidence=confidence)
+        failures = int(group["_failed"].sum())
+        lines.append((*key, len(kept), len(group) - failures - len(kept), failures, *parts))
+    return pd.DataFrame(
+        lines, columns=[*by, "replicates", "missing", "failed", "estimate", "low", "high"]
+    )
+
+
+KEYS = {
+    "whole": st.integers(-2, 2),
+    "number": st.sampled_from([0.5, -0.0, 0.0, 1e300, np.nan]),
+    "text": st.sampled_from(["a", "b", "B", ""]),
+    "gap": st.sampled_from(["a", "b", None]),
+    "truth": st.booleans(),
+    "perhaps": st.sampled_from([True, False, None]),
+    "kind": st.sampled_from(["y", "x", None]),
+}
+VALUES = {
+    "positive": st.floats(1e-3, 1e3),
+    "real": st.floats(-1e3, 1e3) | st.just(np.nan),
+    "count": st.integers(0, 10),
+    "condition": st.booleans(),
+    "perhaps": st.sampled_from([True, False, None]),
+}
+MEANINGFUL = [
+    *((name, s) for name in VALUES for s in ("mean", "median")),
+    ("positive", "geometric"),
+    ("condition", "success"),
+    ("perhaps", "success"),
+    ("real < 0", "success"),
+    ("positive * count", "mean"),
+]
+
+
+@st.composite
+def frames(draw):
+    """Draw rows with keys and values of all kinds, of a few groups or of many."""
+    size = draw(st.integers(0, 8) | st.integers(100, 300))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def column(elements):
+        few = draw(st.lists(elements, min_size=1, max_size=5))
+        chosen = [few[place] for place in rng.integers(len(few), size=size)]
+        kind = object if None in few else np.asarray(few).dtype
+        return pd.Series(chosen, dtype=kind)
+
+    rows = {name: column(elements) for name, elements in {**KEYS, **VALUES}.items()}
+    rows["positive"] = rng.lognormal(sigma=2.0, size=size)
+    rows["kind"] = pd.Categorical(rows["kind"], categories=["y", "never", "x"], ordered=True)
+    rows["status"] = rng.choice(["ok", "ok", "ok", "failed"], size)
+    return pd.DataFrame(rows).sample(frac=1.0, random_state=rng.integers(2**32))
+
+
+@given(
+    frames(),
+    st.lists(st.sampled_from(list(KEYS)), unique=True, max_size=3),
+    st.sampled_from(MEANINGFUL),
+    st.tuples(st.floats(0.0, 0.5), st.floats(0.5, 1.0)),
+    st.floats(0.05, 0.99),
+)
+def test_many_groups_at_once_are_what_each_is_alone(rows, by, what, quantiles, confidence):
+    value, statistic = what
+    found = summarize(
+        rows, value, by, statistic=statistic, quantiles=quantiles, confidence=confidence
+    )
+    expected = group_by_group(rows, value, by, statistic, quantiles, confidence)
+    # Without any row, a frame that is made of lines knows no types.
+    pd.testing.assert_frame_equal(found, expected, check_exact=True, check_dtype=len(rows) > 0)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "geometric", "median", "success"])
+def test_the_time_of_a_summary_does_not_grow_with_calls_per_group(statistic):
+    groups = 20_000
+    rng = np.random.default_rng(0)
+    value = rng.integers(2, size=2 * groups) if statistic == "success" else rng.random(2 * groups)
+    rows = pd.DataFrame({"a": np.arange(2 * groups) // 2, "value": value})
+    began = process_time()
+    table = summarize(rows, "value", ["a"], statistic=statistic)
+    assert process_time() - began < 2.0  # a loop over groups takes 3 s or more
+    assert table["replicates"].tolist() == [2] * groups
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
+        (("value", ["n", "n"]), {}, ("by", "'n' twice")),
         (("value", ["q"]), {}, ("no column 'q'", "n, m, value")),
         (("valeu", ["n"]), {}, ("cannot evaluate 'valeu'",)),
         (("value <", ["n"]), {}, ("cannot evaluate 'value <'",)),
