@@ -48,7 +48,6 @@ _DEEP = "deep."
 _PERSONALIZED = "linrep.algorithms.personalized:"
 KEEP = ("final", "rate", "trace")
 _KEPT_ROUNDS = 200
-_MOST_REPLICATES = 10**10  # of a cell: storing so many rows takes more than a day
 
 
 def simulate(
@@ -179,7 +178,6 @@ def sweep(
     """
     algorithms = (algorithms,) if isinstance(algorithms, str) else tuple(algorithms)
     check.choice("keep", keep, KEEP)
-    replicates = check.count("replicates", replicates, most=_MOST_REPLICATES)
     derived = derived or {}
     functions = [find_algorithm(name) for name in algorithms]
     found = [family_of(name, problem) for name in algorithms]

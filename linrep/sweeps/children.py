@@ -20,13 +20,12 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from linrep.sweeps.chunks import Chunk, failed_chunk, run_chunk
+from linrep.sweeps.chunks import NOWHERE, Chunk, failed_chunk, run_chunk
 from linrep.sweeps.sealed import Sealed, unseal
 
 _LENGTH = struct.Struct("<Q")
 _PAGE = struct.Struct("<qd?")  # the replicate's place in its job, when it began, whether to stop
 _STOP = _PAGE.size - 1
-_NOWHERE = -1
 _SHORTEST_LOOK = 0.01  # seconds
 _ENDED = "the worker processes have been ended"
 _COMMAND = "import sys; sys.path[:] = {}; from linrep.sweeps.children import serve; serve()"
@@ -61,7 +60,7 @@ class Child:
             if self._ended:
                 raise ChildProcessError(_ENDED)
             process = self._start()
-        _PAGE.pack_into(self._page, 0, _NOWHERE, time.monotonic(), self._stopped)
+        _PAGE.pack_into(self._page, 0, NOWHERE, time.monotonic(), self._stopped)
         done = threading.Event()
         given_up = threading.Event()
         if timeout is not None:
@@ -82,8 +81,8 @@ class Child:
             raise ChildProcessError(_ENDED)
         status = self._close(process)
         place, began, _ = _PAGE.unpack_from(self._page)
-        if place == _NOWHERE:
-            raise ChildProcessError(f"a worker process {_how(status)} before it began a replicate")
+        if place == NOWHERE:
+            raise ChildProcessError(f"a worker process {_how(status)} outside of any replicate")
         seconds = time.monotonic() - began
         reason = (
             f"TimeoutError: longer than {timeout:g} s"
@@ -133,7 +132,7 @@ class Child:
     def _watch(self, process, timeout, done, given_up):
         while not done.wait(max(_SHORTEST_LOOK, min(timeout / 10.0, 0.2))):
             place, began, _ = _PAGE.unpack_from(self._page)
-            if place != _NOWHERE and time.monotonic() - began > timeout:
+            if place != NOWHERE and time.monotonic() - began > timeout:
                 given_up.set()
                 process.kill()
                 return
@@ -229,7 +228,10 @@ def serve() -> None:
             answer: tuple[str, Any] = ("chunk", run_chunk(job, lambda: page[_STOP] != 0, begin))
         except BaseException as error:
             answer = ("error", _portable(error))
-        _send(answers, answer)
+        try:
+            _send(answers, answer)
+        except OSError:  # nobody is there any longer
+            os._exit(1)
 
 
 def _listen(jobs, received):

@@ -31,6 +31,8 @@ from linrep.sweeps.specification import RESERVED, generator
 
 #: What a function may raise without ending the sweep.
 FAILURES = (Exception, SystemExit)
+#: In the place of a replicate, where none is computed.
+NOWHERE = -1
 _LIBRARIES = ("linrep", "numpy", "scipy", "numba")
 
 
@@ -72,7 +74,7 @@ def run_chunk(
     stopped : callable, optional
         Asked after every replicate whether to leave the rest.
     begin : callable, optional
-        Told before every replicate how many came before it.
+        Told before every replicate how many came before it, and `NOWHERE` after the last one.
     """
     if os.getpid() != job.home:
         _one_thread_of_blas()
@@ -103,6 +105,8 @@ def run_chunk(
             covered.append(Segment(segment.cell, segment.start, replicate))
         if over:
             break
+    if begin is not None:
+        begin(NOWHERE)
     table = records.table(job)
     seconds = time.perf_counter() - began
     return Chunk(table, tuple(covered), records.failed, seconds, this_machine())
@@ -135,8 +139,14 @@ def failed_chunk(job: Job, place: int, reason: str, seconds: float) -> Chunk:
 
 def call(function, cell: Cell, keys: Mapping[str, int], replicate: int, settings) -> Any:
     """Call a sweep's function for one replicate."""
-    rng: Any = {purpose: generator(key, replicate) for purpose, key in keys.items()}
-    return function(dict(cell), rng.get("", rng), **deepcopy(dict(settings)))
+    rng: Any
+    if "" in keys:
+        rng = generator(keys[""], replicate)
+    else:
+        rng = {purpose: generator(key, replicate) for purpose, key in keys.items()}
+    if not settings:
+        return function(dict(cell), rng)
+    return function(dict(cell), rng, **deepcopy(dict(settings)))
 
 
 def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
@@ -148,6 +158,8 @@ def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
         If it is not rows, or a column has the name of a parameter, be it of another cell, or of a
         stored column.
     """
+    if type(result) is float:  # at once: the rest takes as long as drawing some numbers
+        return [{"value": result}]
     if isinstance(result, np.generic) or (isinstance(result, np.ndarray) and result.ndim == 0):
         result = result.item()
     if isinstance(result, Real):
@@ -190,12 +202,7 @@ class _Records:
         self.failed = 0
         self._cells: list[str] = []  # of each segment begun
         self._streams: list[str] = []
-        self._segment: list[int] = []  # of each row
-        self._replicate: list[int] = []
-        self._row: list[int] = []
-        self._error: list[str | None] = []
-        self._seconds: list[float] = []
-        self._values: list[dict[str, Any]] = []
+        self._rows: list[tuple] = []  # segment, replicate, row, error, seconds, values
 
     def begin(self, cell, keys):
         self._cells.append(cell)
@@ -208,17 +215,17 @@ class _Records:
         segment = len(self._cells) - 1
         self.failed += error is not None
         for place, row in enumerate(rows):
-            self._segment.append(segment)
-            self._replicate.append(replicate)
-            self._row.append(place)
-            self._error.append(error)
-            self._seconds.append(seconds)
-            self._values.append(row)
+            self._rows.append((segment, replicate, place, error, seconds, row))
 
     def table(self, job):
-        segment = np.array(self._segment, dtype=np.int64)
+        places, replicates, rows, errors, seconds, values = (
+            zip(*self._rows, strict=True) if self._rows else [()] * 6
+        )
+        segment = np.array(places, dtype=np.int64)
 
         def spread(column):
+            if pa.types.is_string(column.type):  # few long texts, of many rows
+                return pa.DictionaryArray.from_arrays(pa.array(segment, pa.int32()), column)
             return column.take(pa.array(segment))
 
         columns = {
@@ -227,26 +234,31 @@ class _Records:
             )
             for name, kind in job.types.items()
         }
-        columns["replicate"] = pa.array(self._replicate, pa.int64())
-        columns["row"] = pa.array(self._row, pa.int64())
-        for name in dict.fromkeys(name for row in self._distinct_shapes() for name in row):
-            columns[name] = result_column([row.get(name) for row in self._values])
-        failed = np.array([error is not None for error in self._error], dtype=bool)
-        columns["status"] = pa.array(np.where(failed, "failed", "ok"), pa.string())
-        columns["exception"] = pa.array(self._error, pa.string())
-        columns["seconds"] = pa.array(self._seconds, pa.float64())
+        columns["replicate"] = pa.array(replicates, pa.int64())
+        columns["row"] = pa.array(rows, pa.int64())
+        for name in dict.fromkeys(name for row in _distinct_shapes(values) for name in row):
+            columns[name] = result_column([row.get(name) for row in values])
+        failed = np.array([error is not None for error in errors], dtype=bool)
+        columns["status"] = pa.DictionaryArray.from_arrays(
+            pa.array(failed.astype(np.int32)), pa.array(["ok", "failed"])
+        )
+        columns["exception"] = pa.array(errors, pa.string())
+        columns["seconds"] = pa.array(seconds, pa.float64())
         columns["stream"] = spread(pa.array(self._streams, "string"))
-        columns["versions"] = pa.array([_versions()] * len(segment), pa.string())
+        columns["versions"] = pa.DictionaryArray.from_arrays(
+            pa.array(np.zeros(len(segment), dtype=np.int32)), pa.array([_versions()])
+        )
         columns["cell"] = spread(pa.array(self._cells, "string"))
         return pa.table(columns)
 
-    def _distinct_shapes(self):
-        """Yield rows that differ from the one before in their names."""
-        before = None
-        for row in self._values:
-            if before is None or row.keys() != before.keys():
-                yield row
-            before = row
+
+def _distinct_shapes(rows):
+    """Yield rows that differ from the one before in their names."""
+    before = None
+    for row in rows:
+        if before is None or row.keys() != before.keys():
+            yield row
+        before = row
 
 
 def _read_row(row, parameters):

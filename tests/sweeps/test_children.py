@@ -32,7 +32,7 @@ def is_poison(rows):
     [
         (functions.ends_its_process, {"processes": True}, "WorkerEnded: .* exit status 7"),
         (functions.is_killed, {"processes": True}, "WorkerEnded: .* SIGKILL, as when memory"),
-        (functions.blocks, {"timeout": 0.3}, "TimeoutError: longer than 0.3 s"),
+        (functions.blocks, {"timeout": 1.0}, "TimeoutError: longer than 1 s"),
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
@@ -83,7 +83,7 @@ def test_what_is_no_timeout_is_refused(tmp_path, timeout):
 
 def test_an_executor_of_processes_survives_what_a_guarded_replicate_does(tmp_path):
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        stored = run(poisoned(functions.blocks), tmp_path / "run", executor=pool, timeout=0.5)
+        stored = run(poisoned(functions.blocks), tmp_path / "run", executor=pool, timeout=1.0)
         assert pool.submit(os.getpid).result() > 0
     assert (stored.count(), stored.failed()) == (30, 1)
 

@@ -40,6 +40,16 @@ def test_a_key_is_the_hash_that_the_documentation_says():
     assert stream_key(5, "data", {"b": "x", "a": 10.0}) == int(digest[:32], 16)
 
 
+@given(
+    st.one_of(st.sampled_from((0, 1, 2**32, 2**64, 2**128 - 1)),
+                      st.integers(0, 2**128 - 1)),
+    st.integers(0, 2**40),
+)  # fmt: skip
+def test_a_generator_is_the_seed_sequences(key, replicate):
+    expected = np.random.default_rng(np.random.SeedSequence(key, spawn_key=(replicate,)))
+    assert generator(key, replicate).bit_generator.state == expected.bit_generator.state
+
+
 def test_a_generator_starts_anew_every_time():
     assert generator(5, 2).random() == generator(5, 2).random()
     assert len({generator(*pair).random() for pair in [(5, 2), (5, 3), (6, 2)]}) == 3
