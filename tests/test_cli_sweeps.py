@@ -722,3 +722,65 @@ def test_texts_of_data_move_no_cursor_and_are_no_formulas(call, folder):
     assert "'=1+1," in table
     assert "'@SUM(A1)," in table
     assert "\nplain," in table
+
+
+# --- machines ---
+
+
+def test_rows_of_two_machines_are_told(call, folder, monkeypatch):
+    from linrep.sweeps import chunks
+    from linrep.sweeps.machines import this_machine
+
+    other = json.dumps({**json.loads(this_machine()), "processor": "Other 9000"}, sort_keys=True)
+    call("sweep", *MEASURE, "--out", "one", "--shard", "1/2")
+    assert "Other 9000" not in call("runs", ".")
+    monkeypatch.setattr(chunks, "this_machine", lambda: other)
+    call("sweep", *MEASURE, "--out", "two")
+    merged = call("merge", "all", "one", "two")
+    assert "6 of 6 replicates" in merged
+    for text in (merged, call("runs", ".")):
+        assert len(re.findall(r"replicates of .*thread\(s\)", text)) == 2
+        assert "Other 9000" in text
+    assert "replicates were computed twice" not in merged  # and are the same
+
+
+def test_rows_that_differ_are_told_with_their_difference(call, folder):
+    call("sweep", *MEASURE, "--out", "one")
+    (folder / "swept_here.py").write_text(SWEPT.replace("rng.random()", "1.001 * rng.random()"))
+    sys.modules.pop("swept_here")
+    call("sweep", *MEASURE, "--out", "two")
+    merged = call("merge", "all", "one", "two")
+    assert "replicates were computed twice, and 6 of 6 row(s) differ, by at most" in merged
+    assert "(column x)" in merged
+    out = call("replay", "one", "--cell", "a=1", "--replicate", "0", *ALLOW, status=1)
+    assert re.search(
+        r"NOT the same as stored: 1 of 1 row\(s\) differ, by at most \S+ relative", out
+    )
+    assert "it was stored by a machine like this one" in out
+
+
+def test_replay_names_what_tells_machines_apart(call, folder, monkeypatch):
+    from linrep.sweeps import chunks
+    from linrep.sweeps.machines import this_machine
+
+    other = json.dumps({**json.loads(this_machine()), "processor": "Other 9000"}, sort_keys=True)
+    monkeypatch.setattr(chunks, "this_machine", lambda: other)
+    call("sweep", *MEASURE)
+    (folder / "swept_here.py").write_text(SWEPT.replace("rng.random()", "1.001 * rng.random()"))
+    out = call("replay", "runs/measure", "--cell", "a=1", "--replicate", "0", *ALLOW, status=1)
+    assert "it was stored by another machine" in out
+    assert "processor: Other 9000" in out
+    assert "--portable" in out
+
+
+def test_a_timeout_makes_failed_rows(call, folder):
+    (folder / "swept_here.py").write_text(
+        "import time\ndef measure(cell, rng):\n    time.sleep(1000.0 * (cell['a'] == 2))\n"
+    )
+    out = call("sweep", *MEASURE[:-1], "1", "--timeout", "1", status=1)
+    assert "2 of 2 replicates" in out
+    assert "1 failed" not in out  # None is no row, so that both fail
+    assert "2 failed" in out
+    assert (
+        open_run("runs/measure").failures()["exception"].str.contains("longer than 1 s").sum() == 1
+    )

@@ -330,7 +330,9 @@ def _executor(address):
         raise ValueError("--dask needs the package distributed: pip install 'linrep[cluster]'") \
             from None  # fmt: skip
     # What it says of a scheduler that is gone, this command says in a line.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in tuple(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     with Client(address, timeout=10) as client:
         yield _Dask(client)
 

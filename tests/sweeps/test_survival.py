@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -169,3 +170,143 @@ def test_dask_gives_the_same_rows_though_a_worker_dies(tmp_path, undisturbed):
         assert killer.wait(timeout=60) == 0
         assert result.count() == result.total
         same_rows(result, undisturbed)
+
+
+PATIENCE = 90
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Return a function that starts a scheduler or a worker in a process of its own."""
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    started = []
+
+    def begin(kind):
+        options = {
+            "scheduler": ["--host", "127.0.0.1", "--port", str(port)],
+            "worker": [address, "--nthreads", "1", "--nworkers", "1"],
+        }[kind]
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.dask_{kind}", *options,
+             "--dashboard-address", ":0"],
+            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": str(ROOT)}, start_new_session=True,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    begin.address = address
+    yield begin
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def sweep_on(cluster, folder, *arguments):
+    folder.mkdir()
+    (folder / "beside.py").write_text("OFFSET = 1.0\n")
+    (folder / "measured.py").write_text(
+        "import os, time\n"
+        "import beside\n"
+        "def measure(cell, rng):\n"
+        "    time.sleep(0.02)\n"
+        "    value = rng.random()\n"
+        "    if cell['poison'] and value > 0.99:\n"
+        "        os._exit(5)\n"
+        "    return value + beside.OFFSET\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-m", "linrep.cli", "sweep", "--function", "measured.py:measure",
+         "--dask", cluster.address, "--replicates", "150", "--out", "run", *arguments],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_workers_that_come_late_compute_functions_in_files_and_survive_poison(tmp_path, cluster):
+    cluster("scheduler")
+    process = sweep_on(cluster, tmp_path / "here", "--poison", "0,1")
+    assert "has no worker: waiting for one" in process.stderr.readline()
+    cluster("worker")
+    out, errors = process.communicate(timeout=PATIENCE)
+    assert errors == ""
+    rows = open_run(tmp_path / "here" / "run").read()
+    failed = rows[rows["status"] == "failed"]
+    assert len(rows) == 300
+    assert process.returncode == (1 if len(failed) else 0)
+    assert f"300 of 300 replicates, {len(failed)} failed" in out
+    assert (failed["poison"] == 1).all()
+    assert len(failed) > 0
+    assert failed["exception"].str.contains("exit status 5").all()
+    assert rows["value"].dropna().between(1.0, 2.0).all()
+
+
+@pytest.mark.slow
+def test_the_end_of_a_scheduler_is_a_line_and_nothing_is_lost(tmp_path, cluster):
+    scheduler = cluster("scheduler")
+    cluster("worker")
+    process = sweep_on(cluster, tmp_path / "here", "--poison", "0", "--replicates", "1000")
+    directory = tmp_path / "here" / "run"
+    until = time.monotonic() + PATIENCE
+    while count_parts(directory) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    scheduler.kill()
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert len(errors.splitlines()) == 1
+    assert f"the scheduler {cluster.address} is gone" in errors
+    assert "the same command goes on" in errors
+    stopped = open_run(directory)
+    assert 0 < stopped.count() < stopped.total
+    assert stopped.damaged() == []
+
+
+HANGING = """
+import sys, time
+from linrep.cli import main
+from tests.sweeps import functions
+main(["sweep", "--function", "tests.sweeps.functions:blocks", "--a", "1,2", "--replicates", "10",
+      "--workers", "2", "--out", sys.argv[1], *sys.argv[2:]])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ("--processes",))]
+)
+def test_a_second_signal_ends_at_once_whatever_hangs(tmp_path, number, options):
+    directory = tmp_path / "run"
+    process = subprocess.Popen(
+        [sys.executable, "-c", HANGING, str(directory), *options], cwd=ROOT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    until = time.monotonic() + PATIENCE
+    while count_parts(directory) < 3 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(2.0)  # until all that does not hang has ended
+    process.send_signal(number)
+    time.sleep(1.0)
+    assert process.poll() is None  # it waits for the chunk
+    before = time.monotonic()
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert time.monotonic() - before < 3.0
+    assert process.returncode == 128 + number
+    assert len(errors.splitlines()) == 1
+    assert "the same command goes on" in errors
+    assert open_run(directory).count() >= 3
+    finished = run_again(directory)
+    assert (finished.count(), finished.failed()) == (20, 1)
+
+
+def run_again(directory):
+    from linrep.sweeps import Grid, Sweep
+    from tests.sweeps import functions
+
+    return run(Sweep(functions.blocks, Grid.product({"a": [1, 2]}), 10), directory, timeout=1.0)
