@@ -217,9 +217,18 @@ class Run:
         return {name: count for name, count in found.most_common() if count}
 
     def machine_of(self, cell: str, replicate: int) -> str | None:
-        """Return what computed a replicate of a cell, given by its name; None if nothing did.
+        """Return what computed a replicate, None if it is not stored.
 
-        It is a text as in `machines`, empty where it has not been stored.
+        Parameters
+        ----------
+        cell : str
+            The cell's name.
+        replicate : int
+
+        Returns
+        -------
+        str or None
+            As in `machines`; empty where it has not been stored with the rows.
         """
         wanted = Segment(cell, replicate, replicate + 1)
         for part in self.parts():
