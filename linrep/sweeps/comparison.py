@@ -18,8 +18,8 @@ class Deviation:
     rows, different : int
         Rows that were compared; those that differ in some column.
     largest : float
-        The largest relative difference, |a - b| / max(|a|, |b|), of two numbers; infinite where a
-        number stands against none.
+        The largest relative difference of two numbers, that is their distance over the larger of
+        their sizes; infinite where a number stands against none.
     column : str or None
         Where it is; None if there is no difference.
     """
