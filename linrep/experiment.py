@@ -278,7 +278,9 @@ def run_rows(
     sweep = sweep_of(experiment, quick=quick, seed=seed)
     with TemporaryDirectory() as scratch:
         directory = run_directory(Path(scratch) if runs is None else runs, experiment, sweep)
-        done = run(sweep, directory, workers=workers, retry_failed=directory.exists())
+        done = run(
+            sweep, directory, workers=workers, processes=False, retry_failed=directory.exists()
+        )
         failed = done.failures()
         if len(failed):
             raise Failed(experiment, done, failed)

@@ -246,7 +246,7 @@ def compute(
             settings={"budget": budget},
             name=f"verify {name}",
         )
-        sweep.run(place, progress=False, retry_failed=True)
+        sweep.run(place, progress=False, retry_failed=True, processes=False)
     return place, status == "ok"
 
 

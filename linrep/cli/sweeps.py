@@ -147,7 +147,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
                 specification,
                 out,
                 workers=flags["workers"] if executor is None else executor.cores,
-                processes=flags["processes"],
+                processes=flags["processes"] or None,
                 executor=executor and executor.pool,
                 timeout=flags["timeout"],
                 shard=shard,

@@ -65,7 +65,7 @@ def run(
     directory: str | Path,
     *,
     workers: int | Callable[[], int] = 1,
-    processes: bool = False,
+    processes: bool | None = None,
     executor: Executor | None = None,
     timeout: float | None = None,
     shard: tuple[int, int] | None = None,
@@ -85,8 +85,10 @@ def run(
     workers : int or callable, default 1
         Threads, or processes. The rows do not depend on it. With an executor whose workers come
         and go: a function that returns how many there are now, asked about once a second.
-    processes : bool, default False
-        Use processes. A replicate that ends its process is then a failed row.
+    processes : bool, optional
+        Use processes. A replicate that ends its process is then a failed row. By default threads
+        are used, unless the last process that swept into the directory was killed: then processes,
+        so that a replicate which kills its process is found and stored as failed.
     executor : concurrent.futures.Executor, optional
         Where chunks are run instead, such as Dask's ``client.get_executor()``; `workers` then says
         how many it can run at a time. It is not shut down.
@@ -117,11 +119,6 @@ def run(
     Stopped
         On an interrupt (Ctrl-C), after the chunks that were running are stored. After a second one
         at once, with what was finished stored.
-
-    Notes
-    -----
-    If the last process that swept into the directory was killed, replicates run in processes, so
-    that one which kills its process is found and stored as failed.
     """
     if not callable(workers):
         workers = partial(int, check.integer("workers", workers, minimum=1))
@@ -129,7 +126,7 @@ def run(
     if timeout is not None:
         timeout = check.real("timeout", timeout, above=0.0)
     index, shards = read_shard(shard)
-    guarded = processes or timeout is not None
+    guarded = bool(processes) or timeout is not None
     shared = isinstance(executor, ThreadPoolExecutor) and timeout is None
     if (guarded or executor is not None) and not shared:
         check_portable(sweep.function)
@@ -149,8 +146,9 @@ def run(
             unit="run",
         )
         with bar, _mark(stored.path, alone and todo.left) as was_killed:
-            was_killed = was_killed and executor is None and is_portable(sweep.function)
-            if was_killed and not guarded:
+            undecided = processes is None and executor is None and not guarded
+            was_killed = was_killed and undecided and is_portable(sweep.function)
+            if was_killed:
                 bar.write(
                     f"{stored.path}: the last sweep here was killed; replicates run in processes "
                     "now, so that one which ends its process is stored as failed",
