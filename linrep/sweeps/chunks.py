@@ -74,7 +74,8 @@ def run_chunk(
     stopped : callable, optional
         Asked after every replicate whether to leave the rest.
     begin : callable, optional
-        Told before every replicate how many came before it, and `NOWHERE` after the last one.
+        Called before every replicate with how many came before it, and with `NOWHERE` after the
+        last one.
     """
     if os.getpid() != job.home:
         _one_thread_of_blas()

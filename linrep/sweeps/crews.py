@@ -122,7 +122,7 @@ class Guests:
         return future
 
     def stop(self) -> None:
-        """Do nothing: nobody there can be told."""
+        """Do nothing: a running chunk cannot be reached there."""
 
     def end(self) -> None:
         """Wait for nobody any longer."""

@@ -1,4 +1,4 @@
-"""What computed rows is stored with them, and told where it is not one machine."""
+"""Rows carry the machine that computed them; runs and merges name the machines of mixed rows."""
 
 import json
 
