@@ -81,6 +81,15 @@ def test_plot_draws_a_picture(stored, tmp_path, options):
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
+def test_where_nothing_succeeded_nothing_is_drawn(tmp_path):
+    grid = Grid.product({"n": [1, 2], "m": [1, 2]})
+    run(Sweep(lambda cell, rng: 1 // 0, grid, 2, name="fails"), tmp_path / "run")
+    result = call("plot", tmp_path / "run", "seconds", "--x", "n")
+    assert result.exit_code == 2
+    assert "no replicate of" in result.output
+    assert not (tmp_path / "run.png").exists()
+
+
 def test_plot_says_what_it_leaves_out(stored, tmp_path):
     result = call("plot", stored / "noisy", "error", "--x", "m", "--out", tmp_path / "a.png")
     assert result.exit_code == 0, result.output

@@ -70,8 +70,8 @@ def own(tmp_path, monkeypatch):
     return tmp_path
 
 
-def call(*arguments, code=0):
-    result = CliRunner().invoke(main, ["verify", *arguments, "--workers", "1"])
+def call(*arguments, code=0, workers=1):
+    result = CliRunner().invoke(main, ["verify", *arguments, "--workers", str(workers)])
     assert result.exit_code == code, result.output
     return result.output
 
@@ -107,6 +107,29 @@ def test_a_claim_that_fails_or_raises_is_a_difference(own):
     assert "mine.crash: error" in output
     assert "RuntimeError" in output
     assert "4 claims: 2 holds, 1 fails, 1 error" in output
+
+
+def test_a_check_that_ends_its_process_is_an_error_and_the_others_are_decided(own):
+    text = OWN.replace('raise RuntimeError("no such thing")', "import os; os._exit(0)")
+    (own / "own_claims.py").write_text(text)
+    assert "os._exit(0)" in text
+    output = call("own_claims.py", code=1, workers=2)
+    assert "mine.crash: error" in output
+    assert "WorkerEnded: its process ended while it ran" in output
+    assert "4 claims: 2 holds, 1 fails, 1 error" in output
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\0" * 9, b"[]"])
+def test_a_stored_check_whose_specification_is_damaged_is_computed_again(own, content):
+    first = call("own_claims.py", "mine.square", "--json", "first.json")
+    (path,) = (own / "runs" / "verify").rglob("sweep.json")
+    path.unlink() if content is None else path.write_bytes(content)
+    again = call("own_claims.py", "mine.square", "--json", "again.json")
+    assert "computed" in first
+    assert "computed" in again
+    one, two = (json.loads((own / f"{name}.json").read_text())[0] for name in ("first", "again"))
+    assert {**one, "seconds": 0} == {**two, "seconds": 0}
+    assert "computed" not in call("own_claims.py", "mine.square")
 
 
 def test_json_holds_no_infinity(own):
@@ -367,8 +390,14 @@ def test_the_list_is_filtered():
     fails = call("--list", "--verdict", "fails").splitlines()
     assert 0 < len(fails) < len(every)
     assert all(" fails " in line for line in fails)
-    one = call("--list", "--paper", "pflmf", "--severity", "constant").splitlines()
-    assert [line.split()[0] for line in one] == ["pflmf.corollary2.constants"]
+    some = call("--list", "--paper", "perfedsi", "--severity", "constant").splitlines()
+    constants = {name for name, each in findings.findings().items() if each.severity == "constant"}
+    listed = {line.split()[0] for line in some}
+    assert listed == {name for name in constants if name.startswith("perfedsi.")} != set()
+    searched = call("--list", "--strength", "searched").splitlines()
+    recorded = ledger.recorded()
+    assert searched
+    assert all(recorded[line.split()[0]]["strength"] == "searched" for line in searched)
     assert "no claim is left" in call("--list", "--paper", "nobody", code=2)
 
 
@@ -408,7 +437,7 @@ def parts(budget, rng, *, right=1):
     assert "mine.parts fails: a: false (2 of 3 parts fail)" in call("parts.py", code=1)
     call("parts.py", "--ledger", "own.json", "--record")
     shown = CliRunner().invoke(main, ["show", "parts.py", "--ledger", "own.json"]).output
-    assert "fails · 2 of 3 parts fail" in shown
+    assert "fails · searched · 2 of 3 parts fail" in shown
 
 
 def test_another_level_decides_the_same_measurements(other):

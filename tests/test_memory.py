@@ -8,7 +8,7 @@ import pytest
 
 import linrep as lr
 from linrep import _memory as memory
-from linrep.algorithms import biases, personalized
+from linrep.algorithms import biases, imc, personalized
 from linrep.problems import LowRankRegression, SideInformationCompletion, personal
 from linrep.simulation import simulate, sweep
 from linrep.subspace import random_frame
@@ -70,6 +70,10 @@ def test_a_refusal_says_what_is_needed_what_is_free_and_what_to_change(one_gib):
 
 def truth(**sizes):
     return lr.SharedRepresentation.random(**({"n": 3, "d": 4, "k": 2, "rng": 0} | sizes))
+
+
+def entries():
+    return SideInformationCompletion.random(n=5, d=6, p=3, k=1, rng=0).observe(entries=20, rng=1)
 
 
 MANY = 10**9
@@ -190,6 +194,20 @@ def test_what_nobody_can_mean_is_refused_with_what_is_allowed(name):
     cell, message = REFUSED[name]
     with complaint(ValueError, message):
         simulate(cell, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: imc.gauss_newton(entries(), 1, iterations=10**12), "iterations"),
+        (lambda: imc.nuclear_norm(entries(), iterations=10**12), "iterations"),
+        (lambda: imc.nuclear_norm(entries(), levels=10**12), "levels"),
+        (lambda: lr.projected_gradient_start(truth().draw(3, rng=0), 2, rounds=10**12), "rounds"),
+    ],
+)
+def test_more_rounds_than_can_be_run_are_refused(call, name):
+    with complaint(ValueError, f"{name} must be at most"):
+        call()
 
 
 def test_a_tolerance_whose_square_overflows_is_met_at_once():

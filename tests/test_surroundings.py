@@ -208,11 +208,13 @@ full_disk = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full"
 
 
 @full_disk
-def test_a_full_disk_behind_the_output(folder):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_the_output(folder, unbuffered):
+    surroundings = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
     with FULL.open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "linrep.cli", "verify", "own.py", "--list"],
-            cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=full,
+            cwd=folder, env={**os.environ, **surroundings}, stdout=full,
             stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 2

@@ -1,7 +1,7 @@
 """What the pages say of claims, from the claims, the ledger and the figures' manifests.
 
 ``{statements} PAPER`` makes the table of a paper's claims, ``{figures} PAPER`` shows its figures,
-``{failures}`` lists what fails.
+``{failures}`` lists what fails, by severity.
 """
 
 import ast
@@ -16,7 +16,7 @@ from reference import Markdown
 
 import linrep
 from linrep.claims import HOLDS, UNDECIDED, claims, corrections, ledger
-from linrep.claims.findings import findings
+from linrep.claims.findings import SEVERITIES, findings
 from linrep.report.mathml import prose
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -111,24 +111,39 @@ class Statements(Markdown):
 
 
 class Failures(Markdown):
+    """What fails or is vacuous: a row for each cause, the gravest first."""
+
     def lines(self):
         entries = ledger.recorded()
         reasons = findings()
         lines = [
-            "| claim | verdict | severity | what is wrong | corrected |",
-            "| --- | --- | --- | --- | --- |",
+            "| claim | verdict | strength | severity | what is wrong | corrected |",
+            "| --- | --- | --- | --- | --- | --- |",
         ]
+        causes = {}
         for name in claims():
             if entries[name]["verdict"] not in (HOLDS, UNDECIDED):
-                by = [f"[`{item.id}`](#{ledger.anchor(item.id)})" for item in corrections(name)]
-                cells = [
-                    f"[`{name}`](#{ledger.anchor(name)})",
-                    entries[name]["verdict"],
-                    reasons[name].severity,
-                    ledger.cell(reasons[name].headline),
-                    ", ".join(by) or "–",
-                ]
-                lines.append("| " + " | ".join(cells) + " |")
+                causes.setdefault(reasons[name], []).append(name)
+        for finding, names in sorted(
+            causes.items(), key=lambda pair: -SEVERITIES.index(pair[0].severity)
+        ):
+            by = [
+                f"[`{item.id}`](#{ledger.anchor(item.id)})"
+                for name in names
+                for item in corrections(name)
+            ]
+            found = [entries[name] for name in names]
+            cells = [
+                ", ".join(f"[`{name}`](#{ledger.anchor(name)})" for name in names),
+                *(
+                    ", ".join(dict.fromkeys(entry.get(key) or "–" for entry in found))
+                    for key in ("verdict", "strength")
+                ),
+                finding.severity,
+                ledger.cell(finding.headline),
+                ", ".join(by) or "–",
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
         return lines
 
 

@@ -22,11 +22,12 @@ from linrep._clock import Stopwatch
 from linrep.algorithms._imc_sides import Side, fit_both
 from linrep.algorithms._setup import read_pair
 from linrep.problems.completion import Observations
-from linrep.trace import Trace, columns
+from linrep.trace import MOST_ROUNDS, Trace, columns
 
 Values = NDArray[np.float64]
 
 _SMALL = 1000  # unknowns of a linear system
+_MOST_LEVELS = 10**6
 
 
 def gauss_newton(
@@ -193,7 +194,8 @@ def nuclear_norm(
     accelerated proximal gradient steps, restarted where momentum points uphill.
     """
     core = Core(observations, None)
-    levels = check.integer("levels", levels, minimum=1)
+    levels = check.count("levels", levels, most=_MOST_LEVELS)
+    iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
     smallest = check.real("smallest", smallest, above=0.0)
     first = np.linalg.norm(_dense(core.adjoint(core.values)), 2)
     curvature = core.curvature()
@@ -411,7 +413,7 @@ def _factors(M):
 def _run(name, core, steps, iterations, tolerance, start) -> Trace:
     """Take steps until the residual is small enough or stalls."""
     watch = Stopwatch()
-    iterations = check.integer("iterations", iterations, minimum=0)
+    iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
     U, V = _start(core, start)
     rows, reason = [core.measure(U, V)], "rounds"

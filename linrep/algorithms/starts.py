@@ -12,6 +12,7 @@ from linrep.kernels import moments
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike, stream
 from linrep.subspace import random_frame
+from linrep.trace import MOST_ROUNDS
 
 __all__ = ["moments_start", "projected_gradient_start", "random_start"]
 
@@ -108,7 +109,7 @@ def projected_gradient_start(
     FedRep, Appendix A.1, after Tu et al. (2016), Algorithm 1.
     """
     k = check.rank(k, data.n, data.d)
-    rounds = check.integer("rounds", rounds, minimum=1)
+    rounds = check.count("rounds", rounds, most=MOST_ROUNDS)
     blocks = list(_alike(data))
     if step_size is None:
         smoothness = max(

@@ -20,6 +20,7 @@ from linrep.claims.evidence import (
     VERDICTS,
     Evidence,
 )
+from linrep.claims.intervals import everywhere
 from linrep.claims.measurements import (
     Cases,
     Condition,
@@ -76,6 +77,7 @@ __all__ = [
     "claims",
     "corrections",
     "decide",
+    "everywhere",
     "judge",
     "load_file",
     "search",

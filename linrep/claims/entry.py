@@ -17,6 +17,8 @@ from linrep.claims.claim import Claim, claims, corrections, unknown
 from linrep.claims.evidence import FAILS
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
+from linrep.claims.proofs import proofs
+from linrep.claims.sections import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +35,8 @@ class Entry:
         The ledger's entry; empty where nothing is recorded.
     finding : Finding or None
         Why it fails.
+    proof : Section or None
+        The derivation that the verdict rests on.
     corrected_by : tuple of str
         Ids of the corrected versions.
     book : path
@@ -44,6 +48,7 @@ class Entry:
     claim: Claim
     recorded: Mapping[str, Any] = field(default_factory=dict)
     finding: Finding | None = None
+    proof: Section | None = None
     corrected_by: tuple[str, ...] = ()
     book: Path = PATH
     file: str | None = None
@@ -72,9 +77,13 @@ class Entry:
         yield "place", self.claim.place
         yield "statement", self.claim.latex
         yield "under", "; ".join(map(str, self.claim.hypotheses))
-        yield "verdict", " · ".join([self.verdict, *numbers])
+        strength = filter(None, [entry.get("strength")])
+        yield "verdict", " · ".join([self.verdict, *strength, *numbers])
+        yield "readings", "; ".join(ledger.readings(entry))
         yield "why", self._why()
         yield "reason", self.finding.reason if self.finding else ""
+        yield "proof", self.proof.headline if self.proof else ""
+        yield "derivation", " ".join(self.proof.text.split()) if self.proof else ""
         yield "corrects", self.claim.corrects
         yield "corrected", ", ".join(self.corrected_by)
         words = ["linrep", "verify", *filter(None, [self.file]), self.claim.id]
@@ -134,6 +143,7 @@ class Entry:
             f"$$\n{self.claim.latex}\n$$" if self.claim.latex else "",
             f"**{self.verdict.capitalize()}**. {escape(self._why(), quote=False)}",
             escape(self.finding.reason, quote=False) if self.finding else "",
+            *(f"{literal(line)}." for line in ledger.readings(self.recorded)),
             f"Corrected: {by}." if by else "",
             self._picture(),
         )
@@ -197,6 +207,7 @@ def entry(
         claim=claim,
         recorded=recorded.get(claim.id, {}),
         finding=None if file else findings().get(claim.id),
+        proof=None if file else proofs().get(claim.id),
         corrected_by=tuple(item.id for item in corrections(claim.id)),
         book=book,
         file=file,

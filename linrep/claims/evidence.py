@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 HOLDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = ("holds", "fails", "vacuous", "undecided")
 
-#: Probability of a false verdict that the whole ledger is allowed, and the number of claims it is
-#: shared among. A share each, however many are run: a claim's verdict does not depend on the rest.
-LEDGER_LEVEL, LEDGER_CLAIMS = 0.01, 300
-LEVEL = LEDGER_LEVEL / LEDGER_CLAIMS
+#: How firmly a verdict stands, the firmest first. A failure is proved by one exact counterexample.
+STRENGTHS = PROVED, ENUMERATED, STATISTICAL, SEARCHED = (
+    "proved", "enumerated exactly", "statistical", "searched",
+)  # fmt: skip
+
+#: Probability of a false verdict that the whole ledger is allowed, and the number of claims with a
+#: statistical measurement that it is shared among: what it has room for, not what it holds, so that
+#: a claim's verdict depends neither on the claims that are run nor on those that are added.
+LEDGER_LEVEL, STATISTICAL_CLAIMS = 0.01, 250
+LEVEL = LEDGER_LEVEL / STATISTICAL_CLAIMS
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,11 @@ class Evidence:
         Numbers worth telling that decide nothing.
     kinds : tuple of str
         What kinds of statements were decided.
+    strength : str
+        How firmly the verdict stands, one of `STRENGTHS`: proved, enumerated exactly over the whole
+        finite domain, statistical at a level, or searched. "" where it is undecided.
+    reading : str
+        Where the text can be read in several ways, which are the parts: the one that was taken.
     """
 
     verdict: str
@@ -79,6 +90,8 @@ class Evidence:
     unit: str = ""
     facts: tuple[Fact, ...] = ()
     kinds: tuple[str, ...] = ()
+    strength: str = ""
+    reading: str = ""
 
     def __post_init__(self):
         if self.verdict not in VERDICTS:
@@ -158,13 +171,20 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
     Returns
     -------
     Evidence
-        With the numbers and the sentence of the part that decides: the first of the worst verdict.
+        With the numbers and the sentence of the part that decides: the first of the worst verdict,
+        of failures the one that stands most firmly.
+        What holds is as strong as its weakest part, a failure as the strongest part that fails.
     """
     parts = tuple(parts)
     if not parts:
         raise ValueError("parts must hold at least one piece of evidence, got none")
     order = (FAILS, UNDECIDED, VACUOUS, HOLDS)
-    chief = min(parts, key=lambda part: order.index(part.verdict))
+
+    def rank(part):
+        firm = STRENGTHS.index(part.strength) if part.strength else len(STRENGTHS)
+        return order.index(part.verdict), firm if part.verdict == FAILS else 0
+
+    chief = min(parts, key=rank)
     tables = [
         part.points.assign(panel=[f"{part.name} {panel}".strip() for panel in part.points["panel"]])
         for part in parts
@@ -176,7 +196,35 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         n_trials=sum(part.n_trials for part in parts),
         level=min(1.0, sum(part.level for part in parts)),
         name="",
+        reading="",
         parts=parts,
+        strength=strength_of(parts, chief.verdict, every=chief.verdict == HOLDS),
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=pd.concat(tables, ignore_index=True) if tables else None,
     )
+
+
+def strength_of(parts: Iterable[Evidence], verdict: str, *, every: bool) -> str:
+    """Return the strength of a verdict from those of the parts that have it.
+
+    Parameters
+    ----------
+    parts : iterable of Evidence
+    verdict : str
+    every : bool
+        Whether it takes all of them, so that the weakest counts; else the strongest does.
+    """
+    found = [part.strength for part in parts if part.verdict == verdict and part.strength]
+    return (max if every else min)(found, key=STRENGTHS.index, default="")
+
+
+def read_in_several_ways(found: Evidence) -> list[Evidence]:
+    """Return the parts of some evidence, at any depth, that have readings.
+
+    Parameters
+    ----------
+    found : Evidence
+    """
+    if found.reading:
+        return [found]
+    return [item for part in found.parts for item in read_in_several_ways(part)]

@@ -14,7 +14,7 @@ import pandas as pd
 from linrep import _atomic as files
 from linrep._display import number as show
 from linrep.claims.claim import BUDGETS, Claim
-from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, UNDECIDED, VERDICTS
+from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, VERDICTS
 from linrep.claims.verify import Result
 
 PATH: Path = Path(__file__).with_name("ledger.json")
@@ -164,17 +164,20 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
         "probability that any verdict of the whole ledger is wrong by chance is at most "
         f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness "
         "is the left over the right side of a bound, where both are positive. "
-        "[Findings](findings.md) says why claims fail.",
-        "",
-        "| paper | " + " | ".join(VERDICTS) + " |",
-        "| --- |" + " --: |" * len(VERDICTS),
+        "[Findings](findings.md) says why claims fail, [Proofs](proofs.md) has the derivations.",
     ]
-    total: Counter[str] = Counter()
-    for paper, items in own.items():
-        counts = Counter(entries[name]["verdict"] for name in items)
-        overview.append(_row(f"[{paper}](ledger/{paper}.md)", counts))
-        total += counts
-    overview.append(_row("all", total))
+    for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
+        overview += [
+            "",
+            "| paper | " + " | ".join(columns) + " |",
+            "| --- |" + " --: |" * len(columns),
+        ]
+        total: Counter[str] = Counter()
+        for paper, items in own.items():
+            counts = Counter(entries[name].get(key, "") for name in items)
+            overview.append(_row(f"[{paper}](ledger/{paper}.md)", counts, columns))
+            total += counts
+        overview.append(_row("all", total, columns))
     overview += ["", "```{toctree}", ":hidden:", "", *(f"ledger/{paper}" for paper in own), "```"]
     made = {"ledger.md": overview}
     for paper, items in own.items():
@@ -182,8 +185,8 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
     return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
 
 
-def _row(first, counts):
-    return " | ".join([f"| {first}", *(str(counts[verdict]) for verdict in VERDICTS)]) + " |"
+def _row(first, counts, columns):
+    return " | ".join([f"| {first}", *(str(counts[name]) for name in columns)]) + " |"
 
 
 def _page(paper, own, entries):
@@ -192,16 +195,16 @@ def _page(paper, own, entries):
         "",
         "[The overview](../ledger.md) explains the columns.",
         "",
-        "| claim | place | kind | verdict | measured | claimed | tightness | trials |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| claim | place | kind | verdict | strength | measured | claimed | tightness | trials |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, item in own.items():
         entry = entries[name]
         numbers = " | ".join(show(entry[key]) for key in ("measured", "predicted", "tightness"))
-        kinds = ", ".join(entry.get("kinds", ()))
+        kinds, strength = ", ".join(entry.get("kinds", ())), entry.get("strength", "")
         lines.append(
             f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
-            f"| {entry['verdict']} | {numbers} | {entry['n_trials']} |"
+            f"| {entry['verdict']} | {strength} | {numbers} | {entry['n_trials']} |"
         )
     for name, item in own.items():
         lines += _section(name, item, entries[name])
@@ -214,6 +217,7 @@ def _section(name, item, entry):
         interval = f", interval {show(entry['low'])} to {show(entry['high'])}"
     by = f" Corrected: `{entry['corrected_by']}`." if entry["corrected_by"] else ""
     needed = f" It would take {entry['needed']}." if entry["needed"] else ""
+    strength = f"{entry['strength']}, " if entry.get("strength") else ""
     lines = [
         "",
         f"({anchor(name)})=",
@@ -226,8 +230,8 @@ def _section(name, item, entry):
         "",
         *([f"Under {cell('; '.join(map(str, item.hypotheses)))}.", ""] if item.hypotheses else ()),
         f"**{entry['verdict'].capitalize()}**: {cell(entry['sentence'])}.{needed}{by} "
-        f"({entry['budget']}, seed {entry['seed']}, {entry['n_trials']} trials, error level "
-        f"{entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",
+        f"({strength}{entry['budget']}, seed {entry['seed']}, {entry['n_trials']} trials, "
+        f"error level {entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",
     ]
     if len(entry["parts"]) > 1:
         lines += ["", "| part | verdict | measured | claimed | found |", "| - | - | - | - | - |"]
@@ -236,10 +240,34 @@ def _section(name, item, entry):
             f"{show(part['predicted'])} | {cell(part['sentence'])} |"
             for part in entry["parts"]
         ]
+    if several := readings(entry):
+        lines += ["", *(f"- {cell(line)}" for line in several)]
     if entry.get("facts"):
         lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry["facts"])]
     if entry["counterexample"]:
         lines += ["", f"Counterexample: `{json.dumps(entry['counterexample'])}`"]
+    return lines
+
+
+def readings(entry: Mapping[str, Any]) -> list[str]:
+    """Say, for each part that can be read in several ways, how it was read and how else.
+
+    Parameters
+    ----------
+    entry : mapping
+        A result, or what a ledger records.
+    """
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for item in entry.get("readings", ()):
+        found.setdefault(item["of"], []).append(item)
+    lines = []
+    for name, items in found.items():
+        (taken,) = (item["reading"] for item in items if item["taken"])
+        others = "; ".join(
+            f"{item['reading']}: {item['verdict']}" for item in items if not item["taken"]
+        )
+        prefix = f"{name}: " if name else ""
+        lines.append(f"{prefix}read as “{taken}”" + (f" (otherwise {others})" if others else ""))
     return lines
 
 

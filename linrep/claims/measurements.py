@@ -56,6 +56,10 @@ class Measurement:
         Plain values: where it was taken. Part of the counterexample, should the part fail.
     weight : float
         Its share of the claim's level, relative to those of other statistical measurements.
+    strength : str
+        "proved" where what it holds settles the whole region that the statement names (bounds by a
+        derivation, exact algebra, interval arithmetic), "enumerated exactly" where it holds the
+        whole finite domain; by default "statistical" or "searched".
     """
 
     _: KW_ONLY
@@ -64,6 +68,7 @@ class Measurement:
     unit: str = ""
     setting: Instance = field(default_factory=dict)
     weight: float = 1.0
+    strength: str = ""
 
     #: Whether deciding it can go wrong by chance.
     statistical: ClassVar[bool] = False
@@ -524,6 +529,7 @@ class Together(Measurement):
         object.__setattr__(self, "parts", list(self.parts))
         if not self.parts:
             raise ValueError(f"{_of(self)} holds no measurement")
+        _check_no_strength(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -542,6 +548,10 @@ class Readings(Measurement):
         object.__setattr__(self, "parts", list(self.parts))
         if not self.parts:
             raise ValueError(f"{_of(self)} holds no reading")
+        names = [part.name for part in self.parts]
+        if "" in names or len(set(names)) < len(names):
+            raise ValueError(f"{_of(self)}: each reading must have a name of its own, got {names}")
+        _check_no_strength(self)
 
 
 @dataclass(frozen=True)
@@ -672,6 +682,11 @@ def _thinned(values):
     if values.size <= _KEPT:
         return values
     return np.sort(values, axis=None)[np.linspace(0, values.size - 1, _KEPT).astype(int)]
+
+
+def _check_no_strength(group):
+    if group.strength:
+        raise ValueError(f"{_of(group)}: its parts have a strength each, it has none of its own")
 
 
 def _of(measurement):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from functools import singledispatch
+from numbers import Rational
 
 import numpy as np
 import pandas as pd
@@ -15,10 +17,16 @@ from linrep.claims.evidence import (
     FAILS,
     HOLDS,
     LEVEL,
+    PROVED,
+    SEARCHED,
+    STATISTICAL,
+    STRENGTHS,
     UNDECIDED,
     VACUOUS,
     Evidence,
     combine,
+    read_in_several_ways,
+    strength_of,
 )
 from linrep.claims.measurements import (
     Cases,
@@ -74,6 +82,10 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
             raise ValueError(
                 f"{item.quantity!r} is measured in {units[item.quantity]!r} and in {item.unit!r}"
             )
+        if item.strength not in ("", *STRENGTHS):
+            raise ValueError(
+                f"strength must be one of {', '.join(STRENGTHS)}, got {item.strength!r}"
+            )
     total = shared(measurements)
     unit = level / total if total else 0.0
     parts = [_decided(item, unit) for item in measurements]
@@ -106,7 +118,8 @@ def _decided(item, unit):
     """Decide a measurement; of the level each statistical one has its weight times the unit."""
     if isinstance(item, Together):
         parts = [_decided(part, unit) for part in item.parts]
-        return replace(combine(parts), parts=(), name=item.name)
+        several = tuple(part for part in parts if read_in_several_ways(part))
+        return replace(combine(parts), parts=several, name=item.name)
     if isinstance(item, Readings):
         return _best([_decided(part, unit) for part in item.parts], item.name)
     return _number(item, unit * item.weight if item.statistical else 0.0)
@@ -123,8 +136,10 @@ def _best(readings, name):
         chief,
         sentence=f"{chief.name}: {chief.sentence}"
         + (f" (other readings: {others})" if others else ""),
-        name=name, parts=tuple(readings), points=whole.points, n_trials=whole.n_trials,
+        name=name, reading=chief.name, parts=tuple(readings), points=whole.points,
+        n_trials=whole.n_trials,
         level=whole.level,
+        strength=strength_of(readings, chief.verdict, every=chief.verdict == FAILS),
     )  # fmt: skip
 
 
@@ -157,7 +172,20 @@ def _number(measurement, level):
         found, name=measurement.name, quantity=found.quantity or measurement.quantity,
         unit=measurement.unit, counterexample=setting,
         kinds=found.kinds or tuple(filter(None, [measurement.kind])),
+        strength=_strength(measurement, found.verdict),
     )  # fmt: skip
+
+
+def _strength(measurement, verdict):
+    if verdict == UNDECIDED:
+        return ""
+    if verdict == FAILS and isinstance(measurement, Cases):
+        left, right, _ = max(measurement.cases, key=lambda case: case[0] - case[1])
+        if Fraction in (type(left), type(right)) and all(
+            isinstance(each, Rational) for each in (left, right)
+        ):
+            return PROVED  # by a counterexample without rounding
+    return measurement.strength or (STATISTICAL if measurement.statistical else SEARCHED)
 
 
 @singledispatch

@@ -23,12 +23,12 @@ from linrep import _portable as portable
 from linrep._display import number
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_several_ways
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
-from linrep.sweeps.pool import completed, process_pool, terminate
-from linrep.sweeps.progress import progress_bar
+from linrep.sweeps.pool import WorkerEnded, completed, finish, process_pool
+from linrep.sweeps.progress import JobsBar
 from linrep.sweeps.store import SPECIFICATION
 
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.
@@ -41,6 +41,8 @@ _DECIDING = tuple(
         "findings",
         "ledger",
         "pictures",
+        "proofs",
+        "sections",
         "verdict",
         "verify",
     )
@@ -53,6 +55,8 @@ class Result:
 
     `seconds` are those of CPU that measuring took; `control` is the verdict of the negative
     control, where that was run; `stored` tells whether the measurements were there already.
+    `readings` has a mapping for each way in which a part can be read: `of` (the part), `reading`,
+    `taken`, `verdict`, `strength`.
     """
 
     id: str
@@ -78,6 +82,8 @@ class Result:
     unit: str = ""
     facts: tuple[Mapping[str, Any], ...] = ()
     kinds: tuple[str, ...] = ()
+    strength: str = ""
+    readings: tuple[Mapping[str, Any], ...] = ()
     control: str | None = None
     expected: str = HOLDS
     stored: bool = False
@@ -153,9 +159,10 @@ def verify(
         Where the claims come from, if not from linrep itself. Their negative controls are run, too;
         and what they import and read counts as their code.
     progress : bool, optional
-        Show a bar; by default on a terminal and in a notebook.
+        Show a bar with the time left; by default on a terminal and in a notebook.
     expected : mapping of str to float, optional
-        Seconds that claims took before; the longest are started first.
+        Seconds that claims took before: the longest are started first, and the time left follows
+        from them.
     fresh : bool
         Measure anew, whatever is stored.
     level : float
@@ -179,24 +186,26 @@ def verify(
     waiting = sorted(jobs, key=lambda name: -(expected or {}).get(name, math.inf))
     # Where the results are: the code may be edited while claims are checked.
     places: dict[str, tuple[Path, bool]] = {}
-    with progress_bar(progress, total=len(jobs), desc="verify", unit="claim") as bar:
+    took = {name: (expected or {}).get(name) for name in jobs}
+    with JobsBar(progress, took, desc="verify", unit="claim") as bar:
         if workers == 1 or len(jobs) == 1:
             for name in waiting:
-                bar.set_postfix_str(name)
                 try:
                     places[name] = compute(*jobs[name])
                 except (KeyboardInterrupt, Stopped):
                     raise _interrupted(chosen, places, budget, seed, store) from None
-                bar.update()
+                bar.done(name, computed=not places[name][1])
         else:
             with process_pool(workers) as pool:
                 ordered = {name: (compute, *jobs[name]) for name in waiting}
                 try:
                     for name, place in completed(pool, ordered, workers):
+                        if isinstance(place, WorkerEnded):
+                            place = give_up(name, budget, seed, store, place), False
                         places[name] = place
-                        bar.update()
+                        bar.done(name, computed=not place[1])
                 except KeyboardInterrupt:
-                    _finish(pool)
+                    finish(pool)
                     raise _interrupted(chosen, places, budget, seed, store) from None
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
@@ -221,15 +230,6 @@ def _interrupted(chosen, places, budget, seed, store):
     return Interrupted(store, done, len(chosen))
 
 
-def _finish(pool):
-    """Wait for the checks that are running, and are stored; a second interrupt ends them."""
-    try:
-        pool.shutdown(cancel_futures=True)
-    except KeyboardInterrupt:
-        terminate()
-        raise
-
-
 def compute(
     name: str, budget: str, seed: int, store: str, source: str | None, fresh: bool = False
 ) -> tuple[Path, bool]:
@@ -238,16 +238,34 @@ def compute(
         load_file(source)
     place, status = _place(_directory(name, budget, seed, store), fresh)
     if status != "ok":
-        sweep = Sweep(
-            check,
-            [{"claim": name}],
-            1,
-            seed=seed,
-            settings={"budget": budget},
-            name=f"verify {name}",
-        )
-        sweep.run(place, progress=False, retry_failed=True, processes=False)
+        _run(check, name, budget, seed, place)
     return place, status == "ok"
+
+
+def give_up(name: str, budget: str, seed: int, store: str | Path, reason: Exception) -> Path:
+    """Store that a check could not be brought to an end, and return its run directory."""
+
+    def ended(cell, rng, *, budget):
+        raise reason
+
+    base = _directory(name, budget, seed, store)
+    place, status = _place(base)
+    if status == "ok":  # of before
+        place, _ = _place(base, fresh=True)
+    _run(ended, name, budget, seed, place)
+    return place
+
+
+def _run(function, name, budget, seed, place):
+    sweep = Sweep(
+        function,
+        [{"claim": name}],
+        1,
+        seed=seed,
+        settings={"budget": budget},
+        name=f"verify {name}",
+    )
+    sweep.run(place, progress=False, retry_failed=True, processes=False)
 
 
 def stream(name: str, seed: int) -> np.random.Generator:
@@ -347,6 +365,18 @@ def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored 
     )
 
 
+def is_damaged(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
+    """Tell whether a store has a claim's run that cannot be read."""
+    for place in _places(_directory(item.id, budget, seed, store)):
+        try:
+            if open_run(place).damaged():
+                return True
+        except ValueError:
+            if any(place.glob("parts/*.parquet")):
+                return True
+    return False
+
+
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     row = open_run(place).read().iloc[0]
     control = row.get("control")
@@ -366,7 +396,8 @@ def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     found = _evidence(row, level)
     return Result(
         **_numbers(found), parts=tuple(map(_part, found.parts)),
-        facts=tuple(map(asdict, found.facts)), kinds=found.kinds, **common,
+        facts=tuple(_plain(asdict(fact)) for fact in found.facts), kinds=found.kinds,
+        readings=tuple(_readings(found)), **common,
     )  # fmt: skip
 
 
@@ -385,12 +416,22 @@ def _numbers(found):
         "unit": found.unit,
         "sentence": found.sentence,
         "needed": found.needed,
+        "strength": found.strength,
         "counterexample": _plain(found.counterexample),
     }
 
 
 def _part(found):
     return {"name": found.name, **_numbers(found)}
+
+
+def _readings(found):
+    for item in read_in_several_ways(found):
+        for part in item.parts:
+            yield {
+                "of": item.name, "reading": part.name, "taken": part.name == item.reading,
+                "verdict": part.verdict, "strength": part.strength,
+            }  # fmt: skip
 
 
 def _plain(value):
@@ -426,14 +467,14 @@ def _place(base, fresh=False):
 
     Where files were edited that it read or imported, it is run again beside the older ones.
     """
-    number, places = 1, []
-    while (place := base if number == 1 else base.with_name(f"{base.name}-{number}")).exists():
-        places.append(place)
-        number += 1
+    places = _places(base)
     for old in reversed(places):
-        if not (old / SPECIFICATION).exists():  # ended before it began
-            return old, None
-        run = open_run(old)
+        if not (old / SPECIFICATION).exists() and not any(old.glob("parts/*.parquet")):
+            return old, None  # ended before it began
+        try:
+            run = open_run(old)
+        except ValueError:  # damaged: what is beside it cannot be trusted to be of this check
+            continue
         if not run.count():
             return old, None
         row = run.read().iloc[0]
@@ -441,4 +482,17 @@ def _place(base, fresh=False):
         if fresh or (isinstance(rests_on, str) and not inputs.unchanged(json.loads(rests_on))):
             continue
         return old, row["status"]
-    return place, None
+    return _next(base, len(places)), None
+
+
+def _places(base):
+    """Return the directories of a claim's runs, the oldest first."""
+    places: list[Path] = []
+    while (place := _next(base, len(places))).exists():
+        places.append(place)
+    return places
+
+
+def _next(base, count):
+    """Return the directory of the run after so many."""
+    return base.with_name(f"{base.name}-{count + 1}") if count else base

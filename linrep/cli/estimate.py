@@ -16,7 +16,8 @@ _ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
 def estimate(specification, out, workers, *, extend):
     """Say how much a sweep is, from a few replicates run here and thrown away."""
     from linrep.sweeps.chunks import FAILURES, call, read_rows
-    from linrep.sweeps.store import check_directory, open_run
+    from linrep.sweeps.directories import check_directory
+    from linrep.sweeps.store import open_run
 
     with bad_input(ValueError, OSError):
         check_directory(out, specification, extend=extend)

@@ -7,7 +7,7 @@ import signal
 import sys
 import warnings
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from shlex import join
 
@@ -106,7 +106,14 @@ class OneLine:
             except OSError as error:  # that no command has foreseen: standard output's disk is full
                 echo(f"Error: {error}", err=True)
                 code = 2
+                _discard_output()
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _discard_output():
+    """Send nowhere what standard output still holds: Python writes it when it ends, or fails to."""
+    with suppress(OSError, ValueError):  # it is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

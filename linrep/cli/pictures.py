@@ -53,7 +53,7 @@ def summary(run, value, by, statistic, threshold, exponents, csv, partial):
         completeness = stored.completeness()  # before: what others store meanwhile is not said
         if not completeness.stored:
             tell_completeness(completeness, partial)
-        rows = stored.read(partial=True)
+        rows = _read(stored, value, [*columns, threshold])
         rows = rows if "round" in columns else _last_rows(rows)
         statistic = statistic or ("success" if is_condition(evaluate(rows, value)) else "mean")
         if threshold is None:
@@ -129,8 +129,10 @@ def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
         completeness = stored.completeness()
         if not completeness.stored:
             tell_completeness(completeness, partial)
-        rows = stored.read(partial=True)
+        rows = _read(stored, value, [x, by, y, *_varying(stored)])
         rows = rows[rows["status"] == "ok"]
+        if rows.empty:
+            raise ValueError(f"no replicate of {run} has succeeded: there is nothing to draw")
         if x != "round":
             rows = _last_rows(rows)
         rows = rows.assign(_value=evaluate(rows, value).astype(float))
@@ -175,6 +177,17 @@ def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
         echo(note, err=True)
     echo(str(out))
     tell_completeness(completeness, partial)
+
+
+def _read(run, value, names):
+    """Read the columns that a value and what has names need; all, if some are not there."""
+    from linrep.sweeps import Expression
+
+    wanted = {"cell", "replicate", "row", "round", "status"} & set(run.columns)
+    wanted |= {name for name in names if name is not None}
+    wanted |= {value} if value in run.columns else set(Expression(value).names)
+    known = [name for name in run.columns if name in wanted]
+    return run.read(known if wanted <= set(known) else None, partial=True)
 
 
 def _last_rows(rows):

@@ -68,8 +68,13 @@ def report(ids, budget, seed, store, book_path, figures, out):
     runs = sum(entry.stored for entry in found.entries)
     if not runs:
         echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)
+    damaged = [entry.claim.id for entry in found.entries if entry.damaged]
+    for name in damaged:
+        echo(f"{name}: its run in {store} is damaged; linrep verify computes it again", err=True)
     echo(
         f"{out}: {len(found.entries)} claims, {runs} with a stored run, "
         f"{len(found.figures)} figures, {len(page) / 1e6:.1f} MB",
         err=is_device(out),
     )
+    if damaged:
+        raise click.exceptions.Exit(1)

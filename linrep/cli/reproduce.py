@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def reproduce(wanted, portable, workers, out):
         start_portable()
     from linrep import reproduction
     from linrep.claims import claims, ledger
-    from linrep.sweeps.pool import process_pool, terminate
+    from linrep.sweeps.pool import WorkerEnded, process_pool, terminate
 
     began = time.perf_counter()
     with bad_input(ValueError, OSError):
@@ -88,8 +89,14 @@ def reproduce(wanted, portable, workers, out):
     found: dict[str, Any] = {}
     with bad_input(ValueError, OSError), interruptible(), process_pool(workers) as pool:
         try:
-            _run(pool, {name: jobs[name] for name in _order(expected)}, workers, found)
+            _run(pool, {name: jobs[name] for name in _order(expected)}, workers, found, expected)
+            for name, reason in found.items():
+                if isinstance(reason, WorkerEnded):
+                    drawing = name in figures
+                    found[name] = str(reason) if drawing else _given_up(name, store, reason)
             page = _report(chosen, entries, store, drawn, out, pool)
+        except BrokenExecutor:  # the pool has lost a process, and takes no more work
+            page = _report(chosen, entries, store, drawn, out, None)
         except KeyboardInterrupt:
             # What is finished is stored, replicates of figures too.
             terminate()
@@ -138,10 +145,24 @@ def _is_numbered(item, known):
 
 def _check(name, store):
     """Check a claim, and return the result: what a worker process does."""
-    from linrep.claims.claim import registered
-    from linrep.claims.verify import compute, stored
+    from linrep.claims.verify import compute
 
     compute(name, _BUDGET, _SEED, store, None)
+    return _result(name, store)
+
+
+def _given_up(name, store, reason):
+    """Store that a check has ended its process, and return that as its result."""
+    from linrep.claims.verify import give_up
+
+    give_up(name, _BUDGET, _SEED, store, reason)
+    return _result(name, store)
+
+
+def _result(name, store):
+    from linrep.claims.claim import registered
+    from linrep.claims.verify import stored
+
     found = stored(registered(name), budget=_BUDGET, seed=_SEED, store=store)
     if found is None:
         raise ValueError(f"{name}: the code was changed while it was checked")
@@ -165,16 +186,17 @@ def _order(expected):
     return list(dict.fromkeys([*first.values(), *by_time]))
 
 
-def _run(pool, jobs, workers, found):
+def _run(pool, jobs, workers, found, expected):
     """Run the jobs, and put what they return into `found`, by name."""
     from linrep.sweeps.pool import completed
-    from linrep.sweeps.progress import progress_bar
+    from linrep.sweeps.progress import JobsBar
 
-    with progress_bar(None, total=len(jobs), desc="reproduce", unit="job") as bar:
+    with JobsBar(
+        None, {name: expected[name] for name in jobs}, desc="reproduce", unit="job"
+    ) as bar:
         for name, returned in completed(pool, jobs, workers):
             found[name] = returned
-            bar.set_postfix_str(name)
-            bar.update()
+            bar.done(name)
 
 
 def _is_stored(item, store):

@@ -85,12 +85,19 @@ def _options(command):
     type=click.Choice(["misprint", "constant", "proof step", "statement", "conclusion"]),
     help="Only claims whose failure concerns this.",
 )
+@click.option(
+    "--strength",
+    "strengths",
+    multiple=True,
+    type=click.Choice(["proved", "enumerated exactly", "statistical", "searched"]),
+    help="Only claims whose recorded verdict is of this strength.",
+)
 @click.option("--fresh", is_flag=True, help="Measure anew, whatever is stored.")
 @click.option(
     "--level",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
-    help="Probability of a false verdict that each claim is allowed.  [default: 1% in all for a "
-    "ledger of 300]",
+    help="Probability of a false verdict that each claim is allowed.  [default: 1% in all for "
+    "250 statistical ones]",
 )
 @LEDGER_OPTION
 @click.option(
@@ -111,8 +118,8 @@ def _options(command):
 )
 @MODE_OPTION
 def verify(
-    ids, budget, workers, seed, store, list_only, verdicts, papers, severities, fresh, level,
-    book_path, path, figures, record, portable,
+    ids, budget, workers, seed, store, list_only, verdicts, papers, severities, strengths, fresh,
+    level, book_path, path, figures, record, portable,
 ):  # fmt: skip
     """Check claims of the papers: all of them, some by id or pattern, or those of a file.
 
@@ -135,7 +142,10 @@ def verify(
         with bad_input(OSError):
             check_output("--ledger", book_path)
     entries = read_ledger(file, book_path, record)
-    chosen = _filtered(chosen, entries, verdicts, papers, severities)
+    chosen = _filtered(
+        chosen, entries, verdicts=verdicts, strengths=strengths, papers=papers,
+        severities=severities,
+    )  # fmt: skip
     if list_only:
         for item in chosen:
             verdict = entries.get(item.id, {}).get("verdict", "-")
@@ -271,8 +281,8 @@ def choose(names):
         return select(load_file(file) if file else claims(), patterns), file
 
 
-def _filtered(chosen, entries, verdicts, papers, severities):
-    """Return the claims that have one of the verdicts, papers and severities asked for."""
+def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
+    """Return the claims that have one of the verdicts, and so on, of those asked for."""
     from linrep.claims.findings import findings
 
     known = findings() if severities else {}
@@ -280,6 +290,7 @@ def _filtered(chosen, entries, verdicts, papers, severities):
         item
         for item in chosen
         if (not verdicts or entries.get(item.id, {}).get("verdict") in verdicts)
+        and (not strengths or entries.get(item.id, {}).get("strength") in strengths)
         and (not papers or item.paper in papers)
         and (not severities or (item.id in known and known[item.id].severity in severities))
     ]

@@ -25,7 +25,7 @@ from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
 from linrep.deep.state import scatter
 from linrep.deep.training import SGD, Phase, check_blocks
-from linrep.trace import Trace, last_rounds, read_record
+from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 
 def run(
@@ -134,7 +134,7 @@ def run_seeds(
     """
     began = time.perf_counter()
     method = _method(method)
-    rounds = check.integer("rounds", rounds, minimum=0)
+    rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
     checkpoint_every = check.integer("checkpoint_every", checkpoint_every, minimum=1)
     recorded = read_record(record, rounds)
     federation = Federation(

@@ -17,7 +17,9 @@ from linrep._validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import CONTRADICTS, outcome
-from linrep.claims.verify import stored
+from linrep.claims.proofs import proofs
+from linrep.claims.sections import Section
+from linrep.claims.verify import is_damaged, stored
 from linrep.record import flat, table
 from linrep.report import pictures
 from linrep.sweeps.progress import progress_bar
@@ -42,10 +44,12 @@ class Entry:
         Ids of the claims that put this one right.
     command : str
         What gives `result`, and computes it where the store does not hold it.
+    damaged : bool
+        Whether the store has a run that cannot be read.
     contradicts : bool
         Whether the run in the store has an outcome that the ledger's cannot be squared with.
-    finding : Finding or None
-        Why it fails, if it does.
+    finding, proof : Finding, Section or None
+        Why it fails, if it does; what the verdict is derived from, if that is known.
     picture : Picture or None
         The evidence; only a stored run has one.
     versions : str
@@ -59,8 +63,10 @@ class Entry:
     recorded: Mapping[str, Any] | None
     corrected_by: tuple[str, ...]
     command: str
+    damaged: bool = False
     contradicts: bool = False
     finding: Finding | None = None
+    proof: Section | None = None
     picture: pictures.Picture | None = None
     versions: str = ""
     finished: datetime | None = None
@@ -170,7 +176,12 @@ def gather(
     with progress_bar(progress, total=len(chosen), desc="report", unit="claim") as bar:
         for item, run, picture in zip(chosen, runs, drawn, strict=True):
             recorded = ledger.get(item.id)
-            entries.append(_entry(item, recorded, run, picture, budgets, seed, command, file))
+            damaged = run is None and any(
+                is_damaged(item, budget=name, seed=seed, store=store) for name in budgets
+            )
+            entries.append(
+                _entry(item, recorded, run, damaged, picture, budgets, seed, command, file)
+            )
             bar.update()
     return Report(
         entries=tuple(entries),
@@ -192,18 +203,19 @@ def _picture(points):
     return None if points is None else pictures.evidence(points)
 
 
-def _entry(item, recorded, run, picture, budgets, seed, command, file):
+def _entry(item, recorded, run, damaged, picture, budgets, seed, command, file):
     common = {
         "claim": item,
         "recorded": recorded,
         "corrected_by": tuple(other.id for other in corrections(item.id)),
         "finding": None if file else findings().get(item.id),
+        "proof": None if file else proofs().get(item.id),
     }
     if run is None:
         asked = {"budget": budgets[0] if len(budgets) == 1 else BUDGETS[0], "seed": seed}
         shown = recorded or asked
         again = command(item.id, shown["budget"], shown["seed"])
-        return Entry(result=recorded, stored=False, command=again, **common)
+        return Entry(result=recorded, stored=False, command=again, damaged=damaged, **common)
     return Entry(
         result=run.result.as_json(),
         stored=True,

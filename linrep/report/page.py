@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS
 from linrep.claims.evidence import LEDGER_LEVEL
-from linrep.claims.ledger import show
+from linrep.claims.ledger import readings, show
 from linrep.report import mathml
 from linrep.report.contents import Entry, Report
 
@@ -52,7 +52,7 @@ def render(report: Report) -> str:
     environment.filters |= {
         "formula": _formula, "prose": mathml.prose, "number": _number, "listed": _listed,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
-        "paper": lambda name: PAPERS.get(name, (name, ""))[0],
+        "readings": readings, "paper": lambda name: PAPERS.get(name, (name, ""))[0],
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
     }  # fmt: skip
     papers = list(dict.fromkeys(entry.claim.paper for entry in report.entries))
@@ -76,6 +76,7 @@ def render(report: Report) -> str:
         origin=origin,
         ids={entry.claim.id for entry in report.entries},
         contradicting=[entry for entry in report.entries if entry.contradicts],
+        damaged=[entry for entry in report.entries if entry.damaged],
         raised=[entry for entry in report.entries if entry.verdict == "error"],
         smaller=[
             entry

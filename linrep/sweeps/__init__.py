@@ -6,18 +6,17 @@ federated learning.
 """
 
 from linrep.sweeps.comparison import Deviation
+from linrep.sweeps.directories import create_run
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.grid import Grid, canonical, cell_name
+from linrep.sweeps.merging import Overlapping, merge
 from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
 from linrep.sweeps.specification import Specification, generator, stream_key
 from linrep.sweeps.store import (
     Completeness,
     Incomplete,
-    Overlapping,
     Run,
-    create_run,
-    merge,
     open_run,
 )
 from linrep.sweeps.summary import summarize, thresholds

@@ -6,6 +6,7 @@ is at one for too long, that replicate is the failed one.
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
 import pickle
@@ -62,7 +63,7 @@ class Child:
             process = self._start()
         _PAGE.pack_into(self._page, 0, NOWHERE, time.monotonic(), self._stopped)
         done = threading.Event()
-        given_up = threading.Event()
+        given_up: list[tuple[int, float]] = []
         if timeout is not None:
             watch = (process, timeout, done, given_up)
             threading.Thread(target=self._watch, args=watch, daemon=True).start()
@@ -80,13 +81,14 @@ class Child:
         if self._ended:
             raise ChildProcessError(_ENDED)
         status = self._close(process)
-        place, began, _ = _PAGE.unpack_from(self._page)
+        # The one that was given up, though the next may have begun before the process was ended.
+        place, began = given_up[0] if given_up else _PAGE.unpack_from(self._page)[:2]
         if place == NOWHERE:
             raise ChildProcessError(f"a worker process {_how(status)} outside of any replicate")
         seconds = time.monotonic() - began
         reason = (
             f"TimeoutError: longer than {timeout:g} s"
-            if given_up.is_set()
+            if given_up
             else (f"WorkerEnded: its process {_how(status)}")
         )
         return failed_chunk(unseal(sealed), place, reason, seconds)
@@ -133,7 +135,7 @@ class Child:
         while not done.wait(max(_SHORTEST_LOOK, min(timeout / 10.0, 0.2))):
             place, began, _ = _PAGE.unpack_from(self._page)
             if place != NOWHERE and time.monotonic() - began > timeout:
-                given_up.set()
+                given_up.append((place, began))
                 process.kill()
                 return
 
@@ -211,6 +213,7 @@ def serve() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _be_the_first_to_go()
+    gc.freeze()  # what has been imported stays, and need not be looked through again and again
     with open(sys.argv[1], "rb+") as file:
         page = mmap.mmap(file.fileno(), _PAGE.size)
     with suppress(OSError):

@@ -86,7 +86,7 @@ def run_chunk(
     count = 0
     for segment in job.segments:
         cell, keys = job.cells[segment.cell], job.keys[segment.cell]
-        records.begin(segment.cell, keys)
+        records.begin(segment, keys)
         replicate = segment.start
         while replicate < segment.stop and not over:
             if begin is not None:
@@ -99,7 +99,7 @@ def run_chunk(
             except FAILURES as exception:
                 rows, error = [{}], describe(exception)
             after = time.perf_counter()
-            records.add(replicate, rows, error, after - before)
+            records.add(rows, error, after - before)
             replicate += 1
             over = after - began > job.seconds or (stopped is not None and stopped())
         if replicate > segment.start:
@@ -131,11 +131,11 @@ def failed_chunk(job: Job, place: int, reason: str, seconds: float) -> Chunk:
             break
         place -= len(segment)
     replicate = segment.start + place
+    alone = Segment(segment.cell, replicate, replicate + 1)
     records = _Records()
-    records.begin(segment.cell, job.keys[segment.cell])
-    records.add(replicate, [{}], reason, seconds)
-    covered = (Segment(segment.cell, replicate, replicate + 1),)
-    return Chunk(records.table(job), covered, 1, seconds, this_machine())
+    records.begin(alone, job.keys[segment.cell])
+    records.add([{}], reason, seconds)
+    return Chunk(records.table(job), (alone,), 1, seconds, this_machine())
 
 
 def call(function, cell: Cell, keys: Mapping[str, int], replicate: int, settings) -> Any:
@@ -197,69 +197,77 @@ def describe(exception: BaseException) -> str:
 
 
 class _Records:
-    """Rows as they come, column by column where they are many."""
+    """What replicates returned, segment by segment, in the order of their numbers."""
 
     def __init__(self):
-        self.failed = 0
-        self._cells: list[str] = []  # of each segment begun
+        self._segments: list[Segment] = []  # begun at those numbers; they end where the next begins
         self._streams: list[str] = []
-        self._rows: list[tuple] = []  # segment, replicate, row, error, seconds, values
+        self._before: list[int] = []  # how many replicates came before each segment
+        # Of each replicate; numbers in lists of their own keep the garbage collector at rest.
+        self._seconds: list[float] = []
+        self._counts: list[int] = []  # of its rows
+        self._errors: dict[int, str] = {}
+        self._values: list[Mapping[str, Any]] = []  # of each row
 
-    def begin(self, cell, keys):
-        self._cells.append(cell)
+    @property
+    def failed(self):
+        return len(self._errors)
+
+    def begin(self, segment, keys):
+        self._segments.append(segment)
+        self._before.append(len(self._seconds))
         self._streams.append(
             ";".join(f"{purpose}:{key:032x}" if purpose else f"{key:032x}"
                      for purpose, key in keys.items())
         )  # fmt: skip
 
-    def add(self, replicate, rows, error, seconds):
-        segment = len(self._cells) - 1
-        self.failed += error is not None
-        for place, row in enumerate(rows):
-            self._rows.append((segment, replicate, place, error, seconds, row))
+    def add(self, rows, error, seconds):
+        if error is not None:
+            self._errors[len(self._seconds)] = error
+        self._seconds.append(seconds)
+        self._counts.append(len(rows))
+        self._values += rows
 
     def table(self, job):
-        places, replicates, rows, errors, seconds, values = (
-            zip(*self._rows, strict=True) if self._rows else [()] * 6
-        )
-        segment = np.array(places, dtype=np.int64)
+        count = len(self._seconds)
+        lengths = np.diff([*self._before, count])
+        segment = np.repeat(np.arange(len(self._segments)), lengths)
+        starts = np.array([each.start for each in self._segments], dtype=np.int64)
+        replicate = np.arange(count) - np.repeat(self._before, lengths) + starts[segment]
+        counts = np.array(self._counts, dtype=np.int64)
+        of = np.repeat(np.arange(count), counts)  # the replicate of each row
+        row = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
+        segment_of = pa.array(segment[of], pa.int32())
 
         def spread(column):
-            if pa.types.is_string(column.type):  # few long texts, of many rows
-                return pa.DictionaryArray.from_arrays(pa.array(segment, pa.int32()), column)
-            return column.take(pa.array(segment))
+            text = pa.types.is_string(column.type)  # few long ones, of many rows
+            return (column.dictionary_encode() if text else column).take(segment_of)
 
+        cells = [each.cell for each in self._segments]
         columns = {
-            name: spread(
-                parameter_column([job.cells[cell].get(name) for cell in self._cells], kind)
-            )
+            name: spread(parameter_column([job.cells[cell].get(name) for cell in cells], kind))
             for name, kind in job.types.items()
         }
-        columns["replicate"] = pa.array(replicates, pa.int64())
-        columns["row"] = pa.array(rows, pa.int64())
-        for name in dict.fromkeys(name for row in _distinct_shapes(values) for name in row):
-            columns[name] = result_column([row.get(name) for row in values])
-        failed = np.array([error is not None for error in errors], dtype=bool)
+        columns["replicate"] = pa.array(replicate[of], pa.int64())
+        columns["row"] = pa.array(row, pa.int64())
+        shapes = dict.fromkeys(map(tuple, self._values))
+        for name in dict.fromkeys(name for shape in shapes for name in shape):
+            columns[name] = result_column([each.get(name) for each in self._values])
+        errors = np.full(count, None, dtype=object)
+        errors[list(self._errors)] = list(self._errors.values())
+        failed = np.zeros(count, dtype=np.int32)
+        failed[list(self._errors)] = 1
         columns["status"] = pa.DictionaryArray.from_arrays(
-            pa.array(failed.astype(np.int32)), pa.array(["ok", "failed"])
+            pa.array(failed[of]), pa.array(["ok", "failed"])
         )
-        columns["exception"] = pa.array(errors, pa.string())
-        columns["seconds"] = pa.array(seconds, pa.float64())
+        columns["exception"] = pa.array(errors[of], pa.string())
+        columns["seconds"] = pa.array(np.array(self._seconds, dtype=float)[of], pa.float64())
         columns["stream"] = spread(pa.array(self._streams, "string"))
         columns["versions"] = pa.DictionaryArray.from_arrays(
-            pa.array(np.zeros(len(segment), dtype=np.int32)), pa.array([_versions()])
+            pa.array(np.zeros(len(of), dtype=np.int32)), pa.array([_versions()])
         )
-        columns["cell"] = spread(pa.array(self._cells, "string"))
+        columns["cell"] = spread(pa.array(cells, "string"))
         return pa.table(columns)
-
-
-def _distinct_shapes(rows):
-    """Yield rows that differ from the one before in their names."""
-    before = None
-    for row in rows:
-        if before is None or row.keys() != before.keys():
-            yield row
-        before = row
 
 
 def _read_row(row, parameters):

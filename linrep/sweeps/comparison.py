@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_string_dtype
+
+from linrep.sweeps.columns import as_text
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,9 @@ def deviation(rows: pd.DataFrame, others: pd.DataFrame, columns: Iterable[str]) 
             frame[name] if name in frame else pd.Series(np.nan, frame.index)
             for frame in (rows, others)
         )
+        if is_string_dtype(one) != is_string_dtype(other):
+            # Numbers are text where other replicates have text.
+            one, other = (frame.map(as_text, na_action="ignore") for frame in (one, other))
         gaps = one.isna().to_numpy() & other.isna().to_numpy()
         unequal = ~gaps & ~(one.to_numpy(object) == other.to_numpy(object)).astype(bool)
         if not unequal.any():

@@ -188,6 +188,8 @@ def _whole(value):
 
 def _show(value):
     """Quote a string only where it could be mistaken for something else."""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, str) and not (
         value.replace("_", "a").replace("-", "a").replace(":", "a").replace(".", "a").isalnum()
         and value[0].isalpha()

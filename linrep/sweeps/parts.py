@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from linrep import _atomic as files
-from linrep.sweeps.coverage import Segment
+from linrep.sweeps.coverage import Coverage, Segment
 
 _COVERAGE = b"linrep.coverage"
 _REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
@@ -35,8 +35,10 @@ class Part:
         The replicates that its rows are of.
     generation : int
         Rows of a later generation replace those of earlier ones.
-    rows, columns, failed : int
-        Rows, columns, and those rows that failed.
+    rows, failed : int
+        How many rows, and how many of them failed.
+    columns : mapping of str to str
+        Types of the columns by name, in order.
     machine : str
         What computed them, as JSON; empty where that has not been stored.
     """
@@ -45,8 +47,8 @@ class Part:
     segments: tuple[Segment, ...]
     generation: int
     rows: int
-    columns: int
     failed: int
+    columns: Mapping[str, str]
     machine: str
 
     @property
@@ -85,11 +87,12 @@ def write_part(
     content = buffer.getvalue()
     path = folder / f"{digest(content)}.parquet"
     files.write(path, content)
-    return Part(path, segments, generation, table.num_rows, table.num_columns, failed, machine)
+    columns = _types(table.schema)
+    return Part(path, segments, generation, table.num_rows, failed, columns, machine)
 
 
 def read_part(path: Path) -> Part | None:
-    """Return what a part's footer says; None if the file is gone or damaged."""
+    """Return what a part's footer says; None if the file is damaged."""
     try:
         content = path.read_bytes()
         if path.stem != digest(content):
@@ -98,11 +101,9 @@ def read_part(path: Path) -> Part | None:
         coverage = json.loads(metadata.metadata[_COVERAGE])
         segments = tuple(Segment(*segment) for segment in coverage["segments"])
         return Part(
-            path, segments, coverage["generation"], metadata.num_rows, metadata.num_columns,
-            coverage["failed"], coverage.get("machine", ""),
+            path, segments, coverage["generation"], metadata.num_rows, coverage["failed"],
+            _types(metadata.schema.to_arrow_schema()), coverage.get("machine", ""),
         )  # fmt: skip
-    except FileNotFoundError:
-        return None
     except (OSError, ValueError, KeyError, TypeError) as error:  # what a damaged file gives
         if getattr(error, "errno", None) is not None:  # what the system says, not the file
             raise
@@ -130,15 +131,52 @@ def read_rows(
             for name in file.schema_arrow.names
             if name not in without and (columns is None or name in columns)
         ]
-        return file.read(columns=columns).replace_schema_metadata(None)
+        # Arrow's threads may be at work when the process ends, and abort it then.
+        table = file.read(columns=columns, use_threads=False)
+        return table.replace_schema_metadata(None)
 
 
-def rows_of(table: pa.Table, segments: Iterable[Segment]) -> pa.Table:
-    """Return the rows of a table that belong to the segments."""
+def _types(schema):
+    return {field.name: str(field.type) for field in schema}
+
+
+def rank(part: Part) -> tuple:
+    """Return what parts are sorted by: those that come first count where two have the same."""
+    # By machine before name: putting parts together changes names alone.
+    return -part.generation, part.failed > 0, part.machine, part.path.name
+
+
+def shared_out(parts: Iterable[Part], taken: Coverage) -> Iterator[tuple[Part, list[Segment]]]:
+    """Yield parts and what of their segments is not taken, and take it."""
+    for part in parts:
+        owned = [piece for segment in part.segments for piece in taken.missing(segment)]
+        taken.update(part.segments)
+        yield part, owned
+
+
+def rows_within(
+    part: Part,
+    segments: Sequence[Segment],
+    columns: Collection[str] | None = None,
+    without: Sequence[str] = (),
+) -> pa.Table:
+    """Return some columns of those rows of a part that are of some of its segments' replicates."""
+    table = read_rows(part.path, columns, without)
+    whole = sum(map(len, segments)) == part.replicates
+    return table if whole else select_rows(table, segments)
+
+
+def digest(content: bytes) -> str:
+    """Return the name of a part with this content: whoever else writes here finds another."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def select_rows(table: pa.Table, segments: Iterable[Segment]) -> pa.Table:
+    """Return the rows of a table that are of the segments' replicates."""
     cell = table["cell"]
     if not pa.types.is_dictionary(cell.type):
         cell = cell.dictionary_encode()
-    cell = cell.unify_dictionaries().combine_chunks()
+    cell = cell.unify_dictionaries().combine_chunks()  # each name once: then it has one code
     codes = {name: code for code, name in enumerate(cell.dictionary.to_pylist())}
     code = np.asarray(cell.indices)
     replicate = np.asarray(table["replicate"])
@@ -150,6 +188,18 @@ def rows_of(table: pa.Table, segments: Iterable[Segment]) -> pa.Table:
     return table.filter(pa.array(inside))
 
 
-def digest(content: bytes) -> str:
-    """Return the name of a part with this content: whoever else writes here finds another."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+def by_outcome(
+    table: pa.Table, segments: Sequence[Segment]
+) -> Iterator[tuple[pa.Table, Sequence[Segment]]]:
+    """Yield the rows and the segments of replicates that succeeded, then of those that failed."""
+    failed = table.filter(pc.equal(table["status"].cast(pa.string()), "failed"))
+    if not failed.num_rows:
+        yield table, segments
+        return
+    replicates = zip(failed["cell"].to_pylist(), failed["replicate"].to_pylist(), strict=True)
+    bad = Coverage(Segment(cell, number, number + 1) for cell, number in replicates)
+    good = [piece for segment in segments for piece in bad.missing(segment)]
+    if good:
+        yield select_rows(table, good), good
+    pieces = list(bad.segments())
+    yield select_rows(table, pieces), pieces

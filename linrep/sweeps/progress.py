@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
+from statistics import median
 
 
 def progress_bar(shown: bool | None, **settings):
@@ -26,6 +28,54 @@ def progress_bar(shown: bool | None, **settings):
         # A notebook's streams are no terminals; tqdm's own None shows bars on these alone.
         return tqdm(**settings, disable=False if in_notebook() else None)
     return tqdm(**settings, disable=not shown)
+
+
+class JobsBar:
+    """A bar for jobs of which some take much longer than others: what is done is counted in time.
+
+    Parameters
+    ----------
+    shown : bool or None
+        As in :func:`progress_bar`.
+    seconds : mapping of str to float or None
+        What each job took before; None where that is not known.
+    desc, unit : str
+        What is done, and what a job is.
+    """
+
+    def __init__(
+        self, shown: bool | None, seconds: Mapping[str, float | None], *, desc: str, unit: str
+    ):
+        known = [each for each in seconds.values() if each is not None]
+        typical = (median(known) if known else 0.0) or 1.0
+        self._seconds = {name: typical if each is None else each for name, each in seconds.items()}
+        self._desc, self._unit, self._count = desc, unit, 0
+        self._bar = progress_bar(
+            shown, total=sum(self._seconds.values()) or 1.0, smoothing=0.0,
+            bar_format="{desc} {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
+        )  # fmt: skip
+        self._describe()
+
+    def __enter__(self) -> JobsBar:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._bar.close()
+
+    def done(self, name: str, *, computed: bool = True) -> None:
+        """Count a job as finished; one that was there already says nothing of the speed."""
+        self._count += 1
+        self._describe()
+        if computed:
+            self._bar.update(self._seconds[name])
+        else:
+            self._bar.total -= self._seconds[name]
+            self._bar.refresh()
+
+    def _describe(self):
+        self._bar.set_description_str(
+            f"{self._desc}: {self._count}/{len(self._seconds)} {self._unit}s", refresh=False
+        )
 
 
 def in_notebook() -> bool:

@@ -108,10 +108,7 @@ def replay(
             raise ValueError(f"{run.path} does not say where its function is; hand it over")
         with loading_only(allowed):
             function = load(run.target)
-    stored = run.read(partial=True)
-    if len(stored):
-        mine = (stored["cell"] == cell_name(cell)) & (stored["replicate"] == replicate)
-        stored = stored[mine].reset_index(drop=True)
+    stored = run.rows_of(cell_name(cell), replicate)
     error: BaseException | None = None
     rows: list[dict[str, Any]] = []
     try:

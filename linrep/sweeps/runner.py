@@ -29,11 +29,13 @@ from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.crews import Crew, Guests, Processes, Threads
+from linrep.sweeps.directories import create_run, presence
+from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Part
 from linrep.sweeps.progress import progress_bar
 from linrep.sweeps.sealed import check_portable, is_portable
 from linrep.sweeps.specification import Specification
-from linrep.sweeps.store import Run, create_run, presence
+from linrep.sweeps.store import Run
 
 _IN_FLIGHT = 2  # chunks submitted per worker: the next is there when one ends
 _LOOK_EVERY = 1.0  # seconds, for interrupts, other processes, and workers that come and go
@@ -175,7 +177,7 @@ def _drive(stored, todo, job, crew, workers, bar):
     flying: dict[Future, tuple[list[Segment], bool]] = {}
     small: list[Part] = []  # parts of this process that have not been put together
     failed = 0
-    interrupted = exhausted = False
+    interrupted = False
     count, asked = workers(), time.monotonic()
 
     def store(future):
@@ -191,7 +193,7 @@ def _drive(stored, todo, job, crew, workers, bar):
             # A replicate may have ended the worker.
             flying[crew.submit(job(segments), guarded=True)] = (segments, True)
             return
-        small.append(stored.write(chunk.table, chunk.segments, todo.generation, chunk.machine))
+        small.extend(stored.write(chunk.table, chunk.segments, todo.generation, chunk.machine))
         todo.finish(segments, chunk)
         failed += chunk.failed
         bar.set_postfix({"failed": failed} if failed else {}, refresh=False)
@@ -201,6 +203,7 @@ def _drive(stored, todo, job, crew, workers, bar):
         try:
             if time.monotonic() - asked > _LOOK_EVERY:
                 count, asked = workers(), time.monotonic()
+            exhausted = False  # a chunk may have left some of its replicates
             while not interrupted and len(flying) < _IN_FLIGHT * count:
                 segments = todo.next(count)
                 exhausted = not segments
@@ -218,7 +221,7 @@ def _drive(stored, todo, job, crew, workers, bar):
                     store(future)
             if len(small) >= _MOST_SMALL * max(1, count):
                 with _uninterrupted():
-                    stored.compact(small)
+                    compact(stored, small)
                 small.clear()
         except KeyboardInterrupt:
             if interrupted:
@@ -237,7 +240,7 @@ def _drive(stored, todo, job, crew, workers, bar):
     crew.end()
     with _uninterrupted():
         if small:
-            stored.compact()
+            compact(stored)
     if interrupted:
         raise Stopped(stored)
 
@@ -350,8 +353,7 @@ def _from_the_middle(segments):
 
 def _without_failures(stored, shares):
     done = stored.done()
-    rows = stored.read(["cell", "replicate", "status"], partial=True)
-    failed = rows[rows["status"] == "failed"]
+    failed = stored.failures()
     if failed.empty:
         return done
     again = Coverage()

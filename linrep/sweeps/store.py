@@ -9,11 +9,10 @@ write to one directory: replicates that two parts cover are counted once.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -34,19 +33,26 @@ from linrep.sweeps.columns import (
     parameter_type,
     with_large_integers,
 )
-from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
-from linrep.sweeps.parts import Damaged, Part, digest, read_part, read_rows, rows_of, write_part
-from linrep.sweeps.specification import FORMAT, Specification, differences, extends
-from linrep.sweeps.targets import own_folders
+from linrep.sweeps.parts import (
+    Part,
+    by_outcome,
+    digest,
+    rank,
+    read_part,
+    rows_within,
+    shared_out,
+    write_part,
+)
+from linrep.sweeps.specification import FORMAT
 
 _MOST_SHOWN = 12  # values of a parameter, where a run shows itself
 SPECIFICATION = "sweep.json"
-_PARTS = "parts"
-_LARGE = 2**23  # values in a part, rows times columns, that is not put together with others
+PARTS = "parts"
 _MOST_TRIES = 100
-_LAST = ("status", "exception", "seconds", "stream", "versions", "cell")  # columns of a row
+#: The columns after those that a function returned.
+LAST = ("status", "exception", "seconds", "stream", "versions", "cell")
 
 
 @dataclass(frozen=True)
@@ -97,22 +103,6 @@ class Incomplete(UserWarning):
         super().__init__(f"{completeness.path} is incomplete: {completeness}")
 
 
-class Overlapping(UserWarning):
-    """Replicates that several run directories hold have different rows.
-
-    Parameters
-    ----------
-    path : Path
-        Where they have been put together. Of each replicate the rows of the machine count whose
-        description comes first in the alphabet.
-    found : Deviation
-    """
-
-    def __init__(self, path: Path, found: Deviation):
-        self.found = found
-        super().__init__(f"{path}: replicates were computed twice, and {found}")
-
-
 class Run:
     """A run directory, open for reading; see :func:`open_run` and :func:`create_run`.
 
@@ -144,6 +134,15 @@ class Run:
         return tuple(dict.fromkeys(name for cell in self.cells for name in cell))
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that `read` returns; without rows only what all runs have."""
+        first = (*self.parameters, "replicate", "row")
+        parts = sorted(self.parts(), key=lambda part: self.position(part.segments[0]))
+        returned = dict.fromkeys(name for part in parts for name in part.columns)
+        middle = [name for name in returned if name not in {*first, *LAST}]
+        return (*first, *middle, *LAST)
+
+    @property
     def replicates(self) -> int:
         """Replicates per cell."""
         return self.description["replicates"]
@@ -158,6 +157,15 @@ class Run:
         """How to find the function again."""
         return self.description.get("target")
 
+    def position(self, segment: Segment) -> tuple[int, int]:
+        """Return where in the order of rows a segment begins: place of its cell, replicate.
+
+        Parameters
+        ----------
+        segment : Segment
+        """
+        return self._places.get(segment.cell, len(self.names)), segment.start
+
     def keys(self, cell: Cell) -> dict[str, int]:
         """Return the stream keys of one of the cells, by purpose.
 
@@ -171,23 +179,15 @@ class Run:
 
     def parts(self) -> list[Part]:
         """Return the parts that can be read, later generations first; looks for new ones."""
-        found = {
-            path.name: path
-            for path in (self.path / _PARTS).glob("*.parquet")
-            if not path.name.startswith(".")  # being written, or set aside
-        }
-        for name in self._parts.keys() - found.keys():
-            del self._parts[name]
-        for name in found.keys() - self._parts.keys():
-            self._parts[name] = read_part(found[name])
+        self.again(self._look)
         readable = [part for part in self._parts.values() if part is not None]
-        return sorted(readable, key=_rank)
+        return sorted(readable, key=rank)
 
     def damaged(self) -> list[Path]:
         """Return the files in place of parts whose content is not what was written."""
         self.parts()
         return sorted(
-            self.path / _PARTS / name for name, part in self._parts.items() if part is None
+            self.path / PARTS / name for name, part in self._parts.items() if part is None
         )
 
     def done(self) -> Coverage:
@@ -203,7 +203,9 @@ class Run:
 
     def failed(self) -> int:
         """Return how many of the stored replicates failed, those computed again not counted."""
-        return self._again(lambda: sum(starmap(self._count_failed, self._owned())))
+        if not any(part.failed for part in self.parts()):
+            return 0
+        return self.again(lambda: sum(starmap(self._count_failed, self._owned())))
 
     def machines(self) -> dict[str, int]:
         """Return how many of the stored replicates each machine computed, the most first.
@@ -261,74 +263,32 @@ class Run:
         """
         if not partial and self.count() < self.total:
             warnings.warn(Incomplete(self.completeness()), stacklevel=2)
-        wanted = None if columns is None else list(columns)
-        needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
-        tables = self._again(
-            lambda: [
-                table
-                for part, owned in self._owned()
-                if (table := self._rows(part, owned, needed, self.parameters)).num_rows
-            ]
-        )
-        if not tables:
-            names = [*self.parameters, "replicate", "row", *_LAST]
-            return pd.DataFrame(columns=names if wanted is None else wanted)
-        table = pa.concat_tables(alike(tables), promote_options="permissive")
-        frame = with_large_integers(table).to_pandas()
-        places = {name: index for index, name in enumerate(self.names)}
-        place = frame["cell"].map(places).to_numpy(float)
-        order = np.lexsort((frame["row"], frame["replicate"], place))
-        # Another process may have extended the sweep since this run was opened.
-        inside = ~np.isnan(place) & (frame["replicate"].to_numpy() < self.replicates)
-        order = order[inside[order]]
-        frame = frame.iloc[order].reset_index(drop=True)
-        place = place[order].astype(np.int64)
-        frame["cell"] = pd.Categorical.from_codes(place, list(self.names))
-        for name in {"stream", "versions"} & set(frame):
-            column = frame[name].astype("category").cat.remove_unused_categories()
-            frame[name] = column.cat.reorder_categories(sorted(column.cat.categories))
-        for name in self.parameters:
-            if wanted is None or name in wanted:
-                values = [cell.get(name) for cell in self.cells]
-                column = parameter_column(values, parameter_type(values))
-                frame[name] = column.take(pa.array(place)).to_pandas()
-        if wanted is not None:
-            absent = [name for name in wanted if name not in frame]
-            if absent:
-                there = ", ".join(self.read(partial=True))
-                raise ValueError(f"no column {absent[0]!r} in {self.path}; there are {there}")
-            return frame[wanted]
-        first = list(self.parameters)
-        middle = [name for name in frame if name not in {*first, *_LAST, "replicate", "row"}]
-        return frame[[*first, "replicate", "row", *middle, *_LAST]]
+        return self._frame(self._owned, columns)
 
-    def overlap(self) -> Deviation | None:
-        """Compare the rows of replicates that are stored more than once; None if there are none.
+    def rows_of(self, cell: str, replicate: int) -> pd.DataFrame:
+        """Return the rows of one replicate, none if it is not stored.
 
-        Those that were computed again after a failure are not compared.
+        As `read` does, but that a column of numbers is no text because other replicates have text.
+
+        Parameters
+        ----------
+        cell : str
+            The cell's name.
+        replicate : int
         """
-        taken = Coverage()
-        twice: list[pa.Table] = []
-        for part, owned in _shared_out(self.parts(), taken):
-            own = Coverage(owned)
-            again = [piece for segment in part.segments for piece in own.missing(segment)]
-            if again and part.generation == 0:
-                twice.append(self._rows(part, again, None, self.parameters))
-        if not twice:
-            return None
-        keys = ["cell", "replicate", "row"]
-        others = pa.concat_tables(alike(twice), promote_options="permissive").to_pandas()
-        others = others.astype({"cell": str}).drop_duplicates()
-        rows = self.read(partial=True).astype({"cell": str})
-        both = rows[keys].merge(others, on=keys, how="inner")
-        counted = both[keys].merge(rows, on=keys, how="left")
-        own_columns = [name for name in others if name not in {*_LAST, *keys}]
-        return deviation(counted, both, [*own_columns, "status"])
+        one = Segment(cell, replicate, replicate + 1)
+
+        def owned():
+            for part, own in self._owned():
+                if not any(Coverage(own).missing(one)):
+                    yield part, [one]
+
+        return self._frame(owned)
 
     def failures(self) -> pd.DataFrame:
         """Return the rows of the replicates that raised an exception."""
-        rows = self.read(partial=True)
-        return rows[rows["status"] == "failed"] if len(rows) else rows
+        rows = self._frame(lambda: (pair for pair in self._owned() if pair[0].failed))
+        return rows[rows["status"] == "failed"]
 
     def find(self, selection: Mapping[str, Any]) -> Cell:
         """Return the one cell whose parameters have the given values.
@@ -363,10 +323,26 @@ class Run:
             f"{cell_name(matches[1])}; give more parameters"
         )
 
+    def again(self, read: Callable[[], Any]) -> Any:
+        """Return what a function reads here, called again where files have gone meanwhile.
+
+        Parameters
+        ----------
+        read : callable
+            Without arguments. Another process may have put parts together.
+        """
+        for _ in range(_MOST_TRIES):
+            with contextlib.suppress(FileNotFoundError):
+                return read()
+        return read()
+
     def write(
         self, table: pa.Table, segments: Iterable[Segment], generation: int, machine: str = ""
-    ) -> Part:
+    ) -> list[Part]:
         """Store the rows of a finished chunk.
+
+        Failures are a part of their own: of a replicate that two parts have, one that succeeded
+        counts, whatever else is in its part.
 
         Parameters
         ----------
@@ -378,8 +354,11 @@ class Run:
         machine : str
             What computed them, as JSON.
         """
-        stored = write_part(self.path / _PARTS, table, segments, generation, machine)
-        self._parts[stored.path.name] = stored
+        stored = [
+            write_part(self.path / PARTS, rows, pieces, generation, machine)
+            for rows, pieces in by_outcome(table, list(segments))
+        ]
+        self._parts |= {part.path.name: part for part in stored}
         return stored
 
     def adopt(self, part: Part) -> None:
@@ -389,71 +368,22 @@ class Run:
         ----------
         part : Part
         """
-        copy = self.path / _PARTS / part.path.name
+        copy = self.path / PARTS / part.path.name
         if not copy.exists():
             content = part.path.read_bytes()
             if part.path.stem == digest(content):  # or it has been damaged meanwhile
                 files.write(copy, content)
                 self._parts[copy.name] = replace(part, path=copy)
 
-    def compact(self, parts: Sequence[Part] | None = None) -> None:
-        """Put small parts together, so that there are not too many files.
-
-        Nothing is lost whatever ends it: the new part is on the disk before the old ones go, and
-        replicates that two parts cover count once.
+    def remove(self, part: Part) -> None:
+        """Remove a part whose rows are in another one.
 
         Parameters
         ----------
-        parts : sequence of Part, optional
-            Which ones; by default all. Only parts of one machine and generation go together.
+        part : Part
         """
-        kinds: dict[tuple, list[Part]] = {}
-        for part in self.parts() if parts is None else parts:
-            if part.rows * part.columns < _LARGE:
-                # With successes before failures: which of two equal replicates counts stays.
-                kinds.setdefault((part.generation, part.failed > 0, part.machine), []).append(part)
-        for some in kinds.values():
-            for group in _groups(some):
-                with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
-                    self._put_together(group)
-
-    def _put_together(self, group):
-        taken = Coverage()
-        tables = []
-        for part, owned in _shared_out(sorted(group, key=_rank), taken):
-            tables.append(self._rows(part, owned, None, ()))
-        if any(_types(table, self.parameters) != _types(tables[0], self.parameters)
-               for table in tables):  # fmt: skip
-            return  # of before and after an extension
-        table = pa.concat_tables(alike(tables), promote_options="permissive")
-        first = group[0]
-        whole = self.write(table, taken.segments(), first.generation, first.machine)
-        for part in group:
-            if part.path.name != whole.path.name:
-                self._parts.pop(part.path.name, None)
-                part.path.unlink(missing_ok=True)
-
-    def _owned(self):
-        """Yield parts and what of their segments counts: what no part before has."""
-        return _shared_out(self.parts(), Coverage())
-
-    def _rows(self, part, owned, columns, without):
-        table = read_rows(part.path, columns, without)
-        whole = sum(map(len, owned)) == part.replicates
-        return table if whole else rows_of(table, owned)
-
-    def _count_failed(self, part, owned):
-        if not part.failed:
-            return 0
-        rows = self._rows(part, owned, ("status", "cell", "replicate"), ())
-        return pc.sum(pc.equal(rows["status"], "failed")).as_py() or 0
-
-    def _again(self, read):
-        """Read, once more if another process has put parts together meanwhile."""
-        for _ in range(_MOST_TRIES):
-            with contextlib.suppress(FileNotFoundError):
-                return read()
-        return read()
+        self._parts.pop(part.path.name, None)
+        part.path.unlink(missing_ok=True)
 
     def tidy(self) -> None:
         """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
@@ -461,7 +391,86 @@ class Run:
             with contextlib.suppress(FileNotFoundError):
                 path.rename(path.with_name(f".damaged-{path.name}"))  # readers skip the dot
             self._parts.pop(path.name, None)  # a good one may come
-        files.remove_leftovers(self.path / _PARTS)
+        files.remove_leftovers(self.path / PARTS)
+
+    @cached_property
+    def _places(self):
+        return {name: place for place, name in enumerate(self.names)}
+
+    def _look(self):
+        """Read the footers of parts that are new, and forget those that are gone."""
+        found = self._listing()
+        while found != (later := self._listing()):  # files came and went meanwhile
+            found = later
+        self._parts = {name: part for name, part in self._parts.items() if name in found}
+        for name, path in found.items():
+            if self._parts.get(name) is None:  # a good one may have come in place of a damaged one
+                self._parts[name] = read_part(path)
+
+    def _listing(self):
+        return {
+            path.name: path
+            for path in (self.path / PARTS).glob("*.parquet")
+            if not path.name.startswith(".")  # being written, or set aside
+        }
+
+    def _owned(self):
+        """Yield parts and what of their segments counts: what no part before has.
+
+        Only of this sweep's cells and replicates: another process may have extended it.
+        """
+        for part, pieces in shared_out(self.parts(), Coverage()):
+            own = [
+                Segment(piece.cell, piece.start, min(piece.stop, self.replicates))
+                for piece in pieces
+                if piece.cell in self._places and piece.start < self.replicates
+            ]
+            yield part, own
+
+    def _count_failed(self, part, owned):
+        if not part.failed:
+            return 0
+        rows = rows_within(part, owned, ("status", "cell", "replicate"))
+        return pc.sum(pc.equal(rows["status"], "failed")).as_py() or 0
+
+    def _frame(self, owned, columns=None):
+        """Return columns of the rows that some parts have of some segments, in order."""
+        wanted = None if columns is None else list(columns)
+        known = self.columns
+        absent = [name for name in wanted or () if name not in known]
+        if absent and self.parts():
+            there = ", ".join(known)
+            raise ValueError(f"no column {absent[0]!r} in {self.path}; there are {there}")
+        needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
+        tables = self.again(lambda: self._tables(owned(), needed))
+        if not tables:
+            return pd.DataFrame(columns=list(known) if wanted is None else wanted)
+        table = pa.concat_tables(alike(tables), promote_options="permissive")
+        frame = with_large_integers(table).to_pandas(use_threads=False)
+        place = frame["cell"].map(self._places).to_numpy(np.int64)
+        if not _sorted_by(place, frame["replicate"], frame["row"]):
+            order = np.lexsort((frame["row"], frame["replicate"], place))
+            frame = frame.iloc[order].reset_index(drop=True)
+            place = place[order]
+        frame["cell"] = pd.Categorical.from_codes(place, list(self.names))
+        for name in {"stream", "versions"} & set(frame):
+            column = frame[name].astype("category").cat.remove_unused_categories()
+            frame[name] = column.cat.reorder_categories(sorted(column.cat.categories))
+        for name in self.parameters:
+            if wanted is None or name in wanted:
+                values = [cell.get(name) for cell in self.cells]
+                column = parameter_column(values, parameter_type(values)).to_pandas()
+                frame[name] = column.take(place).array  # of the same type for any rows
+        return frame.reindex(columns=self.columns if wanted is None else wanted)
+
+    def _tables(self, owned, columns):
+        found = [
+            (segments[0], rows_within(part, segments, columns, self.parameters))
+            for part, segments in owned
+            if segments
+        ]
+        found.sort(key=lambda pair: self.position(pair[0]))
+        return [table for _, table in found if table.num_rows]
 
     def __repr__(self):
         return (
@@ -508,134 +517,6 @@ def open_run(path: str | Path) -> Run:
     return Run(path, description)
 
 
-def create_run(path: str | Path, sweep: Specification, *, extend: bool = False) -> Run:
-    """Make a run directory for a sweep, or open the one that has been made for it.
-
-    Parameters
-    ----------
-    path : path
-        A new, an empty, or a run directory.
-    sweep : Sweep
-        What is to be computed.
-    extend : bool, default False
-        Allow the sweep to have more cells or replicates than the directory's.
-
-    Raises
-    ------
-    ValueError
-        If the directory holds something else; the message names the differences.
-    OSError
-        If it cannot be written.
-    """
-    path = Path(path)
-    described = {**sweep.describe(), "target": sweep.target, "path": own_folders()}
-    if (path / SPECIFICATION).exists():
-        return _reopen(path, sweep.describe(), described, extend)
-    _check_free(path)
-    (path / _PARTS).mkdir(parents=True, exist_ok=True)
-    if not files.create(path / SPECIFICATION, _text(described)):  # another process was first
-        return _reopen(path, sweep.describe(), described, extend)
-    return Run(path, described)
-
-
-def check_directory(path: str | Path, sweep: Specification, *, extend: bool = False) -> None:
-    """Raise what `create_run` would raise, writing nothing."""
-    path = Path(path)
-    if (path / SPECIFICATION).exists():
-        _compare(open_run(path), sweep.describe(), extend)
-    else:
-        _check_free(path)
-
-
-def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
-    """Put run directories of the same sweep together, such as those of shards.
-
-    Parameters
-    ----------
-    path : path
-        A run directory of that sweep, or a new one.
-    sources : iterable of paths
-        Run directories; they stay as they are.
-
-    Returns
-    -------
-    Run
-
-    Raises
-    ------
-    ValueError
-        If a source is no run directory or computes something else.
-
-    Warns
-    -----
-    Overlapping
-        If replicates are in several of them with different rows.
-    """
-    path = Path(path)
-    sources = list(sources)
-    runs = [open_run(source) for source in sources]
-    if not runs:
-        raise ValueError("sources must hold at least one run directory")
-    first = runs[0]
-    into = [open_run(path)] if (path / SPECIFICATION).exists() else []
-    for run in (*into, *runs[1:]):
-        different = differences(_identity(first.description), _identity(run.description))
-        if different:
-            raise ValueError(f"{run.path} is not of the sweep of {first.path}: {different[0]}")
-    if not into:
-        _check_free(path)
-        (path / _PARTS).mkdir(parents=True, exist_ok=True)
-        if not files.create(path / SPECIFICATION, _text(first.description)):
-            return merge(path, sources)  # another process was first
-    merged = open_run(path)
-    merged.tidy()  # a damaged part is in the way of a good one
-    for run in runs:
-        for part in run.parts():
-            merged.adopt(part)
-    twice = merged.overlap()
-    if twice is not None and twice.different:
-        warnings.warn(Overlapping(merged.path, twice), stacklevel=2)
-    merged.compact()
-    return merged
-
-
-@contextlib.contextmanager
-def presence(path: Path) -> Iterator[bool]:
-    """Yield whether this process is alone in a run directory, as far as the file system knows.
-
-    In a directory that cannot be written it is taken not to be: a finished run needs no writing.
-    """
-    with contextlib.ExitStack() as held:
-        try:
-            file = held.enter_context(open(path / ".lock", "a"))
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-                raise
-            yield False
-            return
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        except (ImportError, OSError):
-            yield True  # no locks here
-        else:
-            yield True
-
-
-def _check_free(path):
-    """Raise unless a run directory can be made of path, of which an attempt may be left."""
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{path} is a file, not a directory")
-    for entry in path.iterdir() if path.is_dir() else ():
-        empty = entry.name == _PARTS and entry.is_dir() and not any(entry.iterdir())
-        others = not empty and not files.is_attempt(entry)
-        if others and not (path / SPECIFICATION).exists():  # another process may have made one
-            raise ValueError(f"{path} is not empty and is not a run directory")
-
-
 def _is_description(content):
     """Tell whether a file's content can be the description of a sweep."""
     return (
@@ -653,64 +534,11 @@ def _is_description(content):
     )
 
 
-def _reopen(path, identity, described, extend):
-    run = open_run(path)
-    if _compare(run, identity, extend):
-        files.write(path / SPECIFICATION, _text(described))
-        return Run(path, described)
-    return run
-
-
-def _compare(run, identity, extend) -> bool:
-    """Tell whether a sweep differs from a run's as an extension; raise if in any other way."""
-    stored = _identity(run.description)
-    lines = differences(stored, identity)
-    if not lines:
-        return False
-    difference = "; ".join(lines)
-    if not extends(stored, identity):
-        raise ValueError(f"{run.path} holds another sweep ({difference}); take another folder")
-    if not extend:
-        raise ValueError(f"{run.path} holds a smaller sweep ({difference}); extend it explicitly")
+def _sorted_by(*keys):
+    """Tell whether rows are sorted by the first key, those that have the same by the next."""
+    same: Any = True
+    for key in map(np.asarray, keys):
+        if (same & (key[1:] < key[:-1])).any():
+            return False
+        same = same & (key[1:] == key[:-1])
     return True
-
-
-def _identity(description):
-    return {name: value for name, value in description.items() if name not in ("target", "path")}
-
-
-def _rank(part):
-    """Return what parts are sorted by: those that come first count where two have the same."""
-    # By machine before name: putting parts together changes names alone.
-    return -part.generation, part.failed > 0, part.machine, part.path.name
-
-
-def _shared_out(parts, taken):
-    """Yield parts and what of their segments is not taken, and take it."""
-    for part in parts:
-        owned = [piece for segment in part.segments for piece in taken.missing(segment)]
-        taken.update(part.segments)
-        yield part, owned
-
-
-def _groups(parts):
-    """Yield parts that together are large, and at last those that are left; none alone."""
-    group: list[Part] = []
-    size = 0
-    for part in parts:
-        group.append(part)
-        size += part.rows * part.columns
-        if size >= _LARGE:
-            yield group
-            group, size = [], 0
-    if len(group) > 1:
-        yield group
-
-
-def _types(table, names):
-    return [table.schema.field(name).type for name in names if name in table.column_names]
-
-
-def _text(description):
-    text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
-    return text.encode() + b"\n"

@@ -102,6 +102,7 @@ def _with_unstored(summary, run, by):
         }
     )
     expected = run.replicates * cells.groupby(by, sort=True, dropna=False).size()
+    summary = summary.astype(cells.dtypes)  # groups without a value have lost theirs
     found = expected.rename("_expected").reset_index().merge(summary, on=by, how="outer")
     counts = ["replicates", "missing", "failed"]
     found[counts] = found[counts].fillna(0).astype(int)

@@ -136,7 +136,7 @@ def load_file(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"no such file: {path}")
     add_folder(str(path.resolve().parent))  # as for a script that is run
-    _loaded.add(path.resolve().parent)
+    _loaded.add(str(path.resolve().parent))
     with _loading(str(path)):
         return _run_file(path)
 
@@ -151,7 +151,7 @@ class Source:
 
 
 #: The folders of files that have been loaded: modules beside these belong to them.
-_loaded: set[Path] = set()
+_loaded: set[str] = set()
 
 
 def own_sources() -> list[Source]:
@@ -159,7 +159,7 @@ def own_sources() -> list[Source]:
     found = []
     for name, module in tuple(sys.modules.items()):
         home = getattr(module, "__file__", None)
-        if home and "." not in name and name != "__main__" and Path(home).parent in _loaded:
+        if home and "." not in name and name != "__main__" and os.path.dirname(home) in _loaded:
             with suppress(OSError):
                 found.append(Source(name, home, Path(home).read_bytes()))
     return found
@@ -241,7 +241,7 @@ def _find(module, name):
     found: Any = import_module(module)
     home = getattr(found, "__file__", None)
     if home and not installed(home):
-        _loaded.add(Path(home).parent)
+        _loaded.add(os.path.dirname(home))
     for part in name.split("."):
         found = getattr(found, part, None)
     return found

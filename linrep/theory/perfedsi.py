@@ -320,8 +320,9 @@ def pl_constant(setting: Setting, *, c_z_power: float = 2.0) -> float:
 def pl_constant_near(setting: Setting, *, power: float = 2.0) -> float:
     r"""Return a constant g for which ||grad L||^2 >= g L near M*.
 
-    :math:`g = \frac{9}{10}\sigma_k^2/(c_z c^2 \sigma_1)` where ||U||, ||V|| <= c sqrt(sigma_1) and
-    :math:`L \le \sigma_k^2/(32 c_z)`; derived in docs/perfedsi.md.
+    :math:`g = \frac98\sigma_k^2/(c_z c^2 \sigma_1)` where ||U||, ||V|| <= c sqrt(sigma_1) and
+    :math:`L \le \sigma_k^2/(32 c_z)`; derived in the proofs of PerFedSI's
+    statements (`perfedsi.lemmaC5.corrected`).
 
     Parameters
     ----------
@@ -330,7 +331,7 @@ def pl_constant_near(setting: Setting, *, power: float = 2.0) -> float:
         That of c.
     """
     s = setting
-    return 0.9 * s.smallest**2 / (s.c_z * s.c**power * s.largest)
+    return 1.125 * s.smallest**2 / (s.c_z * s.c**power * s.largest)
 
 
 class Alignment(NamedTuple):

@@ -1,6 +1,7 @@
 """Measurements are kept whole, refused where they are nothing, and decided in one place."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import matplotlib.pyplot as plt
@@ -36,6 +37,7 @@ from linrep.claims import (
     judge,
     search,
 )
+from linrep.claims.evidence import read_in_several_ways
 from linrep.claims.measurements import flat
 from linrep.claims.storage import plain, read
 from linrep.stats import TransitionPoint
@@ -223,6 +225,89 @@ def test_what_is_not_true_does_not_hold(item, verdict):
         assert found.counterexample is not None
     if verdict == UNDECIDED:
         assert found.needed
+
+
+TRUE, FALSE = (0.0, 1.0, {}), (2.0, 1.0, {})
+EXACTLY_FALSE = (Fraction(1, 3), Fraction(1, 4), {})
+OFTEN, RARELY = Frequency(90, 100, 0.1), Frequency(0, 10_000, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("items", "strength"),
+    [
+        ([Cases([TRUE])], "searched"),
+        ([Identity([(0.0, {})])], "searched"),
+        ([Cases([TRUE], strength="proved")], "proved"),
+        ([Condition(True, strength="enumerated exactly")], "enumerated exactly"),
+        ([RARELY], "statistical"),
+        ([Cases([FALSE])], "searched"),
+        ([Cases([(2, 1, {})])], "searched"),  # counted in floats, perhaps
+        ([Cases([EXACTLY_FALSE])], "proved"),
+        ([Cases([(Fraction(1, 3), 0, {})])], "proved"),
+        ([Cases([EXACTLY_FALSE, FALSE])], "searched"),  # the worst case decides
+        # What holds needs all of its parts, a failure one.
+        ([Cases([TRUE], strength="proved"), RARELY], "statistical"),
+        ([RARELY, Cases([TRUE])], "searched"),
+        ([OFTEN, Cases([TRUE], strength="proved")], "statistical"),
+        ([Cases([FALSE]), OFTEN, Cases([EXACTLY_FALSE])], "proved"),
+        ([Together([Cases([TRUE], strength="proved"), RARELY])], "statistical"),
+        # Of readings one that holds is enough; all have to fail.
+        (
+            [
+                Readings(
+                    [
+                        Cases([TRUE], name="a"),
+                        Cases([TRUE], strength="proved", name="b"),
+                        replace(OFTEN, name="c"),
+                    ]
+                )
+            ],
+            "proved",
+        ),
+        (
+            [Readings([Cases([EXACTLY_FALSE], name="a"), replace(OFTEN, name="b")])],
+            "statistical",
+        ),
+        ([Vacuous(1.0, 0.5, "why", strength="proved"), Cases([TRUE])], "proved"),
+        ([Missing("nothing", "more")], ""),
+        ([Missing("nothing", "more"), Cases([TRUE], strength="proved")], ""),
+    ],
+)
+def test_strength(items, strength):
+    found = judge(items)
+    assert found.strength == strength
+    assert judge(read(json.loads(json.dumps(plain(items))))).strength == strength
+
+
+def test_a_failure_shows_its_firmest_counterexample():
+    searched, exact = (2.0, 1.0, {"at": "floats"}), (*EXACTLY_FALSE[:2], {"at": "fractions"})
+    found = judge([Cases([searched], name="first"), Cases([exact], name="second")])
+    assert found.strength == "proved"
+    assert found.counterexample["at"] == "fractions"
+    assert found.sentence.startswith("second")
+
+
+def test_a_strength_is_one_of_four_and_a_groups_is_that_of_its_parts():
+    with complaint(ValueError, "strength must be one of proved, enumerated exactly"):
+        judge([Together([Cases([TRUE], strength="certain")])])
+    for group in (Together, Readings):
+        with complaint(ValueError, "its parts have a strength each"):
+            group([Cases([TRUE], name="part")], strength="proved")
+
+
+def test_readings_have_names():
+    for names in (("", "other"), ("same", "same")):
+        with complaint(ValueError, "each reading must have a name of its own"):
+            Readings([Cases([TRUE], name=name) for name in names], name="it")
+
+
+def test_the_reading_that_was_taken_is_known_at_any_depth():
+    first = Readings([Cases([FALSE], name="a"), Cases([TRUE], name="b")], name="this")
+    second = Readings([Cases([FALSE], name="c"), Cases([FALSE], name="d")], name="that")
+    found = read_in_several_ways(judge([Cases([TRUE]), first, Together([second, RARELY])]))
+    taken = {item.name: (item.reading, [part.name for part in item.parts]) for item in found}
+    assert taken == {"this": ("b", ["a", "b"]), "that": ("c", ["c", "d"])}
+    assert read_in_several_ways(judge([Cases([TRUE]), RARELY])) == []
 
 
 def test_tightness_is_of_two_positive_sides():

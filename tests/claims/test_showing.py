@@ -6,6 +6,7 @@ import pytest
 
 import linrep as lr
 from linrep.claims import Evidence, claims, ledger
+from linrep.claims.entry import entry
 from linrep.claims.evidence import combine
 from linrep.claims.verify import verify
 from tests.tools import well_formed
@@ -98,3 +99,19 @@ def test_a_result_shows_verdict_and_numbers(tmp_path):
     (result,) = verify([claims()["fedrep.lemma1"]], store=tmp_path)
     assert repr(result).startswith("Result(fedrep.lemma1: ")
     assert "measured=" in repr(result)
+
+
+def test_readings_are_shown_wherever_the_verdict_is(tmp_path):
+    (result,) = verify([claims()["perfedsi.lemmaC5"]], store=tmp_path)
+    lines = ledger.readings(result.as_json())
+    assert len(lines) == len({item["of"] for item in result.readings})
+    assert lines[0].startswith("region, families: read as “orthonormal U*, V*” (otherwise scaled")
+    book = tmp_path / "ledger.json"
+    ledger.record([result], claims(), book)
+    entries = ledger.recorded(book)
+    shown = entry(claims()["perfedsi.lemmaC5"], entries, book)
+    page = ledger.pages(claims(), entries)["ledger/perfedsi.md"]
+    for line in lines:
+        assert line in str(shown)
+        assert ledger.cell(line) in page
+    assert "read as" in shown._repr_markdown_()

@@ -1,8 +1,8 @@
 """What a stored result depends on."""
 
-import pytest
-
-from linrep.claims import verify
+from linrep.claims import ledger, load_file, verify
+from linrep.sweeps import open_run
+from linrep.sweeps.pool import WorkerEnded
 
 
 def test_an_edit_of_any_file_beside_a_claims_own_is_another_state(tmp_path, monkeypatch):
@@ -22,6 +22,39 @@ def test_a_run_that_ended_before_it_began_is_begun_again(tmp_path):
     place = verify._directory("fedrep.lemma1", "quick", 0, tmp_path)
     place.mkdir(parents=True)
     assert verify._place(place) == (place, None)
-    (place / "sweep.json").write_text("{")  # damaged is something else
-    with pytest.raises(ValueError, match=r"sweep\.json"):
-        verify._place(place)
+    (place / "sweep.json").write_text("{")  # damaged: another one goes beside it
+    assert verify._place(place) == (place.with_name(f"{place.name}-2"), None)
+
+
+def test_what_ended_its_process_is_stored_beside_an_older_result(tmp_path):
+    def fine(cell, rng, *, budget):
+        return {"measurements": "[]", "cpu_seconds": 0.0}
+
+    name = "fedrep.lemma1"
+    place = verify._directory(name, "quick", 0, tmp_path)
+    verify._run(fine, name, "quick", 0, place)
+    assert verify._place(place) == (place, "ok")
+    given_up = verify.give_up(name, "quick", 0, tmp_path, WorkerEnded())
+    assert verify._place(place) == (given_up, "failed")
+    assert open_run(place).read()["status"].tolist() == ["ok"]
+    assert "WorkerEnded" in open_run(given_up).read()["exception"].iloc[0]
+
+
+def test_numbers_that_are_none_can_be_recorded(tmp_path):
+    """A fact may be the ratio of what no run reached."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from linrep.claims import Cases, Fact, statement\n"
+        "@statement('mine.it', plain='It.', negative_control={'factor': -1.0})\n"
+        "def it(budget, rng, *, factor=1.0):\n"
+        "    yield Cases([(0.0, factor, {})])\n"
+        "    yield Fact('never', float('inf'))\n"
+        "    yield Fact('nothing', float('nan'))\n"
+    )
+    known = load_file(file)
+    results = verify.verify(known.values(), store=tmp_path / "store", file=file)
+    book = tmp_path / "ledger.json"
+    ledger.record(results, known, book)
+    facts = {fact["name"]: fact["value"] for fact in ledger.recorded(book)["mine.it"]["facts"]}
+    assert facts == {"never": "inf", "nothing": "nan"}
+    assert "- never: inf" in ledger.pages(known, ledger.recorded(book))["ledger/mine.md"]

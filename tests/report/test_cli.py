@@ -37,6 +37,21 @@ def test_claims_of_ones_own(own):
     assert 'id="mine.bound"' not in few
 
 
+@pytest.mark.parametrize("name", ["sweep.json", "*.parquet"])
+def test_a_stored_run_that_is_damaged_is_named(own, name):
+    arguments = ("own_claims.py", "mine.bound", "--store", "runs")
+    call("verify", *arguments, "--workers", "1")
+    (path,) = (own / "runs").rglob(name)
+    path.write_bytes(path.read_bytes()[:-9])
+    said = call("report", *arguments, code=1)
+    assert "mine.bound: its run in runs is damaged; linrep verify computes it again" in said
+    assert "1 claims, 0 with a stored run" in said
+    assert "A stored run cannot be read" in (own / "report.html").read_text("utf-8")
+    call("verify", *arguments, "--workers", "1")
+    assert "1 with a stored run" in call("report", *arguments)
+    assert "cannot be read" not in (own / "report.html").read_text("utf-8")
+
+
 def test_a_run_of_linreps_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call("verify", "pflmf.lemma3", "--workers", "1", "--store", "here")

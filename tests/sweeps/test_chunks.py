@@ -14,7 +14,7 @@ import linrep
 from linrep.sweeps import Grid, Sweep, open_run, run
 from linrep.sweeps.chunks import Job, run_chunk
 from linrep.sweeps.coverage import Segment
-from linrep.sweeps.store import create_run
+from linrep.sweeps.directories import create_run
 from tests.sweeps.support import toy
 
 

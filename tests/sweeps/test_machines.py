@@ -7,6 +7,7 @@ import pytest
 from linrep.sweeps import Overlapping, merge, open_run, run
 from linrep.sweeps import chunks as chunks_module
 from linrep.sweeps.machines import describe, differences, this_machine
+from linrep.sweeps.merging import overlap
 from tests.sweeps import functions
 from tests.sweeps.support import toy
 
@@ -74,5 +75,5 @@ def test_merging_compares_what_is_there_twice(tmp_path, elsewhere):
 
 def test_merging_equal_rows_says_nothing(tmp_path, recwarn):
     sources = [run(toy(), tmp_path / str(i)).path for i in (1, 2)]
-    assert merge(tmp_path / "all", sources).overlap() is None  # put together
+    assert overlap(merge(tmp_path / "all", sources)) is None  # put together
     assert not [each for each in recwarn if each.category is Overlapping]

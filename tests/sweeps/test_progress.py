@@ -9,7 +9,8 @@ from io import StringIO
 
 import pytest
 
-from linrep.sweeps.progress import progress_bar
+from linrep.sweeps import progress
+from linrep.sweeps.progress import JobsBar, progress_bar
 
 SCRIPT = """
 from linrep.sweeps.progress import progress_bar
@@ -48,6 +49,55 @@ def test_it_is_shown_where_asked_for(shown):
     with progress_bar(shown, total=2, file=stream) as bar:
         bar.update(2)
     assert ("2/2" in stream.getvalue()) == shown
+
+
+class Recorded:
+    """In the place of tqdm's bar: what it was given."""
+
+    def __init__(self, total):
+        self.total, self.n, self.said = total, 0.0, []
+
+    def update(self, amount):
+        self.n += amount
+
+    def refresh(self):
+        pass
+
+    def close(self):
+        pass
+
+    def set_description_str(self, text, refresh):
+        self.said.append(text)
+
+
+def test_jobs_count_by_their_time_and_stored_ones_not_at_all(monkeypatch):
+    made = []
+
+    def bar(shown, total, **settings):
+        made.append(Recorded(total))
+        return made[-1]
+
+    monkeypatch.setattr(progress, "progress_bar", bar)
+    seconds = {"long": 90.0, "short": 10.0, "stored": 50.0, "new": None}
+    with JobsBar(True, seconds, desc="verify", unit="claim") as jobs:
+        shown = made[0]
+        assert shown.total == 200.0  # the new one as the one in the middle
+        jobs.done("stored", computed=False)
+        assert (shown.n, shown.total) == (0.0, 150.0)
+        jobs.done("long")
+        assert shown.n / shown.total == 0.6
+        jobs.done("short")
+        jobs.done("new")
+    assert shown.n == shown.total
+    assert shown.said[-1] == "verify: 4/4 claims"
+
+
+def test_the_bar_of_jobs_shows_the_time_left(capsys):
+    with JobsBar(True, {"one": 1.0, "other": 3.0}, desc="verify", unit="claim") as jobs:
+        jobs.done("one")
+    text = capsys.readouterr().err
+    assert "verify: 1/2 claims  25%" in text
+    assert "<" in text
 
 
 @pytest.mark.slow

@@ -16,10 +16,11 @@ import pytest
 
 from linrep import _atomic
 from linrep._atomic import _host
-from linrep.sweeps import Incomplete, Run, create_run, merge, open_run, run, store
+from linrep.sweeps import Incomplete, Run, create_run, directories, merge, open_run, run
 from linrep.sweeps.coverage import Segment
-from linrep.sweeps.parts import read_rows, rows_of
-from linrep.sweeps.store import check_directory
+from linrep.sweeps.directories import check_directory
+from linrep.sweeps.merging import compact
+from linrep.sweeps.parts import read_rows, select_rows
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
 from tests.tools import complaint, well_formed
@@ -197,6 +198,18 @@ def test_what_an_interrupted_write_left_is_removed(tmp_path):
     assert others.exists()
 
 
+def test_parts_without_a_specification_are_left_as_they_are(tmp_path):
+    stored = run(toy(), tmp_path / "run")
+    specification = (stored.path / "sweep.json").read_bytes()
+    (stored.path / "sweep.json").unlink()
+    before = content(stored.path)
+    with complaint(ValueError, "it has parts, but no sweep.json"):
+        run(toy(), stored.path)
+    assert content(stored.path) == before
+    (stored.path / "sweep.json").write_bytes(specification)
+    assert open_run(stored.path).completeness().whole
+
+
 def test_a_finished_run_may_lie_where_nothing_can_be_written(tmp_path, monkeypatch):
     run(toy(), tmp_path / "run")
     (tmp_path / "run" / ".lock").unlink()
@@ -205,7 +218,7 @@ def test_a_finished_run_may_lie_where_nothing_can_be_written(tmp_path, monkeypat
     def refuse(path, mode="r", *arguments, **options):
         raise OSError(errno.EROFS, "Read-only file system", str(path))
 
-    monkeypatch.setattr(store, "open", refuse, raising=False)
+    monkeypatch.setattr(directories, "open", refuse, raising=False)
     monkeypatch.setattr(_atomic, "write", refuse)
     assert run(toy(), tmp_path / "run").completeness().whole
     assert content(tmp_path / "run") == before
@@ -401,6 +414,16 @@ def test_merging_again_or_into_one_of_the_sources_changes_nothing(tmp_path):
     same_rows(numbers(merge(shards[0], shards)), merged)
 
 
+def test_parts_put_together_hold_rows_and_segments_in_the_order_of_the_cells(tmp_path):
+    shards = [run(toy(), tmp_path / str(i), shard=(i, 2)).path for i in (1, 2)]
+    merged = merge(tmp_path / "all", shards)
+    (part,) = merged.parts()
+    stored = read_rows(part.path).to_pandas()[["cell", "replicate", "row"]].astype({"cell": str})
+    expected = merged.read()[["cell", "replicate", "row"]].astype({"cell": str})
+    pd.testing.assert_frame_equal(stored, expected)
+    assert list(part.segments) == sorted(part.segments, key=merged.position)
+
+
 def test_overlapping_sources_count_once(tmp_path):
     sources = [run(toy(), tmp_path / str(i)).path for i in (1, 2)]
     merged = merge(tmp_path / "all", sources)
@@ -461,7 +484,7 @@ def many_parts(tmp_path, function=functions.normal, replicates=40):
         for segment in part.segments:
             for start in range(segment.start, segment.stop, 7):
                 piece = Segment(segment.cell, start, min(start + 7, segment.stop))
-                stored.write(rows_of(rows, [piece]), [piece], 0, part.machine)
+                stored.write(select_rows(rows, [piece]), [piece], 0, part.machine)
     return stored, whole
 
 
@@ -475,13 +498,13 @@ def test_putting_parts_together_changes_no_row(tmp_path):
     stored, whole = many_parts(tmp_path)
     assert len(stored.parts()) > 10
     before = stored.read()
-    stored.compact()
+    compact(stored)
     assert len(stored.parts()) == len(list((stored.path / "parts").glob("*.parquet"))) == 1
     pd.testing.assert_frame_equal(before, stored.read(), check_exact=True)
     pd.testing.assert_frame_equal(before, open_run(stored.path).read(), check_exact=True)
     same_rows(stored, whole)
     once = content(stored.path)
-    stored.compact()
+    compact(stored)
     assert content(stored.path) == once
 
 
@@ -497,19 +520,19 @@ def test_a_kill_while_parts_are_put_together_loses_nothing(tmp_path, monkeypatch
 
     monkeypatch.setattr(Run, "write", killed)
     with pytest.raises(KeyboardInterrupt):
-        stored.compact()
+        compact(stored)
     monkeypatch.undo()
     left = open_run(stored.path)
     assert left.count() == left.total
     same_rows(left, whole)
-    left.compact()
+    compact(left)
     same_rows(open_run(stored.path), whole)
 
 
 def test_parts_that_vanish_while_they_are_read_are_looked_for_again(tmp_path):
     stored, whole = many_parts(tmp_path)
     assert stored.count() == stored.total  # it knows the small parts
-    open_run(stored.path).compact()  # another process
+    compact(open_run(stored.path))  # another process
     same_rows(stored, whole)
     assert stored.failed() == 0
 
@@ -522,7 +545,7 @@ def test_parts_of_other_machines_or_generations_stay_apart(tmp_path):
     for part in some[2:]:
         stored.write(read_rows(part.path), part.segments, 1, part.machine)
     machines, before = stored.machines(), stored.read()
-    stored.compact()
+    compact(stored)
     assert len(stored.parts()) == 3
     assert stored.machines() == machines
     pd.testing.assert_frame_equal(before, stored.read(), check_exact=True)
@@ -532,7 +555,7 @@ def test_a_damaged_part_is_not_put_together(tmp_path):
     stored, _ = many_parts(tmp_path)
     broken = stored.parts()[0].path
     broken.write_bytes(broken.read_bytes()[:-1])
-    stored.compact()  # it was whole when it was met
+    compact(stored)  # it was whole when it was met
     assert broken.exists()
     assert open_run(stored.path).damaged() == [broken]
 

@@ -237,8 +237,8 @@ def test_smoothness_is_attained_by_scalars():
     one, other = (theory.loss_and_gradients(truth, [[size]], [[size]])[1:] for size in (c, c - h))
     change = np.hypot(*(float(a[0, 0] - b[0, 0]) for a, b in zip(one, other, strict=True)))
     assert change / (np.sqrt(2.0) * h) == pytest.approx(theory.smoothness_sharp(setting), rel=1e-5)
-    assert theory.pl_constant_near(setting) == pytest.approx(0.9 / 0.36)
-    assert theory.pl_constant_near(setting, power=1.0) == pytest.approx(0.9 / 0.6)
+    assert theory.pl_constant_near(setting) == pytest.approx(1.125 / 0.36)
+    assert theory.pl_constant_near(setting, power=1.0) == pytest.approx(1.125 / 0.6)
 
 
 def test_rounds_are_told_where_the_rate_is_below_rounding():

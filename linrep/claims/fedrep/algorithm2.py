@@ -6,6 +6,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, search, statement
 from linrep.claims.deviations import identities, relative
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep import _common
 from linrep.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
@@ -82,8 +83,8 @@ def extra_identities(budget, rng, *, sign=1.0):
                     values = np.linalg.svd(target, compute_uv=False)
                     loss = condition * max(1.0, heads_size**2 * eta) * values[0] / values[-1]
                     parts[name].append((distance(again, target) / loss, where))
-    yield from identities(parts)
-    yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|")
+    yield from _common.proved(identities(parts))
+    yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|", strength=PROVED)
     yield _population(budget, rng)
     yield Fact("largest |R^-1| on a second batch", split_longest)
     yield Fact("largest |S B| over |S| on a second batch", split_leak)
@@ -126,4 +127,5 @@ def _population(budget, rng):
         budget,
         rng,
         name="population: (1 - eta sigma_min^2 (1 - dist^2)) dist",
+        strength=PROVED,
     )

@@ -8,6 +8,7 @@ from scipy.special import hyp0f1
 from scipy.stats import t as student
 
 from linrep.claims import Cases, Condition, Mean, search, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import DESIGNS, covariates
 from linrep.subspace import random_frame
 
@@ -44,12 +45,13 @@ def assumption1(budget, rng, *, proxy=1.0):
 
         for lhs_rhs, name in ((moments, "E exp(v'x)"), (fourth, "E (v'x)^4 <= 3 |v|^4")):
             yield search(
-                lhs_rhs, shapes, lambda shape: shape["d"], budget, rng, name=f"{design}: {name}"
-            )
+                lhs_rhs, shapes, lambda shape: shape["d"], budget, rng, name=f"{design}: {name}",
+                strength=PROVED,
+            )  # fmt: skip
         if budget.name != "quick" or design == "gaussian":
             yield search(
                 image, shapes[:2], lambda shape: shape["d"] * (shape["d"] + 1), budget, rng,
-                name=f"{design}: Definition 2, sharp",
+                name=f"{design}: Definition 2, sharp", strength=PROVED,
             )  # fmt: skip
         yield _orlicz(design, proxy, rng)
         yield from _sampled(design, budget(20_000, 400_000), rng)
@@ -93,7 +95,9 @@ def _orlicz(design, proxy, rng):
         for v in (np.eye(d)[0], np.full(d, d**-0.5), random_frame(d, 1, rng)[:, 0]):
             values = [_mgf(design, np.sqrt(0.75 * proxy) * g * v) for g in nodes]
             cases.append((float(weights @ values), allowed, {"design": design, "v": v.tolist()}))
-    return Cases(cases, name=f"{design}: Definition 2, O(.)", quantity="E exp(3 (v'x)^2/8)")
+    return Cases(
+        cases, name=f"{design}: Definition 2, O(.)", quantity="E exp(3 (v'x)^2/8)", strength=PROVED
+    )
 
 
 def _sampled(design, size, rng):
@@ -108,7 +112,7 @@ def _sampled(design, size, rng):
     ):
         yield Mean(
             samples, equals=expected, name=f"{design}: {name}", setting={"design": design},
-            quantity=quantity,
+            quantity=quantity, strength=PROVED,
         )  # fmt: skip
 
 
@@ -131,7 +135,7 @@ def _controls():
     for name, (left, right, v) in found.items():
         yield Condition(
             left > right * (1.0 + 1e-9), left, right, setting={"law": name, "v": v},
-            name=f"{name} covariates violate it", quantity="E exp(v'x)",
+            name=f"{name} covariates violate it", quantity="E exp(v'x)", strength=PROVED,
         )  # fmt: skip
 
 

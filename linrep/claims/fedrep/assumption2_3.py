@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Curve, Fact, Identity, search, statement
+from linrep.claims import Cases, Curve, Fact, Identity, search, statement
 from linrep.claims.deviations import identities, relative
-from linrep.claims.fedrep._common import DIVERSE, NORMALIZED, after, entries, instance, read_heads
+from linrep.claims.evidence import PROVED
+from linrep.claims.fedrep._common import (
+    DIVERSE,
+    NORMALIZED,
+    after,
+    entries,
+    instance,
+    proved,
+    read_heads,
+)
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance
 
@@ -40,7 +51,9 @@ def assumption2_3(budget, rng, *, lower=1.0):
         "sigma_min^2 <= 1": lambda shape, values: (lower * max(values[0], 0.0), 1.0),
     }
     for name, lhs_rhs in searches.items():
-        yield search(after(spectrum, lhs_rhs), shapes, entries, budget, rng, name=name)
+        yield search(
+            after(spectrum, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
+        )
     norms, extremes, frames = [], [], []
     for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
         truth, _ = instance(n, max(2 * k, 2), k, rng)
@@ -62,8 +75,8 @@ def assumption2_3(budget, rng, *, lower=1.0):
         if k > 1:  # for k = 1 all are 1
             frames.append(frame.assign(panel=f"n = {n}, k = {k}", xlabel="rn", ylabel="extremes"))
     points = pd.concat(frames)
-    yield Identity(norms, 1e-12, name="Frobenius norm sqrt(k)")
-    yield Identity(extremes, 1e-12, name="subsets")
+    yield Identity(norms, 1e-12, name="Frobenius norm sqrt(k)", strength=PROVED)
+    yield Identity(extremes, 1e-12, name="subsets", strength=PROVED)
     yield Curve(points[points["y"] > 1e-12])
     yield Curve(_extremes_of_figure_3(rng))
     sizes = {"Figures 1 and 4": 100, "Figure 7, n = 10": 10, "Figure 7, n = 300": 300}
@@ -136,7 +149,12 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
                 "n": n, "k": k, "mean squared row norm": float(norms.mean()), "Assumption 3": k
             }  # fmt: skip
             parts["n = k" if n == k else "n > k"].append((relative(found, k), where))
-    yield from identities(parts, 1e-10)
+    yield from proved(identities(parts, 1e-10), but=["n > k"])
+    exact: list[Any] = [
+        (Fraction(k), Fraction(k * {"k": k, "n": n}[scale] ** int(power), n), {"n": n, "k": k})
+        for n, k in ((2, 1), (10, 2), (100, 2))
+    ]
+    yield Cases(exact, name="n > k: mean squared row norm is k at least", quantity="k")
     for heads in ("sphere", "scaled_qr", "unit_rows", "qr"):
         truth = SharedRepresentation.random(n=100, d=2, k=2, heads=heads, rng=rng)
         step_size = 0.25 / truth.sigma_max() ** 2
@@ -174,6 +192,6 @@ def heads_of_appendix_corrected(budget, rng, *, power=2.0):
             ]
             if c != 1.0:
                 spans.append((distance(*(run.state["B"] for run in runs)), where))
-    yield Identity(moments, 1e-10, name="W*'W* = n I, mean squared row norm k")
-    yield Identity(spans, 1e-10, name="step size eta/c^2 for heads c W*")
+    yield Identity(moments, 1e-10, name="W*'W* = n I, mean squared row norm k", strength=PROVED)
+    yield Identity(spans, 1e-10, name="step size eta/c^2 for heads c W*", strength=PROVED)
     yield Fact("largest squared row norm of sqrt(n) Q, over k", longest)

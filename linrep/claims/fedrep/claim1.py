@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from linrep.claims import Cases, Exponent, Fact, Identity, Mean, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import one_row_ratios, witness_ratio
@@ -127,11 +131,12 @@ def _excess_of_atom(d):
 def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
     """Check the two steps: the probability for several laws, and what the ratio excludes."""
     # A ratio of at least share d/m contradicts delta if share d/m > 1 + delta.
-    left_open = []
+    left_open: list[Any] = []
     for d in (4, 20, 100):
         for m in range(1, int(most * d) + 1):
-            length = 1.0 - (share * d / m - 1.0)
-            left_open.append((length, 0.0, {"d": d, "m": m, "delta_1": 1.0 - length / 2.0}))
+            length = 2 - Fraction(share).limit_denominator(100) * d / m
+            where = {"d": d, "m": m, "delta_1": float(1 - length / 2)}
+            left_open.append((length, Fraction(0), where))
     yield Cases(left_open, name="excluded parameters", quantity="length of what is left of [0, 1)")
     sizes = np.geomspace(200, 6000, 8).round()
     # Exact numbers: one at each size.
@@ -179,5 +184,6 @@ def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
 def claim1_corrected(budget, rng, *, spare=1):
     """Find that row, for m up to d less a spare number; any covariates will do."""
     yield Identity(
-        _smallest_ratios(budget, rng, lambda d: d - spare), 1e-12, quantity="|A(M)|^2/(m |M|_F^2)"
-    )
+        _smallest_ratios(budget, rng, lambda d: d - spare), 1e-12, quantity="|A(M)|^2/(m |M|_F^2)",
+        strength=PROVED,
+    )  # fmt: skip

@@ -7,6 +7,7 @@ noise, and the mean error of least squares where they are not. Covariates are Ga
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -127,6 +128,21 @@ def single_client(budget, rng, *, shared=True, power=1):
     yield _threshold("alone", "n", n, found, _fitted(n, claimed(np.array(n), 40)), rng)
     found = [_alone(16, size, rng) for size in d]
     yield _threshold("alone", "d", d, found, _fitted(d, claimed(16, np.array(d))), rng)
+    if shared and power == 1:
+        yield Cases(
+            [_large_both(bits) for bits in (14, 16, 20)],
+            quantity="samples needed", name="no constant up to 1000 will do",
+        )  # fmt: skip
+
+
+def _large_both(bits, constant=1000):
+    """Return the samples of one client, d, and a constant times d/n + log n, at d = n = 2^bits.
+
+    With d - 1 samples two models have the same labels. log n = bits log 2 is below `bits`.
+    """
+    d = n = 2**bits
+    where = {"d": d, "n": n, "constant": constant}
+    return Fraction(d), constant * (Fraction(d, n) + bits), where
 
 
 single_client.corrected(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 
 from linrep import algorithms
-from linrep.claims import Condition, Curve, Exponent, Mean, statement
+from linrep.claims import Cases, Condition, Curve, Exponent, Mean, statement
 from linrep.claims.fedrep._common import ASSUMPTIONS
 from linrep.claims.fedrep._runs import fewest_samples
 from linrep.problems import SharedRepresentation
@@ -98,6 +99,18 @@ def _total(rng, runs, cell):
     )
 
 
+def _over_claimed(kappa, start, kappa_power, start_power):
+    """Return at least the samples of (11) over those claimed, up to constants, and 10^6.
+
+    At eta = 1/(4 sigma_max^2) a round multiplies the distance by (1 - x)^(1/2), x = E0/(8 kappa^2).
+    As -log(1 - x) <= x/(1 - x), T >= 2 (1/x - 1) log(1/eps). m is kappa^4/E0^2 times the rest.
+    """
+    rounds = 2 * (8 * kappa**2 / start - 1)
+    claimed = kappa ** int(kappa_power) / start ** int(start_power)
+    where = {"kappa": int(kappa), "E0": float(start)}
+    return kappa**4 / start**2 * rounds / claimed, Fraction(10**6), where
+
+
 def _exact(x, y, power, name):
     """Compare the exponent of exact numbers, which the upper half of them may change a little."""
     lx, ly = np.log(x), np.log(y)
@@ -132,6 +145,10 @@ def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both
     yield _exact(ratios, total_samples_of_theorem1(eps, ratios, 2.0, n), 1.0, "d/(rn)")
     samples = total_samples_of_theorem1(tolerances, d, 2.0, n)
     yield _exact(-np.log(tolerances), samples, 1.0, "log(1/eps)")
+    yield Cases(
+        [_over_claimed(Fraction(2) ** 20, Fraction(3, 4), kappa_power, start_power or 0.0)],
+        name="no constant up to 10^6 will do", quantity="samples by (11) over those claimed",
+    )  # fmt: skip
     runs = budget(3, 8, 20)
     centre = {"d": 2000, "n": 20, "k": 2, "condition": 1.0, "start": 0.5}
     conditions = budget((1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0))

@@ -8,7 +8,15 @@ import numpy as np
 
 from linrep.claims import statement
 from linrep.claims.deviations import identities, readings, relative
-from linrep.claims.fedrep._common import DESIGNS, batch_of, exact_heads, instance, moments, sensing
+from linrep.claims.fedrep._common import (
+    DESIGNS,
+    batch_of,
+    exact_heads,
+    instance,
+    moments,
+    proved,
+    sensing,
+)
 from linrep.subspace import distance, orthonormalize
 
 
@@ -80,10 +88,13 @@ def eq13_16(budget, rng, *, factor=1.0):
                 B, previous = new, stepped
             for reading, error in _index_sets(truth.W[:rn]):
                 places[reading].append((error, where))
-    yield from identities(plain)
-    yield readings(step, name="(15)")
-    yield readings(index, name="(16)")
-    yield readings(places, name="(27)")
+    found = [
+        *identities(plain),
+        readings(step, name="(15)"),
+        readings(index, name="(16)"),
+        readings(places, name="(27)"),
+    ]
+    yield from proved(found, but=[*list(step)[1:], *list(index)[1:], *list(places)[1:]])
 
 
 def _loss_deviation(truth, B, W, m, rn, rng, factor):

@@ -8,7 +8,8 @@ from scipy.optimize import minimize
 
 from linrep.claims import Fact, Identity, Mean, Together, statement
 from linrep.claims.deviations import identities, relative
-from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance
+from linrep.claims.evidence import PROVED
+from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance, proved
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance, orthonormalize, random_frame
 from linrep.theory.fedrep import best_single_model
@@ -43,7 +44,7 @@ def ours(budget, rng, *, factor=0.5):
         means = [
             Mean(
                 losses[:, i], equals=float(predicted[i]), setting={"design": design},
-                weight=1.0 / pairs, quantity="mean loss",
+                weight=1.0 / pairs, quantity="mean loss", strength=PROVED,
             )
             for i in range(pairs)
         ]  # fmt: skip
@@ -63,9 +64,12 @@ def ours(budget, rng, *, factor=0.5):
             spans.append((distance(frame, truth.B) / condition, where))
         if k > 1:
             lost.append((_best_and_far(truth, rng), where))
-    yield Identity(fits, 1e-10, name="minimizers fit every client")
-    yield Identity(spans, 1e-10, name="heads that span R^k: col(B*) from the minimizer")
-    yield Identity(lost, 1e-10, name="heads that span k - 1 dimensions: one at distance 1")
+    found = [
+        Identity(fits, 1e-10, name="minimizers fit every client"),
+        Identity(spans, 1e-10, name="heads that span R^k: col(B*) from the minimizer"),
+        Identity(lost, 1e-10, name="heads that span k - 1 dimensions: one at distance 1"),
+    ]
+    yield from proved(found)
     yield Fact("largest loss over the printed one, with another E xx'", float(excess.max()))
 
 
@@ -102,6 +106,7 @@ def global_model(budget, rng, *, factor=0.5):
         "BFGS: minimum": [],
         "BFGS: |Bw - mean|^2/2 over the minimum": [],
         "objective = minimum + |Bw - mean|^2/2": [],
+        "heads c times as far from their mean: minimum c^2 times as large": [],
     }
     far: list = []
     near: list = []
@@ -124,6 +129,10 @@ def global_model(budget, rng, *, factor=0.5):
                 expanded = lowest + factor * np.sum((B @ w - model) ** 2)
                 error = relative(expanded, value)
                 parts["objective = minimum + |Bw - mean|^2/2"].append((error, where))
+            c, mean = 10.0 ** rng.uniform(-1.0, 1.0), truth.W.mean(axis=0)
+            _, wider = best_single_model((mean + c * (truth.W - mean)) @ truth.B.T)
+            name = "heads c times as far from their mean: minimum c^2 times as large"
+            parts[name].append((relative(wider * factor / 0.5, c**2 * lowest), where))
             B, w = _far_minimizer(truth, model, centred)
             value = 0.5 * np.mean(np.sum((B @ w - theta) ** 2, axis=1))
             apart = distance(B, truth.B)
@@ -132,9 +141,12 @@ def global_model(budget, rng, *, factor=0.5):
                 far.append((max(excess, abs(1.0 - apart)), where))
             else:
                 near.append((max(excess, apart), where))
-    yield from identities(parts, 1e-6)
-    yield Identity(far, 1e-6, name="k > 1: a minimizer at distance 1")
-    yield Identity(near, 1e-6, name="k = 1, mean head not 0: B spans B*")
+    found = [
+        *identities(parts, 1e-6),
+        Identity(far, 1e-6, name="k > 1: a minimizer at distance 1"),
+        Identity(near, 1e-6, name="k = 1, mean head not 0: B spans B*"),
+    ]
+    yield from proved(found)
 
 
 def _bfgs(theta, k, rng):

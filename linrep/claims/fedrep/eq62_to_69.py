@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.claims import Identity, search, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import after, instance
 from linrep.claims.measurements import Array
 from linrep.subspace import distance
@@ -77,6 +78,25 @@ def _weyl(shape, at):
     return float(scale - least), float(scale - claimed)
 
 
+def _apart(shape, at):
+    """Return lhs and rhs of (65), without 1 and eta/rn: W* and D apart, F'F left out."""
+    if shape["n"] < shape["k"]:
+        return None
+    A, F = at.W @ at.D, at.F
+    least = np.linalg.svd(A, compute_uv=False)[-1] ** 2
+    crossed = 2.0 * np.linalg.norm(F.T @ A, 2) - np.linalg.svd(F, compute_uv=False)[-1] ** 2
+    smallest = np.linalg.svd(at.D, compute_uv=False)[-1] ** 2
+    scale = 2.0 * at.largest**2  # so that nothing cancels
+    claimed = 2.0 * np.linalg.norm(F, 2) * np.linalg.norm(A, 2) - at.least**2 * smallest
+    return float(scale - least + crossed), float(scale + claimed)
+
+
+def _by_the_lemma(shape, at):
+    """Return lhs and rhs of (66): what Lemma 4 makes of the cross term."""
+    left = np.linalg.norm(at.F, 2) * np.linalg.norm(at.W @ at.D, 2)
+    return float(left), float(at.delta / (1.0 - at.delta) * at.largest**2)
+
+
 def _joined(shape, x):
     """Return lhs and rhs of (69): delta_k and delta'_k give way to their sum."""
     delta, prime = 0.5 / (1.0 + x[0] ** 2), x[1] ** 2
@@ -113,10 +133,15 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0):
     for name, lhs_rhs in (
         ("(62)", largest),
         ("(64) without its condition", _weyl),
+        ("(65)", _apart),
+        ("(66)", _by_the_lemma),
         ("(67)", lambda shape, at: _shrinking(at, cross)),
     ):
-        yield search(after(_read, lhs_rhs), shapes[: budget(2, 4)], length, budget, rng, name=name)
-    yield search(_joined, [{}], lambda shape: 3, budget, rng, name="(69)")
+        yield search(
+            after(_read, lhs_rhs), shapes[: budget(2, 4)], length, budget, rng, name=name,
+            strength=PROVED,
+        )  # fmt: skip
+    yield search(_joined, [{}], lambda shape: 3, budget, rng, name="(69)", strength=PROVED)
     cases = []
     for _ in range(budget(50, 200, 1000)):
         k = int(rng.integers(1, 5))
@@ -124,4 +149,4 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0):
         least = np.linalg.svd(B.T @ truth.B, compute_uv=False)[-1] ** 2
         expected = 1.0 - distance(B, truth.B) ** 2
         cases.append((abs(least - expected), {"d": truth.d, "k": k}))
-    yield Identity(cases, 1e-12, name="(68), an equality")
+    yield Identity(cases, 1e-12, name="(68), an equality", strength=PROVED)

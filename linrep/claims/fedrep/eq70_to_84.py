@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Cases, Constant, Fact, Frequency, Identity, statement
+from linrep.claims import Cases, Constant, Fact, Frequency, Identity, everywhere, statement
+from linrep.claims.deviations import identities, relative
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, instance
+from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, instance, proved
 from linrep.claims.tables import cells
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
@@ -62,9 +66,9 @@ def _no_stretch(budget, rng):
         scale = np.linalg.norm(expected, 2) + eta * np.mean(np.sum(step.heads**2, axis=1))
         formula.append((float(np.linalg.norm(found - expected, 2)) / scale, where))
         norms.append((1.0 - np.linalg.eigvalsh(found)[0] - 1e-10 * scale, 0.0, where))
-    yield Identity(formula, 1e-9, name="one batch: R'R = I + a square")
+    yield Identity(formula, 1e-9, name="one batch: R'R = I + a square", strength=PROVED)
     yield Cases(
-        norms, name="one batch: norm of R^-1 at most 1, hence (84)",
+        norms, name="one batch: norm of R^-1 at most 1, hence (84)", strength=PROVED,
         quantity="1 less the least eigenvalue of R'R and rounding",
     )  # fmt: skip
 
@@ -143,3 +147,81 @@ eq73.corrected(
     constants={"batches": "split"},
     negative_control={"batches": "same"},
 )
+
+
+@statement(
+    "fedrep.eq70_83",
+    place="(70)-(72), (74)-(83), in the proof of Lemma 6",
+    latex=r"\|F\|_F \le \tfrac{\delta_k}{1 - \delta_k}\|W^*\|_2\,\mathrm{dist} \implies "
+    r"\tfrac{2\eta}{rn}\langle Q, W^*\hat B^{*\top}\hat B xx^\top\hat B^\top\rangle = "
+    r"-\tfrac{2\eta}{rn}\mathrm{tr}(F^\top W^*\hat B^{*\top}\hat B xx^\top) \le 2\eta"
+    r"\tfrac{\delta_k}{1 - \delta_k}\bar\sigma_{\max}^2, \quad -\tfrac{2\eta}{rn}\langle Q, "
+    r"F xx^\top\hat B^\top\rangle = \tfrac{2\eta}{rn}x^\top F^\top F x \le 2\eta"
+    r"\tfrac{\delta_k^2}{(1 - \delta_k)^2}\bar\sigma_{\max}^2",
+    plain="Where Lemma 4 holds, the second term of (72) is as small as the heads' errors.",
+    negative_control={"sign": 1.0},
+)
+def eq70_83(budget, rng, *, sign=-1.0):
+    """Compare lhs and rhs of each step for any heads near W*B*'B, and any gradient."""
+    names = ("(70)", "(72)", "(74)", "(76)", "(81)")
+    parts: dict[str, list] = {name: [] for name in names}
+    bounds: dict[str, list] = {name: [] for name in ("(71)", "(77)", "(79)", "(80)", "(81)")}
+    for n, d, k in ((1, 2, 1), (5, 7, 2), (8, 6, 3), (4, 9, 4)):
+        for _ in range(budget(8, 40, 200)):
+            truth, B = instance(n, d, k, rng, distance=float(rng.uniform(0.05, 1.0)))
+            far = np.linalg.norm(truth.B - B @ (B.T @ truth.B), 2)
+            delta, largest = float(rng.uniform(0.0, 0.9)), np.linalg.norm(truth.W, 2)
+            F = rng.standard_normal((n, k))
+            F *= delta / (1.0 - delta) * largest * far / np.linalg.norm(F)
+            A = truth.W @ truth.B.T @ B
+            W, S = A - F, rng.standard_normal((n, d))
+            Q = W @ B.T - truth.W @ truth.B.T
+            eta = 10.0 ** rng.uniform(-2.0, 0.0)
+            where = {"n": n, "d": d, "k": k, "delta": delta, "eta": eta}
+            new = B - eta / n * S.T @ W
+            cross = eta / n * B.T @ S.T @ W
+            square = (eta / n) ** 2 * W.T @ S @ S.T @ W
+            triangle = np.eye(k) - cross - cross.T + square
+            scale = 1.0 + eta * largest * np.abs(S).max() + eta * largest**2 * (1.0 + np.sum(F**2))
+            parts["(70)"].append((relative(triangle, new.T @ new, scale), where))
+            least = np.linalg.eigvalsh(new.T @ new)[0]
+            stretch = np.linalg.eigvalsh(cross + cross.T)[-1]
+            bounds["(71)"].append((float(1.0 - stretch), float(least + 1e-9 * scale), where))
+            x = rng.standard_normal(k)
+            x /= np.linalg.norm(x)
+            # (72): the quadratic form, split at Q.
+            form = 2.0 * eta / n * x @ W.T @ S @ B @ x
+            apart = [2.0 * eta / n * x @ W.T @ M @ B @ x for M in (S - Q, Q)]
+            pair = x @ (cross + cross.T) @ x, sum(apart)
+            parts["(72)"].append((max(relative(each, form, scale) for each in pair), where))
+            inner = 2.0 * eta / n * np.sum(Q * np.outer(W @ x, B @ x))
+            first = 2.0 * eta / n * np.sum(Q * np.outer(A @ x, B @ x))
+            second = -2.0 * eta / n * np.sum(Q * np.outer(F @ x, B @ x))
+            pair = inner, first + second
+            parts["(74)"].append((max(relative(each, apart[1], scale) for each in pair), where))
+            trace = sign * 2.0 * eta / n * np.trace(F.T @ A @ np.outer(x, x))
+            parts["(76)"].append((relative(trace, first, scale), where))
+            own = -sign * 2.0 * eta / n * np.sum((F @ x) ** 2)
+            parts["(81)"].append((relative(own, second, scale), where))
+            slack, size = 1e-9 * scale, np.linalg.norm(F)
+            heads = np.linalg.norm(np.outer(A @ x, x))
+            ratio, sigma = delta / (1.0 - delta), largest / np.sqrt(n)
+            for name, left, right in (
+                ("(77)", first, 2.0 * eta / n * size * heads),
+                ("(79)", heads, largest),
+                ("(80)", 2.0 * eta / n * size * largest, 2.0 * eta * ratio * sigma**2),
+                ("(81)", second, 2.0 * eta * ratio**2 * sigma**2),
+            ):
+                bounds[name].append((float(left), float(right + slack), where))
+    yield from proved(identities(parts, 1e-9))
+    for name, cases in bounds.items():
+        yield Cases(cases, name=f"{name}, bound", strength=PROVED)
+    # (82), times (1 - delta)^2/delta, and (83), where sigma_max^2 >= 1 and delta + delta' < 1:
+    yield everywhere(
+        lambda delta: (1 - delta) + delta, lambda delta: 2 + 0 * delta,
+        {"delta": (Fraction(0), Fraction(1))}, name="(82)",
+    )  # fmt: skip
+    yield everywhere(
+        lambda total: (1 - total) ** 2, lambda total: 2 + 0 * total,
+        {"total": (Fraction(0), Fraction(1))}, name="(83), what delta' contributes",
+    )  # fmt: skip

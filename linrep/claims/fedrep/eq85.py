@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Cases, Fact, statement
+from linrep.claims.evidence import PROVED
 
 _GAINS = [Fraction(1, 4), Fraction(1, 5), Fraction(1, 10), Fraction(1, 1000)]
 _SHARES = [Fraction(step, 200) for step in range(41)]  # y/a from 0 to 1/5
@@ -15,7 +16,7 @@ _SHARES = [Fraction(step, 200) for step in range(41)]  # y/a from 0 to 1/5
 def _grid(lhs_rhs, limit):
     """Return cases of an inequality in a and y, 0 <= y/a <= limit, computed as exact fractions."""
     return [
-        (*map(float, lhs_rhs(a, share * a)), {"a": str(a), "y": str(share * a)})
+        (*lhs_rhs(a, share * a), {"a": str(a), "y": str(share * a)})
         for a in _GAINS
         for share in _SHARES
         if share <= limit
@@ -34,7 +35,7 @@ def _conclusion(limit):
     excess is taken after division by a.
     """
     return [
-        (float(_excess(a, share)), 0.0, {"a": str(a), "y/a": str(share)})
+        (_excess(a, share), 0, {"a": str(a), "y/a": str(share)})
         for a in (Fraction(0), Fraction(1, 4))
         for share in (Fraction(0), limit)
     ]
@@ -47,9 +48,9 @@ def _of_delta(limit):
         e = Fraction(step, 100)
         delta = limit * e
         where = {"E0/kappa^2": str(e)}
-        below.append((float(delta), 0.2, where))
+        below.append((delta, Fraction(1, 5), where))
         # delta <= 1/5 makes 1/(1 - delta)^2 at most 25/16; both ends of the chain are compared.
-        ratio.append((float(delta / (1 - delta) ** 2), float(Fraction(25, 16) * delta), where))
+        ratio.append((delta / (1 - delta) ** 2, Fraction(25, 16) * delta, where))
     return below, ratio
 
 
@@ -76,14 +77,18 @@ def eq85(budget, rng, *, divisor=5, errors=1, right_half=True):
     limit = Fraction(1, divisor)
     delta = Fraction(16, 25) * limit
     below, ratio = _of_delta(delta)
-    yield Cases(below, name="delta < 1/5")
-    yield Cases(ratio, name="delta/(1 - delta)^2 < 25 delta/16")
-    yield Cases(_grid(lambda a, y: (1 - a + errors * y, 1 - 4 * y), limit), name="(85), left half")
+    yield Cases(below, name="delta < 1/5", strength=PROVED)
+    yield Cases(ratio, name="delta/(1 - delta)^2 < 25 delta/16", strength=PROVED)
+    halves = {"(85), left half": lambda a, y: (1 - a + errors * y, 1 - 4 * y)}
     if right_half:
-        yield Cases(_grid(lambda a, y: (1 - 4 * y, 1 - a / 2), limit), name="(85), right half")
-    yield Cases(_conclusion(limit), name=f"conclusion from y <= a/{divisor}", quantity="excess")
+        halves["(85), right half"] = lambda a, y: (1 - 4 * y, 1 - a / 2)
+    for name, lhs_rhs in halves.items():
+        yield Cases(_grid(lhs_rhs, limit), name=name, strength=PROVED)
     left = delta / (1 - delta) ** 2  # the largest y/a, at E0/kappa^2 = 1
-    yield Cases(_conclusion(left), name="conclusion from the hypothesis", quantity="excess")
+    for name, share in ((f"y <= a/{divisor}", limit), ("the hypothesis", left)):
+        yield Cases(
+            _conclusion(share), name=f"conclusion from {name}", quantity="excess", strength=PROVED
+        )
     yield Fact("largest y/a that the hypothesis leaves", float(left))
     yield Fact("largest y/a with which the conclusion holds", _largest_share())
 

@@ -10,17 +10,18 @@ import pandas as pd
 
 import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
-from linrep.claims import Curve, Paired, statement
+from linrep.claims import Curve, Fact, Paired, statement
+from linrep.claims.fedrep._common import DIVERSE
 from linrep.claims.fedrep._figures import (
-    ROUNDS,
-    SAME,
+    PROBLEMS,
+    arrival,
     before,
     draw_problem,
     round_table,
-    until,
+    run_options,
 )
 from linrep.claims.tables import draw_seeds
-from linrep.settings.fedrep import CONVENTIONS, METHODS, PUBLISHED_GOAL, Figure3
+from linrep.settings.fedrep import METHODS, PUBLISHED_GOAL, PUBLISHED_STEPS, Figure3
 
 FIGURE = Figure3()
 #: Multiples of the theorem's step size among which each method is given its best.
@@ -40,9 +41,10 @@ _SETTING = "d = 10, k = 2, m = 5, r = 0.1, n = 10, 20, 100, 1000"
 )
 def figure3_clients(budget, rng, *, larger="faster"):
     """Compare rounds to distance 0.1 (text, each method) or 0.03 (published, FedRep)."""
-    counts = (40, 100, 300)
-    text = _rounds(rng, budget, counts, "text", 0.1)
-    published = _rounds(rng, budget, counts, "published", PUBLISHED_GOAL, methods=("FedRep",))
+    count = budget(40, 100, 300)
+    text = _rounds(rng, dict.fromkeys(_sizes(budget, FIGURE.n), count), "text", 0.1)
+    counts = dict.fromkeys(_sizes(budget, PUBLISHED_STEPS), count)
+    published = _rounds(rng, counts, "published", PUBLISHED_GOAL, methods=("FedRep",))
     yield from _by_clients("text", text, larger)
     yield from _by_clients("published", published, larger)
 
@@ -50,14 +52,21 @@ def figure3_clients(budget, rng, *, larger="faster"):
 @statement(
     "fedrep.figure3.clients.common_start",
     latex=r"n < n',\ \mathrm{dist}_0 = 1/2 \implies \text{rounds}(n') < \text{rounds}(n)",
-    plain=f"{_SETTING}, every run from distance 1/2: the more clients, the fewer rounds.",
+    plain=f"{_SETTING}, every run from distance 1/2: the more clients, the fewer rounds of each "
+    "method.",
     negative_control={"larger": "slower"},
     **_FIGURE3,
 )
 def figure3_common_start(budget, rng, *, larger="faster"):
     """Compare rounds from distance 1/2 to 0.1 at the theorem's step size."""
-    found = _rounds(rng, budget, (60, 300, 1000), "text", 0.1, start=0.5)
+    counts = dict.fromkeys(_sizes(budget, FIGURE.n), budget(60, 300, 1000))
+    found = _rounds(rng, counts, "text", 0.1, start=0.5)
     yield from _by_clients("text", found, larger)
+
+
+def _sizes(budget, known):
+    """Return the numbers of clients to run with, no large one in the quick budget."""
+    return [n for n in known if n <= budget(100, 1000)]
 
 
 def _by_clients(convention, found, larger):
@@ -76,48 +85,51 @@ def _by_clients(convention, found, larger):
 
 _FASTEST = (("FedRep", "10GD-GD"), ("FedRep", "GD-GD"))
 _MORE_STEPS = (("10GD-GD", "GD-GD"),)
+#: Where one client takes part in a round, rn < k and Assumption 2 cannot hold: facts only.
+_LONE = 10
+#: Seeds by n of the quick, standard and thorough budget: most where a lead is smallest.
+_SEEDS = {
+    "published": {10: (20, 100, 300), 100: (40, 60, 200), 1000: (0, 500, 1500)},
+    "common": {10: (10, 60, 300), 20: (60, 6000, 20_000), 100: (60, 200, 600), 1000: (0, 50, 200)},
+    "tuned": {10: (10, 60, 300), 20: (60, 2000, 6000), 100: (60, 900, 3000), 1000: (0, 320, 900)},
+}
+#: Seeds for the choice of each method's best step.
+_TUNING = {10: (8, 30, 100), 20: (8, 60, 100), 100: (8, 60, 100), 1000: (0, 12, 50)}
 
 
-def compare_rounds(
-    budget, rng, *, steps, pairs, ties=(), sizes=FIGURE.n, more_at_10=False
-):  # fmt: skip
-    """Compare the rounds of pairs of methods, at each n: the first takes fewer, or they tie.
+def compare_rounds(budget, rng, *, steps, pairs):
+    """Compare the rounds of pairs of methods, at each n: the first takes fewer.
 
     Published steps: to distance 0.03; common and tuned ones: from distance 1/2 to 0.1. Common steps
-    with QR and without; tuned ones are the best on other seeds. At n = 10, where one client takes
-    part in a round, more seeds on request.
+    with QR and without; tuned ones are the best on other seeds.
     """
-    methods = tuple(name for name in METHODS if any(name in pair for pair in (*ties, *pairs)))
+    methods = tuple(name for name in METHODS if any(name in pair for pair in pairs))
+    counts = {n: budget(*each) for n, each in _SEEDS[steps].items() if budget(*each)}
     options: dict[str, Any] = {"methods": methods, "start": 0.5}
     if steps == "published":
-        found = {
-            steps: _rounds(rng, budget, (40, 100, 300), steps, PUBLISHED_GOAL, methods=methods)
-        }
+        found = {steps: _rounds(rng, counts, steps, PUBLISHED_GOAL, methods=methods)}
     elif steps == "common":
-        options["lone"] = budget(1, 8) if more_at_10 else 1
         found = {
-            name: _rounds(
-                rng, budget, (60, 300, 1000), "text", 0.1, orthonormal=name == "QR", **options
-            )
+            name: _rounds(rng, counts, "text", 0.1, orthonormal=name == "QR", **options)
             for name in ("QR", "no QR")
         }
     else:
-        options["multiples"] = _best_steps(budget, rng, methods)
-        found = {"best steps": _rounds(rng, budget, (60, 300, 1000), "text", 0.1, **options)}
+        options["multiples"] = _best_steps({n: budget(*_TUNING[n]) for n in counts}, rng, methods)
+        found = {"best steps": _rounds(rng, counts, "text", 0.1, **options)}
     for name, rounds in found.items():
-        there = [n for n in sizes if n in rounds.columns.unique("n")]
-        for one, other in ties:
-            for n in there:
-                yield Paired(
-                    rounds[n, one], rounds[n, other], tie=SAME, same=True, quantity=ROUNDS,
-                    name=f"{one} as {other}, {name}, n = {n}", setting={"n": n, "steps": name},
-                )  # fmt: skip
         for one, other in pairs:
-            for n in there:
-                yield before(
+            for n in counts:
+                lead = before(
                     rounds[n, one], rounds[n, other], name=f"{one} before {other}, {name}, n = {n}",
                     setting={"n": n, "steps": name, "first": one, "second": other},
                 )  # fmt: skip
+                if n > _LONE:
+                    yield lead
+                if isinstance(lead, Paired):
+                    ratio = float(np.median(lead.smaller / lead.larger))
+                    yield Fact(
+                        f"median ratio of rounds, {one} over {other}, {name}, n = {n}", ratio
+                    )
         yield Curve(round_table(rounds, name))
 
 
@@ -126,85 +138,60 @@ def _fastest(steps, plain):
         f"fedrep.figure3.fastest.{steps}",
         latex=r"\text{rounds}_{\text{FedRep}} < \text{rounds}_{\text{10GD-GD}},\ "
         r"\text{rounds}_{\text{GD-GD}}",
-        plain=f"{_SETTING}, {plain}: FedRep takes the fewest rounds.",
+        plain=f"{plain}: FedRep takes the fewest rounds.",
+        hypotheses=[DIVERSE],
         constants={"steps": steps, "pairs": _FASTEST},
         negative_control={"pairs": (("GD-GD", "FedRep"),)},
         **_FIGURE3,
     )(compare_rounds)
 
 
-def _more_steps(steps, plain, **constants):
+def _more_steps(steps, plain):
     return statement(
         f"fedrep.figure3.head_steps.{steps}",
         latex=r"\text{rounds}_{\text{10GD-GD}} < \text{rounds}_{\text{GD-GD}}",
-        plain=f"{_SETTING}, {plain}: ten head steps take fewer rounds than one.",
-        constants={"steps": steps, "pairs": _MORE_STEPS, **constants},
+        plain=f"{plain}: ten head steps take fewer rounds than one.",
+        hypotheses=[DIVERSE],
+        constants={"steps": steps, "pairs": _MORE_STEPS},
         negative_control={"pairs": (("GD-GD", "FedRep"),)},
         **_FIGURE3,
     )(compare_rounds)
 
 
-def _no_faster(printed, plain):
-    printed.corrected(
-        f"{printed.id}.corrected",
-        latex=r"\text{rounds}_{\text{FedRep}} \approx \text{rounds}_{\text{10GD-GD}} <"
-        r"\text{rounds}_{\text{GD-GD}} \quad (n \ge 100)",
-        plain=f"{plain}, n = 100, 1000: FedRep takes fewer rounds than "
-        "GD-GD, and within 10 % as many as ten head steps of 1/lambda_max.",
-        constants={"ties": _FASTEST[:1], "pairs": _FASTEST[1:], "sizes": (100, 1000)},
-        negative_control={"ties": _FASTEST[1:]},
-    )
+_SIZES = "d = 10, k = 2, m = 5, r = 0.1"
+_NOTEBOOK = f"{_SIZES}, n = 100, 1000, the authors' step sizes for each method"
+_ONE = f"{_SIZES}, n = 20, 100, 1000, the theorem's step size for all methods"
+_BEST = f"{_SIZES}, n = 20, 100, 1000, each method's best step size"
+for each in (_fastest, _more_steps):
+    each("published", _NOTEBOOK)
+    each("common", _ONE)
+    each("tuned", _BEST)
 
 
-_NOTEBOOK = "the notebook's step sizes (at n = 20 those of n = 10)"
-_ONE = "one step size (the theorem's)"
-_BEST = "each method's best step size"
-_fastest("published", _NOTEBOOK)
-fastest_common = _fastest("common", f"{_ONE} for all")
-fastest_tuned = _fastest("tuned", _BEST)
-head_steps_published = _more_steps("published", _NOTEBOOK)
-_more_steps("common", _ONE, more_at_10=True)
-_more_steps("tuned", _BEST)
-
-_no_faster(fastest_common, "One step size (the theorem's) for all")
-_no_faster(fastest_tuned, "Each method's best step size")
-head_steps_published.corrected(
-    "fedrep.figure3.head_steps.published.corrected",
-    latex=r"\text{rounds}_{\text{GD-GD}} < \text{rounds}_{\text{10GD-GD}} \quad (n = 20, 1000)",
-    plain="The notebook's step sizes, tuned for each method: at n = 20 (with those of n = 10) and "
-    "1000 GD-GD takes fewer rounds than 10GD-GD.",
-    constants={"pairs": (("GD-GD", "10GD-GD"),), "sizes": (20, 1000)},
-    negative_control={"pairs": _MORE_STEPS},
-)
-
-
-def _best_steps(budget, rng, methods):
+def _best_steps(counts, rng, methods):
     """Return by n and method the multiple of the theorem's step size with the fewest rounds."""
     trials = {}
     seed = int(rng.integers(2**63))
     for multiple in MULTIPLES:
-        same = {n: dict.fromkeys(METHODS, multiple) for n in FIGURE.n}
+        same = {n: dict.fromkeys(METHODS, multiple) for n in counts}
         # Each multiple meets the same problems, others than those of the comparison.
         again = np.random.default_rng(seed)
-        found = _rounds(
-            again, budget, (8, 10, 20), "text", 0.1, start=0.5, multiples=same, methods=methods
-        )
+        found = _rounds(again, counts, "text", 0.1, start=0.5, multiples=same, methods=methods)
         trials[multiple] = found.median()
     best = pd.DataFrame(trials).idxmin(axis=1)
     return {n: best[n].to_dict() for n in best.index.unique("n")}
 
 
-def _rounds(
-    rng, budget, counts, convention, goal, *, methods=tuple(METHODS), lone=1, **options
-):  # fmt: skip
+def _rounds(rng, counts, convention, goal, *, methods=tuple(METHODS), **options):
     """Return the rounds that methods take to a distance: a row per seed, columns n and method.
 
-    For n = 10, where one client takes part in a round, `lone` times as many seeds.
+    At each n as many seeds as `counts` says.
     """
     columns = {}
-    for n in budget((10, 20, 100), FIGURE.n):
-        seeds = draw_seeds(rng, budget(*counts) * (lone if n == 10 else 1))
-        rows = [_race(n, seed, convention, goal, methods, **options) for seed in seeds]
+    for n, count in counts.items():
+        rows = [
+            _race(n, seed, convention, goal, methods, **options) for seed in draw_seeds(rng, count)
+        ]
         for method in methods:
             columns[n, method] = pd.Series([row[method] for row in rows])
     found = pd.DataFrame(columns)
@@ -217,18 +204,18 @@ def _race(
     multiples=None,
 ):  # fmt: skip
     """Return the rounds to a distance on one problem, infinite if it is not reached."""
-    truth, data = draw_problem(FIGURE, seed, n=n, **CONVENTIONS[convention])
+    truth, data = draw_problem(FIGURE, seed, n=n, **PROBLEMS[convention])
     if start == "projected_gradient":
         start = lr.projected_gradient_start(data, FIGURE.k)
     eta = theorem_step_size(truth, max(1, n // 10))
     found = {}
     for method in methods:
-        options = FIGURE.options(convention, n, method)
+        options = run_options(FIGURE, convention, n, method)
         if convention == "text":
             multiple = 1.0 if multiples is None else multiples[n][method]
             options |= {"orthonormal": orthonormal, "step_size": eta * multiple}
         trace = lr.fedrep(
             data, rounds=5000 if n < 100 else 1000, start=start, tolerance=goal, rng=seed, **options
         )
-        found[method] = until(trace)
+        found[method] = arrival(trace["distance"], goal)
     return found

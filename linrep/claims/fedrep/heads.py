@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Condition, Curve, Fact, Missing, search, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import DESIGNS, instance
 
 
@@ -25,7 +30,8 @@ def heads_gd(budget, rng, *, factor=1.0, power=0.0):
     """
     counts = _count_updates(budget, rng)
     last = _METHODS[-1]  # the most generous reading: where it fails, all do
-    yield _worst_batches(counts, last, power, factor)
+    yield _worst_batches(counts, last, power, factor, name="batches")
+    yield _two_directions(power, factor)
     slopes = _slopes(counts)
     large = slopes[(slopes["ratio"] >= 1.0) & (slopes["k"] == 32)]
     for name in _METHODS:
@@ -52,7 +58,7 @@ _METHODS = (
 )
 
 
-def _worst_batches(counts, method, power, factor=1.0, name=""):
+def _worst_batches(counts, method, power, factor=1.0, name="", strength=""):
     """Return, for each k and m, the batch and epsilon with most updates over those allowed."""
     share = counts[method] / np.ceil(factor * counts["condition"] ** power * counts["log"])
     cases = []
@@ -64,7 +70,30 @@ def _worst_batches(counts, method, power, factor=1.0, name=""):
             "first error": row["error"],
         }  # fmt: skip
         cases.append((float(share[place]), 1.0, where))
-    return Cases(cases, name=name, quantity="updates needed over those allowed")
+    return Cases(
+        cases, name=name, quantity="updates needed over those allowed", strength=strength
+    )  # fmt: skip
+
+
+def _two_directions(power, factor):
+    """Return what one update leaves of the loss at best, in fractions; two can leave nothing.
+
+    G = diag(1, 1/100) is that of m = k = 2 samples. The loss is error' G error/2 with gradient g =
+    G error, and along g its smallest value is lower by (g'g)^2/(2 g'Gg).
+    """
+    spectrum, error = (Fraction(1), Fraction(1, 100)), (Fraction(1), Fraction(100))
+    gradient = [a * b for a, b in zip(spectrum, error, strict=True)]
+    loss = sum(a * b**2 for a, b in zip(spectrum, error, strict=True))
+    curvature = sum(a * b**2 for a, b in zip(spectrum, gradient, strict=True))
+    left = 1 - sum(a**2 for a in gradient) ** 2 / curvature / loss
+    epsilon = Fraction(1, 2)
+    allowed = math.ceil(factor * 100.0**power * math.log(1 / epsilon))
+    where = {"eigenvalues of G": [1.0, 0.01], "first error": [1.0, 100.0], "updates": allowed}
+    case: Any = (left if allowed == 1 else Fraction(0), epsilon, where)
+    return Cases(
+        [case],
+        name="two directions, in fractions", quantity="share of the loss that is left",
+    )  # fmt: skip
 
 
 def _slopes(counts):
@@ -188,7 +217,7 @@ def heads_gd_order(budget, rng, *, power=1.0):
     else:
         yield Condition(
             slope + bend <= power + margin, slope, power, n_trials=len(slopes), setting=where,
-            quantity="exponent of updates in log(1/epsilon)",
+            quantity="exponent of updates in log(1/epsilon)", strength=PROVED,
         )  # fmt: skip
     yield Fact("smallest updates over log(1/epsilon) of a batch", float(min(factors)))
     yield Fact("largest updates over log(1/epsilon) of a batch", float(max(factors)))
@@ -224,9 +253,10 @@ def heads_gd_corrected(budget, rng, *, power=1.0):
         budget,
         rng,
         name="spectra",
+        strength=PROVED,
     )
     counts = _count_updates(budget, rng)
-    yield _worst_batches(counts, _METHODS[0], power, name="batches")
+    yield _worst_batches(counts, _METHODS[0], power, name="batches", strength=PROVED)
     table = _slopes(counts)
     yield Curve(
         pd.DataFrame(

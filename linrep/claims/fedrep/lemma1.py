@@ -65,10 +65,13 @@ def lemma1(budget, rng, *, sign=-1.0):
             truth, B = _common.instance(n, d, k, rng)
             X, y = _common.batch_of(truth, m, rng)
             short.append((_least_change(truth, B, X, y, sign), {"n": n, "m": m, "d": d, "k": k}))
-    yield from identities(parts, 1e-10)
-    yield readings(product, 1e-10, name="(17) and (21)")
-    yield readings(columns, 1e-10, name="(20)")
-    yield Identity(short, 1e-10, name="m < k, pseudo-inverse: the minimizer nearest to B' B* w*")
+    found = [
+        *identities(parts, 1e-10),
+        readings(product, 1e-10, name="(17) and (21)"),
+        readings(columns, 1e-10, name="(20)"),
+        Identity(short, 1e-10, name="m < k, pseudo-inverse: the minimizer nearest to B' B* w*"),
+    ]
+    yield from _common.proved(found, but={*list(product)[1:], *list(columns)[1:]})
 
 
 def _blocks(X, B, truth):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from itertools import product
 
-from linrep.claims import Cases, Exponent, statement
-from linrep.claims.fedrep._common import ASSUMPTIONS
+import numpy as np
+from scipy.stats import chi2
+
+from linrep.claims import Cases, Exponent, everywhere, statement
+from linrep.claims.deviations import identities, relative
+from linrep.claims.evidence import PROVED
+from linrep.claims.fedrep._common import ASSUMPTIONS, batch_of, instance, moments, proved, sensing
 from linrep.claims.fedrep._concentration import (
     CLIENTS,
     RANKS,
@@ -116,10 +121,27 @@ def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power: float | None = 0.5
                 steps["first"].append((middle, exact, where))
                 steps["second"].append((last, middle, where))
     if rank_power is not None:
-        yield Cases(steps["first"], name="first inequality")
+        yield Cases(steps["first"], name="first inequality", strength=PROVED)
         yield Cases(steps["second"], name="second inequality")
-    yield Cases(steps["both"], name="(31) from end to end")
-    yield Cases(steps["(32)"], name="(32)")
+        yield _second_in_intervals(2, 50, coefficient, rank_power)
+    # What is below holds by the derivation wherever k^2 log(rn) is at least 1.
+    yield Cases(steps["both"], name="(31) from end to end", strength=PROVED if least >= 1.0 else "")
+    yield Cases(steps["(32)"], name="(32)", strength=PROVED)
+
+
+def _second_in_intervals(k, rn, coefficient, rank_power):
+    """Compare lhs and rhs of (31)'s second inequality at one place, in interval arithmetic."""
+    from flint import arb
+
+    logarithm, k_power = arb(rn).log(), arb(k) ** arb(rank_power)
+
+    def middle():
+        return k * (arb(coefficient) * k_power * logarithm.sqrt() - 1) ** 2
+
+    return everywhere(
+        lambda: 121 * k**3 * logarithm, middle, {}, name=f"second inequality, k = {k}, rn = {rn}",
+        setting={"k": k, "rn": rn},
+    )  # fmt: skip
 
 
 lemma2_eq31.corrected(
@@ -130,3 +152,74 @@ lemma2_eq31.corrected(
     constants={"rank_power": None, "least": 1.0},
     negative_control={"coefficient": 11.0},
 )
+
+
+@statement(
+    "fedrep.lemma2.blocks",
+    place="(23)-(28) and the first display of the proof of Lemma 2",
+    latex=r"z^\top G z = \sum_i (z^i)^\top\hat B^\top\Pi^i\hat B z^i, \qquad \sigma_{\min}(G) \ge"
+    r"\min_i \sigma_{\min}(\hat B^\top\Pi^i\hat B), \qquad \hat B^\top\Pi^i\hat B = \sum_j v_i^j"
+    r"(v_i^j)^\top",
+    plain="All clients' Gram matrix is as well conditioned as the worst of them.",
+    negative_control={"scale": 1.1},
+)
+def lemma2_blocks(budget, rng, *, scale=1.0):
+    """Compare G of (19), built of the sensing matrices, with the clients' blocks."""
+    names = ("quadratic form", "least singular value, an equality", "(28)")
+    parts: dict[str, list] = {name: [] for name in names}
+    for n, m, d, k in ((1, 2, 3, 1), (3, 5, 6, 2), (4, 2, 7, 3), (4, 8, 4, 4)):
+        for _ in range(budget(3, 20)):
+            truth, B = instance(n, d, k, rng)
+            X, _ = batch_of(truth, m, rng)
+            A = sensing(X).reshape(n * m, n, d) @ B  # A_ij b_p, a vector over clients
+            images = A.transpose(2, 1, 0).reshape(k * n, n * m)
+            G, blocks = images @ images.T / m, B.T @ moments(X) @ B
+            z = rng.standard_normal((k, n))
+            own = np.einsum("pi,ipq,qi->", z, blocks, z)
+            where, size = {"n": n, "m": m, "d": d, "k": k}, np.linalg.norm(blocks, 2, axis=(1, 2))
+            form = scale * (z.ravel() @ G @ z.ravel())
+            parts["quadratic form"].append((relative(form, own), where))
+            pair = [np.linalg.svd(each, compute_uv=False)[..., -1].min() for each in (G, blocks)]
+            error = relative(pair[0], pair[1], size.max())
+            parts["least singular value, an equality"].append((error, where))
+            v = X @ B / np.sqrt(m)
+            summed = np.einsum("ijp,ijq->ipq", v, v)
+            parts["(28)"].append((relative(summed, blocks, size.max()), where))
+    yield from proved(identities(parts))
+
+
+_SERVES = 33.0  # a constant with which the printed probability is proved, for normal x
+
+
+@statement(
+    "fedrep.lemma2.probability",
+    place="Lemma 2",
+    latex=r"\exists c\ \forall m, k, rn \ge 2: \quad \delta_k < 1 \implies P\Big[\|G^{-1}\|_2 > "
+    r"\frac{1}{1 - \delta_k}\Big] \le e^{-111 k^3\log(rn)} \qquad (x \sim N(0, I))",
+    plain="One absolute constant serves Lemma 2 with its printed probability, for normal "
+    "covariates.",
+    negative_control={"k_power": 1.0},
+)
+def lemma2_probability(budget, rng, *, k_power=1.5):
+    """Bound the probability at c = 33 by Davidson and Szarek, and by the law itself at k = 1.
+
+    As a control delta_k has another power of k: then a power of k, however large, is exceeded.
+    """
+    cases, laws = [], []
+    grid = product((1, 2, 3, 8, 50, 1000), (2, 3, 10, 1000, 10**6), (1.0, 4.0, 1e4))
+    for k, rn, more in grid:
+        L = np.log(rn)
+        m = np.ceil(more * _SERVES**2 * k ** (2.0 * k_power) * L) + 1.0  # delta_k is below 1
+        loss = _SERVES * k**k_power * np.sqrt(L / m)
+        # A squared singular value is at least 1 - 2 a, for a = (sqrt(k) + t)/sqrt(m).
+        t = max(loss * np.sqrt(m) / 2.0 - np.sqrt(k), 0.0)
+        where = {"k": k, "rn": rn, "m": m, "c": _SERVES}
+        cases.append((L - t**2 / 2.0, -111.0 * k**3 * L, where))
+        if k == 1:  # then m G^i is chi-squared of m degrees
+            exact = np.log(rn) + chi2.logcdf(m * (1.0 - loss), m)
+            laws.append((float(exact), float(L - t**2 / 2.0), where))
+    quantity = "log probability of a violation"
+    yield Cases(cases, name="normal x, c = 33", quantity=quantity, strength=PROVED)
+    yield Cases(
+        laws, name="the bound at k = 1, against the law", quantity=quantity, strength=PROVED
+    )

@@ -8,6 +8,7 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from linrep.claims import Cases, Exponent, Fact, Mean, Missing, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._batches import gaussian_head_errors, least_squares, sphere_heads, tilt
 from linrep.claims.fedrep._common import ASSUMPTIONS, instance
 from linrep.claims.fedrep._concentration import (
@@ -122,6 +123,7 @@ def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0):
 
 _CONSTANTS = (1.0, 10.0, 100.0, 1000.0)
 _LOGARITHM = "log probability of a violation"
+_PROVED_POWER = 2.0  # of k in the least m, for which there is a derivation
 
 
 def _least_samples(k, rn, power):
@@ -175,8 +177,9 @@ def _probability(power, factor):
         if above[worst] <= allowed[worst]:
             at = {"c": c, "bound": "Chernoff's from above, k up to 2^30, rn up to 1e9"}
             return Cases(
-                [(above[worst], allowed[worst], at)], quantity=_LOGARITHM, name=f"c = {c:g}"
-            )
+                [(above[worst], allowed[worst], at)], quantity=_LOGARITHM, name=f"c = {c:g}",
+                strength=PROVED if power == _PROVED_POWER else "",
+            )  # fmt: skip
         if len(below):
             refuted.append((c, below.iloc[0]))
     if len(refuted) < len(_CONSTANTS):
@@ -184,8 +187,9 @@ def _probability(power, factor):
     c, row = refuted[-1]
     k, m, least, allowed = map(float, row)
     return Cases(
-        [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})], quantity=_LOGARITHM, name="every c"
-    )
+        [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})], quantity=_LOGARITHM, name="every c",
+        strength=PROVED if power is None else "",
+    )  # fmt: skip
 
 
 @statement(

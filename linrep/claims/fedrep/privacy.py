@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Condition, Curve, Identity, statement
+from linrep.claims import Cases, Condition, Curve, Identity, statement
 from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import DESIGNS, covariates, instance
 from linrep.subspace import distance, random_frame
 
@@ -36,8 +40,14 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
     signs, example = _sign_errors(d, k, trials, rng)
     if fewest == 1:
         yield Condition(
-            single > tolerance, single, n_trials=len(errors), setting=_smallest_leak(),
+            single > tolerance, single, n_trials=len(errors),
             name="m = 1", quantity="largest error of the sample found, up to a factor",
+        )  # fmt: skip
+        error, where = _smallest_leak()
+        leak: Any = (Fraction(tolerance).limit_denominator(), error, where)
+        yield Cases(
+            [leak],
+            name="m = 1, in whole numbers", quantity="error that privacy takes at least",
         )  # fmt: skip
     if fewest <= 2:
         yield Condition(
@@ -92,14 +102,16 @@ def _sign_errors(d, k, trials, rng):
 
 
 def _smallest_leak():
-    """Return a client with one sample in plain numbers, and what its statistic shows."""
-    x, y = np.array([1.0, -2.0, 2.0]), 3.0
-    Z = y**2 * np.outer(x, x)
-    vector = np.linalg.eigh(Z)[1][:, -1]
-    return {
-        "x": x.tolist(), "y": y, "Z": Z.tolist(),
-        "x found, up to a factor": (vector / vector[0]).round(9).tolist(),
-    }  # fmt: skip
+    """Return the error of the sample that Z shows of a client, and the client.
+
+    Each row of y^2 x x' is x up to a factor; the first entry is set to 1.
+    """
+    x, y = (1, -2, 2), 3
+    Z = [[y**2 * a * b for b in x] for a in x]
+    found = [Fraction(entry, Z[0][0]) for entry in Z[0]]
+    error = sum(abs(a - Fraction(b, x[0])) for a, b in zip(found, x, strict=True))
+    where = {"x": x, "y": y, "Z": Z, "x found, up to a factor": [float(a) for a in found]}
+    return Fraction(error), where
 
 
 def _membership(m, d, k, trials, rng):
@@ -125,7 +137,8 @@ def _outside(x, frame):
     place="Section 4.2, remark on initialization",
     latex=r"m < d:\ \mathrm{range}(Z_i) = \mathrm{span}\{x_i^1, \dots, x_i^m\};\qquad"
     r"2 \le m \le d:\ Z_i\text{ determines no } x_i^j \in \mathbb R^d",
-    plain="The statistic gives away the span of m < d samples, but for m > 1 none of them alone",
+    plain="The statistic gives away the span of m < d samples, but for 2 <= m <= d none of "
+    "them alone",
     negative_control={"offset": -1},
     corrects="fedrep.privacy",
 )
@@ -152,5 +165,7 @@ def privacy_corrected(budget, rng, *, offset=0):
             theta = np.linalg.lstsq(other, np.ones(m), rcond=None)[0]
             error = relative((other * (other @ theta)[:, None] ** 2).T @ other / m, Z)
             same.append((error / np.linalg.cond(rows), where))
-    yield Identity(spans, 1e-10, name="m < d: range of Z_i is the span of the samples")
-    yield Identity(same, 1e-10, name="1 < m <= d: other noise-free data with the same Z_i")
+    name = "m < d: range of Z_i is the span of the samples"
+    yield Identity(spans, 1e-10, name=name, strength=PROVED)
+    name = "1 < m <= d: other noise-free data with the same Z_i"
+    yield Identity(same, 1e-10, name=name, strength=PROVED)

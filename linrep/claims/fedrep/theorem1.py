@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Curve, Fact, Frequency, Vacuous, statement
+from linrep.claims import Curve, Fact, Frequency, Readings, Vacuous, statement
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, OTHERS
 from linrep.claims.fedrep._runs import ROUNDS, draw_problem, growth, run, samples_asked
 from linrep.theory.fedrep import failure_probability
@@ -57,8 +57,8 @@ def _lines(budget, powers):
 def _instances(design, runs, rng):
     """Yield problems from the corners of what Theorem 1 allows, smaller ones if samples are drawn.
 
-    At least 2 clients a round, and at least k. With few of the clients in a round the heads are
-    uniform, and kappa is what it is.
+    At least 2 clients a round, as with one the probability is 1 - T, and at least k. With few of
+    the clients in a round the heads are uniform, and kappa is what it is.
     """
     drawn = design != "gaussian"
     for _ in range(runs):
@@ -67,9 +67,9 @@ def _instances(design, runs, rng):
             "k": k,
             "n": int(rng.choice([max(2, k), k + 1, 10] if drawn else [max(2, k), k + 1, 20, 200])),
             "d": int(rng.choice([2 * k, 10] if drawn else [2 * k, 20, 1000])),
-            "condition": 1.0 if k == 1 else float(rng.choice([1.0, 2.0] if drawn else [1, 3, 10])),
-            "start": float(rng.choice([0.05, 0.5] if drawn else [0.05, 0.5, 0.95])),
-            "fraction": float(rng.choice([1.0, 0.25, 0.05])),
+            "condition": 1.0 if k == 1 else float(rng.choice([1.0, 2.0] if drawn else [1, 3, 30])),
+            "start": float(rng.choice([0.05, 0.5] if drawn else [0.01, 0.5, 0.99])),
+            "fraction": float(rng.choice([1.0, 0.25, 0.01])),
             "design": design,
         }
         if rng.random() < 0.3 and (k == 1 or not drawn):
@@ -129,11 +129,13 @@ def _shares(budget, rng):
 )
 def theorem1(
     budget, rng, *, ratio_power=1.0, rank_power=2.0, kappa_power=4.0, start_power=2.0,
-    many_power=1.0, constant=10.0,
+    many_power=1.0, constants=(10.0, 1.0, 0.1),
 ):  # fmt: skip
-    """Find how the smallest sufficient m grows in each direction, and try one c everywhere.
+    """Find how the smallest sufficient m grows in each direction, and try each c everywhere.
 
-    In log(rn) and k^3 as well the statement is an upper bound on what suffices.
+    In log(rn) and k^3 as well the statement is an upper bound on what suffices. That a c will do is
+    tested as a share of at most 5 % of runs that leave (11); of the printed probability see
+    `fedrep.theorem1.probability`.
     """
     powers = ratio_power, rank_power, kappa_power, start_power, many_power
     for name, x, power, bound_only, changes in _lines(budget, powers):
@@ -142,7 +144,12 @@ def theorem1(
         yield growth(rng, runs, name, x, cells, **{"at_most" if bound_only else "equals": power})
     counts = {design: budget(5, 20) for design in OTHERS} | {"gaussian": budget(270, 600)}
     cells = [cell for design in DESIGNS for cell in _instances(design, counts[design], rng)]
-    yield _violations(cells, constant, 0.05, rng, f"c = {constant:g} for all problems")
+    tried = budget(constants[:1], constants)
+    # The theorem leaves c open: that one of them will do is what it says.
+    yield Readings(
+        [_violations(cells, c, 0.05, rng, f"c = {c:g} for all problems") for c in tried],
+        name="some c",
+    )
     shares = _shares(budget, rng)
     yield Curve(shares)
     fixed = shares[shares["series"] == "m = 4"].set_index("x")["y"]
@@ -152,7 +159,7 @@ def theorem1(
         cells = [
             cell | {"fraction": fraction} for cell in _instances("gaussian", budget(20, 150), rng)
         ]
-        left = float(np.mean([_leaves(cell, constant, rng)[0] for cell in cells]))
+        left = float(np.mean([_leaves(cell, constants[0], rng)[0] for cell in cells]))
         yield Fact(f"share of runs that leave (11) at {fraction:g} times the largest step", left)
 
 

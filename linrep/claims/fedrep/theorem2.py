@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from linrep.algorithms import moments_start
 from linrep.claims import (
+    Cases,
     Condition,
     Constant,
     Curve,
@@ -19,6 +22,7 @@ from linrep.claims import (
     search,
     statement,
 )
+from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED, after, entries
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.subspace import distance, random_frame
@@ -216,7 +220,9 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
         ("kappa over subsets", inverse(subsets=True)),
         ("samples", samples),
     ):
-        yield search(after(sizes, lhs_rhs), shapes, entries, budget, rng, name=name)
+        yield search(
+            after(sizes, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
+        )  # fmt: skip
 
 
 def _skewed(d, axis, rng):
@@ -237,6 +243,34 @@ def _starts(design, axis, m, d, runs, rng):
         found.append(distance(moments_start(truth.draw(m, rng=rng), truth.k), truth.B))
         limits.append(moments_distance(truth))
     return np.array(found), np.array(limits)
+
+
+def _lost_direction(farthest):
+    """Return the squared distance of the start from E y^2 x x', over the 8 sign vectors x of R^3.
+
+    B* = (e_1, e_2), two clients with heads of norm sqrt(2). The eigenvectors are (1, 1, 0), e_3
+    and (1, -1, 0), in this order, so that the first two have e_3 among them.
+    """
+    heads = [(Fraction(7, 5), Fraction(1, 5)), (Fraction(1, 5), Fraction(7, 5))]
+    signs = list(product((-1, 1), repeat=3))
+    M = [
+        [sum((w[0] * x[0] + w[1] * x[1]) ** 2 * x[i] * x[j] for w in heads for x in signs) / 16
+         for j in range(3)]
+        for i in range(3)
+    ]  # fmt: skip
+    values = {}
+    for v in ((1, 1, 0), (0, 0, 1), (1, -1, 0)):
+        image = [sum(M[i][j] * v[j] for j in range(3)) for i in range(3)]
+        value = image[v.index(1)]
+        assert image == [value * entry for entry in v]  # else v is no eigenvector
+        values[v] = value
+    top = sorted(values, key=lambda v: values[v])[-2:]
+    outside = max(Fraction(v[2] ** 2, sum(entry**2 for entry in v)) for v in top)
+    where = {
+        "heads": [[1.4, 0.2], [0.2, 1.4]], "B*": "(e_1, e_2)", "x": "signs in R^3",
+        "eigenvalues": [float(value) for value in values.values()],
+    }  # fmt: skip
+    return outside, Fraction(farthest).limit_denominator(100) ** 2, where
 
 
 @statement(
@@ -278,6 +312,11 @@ def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9, power=None):
                     "median distance": float(np.median(found)),
                 },
             )  # fmt: skip
+    if "rademacher" in designs:
+        yield Cases(
+            [_lost_direction(farthest)], name="signs in R^3, infinitely many samples",
+            quantity="squared distance of the start",
+        )  # fmt: skip
     points = pd.DataFrame(table, columns=["series", "panel", "x", "y", "limit"])
     groups = points.groupby(["series", "panel"], sort=False)["limit"]
     limits = groups.transform("median")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,8 @@ from scipy.optimize import minimize
 
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import identities, readings, relative
+from linrep.claims.evidence import PROVED
+from linrep.claims.flute._proved import exact, proved
 from linrep.subspace import random_frame
 
 EXACT = 1e-12
@@ -81,6 +84,22 @@ def _figure2():
     return Identity(cases, EXACT, name="Figure 2: cosines -1 and -1/2")
 
 
+def _squared_norms(equation, power):
+    """Return how far the square of the right side's norm is from 1, in exact fractions."""
+    cases = []
+    for m in range(3, 11):
+        for own in range(2, m):
+            classes = Fraction(m if equation == "(60)" else own)
+            entries = own * (1 - 1 / classes) ** 2 + own * (own - 1) / classes**2
+            square = entries / (classes - 1) ** round(2 * power)
+            where = {"m": m, "m'": own, "square of the norm": str(square)}
+            cases.append((abs(square - 1), Fraction(0), where))
+    return exact(
+        cases, name=f"{equation}: norm 1 of the right side, exactly",
+        quantity="square of the norm, off 1 by",
+    )  # fmt: skip
+
+
 @statement(
     "flute.nc",
     place="Appendix B, (51)-(53), (57), (60), Figure 2",
@@ -127,6 +146,8 @@ def nc(budget, rng, *, power=0.5, equations=("(60)", "(57)")):
         masked = np.outer(mask, mask) * _normalized(whole)
         for reading, gram in zip(left, (_normalized(whole * mask), masked), strict=True):
             left[reading].append((relative(gram, _target(mask, m, power)), where))
+    for equation in equations:
+        yield _squared_norms(equation, power)
     yield from identities(cases, EXACT)
     yield _definition(rng)
     yield _figure2()
@@ -254,8 +275,9 @@ def _minima(budget, rng):
 @statement(
     "flute.nc.corrected",
     place="Appendix B, (51), (54), (60)",
-    latex=r"\nabla_{H_i}(54) = 0 \Rightarrow H_i1 = 0; \quad (57)\text{ for one client and all}"
-    r" \tbinom m{m'}\text{ sets of classes}; \quad"
+    latex=r"\nabla_{H_i}(54) = 0 \Rightarrow H_i1 = 0; \quad |\mathcal D_i^c| \text{ equal},"
+    r"\ 4m'\lambda_1\lambda_2 < \tfrac{m(m' - 1)}{m'(m - 1)} \Rightarrow (57)\text{ for one client,"
+    r" and for all}\tbinom m{m'}\text{ sets of classes}; \quad"
     r" \min\mathcal{NC}_i = 1 - \frac1m\sqrt{\frac{m'(m^2 - 2m + m')}{m - 1}}",
     plain="Heads obey (57) at the shared minimum as well, and NC_i as printed does not reach 0",
     negative_control={"count": 2.1},
@@ -276,8 +298,11 @@ def nc_corrected(budget, rng, *, count=2.0):
         if own < m and m <= budget(6, 10):
             never.append((1.0 - size, _least_penalty(T, m, rng, 2000) + 1e-9, where))
     minima = list(_minima(budget, rng))
-    yield Identity(sizes, EXACT, name="norm of the right side of (60)")
-    yield Identity(attained, EXACT, name="least NC_i, attained where H'H is a multiple of it")
-    yield Cases(never, quantity="least NC_i", name="least NC_i, by descent")
-    yield _column_sums(budget, rng)
-    yield from minima
+    yield Identity(sizes, EXACT, name="norm of the right side of (60)", strength=PROVED)
+    yield Identity(
+        attained, EXACT, name="least NC_i, attained where H'H is a multiple of it", strength=PROVED
+    )
+    yield Cases(never, quantity="least NC_i", name="least NC_i, by descent", strength=PROVED)
+    yield proved(_column_sums(budget, rng))
+    for item in minima:
+        yield item if isinstance(item, Fact) else proved(item)

@@ -6,7 +6,9 @@ import numpy as np
 
 from linrep.claims import Fact, Identity, Together, statement
 from linrep.claims.deviations import identities, readings
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _lifted
+from linrep.claims.flute._proved import proved
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum
@@ -92,8 +94,8 @@ def eq13(budget, rng, *, linear=0.5, cubic=0.5):
             for name, found in _paddings(case, after, noise):
                 paddings.setdefault(name, []).append((found, where))
     for name, found in exact.items():
-        yield Together(identities(found, _lifted.EXACT), name=name)
-    yield Identity(noises, _lifted.EXACT, name="(11) and (12)")
-    yield readings(paddings, _lifted.EXACT, name="padding and rotation")
+        yield proved(Together(identities(found, _lifted.EXACT), name=name))
+    yield Identity(noises, _lifted.EXACT, name="(11) and (12)", strength=PROVED)
+    yield proved(readings(paddings, _lifted.EXACT, name="padding and rotation"))
     for name, values in other.items():
         yield Fact(f"median relative deviation from (13): {name}", float(np.median(values)))

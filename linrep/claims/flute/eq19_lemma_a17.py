@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Identity, search, statement
 from linrep.claims.flute import _common, _entering
+from linrep.claims.flute._hypotheses import ASSUMPTIONS, POPULATION
+from linrep.claims.flute._proved import proved
 from linrep.theory.flute import Spectrum, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
 from linrep.theory.flute_samples import discrepancy_bound, lemma_A13, lemma_A17
@@ -89,15 +93,16 @@ _EQ19 = (
     "flute.eq19",
     place="Lemma A.5, (19)",
     latex=r"\eta \le \tfrac{\Delta^2}{18\lambda_1^{*3}},\; \sigma_k^2(\Theta_k) \le \tfrac\Delta4,"
-    r"\; \sigma_1^2(\Theta_{res}) \le \tfrac{\Delta\sigma_k}{8\sqrt{\lambda^*_1}} \;\Rightarrow\; "
-    + _EQ19,
+    r"\; \sigma_1^2(\Theta_{res}) \le \tfrac{\Delta\sigma_k}{8\sqrt{\lambda^*_1}},"
+    r"\; \sigma_1^2(\Theta) \le 2\lambda^*_1 \;\Rightarrow\; " + _EQ19,
     plain="A step without noise multiplies sigma_k by 1 + eta lambda_k/2 - 71 eta Delta/288.",
+    hypotheses=POPULATION,
     negative_control={"loss": 50.0 / 288.0},
 )
 def eq19(budget, rng, *, loss=71.0 / 288.0):
     """Search with sigma_1^2(Theta) <= lambda*_1, as in Claim A.3, and 2 lambda*_1, as in R_s."""
     for whole in (2.0, 1.0):
-        found = _search_19(budget, rng, whole, loss)
+        found = proved(_search_19(budget, rng, whole, loss))
         yield found
         yield Fact(f"largest loss for {found.name}", loss * found.tightest, "eta Delta")
 
@@ -150,6 +155,17 @@ def _implication(budget, rng, middle, tail):
     )
 
 
+def _exact_implication(middle, tail):
+    """Compare the display's last line with (19) in fractions, lambda*_1 = lambda*_k = Delta."""
+    cases: list[Any] = []
+    for eta in (Fraction(1, 18), Fraction(1, 1800)):
+        last = (1 - eta**2 / 2) * (1 + eta / 2) * (1 - Fraction(middle) * eta)
+        last -= Fraction(tail) * eta
+        where = {"lambda*_1 = lambda*_k = Delta": 1, "eta": str(eta)}
+        cases.append((1 + eta / 2 - Fraction(71, 288) * eta, last, where))
+    return Cases(cases, name="last line implies (19), exactly", quantity="(19), and the last line")
+
+
 def _kept_small(budget, rng):
     """Search for a step from sigma_1^2(Theta) <= lambda*_1 that leaves that range."""
 
@@ -174,6 +190,7 @@ def _kept_small(budget, rng):
     r"\big(1-\tfrac{\eta\Delta}4\big)-\tfrac{\eta\Delta}8 \ge"
     r" 1+\tfrac{\eta\lambda^*_k}2-\tfrac{71}{288}\eta\Delta",
     plain="The display before (19), line by line, implies (19).",
+    hypotheses=POPULATION,
     negative_control={"middle": 0.5},
 )
 def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
@@ -189,6 +206,7 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
     def rest(block):
         return _rest_term(block), tail * block.unit * block.leading
 
+    yield _exact_implication(middle, tail)
     yield _kept_small(budget, rng)
     yield _decomposition(budget, rng)
     for name, lhs_rhs in (
@@ -331,6 +349,7 @@ def _runs(spectrum, alpha, samples, trials, rng, share):
     r" N \text{ as (47)} \;\Rightarrow\; \sigma_1(\Theta_{res}^\tau) \le"
     r" \big(1+\tfrac{\eta\lambda^*_{k+1}}2+\tfrac{\eta\Delta}8\big)^\tau\sigma_1(\Theta_{res}^0)",
     plain="The rest grows no faster than eigenvalue k + 1 makes it, and an eighth of Delta.",
+    hypotheses=ASSUMPTIONS,
     negative_control={"share": 0.1},
 )
 def lemmaA17(budget, rng, *, share=0.125):

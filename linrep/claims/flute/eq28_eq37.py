@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Cases, Fact, search, statement
+from linrep.claims.evidence import PROVED
 from linrep.theory.flute import Spectrum, sizes
 from linrep.theory.flute_lift import product_error
 
@@ -53,7 +54,7 @@ def eq28(budget, rng, *, divisor=6):
     """Compare lhs and rhs of every link in exact fractions, for x up to 1/36 and up to 1."""
     for top in (Fraction(1, 36), Fraction(1)):
         for name, cases in _links(top, divisor):
-            yield Cases(cases, name=f"{name}, x up to {top}")
+            yield Cases(cases, name=f"{name}, x up to {top}", strength=PROVED)
 
 
 eq28.corrected(
@@ -117,6 +118,7 @@ def eq37(budget, rng, *, factor=2.0):
         budget,
         rng,
         name="search",
+        strength=PROVED,
     )
     even, needed = [], []
     for k in (1, 2, 4):
@@ -129,5 +131,5 @@ def eq37(budget, rng, *, factor=2.0):
             left, right = _both_sides((Theta, spectrum), factor)
             even.append((left * (1.0 - 1e-12), right, {"k": k, "rest over leading rows": share}))
             needed.append(factor * left / right)
-    yield Cases(even, name="D = 0 and rows of one length")
+    yield Cases(even, name="D = 0 and rows of one length", strength=PROVED)
     yield Fact("largest factor needed in place of 2 at D = 0", max(needed))

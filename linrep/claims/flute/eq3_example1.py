@@ -6,7 +6,9 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, statement
 from linrep.claims.deviations import identities, readings, relative
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute._lifted import EXACT
+from linrep.claims.flute._proved import proved
 from linrep.problems import LowRankRegression
 from linrep.subspace import random_frame
 
@@ -97,7 +99,7 @@ def eq3(budget, rng, *, factor=1.0):
                         parts["k > r: value 0"].append((value, where))
                 if kind == "no gap":
                     spread.append(np.linalg.norm(found - found[0], axis=(1, 2)).max() / values[0])
-    yield from identities(parts, DESCENT)
+    yield from map(proved, identities(parts, DESCENT))
     yield Fact("distance between ends without a gap, up to", max(spread), "lambda_1")
 
 
@@ -153,8 +155,11 @@ def example1(budget, rng, *, power=0.5):
                 parts[name].append((relative(found, expected), where))
             heavier.append((cosines[0], cosines[1], where))
             equal.append(cosines[2] > cosines[1])
-    yield from identities(parts, EXACT)
-    yield readings(target, EXACT, name="B*W* = u_1 lambda_1")
-    yield Cases(heavier, quantity="cosine to u_1", name="u_1 weighted more with w = sqrt(lambda/M)")
+    yield from map(proved, identities(parts, EXACT))
+    yield proved(readings(target, EXACT, name="B*W* = u_1 lambda_1"))
+    yield Cases(
+        heavier, quantity="cosine to u_1", name="u_1 weighted more with w = sqrt(lambda/M)",
+        strength=PROVED,
+    )  # fmt: skip
     yield Fact("share of cases with a unitary U, all having M < d", float(np.mean(unitary)))
     yield Fact("share of cases in which equal heads weight u_1 still more", float(np.mean(equal)))

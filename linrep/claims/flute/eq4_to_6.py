@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims.deviations import identities, readings, relative
+from linrep.claims.deviations import identities, readings
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute._lifted import (
     CONVENTIONS,
     EXACT,
     PRINTED,
     SHAPES,
-    Case,
     deviation_from_13,
     draw_case,
     in_units,
 )
-from linrep.problems import ClientData, LowRankRegression
+from linrep.claims.flute._proved import exact, proved
 
 # (4): the objective
 
@@ -84,9 +85,9 @@ def eq4(budget, rng, *, ratio=2.0):
         best = case.truth.best(B.shape[1])
         found = _regularizer(best.B, best.W, ratio * gamma2, gamma2)
         flat.append((abs(found) / (gamma2 * best.singular_values[0] ** 2), where))
-    yield readings(printed, 1e-13, name="value")
-    yield Identity(gradients, 1e-13, name="gradients")
-    yield Identity(flat, 1e-12, name="0 at balanced factors")
+    yield proved(readings(printed, 1e-13, name="value"))
+    yield Identity(gradients, 1e-13, name="gradients", strength=PROVED)
+    yield Identity(flat, 1e-12, name="0 at balanced factors", strength=PROVED)
 
 
 # (5), (6) and Appendix A.1
@@ -136,10 +137,6 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125):
         "display of U'B": {"W^t twice": [], "W^(t-1) and W^t": []},
         "lines for B and w_i": {"with X_i E_i": [], "without it, as the second ones": []},
     }  # fmt: skip
-    one = _smallest_case()
-    smallest = [float(step(one, *more)[0][0].item()) for step, *more in (
-        (_printed_step, gamma1, gamma2, loss), (_appendix_step,)
-    )]  # fmt: skip
     for _ in range(budget(15, 50, 400)):
         case = draw_case(rng, SHAPES[rng.integers(3)])
         printed, appendix = _printed_step(case, gamma1, gamma2, loss), _appendix_step(case)
@@ -152,12 +149,7 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125):
         for name, found in _displays(case, gamma1, gamma2, loss).items():
             for reading, error in zip(displays[name], found, strict=True):
                 displays[name][reading].append((error, case.settings))
-    where: dict[str, float] = {
-        "one client, N = d = k": 1, "x, B, w, eta": 1, "y": 0,
-        "change of B in (5)": smallest[0], "in A.1": smallest[1],
-    }  # fmt: skip
-    deviation = relative(smallest[0], smallest[1])
-    yield Identity([(deviation, where)], EXACT, name="one client, one sample")
+    yield _smallest_case(loss)
     yield from identities(parts, EXACT)
     for name, found in displays.items():
         yield readings(found, EXACT, name=name)
@@ -196,11 +188,24 @@ def _displays(case, gamma1, gamma2, loss):
     }
 
 
-def _smallest_case():
-    """Return one client with one sample x = 1, y = 0, and B = w = eta = 1."""
-    one = np.ones((1, 1))
-    data = ClientData(one, np.zeros(1), np.array([0, 1]))
-    return Case(LowRankRegression(0.0 * one), data, one, one, 1.0)
+def _smallest_case(loss):
+    """Compare the changes of B for one client, N = d = k = 1, x = B = w = eta = 1 and y = 0."""
+    one, loss = Fraction(1), Fraction(loss)
+
+    def value(B):
+        return loss * (B * one - 0) ** 2
+
+    # The loss is a square in B: a difference over 2 is its derivative.
+    printed = -(value(one + 1) - value(one - 1)) / 2
+    appendix = -one * (one * one - 0) * one
+    where = {
+        "one client, N = d = k": 1, "x, B, w, eta": 1, "y": 0,
+        "change of B in (5)": str(printed), "in A.1": str(appendix),
+    }  # fmt: skip
+    return exact(
+        [(abs(printed - appendix), Fraction(0), where)], name="one client, one sample",
+        quantity="difference of both changes",
+    )  # fmt: skip
 
 
 def _random_settings(rng, off, share):
@@ -256,9 +261,9 @@ def eq5_6_corrected(budget, rng, *, share=1.0):
             named[name].append((found, where))
         for name, settings in PRINTED.items():
             printed[name].append(deviation_from_13(case, **in_units(settings, case.eta)))
-    yield Identity(exact, EXACT, name="settings that obey the condition")
-    yield Cases(other, name="settings that do not")
-    yield from identities(named, EXACT)
+    yield Identity(exact, EXACT, name="settings that obey the condition", strength=PROVED)
+    yield Cases(other, name="settings that do not", strength=PROVED)
+    yield from map(proved, identities(named, EXACT))
     least = min(case[1] for case in other)
     yield Fact(f"least deviation where an equation is off by {margin:.0%} or more", least)
     for name, values in printed.items():

@@ -7,6 +7,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Fact, Frequency, Paired, statement
+from linrep.claims.flute._hypotheses import SAMPLED
 from linrep.claims.flute._races import NOISES, draw_truth
 from linrep.claims.tables import draw_seeds
 from linrep.settings.flute import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4
@@ -21,6 +22,7 @@ FIGURE = Figure4()
     r"\mathrm{error}(\gamma_1 = \tfrac23\gamma_2)",
     plain="M = 10, k = 6, N = 8, 9, 10, 1200 epochs: gamma_1 = gamma_2 ends at a smaller error "
     "than gamma_1 = 2 gamma_2 and gamma_1 = (2/3) gamma_2, gamma_1 = 1/4 or gamma_2 = 1/8 held.",
+    hypotheses=SAMPLED,
     negative_control={"best": 2.0},
 )
 def figure4(budget, rng, *, best=1.0):
@@ -29,10 +31,12 @@ def figure4(budget, rng, *, best=1.0):
         best_of_all: dict[str, list] = {}
         for noise in budget((NOISE,), NOISES):
             for m in budget((8,), FIGURE.m):
+                # Most seeds where the shares of wins are nearest to a half.
+                seeds = {8: budget(40, 80, 400), 9: 80, 10: 240, 11: 40}.get(m, 80)
                 errors = pd.DataFrame(
                     [
                         {ratio: _weighted(m, noise, what, ratio, seed) for ratio in RATIOS}
-                        for seed in draw_seeds(rng, budget(40, 100, 400))
+                        for seed in draw_seeds(rng, seeds)
                     ]
                 )
                 sizes = "N = 11" if m == 11 else "N up to 10"
@@ -74,6 +78,7 @@ EXCESSES = (1.05, 1.1, 1.2, 1.3, 1.4, 1.5)
     plain="Figure 4's setting, gamma_2 = 1/8, N = 8 to 11: more than half of the runs diverge "
     "within 5000 epochs if gamma_1 is 1.05 to 1.5 times 2 gamma_2, at most a quarter if it equals "
     "it.",
+    hypotheses=SAMPLED,
     negative_control={"ratios": (1.0,)},
 )
 def divergence(budget, rng, *, ratios=EXCESSES):

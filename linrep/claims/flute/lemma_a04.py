@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pandas as pd
 from linrep.claims import Curve, Fact, Frequency, Together, statement
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import spectra
+from linrep.claims.flute._proved import exact
 from linrep.theory import flute as theory
 from linrep.theory.flute import Spectrum, step_size_limits
 from linrep.theory.flute_lift import iterate, product_error
@@ -145,6 +147,22 @@ def _rest(budget, rng, alpha_power):
     return Together(parts, name="sigma_1(Theta_res)")
 
 
+def _rest_exactly(alpha_power):
+    """Compare the probability that the display claims with a bound on the true one, exactly.
+
+    n = d = 2, alpha = 10^-4, delta' = 1/2. The density of |g|, g normal, is at most 2/sqrt(2 pi) <
+    4/5, and an entry of Theta_res^0 is alpha g: it is at most alpha^p w with probability 4/5
+    alpha^(p - 1) w at most, w being 2 sqrt(2) + sqrt(2 log 4) < 9/2.
+    """
+    power = Fraction(1, 10 ** round(4 * (alpha_power - 1.0)))
+    most = min(Fraction(1), Fraction(4, 5) * power * Fraction(9, 2))
+    where = {"n": 2, "d": 2, "alpha": 1e-4, "delta'": 0.5, "power of alpha": alpha_power}
+    return exact(
+        [(Fraction(1, 2), most, where)], name="sigma_1(Theta_res), a bound on the probability",
+        quantity="probability claimed",
+    )  # fmt: skip
+
+
 def _width(spectrum, failure):
     return 2.0 * math.sqrt(spectrum.size) + math.sqrt(2.0 * math.log(2.0 / failure))
 
@@ -188,6 +206,7 @@ def lemmaA4_proof(budget, rng, *, alpha_power=2.0, k_power=0.5):
     at_scale = _at_allowed_scale(budget, rng, alpha_power, k_power)
     yield _least(budget, rng, alpha_power, k_power)
     yield _rest(budget, rng, alpha_power)
+    yield _rest_exactly(alpha_power)
     yield at_scale
 
 
@@ -211,6 +230,20 @@ def _runs_from(scale, k_draws, spectrum, rng):
     orbit = iterate(scale / spectrum.d * draws, spectrum.eigenvalues, FIGURE_STEP, [60000])
     error = product_error(orbit.Theta[:, -1], spectrum) / spectrum.first
     return int(np.sum(error < 1e-3)), k_draws
+
+
+def _small_unit():
+    """Compare 1 - delta with a bound on the probability of Claim A.3, exactly, for a small Phi.
+
+    d = 2, alpha = 1/20, lambda*_1 = 10^-6: Claim A.3 wants sigma_1^2(Theta^0) <= lambda*_1, so that
+    an entry alpha g of Theta^0 is at most 10^-3. Its density is as above.
+    """
+    most = Fraction(4, 5) * Fraction(1, 1000) * 20
+    where = {"d": 2, "alpha": 0.05, "lambda*_1": 1e-6, "delta": 0.5}
+    return exact(
+        [(Fraction(1, 2), most, where)], name="a small Phi, a bound on the probability",
+        quantity="probability claimed",
+    )  # fmt: skip
 
 
 @statement(
@@ -237,6 +270,8 @@ def lemmaA4_scale(budget, rng, *, share=0.0):
             )  # fmt: skip
             largest.append(float(np.median(_entering.log_scale(draws, spectrum, eta))))
         reached += _runs_from(0.1, budget(2, 10), spectrum, rng)
+    if not share:
+        yield _small_unit()
     yield Fact("largest alpha of the median draw, over the settings", _powers(largest))
     yield Fact("share of runs from alpha = 1/(10 d) that find Phi_k", reached[0] / reached[1])
 

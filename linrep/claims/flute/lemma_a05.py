@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from linrep.algorithms.flute import flute
-from linrep.claims import Cases, Curve, Fact, Frequency, Identity, statement
+from linrep.claims import (
+    Cases,
+    Condition,
+    Curve,
+    Fact,
+    Frequency,
+    Identity,
+    Readings,
+    statement,
+)
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import SCALES, SINGULAR_VALUES, scaled_spectrum, spectra
 from linrep.claims.slopes import log_slope
@@ -35,14 +46,23 @@ def _delay(start: _entering.Start, share=1.0, R=0.0):
 # (16) by itself.
 
 
-def _with_claim_A3(budget, rng, share):
-    """Time random starts in Claim A.3, with c_1/sqrt(lambda*_1)."""
+def _with_claim_A3(budget, rng, share, first_power, name):
+    """Time starts in Claim A.3: random ones, and those with k = 1 on its boundary, in units s."""
     starts = _entering.random_starts(
-        budget(3, 10), rng, ranks=budget((1, 2), (1, 2, 3)),
+        budget(3, 10), rng, first_power, ranks=budget((1, 2), (1, 2, 3)),
         shapes=budget(("d < n",), ("d < n", "d = n", "d > n")),
     )  # fmt: skip
-    cases = [(_delay(start, share), 1.0, {**setting, **start.plain()}) for setting, start in starts]
-    return Cases(cases, name="random starts in Claim A.3", quantity=_DELAY)
+    boundary = _entering.boundary_family(
+        (0.3, 0.5, 0.7, 0.9), SCALES[::3], budget((0.9, 1e-2), (0.9, 0.1, 1e-2, 1e-6)),
+        first_power=first_power,
+    )  # fmt: skip
+    timed = [*starts, *(({"limit of eta": limit}, start) for limit, start in boundary)]
+    cases = [
+        (_delay(start, share), 1.0, {**setting, **start.plain()})
+        for setting, start in timed
+        if _entering.expected_time(start) > 0.0  # else it starts with sigma_k^2 = Delta/4
+    ]
+    return Cases(cases, name=name, quantity=_DELAY)
 
 
 def _in_the_limit(budget, rng):
@@ -90,11 +110,17 @@ def _without_claim_A3(budget, rng):
     negative_control={"share": 0.9},
 )
 def TR(budget, rng, *, share=1.0):
-    """Time population runs with Claim A.3, as alpha -> 0, and without it.
+    """Time population runs with Claim A.3, as printed or corrected, as alpha -> 0, and without it.
 
     T_R is a constant only with respect to T and N: it grows without bound as alpha -> 0.
     """
-    yield _with_claim_A3(budget, rng, share)
+    yield Readings(
+        [
+            _with_claim_A3(budget, rng, share, power, name)
+            for name, power in (("c_1/sqrt(lambda*_1) in Claim A.3", -0.5), ("as printed", 0.0))
+        ],
+        name="starts in Claim A.3",
+    )
     yield _in_the_limit(budget, rng)
     late = _without_claim_A3(budget, rng)
     yield Curve(
@@ -143,6 +169,26 @@ def _boundary_hits(budget, first_power):
     if late:
         yield Fact("smallest unit s of Phi with a late start", min(late))
     yield Fact("starts that are late by T_R, not by its ceiling", whole)
+
+
+def _exact_hit(first_power):
+    """Yield an exact start, k = 1: lambda* = 2s, s, eta = 1/(12 s), s = 10^8, T_R between 0 and 1.
+
+    sigma_k^2 = 0.2401 s. The square of the rest, 1.44 s, is at most sigma_k^2 sqrt(Delta)/4, which
+    Claim A.3 as printed allows, as kappa < 1; with c_1/sqrt(lambda*_1) that is divided by 14143.
+    """
+    s, a = 10**8, 4900
+    square = Fraction(144 * s, 100)
+    allowed = Fraction(a**2 * 10**4, 4)
+    if first_power < 0:
+        square = allowed / 14143
+    if square > allowed:
+        raise ArithmeticError("the start is not one of Claim A.3")
+    after = a * (1 + Fraction(1, 24 * s) * (2 * s - a**2 - square))
+    where = {"s": s, "lambda*": [2 * s, s], "eta": "1/(12 s)", "sigma_k": a,
+             "sigma_1^2(Theta_res)": str(square), "t": 1}  # fmt: skip
+    case: Any = (Fraction(s, 4), max(Fraction(a**2), after**2), where)
+    yield Cases([case], name="one exact step, k = 1, s = 10^8", quantity="Delta/4, and sigma_k^2")
 
 
 def _random_hits(budget, rng, first_power):
@@ -246,6 +292,35 @@ def _final_errors(budget, rng):
     return log_slope(alphas, errors, rng=rng)
 
 
+def _certain_miss(first_power):
+    """Follow a start of Claim A.3 until after T_R, by interval arithmetic, and see if it is late.
+
+    n = d = 2, k = 1, Phi = s diag(1, 1/2), s = 10^6, eta = 1/(6 lambda*_1), R = 0. In units of s:
+    lambda* = 2, 1, Delta = 1, eta = 1/12, Theta = (1/20, 7/10, 0, 0).
+    """
+    from flint import arb
+
+    s, eta = arb(10) ** 6, arb(1) / 12
+    a, b = arb(1) / 20, arb(7) / 10
+    growth = 1 + eta / 2 * arb(3) / 2
+    kappa = (1 + eta / 2 * arb(5) / 4).log() / growth.log()
+    # c_1 sigma_k^(1 + kappa) over s is sqrt(s) a^(1 + kappa)/2^(3 - kappa), Delta being s.
+    allowed = s.sqrt() * a ** (1 + kappa) / arb(2) ** (3 - kappa) * (2 * s) ** arb(first_power)
+    within = a**2 + b**2 <= 2 and b**2 <= arb(3) / 2 and a**2 <= arb(1) / 4 and b**2 <= allowed
+    last = ((1 / (4 * a**2)).log() / (2 * growth.log())).upper()
+    t, largest, late = 0, a**2, True
+    while t <= float(last) + 1:
+        late = late and bool(a**2 < arb(1) / 4)
+        largest = a**2 if a**2 > largest else largest
+        length = a**2 + b**2
+        a, b, t = a + eta / 2 * a * (2 - length), b + eta / 2 * b * (1 - length), t + 1
+    return Condition(
+        not (within and late), float(largest.upper()), 0.25, n_trials=t, strength=PROVED,
+        name="R = 0, a start in intervals", quantity="largest sigma_k^2(Theta_k)/s by T_R",
+        setting={"singular values": [1e6, 5e5], "k": 1, "Theta/sqrt(s)": [0.05, 0.7, 0.0, 0.0]},
+    )  # fmt: skip
+
+
 @statement(
     "flute.lemmaA5",
     place="Lemma A.5, (17)",
@@ -258,6 +333,7 @@ def _final_errors(budget, rng):
 )
 def lemmaA5(budget, rng, *, first_power=0.0, proof=False):
     """Time runs from starts at the boundary of Claim A.3, and with noise, at the N asked for."""
+    yield from _exact_hit(first_power)
     yield from _boundary_hits(budget, first_power)
     yield _random_hits(budget, rng, first_power)
     yield same_samples(proof)
@@ -268,6 +344,7 @@ def lemmaA5(budget, rng, *, first_power=0.0, proof=False):
     if proof:
         yield _largest_noise_hits(budget)
     else:
+        yield _certain_miss(first_power)
         slope = _final_errors(budget, rng)
         yield Fact("exponent of the final error in alpha, at fixed N", slope.value)
 
@@ -279,7 +356,8 @@ lemmaA5.corrected(
     r"{\sigma_k(\Theta_k^0)\Delta}, \tfrac{96\sqrt{\lambda^*_1}S}{\sigma_1(\Theta_{res}^0)\Delta}"
     r"\Big\} \;\Rightarrow\; \exists t \le \lceil T_{\mathcal R}\rceil: \sigma_k(\Theta_k^t) \ge"
     r" \tfrac{\sqrt\Delta}2",
-    plain="It is with c_1/sqrt(lambda*_1) in Claim A.3 and sqrt(lambda*_1) S/sigma_k in N.",
+    plain="sigma_k(Theta_k) is large enough by T_R, rounded up, with c_1/sqrt(lambda*_1) in Claim "
+    "A.3 and N in proportion to lambda*_1 S^2/sigma_k^2.",
     constants={"first_power": -0.5, "proof": True},
     negative_control={"proof": False},
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _checks
 from linrep.claims.flute._common import (
     SEARCH_SHAPES,
@@ -16,6 +18,7 @@ from linrep.claims.flute._common import (
     singular_values,
     step,
 )
+from linrep.claims.flute._proved import exact, proved
 from linrep.claims.flute._runs import corner
 from linrep.theory import flute_samples
 from linrep.theory.flute import region
@@ -37,6 +40,27 @@ def _from_top(samples):
         lambda spectrum: corner(spectrum, first=2.0 * spectrum.first, last=2.0 * spectrum.first),
         lambda spectrum, state: singular_values(state)[..., 0] <= np.sqrt(2.0 * spectrum.first),
     )
+
+
+def _signs(constant):
+    """Compare the least probability of leaving in one step with 2 delta, exactly, for any c_1.
+
+    n = 2, d = k = 1, Phi = (1/2, 0): lambda*_1 = Delta = 1. B = 1 and w = (1, 0) are in R_s, with
+    sigma_1^2(Theta) = 2. Samples x and labels' noises are signs, the noises times sigma = N. At an
+    odd N, a mean m of N signs is positive with probability 1/2, and then at least 1/N. As x^2 = 1,
+    B and w_1 become 1 - eta/2 + eta sigma m, which is above 1: so sigma_1^2 is above 2.
+    """
+    failure, log = Fraction(1, 100), Fraction(461, 100)  # log 100 is less
+    N = math.ceil(288 * (2 + log) / Fraction(constant))  # for max(d, n) = 2
+    N += 1 - N % 2
+    positive = Fraction(sum(math.comb(N, j) for j in range((N + 1) // 2, N + 1)), 2**N)
+    smallest = N * Fraction(1, N)  # sigma m
+    left = positive if smallest > Fraction(1, 2) else Fraction(0)
+    where = {"n": 2, "d": 1, "k": 1, "c_1": float(constant), "N": N, "sigma": N, "delta": 0.01}
+    return exact(
+        [(left, 2 * failure, where)], name=f"one step on signs, c_1 = {float(constant):g}",
+        quantity="probability of leaving",
+    )  # fmt: skip
 
 
 def _noisy(noises):
@@ -90,6 +114,9 @@ def lemma_A6(budget, rng, *, drop=0.5, samples=flute_samples.lemma_A6):
         {constant: list(_noisy(given)) for constant, given in noises.items()}, budget, rng,
         name="stays on samples, for some c_1",
     )  # fmt: skip
+    if samples is flute_samples.lemma_A6:
+        for constant in (Fraction(1), Fraction(1, 4)):
+            yield _signs(constant)
     yield _checks.noise_bounds(
         samples, lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5, "lemma_A6", _checks.NOISES,
         "samples give the bound on R",
@@ -268,11 +295,12 @@ def lemma_A15(budget, rng, *, leading=1.0):
         )  # fmt: skip
 
     splits = list(_splits(budget, rng))
-    yield search(whole, "the lemma", _checks.shapes(budget))
+    yield proved(search(whole, "the lemma", _checks.shapes(budget)))
     exact = [(found[0], shape) for shape, found in splits]
-    yield Identity(exact, 1e-12, name="(41) with Theta^tau")
+    yield Identity(exact, 1e-12, name="(41) with Theta^tau", strength=PROVED)
     for i in range(3):
-        yield search(part(i), f"({42 + i})", budget(SEARCH_SHAPES[1:3], SEARCH_SHAPES[:4]))
+        sizes = budget(SEARCH_SHAPES[1:3], SEARCH_SHAPES[:4])
+        yield proved(search(part(i), f"({42 + i})", sizes))
     _, halved, late = np.array([numbers for _, numbers in splits]).max(axis=0)
     yield Fact("largest eta lambda*_1 with which (42) holds", _largest_step(0))
     yield Fact("largest eta lambda*_1 with which (44) holds", _largest_step(2))

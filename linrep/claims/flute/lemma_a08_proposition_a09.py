@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-import pandas as pd
 from scipy.stats import norm
 
-from linrep.claims import Constant, Exponent, Fact, statement
+from linrep.claims import Cases, Fact, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _checks, _common
+from linrep.claims.flute._hypotheses import ASSUMPTIONS
 from linrep.claims.flute._runs import corner, spread, truth_of
-from linrep.claims.tables import cells, table
+from linrep.claims.slopes import log_slope
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, region, sizes, step_size_limits
 
@@ -79,6 +82,7 @@ _A8 = (
     latex=_A8 + r"\tfrac{6144\sqrt{\lambda_1^*}S\ell}{\Delta\sqrt{c_1}}\Big\} \Rightarrow"
     r" \sigma_k(\Theta_k^\tau) \ge \tfrac{\sqrt\Delta}2,\ 1 - 2t\delta",
     plain="The leading rows of Theta stay above sqrt(Delta)/2.",
+    hypotheses=ASSUMPTIONS,
     negative_control={"floor": 0.6},
 )
 def lemma_A8(budget, rng, *, floor=0.25, samples=flute_samples.lemma_A8):
@@ -114,9 +118,8 @@ lemma_A8.corrected(
 # Proposition A.9: the whole region.
 
 GAPS = (0.5, 0.25, 0.1, 0.05)  # Delta/lambda*_1
-# S is a sum: every line with next to no noise, at a moderate one, and where noise is most of it.
-_BASE = {"start": "thinnest", "delta": 0.1, "k": 2, "noise": 50.0, "d": 8}
-_NOISES = (1e-3, 1.0, 50.0)
+#: R of this size, in eta Delta^1.5, keeps Theta in R; with c it is what (Q, Q~) can be at most.
+ROOM, ENOUGH = 1.0 / 40.0, 1250.0
 _STARTS = {
     "thinnest": _thinnest,
     "full rest": lambda spectrum: corner(spectrum, rest=spectrum.last - 0.5 * spectrum.gap),
@@ -158,11 +161,11 @@ def _needed(start, spectrum, truths, rng):
     )
 
 
-def _region_kept(budget, rng):
-    """Search for R of norm eta Delta^1.5/34 that takes Theta out of R."""
+def _region_kept(budget, rng, room):
+    """Search for R of norm room eta Delta^1.5 that takes Theta out of R."""
 
     def worst(spectrum, eta, Theta):
-        size = eta * spectrum.gap**1.5 / 34
+        size = room * eta * spectrum.gap**1.5
         after, full = _common.step(Theta, spectrum, eta), spectrum.last - spectrum.gap / 2
         return max(
             (_common.singular_values(after)[0] + size) / np.sqrt(2 * spectrum.first),
@@ -170,84 +173,79 @@ def _region_kept(budget, rng):
             np.sqrt(spectrum.gap / 4) / (_checks.thin(after, spectrum) - size),
         ), 1  # fmt: skip
 
-    return _common.searched_region(
+    found = _common.searched_region(
         worst, budget, rng, limit=_checks.limit_of("lemma_A8"), shapes=_checks.shapes(budget),
-        name="any R of norm eta Delta^1.5/34 keeps Theta in R",
+        name=f"any R of norm eta Delta^1.5/{1.0 / room:g} keeps Theta in R",
+    )  # fmt: skip
+    return replace(found, strength=PROVED)
+
+
+def _samples_for_room(room):
+    """Compare what Lemmas A.13 and A.14 bound R by, at the N asked for, with the room."""
+    cases = []
+    for setting, spectrum in _checks.cases_in_units(_checks.NOISES):
+        m = float(flute_samples.proposition_A9(spectrum, constant=ENOUGH))
+        # 22 is what the derivation of Lemma A.13 has in place of 6 sqrt(2)/sqrt(c_1).
+        c_1 = (6.0 * np.sqrt(2.0) / 22.0) ** 2
+        bound = np.sqrt(2.0) * flute_samples.discrepancy_bound(
+            spectrum, m, step_size=1.0, constant=c_1
+        )
+        cases.append((float(bound), float(room * spectrum.gap**1.5), setting))
+    return Cases(
+        cases, name=f"c = {ENOUGH:g} gives that bound on R", quantity="bound on R over eta",
+        strength=PROVED,
     )  # fmt: skip
 
 
 @statement(
     "flute.propositionA9",
     place="Proposition A.9",
-    latex=r"\Theta^0 \in \mathcal R,\ \sqrt N \ge c\,\frac{\sqrt{\lambda_1^*}\,S\ell}{\Delta^{3/2}}"
+    latex=r"\eta \le \tfrac{\Delta^2}{32\lambda_1^{*3}},\ \Theta^0 \in \mathcal R,"
+    r"\ \sqrt N \ge c\,\frac{\sqrt{\lambda_1^*}\,S\ell}{\Delta^{3/2}}"
     r" \Rightarrow \Pr[\Theta^\tau \in \mathcal R,\ \tau \le t] \ge 1 - t\delta",
     plain="Theta stays in R with samples in proportion to lambda*_1 S^2 l^2/Delta^3.",
-    negative_control={"power": 2.0},
+    hypotheses=ASSUMPTIONS,
+    negative_control={"room": 0.125},
 )
-def proposition_A9(budget, rng, *, power=3.0):
-    """Find the samples that one step from the boundary of R needs, and run on a multiple of them.
+def proposition_A9(budget, rng, *, room=ROOM):
+    """Search for R of a norm that takes Theta out of R, and run on the samples asked for.
 
-    Any R of norm eta Delta^1.5/34 keeps Theta in R, which is searched for; by Lemmas A.13 and A.14
-    that takes sqrt(N) >= 408 sqrt(lambda*_1) S l/(Delta^1.5 sqrt(c_1)). No step size is given: that
-    of Lemma A.8 is taken, which is proved by (39), where N goes like lambda*_1^2/Delta^4.
+    No step size is given: that of Lemma A.8 is taken, which is proved by (39), where N goes like
+    lambda*_1^2/Delta^4. The runs have the derivation's c; facts tell how much smaller it may be.
     """
-    truths = budget(10, 40, 200)
-
-    def unit(spectrum, **options):
-        power_3 = flute_samples.proposition_A9(spectrum, **options)
-        return power_3 * (spectrum.gap / spectrum.first) ** (3.0 - power)
-
-    def draw(start, delta, k, noise, d):
-        spectrum = _narrow(delta, k, noise, d)
-        return _needed(start, spectrum, truths, rng) / unit(spectrum, failure=_checks.FAILURE)
-
-    sweeps = {"delta": GAPS, "k": (1, 2, 4), "d": (8, 16, 32)}
-    noisy = {"noise": (0.5, 5.0, 50.0, 500.0, 5e3, 5e4)}
-    settings = [
-        cell
-        for start in _STARTS
-        for noise in _NOISES
-        for cell in cells(
-            {**_BASE, "start": start, "noise": noise}, **sweeps, **(noisy if noise == 50.0 else {})
-        )
-    ]
-    frame = table(settings, draw, truths)
-    frame["1/delta"] = 1.0 / frame["delta"]
-    # Along the noise there is one line a start, the long one.
-    base = frame[["delta", "k", "d"]].eq(pd.Series({x: _BASE[x] for x in ("delta", "k", "d")}))
-    frame["sweep"] = np.where(base.all(axis=1), "noise", frame["noise"].astype(str))
-    others = [frame[frame["noise"] == noise].assign(sweep=str(noise)) for noise in _NOISES]
-    frame = pd.concat([frame[frame["sweep"] == "noise"], *others], ignore_index=True)
-    needed = [
-        _needed("thinnest", _narrow(delta, _BASE["k"], 1.0, _BASE["d"]), 4 * truths, rng)
-        for delta in GAPS
-    ]
-    c = 2.0 * np.sqrt(frame["constant"].max())
-    trial = _checks.Trial(
-        lambda spectrum, failure, constant: unit(spectrum, failure=failure, constant=c),
-        "lemma_A8", _thinnest, lambda spectrum, state: region(state, spectrum).full,
-    )  # fmt: skip
+    yield _region_kept(budget, rng, room)
+    yield _samples_for_room(room)
     cases = [
-        ({"Delta / lambda*_1": delta, "noise / lambda*_1": noise, "c": float(c)},
+        ({"Delta / lambda*_1": delta, "noise / lambda*_1": noise, "c": ENOUGH},
          _narrow(delta, 2, noise, 8), 1.0)
         for delta in (GAPS[0], GAPS[-1], 0.01) for noise in (0.0, 50.0)
     ]  # fmt: skip
-    slope = Exponent(
-        1.0 / np.array(GAPS), needed, at_most=power, rng=rng, along="lambda*_1/Delta", of="samples",
-        name="samples from the thinnest corner, in 1/Delta",
-    )  # fmt: skip
-    constant = Constant(
-        frame, ["1/delta", "k", "noise", "d"], by=["start", "sweep"], rng=rng, name="constant",
-        label="$c^2$",
+    trial = _checks.Trial(
+        lambda spectrum, failure, constant: flute_samples.proposition_A9(
+            spectrum, failure=failure, constant=ENOUGH
+        ),
+        "lemma_A8", _thinnest, lambda spectrum, state: region(state, spectrum).full,
     )  # fmt: skip
     runs = trial.exits(cases, budget, rng, steps=budget(2, 20), name="stays on samples")
-    yield _region_kept(budget, rng)
-    yield slope
-    yield constant
-    yield runs
+    yield replace(runs, parts=[replace(part, strength=PROVED) for part in runs.parts])
+    truths = budget(10, 160)
+    for start in _STARTS:
+        needed = [
+            np.sqrt(
+                _needed(start, spectrum, truths, rng).max()
+                / flute_samples.proposition_A9(spectrum, failure=_checks.FAILURE)
+            )
+            for delta in GAPS for noise in (0.0, 1.0, 50.0)
+            for spectrum in [_narrow(delta, 2, noise, 8)]
+        ]  # fmt: skip
+        yield Fact(f"largest c that a step from the boundary needs, {start}", max(needed))
+    needed = [_needed("thinnest", _narrow(delta, 2, 1.0, 8), truths, rng) for delta in GAPS]
+    slope = log_slope(1.0 / np.array(GAPS), needed, rng=rng)
+    yield Fact("power of 1/Delta in the samples needed, thinnest corner", slope.value)
     narrow = _narrow(GAPS[-1], 2, 1.0, 8)
-    ratio = flute_samples.lemma_A13_second(narrow) / flute_samples.proposition_A9(
-        narrow, constant=408.0
-    )
-    name = f"samples of (39) over those of c = 408, Delta = {GAPS[-1]:g} lambda*_1"
-    yield Fact(name, float(ratio))
+    ratio = flute_samples.lemma_A13_second(narrow, constant=1.0 / 144.0)
+    ratio /= flute_samples.proposition_A9(narrow, constant=ENOUGH)
+    yield Fact(
+        f"samples of (39), c_1 = 1/144, over those of c = {ENOUGH:g}, Delta = {GAPS[-1]:g} "
+        "lambda*_1", float(ratio),
+    )  # fmt: skip

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from linrep.claims import Cases, Fact, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute._checks import anything, limit_of, thin
 from linrep.claims.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
+from linrep.claims.flute._proved import exact, proved
 from linrep.claims.tables import curve
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
@@ -95,7 +99,10 @@ def _by_decade(budget, rng, loss, floor):
         where = {"sigma_k^2/Delta": float(ratio), **_point(found, worst)}
         cases.append((float(found["loss"][worst]), loss + 1e-6, where))
     worst_losses = np.array([case[0] for case in cases])
-    yield Cases(cases, name="pairs of singular values", quantity="loss/(eta Delta sigma_k^2)")
+    yield Cases(
+        cases, name="pairs of singular values", quantity="loss/(eta Delta sigma_k^2)",
+        strength=PROVED if floor else "",
+    )  # fmt: skip
     yield curve(
         panel="worst loss in a step", series="searched", x=ratios,
         y=np.maximum(worst_losses, 1e-6), predicted=max(loss, 1e-6),
@@ -104,6 +111,43 @@ def _by_decade(budget, rng, loss, floor):
     above = ratios[worst_losses > loss + 1e-6]
     if above.size:
         yield Fact("largest sigma_k^2/Delta with a larger loss than allowed", float(above.max()))
+
+
+def _exactly(loss):
+    """Compare both sides of (45) in fractions, at a point with sigma_2(Theta_k) = 1e-4.
+
+    sigma_k^2 after the step is at most |Av|^2/|v|^2 for any v, A being Theta_k after it.
+    """
+    eta, second, small = Fraction(3, 100), Fraction(7, 10), Fraction(1, 10**4)
+    r = Fraction(-36, 100), Fraction(-47, 100)
+    large = Fraction(6, 5)
+    Theta = [
+        [Fraction(4, 5) * large, Fraction(-3, 5) * small],
+        [Fraction(3, 5) * large, Fraction(4, 5) * small],
+    ]
+    moment = [[r[i] * r[j] for j in range(2)] for i in range(2)]
+    moment[0][0] += large**2
+    moment[1][1] += small**2
+    after = [[Fraction(0)] * 2 for _ in range(2)]
+    for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        cubic = sum(Theta[i][p] * moment[p][j] for p in (0, 1))
+        after[i][j] = Theta[i][j] + eta / 2 * ((1, second)[i] * Theta[i][j] - cubic)
+    # Near the right singular vector: the first entry at which the first column hides the second.
+    columns = list(zip(*after, strict=True))
+    inner = [[sum(a * b for a, b in zip(p, q, strict=True)) for q in columns] for p in columns]
+    v = (-inner[0][1] / inner[0][0]).limit_denominator(10**6), Fraction(1)
+    moved = [sum(row[j] * v[j] for j in (0, 1)) for row in after]
+    most = (moved[0] ** 2 + moved[1] ** 2) / (v[0] ** 2 + 1)
+    rest = r[0] ** 2 + r[1] ** 2
+    claimed = 1 + eta * (second - rest - small**2) - Fraction(loss) * eta * second
+    where = {
+        "lambda*": [1.0, 0.7, 0.0], "eta": 0.03, "sigma_1(Theta_k)": 1.2, "sigma_2(Theta_k)": 1e-4,
+        "left singular vectors": [[0.8, -0.6], [0.6, 0.8]], "Theta_res": [-0.36, -0.47],
+    }  # fmt: skip
+    return exact(
+        [(claimed, most / small**2, where)], name="(45), second line, in fractions",
+        quantity="growth of sigma_k^2(Theta_k) that is claimed",
+    )  # fmt: skip
 
 
 _A16 = (
@@ -140,17 +184,21 @@ def lemma_A16(budget, rng, *, loss=0.25, floor=0.0):
         return singular_values(after)[0], 2 * np.sqrt(spectrum.first)
 
     least = (lambda spectrum: floor * spectrum.gap) if floor else anything
+    if floor == 0.0:
+        yield _exactly(loss)
     yield from _by_decade(budget, rng, loss, floor)
     for lhs_rhs, name, smallest in (
         (second, "(45), second line, searched", least),
         (first, "(45), first line, searched", anything),
         (largest, "(46): sigma_1 at most 2 sqrt(lambda*_1)", anything),
     ):
-        yield searched_region(
+        found = searched_region(
             lhs_rhs, budget, rng, limit=limit_of("lemma_A16"), name=name, smallest=smallest,
             shapes=budget((SEARCH_SHAPES[0], *ALIGNED), (*SEARCH_SHAPES[:5], *ALIGNED)),
             rest=lambda spectrum: 2.0 * spectrum.first,
         )  # fmt: skip
+        # The second line is proved where sigma_k^2 >= Delta/4, the others everywhere.
+        yield proved(found) if floor or lhs_rhs is not second else found
 
 
 lemma_A16.corrected(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from linrep.claims import Cases, Fact, search, statement
 from linrep.claims.deviations import identities
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute._lifted import EXACT, SHAPES, draw_case
+from linrep.claims.flute._proved import exact, proved
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum
 from linrep.theory.flute_lift import lift, product_error
@@ -21,7 +25,7 @@ def _terms(truth, k, B, W):
 
 @statement(
     "flute.theta_decomposition",
-    place="implied by Lemma A.18",
+    place="Lemma A.18, the identity behind it",
     latex=r"\|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F^2 ="
     r" \|BB^\top - U_k\Lambda_kU_k^\top\|_F^2 + \|W^\top W - V_k\Lambda_kV_k^\top\|_F^2"
     r" + 2\|BW - \Phi_k\|_F^2",
@@ -46,7 +50,7 @@ def theta_decomposition(budget, rng, *, weight=2.0):
                 # Both are differences of matrices of this size.
                 size = np.sum(Theta**2) + spectrum.first
                 parts[name].append((abs(left - right) / size, case.settings))
-    yield from identities(parts, EXACT)
+    yield from map(proved, identities(parts, EXACT))
 
 
 def _both_sides(truth, k, B, W, constant):
@@ -77,6 +81,7 @@ def lemmaA18(budget, rng, *, constant=1.0):
     yield search(
         lhs_rhs, [{"d": d, "n": n, "k": k} for d, n, k in sizes],
         lambda s: min(s["d"], s["n"]) + (s["d"] + s["n"]) * s["k"], budget, rng, name="search",
+        strength=PROVED,
     )  # fmt: skip
     opposite, used = [], []
     for _ in range(budget(10, 40, 200)):
@@ -86,8 +91,21 @@ def lemmaA18(budget, rng, *, constant=1.0):
         left, right = _both_sides(case.truth, k, best.B, -best.W, constant)
         used.append(left / right * constant)
         opposite.append((left * (1.0 - EXACT), right, case.settings))
-    yield Cases(opposite, name="heads of the wrong sign")
+    yield Cases(opposite, name="heads of the wrong sign", strength=PROVED)
     yield Fact("largest error of BW over that of Theta, heads of the wrong sign", max(used))
+
+
+def _smallest_step():
+    """Return the squares of both sides for d = 2, k = 1, Lambda_1 = 1, B = (1, 0)', W = (1, 1)."""
+    B, W = (Fraction(1), Fraction(0)), (Fraction(1), Fraction(1))
+    X = [[B[i] * W[j] - (i == j == 0) for j in range(2)] for i in range(2)]
+    places = [(i, j) for i in range(2) for j in range(2)]
+    doubled = sum((X[i][j] + X[j][i]) ** 2 for i, j in places)
+    twice = 4 * sum(X[i][j] ** 2 for i, j in places)
+    where = {"B": [1, 0], "W": [1, 1], "Lambda_1": 1}
+    return exact(
+        [(twice, doubled, where)], name="squares at integers: 4|X|^2 at most |X + X'|^2"
+    )  # fmt: skip
 
 
 @statement(
@@ -101,6 +119,8 @@ def lemmaA18(budget, rng, *, constant=1.0):
 )
 def lemmaA18_step(budget, rng, *, directions=("at least", "at most")):
     """Search for matrices X = BW - diag on which either half of the equation is violated."""
+    if "at least" in directions:
+        yield _smallest_step()
     for direction in directions:
 
         def lhs_rhs(shape, x, direction=direction):

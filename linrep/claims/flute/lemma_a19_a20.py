@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Fact, Frequency, search, statement
+from linrep.claims.evidence import PROVED
 
 
 @statement(
@@ -68,4 +69,5 @@ def lemmaA20(budget, rng, *, shift=0):
         lambda shape: shape["d"] * (shape["d"] + 1) // 2,
         budget,
         rng,
+        strength=PROVED,
     )

@@ -14,6 +14,7 @@ from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import identities
+from linrep.claims.flute._hypotheses import SAMPLED
 from linrep.claims.flute._lifted import SHAPES, draw_case
 from linrep.problems import LowRankRegression
 from linrep.subspace import orthonormalize
@@ -212,6 +213,7 @@ def _truncations(budget, rng, ratio):
     latex=r"\gamma_1 = 2\gamma_2:\quad \min (4) = \min (2),\quad \text{the same } BW;\quad"
     r" \nabla(4) = 0 \iff \nabla(2) = 0 \text{ and } B^\top B = WW^\top",
     plain="With gamma_1 = 2 gamma_2 the regularizer changes no minimum, it only balances factors",
+    hypotheses=SAMPLED,
     negative_control={"ratio": 1.95},
 )
 def same_minimisers(budget, rng, *, ratio=2.0):

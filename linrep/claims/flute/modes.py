@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Curve, Fact, Identity, statement
+from linrep.claims.flute._hypotheses import POPULATION
 from linrep.claims.flute._lifted import SHAPES
 from linrep.subspace import random_frame
 from linrep.theory.flute import Spectrum
@@ -152,6 +153,7 @@ def _leading_modes(spectrum, eta, rng):
     r" D = \Theta_k\Theta_k^\top - \tilde\Lambda_k: 1 - \tfrac\eta2(\lambda^*_i + \lambda^*_j),"
     r" \qquad \text{slowest: } 1 - \tfrac\eta2\Delta",
     plain="Near the optimum the slowest deviation shrinks by 1 - eta Delta/2 a step",
+    hypotheses=POPULATION,
     negative_control={"share": 0.49},
 )
 def local_rate(budget, rng, *, share=0.5):

@@ -9,6 +9,7 @@ import linrep as lr
 from linrep.algorithms.flute import gaussian_start
 from linrep.claims import Cases, Condition, Constant, Fact, Frequency, statement
 from linrep.claims.flute import _data
+from linrep.claims.flute._hypotheses import ASSUMPTIONS
 from linrep.claims.tables import table
 from linrep.theory import flute, flute_lift, flute_samples
 from linrep.theory.flute import Spectrum
@@ -160,6 +161,7 @@ _RATE = (
     latex=r"N \ge c_1\frac{(d + \log\frac1\delta + \log T)(\sqrt{k\lambda_1^2 + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
     plain="With enough samples the error shrinks by 1 - eta Delta/16 a round.",
+    hypotheses=ASSUMPTIONS,
     negative_control={"rate": 0.55},
 )
 def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, restated=False):
@@ -182,7 +184,8 @@ theorem_5_5.corrected(
     place="Theorem A.1",
     latex=r"N \ge c_1\frac{(\max(d, M) + \log\frac1\delta + \log T)(k\sqrt{\lambda_1^{*2} + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
-    plain="The same with max(d, M) in place of d, as Theorem A.1 restates it.",
+    plain="With samples of order max(d, M), as Theorem A.1 restates it, the error shrinks by "
+    "1 - eta Delta/16 a round.",
     constants={"restated": True},
     negative_control={"rate": 0.55},
 )

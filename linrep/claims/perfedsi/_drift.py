@@ -37,10 +37,20 @@ def largest_step(state, limits) -> float:
     return s.smallest / (np.sqrt(s.p * s.k) * s.mu**1.5 * s.largest**2)
 
 
-def random_walks(budget, rng, most_steps, beyond=0.0):
+def short_step(state, limits, steps) -> float:
+    """Return the largest step with eta tau k r mu^2 c^2 sigma_1 <= 1/132.
+
+    The derivation of Lemma C.10, corrected, asks for that.
+    """
+    s = state.setting(limits)
+    return 1.0 / (132.0 * steps * s.p * s.k * s.mu**2 * s.c**2 * s.largest)
+
+
+def random_walks(budget, rng, most_steps, beyond=0.0, *, short=False):
     """Yield walks from random states, limits that all or some keep, and if means are exact.
 
-    Steps are up to 10^beyond times the largest one; means over balanced sequences are not exact.
+    Steps are up to 10^beyond times the largest one, or nine tenths of the short one; means over
+    balanced sequences are not exact.
     """
     for _ in range(budget(50, 800, 4000)):
         p = int(rng.integers(1, 5))
@@ -51,7 +61,10 @@ def random_walks(budget, rng, most_steps, beyond=0.0):
             condition=10.0 ** rng.uniform(0, 1),
         )  # fmt: skip
         items = items_for(d, int(rng.integers(1, most_steps + 1)), budget(300, 520), rng)
-        step_size = largest_step(state, Walks(state, items[:1], 0.0).limits())
+        start = Walks(state, items[:1], 0.0).limits()
+        step_size = largest_step(state, start)
+        if short:
+            step_size = 0.9 * short_step(state, start, items.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):  # walks that diverge are left out
             walks = Walks(state, items, step_size * 10.0 ** rng.uniform(-3, beyond))
             found = [walks.limits(quantile) for quantile in (1.0, 0.9, 0.7)]

@@ -18,13 +18,14 @@ def items_for(d: int, steps: int, most: int, rng) -> Items:
     return balanced(d, steps, max(1, most // d), rng=rng)
 
 
-def exact_cases(cases, *, name: str = "") -> Cases:
+def exact_cases(cases, *, name: str = "", strength: str = "") -> Cases:
     """Return of cases (lhs over rhs, 1, instance, whether exact) those that are exact.
 
     The others are means over balanced sequences in place of all, or under events that ask less
     than all clients' walks.
     """
-    return Cases([case[:3] for case in cases if case[3]], quantity="lhs/rhs", name=name)
+    exact = [case[:3] for case in cases if case[3]]
+    return Cases(exact, quantity="lhs/rhs", name=name, strength=strength)
 
 
 def largest_inexact(cases) -> Fact:
@@ -33,12 +34,12 @@ def largest_inexact(cases) -> Fact:
     return Fact("largest lhs/rhs where the mean is not exact", most)
 
 
-def power_of(name, variable, sizes, values, predicted, *, at_most=False) -> Exponent:
+def power_of(name, variable, sizes, values, predicted, *, at_most=False, strength="") -> Exponent:
     """Return enumerated values, which have no noise, along a variable; and their power in it."""
     claimed = {"at_most" if at_most else "equals": predicted}
     return Exponent(
         sizes, [[value] * 2 for value in values], **claimed, along=variable, of=name,
-        name=f"{name} in {variable}",
+        name=f"{name} in {variable}", strength=strength,
     )  # fmt: skip
 
 

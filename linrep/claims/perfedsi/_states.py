@@ -7,16 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import hadamard
 
-from linrep.claims import Hypothesis
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import Limits, State
-
-ASSUMPTION_3_2 = Hypothesis(
-    "Assumption 3.2",
-    "(n/c_z) I <= Z'Z <= c_z n I: side information has independent columns",
-    lambda problem, participants: bool(np.isfinite(theory.scaling(problem.Z).c_z)),
-)
 
 
 def plain(state: State) -> dict[str, Any]:

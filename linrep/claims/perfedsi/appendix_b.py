@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from linrep.algorithms import biases as methods
 from linrep.claims import Exponent, Fact, Identity, Mean, Together, statement
 from linrep.claims.deviations import identities, relative
+from linrep.claims.perfedsi import _exact
+from linrep.claims.perfedsi._hypotheses import EXPLAINED
 from linrep.problems import BiasedRegression, ClientData
 from linrep.theory import perfedsi as theory
 
@@ -97,6 +101,7 @@ def _risks(rng, replicates, samples, *, n=CLIENTS, sides=tuple(_SIDES)):
 @statement(
     "perfedsi.appendixB",
     place="Appendix B, (7)-(8)",
+    hypotheses=[EXPLAINED],
     latex=r"\mathcal{E}_m=\tfrac12\|\theta-\theta_*\|^2+\tfrac12|b-b_{m,*}|^2;\quad n\to\infty:\ "
     r"(\hat\theta,\hat b)\to(\theta_*,\bar b_*),\ \mathcal{E}_m\to(b_{m,*}-\bar b_*)^2;\quad "
     r"\mathcal{E}_m\to0\text{ if }\exists\theta_2\,\forall m:\langle\theta_2,z_m\rangle=b_m",
@@ -114,6 +119,10 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
     samples = budget(SAMPLES[2::2], SAMPLES)
     clients = budget(_MANY[::2], _MANY)
     yield _limit(rng, budget(20, 200), factor)
+    yield _exact.exactly(  # two clients of biases 1 and -1: theta*, and the mean bias 0
+        [(Fraction(factor) * 1, Fraction(1, 2), {"biases": [1, -1], "mean bias": 0})],
+        quantity="printed limit of a client's risk", name="in fractions: limit <= definition",
+    )  # fmt: skip
     yield _solutions(rng, budget(20, 200))
     measured: dict[str, list] = {side: [] for side in _SIDES}
     for m in samples:

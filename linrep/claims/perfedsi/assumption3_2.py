@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
 from linrep.claims import Cases, Constant, Fact, Readings, statement
+from linrep.claims.perfedsi import _exact
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -100,6 +103,16 @@ def assumption3_2(budget, rng, *, power=0.0):
         _trace_argument(budget, rng, power), quantity="k^(1 - 2 power)",
         name="c_z of rows of one norm",
     )  # fmt: skip
+    if power == 0.0:
+        # Z'Z/M of rows of norm 1 has trace 1: its least eigenvalue is at most 1/k.
+        yield _exact.exactly(
+            [
+                (Fraction(p), Fraction(constant), {"k": p, "candidate for c_z": constant})
+                for constant in (10, 10**3, 10**6)
+                for p in (constant + 1,)
+            ],
+            quantity="least c_z of rows of norm 1", name="rows of norm 1: c_z is no constant",
+        )  # fmt: skip
     for p in (4, 96):
         yield Fact(f"median c_z of Gaussian rows, M = 100, k = {p}", medians["gaussian"][p])
     for M in (20, 1e12):

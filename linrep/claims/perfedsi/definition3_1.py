@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from linrep.claims import (
+    Cases,
     Constant,
     Curve,
     Fact,
@@ -18,6 +20,8 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims.deviations import readings
+from linrep.claims.perfedsi import _exact
+from linrep.claims.perfedsi._hypotheses import COMPLETION
 from linrep.claims.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.claims.perfedsi._regular import DECAY, K, P, flown, played
 from linrep.claims.perfedsi._rounds import start
@@ -67,6 +71,56 @@ def _ratios(c_0, rng) -> Constant:
         setting={"c": C, "c_0": c_0, "mu": MU, "d": d, "U": U.tolist(), "V": V.tolist(),
                  "size": size},
     )  # fmt: skip
+
+
+def _in_fractions() -> Cases:
+    """Compare ||V||/||U|| in the event with c = 1.01, mu = 1.1, c_0 = 1/2 with candidates.
+
+    All local iterates of a round are in the event; the least ratio of them is taken.
+    """
+    cases = []
+    for bound in (10, 10**3, 10**6):
+        size = Fraction(1, 2 * bound)
+        state, limits, ends = _exact.small_rounds(size)
+        squares = [(V @ V) / (U @ U) for U, V in ((state.U, state.V), *ends)]
+        at = state.plain() | {"c": str(limits.c), "mu": str(limits.mu), "c_0": str(limits.c_0)}
+        cases.append((min(squares), Fraction(bound) ** 2, at | {"candidate": bound}))
+    return _exact.exactly(cases, quantity="(|V|/|U|)^2", name="norms are balanced, in fractions")
+
+
+def _conditions(t, s, last, steps, first):
+    """Return the (t', s') whose A_{t',s'} are in G_{t,s}: t' from first, and up to t - last."""
+    whole = set(product(range(first, t - last + 1), range(0 if last else 1, steps + 1)))
+    return whole | {(t, each) for each in range(s + 1)}
+
+
+def _index() -> list[Readings]:
+    """Ask which A_{t',s'} are in G_{t,s}: none of a later step, and in the end all.
+
+    The printed intersection over t' goes from 1 to t, and that over s' from 1. The other reading
+    has all of the rounds from 0 to t - 1. A_{0,0} is about the start alone and meant in any case.
+    """
+    later: dict[str, list] = {}
+    left_out: dict[str, list] = {}
+    for name, last, first in (("t' from 1 to t, as printed", 0, 1), ("t' from 0 to t - 1", 1, 0)):
+        for t, steps in product(range(1, 6), range(1, 6)):
+            for s in range(steps + 1):
+                found = _conditions(t, s, last, steps, first)
+                after = sum(each > (t, s) for each in found)
+                later.setdefault(name, []).append((after, 0, {"t": t, "s": s, "tau": steps}))
+            every = set(product(range(t + 1), range(steps + 1)))
+            missing = len(every - _conditions(t, steps, last, steps, first))
+            left_out.setdefault(name, []).append((missing, 0, {"T": t + 1, "tau": steps}))
+    return [
+        Readings(
+            [Cases(cases, quantity="conditions", name=name) for name, cases in found.items()],
+            name=question,
+        )
+        for question, found in (
+            ("G_{t,s} asks nothing of steps after s", later),
+            ("G_{T-1,tau} asks it of all steps", left_out),
+        )
+    ]
 
 
 def _units(rng) -> Readings:
@@ -164,9 +218,12 @@ def _between_readings(rows):
 @statement(
     "perfedsi.definition3.1",
     place="Definition 3.1",
+    hypotheses=COMPLETION,
     latex=r"\mathcal A_{t,s}:\ \|U\|, \|V\| \le c\sqrt{\sigma_1},\ \|e_i^\top U\| \le"
     r" \sqrt{\mu\tau\sigma_1/d},\ |e_i^\top E z_m| \le \sqrt{\mu/d}\,\|E z_m\|,\ \mathcal L_m \le"
-    r" c\min(\mathcal L, c_0\sigma_r^2); \quad \mathcal G_{T-1,\tau} \Rightarrow \text{balanced}",
+    r" c\min(\mathcal L, c_0\sigma_r^2); \quad \mathcal G_{t,s} = \Big(\bigcap_{t'=1}^t"
+    r"\bigcap_{s'=1}^\tau \mathcal A_{t',s'}\Big) \cap \bigcap_{s'=0}^s \mathcal A_{t,s'}; \quad"
+    r" \mathcal G_{T-1,\tau} \Rightarrow \text{balanced}",
     plain="The regularity event balances the norms of U and V, and is not a rare one.",
     negative_control={"power": 1.0},
     holds_with={"c_0": 0.4},
@@ -182,6 +239,9 @@ def definition3_1(budget, rng, *, c_0=0.5, power=2.0):
     runs = played(budget, rng)
     rows = [*runs, *flown(budget, rng)]
     yield _ratios(c_0, rng)
+    if c_0 == 0.5:
+        yield _in_fractions()
+    yield from _index()
     yield _balanced(budget, rng, power)
     yield _units(rng)
     # Not the one-hot design: its c_z is M, which is no constant.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
+from linrep.claims.evidence import PROVED
+from linrep.claims.perfedsi import _exact
+from linrep.claims.perfedsi._hypotheses import COMPLETION
 from linrep.claims.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.claims.perfedsi._regular import drawn_runs
 from linrep.claims.perfedsi._rounds import play
@@ -89,6 +93,27 @@ def _bounded(c_0, rng) -> Readings:
     )
 
 
+def _in_fractions() -> Readings:
+    """Compare U's mu with the event's own, and with candidates that are to do for all d.
+
+    It is d max_i U_i^2/||U||^2, the least one in a round of which all iterates are in the event.
+    """
+    own, other = [], []
+    for d in (16, 64, 256):
+        state, limits, ends = _exact.small_rounds(Fraction(1, 10**4), d)
+        mu = min(d * max(U**2) / (U @ U) for U, _ in ((state.U, state.V), *ends[:: d // 4]))
+        at = {"d": d, "M": state.clients, "c": str(limits.c), "c_0": str(limits.c_0)}
+        own.append((mu, limits.mu, at))
+        other.append((mu, Fraction(d, 2), at | {"candidate": d // 2}))
+    return Readings(
+        [
+            _exact.exactly(own, quantity="mu of U", name="with the same mu"),
+            _exact.exactly(other, quantity="mu of U", name="with a mu for all d: 8, 32, 128?"),
+        ],
+        name="U, in fractions",
+    )
+
+
 def _entailed(budget, rng, power):
     """Yield searches whether Definition 3.1 makes U and E incoherent, with other constants."""
 
@@ -107,7 +132,8 @@ def _entailed(budget, rng, power):
         return theory.incoherence(E), c_z**power * event(truth, U, V).errors
 
     for name, lhs_rhs in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
-        yield searched(lhs_rhs, budget, rng, name=name, shapes=budget(SHAPES[:2], SHAPES[1:]))
+        shapes = budget(SHAPES[:2], SHAPES[1:])
+        yield searched(lhs_rhs, budget, rng, name=name, shapes=shapes, strength=PROVED)
 
 
 def _unequal():
@@ -159,6 +185,8 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
     yield Identity(_attained(), name="both ends attained")
     yield _rows(rng)
     yield _bounded(c_0, rng)
+    if c_0 == 0.5:
+        yield _in_fractions()
     yield Fact("largest mu of U_t along runs, over d/r", in_U)
     yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
 
@@ -166,6 +194,7 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
 @statement(
     "perfedsi.definitionC3.corrected",
     place="Definition C.3, (14); Definition 3.1",
+    hypotheses=COMPLETION,
     latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; U_t \text{ is } \frac{c^2\mu}{(1 - \sqrt s)^2}"
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
     plain="With a small c_0 the event makes the server's U and error incoherent, with other mu.",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Fact, Identity, Mean, statement
+from linrep.claims import Fact, Identity, Mean, Readings, statement
 from linrep.claims.deviations import readings, relative
+from linrep.claims.evidence import PROVED
+from linrep.claims.perfedsi import _exact
 from linrep.claims.perfedsi._rounds import Runs, walk
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -78,6 +81,12 @@ def eq5_eq10(budget, rng, *, weight=1.0):
             product_of[name].append((relative(left @ right, result) if fits else np.inf, instance))
     yield Identity(first, 1e-13, name="(5)")
     yield Identity(second, 1e-13, name="(10)")
+    state = _exact.of_sides(Fraction(1))
+    squares = 2 * state.losses(state.U, state.V)
+    yield _exact.exactly(
+        [(Fraction(weight) * sum(squares) / len(squares), state.loss(), state.plain())],
+        quantity="the first form of (5)", name="(5) in fractions: first form <= second",
+    )  # fmt: skip
     yield readings(product_of, name="M* and L*")
     yield readings(_spans(budget, rng), name="Z spans the")
 
@@ -233,7 +242,7 @@ def _sampled(budget, rng, replacement, first=0.0) -> Mean:
         moves.append((moved - np.concatenate([U.ravel(), V.ravel()])) @ mean / (mean @ mean))
     return Mean(
         moves, equals=1.0, quantity="mean move over E of (13)",
-        name=f"rounds drawn with{'' if replacement else 'out'} replacement",
+        name=f"rounds drawn with{'' if replacement else 'out'} replacement", strength=PROVED,
     )  # fmt: skip
 
 
@@ -252,10 +261,15 @@ def eq11_13(budget, rng, *, power=1.0, first=0.0):
     Rounds are drawn as well; `first` is the share of them that client 0 takes alone.
     """
     local, overall = _unbiased(budget, rng, power)
-    yield readings(_residuals(rng), name="(12)'s residual")
-    yield readings(local, name="E ghat is")
-    yield Identity(overall, name="d E ghat, averaged over clients, is the gradient of L")
-    yield Identity(_server(budget, rng), name="(13)")
+    for found, name in ((_residuals(rng), "(12)'s residual"), (local, "E ghat is")):
+        parts = [
+            Identity(deviations, 1e-12, name=reading, strength=PROVED)
+            for reading, deviations in found.items()
+        ]
+        yield Readings(parts, name=name)
+    name = "d E ghat, averaged over clients, is the gradient of L"
+    yield Identity(overall, name=name, strength=PROVED)
+    yield Identity(_server(budget, rng), name="(13)", strength=PROVED)
     for replacement in (True, False):
         yield _sampled(budget, rng, replacement, first)
 
@@ -286,31 +300,61 @@ def _designs(budget, rng):
     "perfedsi.remark2.2",
     place="Remark 2.2",
     latex=r"\exists\,\theta_2: W_{\theta_2}(z_m) = 0\ \forall m \ (\text{Model 1}), \quad"
-    r" \exists\,\theta_2: W_{\theta_2}(z_m) = \mathbf 1\ \forall m \ (\text{Model 2}), \quad"
-    r" W(z) = V^\top z",
-    plain="With W(z) = V'z Model 2 can ignore the side information: W can be 1 at all clients.",
+    r" \exists\,\theta_2: W_{\theta_2}(z_m) = \mathbf 1\ \forall m \ (\text{Model 2})",
+    plain="Both models can ignore the side information: W can be 0, or 1, at all clients.",
+    negative_control={"without": 1},
+)
+def remark2_2(budget, rng, *, without=0):
+    """Solve for W(z) = 1 among V'z + b, and among V'z, which is Section 3's instance of Model 2.
+
+    So many clients are without the constant. W = 0 needs theta = 0 only.
+    """
+    cases: dict[str, list] = {"W(z) = V'z + b": [], "W(z) = V'z": []}
+    most: dict[str, float] = {}
+    for Z, instance in _designs(budget, rng):
+        column = np.ones(len(Z))
+        column[:without] = 0.0
+        for found, design in zip(cases.values(), (np.column_stack([Z, column]), Z), strict=True):
+            found.append((_residual(design), instance))
+        if instance["M"] > instance["k"] or instance["Z"] == "one-hot":
+            most[instance["Z"]] = max(_residual(Z), most.get(instance["Z"], 0.0))
+    whole, linear = (
+        Identity(found, 1e-10, quantity="root mean square of W - 1", name=name, strength=strength)
+        for (name, found), strength in zip(cases.items(), (PROVED, ""), strict=True)
+    )
+    yield Readings([whole, linear], name="Model 2: W = 1")
+    for name, left in most.items():
+        yield Fact(f"largest root mean square of V'z - 1, Z {name}", left)
+
+
+@statement(
+    "perfedsi.remark2.2.linear",
+    place="Remark 2.2 for Section 3's instance of Model 2",
+    latex=r"\exists\,V: V^\top z_m = \mathbf 1\ \forall m",
+    plain="Section 3's W(z) = V'z can be 1 at all clients, so that side information is ignored.",
     negative_control={"without": 1},
     holds_with={"constant": True},
 )
-def remark2_2(budget, rng, *, constant=False, without=0):
-    """Solve for W(z) = 1 among V'z, the model of Section 3.
+def remark2_2_linear(budget, rng, *, constant=False, without=0):
+    """Solve for V'z = 1; with a constant, z has an entry 1, but for so many clients without.
 
-    With a constant, side information has a column of ones, but for so many clients without. The
-    general W of Section 2 may have one; W = 0 needs theta = 0 only.
+    Exactly: of sixteen rows of Z half are 1, half are 2.
     """
     cases = []
-    most: dict[str, float] = {}
     for Z, instance in _designs(budget, rng):
         if constant:
             column = np.ones(len(Z))
             column[:without] = 0.0
             Z = np.column_stack([Z, column])
-        left = _residual(Z)
-        cases.append((left, instance))
-        if instance["M"] > instance["k"] or instance["Z"] == "one-hot":
-            most[instance["Z"]] = max(left, most.get(instance["Z"], 0.0))
+        cases.append((_residual(Z), instance))
     yield Identity(
         cases, 1e-10, quantity="root mean square of W - 1", name="1 is in the columns of Z"
     )
-    for name, left in most.items():
-        yield Fact(f"largest root mean square of W - 1, Z {name}", left)
+    if not constant:
+        z = _exact.fractions([1, 2] * 8)
+        ones = _exact.fractions([1] * 16)
+        left = ones @ ones - (z @ ones) ** 2 / (z @ z)
+        yield _exact.exactly(
+            [(left, Fraction(0), {"z": [1, 2] * 8, "V": float((z @ ones) / (z @ z))})],
+            quantity="least sum of (V'z - 1)^2", name="in fractions",
+        )  # fmt: skip

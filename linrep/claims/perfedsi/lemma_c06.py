@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from itertools import product
 
@@ -9,6 +10,9 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Identity, search, statement
+from linrep.claims.evidence import PROVED
+from linrep.claims.perfedsi._exact import FRAME, ONE, Exact, exactly, fractions
+from linrep.claims.perfedsi._hypotheses import COMPLETION
 from linrep.claims.perfedsi._instances import SHAPES, event, length, setting_of, unpack
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -57,7 +61,7 @@ def _smooth_cases(budget, bound):
         }  # fmt: skip
 
 
-def _smooth(budget, rng, bound, name, *, least=0.0):
+def _smooth(budget, rng, bound, name, *, least=0.0, strength=""):
     """Yield (22) with a beta, for c from `least` on: scalars, and a search."""
 
     def lhs_rhs(shape, x):
@@ -72,8 +76,21 @@ def _smooth(budget, rng, bound, name, *, least=0.0):
         return length(shape) + 1 + (shape["d"] + shape["p"]) * shape["k"]
 
     scalars = [case for case in _smooth_cases(budget, bound) if case[2]["c"] >= least]
-    yield Cases(scalars, quantity="lhs/rhs", name=f"{name}, scalars")
-    yield search(lhs_rhs, SHAPES[:2], twice, budget, rng, name=f"{name}, searched")
+    yield Cases(scalars, quantity="lhs/rhs", name=f"{name}, scalars", strength=strength)
+    name = f"{name}, searched"
+    yield search(lhs_rhs, SHAPES[:2], twice, budget, rng, name=name, strength=strength)
+
+
+def _in_fractions(across, constant) -> Cases:
+    """Compare both sides of (22) at U = c u, V = -c, M* = u and a step of 1/1000 towards 0."""
+    c, step = Fraction(31, 50), Fraction(1, 1000)
+    Z = fractions([[1]])
+    points = [Exact(FRAME, ONE, Z, size * FRAME, -size * ONE) for size in (c, c - step)]
+    (one, also), (other, too) = (point.gradient() for point in points)
+    left = sum((one - other) ** 2) + sum((also - too) ** 2)
+    right = ((12 + Fraction(across)) * c**4 + Fraction(constant)) * 2 * step**2
+    at = points[0].plain() | {"c": str(c), "step": str(step)}
+    return exactly([(left, right, at)], quantity="change of the gradient", name="(22) in fractions")
 
 
 def _excess(across, constant):
@@ -123,6 +140,7 @@ def _picture(cases):
 @statement(
     "perfedsi.lemmaC6",
     place="Lemma C.6, (22)-(24)",
+    hypotheses=COMPLETION,
     latex=r"\|U_j\|, \|V_j\| \le c\sqrt{\sigma_1} \;\Rightarrow\; \|\nabla\mathcal L_1 -"
     r" \nabla\mathcal L_2\|_F^2 \le \frac{\beta^2}2(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2),\quad"
     r" \beta^2 = c_z^2(32c^4 + 4)\sigma_1^2",
@@ -137,6 +155,7 @@ def lemmaC6(budget, rng, *, across=4.0, constant=2.0):
     """
     bound = partial(theory.smoothness, factor=2.0 * (12.0 + across), constant=2.0 * constant)
     yield from _smooth(budget, rng, bound, "(22)")
+    yield _in_fractions(across, constant)
     yield _exact(across, constant)
     yield Cases(
         _first_term(budget, across, constant, 4), quantity="lhs/rhs", name="(24) with |Z|^4"
@@ -155,6 +174,7 @@ def lemmaC6(budget, rng, *, across=4.0, constant=2.0):
 @statement(
     "perfedsi.lemmaC6.corrected",
     place="Lemma C.6, (22)-(24)",
+    hypotheses=COMPLETION,
     latex=r"\|\nabla\mathcal L_1 - \nabla\mathcal L_2\|_F^2 \le c_z^2\sigma_1^2(3c^2 + 1)^2"
     r"(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2), \quad c > 0",
     plain="The least Lipschitz constant of the gradient there is c_z sigma_1 (3 c^2 + 1).",
@@ -167,8 +187,10 @@ def lemmaC6_corrected(budget, rng, *, factor=1.0):
     def bound(setting):
         return factor * np.sqrt(2.0) * theory.smoothness_sharp(setting)
 
-    yield from _smooth(budget, rng, bound, "(22)")
+    yield from _smooth(budget, rng, bound, "(22)", strength=PROVED)
     attained = [
         (1.0 - ratio, at) for ratio, _, at in _smooth_cases(budget, bound) if at["step"] < 0.01
     ]
-    yield Identity(attained, 0.01, quantity="1 - lhs/rhs", name="attained by small steps")
+    yield Identity(
+        attained, 0.01, quantity="1 - lhs/rhs", name="attained by small steps", strength=PROVED
+    )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
-from linrep.claims import Cases, Fact, Readings, Search, search, statement
-from linrep.claims.perfedsi import _enumeration
+from linrep.claims import Cases, Identity, Readings, Search, search, statement
+from linrep.claims.perfedsi import _enumeration, _exact
 from linrep.claims.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
+from linrep.claims.perfedsi._hypotheses import COMPLETION
 from linrep.claims.perfedsi._states import SHAPES, aligned, alike, edge, from_numbers, numbers
 from linrep.theory.perfedsi_rounds import Walks, sequences
 
@@ -100,9 +103,40 @@ def _step_by_step(budget, rng, factor, p_power):
     return first, both
 
 
+def _in_fractions(factor, p_power) -> Readings:
+    """Enumerate the first step with 16 directions of side information, all clients regular.
+
+    Squares of both sides are compared. d stands before one term of a_{t,s}, or before both: then
+    a_0 is (d - 1)|grad L|, and all matrices are multiples of U*.
+    """
+    state, eta = _exact.many_sides(), Fraction(1, 1000)
+    limits = _exact.Limits(Fraction(102, 100), Fraction(12, 10))
+    walks = list(state.round(eta, limits))
+    d, k = len(state.U), len(state.V)
+    unit = _exact.FRAME
+    start = state.gradient()[0] @ unit
+    ends = [
+        state.gradients(m, U, V)[0] @ unit * kept
+        for m, walk in enumerate(walks)
+        for U, V, kept in walk
+    ]
+    end = sum(ends) / len(ends)
+    right = (Fraction(factor) * eta / d) ** 2 * limits.c**6 * limits.mu**3 * state.loss()
+    right *= Fraction(4) ** round(2 * p_power)  # the root of k
+    assert k == 16
+    at = state.plain() | {"eta": str(eta), "c": str(limits.c), "mu": str(limits.mu)}
+    parts = []
+    for name, weight in (("d with the first term", 1), ("d with both", d)):
+        growth = abs(end - weight * start) - abs(start - weight * start)
+        left = max(growth, Fraction(0)) ** 2
+        parts.append(Cases([(left, right, at)], quantity="square of the growth", name=name))
+    return Readings(parts, name="first step, k = 16, in fractions")
+
+
 @statement(
     "perfedsi.lemmaC8",
     place="Lemma C.8, (39)-(52)",
+    hypotheses=COMPLETION,
     latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
     plain="A local step makes gradients drift by little, whatever the side information's size.",
@@ -111,6 +145,7 @@ def _step_by_step(budget, rng, factor, p_power):
 def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
     """Enumerate the drift step by step; p_power is the power of k, 3/2 at the proof's end."""
     yield from _along_p(budget, factor, p_power)
+    yield _in_fractions(factor, p_power)
     yield _searched(budget, rng, factor, p_power)
     first, both = _step_by_step(budget, rng, factor, p_power)
     yield Readings(
@@ -164,7 +199,8 @@ def _products(future):
 
 @statement(
     "perfedsi.lemmaC8.indicators",
-    place="Lemma C.8, from (43) on; (54)",
+    place="Lemma C.8, from (43) on; (54); (28)",
+    hypotheses=COMPLETION,
     latex=r"\|E[X 1_{\mathcal G_{t,s+1}}]\|_F \le \|E[X 1_{\mathcal G_{t,s}}]\|_F"
     r" \ (1_{\mathcal G_{t,s+1}} \le 1_{\mathcal G_{t,s}}); \quad"
     r" E[e e^\top 1_{\mathcal G}] = \tfrac1d E[1_{\mathcal G}] I",
@@ -187,6 +223,15 @@ def indicators(budget, rng, *, norms=False, larger=False):
             cases.append((float(left), float(right), at))
     name = "E|X|" if norms else "|E X|"
     yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
-    for future, event in ((0, "the steps before e"), (1, "a G that knows e")):
-        most = max(deviation for deviation, _ in _products(future))
-        yield Fact(f"largest relative deviation of d E[ee' 1_G] from E[1_G] I, {event}", most)
+    if not norms:  # X = 1 and -1, both with probability 1/2; the smaller event is X = 1
+        yield _exact.exactly(
+            [(Fraction(1, 2), Fraction(0), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
+            quantity="|E X| on the smaller event", name="two values",
+        )  # fmt: skip
+    yield Readings(
+        [
+            Identity(list(_products(future)), 1e-12, name=f"G of {event}")
+            for future, event in ((0, "the steps before e"), (1, "e's step as well"))
+        ],
+        name="items are uniform on G",
+    )

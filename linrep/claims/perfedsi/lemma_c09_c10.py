@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Readings, statement
 from linrep.claims.deviations import readings
-from linrep.claims.perfedsi._drift import case_of, random_walks, sizes_of, unit_of
+from linrep.claims.evidence import PROVED
+from linrep.claims.perfedsi import _exact
+from linrep.claims.perfedsi._drift import case_of, random_walks, short_step, sizes_of, unit_of
 from linrep.claims.perfedsi._enumeration import exact_cases, largest_inexact, power_of
+from linrep.claims.perfedsi._hypotheses import COMPLETION
 from linrep.claims.perfedsi._states import aligned, alike, edge, plain
 from linrep.theory.perfedsi_rounds import Walks, balanced, sequences
 
@@ -37,6 +42,7 @@ def _starts(budget, rng) -> Readings:
 @statement(
     "perfedsi.lemmaC9",
     place="Lemma C.9, (53)",
+    hypotheses=COMPLETION,
     latex=_C9_LATEX,
     plain="Local gradients drift by at most tau times what one step does.",
     negative_control={"d_power": 2.0},
@@ -105,28 +111,46 @@ def _at_the_edge(tau_power, future) -> Cases:
             state, limits = edge(d, c=c)
             for step_size in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
                 walks = Walks(state, sequences(d, 1), step_size)
-                cases.append(_sum_cases(walks, limits, tau_power, future))
-    return Cases(cases, quantity="lhs/rhs", name="tau = 1, V at its limit")
+                if future or step_size <= short_step(state, limits, 1):
+                    cases.append(_sum_cases(walks, limits, tau_power, future))
+    strength = "" if future else PROVED
+    return Cases(cases, quantity="lhs/rhs", name="tau = 1, V at its limit", strength=strength)
 
 
-@statement(
-    "perfedsi.lemmaC10",
-    place="Lemma C.10, (54)-(55)",
-    latex=r"\Big\|E_t\Big[\frac dM\sum_{s=0}^{\tau-1}\sum_m \nabla\hat{\mathcal L}_m(U_{t,m,s},"
-    r" V_{t,m,s}, e_{t,m,s})1_{\mathcal G_{t,\tau}} - \tau\nabla\mathcal L 1_{\mathcal G_{t,\tau}}"
-    r"\Big]\Big\|_F \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"
-    r"1_{\mathcal G_{t,0}}",
-    plain="Over a round the gradients, where it stays regular, drift by at most like eta tau^2.",
-    negative_control={"tau_power": 1.0},
-)
-def lemma_c10(budget, rng, *, tau_power=2.0, future=True):
-    """Enumerate the sum; with `future` its event is that of the whole round, as printed."""
-    yield _at_the_edge(tau_power, future)
-    cases = [
-        (*_sum_cases(walks, limits, tau_power, future), exact)
-        for walks, limits, exact in random_walks(budget, rng, 5)
-    ]
-    yield exact_cases(cases, name="random states")
+def _in_fractions(future) -> Cases:
+    """Compare squares for one step of M = 20 clients, every other item leading out of the event.
+
+    Without `future` the event is that of the start, which is sure, and the mean is the gradient.
+    """
+    state, eta = _exact.edge(20), Fraction(1, 10**9)
+    limits = _exact.Limits(Fraction(1), Fraction(11, 10))
+    (walk,) = state.round(eta, limits)
+    d, others = len(walk), state.clients - 1
+    kept = [good if future else True for *_, good in walk]
+    share = Fraction(sum(kept), d)
+    left = Fraction(0)
+    for place, (before, gradient) in enumerate(
+        zip((state.U, state.V), state.gradient(), strict=True)
+    ):
+        # d times the item's gradient, in the mean over the d items: the sum over them.
+        total = sum(
+            (before - end[place]) / eta for end, good in zip(walk, kept, strict=True) if good
+        )
+        left += sum((share**others * (total - share * gradient)) ** 2)
+    right = (10 * eta / d) ** 2 * limits.c**6 * limits.mu**3 * state.loss()
+    at = state.plain() | {
+        "eta": str(eta), "c": 1, "mu": str(limits.mu), "P(G)": float(share ** (others + 1)),
+    }  # fmt: skip
+    return _exact.exactly(
+        [(left, right, at)],
+        quantity="square of the sum",
+        name="tau = 1, M = 20, in fractions",
+        strength="" if future else PROVED,
+    )
+
+
+def _many_steps(budget, rng, tau_power):
+    """Follow the sum for up to 80 steps, at means over balanced sequences of items."""
     values, long = {}, []
     for tau in (1, 2, 5, 10, 20, 40, 80):
         walks = Walks(alike(4, 8), balanced(8, tau, budget(4, 32), rng=rng), 1e-5)
@@ -135,17 +159,47 @@ def lemma_c10(budget, rng, *, tau_power=2.0, future=True):
     yield Cases(long, quantity="lhs/rhs", name="tau up to 80")
     steps = (10, 20, 40, 80)  # from where tau (tau - 1) is nearly a square
     yield power_of("sum", "tau", steps, [values[tau] for tau in steps], tau_power, at_most=True)
-    yield Cases([(6.0 * np.sqrt(2.0), 10.0, {})], name="sqrt(2) 6 <= 10")
+
+
+@statement(
+    "perfedsi.lemmaC10",
+    place="Lemma C.10, (54)-(55)",
+    hypotheses=COMPLETION,
+    latex=r"\Big\|E_t\Big[\frac dM\sum_{s=0}^{\tau-1}\sum_m \nabla\hat{\mathcal L}_m(U_{t,m,s},"
+    r" V_{t,m,s}, e_{t,m,s})1_{\mathcal G_{t,\tau}} - \tau\nabla\mathcal L 1_{\mathcal G_{t,\tau}}"
+    r"\Big]\Big\|_F \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"
+    r"1_{\mathcal G_{t,0}}",
+    plain="Over a round the gradients, where it stays regular, drift by at most like eta tau^2.",
+    negative_control={"tau_power": 1.0, "orders": True},
+)
+def lemma_c10(budget, rng, *, tau_power=2.0, future=True, orders=True):
+    """Enumerate the sum; with `future` its event is that of the whole round, as printed.
+
+    Without, steps are as short as the derivation has them; with orders tau goes up to 80.
+    """
+    strength = "" if future else PROVED
+    yield _at_the_edge(tau_power, future)
+    yield _in_fractions(future)
+    cases = [
+        (*_sum_cases(walks, limits, tau_power, future), exact)
+        for walks, limits, exact in random_walks(budget, rng, 5, short=not future)
+        if future or walks.step_size <= short_step(walks.state, limits, walks.steps)
+    ]
+    yield exact_cases(cases, name="random states", strength=strength)
+    if orders:
+        yield from _many_steps(budget, rng, tau_power)
+    yield Cases([(6.0 * np.sqrt(2.0), 10.0, {})], name="sqrt(2) 6 <= 10", strength=strength)
     yield largest_inexact(cases)
 
 
 lemma_c10.corrected(
     "perfedsi.lemmaC10.corrected",
-    latex=r"\Big\|\sum_{s=0}^{\tau-1}E_t\Big[\Big(\frac dM\sum_m \nabla\hat{\mathcal L}_m("
+    latex=r"\eta \le \frac1{132\tau kr\mu^2c^2\sigma_1} \Rightarrow"
+    r" \Big\|\sum_{s=0}^{\tau-1}E_t\Big[\Big(\frac dM\sum_m \nabla\hat{\mathcal L}_m("
     r"U_{t,m,s}, V_{t,m,s}, e_{t,m,s}) - \nabla\mathcal L\Big)1_{\mathcal G_{t,s}}\Big]\Big\|_F"
     r" \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"
     r"1_{\mathcal G_{t,0}}",
-    plain="The same, each step under the event of the steps before it.",
-    constants={"future": False},
-    negative_control={"tau_power": 1.0},
+    plain="The same for short steps, each under the event of the steps before it.",
+    constants={"future": False, "orders": False},
+    negative_control={"tau_power": 1.0, "orders": True},
 )

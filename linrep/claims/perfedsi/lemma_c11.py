@@ -5,13 +5,16 @@ Steps are tiny there: what a round gains is computed from what it changes.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
-from linrep.claims.perfedsi import _states
+from linrep.claims.evidence import PROVED
+from linrep.claims.perfedsi import _exact, _states
 from linrep.claims.perfedsi._enumeration import exact_cases, power_of, start_of
+from linrep.claims.perfedsi._hypotheses import COMPLETION
 from linrep.claims.perfedsi._states import plain
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import (
@@ -81,11 +84,11 @@ def _at_the_saddle(powers) -> list:
     return cases
 
 
-def start_readings(small, any_start, name) -> Readings:
+def start_readings(small, any_start, name, strength="") -> Readings:
     """Put cases for the two readings of "for some constants c_0, c" together."""
     return Readings(
         [
-            exact_cases(small, name="c_0 small enough"),
+            exact_cases(small, name="c_0 small enough", strength=strength),
             exact_cases(any_start, name="any c_0 (c_0 = r/2 allows U = 0, V = 0)"),
         ],
         name=name,
@@ -113,7 +116,7 @@ def _at_random(budget, rng, powers) -> Cases:
             items = sequences(d, int(rng.integers(1, 4)))
             share = 10.0 ** rng.uniform(-2, 0)
             cases.append(_one_round(state, items, int(rng.integers(1, 3)), share, powers))
-    return exact_cases(cases, name="random states near the truth")
+    return exact_cases(cases, name="random states near the truth", strength=proof_of(powers))
 
 
 def _at_the_edge(powers) -> Cases:
@@ -123,7 +126,7 @@ def _at_the_edge(powers) -> Cases:
         for d in (2, 8):
             state, limits = _states.edge(d, c=c)
             cases.append(_one_round(state, sequences(d, 1), 1, 1.0, powers, limits))
-    return exact_cases(cases, name="edge of the event")
+    return exact_cases(cases, name="edge of the event", strength=proof_of(powers))
 
 
 def _measured(state, step_size, steps) -> float:
@@ -169,34 +172,89 @@ def _double_sum(state, tau) -> float:
     return float(total / (tau * np.linalg.norm([np.linalg.norm(part) for part in state.gradients])))
 
 
+def in_fractions(powers, *, rounds=1) -> Cases:
+    """Enumerate rounds of one step from U = c U*, V = V*/c, with an error orthogonal to U*.
+
+    Singular values, c_z, k and r are 1 (and so is k in the rate), and with c = 32 nothing leaves
+    the event. L is about 1e-8. Rounds are enumerated over items, all clients being alike; the
+    power of the factor is 1 for a round and T - 1 for T of them.
+    """
+    c = Fraction(32)
+    state = _exact.of_items(c)
+    limits = _exact.Limits(c * Fraction(1001, 1000), 2 * c**2)
+    eta = 1 / (132 * limits.mu**2 * limits.c ** round(powers["limit_power"]))
+    fall = eta / (2 * limits.c ** round(powers["c_power"]) * len(state.U))
+    ends, count, regular = [(state.U, state.V)], len(state.U), True
+    for _ in range(rounds):
+        following = []
+        for U, V in ends:
+            level = state.loss(U, V)
+            regular = regular and state.regular(0, U, V, limits, level)
+            for item in range(count):
+                end = state.step(0, item, eta, U, V)
+                regular = regular and state.regular(0, *end, limits, level)
+                following.append(end)
+        ends = following
+    left = sum((state.loss(U, V) for U, V in ends), Fraction(0)) / len(ends)
+    start = state.loss()
+    at = state.plain() | {
+        "eta": float(eta), "c": float(limits.c), "mu": float(limits.mu), "T": rounds, "C": 1,
+        "tau": 1, "P(G)": float(regular), "1 - E[L_T]/L_0": float(1 - left / start),
+    }  # fmt: skip
+    right = (1 - fall) ** max(1, rounds - 1) * start
+    if not regular:
+        raise RuntimeError("a walk leaves the event, which was to be sure")
+    return _exact.exactly(
+        [(left, right, at)],
+        quantity="E[L]",
+        name=f"{rounds} round(s) in fractions, c = 32",
+        strength=proof_of(powers),
+    )
+
+
 CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
+
+
+def proof_of(powers) -> str:
+    """Return "proved" for the powers that the derivation has, also without k in the rate."""
+    own = powers.get("c_z_power", 3) == 3 and not powers.get("with_p", False)
+    return PROVED if own and CORRECTED.items() <= powers.items() else ""
 
 
 @statement(
     "perfedsi.lemmaC11",
     place="Lemma C.11, (56)-(62)",
-    hypotheses=[_states.ASSUMPTION_3_2],
+    hypotheses=COMPLETION,
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
     plain="In each round the loss falls, in the mean, by a factor set by sigma_r/c.",
     negative_control={"c_power": 0.0},
 )
-def lemma_c11(budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, c_z_power=3):
-    """Enumerate a round; powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta."""
+def lemma_c11(
+    budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, c_z_power=3, orders=True
+):
+    """Enumerate a round; powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta.
+
+    With orders also how progress goes with c_z, d, eta and tau, of which (56) is a bound.
+    """
     powers = {
         "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
         "c_z_power": c_z_power,
     }  # fmt: skip
-    yield start_readings(_at_limits(powers, budget), _at_the_saddle(powers), "c_0")
+    limits = _at_limits(powers, budget)
+    yield start_readings(limits, _at_the_saddle(powers), "c_0", proof_of(powers))
+    yield in_fractions(powers)
     yield _at_random(budget, rng, powers)
     yield _at_the_edge(powers)
-    yield _along_scales(c_z_power)
     state, steps, taus = _states.alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
     along_d = [_measured(_states.alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
-    yield power_of("progress", "d", _DIMENSIONS, along_d, -1.0)
-    yield power_of("progress", "eta", steps, [_measured(state, size, 1) for size in steps], 1.0)
-    yield power_of("progress", "tau", taus, [_measured(state, 1e-4, tau) for tau in taus], 1.0)
+    if orders:
+        yield _along_scales(c_z_power)
+        yield power_of("progress", "d", _DIMENSIONS, along_d, -1.0)
+        along_eta = [_measured(state, size, 1) for size in steps]
+        yield power_of("progress", "eta", steps, along_eta, 1.0)
+        yield power_of("progress", "tau", taus, [_measured(state, 1e-4, tau) for tau in taus], 1.0)
     limit = theory.step_size_limit(state.setting(_start(state)), 1)
     yield Fact("fall of L in a round over eta tau/d, balanced", along_d[0] * _DIMENSIONS[0] / 1e-4)
     yield Fact(
@@ -217,7 +275,7 @@ lemma_c11.corrected(
     r" \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
     plain="In each round near the truth the loss falls, in the mean, by a factor set by "
     "sigma_r^2/(c^2 sigma_1).",
-    constants=CORRECTED,
+    constants=CORRECTED | {"orders": False},
     negative_control={"c_z_power": 0},
 )
 
@@ -260,4 +318,4 @@ def enumerated_rounds(budget, powers) -> Readings:
         for state, steps, rounds in _starts_of_runs(budget)
     ]
     far = [_some_rounds(_states.saddle(k), 1, 2, powers) for k in (1, 2)]
-    return start_readings(near, far, "rounds enumerated")
+    return start_readings(near, far, "rounds enumerated", proof_of(powers))

@@ -6,8 +6,8 @@ import numpy as np
 
 from linrep.claims import Fact, statement
 from linrep.claims.perfedsi import _runs
-from linrep.claims.perfedsi._states import ASSUMPTION_3_2
-from linrep.claims.perfedsi.lemma_c11 import CORRECTED, enumerated_rounds, promise
+from linrep.claims.perfedsi._hypotheses import COMPLETION
+from linrep.claims.perfedsi.lemma_c11 import CORRECTED, enumerated_rounds, in_fractions, promise
 
 
 def _implied(rng, powers):
@@ -67,17 +67,25 @@ def _runs_of_c4(budget, rng, d_power):
 @statement(
     "perfedsi.theoremC4",
     place="Theorem C.4, (15)",
-    hypotheses=[ASSUMPTION_3_2],
+    hypotheses=COMPLETION,
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3dk}\Big)^{T-1}\mathcal L(U_0, V_0)",
     plain="PerFedSI converges linearly in expectation where its iterates stay regular.",
-    negative_control={"d_power": 2.0},
+    negative_control={"d_power": 2.0, "orders": True},
 )
 def theorem_c4(
-    budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, with_p=True, d_power=1.0
+    budget,
+    rng,
+    *,
+    c_power=1.0,
+    condition_power=0.0,
+    limit_power=5.0,
+    with_p=True,
+    d_power=1.0,
+    orders=True,
 ):
-    """Check it from unbalanced states by enumeration, and its exponents by runs.
+    """Check it from unbalanced states by enumeration, and with orders its exponents by runs.
 
     Powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta; with_p has k in the rate.
     """
@@ -86,7 +94,9 @@ def theorem_c4(
         "with_p": with_p,
     }  # fmt: skip
     yield enumerated_rounds(budget, powers)
-    yield from _runs_of_c4(budget, rng, d_power)
+    yield in_fractions(powers, rounds=2)
+    if orders:
+        yield from _runs_of_c4(budget, rng, d_power)
     yield from _implied(rng, powers)
 
 
@@ -96,7 +106,7 @@ theorem_c4.corrected(
     r"c_0 \le \frac1{32cc_z^2} \Rightarrow E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}]"
     r" \le \Big(1 - \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)^{T-1}\mathcal L(U_0, V_0)",
     plain="PerFedSI converges linearly near the truth, at a rate like sigma_r^2/(c^2 sigma_1).",
-    constants=CORRECTED | {"with_p": False},
+    constants=CORRECTED | {"with_p": False, "orders": False},
     negative_control={"c_power": 1.0, "condition_power": 0.0},
 )
 
@@ -115,7 +125,7 @@ def _rounds_scaled(state, setting, rng) -> float:
     r"\quad T = O\big(dk^{3/2}r\log\tfrac1\epsilon\big)",
     plain="At steps of order 1/(k^(3/2) r tau), d k^(3/2) r log(1/eps) rounds suffice, from starts "
     "near the truth (c_0 small).",
-    hypotheses=[ASSUMPTION_3_2],
+    hypotheses=COMPLETION,
     negative_control={"d_power": 0.5},
 )
 def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):

@@ -233,23 +233,26 @@ def from_numbers(shape, x) -> Case | None:
     )
 
 
-def tried(cases: Iterable[Case], lhs_rhs: LeftRight, name: str) -> Cases:
+def tried(cases: Iterable[Case], lhs_rhs: LeftRight, name: str, strength: str = "") -> Cases:
     """Return left <= right for every round."""
-    return compared(((case, *lhs_rhs(case), case.instance()) for case in cases), name)
+    found = ((case, *lhs_rhs(case), case.instance()) for case in cases)
+    return compared(found, name, strength)
 
 
-def compared(found: Iterable[tuple[Case, float, float, dict]], name: str) -> Cases:
+def compared(
+    found: Iterable[tuple[Case, float, float, dict]], name: str, strength: str = ""
+) -> Cases:
     """Return lhs <= rhs for rounds with both and instances, relative to their sizes."""
     cases = []
     for case, left, right, at in found:
         scale = max(abs(left) + abs(right), 1e-300)
         cases.append((left / scale, case.allowed(left, right) / scale, at))
-    return Cases(cases, quantity=QUANTITY, name=name)
+    return Cases(cases, quantity=QUANTITY, name=name, strength=strength)
 
 
 def searched(
-    lhs_rhs: LeftRight, budget, rng, name: str = "search", noisy: bool = True
-) -> Search:  # fmt: skip
+    lhs_rhs: LeftRight, budget, rng, name: str = "search", noisy: bool = True, strength: str = ""
+) -> Search:
     """Search rounds of one and two clients for left > right; sigma is searched, too, if `noisy`."""
 
     def of_numbers(shape, x):
@@ -260,17 +263,22 @@ def searched(
         return left, case.allowed(left, right)
 
     shapes = [{"n": n, "noisy": int(noisy)} for n in (1, 2)]
-    return search(of_numbers, shapes, length, budget, rng, name=name)
+    return search(of_numbers, shapes, length, budget, rng, name=name, strength=strength)
 
 
-def reached(cases: Iterable[Case], lhs_rhs: LeftRight, share: float, name: str) -> Cases:
+def reached(
+    cases: Iterable[Case], lhs_rhs: LeftRight, share: float, name: str, strength: str = ""
+) -> Cases:
     """Return whether left comes to so large a share of right in every round."""
     found = []
     for case in cases:
         left, right = lhs_rhs(case)
         scale = max(abs(left) + abs(right), 1e-300)
         found.append((share * right / scale, case.allowed(right, left) / scale, case.instance()))
-    return Cases(found, quantity="share of the right side, over the sum of both", name=name)
+    return Cases(
+        found, quantity="share of the right side, over the sum of both", name=name,
+        strength=strength,
+    )  # fmt: skip
 
 
 def largest(cases: Iterable[Case], lhs_rhs: LeftRight, by: str = "K") -> pd.DataFrame:
@@ -323,11 +331,13 @@ def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
     }
 
 
-def everywhere(lists, lhs_rhs, budget, rng, prefix="", noisy=True) -> Iterator[Cases | Search]:
+def everywhere(
+    lists, lhs_rhs, budget, rng, prefix="", noisy=True, strength=""
+) -> Iterator[Cases | Search]:
     """Yield an inequality on all these rounds, and in a search."""
     for name, cases in lists.items():
-        yield tried(cases, lhs_rhs, prefix + name)
-    yield searched(lhs_rhs, budget, rng, f"{prefix}search", noisy)
+        yield tried(cases, lhs_rhs, prefix + name, strength)
+    yield searched(lhs_rhs, budget, rng, f"{prefix}search", noisy, strength)
 
 
 def counted(case: Case, masked: bool):

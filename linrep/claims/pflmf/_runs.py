@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Mean, Missing, Together
+from linrep.claims.pflmf import _exact
 from linrep.claims.tables import curve
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
@@ -149,13 +151,13 @@ class Cells:
         keep = rows.groupby(_SETTING)["inside"].transform("all")
         return rows[keep]
 
-    def at_most_one(self, name) -> Together | Missing:
+    def at_most_one(self, name, strength="") -> Together | Missing:
         """Return for every setting that the mean ratio is at most 1, the largest one first."""
         planned = len({tuple(row[each] for each in _SETTING) for row in self.rows})
         parts = [
             Mean(
                 np.minimum(group["ratio"], 1e300), at_most=1.0, weight=1.0 / planned,
-                quantity="left over right side",
+                quantity="left over right side", strength=strength,
                 setting=dict(zip(_SETTING, map(float, key), strict=True)),
             )
             for key, group in self.table.groupby(_SETTING)
@@ -175,7 +177,7 @@ class Cells:
         )  # fmt: skip
 
 
-def exact(bound: Bound, settings, name: str = "U fixed, exact") -> Cases:
+def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = "") -> Cases:
     """Compare lhs and rhs of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
 
     Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.
@@ -188,4 +190,24 @@ def exact(bound: Bound, settings, name: str = "U fixed, exact") -> Cases:
         ratio = float(bound.left(0.0, in_V, p) / bound.right(1.0, 1.0, eta_L, float(T), sigma))
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
-    return Cases(cases, quantity="left over right side", name=name)
+    return Cases(cases, quantity="left over right side", name=name, strength=strength)
+
+
+def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
+    """Return lower bounds of the left side over the right one for (uv)^2/2, in rational numbers.
+
+    They hold whether U moves with all clients or with the participants: there is one client. With
+    noise the step size is that of Corollary 2.
+    """
+    small = Fraction(1, 100)
+    if noisy:
+        runs = [_exact.run(Fraction(1, 50), 10_000, small, Fraction(1, 200), small / 1000)]
+    else:
+        runs = [_exact.run(p, T, small) for p, T in ((Fraction(1, 10), 200), (Fraction(1, 4), 30))]
+    cases = []
+    for each in runs:
+        left, right = each.sides(bound.p_power, bound.start, bound.noise)
+        cases.append((left / right, Fraction(1), each.instance()))
+    return _exact.compared(
+        cases, "(uv)^2/2, exact", quantity="left over right side, at least", strength=strength
+    )

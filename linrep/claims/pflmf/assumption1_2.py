@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 import linrep as lr
@@ -17,14 +19,17 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.claims.pflmf import _cases
+from linrep.claims.pflmf import _cases, _exact
+from linrep.claims.pflmf._hypotheses import stops_falling
 from linrep.problems import Objectives
 from linrep.theory import pflmf as theory
 
 KINDS = ("affine", "quadratic", "logistic", "softmax", "Huber")
 _RADII = (1.0, 10.0, 100.0, 1000.0)
 _N, _D, _M = 2, 2, 3
+_FAR = 1e6  # a norm of v
 
 
 def functions(kind, rng) -> Objectives:
@@ -91,12 +96,9 @@ def _growth(kind, budget, rng, power) -> Exponent:
 
 
 def _from_below(kind, rng) -> Condition | Vacuous:
-    """Return whether the objective stops falling, over models of sizes up to a million."""
-    problem = functions(kind, rng)
-    directions = rng.standard_normal((200, _N, problem.d))
-    least = [min(problem.value(size * theta) for theta in directions) for size in (1.0, 1e3, 1e6)]
+    """Return whether the objective stops falling."""
     name, quantity = "lower bound", "functions bounded from below"
-    if least[2] >= 100.0 * min(least[1], 0.0):
+    if stops_falling(functions(kind, rng), rng):
         return Condition(True, 1.0, 1.0, name=name, quantity=quantity)
     return Vacuous(
         0.0, 1.0, "there is none, and Theorem 1 needs one", name=name,
@@ -133,6 +135,49 @@ def _local(budget, rng, factor) -> Cases:
     return Cases(cases, quantity="quotient of Assumption 1", name="constants on a ball")
 
 
+def model_moved(problem, i, x, y, v) -> tuple[float, float]:
+    """Return the quotient in U where client i's model goes from x to y, and what it is claimed.
+
+    V has v in row i and zeros elsewhere, U goes from x v'/|v|^2 to y v'/|v|^2: the quotient is
+    |v|^2/n times that of f_i's gradient between x and y.
+    """
+    V = np.zeros((problem.n, v.size))
+    V[i] = v
+    ends = [np.outer(each, v) / (v @ v) for each in (x, y)]
+    moved = float(np.linalg.norm(ends[0] - ends[1]))
+    first, second = (problem.factor_gradients(U, V).in_U for U in ends)
+    models = np.zeros((2, problem.n, problem.d))
+    models[:, i] = x, y
+    own = problem.gradients(models[0])[i] - problem.gradients(models[1])[i]
+    return (
+        float(np.linalg.norm(first - second)) / moved,
+        float(v @ v) / problem.n * float(np.linalg.norm(own) / np.linalg.norm(x - y)),
+    )
+
+
+def _everywhere(budget, rng):
+    """Yield the equation that the proof rests on, and what follows from it."""
+    deviations, curved = [], []
+    for kind in KINDS:
+        for _ in range(budget(4, 40)):
+            problem = functions(kind, rng)
+            i, k = int(rng.integers(_N)), int(rng.integers(1, 4))
+            x, y = rng.standard_normal((2, problem.d))
+            v = 10.0 ** rng.uniform(-3.0, 6.0) * rng.standard_normal(k)
+            found, claimed = model_moved(problem, i, x, y, v)
+            at = {"kind": kind, "client": i, "v": v.tolist(), "x": x.tolist(), "y": y.tolist()}
+            deviations.append((relative(found, claimed), at))
+            if claimed > 0.0:
+                curved.append(claimed / float(v @ v))
+    yield Identity(deviations, 1e-9, name="the model moved, V at one client")
+    yield Vacuous(
+        _FAR**2 * min(curved), 1.0, "L_U grows like |v|^2 unless all gradients are constant; "
+        "affine functions that are bounded below are constant",
+        name="constants everywhere, with a lower bound", strength=PROVED,
+        quantity=f"L_U needed at |v| = {_FAR:g}",
+    )  # fmt: skip
+
+
 @statement(
     "pflmf.assumption1",
     place="Assumption 1",
@@ -144,11 +189,14 @@ def _local(budget, rng, factor) -> Cases:
 def assumption1(budget, rng, *, power=0.0, factor=1.0):
     """Measure constants on balls, and ask who has finite ones together with a lower bound.
 
+    That nobody has but constant functions is proved; the proof's equation is checked.
+
     `power` is that of the radius by which constants may grow; `factor` is of the local constants.
     """
     found = {kind: _growth(kind, budget, rng, power) for kind in KINDS}
     who = [Together([each, _from_below(kind, rng)], name=kind) for kind, each in found.items()]
     yield _local(budget, rng, factor)
+    yield from _everywhere(budget, rng)
     yield Readings(who, name="constants everywhere")
 
 
@@ -186,17 +234,10 @@ def _on_ball(radius, rng):
     return radius * U / np.linalg.norm(U), radius * V / np.linalg.norm(V)
 
 
-def _noisy(problem, U, V, sigma, runs, rng):
-    """Return stochastic gradients of `linrep.pflmf`'s noise, out of single rounds."""
-    in_U, in_V = [], []
-    for stream in rng.spawn(runs):
-        trace = lr.pflmf(
-            problem, k=U.shape[1], step_size=1.0, rounds=1, start=(U, V), aggregate="full",
-            gradient_noise=sigma, stationarity=False, rng=stream,
-        )  # fmt: skip
-        in_U.append(U - trace.state["U"])
-        in_V.append(V - trace.state["V"])
-    return np.array(in_U), np.array(in_V)
+def axis_noise(U: Array, sigma: float) -> Array:
+    """Return noise of the shape of U that is equally likely along +-each axis, variance sigma^2."""
+    steps = sigma * np.eye(U.size).reshape(-1, *U.shape)
+    return np.concatenate([steps, -steps])
 
 
 def _batches(problem, U, V, runs, rng):
@@ -221,7 +262,7 @@ def _variance_growth(name, variance, budget, rng, power) -> Exponent:
     samples = [[variance(radius) for _ in range(budget(8, 30))] for radius in _RADII]
     return Exponent(
         _RADII, samples, at_most=power, rng=rng, along="radius", of="variance",
-        name="variance over growing balls", setting={"estimator": name},
+        name=f"{name}, variance over growing balls",
     )  # fmt: skip
 
 
@@ -233,19 +274,68 @@ def _variance_growth(name, variance, budget, rng, power) -> Exponent:
     plain="There are stochastic gradients, unbiased and of a variance that is bounded everywhere.",
     negative_control={"factor": 0.5},
 )
-def assumption2(budget, rng, *, power=0.0, factor=1.0):
-    """Test who satisfies it: additive noise, or mini-batches; it assumes that an estimator does.
+def assumption2(budget, rng, *, factor=1.0):
+    """Enumerate noise of a fixed law, added to the gradient; its variance is to be factor sigma^2.
 
-    Variances may grow like this power of the ball; that of the noise is to be `factor` sigma^2.
+    An assumption says that there is an estimator. Which ones in use satisfy it are statements of
+    their own.
     """
+    means, variances = [], []
+    for radius in _RADII:
+        for kind in KINDS:
+            problem, at = functions(kind, rng), {"kind": kind, "radius": radius}
+            state = (radius * part for part in _state(rng, d=problem.d))
+            for gradient in problem.factor_gradients(*state)[1:]:
+                drawn = gradient + axis_noise(gradient, 1.0)
+                means.append((relative(drawn.mean(axis=0), gradient, 1.0), at))
+                found = float(np.mean(np.sum((drawn - gradient) ** 2, axis=(1, 2))))
+                # As exact as differences of gradients are.
+                floor = 1.0 + 1e-4 * float(np.abs(gradient).max())
+                variances.append((abs(found - factor) / floor, at))
+    yield Identity(means, 1e-12, name="additive noise, mean", strength=PROVED)
+    yield Identity(variances, 1e-9, name="additive noise, variance sigma^2", strength=PROVED)
+
+
+def one_sample_variance(radius: Fraction) -> Fraction:
+    """Return the variance in U of one of two samples, x = 0 or 1 and y = 0, at u = v = radius.
+
+    The gradient of x^2 (u v)^2/2 in u is x^2 u v^2, that is, 0 or radius^3.
+    """
+    gradients = [x**2 * radius**3 for x in (0, 1)]
+    mean = sum(gradients, Fraction(0)) / 2
+    return sum(((each - mean) ** 2 for each in gradients), Fraction(0)) / 2
+
+
+@statement(
+    "pflmf.assumption2.minibatches",
+    place="Assumption 2, of the estimator in Section 5",
+    latex=r"\tilde\nabla\ \text{of a mini-batch}:\quad\mathbb E\|\tilde\nabla_U-\nabla_U\|^2\le"
+    r"\sigma^2\quad\text{for all }U,V",
+    plain="Mini-batch gradients, those of the experiments, have a variance that is bounded for all "
+    "U and V.",
+    holds_with={"power": 6.0},
+    negative_control={"power": 5.0},
+)
+def minibatches(budget, rng, *, power=0.0):
+    """Enumerate all mini-batches of one sample; the variance may grow like this power of the ball.
+
+    One client, least squares, in rational numbers; and least squares and logistic losses of two.
+    """
+    start = one_sample_variance(Fraction(1))
+    cases = []
+    for radius in map(Fraction, (1, 10, 100, 1000)):
+        allowed = start * (radius ** int(power) if power == int(power) else float(radius) ** power)
+        at = {"x": [0, 1], "y": [0, 0], "u": str(radius), "v": str(radius)}
+        cases.append((one_sample_variance(radius) / allowed, Fraction(1), at))
+    yield _exact.compared(
+        cases, "two samples, one client, exact", quantity="variance over that at u = v = 1"
+    )
     runs = budget(300, 2000)
-    U, V = _state(rng)
-    estimators = [_additive(budget, rng, U, V, runs, power, factor)]
     for name, logistic in (("least squares", False), ("logistic", True)):
         problem, singles = _samples(rng, logistic)
+        U, V = _state(rng)
         drawn = _batches(problem, U, V, runs, rng)
-        name = f"mini-batches, {name}"
-        biases = _biases(problem, U, V, drawn, rng)
+        yield Together(_biases(problem, U, V, drawn, rng), name=f"{name}, unbiased")
 
         def variance(radius, singles=singles):
             return max(
@@ -254,36 +344,7 @@ def assumption2(budget, rng, *, power=0.0, factor=1.0):
                 for value in batch_variance(singles, *_on_ball(radius, rng))
             )
 
-        growth = _variance_growth(name, variance, budget, rng, power)
-        estimators.append(Together([*biases, growth], name=name))
-    yield Readings(estimators)
-
-
-def _additive(budget, rng, U, V, runs, power, factor) -> Together:
-    """Return the reading in which gradients have normal noise added, sigma = 1."""
-    problem = lr.QuadraticObjectives(rng.standard_normal((_N, _D)))
-    drawn = _noisy(problem, U, V, 1.0, runs, rng)
-    parts: list = _biases(problem, U, V, drawn, rng)
-    for where, each, gradient in zip("UV", drawn, problem.factor_gradients(U, V)[1:], strict=True):
-        parts.append(
-            Mean(
-                np.sum((each - gradient) ** 2, axis=(1, 2)), equals=factor, margin=0.4,
-                quantity="variance", name=f"variance in {where}",
-                setting={"sigma": 1.0, "allowed": factor},
-            )
-        )  # fmt: skip
-
-    def spread(radius):
-        U, V = _on_ball(radius, rng)
-        drawn = _noisy(problem, U, V, 1.0, 40, rng)
-        exact = problem.factor_gradients(U, V)[1:]
-        return max(
-            float(np.mean(np.sum((each - gradient) ** 2, axis=(1, 2))))
-            for each, gradient in zip(drawn, exact, strict=True)
-        )
-
-    parts.append(_variance_growth("noise", spread, budget, rng, power))
-    return Together(parts, name="additive noise")
+        yield _variance_growth(name, variance, budget, rng, power)
 
 
 def _enumerated(rng, noise_factor, count):
@@ -307,33 +368,32 @@ def _enumerated(rng, noise_factor, count):
     negative_control={"noise_factor": 0.5},
 )
 def eq10(budget, rng, *, noise_factor=1.0):
-    """Compare both for noise and for all mini-batches; sigma is the least that Assumption 2 has."""
+    """Compare both for all mini-batches and for noise; sigma is the least that Assumption 2 has."""
     cases = list(_enumerated(rng, noise_factor, budget(50, 2000)))
-    U, V = _state(rng, k=5, d=5, n=6)
-    problem = lr.QuadraticObjectives(rng.standard_normal((6, 5)))
-    gradient = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
-    sigma = 2.0 * float(np.sqrt(gradient))
-    drawn, _ = _noisy(problem, U, V, sigma, budget(300, 4000), rng)
-    squares = np.sum(drawn**2, axis=(1, 2))
-    deviations = drawn - problem.factor_gradients(U, V).in_U
-    spectral = float(np.mean(np.linalg.norm(deviations, 2, axis=(1, 2)) ** 2))
     yield Cases(
         [(a, b * (1.0 + 1e-9), at) for a, b, at in cases], quantity="second moment",
-        name="all mini-batches",
+        name="all mini-batches", strength=PROVED,
     )  # fmt: skip
     yield Identity(
         [(relative(a, b), at) for a, b, at in cases], 1e-9,
-        name="equality at the estimator's own variance",
+        name="equality at the estimator's own variance", strength=PROVED,
     )  # fmt: skip
-    norms = {"Frobenius": sigma**2, "spectral": spectral}
+    # Noise +-I: of squared Frobenius norm 2 and of spectral norm 1.
+    gradient = [[Fraction(1), Fraction(2)], [Fraction(0), Fraction(1)]]
+    moment, plain = (
+        sum((gradient[i][j] + s * (i == j)) ** 2 for i in (0, 1) for j in (0, 1) for s in signs)
+        / len(signs)
+        for signs in ((-1, 1), (0,))
+    )
+    at = {"grad_U": [[1, 2], [0, 1]], "noise": "I or -I, each with probability 1/2"}
+    factor = Fraction(noise_factor).limit_denominator(1000)
     yield Readings(
         [
-            Mean(
-                squares, equals=gradient + noise_factor * square, margin=0.25,
-                quantity="second moment", name=f"sigma in the {norm} norm",
-                setting={"|grad|^2": gradient, "sigma^2": square},
+            _exact.compared(
+                [(moment, plain + factor * square, at)], f"sigma in the {norm} norm",
+                quantity="second moment", strength=PROVED,
             )
-            for norm, square in norms.items()
+            for norm, square in (("Frobenius", 2), ("spectral", 1))
         ],
-        name="normal noise",
+        name="noise I or -I, exact",
     )  # fmt: skip

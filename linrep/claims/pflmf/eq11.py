@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
@@ -10,8 +11,9 @@ import numpy as np
 import linrep as lr
 from linrep.claims import Cases, Identity, Mean, Readings, statement
 from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.claims.pflmf import _cases
+from linrep.claims.pflmf import _cases, _exact
 from linrep.claims.pflmf._cases import QUADRATIC, Case
 from linrep.theory import pflmf_rounds
 
@@ -160,7 +162,7 @@ def by_hand(case: Case, k: int) -> tuple[float, float]:
     return left, masked
 
 
-def _exact(rounds, count, noise_power):
+def _written_out(rounds, count, noise_power):
     """Yield the equation with local steps written out, and the theory's and this file's terms."""
     cases = [
         case for group in rounds.values() for case in group
@@ -178,8 +180,9 @@ def _exact(rounds, count, noise_power):
                 (relative(case.round.masked_V[k], masked, 1e-300), {**at, "of": "theory"}),
                 (relative(m.mean(m.left), left, 1e-300), {**at, "of": "moments"}),
             ]
-    yield Identity(equal, 1e-9, name="second moment, local steps written out")
-    yield Identity(terms, 1e-9, name="theory's and moments' terms, local steps written out")
+    for name, found in (("second moment", equal), ("theory's and moments' terms", terms)):
+        name = f"{name}, local steps written out"
+        yield Identity(found, 1e-9, name=name, strength=PROVED)
 
 
 def _head_at(case: Case, k: int, seed, p: float) -> Array:
@@ -219,6 +222,7 @@ def _drawn(budget, rng, noise_power):
             np.array(_squares_taken(case, k, rng, budget(250, 3000))) / stated, equals=1.0,
             margin=budget(1.0, 0.25), quantity="second moment over the one stated",
             name=f"linrep.pflmf, p = {p:g}, k = {k}", setting={**case.instance(), "k": k},
+            strength=PROVED,
         )  # fmt: skip
 
 
@@ -253,6 +257,35 @@ def _printed(budget, rng, noise_power):
     )  # fmt: skip
 
 
+def _growing_exactly() -> Readings:
+    """Return (11) at k = 1 for -(uv)^2/2 at u = v = 1, without noise, in rational numbers.
+
+    Participants' gradients grow, those of others do not.
+    """
+    found: dict[str, list] = {"V^t on the right": [], "V_k on the right": []}
+    for p in (Fraction(1, 10), Fraction(1, 2)):
+        f, one = _exact.Scalar((-1,), (0,), (0,)), Fraction(1)
+        r = _exact.exact_round(f, one, [one], p, 2, one / 4, one)
+        for k, cases in enumerate(found.values()):
+            cases.append((r.masked[1] / (p * r.steps[k]), one, {**r.instance, "k": 1}))
+    return Readings(
+        [
+            _exact.compared(cases, name, quantity="left over right side")
+            for name, cases in found.items()
+        ],
+        name="-(uv)^2/2, k = 1, exact",
+    )
+
+
+def _display_exactly() -> Cases:
+    """Return the display before (11) from the right, as an equation: noise alone, n = 2."""
+    sigma_i = Fraction(1, 2)  # variance of each client's noise: sigma^2 = 1
+    at = {"n": 2, "D": [1, 0], "variance of each client's noise": "1/2", "sigma^2": 1}
+    return _exact.compared(
+        [(2 * sigma_i, sigma_i, at)], "display, right <= left, exact", quantity="|D|_2^2 sigma^2"
+    )
+
+
 @statement(
     "pflmf.eq11",
     place="(11) and the display before it",
@@ -269,9 +302,11 @@ def eq11(budget, rng, *, exact=False, noise_power=0.0):
     """
     rounds = _rounds(budget, rng)
     if exact:
-        yield from _exact(rounds, budget(60, 600), noise_power)
+        yield from _written_out(rounds, budget(60, 600), noise_power)
         yield from _drawn(budget, rng, noise_power)
         return
+    yield _growing_exactly()
+    yield _display_exactly()
     looked = _looked(rounds)
     equal, less = _display(looked)
     yield _eleven(looked, True, True, noise_power, "k = 0")
@@ -290,7 +325,8 @@ def eq11(budget, rng, *, exact=False, noise_power=0.0):
 eq11.corrected(
     "pflmf.eq11.corrected",
     latex=r"\mathbb E\|D\tilde\nabla_V(U,V_k)\|_F^2=\mathbb E\|D\nabla_V(U,V_k)\|_F^2+p\sigma^2,"
-    r"\quad\text{noise independent of }D,\ \mathbb E\|\text{noise}\|^2=\sigma^2",
+    r"\quad\text{noise of mean }0,\text{ independent of }D\text{ and }V_k,\ "
+    r"\mathbb E\|\text{noise}\|^2=\sigma^2",
     plain="Exact for every local step: participants' gradients at V_k, and p times the variance.",
     constants={"exact": True, "noise_power": 1.0},
     negative_control={"noise_power": 0.9},

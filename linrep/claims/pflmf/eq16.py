@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
@@ -11,7 +12,9 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, statement
-from linrep.claims.pflmf import _cases
+from linrep.claims.evidence import PROVED
+from linrep.claims.pflmf import _cases, _exact
+from linrep.claims.pflmf._hypotheses import SMOOTH
 from linrep.theory import pflmf as theory
 
 _LINKS = ("first", "second", "third")
@@ -71,14 +74,14 @@ def _algebra(p_power, count) -> Cases:
     return Cases(grid, name="first <=, over p, eta L and K")
 
 
-def _auxiliary(count, bound) -> Cases:
+def _auxiliary(count, bound, strength) -> Cases:
     """Return the auxiliary inequality on eta <= 1/(2L), where it is largest at p = K = 1."""
     values = [0.0, *np.geomspace(1e-6, 1.0, count).tolist()]
     cases = [
         (float(theory.auxiliary(0.5 * x, p, K)), bound, {"eta L": 0.5 * x, "p": p, "K": K})
         for x, p, K in product(values, values, (1, 2, 3, 10, 1000))
     ]
-    return Cases(cases, name="auxiliary inequality")
+    return Cases(cases, name="auxiliary inequality", strength=strength)
 
 
 def _derivation(count) -> Cases:
@@ -91,7 +94,7 @@ def _derivation(count) -> Cases:
         left = 2.0 - q**2 / (1.0 + x) / (1.0 - 0.5 * q / K)
         constant = theory.summed_noise(theory.Setting(p, K, x, 1.0, 1.0, noise=1.0))
         cases += [(spread, left, {**at, "of": "weight"}), (constant, 2.0, at)]
-    return Cases(cases, name="constants of the derivation")
+    return Cases(cases, name="constants of the derivation", strength=PROVED)
 
 
 def expected_cosine(s: theory.Setting, u: float, v: float, points: int = 16) -> Expected:
@@ -139,7 +142,9 @@ def _cosines(rng, count, variant: Variant) -> Cases:
         scale = abs(2.0 * r.decrease) + noise + left
         at = {"u": u, "v": v, "p": p, "K": K, "eta": s.step_size, "L": L, "sigma": sigma}
         cases.append((left / scale, right / scale + 1e-14 / scale + 1e-9, at))
-    return Cases(cases, quantity=_cases.QUANTITY, name="second <=, cos(u v) with noise")
+    return Cases(
+        cases, quantity=_cases.QUANTITY, name="second <=, cos(u v) with noise", strength=PROVED
+    )
 
 
 def _weights() -> Curve:
@@ -175,7 +180,7 @@ def _rewritten(name, variant: Variant):
         if name == "B":
             return theory.step_B(common, r)
         if name == "K":
-            return theory.step_B_last(common, r, masked=variant.derived)
+            return theory.step_B_last(common, r, masked=variant.derived, head_noise=variant.derived)
         left, right = (theory.step_A if name == "A" else theory.step_C)(common, r)
         if name == "A":
             left, right = K * left, K * right
@@ -214,6 +219,33 @@ def _needed(case):
     return left - right + (1.0 + 1.0 / s.local_steps) * _unit(s), _unit(s)
 
 
+def _affine_exactly(links, p_power, strength):
+    """Yield links of the chain, and its ends, for x and -x, in rational numbers.
+
+    These functions satisfy Assumption 1 for all U and V.
+    """
+    found: dict[str, list] = {f"{_LINKS[at]} <=": [] for at in links}
+    if len(links) == len(_LINKS):
+        found["first <= last"] = []
+    for p, K, eta in product((Fraction(1, 10), Fraction(1, 3)), (1, 5), (Fraction(1, 4),)):
+        r = _exact.affine(p, K, eta)
+        first = eta * (1 - 2 * eta * r.L)
+        second = eta * _exact.power(p, p_power) * (1 - eta * p * r.L / (2 * K))
+        last = 2 * (r.value - r.after_both)
+        members = (
+            first * (r.delta_U + r.delta_V()), first * r.delta_U + second * r.delta_V(), last, last
+        )  # fmt: skip
+        for at in links:
+            pair = members[at] / members[at + 1], Fraction(1), r.instance
+            found[f"{_LINKS[at]} <="].append(pair)
+        if "first <= last" in found:
+            found["first <= last"].append((members[0] / last, Fraction(1), r.instance))
+    for name, cases in found.items():
+        yield _exact.compared(
+            cases, f"{name}, x and -x, exact", quantity="left over right side", strength=strength
+        )
+
+
 @statement(
     "pflmf.eq16",
     place="(16) and the inequality below it",
@@ -221,6 +253,7 @@ def _needed(case):
     r" pL}{2K}\Big)\Delta_V\le 2(F^t-\mathbb E F^{t+1})+\eta^2\Big(1+\frac1K\Big)L\sigma^2\le"
     r" 2(F^t-\mathbb E F^{t+1})+2\eta^2L\sigma^2",
     plain="The inequalities of steps (A) to (C) sum up to those of Theorem 1's left side.",
+    hypotheses=(SMOOTH,),
     negative_control={"noise_factor": 0.95},
 )
 def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, derived=False):
@@ -237,10 +270,12 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, derived=False):
         **_cases.rounds(budget, rng),
         "noise alone": [_cases.steep(x, K) for x in _cases.SIZES for K in (1, 5)],
     }
+    strength = PROVED if derived else ""
+    yield from _affine_exactly(links, p_power, strength)
     for position in links:
         prefix, lhs_rhs = f"{_LINKS[position]} <=, ", _chain(position, variant)
         if position == 1:
-            yield from _cases.everywhere(rounds, lhs_rhs, budget, rng, prefix)
+            yield from _cases.everywhere(rounds, lhs_rhs, budget, rng, prefix, strength=strength)
         else:
             for name, cases in rounds.items():
                 yield _cases.tried(cases, lhs_rhs, prefix + name)
@@ -248,8 +283,9 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, derived=False):
         yield _algebra(p_power, budget(20, 60))
     for step in "ABKC":
         for name, cases in rounds.items():
-            yield _cases.tried(cases, _rewritten(step, variant), f"({step}) rewritten, {name}")
-    yield _auxiliary(budget(20, 60), 1.0)
+            name = f"({step}) rewritten, {name}"
+            yield _cases.tried(cases, _rewritten(step, variant), name, strength)
+    yield _auxiliary(budget(20, 60), 1.0, strength)
     if derived:
         yield _cosines(rng, budget(100, 2000), variant)
         yield _derivation(budget(20, 60))
@@ -259,7 +295,8 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, derived=False):
 eq16.corrected(
     "pflmf.eq16.corrected",
     place="(16)",
-    latex=r"\eta(1-2\eta L)\Delta_U+\eta p^2\Big(1-\frac{\eta pL}{2K}\Big)\Delta_V\le"
+    latex=r"\eta\le\frac1{2L}:\ \eta(1-2\eta L)\Delta_U+\eta p^2"
+    r"\Big(1-\frac{\eta pL}{2K}\Big)\Delta_V\le"
     r" 2(F^t-\mathbb E F^{t+1})+c\eta^2L\sigma^2,\quad c=1+\frac{p^3}K+(1-p)p^4\eta L"
     r"\frac{(K-1)(2K-1)}{3K^2}\le2,\ \text{without the last term for linear gradients}",
     plain="With p squared, as the summed inequalities have it, the sum holds; noise has p^3/K.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 import linrep as lr
 from linrep.claims import Cases, Condition, Fact, Identity, Mean, statement
 from linrep.claims.deviations import readings, relative
+from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
+from linrep.claims.pflmf import _exact
 from linrep.claims.pflmf._forms import SHARE, STEP, Round, instance, rounds_of, run
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
@@ -76,7 +79,8 @@ def _gradients(rng, kind, count, power):
 def eq7(budget, rng, *, power=1.0):
     """Compare them with central differences; the power is that of 1/n."""
     for kind in ("quadratic", "logistic", "softmax"):
-        yield Identity(_gradients(rng, kind, budget(40, 500), power), 1e-6, name=kind)
+        found = _gradients(rng, kind, budget(40, 500), power)
+        yield Identity(found, 1e-6, name=kind, strength=PROVED)
 
 
 def _apart(found, expected) -> float:
@@ -231,6 +235,28 @@ def _nobody(rng, full) -> Condition:
     )  # fmt: skip
 
 
+def _by_hand(full, theorem) -> Cases:
+    """Return Algorithm 1's round and A.1's of x^2/2 and (x - 1)^2/2 at u = v_1 = v_2 = 1.
+
+    Client 1 takes part, p = 1/2, K = 1, eta = 1/10; in rational numbers.
+    """
+    p, eta = Fraction(1, 2), Fraction(1, 10)
+    slopes = Fraction(1), Fraction(0)
+    whole = sum(slopes, Fraction(0)) / 2  # grad_U, as v_1 = v_2 = 1
+    moves = {
+        "U": (eta * (whole if full else slopes[0]), eta * whole),
+        "v_1": ((p if theorem else 1) * eta * slopes[0] / 2, p * eta * slopes[0] / 2),
+    }
+    at = {"f": ["x^2/2", "(x - 1)^2/2"], "u": 1, "v": [1, 1], "S_t": [1], "p": "1/2", "eta": "1/10"}
+    cases = [
+        (abs(one - other), Fraction(0), {**at, "of": name}) for name, (one, other) in moves.items()
+    ]
+    return _exact.compared(
+        cases, "x^2/2 and (x - 1)^2/2, exact",
+        quantity="distance of Algorithm 1's round from A.1's",
+    )  # fmt: skip
+
+
 @statement(
     "pflmf.eq8-9",
     place="Algorithm 1, (8)-(9), Appendix A.1, Theorem 1",
@@ -248,6 +274,7 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0):
     count, most = budget((8, 3), (100, 4))
     rounds = rounds_of(rng, count, most, offset, full=full, theorem=theorem)
     apart = list(_apart_from_analysed(rounds))
+    yield _by_hand(full, theorem)
     yield Identity(_package(rng, budget(4, 50), most), 1e-14, name="linrep.pflmf's forms")
     yield Identity(_together(rng, budget(20, 300), offset), 1e-14, name="p = 1, K = 1")
     for name in "UV":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, Readings, Together, search, statement
 from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
 from linrep.theory import pflmf as theory
 
 _ROUNDING = 1e-12
@@ -31,14 +33,15 @@ def _matrices(rng):
 def _exact(pairs, name) -> Cases:
     """Return left <= right to twelve digits for pairs (left, right)."""
     cases = [(left, right * (1.0 + _ROUNDING), {"rounding": _ROUNDING}) for left, right in pairs]
-    return Cases(cases, name=name)
+    return Cases(cases, name=name, strength=PROVED)
 
 
 def _equal(pairs, name) -> Identity:
     """Return left = right to twelve digits for pairs (left, right)."""
     return Identity(
-        [(relative(a, b), {"left": a, "right": b}) for a, b in pairs], _ROUNDING, name=name
-    )
+        [(relative(a, b), {"left": a, "right": b}) for a, b in pairs], _ROUNDING, name=name,
+        strength=PROVED,
+    )  # fmt: skip
 
 
 @statement(
@@ -70,6 +73,7 @@ def lemma3(budget, rng, *, factor=1.0):
         lhs_rhs,
         ({"d1": 1, "d2": 1, "d3": 1}, {"d1": 2, "d2": 2, "d3": 1}, {"d1": 2, "d2": 3, "d3": 2}),
         lambda s: s["d2"] * (s["d1"] + s["d3"]), budget, rng, name="search", guard=_ROUNDING,
+        strength=PROVED,
     )  # fmt: skip
     yield _equal(aligned, "equality: B's columns are A's first right singular vector")
 
@@ -107,7 +111,7 @@ def lemma4(budget, rng, *, factor=1.0):
         yield _exact(pairs, f"random matrices, {name}")
         yield search(
             with_sign(sign), ({"size": 1}, {"size": 4}), lambda s: 1 + 2 * s["size"], budget, rng,
-            name=f"search, {name}", guard=_ROUNDING,
+            name=f"search, {name}", guard=_ROUNDING, strength=PROVED,
         )  # fmt: skip
         yield _equal(equal, f"equality where Y = {'-' if sign < 0 else ''}alpha X, {name}")
 
@@ -142,7 +146,7 @@ def lemma5(budget, rng, *, power=1.0):
     yield _exact(drawn, "random matrices, from nearly equal to unrelated")
     yield search(
         lhs_rhs, ({"K": 1}, {"K": 2}, {"K": 5}), lambda s: 2 * s["K"], budget, rng, name="search",
-        guard=_ROUNDING,
+        guard=_ROUNDING, strength=PROVED,
     )  # fmt: skip
     yield _equal(equal, "equality where all are the same")
 
@@ -214,12 +218,45 @@ def _dependent(budget, rng):
 )
 def lemma6(budget, rng, *, power=1.0):
     """Enumerate patterns, for matrices that know nothing of D and for one that does."""
-    fixed = Identity(_fixed_matrices(budget, rng, power), _ROUNDING, name="A given")
-    drawn = Identity(_independent(budget, rng), _ROUNDING, name="A random, independent of D")
+    fixed, drawn = (
+        Identity(found, _ROUNDING, name=name, strength=PROVED)
+        for found, name in (
+            (_fixed_matrices(budget, rng, power), "A given"),
+            (_independent(budget, rng), "A random, independent of D"),
+        )
+    )
     used = Identity(
         _dependent(budget, rng), _ROUNDING, name="A that depends on D, as V_k does, k > 0"
     )
     yield Readings([Together([fixed, drawn], name="A independent of D"), used])
+
+
+@statement(
+    "pflmf.participation",
+    place="Appendix A.1",
+    latex=r"[D_t]_{ii}\sim\mathrm{Bernoulli}(p):\quad\mathbb E_{S_t}[D_t]=pI",
+    plain="The participation matrix is p times the identity in the mean.",
+    negative_control={"power": 2},
+)
+def participation(budget, rng, *, power=1):
+    """Enumerate patterns in rational numbers, of independent clients and of a fixed number."""
+    apart: dict[str, list] = {"independent": [], "a fixed number": []}
+    for n in range(1, budget(6, 9)):
+        rows = list(product((0, 1), repeat=n))
+        for p in (Fraction(1, 50), Fraction(3, 10), Fraction(1)):
+            weights = [p ** sum(row) * (1 - p) ** (n - sum(row)) for row in rows]
+            for i in range(n):
+                mean = sum((w * row[i] for w, row in zip(weights, rows, strict=True)), Fraction(0))
+                apart["independent"].append(
+                    (abs(mean - p**power), Fraction(0), {"n": n, "p": str(p)})
+                )
+        for number in range(1, n + 1):
+            chosen, p = [row for row in rows if sum(row) == number], Fraction(number, n)
+            mean = Fraction(sum(row[0] for row in chosen), len(chosen))
+            case = (abs(mean - p**power), Fraction(0), {"n": n, "number": number})
+            apart["a fixed number"].append(case)
+    for name, cases in apart.items():
+        yield Cases(cases, name=name, quantity="distance from p", strength=PROVED)
 
 
 @statement(
@@ -247,8 +284,8 @@ def lemma7(budget, rng, *, offset=0):
         for n in (1, 10, 1000, 10**9)
         for p in _CHANCES
     ]
-    yield Identity(first, _ROUNDING, name="E|D|")
-    yield Identity(second, _ROUNDING, name="E|D|^2, which (11) uses")
-    yield Cases(largest, name="at most 1")
+    yield Identity(first, _ROUNDING, name="E|D|", strength=PROVED)
+    yield Identity(second, _ROUNDING, name="E|D|^2, which (11) uses", strength=PROVED)
+    yield Cases(largest, name="at most 1", strength=PROVED)
     for name, extreme in (("least", min), ("largest", max)):
         yield Fact(f"{name} E|D|^2/p, by which (11) counts noise too often", extreme(excess))

@@ -11,6 +11,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Mean, Search, Together, search, statement
+from linrep.claims.evidence import PROVED
+from linrep.claims.pflmf._hypotheses import SMOOTH
 from linrep.claims.pflmf._runs import Bound, Instance, averages, reference
 from linrep.claims.pflmf.theorem1_noise import noisy_reference
 from linrep.theory import pflmf, pflmf_rounds
@@ -114,7 +116,7 @@ def _search(budget, rng, variant) -> Search:
         shapes.append({"n": 3, "d": 2, "k": 1, "K": 2})
     return search(
         lhs_rhs, shapes, lambda s: 3 + s["n"] * (s["d"] + s["k"]) + s["d"] * s["k"], budget, rng,
-        name="the sum and its steps, one round",
+        name="the sum and its steps, one round", strength=PROVED,
     )  # fmt: skip
 
 
@@ -145,7 +147,9 @@ def _families(budget, variant) -> Cases:
             scale = right if name != "at the minimum" else w.noise
             value = (left - right) / abs(scale) + 1.0
             cases.append((value, 1.0 + 1e-9, at))
-    return Cases(cases, quantity="left over right side", name="families, one round")
+    return Cases(
+        cases, quantity="left over right side", name="families, one round", strength=PROVED
+    )
 
 
 def _bound(variant, s, gap, T) -> tuple[pflmf.Resummed, float]:
@@ -177,7 +181,7 @@ def _exact(budget, variant):
     points = pd.DataFrame(rows).assign(
         panel="U fixed, T large", predicted=1.0, xlabel="p", ylabel="left over right side"
     )
-    yield Cases(cases, quantity="left over right side", name="U fixed, exact")
+    yield Cases(cases, quantity="left over right side", name="U fixed, exact", strength=PROVED)
     yield Curve(points)
 
 
@@ -230,6 +234,7 @@ def _runs(grid, variant, rng):
         [
             Mean(
                 values, at_most=1.0, weight=1.0 / planned, quantity="left over right side",
+                strength=PROVED,
                 setting=dict(zip(("p", "K", "T"), key, strict=True)),
             )
             for key, values in ratios.items()
@@ -243,12 +248,14 @@ def _runs(grid, variant, rng):
 
 @statement(
     "pflmf.resummed",
-    place="(12) to (16)",
-    latex=r"\frac{1 - \eta L}2 \Delta_U + \frac{p^2}C \Big(1 - \frac q{2K} - \frac{q\eta L}2\Big)"
+    place="(12) to (16), derived in another way; not stated there",
+    latex=r"\eta_v = \tfrac{p\eta}K,\ \eta \le \tfrac1L:\ "
+    r"\frac{1 - \eta L}2 \Delta_U + \frac{p^2}C \Big(1 - \frac q{2K} - \frac{q\eta L}2\Big)"
     r" \Delta_V \le \frac{F - E F^+}\eta + \frac{\eta L\sigma^2}2 \Big(1 + \frac{p^3}K + p^3\eta L"
     r"\Big) + w_V(1 - p)\Big(\frac{q^2}2 + \frac q{\sqrt2}\Big)\sigma^2,\ q = p\eta L,\ C = p +"
     r" (1 - p)\Big(1 + \frac q{\sqrt2}\Big)^2",
     plain="Summed anew, a round bounds Delta_U and about p^2 Delta_V.",
+    hypotheses=(SMOOTH,),
     negative_control={"p_power": 1.8},
 )
 def resummed(budget, rng, *, weight_U=1.0, weight_V=1.0, p_power=2.0, noise=1.0):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +12,10 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Identity, Mean, statement
 from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.claims.pflmf import _cases
+from linrep.claims.pflmf import _cases, _exact
+from linrep.claims.pflmf._hypotheses import SMOOTH
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -63,12 +67,42 @@ def _line(cases, first: int, last: int | None, name) -> Identity:
     return Identity(deviations, 1e-10, name=name)
 
 
+def _twelve_exactly(masked, factor, strength) -> Cases:
+    """Return (12), times K, on rounds of (uv)^2/2 at u = 1, in rational numbers."""
+    found = []
+    for p, K in ((Fraction(1, 2), 2), (Fraction(1, 2), 20), (Fraction(1, 10), 20)):
+        r = _exact.square(p, K, Fraction(49, 100), Fraction(1, 100))
+        left = r.eta_v * p * (1 - r.eta_v * r.L / 2) * K * r.delta_V(masked)
+        ratio = _exact.rational(factor) * left / (r.value - r.after_V)
+        found.append((ratio, Fraction(1), r.instance))
+    return _exact.compared(
+        found, "(uv)^2/2 at u = 1, exact", quantity="left over right side", strength=strength
+    )
+
+
+def _equality(noise_power, factor, strength) -> Cases:
+    """Return how far both sides are apart for |v|^2/2, noise from none to nearly alone."""
+    f, one, found = _exact.Scalar((1, 1), (0, 0), (0, 0)), Fraction(1), []
+    for p, K, variance in product((Fraction(1, 10), Fraction(1, 2), one), (1, 5), (0, 1, 100)):
+        # At u = 1 the curvature in V is 1/n.
+        r = _exact.exact_round(f, one, [one, -one], p, K, Fraction(4, 5), one / 2, one * variance)
+        left = r.eta_v * (1 - r.eta_v * r.L / 2) * sum(r.masked, Fraction(0))
+        noise = r.eta_v**2 * r.L * K * _exact.power(p, noise_power) * r.variance / 2
+        apart = abs(_exact.rational(factor) * left - (r.value - r.after_V + noise))
+        found.append((apart, Fraction(0), r.instance))
+    return _exact.compared(
+        found, "equality for |v|^2/2, exact", quantity="|difference of both sides|",
+        strength=strength,
+    )  # fmt: skip
+
+
 @statement(
     "pflmf.eq12",
-    place="Step (A), (12)",
+    place="Step (A), (12), with the expectation that its left side needs",
     latex=r"\eta_v p\Big(1-\frac{\eta_v L_V}2\Big)\frac1K\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2 \le"
     r" \frac1K\big(F(U,V)-\mathbb E F(U,V^+)\big)+\frac{\eta_v^2 L_V\sigma^2}2",
     plain="The heads' local steps decrease the objective by p times the squared gradients.",
+    hypotheses=(SMOOTH,),
     negative_control={"factor": 1.05},
 )
 def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5):
@@ -78,11 +112,12 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
     """
     lhs_rhs = _twelve(masked, noise_power, factor, curvature)
     rounds = _cases.rounds(budget, rng)
-    flat, several = list(rounds.values())[:2]
-    yield from _cases.everywhere(rounds, lhs_rhs, budget, rng)
+    flat = rounds["|v|^2/2"]
+    strength = PROVED if masked else ""
+    yield _twelve_exactly(masked, factor, strength)
+    yield from _cases.everywhere(rounds, lhs_rhs, budget, rng, strength=strength)
     if masked:
-        yield _cases.reached(flat, lhs_rhs, 1.0 - 1e-6, "equality for |v|^2/2")
-        yield _cases.reached(several, lhs_rhs, 0.97, "97 % for |v|^2/2 with noise")
+        yield _equality(noise_power, factor, strength)
     else:
         cases = [*flat, *rounds["random rounds, exact gradients"]]
         yield _line(cases, 0, 1, "E<grad, D grad> = p |grad|^2, k = 0")
@@ -166,7 +201,7 @@ def _given(case, new_U, constants: Constants) -> tuple[float, float, dict]:
     return left / scale, allowed, {**case.instance(), "U+": new_U.tolist()}
 
 
-def _given_U(rounds, rng, constants: Constants, local):
+def _given_U(rounds, rng, constants: Constants, local, strength):
     """Yield step (C) given U^+, as its E_(S_t) E_(t,K) says: U's noise does not make up for V's."""
     kinds = {
         name: [(case, U) for case in cases for U in _moved(case, rng)]
@@ -182,11 +217,24 @@ def _given_U(rounds, rng, constants: Constants, local):
     for name, cases in kinds.items():
         yield Cases(
             [_given(case, U, constants) for case, U in cases], name=f"given U+, {name}",
-            quantity=_cases.QUANTITY,
+            quantity=_cases.QUANTITY, strength=strength,
         )  # fmt: skip
 
 
-def _moves(rng, runs, drift) -> Mean:
+def _moves_exactly(drift, strength) -> Cases:
+    """Compare E(U+ - U)^2 with eta^2 (grad^2 + drift sigma^2): noise +-sigma, one number U."""
+    eta, gradient, sigma = Fraction(1, 10), Fraction(1), Fraction(1)
+    moves = [(eta * (gradient + sign * sigma)) ** 2 for sign in (-1, 1)]
+    stated = eta**2 * (gradient**2 + _exact.rational(drift) * sigma**2)
+    apart = abs(sum(moves, Fraction(0)) / 2 - stated)
+    at = {"eta": "1/10", "grad_U": 1, "noise of U": "1 or -1, each with probability 1/2"}
+    return _exact.compared(
+        [(apart, Fraction(0), at)], "E|U+ - U|^2, noise +-1, exact", strength=strength,
+        quantity="|difference of both sides|",
+    )  # fmt: skip
+
+
+def _moves(rng, runs, drift, strength) -> Mean:
     """Compare E||U+ - U||^2 of noisy rounds with eta^2 (||grad||^2 + drift sigma^2)."""
     problem = lr.QuadraticObjectives(rng.standard_normal((5, 3)))
     U, V = rng.standard_normal((3, 2)), rng.standard_normal((5, 2))
@@ -201,18 +249,34 @@ def _moves(rng, runs, drift) -> Mean:
         squares.append(float(np.sum((trace.state["U"] - U) ** 2)))
     return Mean(
         squares, equals=0.01 * (gradient + drift * noise**2), margin=0.3,
-        quantity="|U+ - U|^2", name="E|U+ - U|^2",
+        quantity="|U+ - U|^2", name="E|U+ - U|^2", strength=strength,
         setting={"eta": 0.1, "|grad_U|^2": gradient, "sigma^2": noise**2},
     )  # fmt: skip
 
 
+def _step_c_exactly(constants: Constants, strength) -> Cases:
+    """Return step (C) on rounds of (uv)^2/2 at u = 1, in rational numbers."""
+    found = []
+    factor, reach = _exact.rational(constants.factor), _exact.rational(constants.reach)
+    for p, K in ((Fraction(1, 4), 5), (Fraction(1, 4), 20), (Fraction(1, 10), 20)):
+        r = _exact.square(p, K, Fraction(49, 100), Fraction(1, 1000))
+        size = r.eta_v * (reach * K + 1) * r.L / 2
+        left = factor * r.eta_v * p * (1 - size) * K * r.delta_V(constants.masked)
+        left -= r.eta**2 * p * r.L / 2 * r.delta_U
+        found.append((left / (r.after_U - r.after_both), Fraction(1), r.instance))
+    return _exact.compared(
+        found, "(uv)^2/2 at u = 1, exact", quantity="left over right side", strength=strength
+    )
+
+
 @statement(
     "pflmf.step-C",
-    place="Step (C)",
+    place="Step (C), its sum over k, with the expectation that its left side needs",
     latex=r"\eta_v p\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2"
     r" - \frac{\eta_u^2 pL_V}2\|\nabla_U\|^2 \le F(U^+,V)-\mathbb E F(U^+,V^+)"
     r"+\frac{\eta_v^2 KL_V\sigma^2}2,\quad \|U^+-U\|^2=\eta_u^2\|\nabla_U\|^2",
     plain="The heads' steps decrease the objective at the new U as well.",
+    hypotheses=(SMOOTH,),
     negative_control={"factor": 1.3},
 )
 def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0):
@@ -228,9 +292,12 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
         "at rest": _cases.at_rest_grid(*rest),
     }
     flat = rounds["|v|^2/2"]
-    yield from _cases.everywhere(rounds, lhs_rhs, budget, rng)
-    yield from _given_U(rounds, rng, constants, budget((1, 20), (1, 20, 200)))
-    yield _moves(rng, budget(150, 2000), drift)
+    strength = PROVED if masked and drift else ""
+    yield _step_c_exactly(constants, strength)
+    yield from _cases.everywhere(rounds, lhs_rhs, budget, rng, strength=strength)
+    yield from _given_U(rounds, rng, constants, budget((1, 20), (1, 20, 200)), strength)
+    yield _moves_exactly(drift, strength)
+    yield _moves(rng, budget(150, 2000), drift, strength)
     yield from _ratios(rounds, lhs_rhs)
     yield _room(flat, lhs_rhs, "left over right side of step (C)")
 

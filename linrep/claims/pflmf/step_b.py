@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -11,9 +12,11 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Readings, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.claims.pflmf import _cases
+from linrep.claims.pflmf import _cases, _exact
 from linrep.claims.pflmf._cases import QUADRATIC, Case
+from linrep.claims.pflmf._hypotheses import SMOOTH
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -102,9 +105,10 @@ def _last(case, path, masked, head_noise) -> tuple[float, float]:
     return path.gain, 0.5 * s.in_U * right
 
 
-def _given(rounds, lhs_rhs, name) -> Cases:
+def _given(rounds, lhs_rhs, name, strength="") -> Cases:
     """Return left <= right for given participants and noise."""
-    return _cases.compared(((case, *lhs_rhs(case, path), at) for case, path, at in rounds), name)
+    found = ((case, *lhs_rhs(case, path), at) for case, path, at in rounds)
+    return _cases.compared(found, name, strength)
 
 
 def _fourteen(noise_factor):
@@ -142,6 +146,25 @@ def _needed(cases) -> float:
     return max(found)
 
 
+def _thirteen_exactly(displacement, at_end, name, strength) -> Cases:
+    """Return (13), k = 1, of (uv - 1)^2/2 at u = 1/10, v = 0, p = K = 1, in rational numbers.
+
+    On [0, 1/10] x [0, 1/10], which the round does not leave, the second derivatives v^2, 2uv - 1
+    and u^2 are at most 1 in size: L = 1. U stays, as its gradient (uv - 1) v vanishes.
+    """
+    found, u = [], Fraction(1, 10)
+    for eta in (Fraction(1, 10), Fraction(2, 5)):
+        v = eta * u
+        slope = (u * v - 1) * v
+        last = slope**2 if at_end else Fraction(0)
+        # Both sides without F(U, V_1), which is on both as U stays.
+        right = -eta * (1 - eta / 2) * slope**2 + eta**2 / 2 * last
+        right += _exact.rational(displacement) * v**2 / 2
+        at = {"F": "(uv - 1)^2/2", "u": "1/10", "v": 0, "p": 1, "K": 1, "eta": str(eta), "L": 1}
+        found.append((Fraction(0), right, at))
+    return _exact.compared(found, name, quantity="increase of F", strength=strength)
+
+
 @statement(
     "pflmf.step-B",
     place="Step (B), (13), (14) and the cases k = 0 and k = K",
@@ -151,6 +174,7 @@ def _needed(cases) -> float:
     r"\ \mathbb E_t F(U^+,V^+)\le F(U,V^+)+\frac{\eta_u^2L_U}2(\|\nabla_U\|^2+\sigma^2)"
     r"+\frac{\eta_v^2L_U}2\Big\|\sum_k\nabla_V(U,V_k)\Big\|^2",
     plain="The server's step decreases the objective, at the old heads and nearly at the new ones.",
+    hypotheses=(SMOOTH,),
     negative_control={"noise_factor": 0.45},
 )
 def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False):
@@ -169,10 +193,16 @@ def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False)
     rounds["noise alone"] = [
         _cases.steep(x, K, p=p) for x in _cases.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
     ]
-    yield from _cases.everywhere(rounds, _fourteen(noise_factor), budget, rng, "(14), ", False)
+    strength = PROVED if head_noise else ""
+    yield Readings(
+        [_thirteen_exactly(displacement, end, where, strength) for where, end in last.items()],
+        name="(13), (uv - 1)^2/2 at v = 0, exact",
+    )
+    fourteen = _fourteen(noise_factor)
+    yield from _cases.everywhere(rounds, fourteen, budget, rng, "(14), ", False, strength)
     yield _cases.reached(
-        [_cases.steep(x) for x in (0.001, 0.01)], _fourteen(noise_factor), 0.9,
-        "(14) is nearly equal for noise alone",
+        [_cases.steep(x) for x in (0.001, 0.01)], fourteen, 0.9,
+        "(14) is nearly equal for noise alone", strength,
     )  # fmt: skip
     count = budget(40, 700, 10_000)
     exact = list(_paths(rng, _cases.at_random(rng, count), False))
@@ -182,6 +212,7 @@ def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False)
             _given(
                 [*_leaving(), *exact, *noisy],
                 lambda case, path, end=end: _thirteen(case, path, displacement, end), where,
+                strength,
             )
             for where, end in last.items()
         ],
@@ -191,14 +222,16 @@ def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False)
         name = f"case K in the mean{', D' if masked else ''}{', noise' if with_noise else ''}, "
         lhs_rhs = _displays(masked, with_noise)
         for kind, cases in rounds.items():
-            yield _cases.tried(cases, lhs_rhs, name + kind)
+            yield _cases.tried(cases, lhs_rhs, name + kind, strength)
         if masked:
-            yield _cases.searched(lhs_rhs, budget, rng, f"{name}search", False)
-    yield _given(exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise")
+            yield _cases.searched(lhs_rhs, budget, rng, f"{name}search", False, strength)
+    yield _given(
+        exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise", strength
+    )
     for name, given in (("random rounds", noisy), ("v turned", _turning())):
         yield _given(
             given, lambda c, path: _last(c, path, False, head_noise),
-            f"case K given V's noise, {name}",
+            f"case K given V's noise, {name}", strength,
         )  # fmt: skip
     cases = [case for each in rounds.values() for case in each]
     tables = {

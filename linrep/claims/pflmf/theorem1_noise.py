@@ -8,6 +8,7 @@ import numpy as np
 
 from linrep.claims import Cases, Condition, Exponent, Fact, Mean, Together, statement
 from linrep.claims.pflmf import _runs
+from linrep.claims.pflmf._hypotheses import ASSUMPTIONS
 from linrep.claims.slopes import Slope, log_slope
 from linrep.claims.tables import curve
 from linrep.theory import pflmf
@@ -168,15 +169,17 @@ def _floor(budget, rng, bound):
     r" \frac{2(F^0 - F^\star)}{\eta T(1 - 2\eta L)} + \frac{2\eta L\sigma^2}{1 - 2\eta L}"
     r" = O(1/\sqrt T)",
     plain="With noise the mean squared gradients stay below Theorem 1's bound, O(1/sqrt T).",
+    hypotheses=ASSUMPTIONS,
     negative_control={"p_power": 1.0},
     holds_with={"p_power": 2.0},
 )
-def theorem1_noise(budget, rng, *, p_power=0.0, start=2.0, noise=2.0, T_power=0.5):
+def theorem1_noise(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=0.5):
     """Compare lhs and rhs exactly and on runs; the power of T is -T_power for each p.
 
     It is exact where T is large for p; runs that are long enough are made for p = 1.
     """
     bound = _runs.Bound(p_power, start, noise)
+    yield _runs.by_hand(bound, noisy=True)
     yield from _noisy_runs(budget, rng, bound)
     yield _exact(budget, bound)
     for p in _SHARES:

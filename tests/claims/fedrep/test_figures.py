@@ -23,9 +23,26 @@ def test_global_model_of_pooled_samples_is_that_of_all_clients():
 def test_races_stop_at_the_first_round_within_the_goal():
     truth, data = _figures.draw_problem(Figure3(), 3, n=20, **CONVENTIONS["text"])
     found = figure3._race(20, 3, "text", 0.2, ("FedRep",), start=0.5)["FedRep"]
-    trace = lr.fedrep(data, rounds=int(found), participation=0.1, start=0.5, rng=3)
+    trace = lr.fedrep(data, rounds=int(np.ceil(found)), participation=0.1, start=0.5, rng=3)
     assert trace["distance"][-1] <= 0.2 < trace["distance"][-2]
     assert distance(trace.state["B"], truth.B) == pytest.approx(trace["distance"][-1])
+
+
+def test_arrival_is_exact_for_a_geometric_decay_and_infinite_for_none():
+    distances = 0.8 * 0.9 ** np.arange(40)
+    assert _figures.arrival(distances, 0.8 * 0.9**12.25) == pytest.approx(12.25)
+    assert _figures.arrival(distances, distances[7]) == pytest.approx(7.0)
+    assert _figures.arrival(distances, 0.9) == 0.0
+    assert _figures.arrival(distances, 1e-9) == np.inf
+
+
+def test_ten_steps_of_the_notebook_move_the_representation_as_one_does():
+    figure = Figure3()
+    ten, one = (
+        _figures.run_options(figure, "published", 1000, name) for name in ("10GD-GD", "GD-GD")
+    )
+    assert ten["step_size"] == one["step_size"] == 1.0
+    assert (ten["head_step_size"], ten["local_steps"]) == (0.25, 10)
 
 
 def test_pairs_that_neither_finishes_drop_out():

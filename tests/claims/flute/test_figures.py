@@ -8,20 +8,26 @@ from linrep.claims.flute._races import Races, race
 from linrep.claims.flute.figure4 import unbounded_from
 
 
-def trace_of(errors):
+def trace_of(errors, **metrics):
     return lr.Trace(
-        algorithm="", metrics={"truth_error": np.array(errors)}, state={},
+        algorithm="", metrics={"truth_error": np.array(errors), **metrics}, state={},
         recorded=np.array([0, 1, 4, 9]),
     )  # fmt: skip
 
 
 def test_epochs_until_near_the_end_and_until_ahead():
-    runs = [{"FLUTE": trace_of([3.0, 2.0, 1.04, 1.0]), "other": trace_of([3.0, 1.5, 1.3, 1.0])}]
+    ours = trace_of([3.0, 2.0, 1.04, 1.0], zero=np.array([3.0]))
+    runs = [{"FLUTE": ours, "other": trace_of([3.0, 1.5, 1.3, 1.0])}]
     found = Races("", 2, runs)
-    assert found.near("FLUTE") == 4.0
-    assert found.near("other") == 9.0
+    # No model has an error of 3, so that 90 % of what is explained is 1.2, and 99 % is 1.02.
+    assert found.near("FLUTE", 0.9) == 4.0
+    assert found.near("FLUTE", 0.99) == 9.0
+    assert found.near("other", 0.75) == 1.0
+    assert found.near("other", 0.8) == 4.0
     assert found.ahead("other") == 4.0
-    behind = Races("", 2, [{"FLUTE": runs[0]["other"], "other": trace_of([1.0, 1.0, 1.0, 1.0])}])
+    assert found.early("other", epochs=4) == pytest.approx((2.25 * 1 + 1.4 * 3) / 4)
+    behind = trace_of([1.0, 1.0, 1.0, 1.0])
+    behind = Races("", 2, [{"FLUTE": runs[0]["other"], "other": behind}])
     assert np.isinf(behind.ahead("other"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import linrep as lr
 from linrep.claims.flute import _data, lemma_a13_a14, remark5_6_7
-from linrep.theory import flute, flute_lift, flute_samples
+from linrep.theory import flute, flute_lift
 
 
 def _case(rng, *, m=30, spread=0.3):
@@ -98,14 +98,6 @@ def test_nothing_in_the_region_exceeds_what_is_certified(heads, design):
     found = sampling.largest(spectrum, starts, 20)
     assert found >= max(sampling.size(*start) for start in starts)
     assert found <= sampling.certified(spectrum)
-
-
-def test_the_unit_is_the_bound_over_its_constant():
-    spectrum = flute.Spectrum(np.array([1.0, 0.5]), 9, 4, 1, 0.3)
-    bound = flute_samples.discrepancy_bound(
-        spectrum, 50, step_size=1.0, failure=lemma_a13_a14.FAILURE
-    )
-    assert lemma_a13_a14._unit(spectrum, 50, 0.5) * 6.0 * np.sqrt(2.0) == pytest.approx(bound)
 
 
 def test_late_rates_are_those_of_the_linearized_map():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from linrep.claims.pflmf import figure1 as module
+from linrep.problems.personal import planar
+from linrep.settings.pflmf import constrained
 
 A = np.random.default_rng(0).standard_normal((6, 2)) + 1.0
 
@@ -28,3 +30,20 @@ def test_two_points_move_towards_each_other():
     # Each moves by half of what the distance is too long.
     assert module.pairwise(pair, 0.4 * far) == pytest.approx((0.3 * far) ** 2)
     assert module.pairwise(pair, far) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_bounded_distances_are_solved_for(share):
+    picture = planar(4, shift=1.0, rng=0)
+    best = module.pairwise(picture.local, share * module.diameter(picture.local))
+    found = picture.problem.value(constrained(picture, share))
+    scale = picture.problem.value(picture.average)
+    assert found == pytest.approx(best, abs=1e-4 * scale)
+
+
+@pytest.mark.compiled
+def test_descent_from_random_factors_finds_the_best_line():
+    picture = planar(6, shift=0.0, rng=1)
+    found = picture.problem.value(module.FIGURE.line(picture, record=200, rng=0))
+    best = picture.problem.value(module.best_line(picture.local, np.zeros(2)))
+    assert found == pytest.approx(best, rel=1e-4)

@@ -1,0 +1,120 @@
+"""Section 4.1: what it costs to solve for a head."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from linrep.claims import Cases, Fact, Readings, statement
+from linrep.claims.evidence import PROVED
+
+_FACTOR = 4  # an O(.) that holds for all sizes
+
+
+class Counted:
+    """A number that counts the operations it takes part in."""
+
+    operations = 0
+
+    def __init__(self, value):
+        self.value = value
+
+    def _new(self, value):
+        Counted.operations += 1
+        return Counted(value)
+
+    def __add__(self, other):
+        return self._new(self.value + other.value)
+
+    def __sub__(self, other):
+        return self._new(self.value - other.value)
+
+    def __mul__(self, other):
+        return self._new(self.value * other.value)
+
+    def __truediv__(self, other):
+        return self._new(self.value / other.value)
+
+    def root(self):
+        """Return the square root."""
+        return self._new(self.value**0.5)
+
+
+def _dot(one, other):
+    total = one[0] * other[0]
+    for a, b in zip(one[1:], other[1:], strict=True):
+        total = total + a * b
+    return total
+
+
+def solve_head(Z, y):
+    """Return the least-squares head on features Z (m rows of k), by Cholesky's factorization."""
+    k = len(Z[0])
+    columns = [[row[p] for row in Z] for p in range(k)]
+    right = [_dot(column, y) for column in columns]
+    L: list[list] = []
+    for p in range(k):
+        row: list = []
+        for q in range(p):
+            entry = _dot(columns[p], columns[q])
+            if q:
+                entry = entry - _dot(row, L[q][:q])
+            row.append(entry / L[q][q])
+        entry = _dot(columns[p], columns[p])
+        row.append((entry - _dot(row, row) if p else entry).root())
+        L.append(row)
+    w: list = []
+    for p in range(k):
+        entry = right[p] - _dot(L[p][:p], w) if p else right[p]
+        w.append(entry / L[p][p])
+    for p in reversed(range(k)):
+        if p < k - 1:
+            w[p] = w[p] - _dot([L[q][p] for q in range(p + 1, k)], w[p + 1 :])
+        w[p] = w[p] / L[p][p]
+    return w
+
+
+def count(m, k, d=None):
+    """Return the operations of :func:`solve_head`, with those of X B where d is given."""
+    Counted.operations = 0
+    # Features whose Gram matrix is positive definite; the count does not depend on them.
+    Z = [[Counted(float(p == j % k) + 0.1 * (p + j)) for p in range(k)] for j in range(m)]
+    solve_head(Z, [Counted(1.0)] * m)
+    return Counted.operations + (0 if d is None else m * k * (2 * d - 1))
+
+
+def closed_form(m, k):
+    """Return the number of operations as a polynomial."""
+    gram = k * (k + 1) // 2 * (2 * m - 1) + k * (2 * m - 1)
+    cholesky = (2 * k**3 + 3 * k**2 + k) // 6
+    return gram + cholesky + 2 * k**2
+
+
+@statement(
+    "fedrep.heads_cost",
+    place="Section 4.1, below (8)",
+    latex=r"\hat w = \arg\min_w \hat f_i^t(w, B)\text{ in }O(mk^2 + k^3)\text{ operations}",
+    plain="A head takes O(m k^2 + k^3) operations, once its client has the samples' features B'x.",
+    negative_control={"power": 1},
+)
+def heads_cost(budget, rng, *, power=2):
+    """Count the operations of normal equations and Cholesky, with those of the features or not."""
+    given, whole = [], []
+    for m, k in product((1, 2, 5, 20, 60), budget((1, 2, 5), (1, 2, 5, 20))):
+        if m < k:
+            continue
+        allowed = _FACTOR * (m * k**power + k ** (power + 1))
+        given.append((count(m, k), allowed, {"m": m, "k": k}))
+        whole.append((count(m, k, d=10_000), allowed, {"m": m, "k": k, "d": 10_000}))
+    for m in (10**3, 10**6, 10**9):  # by the polynomial that the counts give
+        for k in (1, 10, m // 10, m):
+            allowed = _FACTOR * (m * k**power + k ** (power + 1))
+            given.append((closed_form(m, k), allowed, {"m": m, "k": k}))
+    yield Readings(
+        [
+            Cases(given, name="features given", quantity="operations", strength=PROVED),
+            Cases(whole, name="from samples and B", quantity="operations"),
+        ],
+        name="what is given",
+    )
+    yield Fact("operations with features given, m = 5, k = 2", count(5, 2))
+    yield Fact("operations with those of the features, d = 10", count(5, 2, d=10))

@@ -1,0 +1,108 @@
+"""Definition 3.1 and Section 4.1: when a problem is under-parameterized, and what clients fit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from linrep.claims import Cases, Identity, Readings, statement
+from linrep.claims.evidence import PROVED
+from linrep.claims.flute._proved import exact
+from linrep.problems import LowRankRegression
+
+SIZES = ((3, 3), (5, 3), (3, 5), (6, 6))  # d, n
+SMALL = 1e-9  # starts of local descents
+DESCENT = 1e-6
+
+
+@statement(
+    "flute.definition3.1",
+    place="Definition 3.1 and Section 3",
+    latex=r"\exists\, B \in \mathbb R^{d \times k}, W \in \mathbb R^{k \times M}:\ BW = \Phi"
+    r" \iff r \le k",
+    plain="The linear problem is under-parameterized exactly if the rank of Phi is above k.",
+    negative_control={"spare": 1},
+)
+def definition(budget, rng, *, spare=0):
+    """Measure how far the best model of rank k is from Phi, for all k and ranks r."""
+    fits, misses = [], []
+    for d, n in SIZES:
+        for r in range(1, min(d, n) + 1):
+            for _ in range(budget(2, 10)):
+                values = np.sort(10.0 ** rng.uniform(-2.0, 2.0, r))[::-1]
+                truth = LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng)
+                for k in range(1, min(d, n) + 1):
+                    best, where = truth.best(k), {"d": d, "n": n, "r": r, "k": k}
+                    left = np.linalg.norm(best.B @ best.W.T - truth.Phi)
+                    if k + spare >= r:
+                        fits.append((float(left / values[0]), where))
+                    else:
+                        misses.append((float(values[r - 1]), float(left) * (1 + 1e-9), where))
+    yield Identity(fits, 1e-12, name="r <= k: BW = Phi", strength=PROVED)
+    yield Cases(
+        misses, quantity="lambda_r", name="r > k: none nearer than lambda_r", strength=PROVED
+    )
+
+
+def _outside(A, basis):
+    """Return the share of A (d, k) outside the span of orthonormal columns."""
+    return float(np.linalg.norm(A - basis @ (basis.T @ A)) / np.linalg.norm(A))
+
+
+def _local(phi, k, rng):
+    """Return B where descent on |Bw - phi|^2 ends, from a start of size `SMALL`."""
+    B, w = SMALL * rng.standard_normal((len(phi), k)), SMALL * rng.standard_normal(k)
+    step = 0.2 / np.linalg.norm(phi)
+    for _ in range(4000):
+        error = B @ w - phi
+        if np.linalg.norm(error) < 1e-13 * np.linalg.norm(phi):
+            break
+        B, w = B - step * np.outer(error, w), w - step * B.T @ error
+    return B
+
+
+@statement(
+    "flute.local_span",
+    place="Section 4.1, locally optimized representations",
+    latex=r"k \ge r:\ \mathrm{span}(B_i^\diamond) \subseteq \mathrm{span}(B^*)\ \forall i;"
+    r" \qquad k < r:\ \mathrm{span}(B_i^\diamond) \not\subset \mathrm{span}(B^*) \text{ possible}",
+    plain="Representations that clients fit alone lie in the span of the best one if k >= r.",
+    negative_control={"missing": 1},
+)
+def local_span(budget, rng, *, missing=0):
+    """Fit each client's model alone, by minimizers of each kind that the text can mean.
+
+    For k >= 2 a minimizer's other columns may be anything, for k > r those of B* as well.
+    """
+    kept = []
+    for d, n in SIZES:
+        for _ in range(budget(2, 10)):
+            r = int(rng.integers(2, min(d, n) + 1))
+            values = np.linspace(2.0, 1.0, r)
+            truth = LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng)
+            k = r - missing if missing else int(rng.integers(r, min(d, n) + 1))
+            basis = truth.svd[0][:, : min(k, r)]  # in the span of every B*, if k >= r
+            for i in range(n):
+                where = {"d": d, "n": n, "r": r, "k": k, "client": i}
+                kept.append((_outside(_local(truth.Phi[:, i], k, rng), basis), where))
+    one, none = Fraction(1), Fraction(0)
+    # Phi = [e_1 e_2], d = 3, k = r = 2: B_1 = [e_1 e_3] and w_1 = (1, 0) fit client 1.
+    free = {"Phi": [[1, 0], [0, 1], [0, 0]], "k": 2, "B_1": [[1, 0], [0, 0], [0, 1]], "w_1": [1, 0]}
+    yield Readings(
+        [
+            Identity(
+                kept, DESCENT, name="minimizers of least norm",
+                quantity="share outside the span of B*", strength=PROVED,
+            ),
+            exact(
+                [(one, none, free)], name="every minimizer",
+                quantity="square of what e_3 has outside the span of B*",
+            ),
+        ], name="k >= r",
+    )  # fmt: skip
+    # Phi = diag(2, 1), k = 1: B* = e_1, client 2's model is e_2.
+    yield exact(
+        [(none, one, {"Phi": [[2, 0], [0, 1]], "k": 1, "client": 2})], name="k < r: possible",
+        quantity="square of what B_2 has outside the span of B*",
+    )  # fmt: skip

@@ -1,0 +1,34 @@
+"""What pFL^MF's statements assume of the clients' functions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep.claims import Hypothesis
+from linrep.problems import Objectives
+
+_SIZES = 1.0, 1e3, 1e6
+_DIRECTIONS = 200
+
+
+def stops_falling(problem: Objectives, rng=0) -> bool:
+    """Tell whether F stops falling, over models of sizes up to a million in random directions."""
+    rng = np.random.default_rng(rng)
+    directions = rng.standard_normal((_DIRECTIONS, problem.n, problem.d))
+    _, middle, far = (
+        min(problem.value(size * theta) for theta in directions) for size in _SIZES
+    )  # fmt: skip
+    return far >= 100.0 * min(middle, 0.0)
+
+
+SMOOTH = Hypothesis(
+    "Assumption 1",
+    "the gradients in U and V are Lipschitz, with L_U and L_V, on a product of convex sets, of U "
+    "and of V, that the iterates do not leave",
+    # Then local_smoothness has constants on every ball.
+    lambda problem, participants: bool(np.isfinite(problem.smoothness).all()),
+)
+BOUNDED = Hypothesis(
+    "lower bound", "F is bounded from below", lambda problem, participants: stops_falling(problem)
+)
+ASSUMPTIONS = (SMOOTH, BOUNDED)

@@ -1,0 +1,185 @@
+"""Putting together what was computed apart: run directories of one sweep, and small parts."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from linrep.sweeps.columns import alike
+from linrep.sweeps.comparison import Deviation, deviation
+from linrep.sweeps.coverage import Coverage
+from linrep.sweeps.directories import identity, make_directory
+from linrep.sweeps.parts import Damaged, Part, rank, rows_within, shared_out
+from linrep.sweeps.specification import differences
+from linrep.sweeps.store import LAST, SPECIFICATION, Run, open_run
+
+_LARGE = 2**23  # values in a part, rows times columns, that is not put together with others
+
+
+class Overlapping(UserWarning):
+    """Replicates that several run directories hold have different rows.
+
+    Parameters
+    ----------
+    path : Path
+        Where they have been put together. Of each replicate the rows of the machine count whose
+        description comes first in the alphabet.
+    found : Deviation
+    """
+
+    def __init__(self, path: Path, found: Deviation):
+        self.found = found
+        super().__init__(f"{path}: replicates were computed twice, and {found}")
+
+
+def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
+    """Put run directories of the same sweep together, such as those of shards.
+
+    Parameters
+    ----------
+    path : path
+        A run directory of that sweep, or a new one.
+    sources : iterable of paths
+        Run directories; they stay as they are.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ValueError
+        If a source is no run directory or computes something else.
+
+    Warns
+    -----
+    Overlapping
+        If replicates are in several of them with different rows.
+    """
+    path = Path(path)
+    sources = list(sources)
+    runs = [open_run(source) for source in sources]
+    if not runs:
+        raise ValueError("sources must hold at least one run directory")
+    first = runs[0]
+    into = [open_run(path)] if (path / SPECIFICATION).exists() else []
+    for run in (*into, *runs[1:]):
+        different = differences(identity(first.description), identity(run.description))
+        if different:
+            raise ValueError(f"{run.path} is not of the sweep of {first.path}: {different[0]}")
+    if not into and not make_directory(path, first.description):
+        return merge(path, sources)  # another process was first
+    merged = open_run(path)
+    merged.tidy()  # a damaged part is in the way of a good one
+    for run in runs:
+        run.again(partial(_adopt_all, merged, run))
+    twice = overlap(merged)
+    if twice is not None and twice.different:
+        warnings.warn(Overlapping(merged.path, twice), stacklevel=2)
+    compact(merged)
+    return merged
+
+
+def _adopt_all(merged, run):
+    for part in run.parts():
+        merged.adopt(part)
+
+
+def overlap(run: Run) -> Deviation | None:
+    """Compare the rows of replicates that are stored more than once; None if there are none.
+
+    Those that were computed again after a failure are not compared.
+    """
+    again = []
+    for part, owned in shared_out(run.parts(), Coverage()):
+        own = Coverage(owned)
+        others = [piece for segment in part.segments for piece in own.missing(segment)]
+        if others and part.generation == 0:
+            again.append(rows_within(part, others, None, run.parameters))
+    if not again:
+        return None
+    keys = ["cell", "replicate", "row"]
+    table = pa.concat_tables(alike(again), promote_options="permissive")
+    second = table.to_pandas(use_threads=False)
+    second = second.astype({"cell": str}).drop_duplicates()
+    first = run.read(partial=True).astype({"cell": str})
+    both = first[keys].merge(second, on=keys, how="inner")
+    counted = both[keys].merge(first, on=keys, how="left")
+    returned = [name for name in second if name not in {*LAST, *keys}]
+    return deviation(counted, both, [*returned, "status"])
+
+
+def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
+    """Put small parts together, so that there are not too many files.
+
+    Nothing is lost whatever ends it: the new part is on the disk before the old ones go, and
+    replicates that two parts cover count once.
+
+    Parameters
+    ----------
+    run : Run
+    parts : sequence of Part, optional
+        Which ones; by default all. Only parts of one machine and generation go together, and whose
+        parameters have the same types: an extension may change them.
+    """
+    kinds: dict[tuple, list[Part]] = {}
+    for part in run.parts() if parts is None else parts:
+        if _size(part) < _LARGE:
+            types = tuple(part.columns.get(name) for name in run.parameters)
+            kind = part.generation, part.failed > 0, part.machine, types
+            kinds.setdefault(kind, []).append(part)
+    for some in kinds.values():
+        in_order = sorted(some, key=lambda part: run.position(part.segments[0]))
+        for group in _groups(in_order):
+            with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
+                _put_together(run, group)
+
+
+def _put_together(run, group):
+    taken = Coverage()
+    owned = [pair for pair in shared_out(sorted(group, key=rank), taken) if pair[1]]
+    owned.sort(key=lambda pair: run.position(pair[1][0]))
+    tables = [rows_within(part, segments) for part, segments in owned]
+    table = pa.concat_tables(alike(tables), promote_options="permissive")
+    # In one order, whoever came first: the same rows make the same file.
+    segments = sorted(taken.segments(), key=run.position)
+    table = _in_order(table, list(dict.fromkeys(segment.cell for segment in segments)))
+    first = group[0]
+    written = run.write(table, segments, first.generation, first.machine)
+    names = {part.path.name for part in written}
+    for part in group:
+        if part.path.name not in names:
+            run.remove(part)
+
+
+def _in_order(table, cells):
+    """Return a table with its rows by cell, as the cells are given, replicate and row."""
+    place = pc.index_in(table["cell"].cast(pa.string()), pa.array(cells))
+    keys = [np.asarray(column) for column in (table["row"], table["replicate"], place)]
+    order = np.lexsort(keys)
+    return table if (np.diff(order) == 1).all() else table.take(order)
+
+
+def _groups(parts):
+    """Yield parts that together are large, and at last those that are left; none alone."""
+    group: list[Part] = []
+    size = 0
+    for part in parts:
+        group.append(part)
+        size += _size(part)
+        if size >= _LARGE:
+            yield group
+            group, size = [], 0
+    if len(group) > 1:
+        yield group
+
+
+def _size(part):
+    return part.rows * len(part.columns)

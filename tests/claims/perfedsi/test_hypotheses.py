@@ -1,0 +1,52 @@
+"""Hypotheses accept problems as the checks draw them, and refuse one that violates them."""
+
+import numpy as np
+import pytest
+
+from linrep.claims import claims
+from linrep.claims.perfedsi import _exact
+from linrep.problems import BiasedRegression, SideInformationCompletion
+
+PROBLEM = SideInformationCompletion.random(n=40, d=30, p=4, k=2, side="unit", rng=0)
+BIASED = BiasedRegression.random(n=20, d=5, p=3, noise=1.0, rng=0)
+SAME = np.full((40, 4), 0.5)  # rows of norm 1, and dependent columns
+VIOLATIONS = {
+    "Assumption 3.2": SideInformationCompletion(PROBLEM.U, PROBLEM.V, SAME),
+    "Section 3, rank": SideInformationCompletion(
+        np.tile(PROBLEM.U[:, :1], (1, 2)), PROBLEM.V, PROBLEM.Z
+    ),
+    "Section 3, small rank": SideInformationCompletion.random(
+        n=40, d=10, p=4, k=2, side="unit", rng=0
+    ),
+    "Appendix C.4, rows": SideInformationCompletion(PROBLEM.U, PROBLEM.V, 2.0 * PROBLEM.Z),
+    "Appendix B, side information": BiasedRegression.random(
+        n=20, d=5, p=3, noise=1.0, explained=0.5, rng=0
+    ),
+}
+ASSUMING = {
+    name: item for name, item in claims().items() if item.paper == "perfedsi" and item.hypotheses
+}
+
+
+@pytest.mark.parametrize("name", ASSUMING)
+def test_hypotheses(name):
+    item = ASSUMING[name]
+    names = [hypothesis.name for hypothesis in item.hypotheses]
+    about_biases = "Appendix B, side information" in names
+    assert item.unmet(BIASED if about_biases else PROBLEM) == []
+    for own in names:
+        assert item.unmet(VIOLATIONS[own]) == [own]
+
+
+@pytest.mark.parametrize(
+    "state", [_exact.of_sides(4), _exact.of_items(32), _exact.edge(20), _exact.small_items(0.001)]
+)
+def test_counterexamples_satisfy_them(state):
+    """Those in fractions, as problems in floating point."""
+    Z = np.repeat(state.Z.astype(float), state.copies, axis=0)
+    truth = SideInformationCompletion(
+        state.star_U.astype(float)[:, None], state.star_V.astype(float)[:, None], Z
+    )
+    np.testing.assert_allclose(truth.singular_values, 1.0)
+    for name in ("lemmaC5", "lemmaC7", "lemmaC10", "lemmaC11", "theoremC4", "lower_bound"):
+        assert ASSUMING[f"perfedsi.{name}"].unmet(truth) == []

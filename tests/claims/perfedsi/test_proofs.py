@@ -1,0 +1,467 @@
+"""The steps of PerFedSI's proofs, at random shapes and those at the edge."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from linrep.claims.perfedsi._states import edge, unbalanced
+from linrep.theory import perfedsi as theory
+from linrep.theory.perfedsi_rounds import Walks, sequences
+
+# M, d, k, r: fewer items than directions, single ones, and r = k = d among them.
+SHAPES = ((6, 5, 3, 2), (3, 4, 3, 3), (7, 3, 5, 2), (9, 4, 1, 1), (4, 1, 2, 1), (1, 3, 1, 1))
+ROOM = 1.0 + 1e-9
+
+
+def norm(A, order="fro"):
+    return float(np.linalg.norm(A, order if np.ndim(A) == 2 else None))
+
+
+def smallest(A):
+    return float(np.linalg.svd(A, compute_uv=False)[min(A.shape) - 1])
+
+
+def draw(shape, rng, error=1.0, tilt=1.0):
+    """Return Z, U*, V*, U, V, E, and S, c_z with roots of S and its inverse."""
+    n, d, p, k = shape
+    while True:
+        Z = rng.standard_normal((max(n, p), p))
+        if np.linalg.cond(Z) < 1e3:
+            break
+    stars = [rng.standard_normal((rows, k)) for rows in (d, p)]
+    U, V = (
+        size * (star + error * rng.standard_normal(star.shape))
+        for size, star in zip((tilt, 1.0 / tilt), stars, strict=True)
+    )
+    S = Z.T @ Z / len(Z)
+    values, frame = np.linalg.eigh(S)
+    c_z = max(values[-1], 1.0 / values[0], 1.0)
+    root = frame * np.sqrt(values) @ frame.T
+    return Z, stars[0] @ stars[1].T, U, V, U @ V.T - stars[0] @ stars[1].T, S, root, c_z
+
+
+@pytest.fixture(params=product(SHAPES, range(3)), ids=str)
+def state(request, fresh_rng):
+    return draw(request.param[0], fresh_rng, tilt=2.0 ** fresh_rng.uniform(-2, 2))
+
+
+def test_eq11_13(state):
+    Z, _star, U, V, E, S, *_ = state
+    d, (u, w) = len(U), (sp.symbols("u:2"), sp.symbols("v:2"))
+    z, y = sp.symbols("z y")
+    half = (u[0] * w[0] * z + u[1] * w[1] * z - y) ** 2 / 2  # k = 1, r = 2
+    x = u[0] * w[0] * z + u[1] * w[1] * z - y
+    assert all(sp.expand(sp.diff(half, u[j]) - x * w[j] * z) == 0 for j in (0, 1))
+    assert all(sp.expand(sp.diff(half, w[j]) - x * z * u[j]) == 0 for j in (0, 1))
+    steps_U, steps_V = 0.0, 0.0
+    for z_m in Z:
+        x, v = E @ z_m, V.T @ z_m
+        in_U = sum(x[i] * np.outer(np.eye(d)[i], v) for i in range(d)) / d
+        in_V = sum(x[i] * np.outer(z_m, U[i]) for i in range(d)) / d
+        # The client's gradient over d.
+        np.testing.assert_allclose(in_U, np.outer(E @ z_m, V.T @ z_m) / d, atol=1e-12)
+        np.testing.assert_allclose(in_V, np.outer(z_m, U.T @ E @ z_m) / d, atol=1e-12)
+        steps_U, steps_V = steps_U + in_U / len(Z), steps_V + in_V / len(Z)
+    np.testing.assert_allclose(d * steps_U, E @ S @ V, atol=1e-11)
+    np.testing.assert_allclose(d * steps_V, S @ E.T @ U, atol=1e-11)
+    # The j-th participant is each client equally often, with replacement or without.
+    for replacement in (True, False):
+        draws = [
+            chosen for chosen in product(range(4), repeat=3)
+            if replacement or len(set(chosen)) == 3
+        ]  # fmt: skip
+        for j in range(3):
+            counts = np.bincount([chosen[j] for chosen in draws], minlength=4)
+            assert (counts == len(draws) / 4).all()
+
+
+def test_remark2_2(state):
+    Z, _, _, V, *_ = state
+    for b in (np.zeros(V.shape[1]), np.ones(V.shape[1])):
+        assert all(((0.0 * V).T @ z + b == b).all() for z in Z)
+
+
+def test_assumption3_2(fresh_rng):
+    for k, power in product((1, 2, 5, 16), (0.0, 0.5)):
+        Z = fresh_rng.standard_normal((3 * k, k))
+        Z *= k**power / np.linalg.norm(Z, axis=1, keepdims=True)
+        values = np.linalg.eigvalsh(Z.T @ Z)
+        assert values.sum() == pytest.approx(3 * k * k ** (2 * power))
+        assert 3 * k / values[0] * ROOM >= k ** (1 - 2 * power)
+
+
+def test_lower_bound_corrected():
+    d, M, r, left = sp.symbols("d M r left", positive=True)
+    # (d + M) r - left r = (M - left) r + d r, both not negative where left = d k^(3/2) <= M.
+    assert sp.expand((d + M) * r - left * r - (M - left) * r - d * r) == 0
+
+
+def test_definitionc3_corrected(state):
+    Z, star, U, V, E, _S, root, c_z = state
+    values = np.linalg.svd(star, compute_uv=False)
+    loss = norm(E @ Z.T) ** 2 / (2 * len(Z))
+    assert norm(E, 2) <= norm(E @ root) * norm(np.linalg.inv(root), 2) * ROOM
+    assert norm(np.linalg.inv(root), 2) <= np.sqrt(c_z) * ROOM
+    assert norm(E @ root) == pytest.approx(np.sqrt(2.0 * loss))
+    assert norm(U, 2) * norm(V, 2) >= (values[0] - norm(E, 2)) / ROOM
+    errors = Z @ E.T
+    mu = len(U) * np.max(errors**2 / np.sum(errors**2, axis=1, keepdims=True))
+    for row in E:
+        square = np.sum((Z @ row) ** 2)
+        assert square <= mu / len(U) * norm(E @ Z.T) ** 2 * ROOM
+        assert square * ROOM >= len(Z) / c_z * (row @ row)
+    assert norm(E @ Z.T) ** 2 <= c_z * len(Z) * norm(E) ** 2 * ROOM
+    assert norm(E) ** 2 <= E.shape[1] * norm(E, 2) ** 2 * ROOM
+
+
+def test_lemmac5_corrected(state, fresh_rng):
+    Z, star, U, V, E, _S, root, c_z = state
+    k = U.shape[1]
+    for error in (1.0, 1e-2, 1e-4):
+        E = error * E if error < 1.0 else E
+        U, V = (U, V) if error == 1.0 else _nearby(star, k, error, fresh_rng)
+        E = U @ V.T - star
+        _both_gradients(star, U, V, E, root, c_z)
+        _twentieth(Z, star, U, V, E)
+        _near(star, U, V, E, root, c_z)
+    _flat(fresh_rng)
+
+
+def _nearby(star, k, error, rng):
+    left, values, right = np.linalg.svd(star)
+    U, V = left[:, :k] * values[:k] / 3.0, 3.0 * right[:k].T
+    return U + error * rng.standard_normal(U.shape), V + error * rng.standard_normal(V.shape)
+
+
+def _both_gradients(star, U, V, E, root, c_z):
+    k = U.shape[1]
+    other = np.eye(len(U)) - U @ np.linalg.pinv(U)
+    error, heads, truth = E @ root, root @ V, star @ root
+    in_U, in_V = E @ root @ root @ V, root @ root @ E.T @ U
+    np.testing.assert_allclose(in_U, error @ heads, atol=1e-9)
+    np.testing.assert_allclose(in_V, root @ error.T @ U, atol=1e-9)
+    np.testing.assert_allclose(other @ error, -other @ truth, atol=1e-9)
+    X, values, Y = np.linalg.svd(truth, full_matrices=False)
+    X, values, Y = X[:, :k], values[:k], Y[:k].T
+    np.testing.assert_allclose(other @ truth @ heads, other @ X * values @ (Y.T @ heads), atol=1e-9)
+    assert norm(in_U) * ROOM >= norm(other @ error @ heads)
+    assert norm(other @ error @ heads) * ROOM + 1e-12 >= smallest(Y.T @ heads) * norm(other @ error)
+    inside = error - other @ error
+    assert norm(in_V) * ROOM >= norm(U.T @ inside) / np.sqrt(c_z)
+    assert norm(U.T @ inside) * ROOM + 1e-12 >= smallest(U) * norm(inside)
+    assert norm(inside) ** 2 + norm(other @ error) ** 2 == pytest.approx(norm(error) ** 2)
+
+
+def _twentieth(Z, star, U, V, E):
+    k = U.shape[1]
+    Y = np.linalg.svd(star @ Z.T)[2][:k].T
+    frame = np.linalg.svd(star)[0][:, :k]
+    gradient = norm(E @ Z.T @ Z @ V) ** 2 + norm(Z.T @ Z @ E.T @ U) ** 2  # M^2 times it
+    assert smallest(U) * ROOM >= smallest(frame.T @ U)
+    least = min(smallest(Y.T @ Z @ V) ** 2, smallest(Z) ** 2 * smallest(U) ** 2)
+    assert gradient * ROOM >= least * norm(E @ Z.T) ** 2
+
+
+def _near(star, U, V, E, root, c_z):
+    k = U.shape[1]
+    weakest = np.linalg.svd(star, compute_uv=False)[k - 1]
+    truth, error, heads = star @ root, E @ root, root @ V
+    Y = np.linalg.svd(truth)[2][:k].T
+    least = np.linalg.svd(truth, compute_uv=False)[k - 1]
+    assert least * ROOM >= weakest / np.sqrt(c_z)
+    assert smallest(U @ heads.T @ Y) * ROOM + 1e-12 >= least - norm(error, 2)
+    assert smallest(Y.T @ heads) * norm(U, 2) * ROOM >= smallest(U @ heads.T @ Y)
+    product_of = np.linalg.svd(U @ V.T, compute_uv=False)[k - 1]
+    assert product_of * ROOM + 1e-12 >= weakest - norm(E, 2)
+    assert smallest(U) * norm(V, 2) * ROOM >= product_of
+    if norm(error) <= weakest / (4.0 * np.sqrt(c_z)):
+        gradient = norm(E @ root @ root @ V) ** 2 + norm(root @ root @ E.T @ U) ** 2
+        bound = 9 / 8 * weakest**2 / (c_z * max(norm(U, 2), norm(V, 2)) ** 2)
+        assert gradient * ROOM >= bound * 0.5 * norm(error) ** 2
+
+
+def _flat(rng):
+    d, p, k = 5, 4, 2
+    *_, root, _ = draw((8, d, p, k), rng)
+    U = 3.0 * np.linalg.qr(rng.standard_normal((d, k)))[0]
+    V = rng.standard_normal((p, k))
+    w = np.linalg.svd(root @ V)[2][-1]
+    x = np.linalg.svd(U.T)[2][-1] * 1e-6
+    E, moved = np.outer(x, V @ w), U + np.outer(x, w)
+    gradient = norm(E @ root @ root @ V) ** 2 + norm(root @ root @ E.T @ moved) ** 2
+    least = smallest(root @ V)
+    assert norm(E @ root) ** 2 == pytest.approx(1e-12 * least**2)
+    assert gradient / (0.5 * norm(E @ root) ** 2) == pytest.approx(2.0 * least**2)
+
+
+def test_lemmac6_corrected(state, fresh_rng):
+    _, star, U, V, E, S, _, c_z = state
+    A, B = (fresh_rng.standard_normal(F.shape) for F in (U, V))
+    in_U = (A @ V.T + U @ B.T) @ S @ V + E @ S @ B
+    in_V = S @ (A @ V.T + U @ B.T).T @ U + S @ E.T @ A
+
+    def gradient(t):
+        X, Y = U + t * A, V + t * B
+        return (X @ Y.T - star) @ S @ Y, S @ (X @ Y.T - star).T @ X
+
+    h = 1e-5
+    for derivative, plus, minus in zip((in_U, in_V), gradient(h), gradient(-h), strict=True):
+        scale = norm(derivative) + norm(plus)
+        assert norm((plus - minus) / (2 * h) - derivative) <= 1e-5 * scale
+    top = norm(star, 2)
+    c = max(norm(U, 2), norm(V, 2)) / np.sqrt(top)
+    assert norm(E, 2) <= (c**2 + 1) * top * ROOM
+    a, b = norm(A), norm(B)
+    assert norm(in_U) <= c_z * top * (c**2 * a + (2 * c**2 + 1) * b) * ROOM
+    assert norm(in_V) <= c_z * top * ((2 * c**2 + 1) * a + c**2 * b) * ROOM
+    both = np.array([[c**2, 2 * c**2 + 1], [2 * c**2 + 1, c**2]])
+    assert norm(both, 2) == pytest.approx(3 * c**2 + 1)
+    x, unit, scale = sp.symbols("x sigma_1 c_z", positive=True)
+    f = scale * x * (x**2 + unit)
+    assert sp.expand(sp.diff(f, x) - scale * (3 * x**2 + unit)) == 0
+    y, share = sp.symbols("c h", positive=True)
+    rest = 3 * y**2 * (1 - share) ** 2 + 1 - (1 - share) ** 2 * (3 * y**2 + 1)
+    assert sp.expand(rest - share * (2 - share)) == 0  # not negative for h <= 1
+
+
+def test_lemmac7_corrected(state, fresh_rng):
+    Z, _star, U, V, E, _S, *_ = state
+    d = len(U)
+    z = Z[0]
+    x, v = E @ z, V.T @ z
+    # Means over the item.
+    in_U = [x[i] * np.outer(np.eye(d)[i], v) for i in range(d)]
+    in_V = [x[i] * np.outer(z, U[i]) for i in range(d)]
+    assert sum(norm(y) ** 2 for y in in_U) == pytest.approx((x @ x) * (v @ v))
+    assert norm(sum(in_U)) == pytest.approx(np.sqrt((x @ x) * (v @ v)))
+    rows = np.sum(U**2, axis=1)
+    assert sum(norm(y) ** 2 for y in in_V) == pytest.approx((z @ z) * np.sum(x**2 * rows))
+    assert norm(sum(in_V)) == pytest.approx(norm(z) * norm(U.T @ x))
+    assert norm(v) <= norm(V, 2) * norm(z) * ROOM
+    assert norm(U.T @ x) <= norm(U, 2) * norm(x) * ROOM
+    # Means over C independent participants of one law; Jensen over the steps.
+    for C in (1, 2, 3):
+        values = fresh_rng.standard_normal((4, 2))
+        mean = np.mean(
+            [norm(values[list(draw)].mean(axis=0)) ** 2 for draw in product(range(4), repeat=C)]
+        )
+        square, centre = np.mean(np.sum(values**2, axis=1)), norm(values.mean(axis=0)) ** 2
+        assert mean == pytest.approx(square / C + (1 - 1 / C) * centre)
+        steps = fresh_rng.standard_normal((C, 3))
+        assert norm(steps.sum(axis=0)) ** 2 <= C * np.sum(steps**2) * ROOM
+    # Equal entries of x and U, k = r = 1.
+    u, e = np.full(d, 0.5), np.full(d, 0.1)
+    assert np.sum(e**2 * u**2) / d == pytest.approx((e @ e) * (u @ u) / d**2)
+
+
+def test_eq44_50_corrected(state):
+    Z, star, U, V, E, *_ = state
+    d = len(U)
+    for z in Z:
+        x, v = E @ z, V.T @ z
+        in_U = sum(x[i] * np.outer(np.eye(d)[i], v) for i in range(d)) / d
+        in_V = sum(x[i] * np.outer(z, U[i]) for i in range(d)) / d
+        np.testing.assert_allclose(in_U, np.outer(x, v) / d, atol=1e-12)
+        np.testing.assert_allclose(in_V, np.outer(z, U.T @ x) / d, atol=1e-12)
+        # (44) to (46) as they are printed, with these means.
+        first = star @ np.outer(z, z) @ in_V
+        second = U @ in_V.T @ np.outer(z, z) @ V
+        third = in_U @ V.T @ np.outer(z, z) @ V
+        assert norm(first) == pytest.approx((z @ z) * norm(star @ z) * norm(U.T @ x) / d)
+        assert norm(second) == pytest.approx((z @ z) * norm(U @ U.T @ x) * norm(v) / d)
+        assert norm(third) == pytest.approx(norm(x) * norm(v) ** 3 / d)
+        assert norm(U @ U.T @ x) <= norm(U, 2) ** 2 * norm(x) * ROOM
+        assert norm(star @ z) <= norm(star, 2) * norm(z) * ROOM
+        assert norm(v) <= norm(V, 2) * norm(z) * ROOM
+        assert np.all(np.abs(U @ v) <= np.linalg.norm(U, axis=1) * norm(v) * ROOM)
+
+
+def test_privacy_corrected(state):
+    Z, star, U, V, *_ = state
+    z, d, eta = Z[0], len(U), 0.1
+    items = [0, d - 1, 0]
+    walk_U, walk_V, row = U.copy(), V.copy(), 0.0
+    for place, item in enumerate(items):
+        u, v = walk_U[item].copy(), walk_V.T @ z
+        rho = u @ v - star[item] @ z
+        walk_U[item] -= eta * rho * v
+        walk_V = walk_V - eta * rho * np.outer(z, u)
+        row = row + eta * rho * u
+        if place == 0:
+            found = (V - walk_V) @ U[item] / (eta * U[item] @ U[item])
+            np.testing.assert_allclose(found, rho * z, atol=1e-9 * norm(rho * z))
+            for sign in (1.0, -1.0):
+                guess = sign * found * norm(z) / norm(found)
+                rating = U[item] @ V.T @ guess - sign * norm(found) / norm(z)
+                assert abs(rating) == pytest.approx(abs(star[item] @ z))
+    np.testing.assert_allclose(walk_V - V, -np.outer(z, row), atol=1e-9 * norm(walk_V))
+    assert set(np.flatnonzero(np.any(walk_U != U, axis=1))) == set(items)
+
+
+def test_eq3_bias(fresh_rng):
+    A, a = fresh_rng.standard_normal((3, 5)), fresh_rng.standard_normal(3)
+    g, w = fresh_rng.standard_normal((2, 3)), fresh_rng.standard_normal((2, 2))
+    for i, j in product((0, 1), repeat=2):
+        whole = A @ np.concatenate([g[i], w[j]]) + a
+        np.testing.assert_allclose(whole, A[:, :3] @ g[i] + (A[:, 3:] @ w[j] + a))
+    # Vanishing mixed differences: f(g, w) = [f(g, w_0)] + [f(g_0, w) - f(g_0, w_0)].
+    f = sp.Matrix(2, 2, sp.symbols("f:4"))
+    mixed = f[0, 0] - f[0, 1] - f[1, 0] + f[1, 1]
+    assert sp.expand(f[1, 1] - (f[1, 0] + f[0, 1] - f[0, 0]) - mixed) == 0
+
+
+def test_one_hot():
+    B, W, x = (
+        sp.Matrix(*shape, sp.symbols(f"{name}:{shape[0] * shape[1]}"))
+        for name, shape in (("b", (3, 2)), ("w", (4, 2)), ("x", (3, 1)))
+    )
+    for m in range(4):
+        z = sp.Matrix(4, 1, [int(place == m) for place in range(4)])
+        masked = (B.T * x).multiply_elementwise(W.T * z)
+        assert sp.expand(sum(masked) - (W[m, :] * B.T * x)[0]) == 0
+
+
+def test_lemmac11_corrected(state, fresh_rng):
+    Z, star, U, V, E, *_ = state
+    z, eta = Z[0], 0.05
+    x, v, d = E @ z, V.T @ z, len(U)
+    weights = fresh_rng.random(d)
+    sums_U, sums_V = np.zeros(U.shape), np.zeros(V.shape)
+    for i, weight in enumerate(weights):
+        e = np.eye(d)[i]
+        after_U = U - eta * x[i] * np.outer(e, v)
+        after_V = V - eta * x[i] * np.outer(z, U[i])
+        later, heads = (after_U @ after_V.T - star) @ z, after_V.T @ z
+        np.testing.assert_allclose(heads - v, -eta * x[i] * (z @ z) * U[i], atol=1e-9)
+        move = (v @ heads) * e + (z @ z) * U @ U[i]
+        np.testing.assert_allclose(later - x, -eta * x[i] * move, atol=1e-9)
+        parts_U = (
+            (v @ heads) * np.outer(e, heads) + (z @ z) * np.outer(U @ U[i], heads)
+            + (z @ z) * np.outer(x, U[i])
+        )  # fmt: skip
+        row = (v @ heads) * (U[i] - eta * x[i] * v) + (z @ z) * U[i] @ U.T @ after_U + x[i] * v
+        changes = np.outer(later, heads) - np.outer(x, v), np.outer(z, later @ after_U - x @ U)
+        np.testing.assert_allclose(changes[0], -eta * x[i] * parts_U, atol=1e-8)
+        np.testing.assert_allclose(changes[1], -eta * x[i] * np.outer(z, row), atol=1e-8)
+        sums_U += weight * x[i] * parts_U
+        sums_V += weight * x[i] * np.outer(z, row)
+    # The bounds of the terms, with the norms that there are in the place of those of the event.
+    size = norm(x)
+    assert norm(U.T @ (x * weights)) <= norm(U, 2) * size * ROOM
+    nu = max(norm(v), max(norm(v - eta * x[i] * (z @ z) * U[i]) for i in range(d)))
+    rows = np.max(np.sum(U**2, axis=1))
+    top, length = norm(U, 2), norm(z)
+    assert np.sum(x**2 * np.sum(U**2, axis=1)) <= size**2 * rows * ROOM
+    in_U = nu**3 + length**2 * top**2 * nu + eta * length**4 * top * size * rows
+    in_U += length**2 * size * top
+    assert norm(sums_U) <= size * in_U * ROOM
+    in_V = length * nu**2 * (top + eta * size * nu) + length * size * nu
+    in_V += length**3 * (top**3 + eta * size * rows * nu)
+    assert norm(sums_V) <= size * in_V * ROOM
+
+
+def test_lemmac11_corrected_arithmetic():
+    # Exponents are those of c, c_z, mu, k, r: all at least 1, and all that is small is 1/132.
+    small = Fraction(1, 132)
+    assert 3 + 1 + 2 * (2 * small) <= Fraction(404, 100)
+    assert np.exp(2 / 132) <= 1.0153
+    assert 4.04 * 1.0153 * np.sqrt(2) <= 6.0
+    assert 4 * small <= Fraction(1, 33)
+    assert Fraction(32, 33) >= Fraction(1, 33)
+    # sqrt(2) 6 (tau^2/2) with |grad L| <= 2 c sqrt(c_z sigma_1 L): 6 sqrt(2) <= 9.
+    assert 6.0 * np.sqrt(2.0) <= 9.0
+    c, r, mu = sp.symbols("c r mu", positive=True)
+    gap = 4 * r * c**2 * mu - (2 * c**2 + r * (c**2 + mu))
+    shifted = sp.Poly(sp.expand(gap.subs({c: c + 1, r: r + 1, mu: mu + 1})), c, r, mu)
+    assert min(shifted.coeffs()) >= 0  # for c, r, mu of 1 or more
+    assert 2 * 2 * 4 <= 16
+    assert 9 + 16 <= 25
+    assert Fraction(9, 8) - 25 * small >= Fraction(1, 2)
+    beta = sp.Poly(sp.expand((4 * c**2 - (3 * c**2 + 1)).subs(c, c + 1)), c)
+    assert min(beta.coeffs()) >= 0
+
+
+def test_lemmac11_corrected_rounds():
+    """The stopped moves, their mean, and the whole bound, by enumeration."""
+    for c in (1.0, 3.0):
+        state = unbalanced(c, 2.0, d=4, p=4, c_z=2.0)
+        limits = Walks(state, sequences(4, 2), 0.0).limits()
+        setting = state.setting(limits)
+        eta = theory.step_size_limit(setting, 2, c_power=7.0, condition_power=1.0)
+        walks = Walks(state, sequences(4, 2), eta)
+        kept = walks.kept(limits, 1)
+        mean = walks.mean(walks.gradients(1)[0], kept)
+        start = walks.mean(walks.gradients(0)[0], kept)
+        unit = (setting.p * setting.mu * setting.largest) ** 1.5 * np.sqrt(state.loss)
+        assert np.linalg.norm(mean - start) <= 6 * eta / 4 * setting.c**3 * unit
+        steep = np.hypot(*(np.linalg.norm(part) for part in state.gradients))
+        assert steep <= 2 * setting.c * np.sqrt(setting.c_z * setting.largest * state.loss)
+        move = max(np.sqrt(sum(np.sum(part[m, w] ** 2) for part in walks.shifts[-1]))
+                   for m, w in np.ndindex(kept.shape))  # fmt: skip
+        assert steep * move <= state.loss / 33
+
+
+def _stopped(walks, limits):
+    """Return the moves of all walks, which stand still once they have left the event."""
+    moves = [0.0 * part for part in walks.shifts[0]]
+    for s in range(walks.steps):
+        kept = walks.kept(limits, s)[..., None, None]
+        moves = [
+            move + kept * (after - before)
+            for move, after, before in zip(moves, walks.shifts[s + 1], walks.shifts[s], strict=True)
+        ]
+    return moves
+
+
+@pytest.mark.parametrize(("d", "c", "steps"), [(2, 1.0, 1), (4, 2.0, 2), (4, 1.0, 3), (2, 2.0, 3)])
+def test_lemmac11_corrected_stopped_walks(d, c, steps):
+    """(c), (d), (e) and the round, where every other item leads out: one client, C = 1."""
+    state, limits = edge(d, c=c)
+    s = state.setting(limits)
+    eta = theory.step_size_limit(s, steps, c_power=7.0, condition_power=1.0)
+    walks = Walks(state, sequences(d, steps), eta)
+    out = 1.0 - float(walks.kept(limits, steps).mean())
+    assert 0.0 < out < 1.0
+    moves, loss = _stopped(walks, limits), state.loss
+    slope = sum(
+        np.sum(gradient * move.mean(axis=(0, 1)))
+        for gradient, move in zip(state.gradients, moves, strict=True)
+    )
+    square = sum(np.sum(gradient**2) for gradient in state.gradients)
+    drift = 9.0 * (eta * steps / d) ** 2 * s.c**4 * s.mu**1.5 * loss  # c_z, k, r, sigma_1 are 1
+    assert slope + eta * steps / d * square <= drift + loss * out / 33.0
+    beta, moment = 3.0 * s.c**2 + 1.0, np.mean(sum(np.sum(move**2, axis=(2, 3)) for move in moves))
+    assert 0.5 * beta * moment <= 16.0 * (eta * steps) ** 2 / d * s.mu**2 * s.c**5 * loss
+    # The bracket of (c) on every walk, and its mean over those that stay, in what they gain.
+    each = sum(
+        np.sum(gradient * move, axis=(2, 3))
+        for gradient, move in zip(state.gradients, moves, strict=True)
+    )
+    assert np.all(np.abs(each) <= loss / 33.0)
+    kept = walks.kept(limits, steps)
+    for move, end in zip(moves, walks.shifts[-1], strict=True):
+        np.testing.assert_array_equal(move[kept > 0.0], end[kept > 0.0])
+    assert np.all((-state.gain(*moves) - each) * kept <= 0.5 * beta * sum(
+        np.sum(move**2, axis=(2, 3)) for move in moves
+    ) + 1e-15 * loss)  # fmt: skip
+
+
+def test_lemmac10_corrected():
+    tau = sp.symbols("tau", positive=True)
+    s = sp.symbols("s", integer=True)
+    total = sp.summation(s, (s, 0, tau - 1))
+    assert sp.expand(total - tau * (tau - 1) / 2) == 0
+    assert 6.0 * np.sqrt(2.0) / 2.0 <= 10.0
+    # The drift under the event of all clients, at one of the shortest steps that lead out of it.
+    state, limits = edge(4)
+    setting = state.setting(limits)
+    eta = 1.0 / (132.0 * 2 * setting.p * setting.k * setting.mu**2 * setting.c**2)
+    walks = Walks(state, sequences(4, 2), eta)
+    unit = setting.c**3 * (setting.p * setting.mu) ** 1.5 * np.sqrt(state.loss)
+    for s_ in (0, 1, 2):
+        in_U, in_V, chance = walks.drift(limits, s_)
+        assert s_ == 0 or chance < 1.0
+        assert max(norm(in_U), norm(in_V)) <= (6.0 * s_ * eta / 4 + 1e-12) * unit

@@ -1,0 +1,51 @@
+"""Hypotheses accept functions as the checks draw them, and refuse those that violate them."""
+
+import numpy as np
+import pytest
+
+import linrep as lr
+from linrep.claims import claims
+from linrep.claims.pflmf import _cases, _hypotheses
+
+PROBLEM = lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((4, 3)))
+VIOLATIONS = {
+    "Assumption 1": lr.CustomObjectives(
+        lambda i, x: (float(np.sum(np.abs(x) ** 3)), 3.0 * np.abs(x) * x), n=4, d=3
+    ),
+    "lower bound": _cases.affine(np.random.default_rng(1).standard_normal((4, 3))),
+}
+ASSUMING = {
+    name: item for name, item in claims().items() if item.paper == "pflmf" and item.hypotheses
+}
+
+
+@pytest.mark.parametrize("name", ASSUMING)
+def test_hypotheses(name):
+    item = ASSUMING[name]
+    assert item.unmet(PROBLEM) == []
+    for hypothesis in item.hypotheses:
+        assert item.unmet(VIOLATIONS[hypothesis.name]) == [hypothesis.name]
+
+
+def test_the_theorem_and_its_proof_assume_them():
+    both = [each.name for each in _hypotheses.ASSUMPTIONS]
+    for name in ("theorem1", "theorem1.corrected", "theorem1.noise", "corollary2", "K"):
+        assert [each.name for each in ASSUMING[f"pflmf.{name}"].hypotheses] == both
+    for name in ("eq12", "step-B", "step-C", "eq16", "eq16.corrected"):
+        assert [each.name for each in ASSUMING[f"pflmf.{name}"].hypotheses] == both[:1]
+
+
+def test_counterexamples_satisfy_them():
+    # (uv)^2/2, of Theorem 1, and x and -x, of (16), which needs no lower bound.
+    assert ASSUMING["pflmf.theorem1"].unmet(lr.QuadraticObjectives([[0.0]])) == []
+    opposite = _cases.affine(np.array([[1.0], [-1.0]]))
+    assert ASSUMING["pflmf.eq16"].unmet(opposite) == []
+    assert ASSUMING["pflmf.theorem1"].unmet(opposite) == ["lower bound"]
+
+
+@pytest.mark.parametrize("kind", ["identity", "own", "logistic", "softmax", "cosine"])
+def test_functions_with_a_lower_bound_have_one(kind):
+    problem = _cases.drawn(np.random.default_rng(2), kind, 3, 2)
+    assert _hypotheses.stops_falling(problem)
+    indefinite = _cases.drawn(np.random.default_rng(2), "indefinite", 3, 2)
+    assert not _hypotheses.stops_falling(indefinite)
