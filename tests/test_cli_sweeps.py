@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -784,3 +785,41 @@ def test_a_timeout_makes_failed_rows(call, folder):
     assert (
         open_run("runs/measure").failures()["exception"].str.contains("longer than 1 s").sum() == 1
     )
+
+
+@pytest.mark.parametrize("lost", ["asked", "submitted", "cancelled", "closed"])
+def test_a_scheduler_that_ends_at_any_moment_is_named_in_one_line(call, monkeypatch, lost):
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+
+    class Client:
+        """A client of Dask, as it is when the scheduler ends."""
+
+        def __init__(self, address, timeout):
+            self.status = "closed" if lost == "closed" else "running"
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def nthreads(self):
+            if lost == "asked":
+                raise ConnectionResetError("Connection reset by peer")
+            return {"worker": 1}
+
+        def get_executor(self):
+            return self
+
+        def submit(self, *_):
+            if lost == "submitted":
+                raise distributed.comm.CommClosedError("in <TCP>: Stream is closed")
+            future = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    monkeypatch.setattr(distributed, "Client", Client)
+    out = call("sweep", *MEASURE, "--dask", "tcp://here:1", status=1)
+    assert out == "Error: the scheduler tcp://here:1 is gone; what was finished is stored; " \
+        "the same command goes on from there\n"  # fmt: skip

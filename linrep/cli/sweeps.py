@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -143,17 +144,18 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         interruptible(Stopped),
     ):
         try:
-            result = run(
-                specification,
-                out,
-                workers=flags["workers"] if executor is None else executor.cores,
-                processes=flags["processes"] or None,
-                executor=executor and executor.pool,
-                timeout=flags["timeout"],
-                shard=shard,
-                extend=flags["extend"],
-                retry_failed=flags["retry_failed"],
-            )
+            with executor.connected() if executor else nullcontext():
+                result = run(
+                    specification,
+                    out,
+                    workers=flags["workers"] if executor is None else executor.cores,
+                    processes=flags["processes"] or None,
+                    executor=executor and executor.pool,
+                    timeout=flags["timeout"],
+                    shard=shard,
+                    extend=flags["extend"],
+                    retry_failed=flags["retry_failed"],
+                )
         except OSError as error:
             if isinstance(error, PermissionError) or not (out / "sweep.json").exists():
                 raise
@@ -302,20 +304,39 @@ def merge(out, directories, partial):
 class _Dask:
     """A cluster's executor, and how many cores it has at the moment."""
 
-    def __init__(self, client):
+    def __init__(self, client, address):
         self._client = client
+        self._address = address
         self._said = False
         self.pool = client.get_executor()
 
     def cores(self):
         if self._client.status != "running":
-            address = self._client.scheduler.address if self._client.scheduler else "Dask"
-            raise ConnectionError(f"the scheduler {address} is gone")
-        count = sum(self._client.nthreads().values())
+            raise self._gone()
+        try:
+            count = sum(self._client.nthreads().values())
+        except OSError as error:  # the scheduler ends while it is asked
+            raise self._gone() from error
         if not count and not self._said:
-            echo(f"{self._client.scheduler.address} has no worker: waiting for one", err=True)
+            echo(f"{self._address} has no worker: waiting for one", err=True)
             self._said = True
         return count
+
+    @contextmanager
+    def connected(self):
+        """Say that the scheduler is gone, whatever ends for it."""
+        from distributed.comm import CommClosedError
+
+        try:
+            yield
+        except Exception as error:
+            cut = isinstance(error, CancelledError | CommClosedError)
+            if cut or self._client.status != "running":
+                raise self._gone() from error
+            raise
+
+    def _gone(self):
+        return ConnectionError(f"the scheduler {self._address} is gone")
 
 
 @contextmanager
@@ -334,7 +355,7 @@ def _executor(address):
         if name.partition(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
     with Client(address, timeout=10) as client:
-        yield _Dask(client)
+        yield _Dask(client, address)
 
 
 def _mixed(run):
