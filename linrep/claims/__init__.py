@@ -41,6 +41,7 @@ from linrep.claims.measurements import (
     Trend,
     Vacuous,
 )
+from linrep.claims.proofs import proved
 from linrep.claims.verdict import decide, judge
 from linrep.claims.violations import search
 
@@ -80,6 +81,7 @@ __all__ = [
     "everywhere",
     "judge",
     "load_file",
+    "proved",
     "search",
     "select",
     "statement",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,7 +25,7 @@ _KEPT = 500  # cases and samples, of more than that
 
 Array = NDArray[np.float64]
 Instance = Mapping[str, Any]
-Case = tuple[float, float, Instance]
+Case = tuple[float | Fraction, float | Fraction, Instance]
 
 
 class Moments(NamedTuple):

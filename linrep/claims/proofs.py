@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
+from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Measurement, Readings, Together
 from linrep.claims.sections import Section, sections
 
 #: Of each paper a page, beside the statements.
 PATHS = tuple(sorted(Path(__file__).parent.glob("*/proofs.md")))
+
+Item = TypeVar("Item", bound=Measurement)
+
+
+def proved(item: Item, *, but: Collection[str] = ()) -> Item:
+    """Return a measurement of what a derivation settles: of a group, each of its parts.
+
+    Parameters
+    ----------
+    item : Measurement
+    but : collection of str, optional
+        Names of parts, such as readings, that the derivation does not cover.
+
+    Returns
+    -------
+    Measurement
+        With strength "proved".
+    """
+    if isinstance(item, Together | Readings):
+        return replace(item, parts=[proved(part, but=but) for part in item.parts])
+    return item if item.name in but else replace(item, strength=PROVED)
 
 
 @cache

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from linrep.claims import Hypothesis
-from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import Array, Measurement, Readings, Together
+from linrep.claims.measurements import Array
 from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
 from linrep.problems.regression import DESIGNS as CODES
@@ -50,18 +47,6 @@ NORMALIZED = Hypothesis(
     ),
 )
 ASSUMPTIONS = (SUB_GAUSSIAN, DIVERSE, NORMALIZED)
-
-
-def proved(items: Iterable[Measurement], *, but: Iterable[str] = ()) -> Iterator[Measurement]:
-    """Yield measurements as those of what a derivation settles, but for the parts of these names.
-
-    Exempt are readings that no derivation covers.
-    """
-    for item in items:
-        if isinstance(item, Together | Readings):
-            yield replace(item, parts=list(proved(item.parts, but=but)))
-        else:
-            yield item if item.name in but else replace(item, strength=PROVED)
 
 
 def instance(n, d, k, rng, *, distance=None, condition=None, angles="equal", **options):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, search, statement
+from linrep.claims import Cases, Fact, proved, search, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep import _common
@@ -83,7 +83,7 @@ def extra_identities(budget, rng, *, sign=1.0):
                     values = np.linalg.svd(target, compute_uv=False)
                     loss = condition * max(1.0, heads_size**2 * eta) * values[0] / values[-1]
                     parts[name].append((distance(again, target) / loss, where))
-    yield from _common.proved(identities(parts))
+    yield from map(proved, identities(parts))
     yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|", strength=PROVED)
     yield _population(budget, rng)
     yield Fact("largest |R^-1| on a second batch", split_longest)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Cases, Curve, Fact, Identity, search, statement
+from linrep.claims import Cases, Curve, Fact, Identity, proved, search, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import (
@@ -20,7 +19,6 @@ from linrep.claims.fedrep._common import (
     after,
     entries,
     instance,
-    proved,
     read_heads,
 )
 from linrep.problems import SharedRepresentation
@@ -149,8 +147,8 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
                 "n": n, "k": k, "mean squared row norm": float(norms.mean()), "Assumption 3": k
             }  # fmt: skip
             parts["n = k" if n == k else "n > k"].append((relative(found, k), where))
-    yield from proved(identities(parts, 1e-10), but=["n > k"])
-    exact: list[Any] = [
+    yield from (proved(item, but=["n > k"]) for item in identities(parts, 1e-10))
+    exact = [
         (Fraction(k), Fraction(k * {"k": k, "n": n}[scale] ** int(power), n), {"n": n, "k": k})
         for n, k in ((2, 1), (10, 2), (100, 2))
     ]

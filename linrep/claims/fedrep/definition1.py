@@ -7,9 +7,8 @@ from collections import defaultdict
 import numpy as np
 from scipy.linalg import null_space, subspace_angles
 
-from linrep.claims import Fact, statement
+from linrep.claims import Fact, proved, statement
 from linrep.claims.deviations import identities, relative
-from linrep.claims.fedrep._common import proved
 from linrep.subspace import distance, frame_at_distance, orthonormalize, random_frame
 
 
@@ -66,7 +65,7 @@ def definition1(budget, rng, *, power=1):
         gap = np.linalg.norm(one @ one.T - small @ small.T, 2)
         parts["unequal ranks: projectors give the larger"].append((abs(gap - max(up, down)), where))
         smallest_gap = min(smallest_gap, down)
-    yield from proved(identities(parts))
+    yield from map(proved, identities(parts))
     yield Fact("smallest dist of spans of unequal dimensions, from the larger", smallest_gap)
 
 

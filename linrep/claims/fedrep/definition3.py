@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Fact, Identity, search, statement
+from linrep.claims import Fact, Identity, proved, search, statement
 from linrep.claims.deviations import readings, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import (
@@ -13,7 +13,6 @@ from linrep.claims.fedrep._common import (
     after,
     entries,
     instance,
-    proved,
     read_heads,
 )
 
@@ -67,7 +66,7 @@ def definition3(budget, rng, *, parameter=1.0):
         Identity(products, 1e-12, name="smallest parameter of W* B*' is 1/sqrt(d)"),
         readings(text, name="Section 4.2: W* B*' has parameter 1"),
     ]
-    yield from proved(found, but=["Assumption 2 as printed"])
+    yield from (proved(item, but=["Assumption 2 as printed"]) for item in found)
     yield Fact("largest parameter of W*, one head stretched, over sqrt(n/k)", alone["heads"])
     yield Fact("largest parameter of W* B*', one head stretched, over sqrt(n/d)", alone["models"])
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from linrep.claims import statement
+from linrep.claims import proved, statement
 from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.fedrep._common import (
     DESIGNS,
@@ -14,7 +14,6 @@ from linrep.claims.fedrep._common import (
     exact_heads,
     instance,
     moments,
-    proved,
     sensing,
 )
 from linrep.subspace import distance, orthonormalize
@@ -94,7 +93,9 @@ def eq13_16(budget, rng, *, factor=1.0):
         readings(index, name="(16)"),
         readings(places, name="(27)"),
     ]
-    yield from proved(found, but=[*list(step)[1:], *list(index)[1:], *list(places)[1:]])
+    yield from (
+        proved(item, but=[*list(step)[1:], *list(index)[1:], *list(places)[1:]]) for item in found
+    )
 
 
 def _loss_deviation(truth, B, W, m, rn, rng, factor):

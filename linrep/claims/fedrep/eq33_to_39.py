@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-from linrep.claims import Cases, everywhere, statement
+from linrep.claims import Cases, everywhere, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.fedrep._common import DESIGNS, batch_of, instance, moments, proved
+from linrep.claims.fedrep._common import DESIGNS, batch_of, instance, moments
 
 
 @statement(
@@ -39,8 +38,8 @@ def eq33_39(budget, rng, *, constant=118):
             H = B.T @ Pi @ B @ D - B.T @ Pi @ truth.B
             parts["(33)"].append((relative(H, B.T @ Pi @ lacking, np.abs(Pi).max()), where))
             parts["mean at covariance I"].append((float(np.abs(B.T @ lacking).max()), where))
-    yield from proved(identities(parts))
-    exact: list[Any] = []
+    yield from map(proved, identities(parts))
+    exact = []
     for step in range(1, 61):
         e = Fraction(step, 20)
         s = max(e, e**2)
@@ -48,7 +47,7 @@ def eq33_39(budget, rng, *, constant=118):
             exact.append((one, other, {"epsilon": str(e)}))
     yield Cases(exact, name="(37)", strength=PROVED)
     yield _nets(constant)
-    union: list[Any] = [
+    union = [
         (Fraction(rn), Fraction(rn) ** (k**2), {"rn": rn, "k": k})
         for rn, k in product((2, 3, 50, 1000), (1, 2, 5))
     ]

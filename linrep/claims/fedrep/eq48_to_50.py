@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-from linrep.claims import Cases, everywhere, statement
+from linrep.claims import Cases, everywhere, proved, statement
 from linrep.claims.deviations import readings, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.fedrep._common import proved, sensing
+from linrep.claims.fedrep._common import sensing
 
 
 @statement(
@@ -47,7 +46,7 @@ def eq48(budget, rng, *, share=1.0):
             # Q and W have rn rows: there are none of the clients left over.
             second["printed, i from 1 to n, r < 1"].append((np.inf, where))
     found = [readings(first, name="(48)"), readings(second, name="(49)")]
-    yield from proved(found, but=[*list(first)[1:], *list(second)[1:]])
+    yield from (proved(item, but=[*list(first)[1:], *list(second)[1:]]) for item in found)
 
 
 def net(d, rng=None):
@@ -74,7 +73,7 @@ def eq50(budget, rng, *, power=2, factor=2):
     # x = 2, q = w = 1: the matrix is (2 * 2 * 1 - 1) 1 = 3; of R^1 the only quarter-net is {1, -1}.
     x, q, w = 2, 1, 1
     value = (x * q * x - q) * w
-    exact: list[Any] = [
+    exact = [
         (Fraction(abs(value) ** power), Fraction(factor * abs(value)), {"x": x, "q": q, "w": w})
     ]
     yield Cases(exact, name="d = k = rn = m = 1", strength=PROVED)
@@ -108,7 +107,7 @@ eq50.corrected(
 def conditioning(budget, rng, *, given="complement", slack=Fraction(0)):
     """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E)."""
     tenth = Fraction(1, 10)
-    cases: list[Any] = []
+    cases = []
     for inside, outside, rest in product(range(11), repeat=3):  # A and E, A without E, E without A
         if inside + outside + rest > 10:
             continue
@@ -146,7 +145,7 @@ def events(budget, rng, *, cost=1):
         lambda q: q**cost + q ** (9 + cost), lambda q: 1 + 0 * q,
         {"q": (Fraction(0), Fraction(1, 2))}, name="two events of one client",
     )  # fmt: skip
-    cases: list[Any] = [
+    cases = [
         (Fraction(rn), Fraction(rn) ** (cost * k**2), {"rn": rn, "k": k})
         for rn, k in product((2, 3, 10, 1000), (1, 2, 3))
     ]

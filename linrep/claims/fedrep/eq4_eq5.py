@@ -6,10 +6,10 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
-from linrep.claims import Fact, Identity, Mean, Together, statement
+from linrep.claims import Fact, Identity, Mean, Together, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance, proved
+from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance
 from linrep.problems import SharedRepresentation
 from linrep.subspace import distance, orthonormalize, random_frame
 from linrep.theory.fedrep import best_single_model
@@ -69,7 +69,7 @@ def ours(budget, rng, *, factor=0.5):
         Identity(spans, 1e-10, name="heads that span R^k: col(B*) from the minimizer"),
         Identity(lost, 1e-10, name="heads that span k - 1 dimensions: one at distance 1"),
     ]
-    yield from proved(found)
+    yield from map(proved, found)
     yield Fact("largest loss over the printed one, with another E xx'", float(excess.max()))
 
 
@@ -146,7 +146,7 @@ def global_model(budget, rng, *, factor=0.5):
         Identity(far, 1e-6, name="k > 1: a minimizer at distance 1"),
         Identity(near, 1e-6, name="k = 1, mean head not 0: B spans B*"),
     ]
-    yield from proved(found)
+    yield from map(proved, found)
 
 
 def _bfgs(theta, k, rng):

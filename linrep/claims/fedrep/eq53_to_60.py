@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import null_space
 
-from linrep.claims import Cases, statement
+from linrep.claims import Cases, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.fedrep._common import DESIGNS, batch_of, exact_heads, instance, moments, proved
+from linrep.claims.fedrep._common import DESIGNS, batch_of, exact_heads, instance, moments
 from linrep.subspace import distance
 
 
@@ -65,6 +65,6 @@ def eq53_60(budget, rng, *, sign=-1.0):
             )
             right = far * np.linalg.norm(shrunk, 2) * size
             bounds["(60)"].append((float(first), float(right + slack), where))
-    yield from proved(identities(parts, 1e-9))
+    yield from map(proved, identities(parts, 1e-9))
     for name, cases in bounds.items():
         yield Cases(cases, name=name, strength=PROVED)

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Cases, Constant, Fact, Frequency, Identity, everywhere, statement
+from linrep.claims import Cases, Constant, Fact, Frequency, Identity, everywhere, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, instance, proved
+from linrep.claims.fedrep._common import ASSUMPTIONS, DESIGNS, instance
 from linrep.claims.tables import cells
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
@@ -213,7 +213,7 @@ def eq70_83(budget, rng, *, sign=-1.0):
                 ("(81)", second, 2.0 * eta * ratio**2 * sigma**2),
             ):
                 bounds[name].append((float(left), float(right + slack), where))
-    yield from proved(identities(parts, 1e-9))
+    yield from map(proved, identities(parts, 1e-9))
     for name, cases in bounds.items():
         yield Cases(cases, name=f"{name}, bound", strength=PROVED)
     # (82), times (1 - delta)^2/delta, and (83), where sigma_max^2 >= 1 and delta + delta' < 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Identity, statement
+from linrep.claims import Identity, proved, statement
 from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.fedrep import _common
 
@@ -71,7 +71,8 @@ def lemma1(budget, rng, *, sign=-1.0):
         readings(columns, 1e-10, name="(20)"),
         Identity(short, 1e-10, name="m < k, pseudo-inverse: the minimizer nearest to B' B* w*"),
     ]
-    yield from _common.proved(found, but={*list(product)[1:], *list(columns)[1:]})
+    others = {*list(product)[1:], *list(columns)[1:]}
+    yield from (proved(item, but=others) for item in found)
 
 
 def _blocks(X, B, truth):

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 from scipy.stats import chi2
 
-from linrep.claims import Cases, Exponent, everywhere, statement
+from linrep.claims import Cases, Exponent, everywhere, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.fedrep._common import ASSUMPTIONS, batch_of, instance, moments, proved, sensing
+from linrep.claims.fedrep._common import ASSUMPTIONS, batch_of, instance, moments, sensing
 from linrep.claims.fedrep._concentration import (
     CLIENTS,
     RANKS,
@@ -185,7 +185,7 @@ def lemma2_blocks(budget, rng, *, scale=1.0):
             v = X @ B / np.sqrt(m)
             summed = np.einsum("ijp,ijq->ipq", v, v)
             parts["(28)"].append((relative(summed, blocks, size.max()), where))
-    yield from proved(identities(parts))
+    yield from map(proved, identities(parts))
 
 
 _SERVES = 33.0  # a constant with which the printed probability is proved, for normal x

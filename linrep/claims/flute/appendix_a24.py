@@ -9,7 +9,6 @@ import numpy as np
 
 from linrep.claims import Cases, Identity, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.flute._proved import exact
 from linrep.problems import LowRankRegression
 
 
@@ -53,4 +52,6 @@ def appendix(budget, rng, *, root=0.5):
                 after, c4 = 400 * rho ** (t - entered), 400 / rho**entered
                 off = abs(after - c4 * rho**t)
                 constants.append((off, Fraction(0), {"x": str(x), "T_R": entered, "t": t}))
-    yield exact(constants, quantity="off by", name="c_4 counts the rounds before R")
+    yield Cases(
+        constants, quantity="off by", name="c_4 counts the rounds before R", strength=PROVED
+    )

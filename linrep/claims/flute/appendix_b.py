@@ -8,10 +8,9 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.claims import Cases, Fact, Identity, statement
+from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.flute._proved import exact, proved
 from linrep.subspace import random_frame
 
 EXACT = 1e-12
@@ -94,9 +93,9 @@ def _squared_norms(equation, power):
             square = entries / (classes - 1) ** round(2 * power)
             where = {"m": m, "m'": own, "square of the norm": str(square)}
             cases.append((abs(square - 1), Fraction(0), where))
-    return exact(
+    return Cases(
         cases, name=f"{equation}: norm 1 of the right side, exactly",
-        quantity="square of the norm, off 1 by",
+        quantity="square of the norm, off 1 by", strength=PROVED,
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from linrep.claims import Cases, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.flute._proved import exact
 from linrep.problems import LowRankRegression
 
 SIZES = ((3, 3), (5, 3), (3, 5), (6, 6))  # d, n
@@ -95,14 +94,14 @@ def local_span(budget, rng, *, missing=0):
                 kept, DESCENT, name="minimizers of least norm",
                 quantity="share outside the span of B*", strength=PROVED,
             ),
-            exact(
+            Cases(
                 [(one, none, free)], name="every minimizer",
-                quantity="square of what e_3 has outside the span of B*",
+                quantity="square of what e_3 has outside the span of B*", strength=PROVED,
             ),
         ], name="k >= r",
     )  # fmt: skip
     # Phi = diag(2, 1), k = 1: B* = e_1, client 2's model is e_2.
-    yield exact(
+    yield Cases(
         [(none, one, {"Phi": [[2, 0], [0, 1]], "k": 1, "client": 2})], name="k < r: possible",
-        quantity="square of what B_2 has outside the span of B*",
+        quantity="square of what B_2 has outside the span of B*", strength=PROVED,
     )  # fmt: skip

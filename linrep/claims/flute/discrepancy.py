@@ -7,9 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Fact, Identity, statement
+from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.evidence import ENUMERATED, PROVED
-from linrep.claims.flute._proved import exact
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
 
@@ -54,7 +53,7 @@ def discrepancy(budget, rng, *, dof=1):
         claimed = Fraction(8 * (d - dof), samples)  # |w_i|^2 |e_i|^2 = 4 each
         where = {"Phi": MODELS, "d": d, "N": samples}
         means.append((abs(found[d, samples] - claimed), Fraction(0), where))
-    yield exact(
+    yield Cases(
         means, name="mean square, k < r", quantity="off (d - 1)/N sum |w_i|^2 |e_i|^2 by",
         strength=ENUMERATED,
     )  # fmt: skip

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Fact, Identity, Together, statement
+from linrep.claims import Fact, Identity, Together, proved, statement
 from linrep.claims.deviations import identities, readings
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _lifted
-from linrep.claims.flute._proved import proved
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum

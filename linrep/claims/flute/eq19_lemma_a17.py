@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from linrep.algorithms.flute import flute
-from linrep.claims import Cases, Fact, Frequency, Identity, search, statement
+from linrep.claims import Cases, Fact, Frequency, Identity, proved, search, statement
 from linrep.claims.flute import _common, _entering
 from linrep.claims.flute._hypotheses import ASSUMPTIONS, POPULATION
-from linrep.claims.flute._proved import proved
 from linrep.theory.flute import Spectrum, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
 from linrep.theory.flute_samples import discrepancy_bound, lemma_A13, lemma_A17
@@ -157,7 +155,7 @@ def _implication(budget, rng, middle, tail):
 
 def _exact_implication(middle, tail):
     """Compare the display's last line with (19) in fractions, lambda*_1 = lambda*_k = Delta."""
-    cases: list[Any] = []
+    cases = []
     for eta in (Fraction(1, 18), Fraction(1, 1800)):
         last = (1 - eta**2 / 2) * (1 + eta / 2) * (1 - Fraction(middle) * eta)
         last -= Fraction(tail) * eta

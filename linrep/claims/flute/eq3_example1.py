@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, statement
+from linrep.claims import Cases, Fact, proved, statement
 from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute._lifted import EXACT
-from linrep.claims.flute._proved import proved
 from linrep.problems import LowRankRegression
 from linrep.subspace import random_frame
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, Readings, Together, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.flute._proved import exact
 
 _STEP = 1e-6
 
@@ -74,9 +73,9 @@ def term1(budget, rng, *, growth=2.0):
                 ], name="every one grows",
             ),
             *(
-                exact(
+                Cases(
                     [(abs(pair[0] - pair[1]), Fraction(0), where)], name=f"by one {name}",
-                    quantity=f"difference of the {name}s",
+                    quantity=f"difference of the {name}s", strength=PROVED,
                 )
                 for name, pair in (("factor", factors), ("amount", amounts))
             ),

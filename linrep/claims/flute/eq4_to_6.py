@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, statement
+from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.deviations import identities, readings
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute._lifted import (
@@ -19,7 +19,6 @@ from linrep.claims.flute._lifted import (
     draw_case,
     in_units,
 )
-from linrep.claims.flute._proved import exact, proved
 
 # (4): the objective
 
@@ -202,9 +201,9 @@ def _smallest_case(loss):
         "one client, N = d = k": 1, "x, B, w, eta": 1, "y": 0,
         "change of B in (5)": str(printed), "in A.1": str(appendix),
     }  # fmt: skip
-    return exact(
+    return Cases(
         [(abs(printed - appendix), Fraction(0), where)], name="one client, one sample",
-        quantity="difference of both changes",
+        quantity="difference of both changes", strength=PROVED,
     )  # fmt: skip
 
 

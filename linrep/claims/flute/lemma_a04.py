@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Curve, Fact, Frequency, Together, statement
+from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import spectra
-from linrep.claims.flute._proved import exact
 from linrep.theory import flute as theory
 from linrep.theory.flute import Spectrum, step_size_limits
 from linrep.theory.flute_lift import iterate, product_error
@@ -157,9 +157,9 @@ def _rest_exactly(alpha_power):
     power = Fraction(1, 10 ** round(4 * (alpha_power - 1.0)))
     most = min(Fraction(1), Fraction(4, 5) * power * Fraction(9, 2))
     where = {"n": 2, "d": 2, "alpha": 1e-4, "delta'": 0.5, "power of alpha": alpha_power}
-    return exact(
+    return Cases(
         [(Fraction(1, 2), most, where)], name="sigma_1(Theta_res), a bound on the probability",
-        quantity="probability claimed",
+        quantity="probability claimed", strength=PROVED,
     )  # fmt: skip
 
 
@@ -215,7 +215,8 @@ lemmaA4_proof.corrected(
     latex=r"\sigma_k(\Theta_k^0) \ge \tfrac{\alpha\delta'}{\sqrt k},\quad \sigma_1(\Theta_{res}^0)"
     r" \le \alpha\big(2\sqrt{\bar d}+\sqrt{2\log(2/\delta')}\big),\quad \alpha^{1-\kappa} \le"
     r" \tfrac{c_1(\delta'/\sqrt k)^{1+\kappa}}{8\bar d+4\log(2/\delta')}",
-    plain="Both are of order alpha, the least one like 1/sqrt(k).",
+    plain="From a start of scale alpha the k-th singular value of its first k rows is at least of"
+    " order alpha/sqrt(k), and the norm of the others at most of order alpha.",
     constants={"alpha_power": 1.0, "k_power": -0.5},
     negative_control={"k_power": 0.5},
 )
@@ -240,9 +241,9 @@ def _small_unit():
     """
     most = Fraction(4, 5) * Fraction(1, 1000) * 20
     where = {"d": 2, "alpha": 0.05, "lambda*_1": 1e-6, "delta": 0.5}
-    return exact(
+    return Cases(
         [(Fraction(1, 2), most, where)], name="a small Phi, a bound on the probability",
-        quantity="probability claimed",
+        quantity="probability claimed", strength=PROVED,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, statement
+from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _checks
 from linrep.claims.flute._common import (
@@ -18,7 +18,6 @@ from linrep.claims.flute._common import (
     singular_values,
     step,
 )
-from linrep.claims.flute._proved import exact, proved
 from linrep.claims.flute._runs import corner
 from linrep.theory import flute_samples
 from linrep.theory.flute import region
@@ -57,9 +56,9 @@ def _signs(constant):
     smallest = N * Fraction(1, N)  # sigma m
     left = positive if smallest > Fraction(1, 2) else Fraction(0)
     where = {"n": 2, "d": 1, "k": 1, "c_1": float(constant), "N": N, "sigma": N, "delta": 0.01}
-    return exact(
+    return Cases(
         [(left, 2 * failure, where)], name=f"one step on signs, c_1 = {float(constant):g}",
-        quantity="probability of leaving",
+        quantity="probability of leaving", strength=PROVED,
     )  # fmt: skip
 
 

@@ -70,7 +70,8 @@ def _into_region(truth, spectrum, B, W):
     whole, _, rest = flute.sizes(Theta)
     Theta *= np.sqrt(2.0 * spectrum.first) / whole
     room = np.sqrt((spectrum.last - 0.5 * spectrum.gap) / (2.0 * spectrum.first))
-    Theta[spectrum.k :] *= min(1.0, room * whole / rest)
+    if rest > room * whole:
+        Theta[spectrum.k :] *= room * whole / rest
     return flute_lift.lower(truth, Theta)
 
 

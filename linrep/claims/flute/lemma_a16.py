@@ -6,11 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, statement
+from linrep.claims import Cases, Fact, proved, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute._checks import anything, limit_of, thin
 from linrep.claims.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
-from linrep.claims.flute._proved import exact, proved
 from linrep.claims.tables import curve
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
@@ -144,9 +143,9 @@ def _exactly(loss):
         "lambda*": [1.0, 0.7, 0.0], "eta": 0.03, "sigma_1(Theta_k)": 1.2, "sigma_2(Theta_k)": 1e-4,
         "left singular vectors": [[0.8, -0.6], [0.6, 0.8]], "Theta_res": [-0.36, -0.47],
     }  # fmt: skip
-    return exact(
+    return Cases(
         [(claimed, most / small**2, where)], name="(45), second line, in fractions",
-        quantity="growth of sigma_k^2(Theta_k) that is claimed",
+        quantity="growth of sigma_k^2(Theta_k) that is claimed", strength=PROVED,
     )  # fmt: skip
 
 

@@ -6,11 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, search, statement
+from linrep.claims import Cases, Fact, proved, search, statement
 from linrep.claims.deviations import identities
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute._lifted import EXACT, SHAPES, draw_case
-from linrep.claims.flute._proved import exact, proved
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum
 from linrep.theory.flute_lift import lift, product_error
@@ -103,9 +102,11 @@ def _smallest_step():
     doubled = sum((X[i][j] + X[j][i]) ** 2 for i, j in places)
     twice = 4 * sum(X[i][j] ** 2 for i, j in places)
     where = {"B": [1, 0], "W": [1, 1], "Lambda_1": 1}
-    return exact(
-        [(twice, doubled, where)], name="squares at integers: 4|X|^2 at most |X + X'|^2"
-    )  # fmt: skip
+    return Cases(
+        [(twice, doubled, where)],
+        name="squares at integers: 4|X|^2 at most |X + X'|^2",
+        strength=PROVED,
+    )
 
 
 @statement(

@@ -8,10 +8,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.claims import Fact, Identity, statement
+from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.flute._proved import exact
 from linrep.claims.flute.appendix_b import _normalized, _target
 
 DESCENT = 1e-6
@@ -90,7 +89,8 @@ def _within(F):
     place="Observation B.2, (55)-(57)",
     latex=r"|\mathcal D_i^c| \text{ equal},\ 4m'\lambda_1\lambda_2 < 1:\quad f_{B^*}(x_1) ="
     r" f_{B^*}(x_2),\quad \cos(f_{B^*}(x), h^*_{i,c}) = 1,\quad (57)",
-    plain="Features of a client that trains alone collapse to classes, and heads to a simplex.",
+    plain="Features of a client that trains alone, its classes of equal size, collapse to classes,"
+    " and heads to a simplex.",
     negative_control={"classes": 1},
 )
 def observation_B2(budget, rng, *, classes=0):
@@ -136,7 +136,12 @@ def _exactly():
     between = square_of_cosine(head(0, 1), head(0, 2))
     where = {"M": 3, "m": 3, "m'": 2, "classes": [[0, 1], [0, 2], [1, 2]]}
     return [
-        exact([(Fraction(1), found, where)], name=name, quantity="square of the cosine claimed")
+        Cases(
+            [(Fraction(1), found, where)],
+            name=name,
+            quantity="square of the cosine claimed",
+            strength=PROVED,
+        )
         for found, name in (
             (with_feature, "(59): a feature and its head"),
             (between, "two clients' heads of one class, in the text"),

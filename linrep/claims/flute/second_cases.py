@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.flute._proved import exact
 
 
 def _grid(rounds):
@@ -73,9 +72,12 @@ def lemma_A11(budget, rng, *, powers=False, constant=200):
             left = constant * (1 - y) ** steps
         where = {"eta Delta": str(x), "t": t, "t'": before}
         cases.append((left / (1 - y) ** (t + 1), Fraction(constant), where))
-    yield exact(
-        cases, name="D after the second case", quantity="D over (1 - eta Delta/16)^(t + 1)"
-    )  # fmt: skip
+    yield Cases(
+        cases,
+        name="D after the second case",
+        quantity="D over (1 - eta Delta/16)^(t + 1)",
+        strength=PROVED,
+    )
 
 
 lemma_A11.corrected(

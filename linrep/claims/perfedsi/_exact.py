@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import hadamard
 
-from linrep.claims import Cases
-
 Vector = Any  # an array of fractions
 ITEMS, CLIENTS = 16, 100
 _ROOT = 4  # of ITEMS
@@ -29,11 +27,6 @@ def fractions(values) -> Vector:
 
 FRAME = fractions(np.ones(ITEMS, int)) / _ROOT
 ACROSS = fractions(np.resize([1, -1], ITEMS)) / _ROOT  # orthogonal to FRAME, of length 1
-
-
-def exactly(cases: Any, **options: Any) -> Cases:
-    """Return cases of fractions, which a failure is proved by."""
-    return Cases(list(cases), **options)
 
 
 class Limits(NamedTuple):

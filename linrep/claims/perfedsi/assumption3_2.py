@@ -9,7 +9,6 @@ import pandas as pd
 from scipy.stats import chi2
 
 from linrep.claims import Cases, Constant, Fact, Readings, statement
-from linrep.claims.perfedsi import _exact
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -105,7 +104,7 @@ def assumption3_2(budget, rng, *, power=0.0):
     )  # fmt: skip
     if power == 0.0:
         # Z'Z/M of rows of norm 1 has trace 1: its least eigenvalue is at most 1/k.
-        yield _exact.exactly(
+        yield Cases(
             [
                 (Fraction(p), Fraction(constant), {"k": p, "candidate for c_z": constant})
                 for constant in (10, 10**3, 10**6)

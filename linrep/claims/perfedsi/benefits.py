@@ -9,9 +9,8 @@ from math import isqrt
 import numpy as np
 
 from linrep.algorithms import imc
-from linrep.claims import Fact, Frequency, Readings, Trend, statement
+from linrep.claims import Cases, Fact, Frequency, Readings, Trend, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.perfedsi import _exact
 from linrep.claims.perfedsi._hypotheses import RANK, SMALL_RANK
 from linrep.claims.perfedsi._runs import along, cell, state_of, tuned_rounds
 from linrep.claims.tables import curve
@@ -62,8 +61,8 @@ def _against_local(k_power) -> Readings:
             whole.append((samples, Fraction(d), at | more))
     return Readings(
         [
-            _exact.exactly(bare, quantity="samples of a client", name="hidden factors left out"),
-            _exact.exactly(whole, quantity="samples of a client", name="with log(1/eps) tau C"),
+            Cases(bare, quantity="samples of a client", name="hidden factors left out"),
+            Cases(whole, quantity="samples of a client", name="with log(1/eps) tau C"),
         ],
         name="samples below d",
     )
@@ -85,8 +84,8 @@ def _fewer_than_items(by_clients) -> Readings:
         printed.append((Fraction(_rounds(d, p, k, logs) * steps), Fraction(d), at))
     return Readings(
         [
-            _exact.exactly(drawn, quantity="|D_m|", name="rounds that m takes part in"),
-            _exact.exactly(printed, quantity="|D_m|", name="all rounds, as C.1 defines it"),
+            Cases(drawn, quantity="|D_m|", name="rounds that m takes part in"),
+            Cases(printed, quantity="|D_m|", name="all rounds, as C.1 defines it"),
         ],
         name="|D_m| <= d, by the rounds stated",
     )
@@ -171,8 +170,8 @@ def _totals(by_items, k_power) -> Readings:
     strength = PROVED if by_items else ""
     return Readings(
         [
-            _exact.exactly(every, quantity="d k^(3/2) r", name="whenever", strength=strength),
-            _exact.exactly(some, quantity="d k^(3/2) r", name="smallest d that r << d allows"),
+            Cases(every, quantity="d k^(3/2) r", name="whenever", strength=strength),
+            Cases(some, quantity="d k^(3/2) r", name="smallest d that r << d allows"),
         ],
         name="d k^(3/2) r <= (d + M) r",
     )

@@ -107,8 +107,8 @@ def _in_fractions() -> Readings:
         other.append((mu, Fraction(d, 2), at | {"candidate": d // 2}))
     return Readings(
         [
-            _exact.exactly(own, quantity="mu of U", name="with the same mu"),
-            _exact.exactly(other, quantity="mu of U", name="with a mu for all d: 8, 32, 128?"),
+            Cases(own, quantity="mu of U", name="with the same mu"),
+            Cases(other, quantity="mu of U", name="with a mu for all d: 8, 32, 128?"),
         ],
         name="U, in fractions",
     )

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Fact, Identity, Mean, Readings, statement
+from linrep.claims import Cases, Fact, Identity, Mean, Readings, statement
 from linrep.claims.deviations import readings, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.perfedsi import _exact
@@ -83,7 +83,7 @@ def eq5_eq10(budget, rng, *, weight=1.0):
     yield Identity(second, 1e-13, name="(10)")
     state = _exact.of_sides(Fraction(1))
     squares = 2 * state.losses(state.U, state.V)
-    yield _exact.exactly(
+    yield Cases(
         [(Fraction(weight) * sum(squares) / len(squares), state.loss(), state.plain())],
         quantity="the first form of (5)", name="(5) in fractions: first form <= second",
     )  # fmt: skip
@@ -354,7 +354,7 @@ def remark2_2_linear(budget, rng, *, constant=False, without=0):
         z = _exact.fractions([1, 2] * 8)
         ones = _exact.fractions([1] * 16)
         left = ones @ ones - (z @ ones) ** 2 / (z @ z)
-        yield _exact.exactly(
+        yield Cases(
             [(left, Fraction(0), {"z": [1, 2] * 8, "V": float((z @ ones) / (z @ z))})],
             quantity="least sum of (V'z - 1)^2", name="in fractions",
         )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from linrep.claims import statement
+from linrep.claims import Cases, statement
 from linrep.claims.perfedsi import _exact
 from linrep.claims.perfedsi._hypotheses import COMPLETION
 
@@ -47,11 +47,11 @@ def eq63_64(budget, rng, *, before=False, fall=0.0):
     # The least fall that (15) promises is any number above 0.
     rho = Fraction(fall) if fall else Fraction(1, 10**12)
     at = state.plain() | {"eta": "1e-6", "c": "1", "mu": "3", "P(G)": float(chance)}
-    yield _exact.exactly(
+    yield Cases(
         [(left, (1 - rho) * level * (1 if before else kept), at) for _, kept in ends],
         quantity="E[L_t 1_G]", name="(63), on every outcome of the round",
     )  # fmt: skip
-    yield _exact.exactly(
+    yield Cases(
         [(left, (1 - rho) * level * (1 if before else chance), at)],
         quantity="E[L_T 1_G]", name="(64)",
     )  # fmt: skip

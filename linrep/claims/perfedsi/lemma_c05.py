@@ -90,7 +90,7 @@ def _in_fractions() -> Readings:
         in_U, in_V = state.gradient()
         at = state.plain() | {"gamma": str(gamma), "c": str(c), "c_z": c_z}
         left, right = gamma * state.loss(), in_U @ in_U + (in_V @ in_V)
-        parts.append(_exact.exactly([(left, right, at)], quantity="gamma L", name=name))
+        parts.append(Cases([(left, right, at)], quantity="gamma L", name=name))
     return Readings(parts, name="region, in fractions")
 
 

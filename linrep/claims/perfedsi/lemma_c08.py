@@ -224,7 +224,7 @@ def indicators(budget, rng, *, norms=False, larger=False):
     name = "E|X|" if norms else "|E X|"
     yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
     if not norms:  # X = 1 and -1, both with probability 1/2; the smaller event is X = 1
-        yield _exact.exactly(
+        yield Cases(
             [(Fraction(1, 2), Fraction(0), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
             quantity="|E X| on the smaller event", name="two values",
         )  # fmt: skip

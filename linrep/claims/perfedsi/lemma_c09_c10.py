@@ -141,7 +141,7 @@ def _in_fractions(future) -> Cases:
     at = state.plain() | {
         "eta": str(eta), "c": 1, "mu": str(limits.mu), "P(G)": float(share ** (others + 1)),
     }  # fmt: skip
-    return _exact.exactly(
+    return Cases(
         [(left, right, at)],
         quantity="square of the sum",
         name="tau = 1, M = 20, in fractions",

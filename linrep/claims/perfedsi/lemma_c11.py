@@ -204,7 +204,7 @@ def in_fractions(powers, *, rounds=1) -> Cases:
     right = (1 - fall) ** max(1, rounds - 1) * start
     if not regular:
         raise RuntimeError("a walk leaves the event, which was to be sure")
-    return _exact.exactly(
+    return Cases(
         [(left, right, at)],
         quantity="E[L]",
         name=f"{rounds} round(s) in fractions, c = 32",

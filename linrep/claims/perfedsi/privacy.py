@@ -89,7 +89,7 @@ def _in_fractions() -> Cases:
     found = (V - after_V) * 10 / state.U[item]  # rho z
     cosine = (found @ z) ** 2 / ((found @ found) * (z @ z))
     at = {"z": ["1/3", "2/3", "2/3"], "item": item, "squared cosine": str(cosine)}
-    return _exact.exactly(
+    return Cases(
         [(cosine, Fraction(99, 100), at)], quantity="squared cosine of what is found with z",
         name="one step in fractions: z is not found",
     )  # fmt: skip

@@ -10,7 +10,6 @@ import numpy as np
 from linrep.claims import Cases, Fact, Identity, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import ENUMERATED, PROVED
-from linrep.claims.perfedsi import _exact
 from linrep.claims.perfedsi._hypotheses import EXPLAINED
 from linrep.problems import BiasedRegression
 from linrep.theory import perfedsi as theory
@@ -40,10 +39,10 @@ def table2(budget, rng, *, characters=_CHARACTERS):
         mean = Fraction(characters * training, _ALPHABETS)
         for _, said in (row for row in _MEANS if row[0] == clients):
             means.append((abs(mean - said), 1, {"M": clients, "mean": float(mean)}))
-    yield _exact.exactly(
+    yield Cases(
         dealt, quantity="samples left", name="20 samples per character", strength=ENUMERATED
     )
-    yield _exact.exactly(
+    yield Cases(
         means, quantity="difference of the means", name="training samples per client",
         strength=ENUMERATED,
     )  # fmt: skip

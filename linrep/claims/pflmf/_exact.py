@@ -6,11 +6,8 @@ them are those of first and second moments, so that they are the same for all in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
-
-from linrep.claims import Cases
 
 Rational = Fraction | int
 
@@ -131,11 +128,6 @@ def affine(p: Fraction, K: int, eta: Fraction) -> Exact:
     f = Scalar((0, 0), (0, 0), (1, -1))
     one = Fraction(1)
     return exact_round(f, one, [one, one], p, K, eta, one)
-
-
-def compared(found: Iterable[tuple], name: str, **options) -> Cases:
-    """Return lhs <= rhs, exactly as computed."""
-    return Cases(list(found), name=name, **options)
 
 
 class Run(NamedTuple):

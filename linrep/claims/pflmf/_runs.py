@@ -208,6 +208,6 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
     for each in runs:
         left, right = each.sides(bound.p_power, bound.start, bound.noise)
         cases.append((left / right, Fraction(1), each.instance()))
-    return _exact.compared(
-        cases, "(uv)^2/2, exact", quantity="left over right side, at least", strength=strength
+    return Cases(
+        cases, name="(uv)^2/2, exact", quantity="left over right side, at least", strength=strength
     )

@@ -21,7 +21,7 @@ from linrep.claims import (
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.claims.pflmf import _cases, _exact
+from linrep.claims.pflmf import _cases
 from linrep.claims.pflmf._hypotheses import stops_falling
 from linrep.problems import Objectives
 from linrep.theory import pflmf as theory
@@ -327,8 +327,8 @@ def minibatches(budget, rng, *, power=0.0):
         allowed = start * (radius ** int(power) if power == int(power) else float(radius) ** power)
         at = {"x": [0, 1], "y": [0, 0], "u": str(radius), "v": str(radius)}
         cases.append((one_sample_variance(radius) / allowed, Fraction(1), at))
-    yield _exact.compared(
-        cases, "two samples, one client, exact", quantity="variance over that at u = v = 1"
+    yield Cases(
+        cases, name="two samples, one client, exact", quantity="variance over that at u = v = 1"
     )
     runs = budget(300, 2000)
     for name, logistic in (("least squares", False), ("logistic", True)):
@@ -389,8 +389,8 @@ def eq10(budget, rng, *, noise_factor=1.0):
     factor = Fraction(noise_factor).limit_denominator(1000)
     yield Readings(
         [
-            _exact.compared(
-                [(moment, plain + factor * square, at)], f"sigma in the {norm} norm",
+            Cases(
+                [(moment, plain + factor * square, at)], name=f"sigma in the {norm} norm",
                 quantity="second moment", strength=PROVED,
             )
             for norm, square in (("Frobenius", 2), ("spectral", 1))

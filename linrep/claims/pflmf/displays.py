@@ -38,7 +38,7 @@ def _given_nobody(v) -> Cases:
     for p, K in product(_SHARES, _STEPS):
         r = _broken_off(p, K, Fraction(0), v)[K]
         cases.append((Fraction(0), -(1 - r.eta_v * r.L / 2), {**r.instance, "D": 0}))
-    return _exact.compared(cases, "given D", quantity=_QUANTITY)
+    return Cases(cases, name="given D", quantity=_QUANTITY)
 
 
 @statement(
@@ -65,9 +65,11 @@ def step_a(budget, rng, *, masked=False, factor=1.0):
         unit = r.eta_v * gradient
         increase = after.after_V - before.after_V
         cases[k == 0].append((increase / unit, right / unit, at))
-    options = {"quantity": _QUANTITY, "strength": strength}
-    yield _exact.compared(cases[True], "k = 0", **options)
-    later = _exact.compared(cases[False], "in the mean over D", **options)
+    first, later = (
+        Cases(cases[start], name=name, quantity=_QUANTITY, strength=strength)
+        for start, name in ((True, "k = 0"), (False, "in the mean over D"))
+    )
+    yield first
     yield later if masked else Readings([later, _given_nobody(v)], name="k > 0")
 
 
@@ -104,8 +106,8 @@ def step_b(budget, rng, *, noisy=True, factor=1.0):
         # On [0, 1] x [-1/2, 1/2] the second derivatives are at most 1; grad_U = u v^2.
         smooth.append(((v**2 - new**2) ** 2, (v - new) ** 2, at))
         moved.append(((v - new) ** 2, _exact.rational(factor) * (step * v) ** 2, at))
-    yield _exact.compared(smooth, "smoothness", quantity="squared change of grad_U")
-    yield _exact.compared(moved, "what the heads have moved by", quantity="|V - V_1|^2")
+    yield Cases(smooth, name="smoothness", quantity="squared change of grad_U")
+    yield Cases(moved, name="what the heads have moved by", quantity="|V - V_1|^2")
 
 
 @statement(
@@ -141,7 +143,7 @@ def step_c(budget, rng, *, masked=False, factor=1.0):
             name = "k = 0" if k == 0 else "k > 0"
             found[name].append((increase / unit, right / unit, {**r.instance, "k": k}))
     for name, cases in found.items():
-        yield _exact.compared(cases, name, quantity=_QUANTITY, strength=PROVED if masked else "")
+        yield Cases(cases, name=name, quantity=_QUANTITY, strength=PROVED if masked else "")
 
 
 step_c.corrected(

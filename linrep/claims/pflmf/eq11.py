@@ -269,10 +269,7 @@ def _growing_exactly() -> Readings:
         for k, cases in enumerate(found.values()):
             cases.append((r.masked[1] / (p * r.steps[k]), one, {**r.instance, "k": 1}))
     return Readings(
-        [
-            _exact.compared(cases, name, quantity="left over right side")
-            for name, cases in found.items()
-        ],
+        [Cases(cases, name=name, quantity="left over right side") for name, cases in found.items()],
         name="-(uv)^2/2, k = 1, exact",
     )
 
@@ -281,8 +278,10 @@ def _display_exactly() -> Cases:
     """Return the display before (11) from the right, as an equation: noise alone, n = 2."""
     sigma_i = Fraction(1, 2)  # variance of each client's noise: sigma^2 = 1
     at = {"n": 2, "D": [1, 0], "variance of each client's noise": "1/2", "sigma^2": 1}
-    return _exact.compared(
-        [(2 * sigma_i, sigma_i, at)], "display, right <= left, exact", quantity="|D|_2^2 sigma^2"
+    return Cases(
+        [(2 * sigma_i, sigma_i, at)],
+        name="display, right <= left, exact",
+        quantity="|D|_2^2 sigma^2",
     )
 
 

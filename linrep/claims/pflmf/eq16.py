@@ -241,8 +241,11 @@ def _affine_exactly(links, p_power, strength):
         if "first <= last" in found:
             found["first <= last"].append((members[0] / last, Fraction(1), r.instance))
     for name, cases in found.items():
-        yield _exact.compared(
-            cases, f"{name}, x and -x, exact", quantity="left over right side", strength=strength
+        yield Cases(
+            cases,
+            name=f"{name}, x and -x, exact",
+            quantity="left over right side",
+            strength=strength,
         )
 
 

@@ -41,8 +41,8 @@ def eq1_2(budget, rng, *, factor=1.0):
             mean += weight * sum(losses[j] for j in chosen) / m
         at = {"theta": str(theta), "m": m}
         cases.append((abs(mean - _exact.rational(factor) * true), Fraction(0), at))
-    yield _exact.compared(
-        cases, "mean over data sets", quantity="distance of the mean from (1)", strength=PROVED
+    yield Cases(
+        cases, name="mean over data sets", quantity="distance of the mean from (1)", strength=PROVED
     )
 
 
@@ -51,7 +51,7 @@ def eq1_2(budget, rng, *, factor=1.0):
     place="(3) and (4)",
     latex=r"\min_{\theta_1=\dots=\theta_n}\frac1n\sum_if_i(\theta_i)=\min_\theta\frac1n\sum_if_i"
     r"(\theta)",
-    plain="With all models equal the problem is that of one model.",
+    plain="With all models equal the problem is that of a global model.",
     negative_control={"shifted": 0.1},
 )
 def eq3_4(budget, rng, *, shifted=0.0):
@@ -153,5 +153,5 @@ def fedrep(budget, rng, *, shared=True, excess=0):
             rank = int(np.linalg.matrix_rank(theta))
             at = {"n": n, "d": d, "k": k, "rank of Theta": rank, "Theta": theta.tolist()}
             cases.append((Fraction(k + network + 1 + excess), Fraction(rank), at))
-        readings.append(_exact.compared(cases, name, quantity="rank needed"))
+        readings.append(Cases(cases, name=name, quantity="rank needed"))
     yield Readings(readings, name="rank of all models together")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -75,23 +75,24 @@ def _twelve_exactly(masked, factor, strength) -> Cases:
         left = r.eta_v * p * (1 - r.eta_v * r.L / 2) * K * r.delta_V(masked)
         ratio = _exact.rational(factor) * left / (r.value - r.after_V)
         found.append((ratio, Fraction(1), r.instance))
-    return _exact.compared(
-        found, "(uv)^2/2 at u = 1, exact", quantity="left over right side", strength=strength
+    return Cases(
+        found, name="(uv)^2/2 at u = 1, exact", quantity="left over right side", strength=strength
     )
 
 
 def _equality(noise_power, factor, strength) -> Cases:
     """Return how far both sides are apart for |v|^2/2, noise from none to nearly alone."""
-    f, one, found = _exact.Scalar((1, 1), (0, 0), (0, 0)), Fraction(1), []
+    f, one = _exact.Scalar((1, 1), (0, 0), (0, 0)), Fraction(1)
+    found = []
     for p, K, variance in product((Fraction(1, 10), Fraction(1, 2), one), (1, 5), (0, 1, 100)):
         # At u = 1 the curvature in V is 1/n.
         r = _exact.exact_round(f, one, [one, -one], p, K, Fraction(4, 5), one / 2, one * variance)
         left = r.eta_v * (1 - r.eta_v * r.L / 2) * sum(r.masked, Fraction(0))
         noise = r.eta_v**2 * r.L * K * _exact.power(p, noise_power) * r.variance / 2
-        apart = abs(_exact.rational(factor) * left - (r.value - r.after_V + noise))
+        apart: Any = abs(_exact.rational(factor) * left - (r.value - r.after_V + noise))
         found.append((apart, Fraction(0), r.instance))
-    return _exact.compared(
-        found, "equality for |v|^2/2, exact", quantity="|difference of both sides|",
+    return Cases(
+        found, name="equality for |v|^2/2, exact", quantity="|difference of both sides|",
         strength=strength,
     )  # fmt: skip
 
@@ -228,8 +229,8 @@ def _moves_exactly(drift, strength) -> Cases:
     stated = eta**2 * (gradient**2 + _exact.rational(drift) * sigma**2)
     apart = abs(sum(moves, Fraction(0)) / 2 - stated)
     at = {"eta": "1/10", "grad_U": 1, "noise of U": "1 or -1, each with probability 1/2"}
-    return _exact.compared(
-        [(apart, Fraction(0), at)], "E|U+ - U|^2, noise +-1, exact", strength=strength,
+    return Cases(
+        [(apart, Fraction(0), at)], name="E|U+ - U|^2, noise +-1, exact", strength=strength,
         quantity="|difference of both sides|",
     )  # fmt: skip
 
@@ -264,8 +265,8 @@ def _step_c_exactly(constants: Constants, strength) -> Cases:
         left = factor * r.eta_v * p * (1 - size) * K * r.delta_V(constants.masked)
         left -= r.eta**2 * p * r.L / 2 * r.delta_U
         found.append((left / (r.after_U - r.after_both), Fraction(1), r.instance))
-    return _exact.compared(
-        found, "(uv)^2/2 at u = 1, exact", quantity="left over right side", strength=strength
+    return Cases(
+        found, name="(uv)^2/2 at u = 1, exact", quantity="left over right side", strength=strength
     )
 
 

@@ -162,7 +162,7 @@ def _thirteen_exactly(displacement, at_end, name, strength) -> Cases:
         right += _exact.rational(displacement) * v**2 / 2
         at = {"F": "(uv - 1)^2/2", "u": "1/10", "v": 0, "p": 1, "K": 1, "eta": str(eta), "L": 1}
         found.append((Fraction(0), right, at))
-    return _exact.compared(found, name, quantity="increase of F", strength=strength)
+    return Cases(found, name=name, quantity="increase of F", strength=strength)
 
 
 @statement(

@@ -52,8 +52,8 @@ def exactly(table: dict) -> dict:
 def most(name, wins: int, cases: int, share: Fraction, where) -> Cases:
     """Return whether pFL^MF is ahead in more than a share of the cases."""
     at = {"cases": cases, "pFL^MF ahead": wins, "behind in": where}
-    return _exact.compared(
-        [(share * cases + Fraction(1, 10**6), Fraction(wins), at)], name,
+    return Cases(
+        [(share * cases + Fraction(1, 10**6), Fraction(wins), at)], name=name,
         quantity="number of cases needed", strength=ENUMERATED,
     )  # fmt: skip
 
@@ -114,9 +114,7 @@ def table2(budget, rng, *, substantial=5.0):
             ours = max(ranks[rank][j] for rank in chosen)
             least = max(row[j] for row in others.values()) + _exact.rational(substantial)
             cases.append((least, ours, {"column": column, "pFL^MF": str(ours)}))
-        readings.append(
-            _exact.compared(cases, label, quantity="accuracy needed", strength=ENUMERATED)
-        )
+        readings.append(Cases(cases, name=label, quantity="accuracy needed", strength=ENUMERATED))
     yield Readings(readings, name="groups")
     five = max(row[3] for row in ranks.values()) - others["FedAvg"][3]
     yield Fact("points above FedAvg, FEMNIST, 5 local epochs, best rank", float(five))
@@ -136,16 +134,18 @@ def local_epochs(budget, rng, *, least=0.0):
     bound = _exact.rational(least)
     mean = sum(gains.values(), Fraction(0)) / len(gains)
     best = max(row[3] for row in ranks.values()) - max(row[2] for row in ranks.values())
-    each = [(bound, gain, {"r": rank, "gain": str(gain)}) for rank, gain in gains.items()]
-    options = {"quantity": "points needed", "strength": ENUMERATED}
-    yield Readings(
-        [
-            _exact.compared(each, "at every rank", **options),
-            _exact.compared([(bound, mean, {"mean gain": str(mean)})], "on average", **options),
-            _exact.compared([(bound, best, {"gain": str(best)})], "at the best ranks", **options),
+    found = {
+        "at every rank": [
+            (bound, gain, {"r": rank, "gain": str(gain)}) for rank, gain in gains.items()
         ],
-        name="more local epochs",
-    )
+        "on average": [(bound, mean, {"mean gain": str(mean)})],
+        "at the best ranks": [(bound, best, {"gain": str(best)})],
+    }
+    readings = [
+        Cases(cases, name=name, quantity="points needed", strength=ENUMERATED)
+        for name, cases in found.items()
+    ]
+    yield Readings(readings, name="more local epochs")
     yield Fact("points that 5 local epochs gain, pFL^MF, mean over ranks", float(mean))
     for name, row in others.items():
         yield Fact(f"points that 5 local epochs gain, {name}", float(row[3] - row[2]))

@@ -197,7 +197,7 @@ def _flat(rng):
     assert gradient / (0.5 * norm(E @ root) ** 2) == pytest.approx(2.0 * least**2)
 
 
-def test_lemmac6_corrected(state, fresh_rng):
+def test_lemmac6(state, fresh_rng):
     _, star, U, V, E, S, _, c_z = state
     A, B = (fresh_rng.standard_normal(F.shape) for F in (U, V))
     in_U = (A @ V.T + U @ B.T) @ S @ V + E @ S @ B
@@ -225,6 +225,17 @@ def test_lemmac6_corrected(state, fresh_rng):
     y, share = sp.symbols("c h", positive=True)
     rest = 3 * y**2 * (1 - share) ** 2 + 1 - (1 - share) ** 2 * (3 * y**2 + 1)
     assert sp.expand(rest - share * (2 - share)) == 0  # not negative for h <= 1
+    room = sp.expand(16 * x**2 + 2 - (3 * x + 1) ** 2)
+    assert room == sp.expand(7 * x**2 - 6 * x + 1)
+    assert sp.solve(room, x) == [
+        sp.Rational(3, 7) - sp.sqrt(2) / 7,
+        sp.Rational(3, 7) + sp.sqrt(2) / 7,
+    ]
+    assert room.subs(x, 1) > 0
+    left = sp.together(sp.Rational(1, 4) + (2 * x + 1) ** 2 / (12 * x**2 + 2) - 1)
+    beyond = 5 * x**2 - 4 * x + sp.Rational(1, 2)
+    assert sp.simplify(left + beyond / (12 * x**2 + 2)) == 0
+    assert max(sp.solve(beyond, x)) < sp.Rational(65, 100)
 
 
 def test_lemmac7_corrected(state, fresh_rng):
