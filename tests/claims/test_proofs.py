@@ -1,10 +1,23 @@
 """Every derivation has a test of its steps, and every proved verdict a derivation."""
 
+from fractions import Fraction
 from importlib import import_module
 
 import pytest
 
-from linrep.claims import FAILS, claims, ledger
+from linrep.claims import (
+    FAILS,
+    HOLDS,
+    Cases,
+    Identity,
+    Readings,
+    Together,
+    claims,
+    decide,
+    ledger,
+    proved,
+)
+from linrep.claims.evidence import PROVED
 from linrep.claims.proofs import PATHS, proofs
 from linrep.claims.sections import sections
 
@@ -26,3 +39,18 @@ def test_what_is_proved_has_a_derivation():
     proved = {name for name, entry in recorded if entry.get("strength") == "proved"}
     fails = {name for name, entry in recorded if entry["verdict"] == FAILS}  # its finding has it
     assert proved - fails <= set(proofs())
+
+
+def test_what_a_derivation_covers_is_proved_in_all_its_parts():
+    parts = [Identity([(0.0, {})], name="one"), Cases([(0.0, 1.0, {})], name="two")]
+    assert decide(proved(parts[0])).strength == PROVED
+    for group in (Together, Readings):
+        assert [part.strength for part in proved(group(parts)).parts] == [PROVED, PROVED]
+        found = [part.strength for part in proved(group(parts), but=["two"]).parts]
+        assert found == [PROVED, ""]
+
+
+@pytest.mark.parametrize(("left", "verdict"), [(Fraction(1, 3), HOLDS), (Fraction(2), FAILS)])
+def test_fractions_are_compared_as_they_are(left, verdict):
+    found = decide(Cases([(left, Fraction(1), {})], strength=PROVED))
+    assert (found.verdict, found.strength) == (verdict, PROVED)

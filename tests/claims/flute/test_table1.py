@@ -1,12 +1,5 @@
 """Table 1 as it is transcribed, and exact cases."""
 
-from fractions import Fraction
-
-import pytest
-
-from linrep.claims import Cases, Identity, Readings, Together, decide
-from linrep.claims.evidence import PROVED
-from linrep.claims.flute._proved import exact, proved
 from linrep.claims.flute.table1 import ACCURACY, BASELINES, COLUMNS, SPREAD, _steps
 
 
@@ -26,16 +19,3 @@ def test_steps_change_the_clients_or_the_classes_alone():
         ((50, 2), (50, 5), "m"), ((100, 2), (100, 5), "m"),
         ((100, 5), (100, 10), "m"), ((100, 10), (100, 20), "m"), ((100, 20), (100, 40), "m"),
     }  # fmt: skip
-
-
-def test_what_is_covered_is_proved_in_all_its_parts():
-    parts = [Identity([(0.0, {})], name="one"), Cases([(0.0, 1.0, {})], name="two")]
-    assert decide(proved(parts[0])).strength == PROVED
-    for group in (Together, Readings):
-        assert [part.strength for part in proved(group(parts)).parts] == [PROVED, PROVED]
-
-
-@pytest.mark.parametrize(("left", "verdict"), [(Fraction(1, 3), "holds"), (Fraction(2), "fails")])
-def test_exact_cases_are_proved_either_way(left, verdict):
-    found = decide(exact([(left, Fraction(1), {})], name="exact"))
-    assert (found.verdict, found.strength) == (verdict, PROVED)
