@@ -225,17 +225,21 @@ def test_lemmac6(state, fresh_rng):
     y, share = sp.symbols("c h", positive=True)
     rest = 3 * y**2 * (1 - share) ** 2 + 1 - (1 - share) ** 2 * (3 * y**2 + 1)
     assert sp.expand(rest - share * (2 - share)) == 0  # not negative for h <= 1
-    room = sp.expand(16 * x**2 + 2 - (3 * x + 1) ** 2)
-    assert room == sp.expand(7 * x**2 - 6 * x + 1)
-    assert sp.solve(room, x) == [
-        sp.Rational(3, 7) - sp.sqrt(2) / 7,
-        sp.Rational(3, 7) + sp.sqrt(2) / 7,
-    ]
-    assert room.subs(x, 1) > 0
-    left = sp.together(sp.Rational(1, 4) + (2 * x + 1) ** 2 / (12 * x**2 + 2) - 1)
-    beyond = 5 * x**2 - 4 * x + sp.Rational(1, 2)
-    assert sp.simplify(left + beyond / (12 * x**2 + 2)) == 0
-    assert max(sp.solve(beyond, x)) < sp.Rational(65, 100)
+    a = sp.symbols("a", positive=True)  # c^2
+    root = sp.sqrt(2) / 7
+    room = sp.expand(16 * a**2 + 2 - (3 * a + 1) ** 2)
+    assert room == sp.expand(7 * a**2 - 6 * a + 1)
+    assert sp.solve(room, a) == [sp.Rational(3, 7) - root, sp.Rational(3, 7) + root]
+    assert room.subs(a, 1) > 0
+    beyond = 5 * a**2 - 4 * a + sp.Rational(1, 2)
+    assert max(sp.solve(beyond, a)) < sp.Rational(65, 100)
+    for on_U, rest in ((4, beyond), (8, sp.Rational(13, 2) * a**2 - 4 * a + sp.Rational(3, 4))):
+        share = sp.Rational(1, on_U) + (2 * a + 1) ** 2 / (12 * a**2 + 2) - 1
+        assert sp.simplify(share + rest / (12 * a**2 + 2)) == 0
+    assert sp.discriminant(rest, a) < 0
+    room = sp.expand(20 * a**2 + 2 - (3 * a + 1) ** 2)
+    assert room == sp.expand(11 * a**2 - 6 * a + 1)
+    assert sp.discriminant(room, a) < 0
 
 
 def test_lemmac7_corrected(state, fresh_rng):
