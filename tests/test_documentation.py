@@ -292,6 +292,19 @@ def test_the_readmes_first_lines_print_what_it_says(capsys):
     assert capsys.readouterr().out == output
 
 
+@pytest.mark.compiled
+def test_the_readmes_verdicts_are_printed_as_it_says(tmp_path):
+    command, rows = re.search(
+        r"```sh\n(linrep verify .*?)\n.*?```text\n(claim .*?)\n\.\.\.\n", README, re.DOTALL
+    ).groups()
+    result = CliRunner().invoke(main, [*command.split()[1:], "--store", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    first, last = (re.sub(r" +", " ", text) for text in (rows, result.output))
+    for line in first.splitlines():
+        at_the_end = re.fullmatch(r"(.*) \d+\.\d", line)  # seconds
+        assert (at_the_end.group(1) if at_the_end else line) in last
+
+
 def test_the_readmes_picture_is_of_the_record(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(DOCS / "_ext")
     front = importlib.import_module("front_picture")

@@ -102,7 +102,8 @@ class Statements(Markdown):
             cells = [
                 f"**{ledger.cell(item.place)}**{', corrected' if item.corrects else ''}. "
                 f"{ledger.cell(prose(item.plain))}{seen}",
-                f"[{entries[item.id]['verdict']}](#{ledger.anchor(item.id)})",
+                f"[{entries[item.id]['verdict']}](#{ledger.anchor(item.id)})"
+                + f", {entries[item.id]['strength']}" * bool(entries[item.id]["strength"]),
                 _reference(f"{module}.{name}", name),
                 ", ".join(theory) or "–",
             ]

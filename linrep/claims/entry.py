@@ -63,6 +63,9 @@ class Entry:
             return ""
         return f"{self.finding.headline} (severity: {self.finding.severity})"
 
+    def _strength(self):
+        return list(filter(None, [self.recorded.get("strength")]))
+
     def _lines(self):
         entry = self.recorded
         numbers = [
@@ -77,13 +80,12 @@ class Entry:
         yield "place", self.claim.place
         yield "statement", self.claim.latex
         yield "under", "; ".join(map(str, self.claim.hypotheses))
-        strength = filter(None, [entry.get("strength")])
-        yield "verdict", " · ".join([self.verdict, *strength, *numbers])
+        yield "verdict", " · ".join([self.verdict, *self._strength(), *numbers])
         yield "readings", "; ".join(ledger.readings(entry))
         yield "why", self._why()
         yield "reason", self.finding.reason if self.finding else ""
         yield "proof", self.proof.headline if self.proof else ""
-        yield "derivation", " ".join(self.proof.text.split()) if self.proof else ""
+        yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
         yield "corrects", self.claim.corrects
         yield "corrected", ", ".join(self.corrected_by)
         words = ["linrep", "verify", *filter(None, [self.file]), self.claim.id]
@@ -141,13 +143,24 @@ class Entry:
             + (f" ({self.claim.place})" if self.claim.place else "")
             + f": {literal(self.claim.plain)}",
             f"$$\n{self.claim.latex}\n$$" if self.claim.latex else "",
-            f"**{self.verdict.capitalize()}**. {escape(self._why(), quote=False)}",
+            f"Under {literal('; '.join(map(str, self.claim.hypotheses)))}."
+            if self.claim.hypotheses
+            else "",
+            " · ".join([f"**{self.verdict.capitalize()}**", *self._strength()])
+            + f". {escape(self._why(), quote=False)}",
             escape(self.finding.reason, quote=False) if self.finding else "",
             *(f"{literal(line)}." for line in ledger.readings(self.recorded)),
             f"Corrected: {by}." if by else "",
+            f"Proof: {escape(self.proof.headline, quote=False)}." if self.proof else "",
             self._picture(),
         )
         return "\n\n".join(filter(None, parts))
+
+
+def _paragraphs(text):
+    """Return Markdown to read as it is: a line for each paragraph, indented, without escapes."""
+    lines = (" ".join(part.split()) for part in text.replace("\\*", "*").split("\n\n"))
+    return "\n             ".join(filter(None, lines))
 
 
 def failing_parts(parts: Sequence[Mapping[str, Any]]) -> str:

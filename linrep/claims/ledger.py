@@ -234,9 +234,11 @@ def _section(name, item, entry):
         f"error level {entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",
     ]
     if len(entry["parts"]) > 1:
-        lines += ["", "| part | verdict | measured | claimed | found |", "| - | - | - | - | - |"]
+        lines += ["", "| part | verdict | strength | measured | claimed | found |"]
+        lines += ["| - | - | - | - | - | - |"]
         lines += [
-            f"| {cell(part['name'])} | {part['verdict']} | {show(part['measured'])} | "
+            f"| {cell(part['name'])} | {part['verdict']} | {part.get('strength', '')} | "
+            f"{show(part['measured'])} | "
             f"{show(part['predicted'])} | {cell(part['sentence'])} |"
             for part in entry["parts"]
         ]

@@ -148,8 +148,9 @@ def verify(
     )  # fmt: skip
     if list_only:
         for item in chosen:
-            verdict = entries.get(item.id, {}).get("verdict", "-")
-            echo(f"{item.id:44} {verdict:10} {item.plain}")
+            recorded = entries.get(item.id, {})
+            verdict, strength = (recorded.get(key) or "-" for key in ("verdict", "strength"))
+            echo(f"{item.id:44} {verdict:10} {strength:19}  {item.plain}")
         return
     with bad_input(OSError):
         if path is not None:
@@ -317,15 +318,20 @@ def _print(results, entries):
     from linrep._display import number as show
     from linrep.claims.entry import failing_parts
     from linrep.claims.findings import findings
+    from linrep.claims.ledger import readings
 
     controls = any(item.control is not None for item in results)
-    columns = {"claim": True, "verdict": True, "ledger": bool(entries), "control": controls}
+    columns = {
+        "claim": True, "verdict": True, "ledger": bool(entries), "strength": True,
+        "control": controls,
+    }  # fmt: skip
     head = tuple(name for name, there in columns.items() if there)
     rows = [(*head, "measured", "claimed", "trials", "CPU s")]
     rows += [
         (
             item.id, item.verdict,
             *((entries.get(item.id, {}).get("verdict", "-"),) if entries else ()),
+            item.strength or "-",
             *((_control(item),) if controls else ()),
             show(item.measured), show(item.predicted), str(item.n_trials),
             "stored" if item.stored else f"{item.seconds:.1f}",
@@ -347,6 +353,8 @@ def _print(results, entries):
             needed = f"would take: {item.needed}" if item.needed else ""
             more = "; ".join(filter(None, [several, needed]))
             echo(f"\n{item.id} {item.verdict}: {reason}" + (f" ({more})" if more else ""))
+        for line in readings({"readings": item.readings}):
+            echo(f"\n{item.id} {line}")
     counts = [item.verdict for item in results]
     summary = ", ".join(f"{counts.count(name)} {name}" for name in dict.fromkeys(counts))
     echo(f"\n{len(results)} claims: {summary}")
