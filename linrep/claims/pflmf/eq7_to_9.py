@@ -29,6 +29,14 @@ def _problem(kind, rng, n, d) -> Objectives:
     return SoftmaxObjectives(lr.ClientData(X, rng.integers(0, 3, n * m).astype(float), offsets), 3)
 
 
+def _largest_score(problem, theta) -> float:
+    """Return the largest |<x, theta>| that losses are computed from; 0 for quadratics."""
+    if isinstance(problem, lr.QuadraticObjectives):
+        return 0.0
+    longest = np.linalg.norm(problem.data.X, axis=1).max()
+    return float(longest * np.linalg.norm(theta, axis=1).max())
+
+
 def _differences(value, point: Array, step: float) -> Array:
     """Return central differences of fourth order."""
     found = np.empty_like(point)
@@ -59,8 +67,8 @@ def _gradients(rng, kind, count, power):
                 return problem.value(V @ moved.T if name == "U" else moved @ U.T)
 
             found = _differences(at, point, step)
-            # Differences of F are exact to eps F/step.
-            floor = 1e-9 * abs(value) / step
+            # Differences of F are exact to eps/step times F, or the scores that F comes from.
+            floor = 1e-9 * max(abs(value), _largest_score(problem, V @ U.T)) / step
             yield (
                 relative(found, float(n) ** (1.0 - power) * gradient, floor),
                 {"kind": kind, "in": name, "n": n, "d": d, "k": k, "step": step},
