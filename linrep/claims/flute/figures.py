@@ -405,7 +405,7 @@ statement(
     "is there at k = 2 and falls as k grows.",
     hypotheses=SAMPLED,
     constants={"models": "Figure 3"},
-    negative_control={"factor": 0.5},
+    negative_control={"factor": 0.2},
 )(small_k)
 statement(
     "flute.figure1.small_k.corrected",
