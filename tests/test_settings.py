@@ -83,12 +83,17 @@ def test_figures_refuse_impossible_sizes(sizes, given, words):
         sizes().changed(given)
 
 
-def test_other_numbers_of_clients_take_published_steps_of_the_nearest():
-    assert [fedrep.published_for(n) for n in (10, 20, 50, 100, 300, 500, 5000)] == [
-        10, 10, 100, 100, 100, 1000, 1000
-    ]  # fmt: skip
-    assert fedrep.notebook(20, "GD-GD") == fedrep.notebook(10, "GD-GD")
-    assert fedrep.notebook(100, "FedRep")["head_step_size"] is None
+def test_the_notebooks_options_are_for_its_n():
+    with complaint(ValueError, "n must be one of 10, 100, 1000", "got 20"):
+        fedrep.notebook(20, "GD-GD")
     (remark,) = fedrep.Figure3(n=(50, 100)).remarks()
-    assert "those of n = 100 for n = 50" in remark
-    assert "for n = 100" not in remark.replace("n = 100 for", "")
+    assert "what has its n, 10, 100, 1000" in remark
+
+
+def test_ten_steps_of_the_notebook_move_the_representation_as_one_does():
+    ten, one, exact = (
+        fedrep.Figure3().options("published", 1000, name) for name in ("10GD-GD", "GD-GD", "FedRep")
+    )
+    assert ten["step_size"] == one["step_size"] == 1.0
+    assert (ten["head_step_size"], ten["local_steps"]) == (0.25, 10)
+    assert (exact["step_size"], exact["head_step_size"]) == (60.0, None)

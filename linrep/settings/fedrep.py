@@ -4,8 +4,9 @@ Two conventions are in use:
 
 - *text*: heads sqrt(k) times a Q factor, noise of variance 1e-3, gradients averaged, QR after each
   step, the theorem's step size 1/(4 sigma_max^2) or multiples of it, head steps of 1/lambda_max;
-- *published*, the authors' notebook: heads a Q factor, noise of standard deviation 1e-3, gradients
-  summed, no QR, step sizes of its own for each method and n, for head steps too.
+- *published*, the authors' notebook (``FedRep_linear_sims.ipynb``, the cell of Figure 3): heads a
+  Q factor, noise of standard deviation sqrt(5) 1e-3, gradients summed, no QR, step sizes of its
+  own for each method and n, a start of its own, and first heads that methods share.
 """
 
 from __future__ import annotations
@@ -20,35 +21,30 @@ from numpy.typing import NDArray
 import linrep as lr
 from linrep import _validation as check
 from linrep.problems import ClientData
+from linrep.random import RNGLike, stream
 from linrep.settings.sizes import Sizes, size
 
 Array = NDArray[np.float64]
 CONVENTIONS: Mapping[str, Mapping[str, Any]] = {
     "text": {"heads": "scaled_qr", "noise": 1e-3**0.5},
-    "published": {"heads": "qr", "noise": 1e-3},
+    # The notebook divides covariates by sqrt(m), m = 5, and not its noise of 1e-3: with covariates
+    # of covariance I, as here, the noise is sqrt(5) times as large.
+    "published": {"heads": "qr", "noise": 5**0.5 * 1e-3},
 }
 #: Head steps per round; None is the exact head.
 METHODS = {"FedRep": None, "10GD-GD": 10, "GD-GD": 1}
-#: Of the notebook, by n, for d = 10, k = 2, m = 5; other n take those of the nearest one.
+#: Of the notebook, by n, for d = 10, k = 2, m = 5. That of 10GD-GD is for its heads alone.
 PUBLISHED_STEPS: Mapping[int, Mapping[str, float]] = {
     10: {"FedRep": 0.4, "10GD-GD": 0.01, "GD-GD": 0.12},
     100: {"FedRep": 4.0, "10GD-GD": 0.4, "GD-GD": 0.75},
     1000: {"FedRep": 60.0, "10GD-GD": 0.25, "GD-GD": 1.0},
 }
+#: Rounds of the notebook.
+PUBLISHED_ROUNDS = 200
 #: Distance to which rounds are counted as published.
 PUBLISHED_GOAL = 0.03
 #: Step size of FedSGD, which is not given.
 FEDSGD_STEP = 0.1
-
-
-def published_for(n: int) -> int:
-    """Return the n of the notebook whose step sizes are taken: the nearest in ratio.
-
-    Parameters
-    ----------
-    n : int
-    """
-    return min(PUBLISHED_STEPS, key=lambda known: abs(np.log(known / n)))
 
 
 def notebook(n: int, method: str) -> dict[str, Any]:
@@ -57,16 +53,81 @@ def notebook(n: int, method: str) -> dict[str, Any]:
     Parameters
     ----------
     n : int
+        Of `PUBLISHED_STEPS`.
     method : str
         Of `METHODS`.
+
+    Raises
+    ------
+    ValueError
+        If the notebook has no such n.
     """
-    step_size = PUBLISHED_STEPS[published_for(n)][method]
+    if n not in PUBLISHED_STEPS:
+        raise ValueError(f"n must be one of {', '.join(map(str, PUBLISHED_STEPS))}, got {n}")
+    steps = PUBLISHED_STEPS[n]
+    exact = METHODS[method] is None
     return {
-        "step_size": step_size,
-        "head_step_size": None if METHODS[method] is None else step_size,
+        # 10GD-GD moves the representation as GD-GD does.
+        "step_size": steps["FedRep" if exact else "GD-GD"],
+        "head_step_size": None if exact else steps[method],
         "normalization": "published",
         "orthonormal": False,
     }
+
+
+def notebook_start(data: ClientData, k: int, rng: RNGLike = None) -> tuple[Array, Array]:
+    r"""Return the start of the published notebook.
+
+    Ten rounds of projected gradient descent with step size 0.1 from a normal matrix. In place of
+    its leading right singular vectors, the first k rows of V', the notebook takes the first k
+    columns of V', in every projection and at the end; and of the singular values it keeps none.
+    At the end the matrix has rank k, so that all rows of B but the first k are of a basis of its
+    null space, whose choice is rounding's.
+
+    Parameters
+    ----------
+    data : ClientData
+        Clients with equally many samples.
+    k : int
+        Rank, 1 <= k <= min(n, d).
+    rng : optional
+        Anything `numpy.random.default_rng` takes, for the normal matrix.
+
+    Returns
+    -------
+    B : ndarray, shape (d, k)
+    W : ndarray, shape (n, k)
+        Both with orthonormal columns.
+
+    Raises
+    ------
+    ValueError
+        If clients have different numbers of samples.
+    """
+    if np.ptp(data.m):
+        raise ValueError(
+            f"data must have equally many samples for each client, got {data.m.min()} to "
+            f"{data.m.max()}"
+        )
+    X, y = data.X.reshape(data.n, -1, data.d), data.y.reshape(data.n, -1)
+    theta = _by_columns(stream(rng, "start").standard_normal((data.n, data.d)), k)
+    for _ in range(10):
+        residual = (X @ theta[..., None])[..., 0] - y
+        theta -= 0.1 / y.shape[1] * (residual[:, None] @ X)[:, 0]
+        theta = _by_columns(theta, k)
+    U, _, VT = _full_svd(theta)
+    return np.ascontiguousarray(VT[:, :k]), np.ascontiguousarray(U[:, :k])
+
+
+def _full_svd(theta):
+    """Return U, singular values and V', which is square for any shape of theta."""
+    return np.linalg.svd(theta, full_matrices=theta.shape[0] < theta.shape[1])
+
+
+def _by_columns(theta, k):
+    """Return what the notebook takes for the nearest matrix of rank k."""
+    U, sizes, VT = _full_svd(theta)
+    return U[:, :k] * sizes[:k] @ VT[:, :k].T
 
 
 def models_on(B: Array, data: ClientData) -> Array:
@@ -161,11 +222,12 @@ class Figure3(Sizes):
             )
 
     def remarks(self) -> list[str]:
-        """Say which published step sizes other n take."""
-        others = [n for n in self.n if n not in PUBLISHED_STEPS]
-        nearest = [f"those of n = {published_for(n)} for n = {n}" for n in others]
-        tuned = "of the notebook, for d = 10, k = 2, m = 5, r = 0.1"
-        return [f"published step sizes are those {tuned}{'; ' * bool(nearest)}{', '.join(nearest)}"]
+        """Say which n the notebook has."""
+        known = ", ".join(map(str, PUBLISHED_STEPS))
+        return [
+            "published step sizes are those of the notebook, for d = 10, k = 2, m = 5, r = 0.1; "
+            f"as published is drawn what has its n, {known}"
+        ]
 
     def options(self, convention: str, n: int, method: str) -> dict[str, Any]:
         """Return the options of a method's run.

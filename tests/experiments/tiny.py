@@ -3,7 +3,7 @@
 #: By id: sizes, of which the picture shows several where it can.
 TINY = {
     "fedrep.figure1": {"n": 8, "m": (3, 6), "d": 5, "k": 3, "rounds": 6},
-    "fedrep.figure3": {"n": (12, 25), "d": 5, "k": 1, "m": 4, "rounds": 7},
+    "fedrep.figure3": {"n": (10, 25), "d": 5, "k": 1, "m": 4, "rounds": 7},
     "fedrep.figure4": {
         "n": 8, "m": 6, "d": 5, "k": 3, "rounds": 6, "m_new": (3, 9), "new": 4,
     },

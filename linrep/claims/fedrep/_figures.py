@@ -12,14 +12,11 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Missing, Paired
 from linrep.problems import ClientData
-from linrep.settings.fedrep import CONVENTIONS, FEDSGD_STEP, PUBLISHED_STEPS
+from linrep.settings.fedrep import FEDSGD_STEP
 
 #: Where the claim is that two are the same, they may differ by this much.
 SAME = 0.1
 ROUNDS = "median ratio of rounds"
-#: How truths are drawn. The notebook divides covariates by sqrt(m), m = 5, and not its noise of
-#: 1e-3: with covariates of covariance I the noise is sqrt(5) times as large.
-PROBLEMS = {"text": CONVENTIONS["text"], "published": {"heads": "qr", "noise": 5**0.5 * 1e-3}}
 
 
 def global_model(data, figure, seed, start=None):
@@ -48,18 +45,6 @@ def draw_problem(figure, seed, *, n=None, m=None, **options):
 def until(trace):
     """Return the rounds a run took to its tolerance, infinity for never."""
     return float(trace.rounds) if trace.stop_reason == "converged" else np.inf
-
-
-def run_options(figure, convention, n, method):
-    """Return the options of a method's run in Figure 3.
-
-    In the notebook the number of 10GD-GD's own is for its heads only; its representation takes the
-    step of GD-GD.
-    """
-    options = figure.options(convention, n, method)
-    if convention == "published" and method == "10GD-GD":
-        options |= {"step_size": PUBLISHED_STEPS[n]["GD-GD"]}
-    return options
 
 
 def arrival(distances, goal):

@@ -12,16 +12,15 @@ import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import Curve, Fact, Paired, statement
 from linrep.claims.fedrep._common import DIVERSE
-from linrep.claims.fedrep._figures import (
-    PROBLEMS,
-    arrival,
-    before,
-    draw_problem,
-    round_table,
-    run_options,
-)
+from linrep.claims.fedrep._figures import arrival, before, draw_problem, round_table
 from linrep.claims.tables import draw_seeds
-from linrep.settings.fedrep import METHODS, PUBLISHED_GOAL, PUBLISHED_STEPS, Figure3
+from linrep.settings.fedrep import (
+    CONVENTIONS,
+    METHODS,
+    PUBLISHED_GOAL,
+    PUBLISHED_STEPS,
+    Figure3,
+)
 
 FIGURE = Figure3()
 #: Multiples of the theorem's step size among which each method is given its best.
@@ -204,13 +203,13 @@ def _race(
     multiples=None,
 ):  # fmt: skip
     """Return the rounds to a distance on one problem, infinite if it is not reached."""
-    truth, data = draw_problem(FIGURE, seed, n=n, **PROBLEMS[convention])
+    truth, data = draw_problem(FIGURE, seed, n=n, **CONVENTIONS[convention])
     if start == "projected_gradient":
         start = lr.projected_gradient_start(data, FIGURE.k)
     eta = theorem_step_size(truth, max(1, n // 10))
     found = {}
     for method in methods:
-        options = run_options(FIGURE, convention, n, method)
+        options = FIGURE.options(convention, n, method)
         if convention == "text":
             multiple = 1.0 if multiples is None else multiples[n][method]
             options |= {"orthonormal": orthonormal, "step_size": eta * multiple}

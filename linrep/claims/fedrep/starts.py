@@ -6,17 +6,9 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Fact, Frequency, Paired, Readings, Together, statement
-from linrep.claims.fedrep._figures import (
-    PROBLEMS,
-    ROUNDS,
-    SAME,
-    arrival,
-    before,
-    draw_problem,
-    run_options,
-)
+from linrep.claims.fedrep._figures import ROUNDS, SAME, arrival, before, draw_problem
 from linrep.claims.tables import draw_seeds
-from linrep.settings.fedrep import Figure3
+from linrep.settings.fedrep import CONVENTIONS, Figure3
 from linrep.subspace import distance
 
 FIGURE = Figure3()
@@ -152,11 +144,11 @@ def _from_starts(n, seed, method, convention="text", orthonormal=True, scale=1.0
     The random B is Gaussian times `scale`, or orthonormal for None. Rounds are NaN where the
     projected-gradient run ends no nearer than it starts.
     """
-    _, data = draw_problem(FIGURE, seed, n=n, **PROBLEMS[convention])
+    _, data = draw_problem(FIGURE, seed, n=n, **CONVENTIONS[convention])
     B, W = lr.random_start(n, FIGURE.d, FIGURE.k, seed)
     if scale is not None:
         B = scale * np.random.default_rng(seed).standard_normal(B.shape)
-    options = {"orthonormal": orthonormal, **run_options(FIGURE, convention, n, method)}
+    options = {"orthonormal": orthonormal, **FIGURE.options(convention, n, method)}
     gaussian, steady = (
         lr.fedrep(data, rounds=_LONGEST[n], start=start, rng=seed, **options)["distance"]
         for start in ((B, W), lr.projected_gradient_start(data, FIGURE.k))
@@ -175,7 +167,7 @@ def _from_starts(n, seed, method, convention="text", orthonormal=True, scale=1.0
 
 def _start_at(n, seed, share):
     """Return the distance of the start after ten rounds with a share of the longest safe step."""
-    truth, data = draw_problem(FIGURE, seed, n=n, **PROBLEMS["text"])
+    truth, data = draw_problem(FIGURE, seed, n=n, **CONVENTIONS["text"])
     X = data.X.reshape(n, -1, FIGURE.d)
     largest = np.linalg.norm(X, 2, axis=(1, 2)).max() ** 2 / X.shape[1]
     B, _ = lr.projected_gradient_start(data, FIGURE.k, step_size=share / largest)

@@ -36,15 +36,6 @@ def test_arrival_is_exact_for_a_geometric_decay_and_infinite_for_none():
     assert _figures.arrival(distances, 1e-9) == np.inf
 
 
-def test_ten_steps_of_the_notebook_move_the_representation_as_one_does():
-    figure = Figure3()
-    ten, one = (
-        _figures.run_options(figure, "published", 1000, name) for name in ("10GD-GD", "GD-GD")
-    )
-    assert ten["step_size"] == one["step_size"] == 1.0
-    assert (ten["head_step_size"], ten["local_steps"]) == (0.25, 10)
-
-
 def test_pairs_that_neither_finishes_drop_out():
     early = np.array([1.0] * 20 + [np.inf] * 20)
     late = np.array([2.0] * 20 + [np.inf] * 20)
