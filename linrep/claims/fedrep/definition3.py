@@ -23,7 +23,7 @@ from linrep.claims.fedrep._common import (
     latex=r"\max_i\|m_i\|_2 \le \frac{\mu\sqrt{d_2}}{\sqrt{d_1}}\|M\|_F; \qquad"
     r"\text{Assumption 3} \Rightarrow \mu(W^*) = 1, \qquad"
     r"\|w_i^*\|_2^2 \le \frac{k}{rn}\|W^*\|_2^2",
-    plain="Normalized heads make W* and W* B*' row-wise incoherent with parameter 1",
+    plain="Normalized heads make W* and W* B*' row-wise incoherent with parameter 1.",
     negative_control={"parameter": 0.9},
     hypotheses=(NORMALIZED,),
 )

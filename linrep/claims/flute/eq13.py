@@ -59,7 +59,7 @@ def _paddings(case, after, noise):
     place="Appendix A.1, (11)-(15)",
     latex=r"\Theta^{t+1} = \Theta^t + \tfrac\eta2\tilde\Lambda\Theta^t - \tfrac\eta2"
     r"\Theta^t(\Theta^t)^\top\Theta^t + R^{t+1}",
-    plain="A round of FLUTE, lifted, is one cubic map for all shapes, plus sampling noise",
+    plain="A round of FLUTE, lifted, is one cubic map for all shapes, plus sampling noise.",
     negative_control={"cubic": 0.45},
 )
 def eq13(budget, rng, *, linear=0.5, cubic=0.5):

@@ -139,7 +139,8 @@ def _in_fractions(factor, p_power) -> Readings:
     hypotheses=COMPLETION,
     latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
-    plain="A local step makes gradients drift by little, whatever the side information's size.",
+    plain="A local step makes the gradients drift by at most of the order of (eta/d) sqrt(L), "
+    "whatever k is.",
     negative_control={"p_power": 1.0},
 )
 def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
@@ -167,7 +168,8 @@ lemma_c8.corrected(
     latex=r"\eta \le \frac{\sigma_r}{\sqrt{kr}\mu^{3/2}\sigma_1^2} \Rightarrow"
     r" a_{t,s+1} \le a_{t,s} + 6\frac{\eta k^{3/2}}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
-    plain="A local step makes gradients drift by little, like k^(3/2).",
+    plain="A local step makes the gradients drift by at most of the order of k^(3/2) (eta/d) "
+    "sqrt(L).",
     constants={"p_power": 1.5},
     negative_control={"p_power": 1.0},
 )

@@ -150,7 +150,7 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
     "pflmf.theorem1.corrected",
     place="Theorem 1",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1{2L}:\ " + _LATEX % "p^2 ",
-    plain="Theorem 1 bounds the squared gradient of V times p^2.",
+    plain="Theorem 1's bound holds for Delta_U + p^2 Delta_V, the squared gradient of V times p^2.",
     hypotheses=ASSUMPTIONS,
     negative_control={"p_power": 1.8},
     corrects="pflmf.theorem1",
