@@ -108,7 +108,7 @@ def _in_fractions() -> Readings:
     return Readings(
         [
             Cases(own, quantity="mu of U", name="with the same mu"),
-            Cases(other, quantity="mu of U", name="with a mu for all d: 8, 32, 128?"),
+            Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)"),
         ],
         name="U, in fractions",
     )

@@ -154,7 +154,8 @@ def _one_step(truth, U, V):
 
 def _unbiased(budget, rng, power):
     """Return deviations of E ghat from the gradients, divided by d^power and by 1."""
-    local: dict[str, list] = {f"1/d^{power:g} times the gradient": [], "the gradient itself": []}
+    scaled = "the gradient over d" + ("" if power == 1 else f"^{power:g}")
+    local: dict[str, list] = {scaled: [], "the gradient itself": []}
     overall = []
     for truth, U, V, instance in _problems(budget, rng):
         steps = _one_step(truth, U, V)

@@ -52,8 +52,8 @@ def _along_p(budget, factor, p_power):
         name = f"drift (clients {name})"
         lines.append(_enumeration.power_of(name, "k", sides, needed, p_power, at_most=True))
     found = [
-        Cases(first, quantity="lhs/rhs", name="d with the first term"),
-        Cases(both, quantity="lhs/rhs", name="d with both"),
+        Cases(first, quantity="lhs/rhs", name="factor d before the first term"),
+        Cases(both, quantity="lhs/rhs", name="factor d before both terms"),
     ]
     yield Readings(found, name="first step, k from 1 on")
     yield from lines
@@ -126,7 +126,7 @@ def _in_fractions(factor, p_power) -> Readings:
     assert k == 16
     at = state.plain() | {"eta": str(eta), "c": str(limits.c), "mu": str(limits.mu)}
     parts = []
-    for name, weight in (("d with the first term", 1), ("d with both", d)):
+    for name, weight in (("factor d before the first term", 1), ("factor d before both terms", d)):
         growth = abs(end - weight * start) - abs(start - weight * start)
         left = max(growth, Fraction(0)) ** 2
         parts.append(Cases([(left, right, at)], quantity="square of the growth", name=name))
@@ -151,8 +151,8 @@ def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
     first, both = _step_by_step(budget, rng, factor, p_power)
     yield Readings(
         [
-            _enumeration.exact_cases(first, name="d with the first term"),
-            _enumeration.exact_cases(both, name="d with both"),
+            _enumeration.exact_cases(first, name="factor d before the first term"),
+            _enumeration.exact_cases(both, name="factor d before both terms"),
         ],
         name="random states, up to five steps",
     )

@@ -28,7 +28,10 @@ _C9_LATEX = (
 
 def _starts(budget, rng) -> Readings:
     """Return the deviations of a_0 and b_0 from 0 relative to the gradients, for both readings."""
-    found: dict[str, list] = {"d with the first term": [], "d with both": []}
+    found: dict[str, list] = {
+        "factor d before the first term": [],
+        "factor d before both terms": [],
+    }
     for walks, limits, _ in random_walks(budget, rng, 1):
         size = max(np.linalg.norm(part) for part in walks.state.gradients)
         # Rounding of U V' - M*, which the gradients do not see.

@@ -318,4 +318,4 @@ def enumerated_rounds(budget, powers) -> Readings:
         for state, steps, rounds in _starts_of_runs(budget)
     ]
     far = [_some_rounds(_states.saddle(k), 1, 2, powers) for k in (1, 2)]
-    return start_readings(near, far, "rounds enumerated", proof_of(powers))
+    return start_readings(near, far, "(15) after some rounds", proof_of(powers))
