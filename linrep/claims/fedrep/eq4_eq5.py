@@ -99,6 +99,7 @@ def _best_and_far(truth, rng):
     r"\Big\|\frac1n B^*\sum_{i'=1}^n(w_{i'}^* - w_i^*)\Big\|_2^2; \qquad "
     r"k > 1:\ \mathrm{col}(B^*)\text{ cannot be recovered}",
     plain="A global model fits the mean client, and does not say what col(B*) is for k > 1.",
+    hypotheses=[SUB_GAUSSIAN],
     negative_control={"factor": 1.0},
 )
 def global_model(budget, rng, *, factor=0.5):

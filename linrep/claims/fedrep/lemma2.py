@@ -199,6 +199,7 @@ _SERVES = 33.0  # a constant with which the printed probability is proved, for n
     r"\frac{1}{1 - \delta_k}\Big] \le e^{-111 k^3\log(rn)} \qquad (x \sim N(0, I))",
     plain="One absolute constant serves Lemma 2 with its printed probability, for normal "
     "covariates.",
+    hypotheses=ASSUMPTIONS[:1],
     negative_control={"k_power": 1.0},
 )
 def lemma2_probability(budget, rng, *, k_power=1.5):

@@ -10,6 +10,7 @@ import numpy as np
 from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.deviations import identities, readings
 from linrep.claims.evidence import PROVED
+from linrep.claims.flute._hypotheses import FULL
 from linrep.claims.flute._lifted import (
     CONVENTIONS,
     EXACT,
@@ -116,6 +117,7 @@ def _appendix_step(case):
 @statement(
     "flute.eq5-6",
     place="(5), (6), Theorem 5.1 and Appendix A.1",
+    hypotheses=(FULL,),
     latex=r"L_i = \tfrac1N\sum(x^\top Bw_i - y)^2,\ \eta_l = \eta_r = \eta,\ \gamma_1 = \tfrac14,\ "
     r"\gamma_2 = \tfrac18:\ B^+ = B - \tfrac\eta N\sum_iX_i(X_i^\top Bw_i - y_i)w_i^\top"
     r" - \tfrac\eta2B(B^\top B - WW^\top)",

@@ -11,6 +11,7 @@ from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Vacuous, statement
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import scaled, spectra
+from linrep.claims.flute._hypotheses import ASSUMPTIONS
 from linrep.claims.flute.lemma_a05 import noisy_runs, same_samples, samples_needed
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
@@ -125,6 +126,7 @@ def _samples_that_do(budget, rng):
 @statement(
     "flute.propositionA2",
     place="Proposition A.2",
+    hypotheses=ASSUMPTIONS,
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \alpha \text{ sufficiently small},\; N \text{ as"
     r" (17)} \;\Rightarrow\; \Pr[\exists t \le T_{\mathcal R}: \Theta^t \in \mathcal R] \ge"
     r" 1-ct\delta",

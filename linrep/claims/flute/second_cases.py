@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.flute._hypotheses import ASSUMPTIONS
 
 
 def _grid(rounds):
@@ -20,6 +21,7 @@ def _grid(rounds):
 @statement(
     "flute.lemmaA10.second_case",
     place="Lemma A.10, second case",
+    hypotheses=ASSUMPTIONS,
     latex=r"\sigma_1^2(\Theta_{res}^{t+1}) \le \tfrac{8\lambda_1^*}\Delta(\sigma_{ref}^{t+1})^2"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1-t')} \le \tfrac{8\lambda_1^{*2}}\Delta"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1)}",
@@ -51,6 +53,7 @@ def lemma_A10(budget, rng, *, rate=Fraction(1, 16)):
 @statement(
     "flute.lemmaA11.second_case",
     place="Lemma A.11, second case",
+    hypotheses=ASSUMPTIONS,
     latex=r"\frac{\sigma_1(D^{t+1})}{(1 - \eta\Delta/16)^{t+1-t'}} \le"
     r" \frac{200\lambda_1^{*2}}{\eta\Delta^2} \;\Rightarrow\; \sigma_1(D^{t+1}) \le"
     r" \frac{200\lambda_1^{*2}}{\eta\Delta^2}\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",

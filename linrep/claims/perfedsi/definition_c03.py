@@ -173,6 +173,7 @@ def _along_runs(budget, rng):
     r" U, E \text{ incoherent}",
     plain="The regularity event makes U incoherent, and the parameter mu of incoherence lies "
     "between 1/r and d/r.",
+    hypotheses=COMPLETION,
     negative_control={"highest": 0.5},
     holds_with={"c_0": 0.4},
 )

@@ -10,7 +10,7 @@ import numpy as np
 from linrep.claims import Cases, Exponent, Fact, Search, search, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.perfedsi import _enumeration, _exact
-from linrep.claims.perfedsi._hypotheses import COMPLETION
+from linrep.claims.perfedsi._hypotheses import ROUNDS
 from linrep.claims.perfedsi._states import SHAPES, alike, drawn, from_numbers, numbers, plain
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import State, Walks, sequences
@@ -159,7 +159,7 @@ def _needed(on_side) -> tuple[float, float]:
 @statement(
     "perfedsi.lemmaC7",
     place="Lemma C.7, (25)-(38)",
-    hypotheses=COMPLETION,
+    hypotheses=ROUNDS,
     latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \eta^2\tau^2 k"
     r"\Big(\frac1{Cd} + \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}},\quad"
     r" E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \frac{\eta^2\tau^2 kr}{d^2}"
