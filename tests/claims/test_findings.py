@@ -6,6 +6,7 @@ import re
 import pytest
 
 from linrep.claims import HOLDS, claims, ledger
+from linrep.claims.evidence import STRENGTHS
 from linrep.claims.findings import PATHS, SEVERITIES, findings
 from linrep.claims.sections import sections
 
@@ -16,6 +17,8 @@ EACH = pytest.mark.parametrize(
 )
 
 
+STRENGTH = rf"({'|'.join(STRENGTHS)})\b"
+IDS = r"`[\w.-]+`(?:(?:,| and|, and) `[\w.-]+`)*"  # of several statements
 VERDICTS = {name: entry["verdict"] for name, entry in ledger.recorded().items()}
 WRONG = [
     (paper, item)
@@ -58,6 +61,21 @@ def test_a_finding_says_what_it_does_not_touch_and_what_is_right(paper, section)
         for item in known.values():
             if item.corrects == name:
                 assert item.id in section.text, item.id
+
+
+@pytest.mark.parametrize(
+    ("paper", "section"), WRONG, ids=lambda item: item.ids[0] if hasattr(item, "ids") else item
+)
+def test_the_strength_that_a_finding_names_is_the_recorded_one(paper, section):
+    text = " ".join(section.text.split())
+    (strength,) = re.findall(rf"The (?:failure|verdict)s? (?:is|are) {STRENGTH}", text)
+    named = dict.fromkeys(section.ids, strength)
+    for ids, other in re.findall(rf"(?:that|those) of ({IDS}) (?:is|are) {STRENGTH}", text):
+        named |= dict.fromkeys(re.findall(r"`([^`]+)`", ids), other)
+    for ids, other in re.findall(rf"({IDS}),(?: all)? {STRENGTH}", text):
+        named |= dict.fromkeys(re.findall(r"`([^`]+)`", ids), other)
+    recorded = ledger.recorded()
+    assert named == {name: recorded[name]["strength"] for name in named}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.parent.name)

@@ -21,7 +21,7 @@ ROOT3 = float(np.sqrt(3.0))
     latex=r"\mathbb E x = 0,\quad \mathbb E xx^\top = I_d,\quad"
     r"\mathbb E e^{v^\top x} \le e^{\|v\|_2^2/2}; \qquad"
     r"\mathbb E e^{y^\top A^\top x} \le e^{\|y\|_2^2\|A\|_2^2/2}",
-    plain="Gaussian, sign, uniform and sphere covariates are sub-Gaussian with constant 1",
+    plain="Gaussian, sign, uniform and sphere covariates are sub-Gaussian with constant 1.",
     negative_control={"proxy": 0.9},
 )
 def assumption1(budget, rng, *, proxy=1.0):

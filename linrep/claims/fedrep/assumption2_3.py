@@ -31,7 +31,7 @@ from linrep.subspace import distance
     latex=r"\bar\sigma_{\min,*} = \min_{|\mathcal I| = rn}\sigma_{\min}(W_{\mathcal I}^*/\sqrt{rn})"
     r" > 0,\ \|w_i^*\|_2 = \sqrt k \ \Rightarrow\ \|W_{\mathcal I}^*/\sqrt{rn}\|_F = \sqrt k,\quad"
     r"1 \le \bar\sigma_{\max,*}^2",
-    plain="With normalized heads sigma_max^2 is at least 1",
+    plain="With normalized heads sigma_max^2 is at least 1.",
     negative_control={"lower": 1.1},
     hypotheses=(DIVERSE, NORMALIZED),
 )
@@ -130,7 +130,8 @@ def extreme_subset(W, rn, sign, rng):
     "fedrep.A1_W",
     place="Appendix A.1, Section 5.1, Assumption 3",
     latex=r"W^* = \sqrt k\,\mathrm{QR}(N(0, 1)^{n \times k}), \qquad \|w_i^*\|_2 = \sqrt k",
-    plain="The heads of the synthetic experiments are those of the assumptions",
+    plain="The heads that Appendix A.1 draws for the synthetic experiments have norm sqrt(k), as "
+    "Assumption 3 says.",
     negative_control={"power": 0.0},
     holds_with={"scale": "n", "rows": "mean"},
 )
@@ -165,7 +166,8 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
     latex=r"W^* = \sqrt n\,\mathrm{QR}(N(0, 1)^{n \times k}) \Rightarrow W^{*\top}W^* = nI,\ "
     r"\tfrac1n\textstyle\sum_i\|w_i^*\|_2^2 = k; \qquad"
     r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",
-    plain="Scaled by sqrt(n), A.1's heads have the norm on average; noise-free, only eta changes",
+    plain="Multiplied by sqrt(n), A.1's heads have squared norm k on average; without noise that "
+    "factor is one of the step size.",
     negative_control={"power": 1.0},
     corrects="fedrep.A1_W",
 )

@@ -23,14 +23,14 @@ from linrep.claims.fedrep._common import (
     latex=r"\max_i\|m_i\|_2 \le \frac{\mu\sqrt{d_2}}{\sqrt{d_1}}\|M\|_F; \qquad"
     r"\text{Assumption 3} \Rightarrow \mu(W^*) = 1, \qquad"
     r"\|w_i^*\|_2^2 \le \frac{k}{rn}\|W^*\|_2^2",
-    plain="Normalized heads make W* and W* B*' row-wise incoherent with parameter 1",
+    plain="Normalized heads make W* and W* B*' row-wise incoherent with parameter 1.",
     negative_control={"parameter": 0.9},
     hypotheses=(NORMALIZED,),
 )
 def definition3(budget, rng, *, parameter=1.0):
     """Compute the smallest parameters with and without equal row norms; search for (34)."""
     heads, products = [], []
-    text: dict[str, list] = {"read as Assumption 3": [], "Assumption 2 as printed": []}
+    text: dict[str, list] = {"Assumption 3 is meant": [], "Assumption 2 as printed": []}
     alone = {"heads": 0.0, "models": 0.0}
     for n, d, k in ((2, 2, 1), (8, 5, 2), (12, 4, 2), (10, 30, 3), (9, 40, 8), (13, 3, 2)):
         where = {"n": n, "d": d, "k": k}
@@ -39,7 +39,7 @@ def definition3(budget, rng, *, parameter=1.0):
             heads.append((relative(_parameter(truth.W), k**-0.5), where))
             products.append((relative(_parameter(truth.theta), d**-0.5), where))
             excess = max(0.0, _parameter(truth.theta) - parameter)
-            text["read as Assumption 3"].append((excess, where))
+            text["Assumption 3 is meant"].append((excess, where))
             # One client's head stretched: any rn heads that spanned R^k still do.
             uneven = truth.with_heads(truth.W * np.where(np.arange(n) == 0, 1e3, 1.0)[:, None])
             if not DIVERSE(uneven, max(k, 3 * n // 4)):

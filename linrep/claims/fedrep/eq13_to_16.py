@@ -26,7 +26,8 @@ from linrep.subspace import distance, orthonormalize
     r"\bar B^{t+1} = \hat B^t - \tfrac{\eta}{rnm}\big(\mathcal A^\dagger\mathcal A"
     r"(W^{t+1}\hat B^{t\top} - W^*\hat B^{*\top})\big)^\top W^{t+1}, \quad"
     r"\hat B^{t+1}, R^{t+1} = \mathrm{QR}(\bar B^t)",
-    plain="A round of Algorithm 2 is one of alternating minimization and descent in matrix sensing",
+    plain="A round of Algorithm 2 is one of alternating minimization and descent in matrix "
+    "sensing.",
     negative_control={"factor": 1.1},
 )
 def eq13_16(budget, rng, *, factor=1.0):

@@ -10,7 +10,7 @@ import numpy as np
 from linrep.claims import Cases, everywhere, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.fedrep._common import DESIGNS, batch_of, instance, moments
+from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of, instance, moments
 
 
 @statement(
@@ -21,7 +21,9 @@ from linrep.claims.fedrep._common import DESIGNS, batch_of, instance, moments
     r"\tfrac{s^2}{\mathrm{dist}^2}, \tfrac{s}{\mathrm{dist}}\big) = \varepsilon^2, \quad "
     r"9^{2k}e^{-c_1 k^2\log(rn)} \le e^{-111 k^2\log(rn)}, \quad "
     r"rn\,e^{-111 k^2\log(rn)} \le e^{-110 k^2\log(rn)} \quad (rn \ge 2)",
-    plain="One client's error has mean zero, and the exponents in the proof of Lemma 3 add up.",
+    plain="One client's error in Lemma 3 has mean zero, and the exponents in the lemma's proof "
+    "add up.",
+    hypotheses=[SUB_GAUSSIAN],
     negative_control={"constant": 112},
 )
 def eq33_39(budget, rng, *, constant=118):

@@ -101,7 +101,8 @@ eq50.corrected(
     "fedrep.lemma5.conditioning",
     place="the last display of the proof of Lemma 5",
     latex=r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
-    plain="A bound given that rows are long, the complement of E, bounds the probability.",
+    plain="P(A) is at most P(A | complement of E) plus the probability of that complement, in "
+    "which rows are long.",
     negative_control={"slack": Fraction(-1, 10)},
 )
 def conditioning(budget, rng, *, given="complement", slack=Fraction(0)):
@@ -124,7 +125,8 @@ def conditioning(budget, rng, *, given="complement", slack=Fraction(0)):
 conditioning.corrected(
     "fedrep.lemma5.conditioning.corrected",
     latex=r"P(A) \le P(A \mid \mathcal E) + P(\mathcal E^c)",
-    plain="A bound given that rows are short, E, and one of the complement bound the probability.",
+    plain="P(A) is at most P(A | E), rows being short in E, plus the probability of the "
+    "complement of E.",
     constants={"given": "event"},
     negative_control={"given": "complement"},
 )

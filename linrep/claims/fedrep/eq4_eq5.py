@@ -21,7 +21,8 @@ from linrep.theory.fedrep import best_single_model
     latex=r"f_i(w_i \circ B) = \tfrac12\|Bw_i - B^*w_i^*\|_2^2, \qquad"
     r"\hat B\hat w_i = B^*w_i^*\ \forall i, \qquad"
     r"\mathrm{span}\{w_i^*\} = \mathbb R^k \Rightarrow \mathrm{col}(B^*)\text{ is recovered}",
-    plain="Minimizers of the personalized objective fit every client; heads that span give col(B*)",
+    plain="Minimizers of the personalized objective fit every client; heads that span give "
+    "col(B*).",
     negative_control={"factor": 0.6},
     hypotheses=(SUB_GAUSSIAN,),
 )
@@ -97,7 +98,8 @@ def _best_and_far(truth, rng):
     latex=r"B^\diamond w^\diamond = B^*\bar w^*, \qquad \min = \frac{1}{2n}\sum_{i=1}^n"
     r"\Big\|\frac1n B^*\sum_{i'=1}^n(w_{i'}^* - w_i^*)\Big\|_2^2; \qquad "
     r"k > 1:\ \mathrm{col}(B^*)\text{ cannot be recovered}",
-    plain="A global model fits the mean client, and does not say what col(B*) is for k > 1",
+    plain="A global model fits the mean client, and does not say what col(B*) is for k > 1.",
+    hypotheses=[SUB_GAUSSIAN],
     negative_control={"factor": 1.0},
 )
 def global_model(budget, rng, *, factor=0.5):

@@ -117,7 +117,8 @@ def _joined(shape, x):
     r"\tfrac12,\ \eta \le \tfrac{1}{4\sigma_{\max}^2} \implies \lambda_{\max}(W^\top W) \le"
     r"4\|W^*\|_2^2,\ \Big\|I - \frac{\eta}{rn}W^\top W\Big\|_2 \le 1 - \eta\sigma_{\min}^2"
     r"\sigma_{\min}^2(B^{*\top}B) + 2\eta\frac{\delta_k}{1-\delta_k}\sigma_{\max}^2",
-    plain="With heads near W*B*'B the step shrinks what it has to shrink.",
+    plain="With heads near W*B*'B a step at fixed heads shrinks the distance: the norm of I - "
+    "(eta/rn) W'W is at most that of (67).",
     negative_control={"cross": 0.5},
 )
 def eq67(budget, rng, *, factor=4.0, cross=2.0):

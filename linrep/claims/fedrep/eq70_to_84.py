@@ -79,7 +79,8 @@ def _no_stretch(budget, rng):
     latex=r"\|R^{-1}\|_2 \le \Big(1 - 4\eta\frac{\bar\delta}{(1-\bar\delta)^2}\sigma_{\max}^2"
     r"\Big)^{-1/2}, \qquad \max_{\|x\|=1}\frac{2\eta}{rn}x^\top W^\top\Big(\frac1m A^*A(Q) - Q"
     r"\Big)Bx \le 2\eta\delta_k'",
-    plain="Orthonormalizing stretches hardly, as the gradient has little of B.",
+    plain="Orthonormalizing enlarges the distance by a factor near 1 only, as the gradient has a "
+    "small part in span(B).",
     hypotheses=ASSUMPTIONS,
     negative_control={"size_power": 1.0},
 )
@@ -120,8 +121,8 @@ def eq84(budget, rng, *, size_power=0.5):
     place="(73), in the proof of Lemma 6",
     latex=r"\frac{2\eta}{rn}\Big\|W^\top\Big(\frac1m A^*A(Q) - Q\Big)\Big\|_2\|\hat B\|_2"
     r"\le 2\eta\delta_k'",
-    plain="The norm by which (73) bounds the first term of (72) is small, heads and gradient being "
-    "of one batch.",
+    plain="The norm by which (73) bounds the first term of (72) is small, though heads and "
+    "gradient are of one batch.",
     hypotheses=ASSUMPTIONS,
     negative_control={"size_power": 1.0},
 )
@@ -143,7 +144,8 @@ eq73.corrected(
     "fedrep.eq84.eq73.corrected",
     latex=r"\frac{2\eta}{rn}\Big\|W^\top\Big(\frac1m A^*A(Q) - Q\Big)\Big\|_2\|\hat B\|_2"
     r"\le 2\eta\delta_k' \quad \text{for } A \text{ independent of } W,\ m \ge 2k + 4",
-    plain="The norm is as small as that on a second batch, independent of the heads.",
+    plain="The norm by which (73) bounds the first term of (72) is small where the gradient is "
+    "of a second batch, independent of the heads.",
     constants={"batches": "split"},
     negative_control={"batches": "same"},
 )

@@ -66,7 +66,8 @@ def _largest_share():
     latex=r"\bar\delta < \frac{16 E_0}{25\cdot 5\kappa^2} \implies 1 - a + y \le 1 - 4y \le"
     r"1 - a/2, \quad \frac{1 - a + 2y}{\sqrt{1 - 4y}} \le \sqrt{1 - a/2}, \quad "
     r"a = \eta E_0\sigma_{\min}^2,\ y = \eta\hat x\sigma_{\max}^2",
-    plain="The arithmetic at the end of the proof of Lemma 6.",
+    plain="With the printed constant 5 each step from (84) to (85), and so to the contraction of "
+    "Lemma 6, is true.",
     negative_control={"divisor": 4},
 )
 def eq85(budget, rng, *, divisor=5, errors=1, right_half=True):
@@ -97,7 +98,8 @@ eq85.corrected(
     "fedrep.eq85.corrected",
     latex=r"\bar\delta \le \frac{16 E_0}{25\cdot 6\kappa^2} \implies y \le a/6 \implies"
     r"\frac{1 - a + 2y}{\sqrt{1 - 4y}} \le \sqrt{1 - 4y} \ \text{and}\ \le \sqrt{1 - a/2}",
-    plain="With 6 in place of 5 each step of the argument is true, by convexity in y/a.",
+    plain="With 6 in place of 5 each step from (84) to (85), and so to the contraction of Lemma "
+    "6, is true.",
     constants={"divisor": 6, "errors": 2, "right_half": False},
     negative_control={"divisor": 5},
 )

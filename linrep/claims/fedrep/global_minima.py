@@ -10,7 +10,7 @@ import linrep as lr
 from linrep.claims import Cases, Identity, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.fedrep._common import instance
+from linrep.claims.fedrep._common import SUB_GAUSSIAN, instance
 from linrep.subspace import distance, random_frame
 
 #: Heads of norm sqrt(2), of two clients and of three; B* is the first two columns of I.
@@ -37,6 +37,7 @@ def _loss(models, theta):
     place="Section 4.2, below (9)",
     latex=r"(Q^{-1}W^*, B^*Q^\top) \in \arg\min F \quad \text{for every invertible } Q",
     plain="The pairs (Q^-1 W*, B* Q') are global minima of FedRep's objective.",
+    hypotheses=[SUB_GAUSSIAN],
     negative_control={"excess": 1},
 )
 def global_minima(budget, rng, *, pair="printed", excess=0):

@@ -19,7 +19,7 @@ from linrep.claims.fedrep._common import DESIGNS, instance
     place="Section 4.1, below (8)",
     latex=r"\hat f_i^t\text{ strongly convex in }w_i \Rightarrow \epsilon\text{-close after at most"
     r" }\log(1/\epsilon)\text{ gradient updates}",
-    plain="A head is within epsilon of its minimizer after log(1/epsilon) gradient updates",
+    plain="A head is within epsilon of its minimizer after log(1/epsilon) gradient updates.",
     negative_control={"factor": 0.1},
     holds_with={"power": 1.0},
 )
@@ -193,7 +193,8 @@ def _krylov(spectrum, error, epsilon):
     place="Section 4.1, below (8)",
     latex=r"\epsilon\text{-close after }O(\log(1/\epsilon))\text{ gradient updates},\quad"
     r"\text{step }1/\lambda_{\max}(G^i),\ \epsilon \to 0",
-    plain="Read with O: on each batch the updates grow like log(1/epsilon), by its own factor",
+    plain="On each batch a head is within epsilon of its minimizer after O(log(1/epsilon)) "
+    "gradient updates, by a factor of that batch.",
     negative_control={"power": 0.5},
 )
 def heads_gd_order(budget, rng, *, power=1.0):
@@ -228,7 +229,8 @@ def heads_gd_order(budget, rng, *, power=1.0):
     place="Section 4.1, below (8)",
     latex=r"\|w^s - \hat w\|_2 \le \epsilon\|w^0 - \hat w\|_2\text{ for }s \ge"
     r"\kappa(G^i)\log(1/\epsilon),\quad\text{step }1/\lambda_{\max}(G^i)",
-    plain="It takes cond(G^i) log(1/epsilon) updates, strongly convex or not",
+    plain="A head is within epsilon of its minimizer after cond(G^i) log(1/epsilon) gradient "
+    "updates, be its loss strongly convex or not.",
     negative_control={"power": 0.5},
     corrects="fedrep.heads_gd",
 )

@@ -14,7 +14,7 @@ from linrep.claims.fedrep import _common
     place="Lemma 1, (17)-(22), (27)",
     latex=r"W^{t+1} = W^*\hat B^{*\top}\hat B^t - F, \qquad "
     r"f_i = (G^i)^{-1}(G^i D - C^i) w_i^*",
-    plain="Exact heads are B' B* w* less an explicit error",
+    plain="Exact heads are B' B* w* less an explicit error.",
     negative_control={"sign": 1.0},
 )
 def lemma1(budget, rng, *, sign=-1.0):

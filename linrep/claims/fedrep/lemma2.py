@@ -97,7 +97,8 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     place="(31), (32), in the proof of Lemma 2",
     latex=r"(12 k^{3/2}\sqrt{\log rn} - \sqrt k)^2 \ge k(12\sqrt k\sqrt{\log rn} - 1)^2"
     r"\ge 121 k^3 \log(rn), \quad rn\,e^{-121 k^3\log(rn)} \le e^{-110 k^3\log(rn)}",
-    plain="The exponents in the proof of Lemma 2; a minus sign is missing in print.",
+    plain="(31) and (32), which give the exponent in the proof of Lemma 2, are true, read with "
+    "the minus sign that is missing in print.",
     negative_control={"coefficient": 11.0},
 )
 def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power: float | None = 0.5, least=0.0):
@@ -148,7 +149,7 @@ lemma2_eq31.corrected(
     "fedrep.lemma2.eq31.corrected",
     latex=r"(12 k^{3/2}\sqrt{\log rn} - \sqrt k)^2 \ge 121 k^3\log(rn) \ge 110 k^3\log(rn) +"
     r"\log(rn) \quad \text{if } k^2\log(rn) \ge 1",
-    plain="Without the middle term the exponents are right, but for k = 1, rn = 2.",
+    plain="Without its middle term (31) is true, and (32) with it, but for k = 1, rn = 2.",
     constants={"rank_power": None, "least": 1.0},
     negative_control={"coefficient": 11.0},
 )
@@ -198,6 +199,7 @@ _SERVES = 33.0  # a constant with which the printed probability is proved, for n
     r"\frac{1}{1 - \delta_k}\Big] \le e^{-111 k^3\log(rn)} \qquad (x \sim N(0, I))",
     plain="One absolute constant serves Lemma 2 with its printed probability, for normal "
     "covariates.",
+    hypotheses=ASSUMPTIONS[:1],
     negative_control={"k_power": 1.0},
 )
 def lemma2_probability(budget, rng, *, k_power=1.5):

@@ -211,7 +211,8 @@ lemma3_probability.corrected(
     place="Lemma 3, with the m of (38)",
     latex=r"\exists c\ \forall k, rn,\ m \ge k^2\log(rn): \quad P\big[\|(GD - C) w^*\|_2 >"
     r"\delta_k \|W^*\|_2\,\mathrm{dist}\big] \le e^{-111 k^2\log(rn)} \quad (x \sim N(0, I))",
-    plain="With k^2 log(rn) samples, as (38) has, one constant serves Lemma 3's probability.",
+    plain="With at least k^2 log(rn) samples, as (38) has, one absolute constant serves Lemma 3 "
+    "with its printed probability.",
     constants={"m_power": 2.0},
     negative_control={"m_power": 0.5},
 )

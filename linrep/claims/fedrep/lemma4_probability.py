@@ -70,8 +70,8 @@ def _bounds(factor):
     latex=r"\exists c\ \forall m, k, rn, n: \quad P\Big[\|F\|_F > \frac{\delta_k}{1 - \delta_k}"
     r"\|W^*\|_2\,\mathrm{dist}\Big] \le e^{-110 k^2\log(n)},\quad \delta_k = "
     r"c\,k^{3/2}\sqrt{\log(rn)/m}",
-    plain="Heads are as near as Lemma 4 says but with a probability that vanishes with n, at any "
-    "number of participants.",
+    plain="Heads are as near as Lemma 4 says, but for a probability of at most n^(-110 k^2), at "
+    "any number of participants.",
     hypotheses=ASSUMPTIONS,
     negative_control={"of": "m"},
 )

@@ -248,7 +248,7 @@ def lemma5_eq45(budget, rng, *, factor=4.0):
     "fedrep.lemma5.union",
     place="the end of the proof of Lemma 5",
     latex=r"9^{d+k} e^{-112(d+k)} \le e^{-110(d+k)}",
-    plain="The nets are small enough for the exponent that Bernstein's inequality leaves.",
+    plain="The union over 9^(d+k) net points leaves e^(-110(d+k)) of Bernstein's e^(-112(d+k)).",
     negative_control={"factor": 111.0},
 )
 def lemma5_union(budget, rng, *, factor=112.0):
@@ -264,7 +264,8 @@ def lemma5_union(budget, rng, *, factor=112.0):
 lemma5_union.corrected(
     "fedrep.lemma5.union.corrected",
     latex=r"9^{d+k} e^{-113(d+k)} \le e^{-110(d+k)}",
-    plain="With 113, which costs a larger c, the step is right.",
+    plain="The union over 9^(d+k) net points leaves e^(-110(d+k)) of e^(-113(d+k)), which takes "
+    "a larger c.",
     constants={"factor": 113.0},
     negative_control={"factor": 112.0},
 )

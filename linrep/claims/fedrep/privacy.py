@@ -19,7 +19,7 @@ from linrep.subspace import distance, random_frame
     "fedrep.privacy",
     place="Section 4.2, remark on initialization",
     latex=r"\textstyle\sum_j (y_i^j)^2 x_i^j x_i^{j\top}\text{ does not compromise privacy}",
-    plain="The statistic that a client sends for the moments start does not reveal its samples",
+    plain="The statistic that a client sends for the moments start does not reveal its samples.",
     negative_control={"fewest": 19},
     holds_with={"fewest": 20},
 )
@@ -137,8 +137,8 @@ def _outside(x, frame):
     place="Section 4.2, remark on initialization",
     latex=r"m < d:\ \mathrm{range}(Z_i) = \mathrm{span}\{x_i^1, \dots, x_i^m\};\qquad"
     r"2 \le m \le d:\ Z_i\text{ determines no } x_i^j \in \mathbb R^d",
-    plain="The statistic gives away the span of m < d samples, but for 2 <= m <= d none of "
-    "them alone",
+    plain="The statistic gives away the span of m < d samples, but for 2 <= m <= d none of them "
+    "alone.",
     negative_control={"offset": -1},
     corrects="fedrep.privacy",
 )

@@ -8,6 +8,7 @@ from linrep.claims import Fact, Identity, Together, proved, statement
 from linrep.claims.deviations import identities, readings
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _lifted
+from linrep.claims.flute._hypotheses import FULL
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum
@@ -57,9 +58,10 @@ def _paddings(case, after, noise):
 @statement(
     "flute.eq13",
     place="Appendix A.1, (11)-(15)",
+    hypotheses=(FULL,),
     latex=r"\Theta^{t+1} = \Theta^t + \tfrac\eta2\tilde\Lambda\Theta^t - \tfrac\eta2"
     r"\Theta^t(\Theta^t)^\top\Theta^t + R^{t+1}",
-    plain="A round of FLUTE, lifted, is one cubic map for all shapes, plus sampling noise",
+    plain="A round of FLUTE, lifted, is one cubic map for all shapes, plus sampling noise.",
     negative_control={"cubic": 0.45},
 )
 def eq13(budget, rng, *, linear=0.5, cubic=0.5):

@@ -93,7 +93,8 @@ _EQ19 = (
     latex=r"\eta \le \tfrac{\Delta^2}{18\lambda_1^{*3}},\; \sigma_k^2(\Theta_k) \le \tfrac\Delta4,"
     r"\; \sigma_1^2(\Theta_{res}) \le \tfrac{\Delta\sigma_k}{8\sqrt{\lambda^*_1}},"
     r"\; \sigma_1^2(\Theta) \le 2\lambda^*_1 \;\Rightarrow\; " + _EQ19,
-    plain="A step without noise multiplies sigma_k by 1 + eta lambda_k/2 - 71 eta Delta/288.",
+    plain="A step without noise multiplies sigma_k by at least 1 + eta lambda*_k/2 - 71 eta "
+    "Delta/288.",
     hypotheses=POPULATION,
     negative_control={"loss": 50.0 / 288.0},
 )
@@ -227,7 +228,8 @@ eq19_display.corrected(
     latex=r"\ge \big(1-\tfrac{\eta^2\lambda_1^{*2}}2\big)\big(1+\tfrac{\eta\lambda^*_k}2\big)"
     r"\big(1-\tfrac{\eta\Delta}8\big)\sigma_k-\tfrac{\eta\Delta}{16}\sigma_k \ge"
     r" \big(1+\tfrac{\eta\lambda^*_k}2-\tfrac{71}{288}\eta\Delta\big)\sigma_k",
-    plain="With 1/8 and 1/16 in place of 1/4 and 1/8 the display holds and implies (19).",
+    plain="With 1/8 and 1/16 in place of 1/4 and 1/8 the display before (19) holds and implies "
+    "(19).",
     constants={"middle": 0.125, "tail": 0.0625},
     negative_control={"tail": 0.05},
 )
@@ -346,7 +348,8 @@ def _runs(spectrum, alpha, samples, trials, rng, share):
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \sigma_1(\Theta^0) \le \sqrt{2\lambda^*_1},\;"
     r" N \text{ as (47)} \;\Rightarrow\; \sigma_1(\Theta_{res}^\tau) \le"
     r" \big(1+\tfrac{\eta\lambda^*_{k+1}}2+\tfrac{\eta\Delta}8\big)^\tau\sigma_1(\Theta_{res}^0)",
-    plain="The rest grows no faster than eigenvalue k + 1 makes it, and an eighth of Delta.",
+    plain="In each step the norm of the rest grows at most by the factor 1 + eta lambda*_{k+1}/2 "
+    "+ eta Delta/8.",
     hypotheses=ASSUMPTIONS,
     negative_control={"share": 0.1},
 )

@@ -47,7 +47,8 @@ def _links(top, divisor):
     place="Lemma A.10, (28)-(29)",
     latex=r"x = \eta\Delta:\quad \frac{3/2 - x/8}{3/2 + x/8} \le 1 - \frac x6"
     r" \le \Big(1 - \frac x{16}\Big)^2",
-    plain="Two links from the ratio of the one-step bounds to the square of the rate",
+    plain="The ratio of the one-step bounds is at most 1 - eta Delta/6, and that at most (1 - "
+    "eta Delta/16)^2, the square of the rate.",
     negative_control={"divisor": 5},
 )
 def eq28(budget, rng, *, divisor=6):
@@ -61,7 +62,8 @@ eq28.corrected(
     "flute.eq28.corrected",
     latex=r"0 < x \le 1:\quad \frac{3/2 - x/8}{3/2 + x/8} \le 1 - \frac x7"
     r" \le \Big(1 - \frac x{16}\Big)^2",
-    plain="The same two links with 7 in place of 6",
+    plain="The ratio of the one-step bounds is at most 1 - eta Delta/7, and that at most (1 - "
+    "eta Delta/16)^2, the square of the rate.",
     constants={"divisor": 7},
     negative_control={"divisor": 9},
 )
@@ -101,7 +103,7 @@ def _both_sides(instance, factor):
     latex=r"\sigma_1(\Theta) \le \sqrt{2\lambda^*_1}:\quad \|\Theta\Theta^\top -"
     r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \sqrt k\,\|D\| + 2\sqrt{k\lambda^*_1}\,"
     r"\|\Theta_{\mathrm{res}}\|",
-    plain="The error of Theta is bounded by those of its leading block and of the rest",
+    plain="The error of Theta is bounded by those of its leading block and of the rest.",
     negative_control={"factor": 1.7},
 )
 def eq37(budget, rng, *, factor=2.0):

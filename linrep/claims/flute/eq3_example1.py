@@ -49,7 +49,7 @@ def _decomposition_error(X, Phi, k, factor):
     place="Section 4.1, (3)",
     latex=r"\arg\min\|BW - \Phi\|_F^2:\quad BW = U_k\Lambda_kV_k^\top\ (k < r), \qquad"
     r" BW = \Phi\ (k \ge r)",
-    plain="The best model of rank k is the truncated decomposition of the truth",
+    plain="The best model of rank k is the truncated decomposition of the truth.",
     negative_control={"factor": 0.99},
 )
 def eq3(budget, rng, *, factor=1.0):
@@ -111,7 +111,7 @@ def eq3(budget, rng, *, factor=1.0):
     latex=r"\Phi = U\,\mathrm{diag}(\lambda),\ k = 1:\quad w_i = \lambda_i \Rightarrow"
     r" B = \tfrac1M\sum_i u_i, \qquad w_i = \sqrt{\lambda_i/M} \Rightarrow"
     r" B = \sum_i u_i\sqrt{\lambda_i/M}",
-    plain="Which direction averaged representations favour depends on how heads are scaled",
+    plain="Which direction averaged representations favour depends on how heads are scaled.",
     negative_control={"power": 0.4},
 )
 def example1(budget, rng, *, power=0.5):

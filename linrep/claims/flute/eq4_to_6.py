@@ -10,6 +10,7 @@ import numpy as np
 from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.deviations import identities, readings
 from linrep.claims.evidence import PROVED
+from linrep.claims.flute._hypotheses import FULL
 from linrep.claims.flute._lifted import (
     CONVENTIONS,
     EXACT,
@@ -57,7 +58,7 @@ def _gradients(function, B, W):
     place="Section 4.2, (4)",
     latex=r"\gamma_1 = 2\gamma_2:\quad -\gamma_1\|BW\|_F^2 + \gamma_2(\|B^\top B\|_F^2"
     r" + \|WW^\top\|_F^2) = \gamma_2\|B^\top B - WW^\top\|_F^2",
-    plain="With gamma_1 = 2 gamma_2 both terms are the usual penalty on imbalance",
+    plain="With gamma_1 = 2 gamma_2 both terms are the usual penalty on imbalance.",
     negative_control={"ratio": 2.001},
 )
 def eq4(budget, rng, *, ratio=2.0):
@@ -116,10 +117,11 @@ def _appendix_step(case):
 @statement(
     "flute.eq5-6",
     place="(5), (6), Theorem 5.1 and Appendix A.1",
+    hypotheses=(FULL,),
     latex=r"L_i = \tfrac1N\sum(x^\top Bw_i - y)^2,\ \eta_l = \eta_r = \eta,\ \gamma_1 = \tfrac14,\ "
     r"\gamma_2 = \tfrac18:\ B^+ = B - \tfrac\eta N\sum_iX_i(X_i^\top Bw_i - y_i)w_i^\top"
     r" - \tfrac\eta2B(B^\top B - WW^\top)",
-    plain="The algorithm's steps (5) and (6) are those that Appendix A.1 analyses",
+    plain="The algorithm's steps (5) and (6) are those that Appendix A.1 analyses.",
     negative_control={"loss": 0.5, "gamma1": 0.26},
     holds_with={"loss": 0.5},
 )
@@ -231,7 +233,8 @@ def _random_settings(rng, off, share):
     place="(5), (6), (13) and Appendix A.1",
     latex=r"L_i \text{ with weight } c:\quad (13) \iff \gamma_1 = 2\gamma_2,\ "
     r"4\gamma_1\eta_r = 2c\eta_l = \eta",
-    plain="With the losses halved, or eta_l, a round is (13); what that needs of the gammas",
+    plain="With weight c of the losses a round is (13) if and only if gamma_1 = 2 gamma_2 and 4 "
+    "gamma_1 eta_r = 2 c eta_l = eta.",
     negative_control={"share": 1.01},
     corrects="flute.eq5-6",
 )

@@ -12,6 +12,7 @@ from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import spectra
+from linrep.claims.flute._hypotheses import GAP
 from linrep.theory import flute as theory
 from linrep.theory.flute import Spectrum, step_size_limits
 from linrep.theory.flute_lift import iterate, product_error
@@ -75,6 +76,7 @@ def _shares(name, spectrum, eta, draws):
 @statement(
     "flute.lemmaA4",
     place="Lemma A.4",
+    hypotheses=(GAP,),
     latex=r"B^0, W^0 \sim \mathcal N(0, \alpha^2),\; \alpha \text{ sufficiently small}"
     r" \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
     plain="A small enough random start satisfies Claim A.3 with probability 1 - delta.",
@@ -250,6 +252,7 @@ def _small_unit():
 @statement(
     "flute.lemmaA4.scale",
     place="Theorem 5.1, Lemma A.4",
+    hypotheses=(GAP,),
     latex=r"0 < \alpha \le \tfrac1{10d} \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
     plain="The start of Theorem 5.1, alpha <= 1/(10 d), is small enough for Claim A.3.",
     negative_control={"share": 0.5},

@@ -24,6 +24,7 @@ from linrep.claims import (
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import SCALES, SINGULAR_VALUES, scaled_spectrum, spectra
+from linrep.claims.flute._hypotheses import ASSUMPTIONS, POPULATION
 from linrep.claims.slopes import log_slope
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
@@ -103,6 +104,7 @@ def _without_claim_A3(budget, rng):
 @statement(
     "flute.TR",
     place="(16)",
+    hypotheses=POPULATION,
     latex=r"\min\{t: \sigma_k^2(\Theta_k^t) \ge \tfrac\Delta4\} \le \lceil T_{\mathcal R}\rceil,"
     r"\quad T_{\mathcal R} = \frac{\log(\Delta/(4\sigma_k^2(\Theta_k^0)))}"
     r"{2\log(1+\frac\eta2(\lambda^*_k-\Delta/2))}",
@@ -324,6 +326,7 @@ def _certain_miss(first_power):
 @statement(
     "flute.lemmaA5",
     place="Lemma A.5, (17)",
+    hypotheses=ASSUMPTIONS,
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \text{Claim A.3},\; \sqrt N \ge \max\Big\{"
     r"\tfrac{\ell}{\sqrt{c_1}}, \tfrac{3456\,\ell}{\sigma_1(\Theta_{res}^0)\Delta\sqrt{c_1}}\Big\}"
     r" \;\Rightarrow\; \Pr\big[\exists t \in [0, T_{\mathcal R}]: \sigma_k(\Theta_k^t) \ge"

@@ -18,6 +18,7 @@ from linrep.claims.flute._common import (
     singular_values,
     step,
 )
+from linrep.claims.flute._hypotheses import ASSUMPTIONS
 from linrep.claims.flute._runs import corner
 from linrep.theory import flute_samples
 from linrep.theory.flute import region
@@ -85,6 +86,7 @@ _STAYS = (
 @statement(
     "flute.lemmaA6",
     place="Lemma A.6",
+    hypotheses=ASSUMPTIONS,
     latex=_A6 + r"\sqrt N \ge \tfrac{12\sqrt2}{\sqrt{c_1}}\sqrt{dk + k\log\tfrac1\delta}" + _STAYS,
     plain="Theta stays below sqrt(2 lambda*_1), with enough samples whatever the noise.",
     negative_control={"drop": 1.0},
@@ -147,6 +149,7 @@ def _from_full_rest(samples):
 @statement(
     "flute.lemmaA7",
     place="Lemma A.7, (20), (21)",
+    hypotheses=ASSUMPTIONS,
     latex=r"\eta \le \tfrac{1}{6\lambda_1^*},\ \Theta \in \mathcal R_s:\ \sigma_1(\Theta_{res}^+)"
     r" \le \sqrt{\lambda_k^* - \tfrac\Delta2}\,\big(1 - \tfrac{\eta\Delta}4\big) + \sigma_1(R);"
     r"\quad \sqrt N \ge \max\Big\{\tfrac{\ell}{\sqrt{c_1}}, \tfrac{48\sqrt{\lambda_1^*}S\ell}"

@@ -11,6 +11,7 @@ from linrep.claims import Cases, Fact, statement
 from linrep.claims.flute import _orbits
 from linrep.claims.flute._checks import NOISES, cases_in_units, limit_of, thin
 from linrep.claims.flute._common import searched_region, singular_values, step
+from linrep.claims.flute._hypotheses import ASSUMPTIONS
 from linrep.theory import flute, flute_samples
 from linrep.theory.flute import step_size_limits
 from linrep.theory.flute_lift import product_error
@@ -48,13 +49,14 @@ def _links():
 @statement(
     "flute.lemmaA10",
     place="Lemma A.10, (22)-(29)",
+    hypotheses=ASSUMPTIONS,
     latex=r"\eta \le \tfrac{\Delta^2}{36\lambda_1^{*3}},\ \Theta \in \mathcal R,\ R = 0:\ \rho^+"
     r" \le (1 - \tfrac{\eta\Delta}{16})^2\rho,\ \rho = \tfrac{\sigma_1^2(\Theta_{res})}"
     r"{\sigma_k^2(\Theta_k)}; \quad \sqrt N \ge c\,\ell\max\Big\{1, \tfrac{\sqrt{\lambda_1^*}S}"
     r"{\sigma_{ref}^{t+1}\Delta}, \tfrac{\lambda_1^*S}{\Delta^2}\Big\} \Rightarrow"
     r" \sigma_1(\Theta_{res}^{t+1}) \le \tfrac{2\sqrt2\lambda_1^*}{\sqrt\Delta}"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
-    plain="Within R the rest of Theta shrinks by 1 - eta Delta/16 a step.",
+    plain="Within R the rest of Theta shrinks by the factor 1 - eta Delta/16 a step.",
     negative_control={"rate": 0.6},
 )
 def lemma_A10(budget, rng, *, rate=1 / 16):
@@ -136,6 +138,7 @@ def _sums(limit, constant):
 @statement(
     "flute.lemmaA11",
     place="Lemma A.11, (30)-(33)",
+    hypotheses=ASSUMPTIONS,
     latex=r"D = \Theta_k\Theta_k^\top - \tilde\Lambda_k,\ \eta \le \tfrac{\Delta^2}"
     r"{36\lambda_1^{*3}},\ \Theta \in \mathcal R,\ R = 0:\ \|D^+\| \le (1 - \tfrac{\eta\Delta}8)"
     r"\|D\| + \sigma_1^2(\Theta_{res}); \quad \sqrt N \ge \tfrac{1152\lambda_1^*S\ell}"
@@ -231,6 +234,7 @@ def _implied():
 @statement(
     "flute.propositionA12",
     place="Proposition A.12, (34)-(37)",
+    hypotheses=ASSUMPTIONS,
     latex=r"\Theta^0 \in \mathcal R,\ \eta \le \tfrac{\Delta^2}{36\lambda_1^{*3}},\ \sqrt N \ge"
     r" \tfrac{\ell}{\sqrt{c_1}}\max\Big\{1, \tfrac{1152S}{\kappa^t\Delta},"
     r" \tfrac{6144\lambda_1^*S}{\Delta^2}\Big\} \Rightarrow \|\Theta\Theta^\top -"

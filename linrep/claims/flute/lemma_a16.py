@@ -10,6 +10,7 @@ from linrep.claims import Cases, Fact, proved, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.flute._checks import anything, limit_of, thin
 from linrep.claims.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
+from linrep.claims.flute._hypotheses import GAP
 from linrep.claims.tables import curve
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
@@ -160,6 +161,7 @@ _A16 = (
 @statement(
     "flute.lemmaA16",
     place="Lemma A.16, (45), (46)",
+    hypotheses=(GAP,),
     latex=_A16 % "",
     plain="In a step the weakest leading direction grows almost as if it were alone.",
     negative_control={"loss": -0.25},

@@ -28,7 +28,7 @@ def _terms(truth, k, B, W):
     latex=r"\|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F^2 ="
     r" \|BB^\top - U_k\Lambda_kU_k^\top\|_F^2 + \|W^\top W - V_k\Lambda_kV_k^\top\|_F^2"
     r" + 2\|BW - \Phi_k\|_F^2",
-    plain="The error of Theta splits into those of BB', W'W and, twice, BW",
+    plain="The error of Theta splits into those of BB', W'W and, twice, BW.",
     negative_control={"weight": 1.9},
 )
 def theta_decomposition(budget, rng, *, weight=2.0):
@@ -63,7 +63,7 @@ def _both_sides(truth, k, B, W, constant):
     place="Lemma A.18",
     latex=r"\|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \delta \Rightarrow"
     r" \|BW - \mathrm{diag}(\Lambda_k, 0)\|_F \le \delta",
-    plain="The error of BW is at most that of Theta",
+    plain="The error of BW is at most that of Theta.",
     negative_control={"constant": 0.7},
 )
 def lemmaA18(budget, rng, *, constant=1.0):
@@ -114,7 +114,7 @@ def _smallest_step():
     place="Lemma A.18, last step of its proof",
     latex=r"\|BW + W^\top B^\top - 2\,\mathrm{diag}(\Lambda_k, 0)\|_F"
     r" = 2\|BW - \mathrm{diag}(\Lambda_k, 0)\|_F",
-    plain="Adding its transpose doubles the norm of BW - diag",
+    plain="Adding its transpose doubles the norm of BW - diag.",
     negative_control={"directions": ("at least",)},
     holds_with={"directions": ("at most",)},
 )
@@ -140,7 +140,7 @@ statement(
     place="Lemma A.18, its proof",
     latex=r"\sqrt2\,\|BW - \mathrm{diag}(\Lambda_k, 0)\|_F \le"
     r" \|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F",
-    plain="The blocks of Theta Theta' hold the error of BW twice, whether BW is symmetric or not",
+    plain="The blocks of Theta Theta' hold the error of BW twice, whether BW is symmetric or not.",
     constants={"constant": 1.0 / 2.0**0.5},
     negative_control={"constant": 1.0 / 1.43},
     corrects="flute.lemmaA18.proof",

@@ -13,7 +13,7 @@ from linrep.claims.evidence import PROVED
     place="Lemma A.19",
     latex=r"\Pr\big[\sqrt N - \sqrt n - \epsilon \le \sigma_{\min}(A) \le \sigma_{\max}(A)"
     r" \le \sqrt N + \sqrt n + \epsilon\big] \ge 1 - 2e^{-\epsilon^2/2}",
-    plain="Singular values of a normal matrix are within epsilon of sqrt(N) -+ sqrt(n)",
+    plain="Singular values of a normal matrix are within epsilon of sqrt(N) -+ sqrt(n).",
     negative_control={"edge": 0.5},
 )
 def lemmaA19(budget, rng, *, edge=1.0):
@@ -40,7 +40,7 @@ def lemmaA19(budget, rng, *, edge=1.0):
     "flute.lemmaA20",
     place="Lemma A.20",
     latex=r"\lambda_{i+d-k}(A) \le \mu_i \le \lambda_i(A), \quad i \in [k]",
-    plain="Eigenvalues of a principal submatrix interlace those of the matrix",
+    plain="Eigenvalues of a principal submatrix interlace those of the matrix.",
     negative_control={"shift": 1},
 )
 def lemmaA20(budget, rng, *, shift=0):

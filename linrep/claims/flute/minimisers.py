@@ -212,7 +212,7 @@ def _truncations(budget, rng, ratio):
     place="implied by (2) and (4)",
     latex=r"\gamma_1 = 2\gamma_2:\quad \min (4) = \min (2),\quad \text{the same } BW;\quad"
     r" \nabla(4) = 0 \iff \nabla(2) = 0 \text{ and } B^\top B = WW^\top",
-    plain="With gamma_1 = 2 gamma_2 the regularizer changes no minimum, it only balances factors",
+    plain="With gamma_1 = 2 gamma_2 the regularizer changes no minimum, it only balances factors.",
     hypotheses=SAMPLED,
     negative_control={"ratio": 1.95},
 )

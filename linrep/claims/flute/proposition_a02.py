@@ -11,6 +11,7 @@ from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Vacuous, statement
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import scaled, spectra
+from linrep.claims.flute._hypotheses import ASSUMPTIONS
 from linrep.claims.flute.lemma_a05 import noisy_runs, same_samples, samples_needed
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
@@ -125,10 +126,11 @@ def _samples_that_do(budget, rng):
 @statement(
     "flute.propositionA2",
     place="Proposition A.2",
+    hypotheses=ASSUMPTIONS,
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \alpha \text{ sufficiently small},\; N \text{ as"
     r" (17)} \;\Rightarrow\; \Pr[\exists t \le T_{\mathcal R}: \Theta^t \in \mathcal R] \ge"
     r" 1-ct\delta",
-    plain="From a small random start and with N as (17), the region is entered by T_R.",
+    plain="From a small random start and with N as (17), Theta enters the region R by T_R.",
     negative_control={"share": 0.4},
     # Given here as the corrected version is vacuous at these.
     holds_with={"first_power": -0.5, "proof": True},
@@ -157,7 +159,8 @@ propositionA2.corrected(
     r"{\sigma_k(\Theta_k^0)\Delta}, \tfrac{96\sqrt{\lambda^*_1}S}{\sigma_1(\Theta_{res}^0)\Delta}"
     r"\Big\} \;\Rightarrow\; \Pr[\exists t \le \lceil T_{\mathcal R}\rceil: \Theta^t \in"
     r" \mathcal R] \ge 1-ct\delta",
-    plain="It is with the N of the proofs, and with c_1/sqrt(lambda*_1) in Claim A.3.",
+    plain="From a small random start, with the N of the proofs and c_1/sqrt(lambda*_1) in Claim "
+    "A.3, Theta enters the region R by T_R.",
     constants={"first_power": -0.5, "proof": True},
     negative_control={"share": 0.4},
 )

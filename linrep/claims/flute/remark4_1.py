@@ -72,7 +72,7 @@ def _above_the_least(models, n, m, k, rng):
     place="Remark 4.1",
     latex=r"\alpha \text{ small} \Rightarrow \sigma_1(B^0W^0) \text{ small}, \quad"
     r" B^tW^t \to \Phi_k",
-    plain="From small random starts FLUTE converges to the global minimum",
+    plain="From small random starts FLUTE converges to the global minimum.",
     hypotheses=POPULATION,
     negative_control={"scale": 2.0},
 )

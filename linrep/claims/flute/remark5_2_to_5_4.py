@@ -126,7 +126,8 @@ def remark_5_2(budget, rng, *, speedup=1.0):
     r"\quad \lambda^*_{k+1} = 0,\ B^{*\top}B^* = I \Rightarrow"
     r" \Big(\frac{\lambda^*_1}\Delta\Big)^{10} = \kappa^5,\ \kappa ="
     r" \frac{\sigma_1(W^{*\top}W^*)}{\sigma_k(W^{*\top}W^*)}",
-    plain="The samples needed grow at most like (lambda_1/Delta)^10, kappa^5 without a rest.",
+    plain="The samples needed grow at most like (lambda*_1/Delta)^10, which is kappa^5 where Phi "
+    "has rank k.",
     hypotheses=ASSUMPTIONS,
     negative_control={"power": 8.0},
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import Exponent, Fact, statement
+from linrep.claims.flute._hypotheses import ASSUMPTIONS
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum, step_size_limits
 
@@ -56,9 +57,11 @@ def _late_errors(truth, draw, m, runs, rng):
 @statement(
     "flute.theorem5.1.all_rounds",
     place="Theorem 5.1 and Section 3",
+    hypotheses=ASSUMPTIONS,
     latex=r"t \ge t_\epsilon \Rightarrow \tfrac1M\sum_i\|B^tw_i^t - B^*w_i^*\| \le \epsilon"
     r" \propto N^{-1/2},\quad x, \xi \text{ sub-Gaussian}",
-    plain="From its round on the error stays of order 1/sqrt(N), for sub-Gaussian samples too.",
+    plain="From the round of Theorem 5.1 on the error stays of order 1/sqrt(N), for sub-Gaussian "
+    "samples too.",
     negative_control={"power": -0.75},
 )
 def all_rounds(budget, rng, *, power=-0.5):

@@ -46,5 +46,20 @@ EXPLAINED = Hypothesis(
     "some theta_2 has <theta_2, z_m> = b_m for all clients",
     _explains,
 )
-#: Of what is stated about gradients, drift and rounds.
+SAMPLING = Hypothesis(
+    "Assumption C.1",
+    "each client of a round is drawn independently and uniformly from all, so that one may be "
+    "drawn twice",
+    # How they are drawn is the algorithm's; that there are any is what can be asked here.
+    lambda problem, participants: participants >= 1,
+)
+START = Hypothesis(
+    "Definition 3.1, start",
+    "L(U_0, V_0) <= c_0 sigma_r^2 for a constant c_0, read as small enough",
+    # It asks nothing of the problem: every one has such starts.
+    lambda problem, participants: True,
+)
+#: Of what is stated about gradients and drift, about rounds, and about runs.
 COMPLETION = (RANK, ASSUMPTION_3_2)
+ROUNDS = (*COMPLETION, SAMPLING)
+RUNS = (*ROUNDS, START)

@@ -168,10 +168,11 @@ def _totals(by_items, k_power) -> Readings:
         at = {"d": d, "M": n, "k": 5, "r": 1, "much smaller": 0.0112}
         every.append((d * root, Fraction(d + n), at))
     strength = PROVED if by_items else ""
+    condition = f"whenever {'d ' if by_items else ''}k^(3/2) {'<=' if by_items else '<<'} M"
     return Readings(
         [
-            Cases(every, quantity="d k^(3/2) r", name="whenever", strength=strength),
-            Cases(some, quantity="d k^(3/2) r", name="smallest d that r << d allows"),
+            Cases(every, quantity="d k^(3/2) r", name=condition, strength=strength),
+            Cases(some, quantity="d k^(3/2) r", name="at the smallest d that r << d allows"),
         ],
         name="d k^(3/2) r <= (d + M) r",
     )

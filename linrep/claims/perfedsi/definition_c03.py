@@ -108,7 +108,7 @@ def _in_fractions() -> Readings:
     return Readings(
         [
             Cases(own, quantity="mu of U", name="with the same mu"),
-            Cases(other, quantity="mu of U", name="with a mu for all d: 8, 32, 128?"),
+            Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)"),
         ],
         name="U, in fractions",
     )
@@ -171,7 +171,9 @@ def _along_runs(budget, rng):
     place="Definition C.3, (14); Definition 3.1; (35)",
     latex=r"\|e_i^\top A\| \le \sqrt{\mu r/d}\,\|A\|_2; \quad \mathcal A_{t,s} \Rightarrow"
     r" U, E \text{ incoherent}",
-    plain="The regularity event makes U incoherent, whose mu lies between 1/r and d/r.",
+    plain="The regularity event makes U incoherent, and the parameter mu of incoherence lies "
+    "between 1/r and d/r.",
+    hypotheses=COMPLETION,
     negative_control={"highest": 0.5},
     holds_with={"c_0": 0.4},
 )
@@ -197,7 +199,8 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
     hypotheses=COMPLETION,
     latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; U_t \text{ is } \frac{c^2\mu}{(1 - \sqrt s)^2}"
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
-    plain="With a small c_0 the event makes the server's U and error incoherent, with other mu.",
+    plain="With a small c_0 the event makes the server's U and its error incoherent, with "
+    "parameters of their own.",
     negative_control={"power": 1.0},
     corrects="perfedsi.definitionC3",
 )

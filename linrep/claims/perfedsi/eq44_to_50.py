@@ -117,7 +117,8 @@ eq44_50.corrected(
     latex=r"\Big\|\frac\eta M\sum_m E_t[M_*z_mz_m^\top\hat H]\Big\|_F \le \frac{\eta k^{3/2}}d"
     r" c\mu_z^{3/2}\sigma_1^{3/2}\sqrt{2c\mathcal L},\quad |(e_i^\top E z_m)(e_i^\top UV^\top z_m)|"
     r" \le c\sigma_1\frac{\sqrt{2kr\mu_E\mu_U\mu_z}}d\sqrt{\mathcal L_m}",
-    plain="The same with the root of 2c: ||E z||^2 is 2 L_m, and L_m at most c L.",
+    plain="With sqrt(2 c L) for sqrt(L), as ||E z||^2 is 2 L_m and L_m at most c L, the terms of "
+    "a local step's drift are bounded as in the proof of Lemma C.8.",
     constants={"root": True},
     negative_control={"factor": 0.5},
 )

@@ -12,6 +12,7 @@ from linrep.claims import Cases, Fact, Identity, Mean, Readings, statement
 from linrep.claims.deviations import readings, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.perfedsi import _exact
+from linrep.claims.perfedsi._hypotheses import SAMPLING
 from linrep.claims.perfedsi._rounds import Runs, walk
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -154,7 +155,8 @@ def _one_step(truth, U, V):
 
 def _unbiased(budget, rng, power):
     """Return deviations of E ghat from the gradients, divided by d^power and by 1."""
-    local: dict[str, list] = {f"1/d^{power:g} times the gradient": [], "the gradient itself": []}
+    scaled = "the gradient over d" + ("" if power == 1 else f"^{power:g}")
+    local: dict[str, list] = {scaled: [], "the gradient itself": []}
     overall = []
     for truth, U, V, instance in _problems(budget, rng):
         steps = _one_step(truth, U, V)
@@ -249,6 +251,7 @@ def _sampled(budget, rng, replacement, first=0.0) -> Mean:
 @statement(
     "perfedsi.eq11_13",
     place="Appendix C.1, (11)-(13)",
+    hypotheses=(SAMPLING,),
     latex=r"V_{s+1} = V_s - \eta z_m z_m^\top(V_s U_s^\top - M_*)e e^\top U_s, \quad"
     r" \mathbb E_e[\hat g] \propto \nabla\mathcal L_m, \quad"
     r" \mathbb E_t[U_{t+1}] = \frac1M\sum_m\mathbb E_t[U_{t,m,\tau}]",

@@ -169,9 +169,9 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0):
     yield _searched_61(budget, rng, first, "first inequality, searched")
     yield Readings(
         [Cases(cases, quantity="lhs/rhs", name=name) for name, cases in limits],
-        name="second, norms at their limit",
+        name="second inequality, norms at their limit",
     )
-    yield _searched_61(budget, rng, second, "second, searched")
+    yield _searched_61(budget, rng, second, "second inequality, searched")
     yield _in_fractions(factor, root)
     yield _growth(budget, rng, 0.5 if root else 1.0)
     yield Identity(_units(bound), 1e-9, name="the same in every unit of M*")

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from linrep.claims import Cases, statement
 from linrep.claims.perfedsi import _exact
-from linrep.claims.perfedsi._hypotheses import COMPLETION
+from linrep.claims.perfedsi._hypotheses import ROUNDS
 
 
 def _stuck() -> tuple[_exact.Exact, _exact.Limits]:
@@ -28,7 +28,7 @@ def _stuck() -> tuple[_exact.Exact, _exact.Limits]:
     r"\mathcal L_{t-1}1_{\mathcal G_{t,0}},\quad E[\mathcal L_T1_{\mathcal G_{T-1,\tau}}] \le"
     r" (1 - \rho)E[\mathcal L_{T-1}1_{\mathcal G_{T-1,\tau}}]",
     plain="In the induction over rounds the fall of a round keeps the event of that same round.",
-    hypotheses=COMPLETION,
+    hypotheses=ROUNDS,
     negative_control={"fall": 1.0 - 1e-9},
     holds_with={"before": True},
 )

@@ -273,7 +273,8 @@ def _slopes(budget, rng, claimed) -> list[Exponent]:
     hypotheses=COMPLETION,
     latex=r"\sigma_{\min}(U_*^\top U), \sigma_{\min}(V_*^\top V) \ge \gamma ="
     r" \frac{\sigma_r}{c c_z^2} \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge \gamma\mathcal L",
-    plain="A PL inequality with the gamma that bounds the factors' alignment with the truth.",
+    plain="Where the factors' alignment with the truth is at least gamma, the loss satisfies a "
+    "PL inequality with that gamma.",
     negative_control={"power": 0.5},
 )
 def lemmaC5(budget, rng, *, power=1.0):
@@ -307,7 +308,8 @@ def lemmaC5(budget, rng, *, power=1.0):
     r" \frac{9\sigma_r^2}{8 c_z c^2\sigma_1}\mathcal L; \quad \|\nabla\mathcal L\|_F^2 \ge"
     r" \tfrac2M\min\{\sigma_{\min}^2(\hat Y_*^\top ZV),"
     r" \sigma_{\min}^2(Z)\sigma_{\min}^2(\hat U_*^\top U)\}\mathcal L",
-    plain="Near the truth a PL inequality follows from bounded norms; (20) holds with 2/M, no c_z.",
+    plain="Near the truth a PL inequality follows from bounded norms, and (20) holds with 2/M "
+    "and without c_z.",
     negative_control={"power": 1.0},
     corrects="perfedsi.lemmaC5",
 )

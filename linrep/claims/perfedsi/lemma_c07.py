@@ -10,7 +10,7 @@ import numpy as np
 from linrep.claims import Cases, Exponent, Fact, Search, search, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.perfedsi import _enumeration, _exact
-from linrep.claims.perfedsi._hypotheses import COMPLETION
+from linrep.claims.perfedsi._hypotheses import ROUNDS
 from linrep.claims.perfedsi._states import SHAPES, alike, drawn, from_numbers, numbers, plain
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import State, Walks, sequences
@@ -159,12 +159,13 @@ def _needed(on_side) -> tuple[float, float]:
 @statement(
     "perfedsi.lemmaC7",
     place="Lemma C.7, (25)-(38)",
-    hypotheses=COMPLETION,
+    hypotheses=ROUNDS,
     latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \eta^2\tau^2 k"
     r"\Big(\frac1{Cd} + \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}},\quad"
     r" E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \frac{\eta^2\tau^2 kr}{d^2}"
     r"(c + \mu_U)\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}}",
-    plain="A round moves U and V by little in the mean square, at most like c.",
+    plain="The mean squares of a round's moves of U and V are at most like c and c + mu_U, times "
+    "eta^2 tau^2 k L.",
     negative_control={"norm_power": 0.0},
 )
 def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0):
@@ -194,7 +195,8 @@ lemma_c7.corrected(
     latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G} \le 2\eta^2\tau^2 k\Big(\frac1{Cd} +"
     r" \frac1{d^2}\Big) c^3\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
     r" \le \frac{2\eta^2\tau^2 kr}{d^2} c(c^2 + \mu_U)\mu_z\sigma_1 \mathcal L",
-    plain="The same with twice c cubed, as the event's norms and losses have it.",
+    plain="The mean squares of a round's moves of U and V are at most like 2 c^3 and 2 c (c^2 + "
+    "mu_U), times eta^2 tau^2 k L.",
     constants={"factor": 2.0, "norm_power": 2.0, "loss_power": 1.0},
     negative_control={"norm_power": 0.0},
 )

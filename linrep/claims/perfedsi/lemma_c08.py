@@ -52,8 +52,8 @@ def _along_p(budget, factor, p_power):
         name = f"drift (clients {name})"
         lines.append(_enumeration.power_of(name, "k", sides, needed, p_power, at_most=True))
     found = [
-        Cases(first, quantity="lhs/rhs", name="d with the first term"),
-        Cases(both, quantity="lhs/rhs", name="d with both"),
+        Cases(first, quantity="lhs/rhs", name="factor d before the first term"),
+        Cases(both, quantity="lhs/rhs", name="factor d before both terms"),
     ]
     yield Readings(found, name="first step, k from 1 on")
     yield from lines
@@ -126,7 +126,7 @@ def _in_fractions(factor, p_power) -> Readings:
     assert k == 16
     at = state.plain() | {"eta": str(eta), "c": str(limits.c), "mu": str(limits.mu)}
     parts = []
-    for name, weight in (("d with the first term", 1), ("d with both", d)):
+    for name, weight in (("factor d before the first term", 1), ("factor d before both terms", d)):
         growth = abs(end - weight * start) - abs(start - weight * start)
         left = max(growth, Fraction(0)) ** 2
         parts.append(Cases([(left, right, at)], quantity="square of the growth", name=name))
@@ -139,7 +139,8 @@ def _in_fractions(factor, p_power) -> Readings:
     hypotheses=COMPLETION,
     latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
-    plain="A local step makes gradients drift by little, whatever the side information's size.",
+    plain="A local step makes the gradients drift by at most of the order of (eta/d) sqrt(L), "
+    "whatever k is.",
     negative_control={"p_power": 1.0},
 )
 def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
@@ -150,8 +151,8 @@ def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
     first, both = _step_by_step(budget, rng, factor, p_power)
     yield Readings(
         [
-            _enumeration.exact_cases(first, name="d with the first term"),
-            _enumeration.exact_cases(both, name="d with both"),
+            _enumeration.exact_cases(first, name="factor d before the first term"),
+            _enumeration.exact_cases(both, name="factor d before both terms"),
         ],
         name="random states, up to five steps",
     )
@@ -167,7 +168,8 @@ lemma_c8.corrected(
     latex=r"\eta \le \frac{\sigma_r}{\sqrt{kr}\mu^{3/2}\sigma_1^2} \Rightarrow"
     r" a_{t,s+1} \le a_{t,s} + 6\frac{\eta k^{3/2}}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
-    plain="A local step makes gradients drift by little, like k^(3/2).",
+    plain="A local step makes the gradients drift by at most of the order of k^(3/2) (eta/d) "
+    "sqrt(L).",
     constants={"p_power": 1.5},
     negative_control={"p_power": 1.0},
 )

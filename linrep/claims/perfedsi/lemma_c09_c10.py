@@ -28,7 +28,10 @@ _C9_LATEX = (
 
 def _starts(budget, rng) -> Readings:
     """Return the deviations of a_0 and b_0 from 0 relative to the gradients, for both readings."""
-    found: dict[str, list] = {"d with the first term": [], "d with both": []}
+    found: dict[str, list] = {
+        "factor d before the first term": [],
+        "factor d before both terms": [],
+    }
     for walks, limits, _ in random_walks(budget, rng, 1):
         size = max(np.linalg.norm(part) for part in walks.state.gradients)
         # Rounding of U V' - M*, which the gradients do not see.
@@ -44,7 +47,7 @@ def _starts(budget, rng) -> Readings:
     place="Lemma C.9, (53)",
     hypotheses=COMPLETION,
     latex=_C9_LATEX,
-    plain="Local gradients drift by at most tau times what one step does.",
+    plain="In the steps of a round local gradients drift by at most tau times what one step does.",
     negative_control={"d_power": 2.0},
 )
 def lemma_c9(budget, rng, *, factor=6.0, d_power=1.0):
@@ -169,7 +172,8 @@ def _many_steps(budget, rng, tau_power):
     r" V_{t,m,s}, e_{t,m,s})1_{\mathcal G_{t,\tau}} - \tau\nabla\mathcal L 1_{\mathcal G_{t,\tau}}"
     r"\Big]\Big\|_F \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"
     r"1_{\mathcal G_{t,0}}",
-    plain="Over a round the gradients, where it stays regular, drift by at most like eta tau^2.",
+    plain="Over a round that stays regular the gradients drift by at most of the order of eta "
+    "tau^2.",
     negative_control={"tau_power": 1.0, "orders": True},
 )
 def lemma_c10(budget, rng, *, tau_power=2.0, future=True, orders=True):
@@ -199,7 +203,8 @@ lemma_c10.corrected(
     r"U_{t,m,s}, V_{t,m,s}, e_{t,m,s}) - \nabla\mathcal L\Big)1_{\mathcal G_{t,s}}\Big]\Big\|_F"
     r" \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"
     r"1_{\mathcal G_{t,0}}",
-    plain="The same for short steps, each under the event of the steps before it.",
+    plain="For short steps, each under the event of the steps before it, a round's gradients "
+    "drift by at most of the order of eta tau^2.",
     constants={"future": False, "orders": False},
     negative_control={"tau_power": 1.0, "orders": True},
 )

@@ -14,7 +14,7 @@ from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.perfedsi import _exact, _states
 from linrep.claims.perfedsi._enumeration import exact_cases, power_of, start_of
-from linrep.claims.perfedsi._hypotheses import COMPLETION
+from linrep.claims.perfedsi._hypotheses import ROUNDS
 from linrep.claims.perfedsi._states import plain
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import (
@@ -224,7 +224,7 @@ def proof_of(powers) -> str:
 @statement(
     "perfedsi.lemmaC11",
     place="Lemma C.11, (56)-(62)",
-    hypotheses=COMPLETION,
+    hypotheses=ROUNDS,
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
@@ -318,4 +318,4 @@ def enumerated_rounds(budget, powers) -> Readings:
         for state, steps, rounds in _starts_of_runs(budget)
     ]
     far = [_some_rounds(_states.saddle(k), 1, 2, powers) for k in (1, 2)]
-    return start_readings(near, far, "rounds enumerated", proof_of(powers))
+    return start_readings(near, far, "(15) after some rounds", proof_of(powers))

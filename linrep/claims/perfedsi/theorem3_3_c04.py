@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.claims import Fact, statement
 from linrep.claims.perfedsi import _runs
-from linrep.claims.perfedsi._hypotheses import COMPLETION
+from linrep.claims.perfedsi._hypotheses import RUNS
 from linrep.claims.perfedsi.lemma_c11 import CORRECTED, enumerated_rounds, in_fractions, promise
 
 
@@ -67,7 +67,7 @@ def _runs_of_c4(budget, rng, d_power):
 @statement(
     "perfedsi.theoremC4",
     place="Theorem C.4, (15)",
-    hypotheses=COMPLETION,
+    hypotheses=RUNS,
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3dk}\Big)^{T-1}\mathcal L(U_0, V_0)",
@@ -125,7 +125,7 @@ def _rounds_scaled(state, setting, rng) -> float:
     r"\quad T = O\big(dk^{3/2}r\log\tfrac1\epsilon\big)",
     plain="At steps of order 1/(k^(3/2) r tau), d k^(3/2) r log(1/eps) rounds suffice, from starts "
     "near the truth (c_0 small).",
-    hypotheses=COMPLETION,
+    hypotheses=RUNS,
     negative_control={"d_power": 0.5},
 )
 def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):

@@ -291,7 +291,8 @@ def _display_exactly() -> Cases:
     latex=r"\mathbb E_{t,k}\|D\tilde\nabla_V\|^2=\|D\nabla_V\|^2+\|D\|_2^2\sigma^2;\quad"
     r"\mathbb E_{S_t}\mathbb E_{t,k}\|D_t\tilde\nabla_V(U,V_k)\|_F^2\le"
     r" p\|\nabla_V(U,V^t)\|_F^2+\sigma^2",
-    plain="The participants' stochastic gradients have p times the gradient's square, and sigma^2.",
+    plain="The participants' stochastic gradients in V have at most p times the gradient's "
+    "square, plus sigma^2, in the mean square.",
     negative_control={"noise_power": 1.2},
 )
 def eq11(budget, rng, *, exact=False, noise_power=0.0):
@@ -326,7 +327,8 @@ eq11.corrected(
     latex=r"\mathbb E\|D\tilde\nabla_V(U,V_k)\|_F^2=\mathbb E\|D\nabla_V(U,V_k)\|_F^2+p\sigma^2,"
     r"\quad\text{noise of mean }0,\text{ independent of }D\text{ and }V_k,\ "
     r"\mathbb E\|\text{noise}\|^2=\sigma^2",
-    plain="Exact for every local step: participants' gradients at V_k, and p times the variance.",
+    plain="At every local step the participants' stochastic gradients have the mean square of "
+    "their gradients at V_k, plus p sigma^2.",
     constants={"exact": True, "noise_power": 1.0},
     negative_control={"noise_power": 0.9},
 )

@@ -255,7 +255,8 @@ def _affine_exactly(links, p_power, strength):
     latex=r"\eta(1-2\eta L)(\Delta_U+\Delta_V)\le\eta(1-2\eta L)\Delta_U+\eta p\Big(1-\frac{\eta"
     r" pL}{2K}\Big)\Delta_V\le 2(F^t-\mathbb E F^{t+1})+\eta^2\Big(1+\frac1K\Big)L\sigma^2\le"
     r" 2(F^t-\mathbb E F^{t+1})+2\eta^2L\sigma^2",
-    plain="The inequalities of steps (A) to (C) sum up to those of Theorem 1's left side.",
+    plain="The inequalities of steps (A) to (C) sum up to (16), a bound on eta (1 - 2 eta L) "
+    "(Delta_U + Delta_V).",
     hypotheses=(SMOOTH,),
     negative_control={"noise_factor": 0.95},
 )
@@ -302,7 +303,8 @@ eq16.corrected(
     r"\Big(1-\frac{\eta pL}{2K}\Big)\Delta_V\le"
     r" 2(F^t-\mathbb E F^{t+1})+c\eta^2L\sigma^2,\quad c=1+\frac{p^3}K+(1-p)p^4\eta L"
     r"\frac{(K-1)(2K-1)}{3K^2}\le2,\ \text{without the last term for linear gradients}",
-    plain="With p squared, as the summed inequalities have it, the sum holds; noise has p^3/K.",
+    plain="The inequalities of steps (A) to (C) sum up to (16) with p^2 Delta_V; its noise has 1 "
+    "+ p^3/K for linear gradients, at most 2 for all.",
     constants={"p_power": 2.0, "derived": True},
     negative_control={"noise_factor": 0.95},
 )

@@ -80,7 +80,7 @@ def _gradients(rng, kind, count, power):
     place="(7)",
     latex=r"\nabla_U\psi=\frac1n\sum_i\nabla f_i(Uv_i)v_i^\top,\quad"
     r" \nabla_{v_i}\psi=\frac1nU^\top\nabla f_i(Uv_i)",
-    plain="The gradients of the objective in U and in each head.",
+    plain="The gradients of the objective in U and in each head v_i are those of (7).",
     negative_control={"power": 0.99},
 )
 def eq7(budget, rng, *, power=1.0):

@@ -83,7 +83,8 @@ def lemma3(budget, rng, *, factor=1.0):
     place="Lemma 4, (17), and its use after (13) and in step (C)",
     latex=r"\langle\Theta, Y\rangle \le \tfrac\alpha2\|\Theta\|_F^2 + \tfrac1{2\alpha}\|Y\|_F^2,"
     r"\quad \alpha > 0",
-    plain="Young's inequality; the proof uses it for minus the inner product.",
+    plain="An inner product, and minus it, as the proof uses it, is at most alpha/2 and 1/(2 "
+    "alpha) times the squares (Young).",
     negative_control={"factor": 0.99},
 )
 def lemma4(budget, rng, *, factor=1.0):

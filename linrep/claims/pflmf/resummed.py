@@ -254,7 +254,8 @@ def _runs(grid, variant, rng):
     r" \Delta_V \le \frac{F - E F^+}\eta + \frac{\eta L\sigma^2}2 \Big(1 + \frac{p^3}K + p^3\eta L"
     r"\Big) + w_V(1 - p)\Big(\frac{q^2}2 + \frac q{\sqrt2}\Big)\sigma^2,\ q = p\eta L,\ C = p +"
     r" (1 - p)\Big(1 + \frac q{\sqrt2}\Big)^2",
-    plain="Summed anew, a round bounds Delta_U and about p^2 Delta_V.",
+    plain="Summed anew, the steps of the proof bound Delta_U and about p^2 Delta_V by the "
+    "decrease of a round.",
     hypotheses=(SMOOTH,),
     negative_control={"p_power": 1.8},
 )

@@ -131,7 +131,8 @@ eq12.corrected(
     "pflmf.eq12.corrected",
     latex=r"\eta_v\Big(1-\frac{\eta_v L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2 \le"
     r" F(U,V)-\mathbb E F(U,V^+)+\frac{\eta_v^2 K L_V p\sigma^2}2,\ \text{equal for }|v|^2/2",
-    plain="The decrease is in the participants' gradients; noise comes with the factor p.",
+    plain="The heads' local steps decrease the objective by the participants' squared gradients, "
+    "up to noise with the factor p.",
     constants={"masked": True, "noise_power": 1.0},
     negative_control={"noise_power": 1.1},
 )
@@ -309,7 +310,8 @@ step_c.corrected(
     r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
     r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
     r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
-    plain="The participants' gradients count, and U moves by noise as well.",
+    plain="At the new U, too, the heads' steps decrease the objective by the participants' "
+    "squared gradients, up to noise, U's included.",
     constants={"masked": True, "noise_power": 1.0, "drift": 1.0},
     negative_control={"noise_power": 2.0},
 )

@@ -250,7 +250,8 @@ step_b.corrected(
     latex=r"\mathbb E_t F(U^+,V_k)\le F(U,V_k)-\eta_u\Big(1-\frac{\eta_uL_U}2\Big)"
     r"\|\nabla_U(U,V_k)\|^2+\frac{\eta_u^2L_U}2(\|\nabla_U(U,V)\|^2+\sigma^2)"
     r"+\frac{L_U}2\|V_k-V\|^2",
-    plain="With all of what the heads have moved by, noise included, on the right side.",
+    plain="The server's step decreases the objective, at the new heads up to the square of all "
+    "that these have moved by, noise included.",
     constants={"displacement": 1.0, "head_noise": True},
     negative_control={"displacement": 0.7},
 )

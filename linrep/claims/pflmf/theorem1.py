@@ -127,8 +127,8 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
     L is valid on convex sets of U and of V that the iterates do not leave: with one for all U and
     V, as Assumption 1 has it, and with a lower bound, the functions are constant.
 
-    U moves with all clients or with the participants. The latter only where F* = 0: elsewhere
-    their mean has a variance, and Assumption 2 a sigma above 0.
+    U follows the mean gradient of all clients, or of the participants. The latter only where
+    F* = 0: elsewhere their mean has a variance, and Assumption 2 a sigma above 0.
     """
     bound = _runs.Bound(p_power, start, noise, T_power)
     found, shown = runs(budget, rng, bound, "full")
@@ -139,8 +139,11 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
     participants, _ = runs(budget, rng, bound, "participants")
     yield Readings(
         [
-            Together(everyone, name="U moves with all clients"),
-            Together([_runs.by_hand(bound), *participants], name="U moves with participants"),
+            Together(everyone, name="U follows all clients' mean gradient"),
+            Together(
+                [_runs.by_hand(bound), *participants],
+                name="U follows the participants' mean gradient",
+            ),
         ]
     )
     yield from shown
@@ -150,7 +153,7 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
     "pflmf.theorem1.corrected",
     place="Theorem 1",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1{2L}:\ " + _LATEX % "p^2 ",
-    plain="Theorem 1 bounds the squared gradient of V times p^2.",
+    plain="Theorem 1's bound holds for Delta_U + p^2 Delta_V, the squared gradient of V times p^2.",
     hypotheses=ASSUMPTIONS,
     negative_control={"p_power": 1.8},
     corrects="pflmf.theorem1",
