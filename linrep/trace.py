@@ -139,7 +139,8 @@ class Trace:
     def models(self) -> NDArray[np.float64]:
         """The clients' models, shape (n, d), in the order of `clients`.
 
-        The state's ``theta``, W B', or V U'; of data that were prepared, in the units that the run
+        The state's ``theta``, W B', or V U', which completes a matrix where there is no side
+        information. Of data that were prepared, in the units that the run
         saw: ``trace.preparation.models(trace.models)`` are coefficients and intercepts for raw
         covariates. Where the state has ``biases``, predictions add those. ValueError where the
         state holds no models, as with simulated batches of an implicit truth.

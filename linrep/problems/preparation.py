@@ -358,10 +358,10 @@ def _label_moments(y, center, scale):
 
 def _warn(what):
     """Say, at the line of the caller's that asked for it, that something is not scaled."""
-    level = 3
-    while sys._getframe(level).f_globals.get("__name__", "").startswith("linrep."):
-        level += 1
-    warnings.warn(f"{what} and not scaled", UserWarning, stacklevel=level)
+    depth = 1
+    while sys._getframe(depth).f_globals.get("__name__", "").startswith("linrep."):
+        depth += 1
+    warnings.warn(f"{what} and not scaled", UserWarning, stacklevel=depth + 1)
 
 
 def _times(X, M):
