@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,23 +33,24 @@ def origin(problem: Any) -> dict[str, Any]:
     }
 
 
-def models(state: Mapping[str, Values]) -> Values:
-    """Return the clients' models (n, d) that a state holds.
+def models(trace: Any) -> Values:
+    """Return the clients' models (n, d) that a trace's state holds.
 
     Parameters
     ----------
-    state : mapping of str to ndarray
-        With ``theta``, ``B`` and ``W``, or ``U`` and ``V``; see :attr:`linrep.Trace.models`.
+    trace : Trace
+        With ``theta``, ``B`` and ``W``, or ``U`` and ``V`` in its state; see
+        :attr:`linrep.Trace.models`.
 
     Raises
     ------
     ValueError
         If there are none of these, or the models do not fit into memory.
     """
-    if "theta" in state:
-        theta = np.asarray(state["theta"])
-        return np.tile(theta, (len(state["biases"]), 1)) if theta.ndim == 1 else theta
-    B, W = _factors(state)
+    if "theta" in trace.state:
+        theta = np.asarray(trace.state["theta"])
+        return np.tile(theta, (len(_clients(trace)), 1)) if theta.ndim == 1 else theta
+    B, W = _factors(trace.state)
     memory.require("the clients' models", len(W) * len(B), n=len(W), d=len(B))
     return W @ B.T
 
@@ -173,10 +174,7 @@ def _labels(data):
 
 def _rows_of(trace, names: tuple[Hashable, ...]) -> NDArray[np.int64]:
     """Return the places of clients among those of the trace."""
-    known = trace.clients
-    if known is None:
-        tables = [name for name in ("W", "biases", "V", "theta") if name in trace.state]
-        known = range(len(trace.state[tables[0]]) if tables else 0)
+    known = _clients(trace)
     if names == known:
         return np.arange(len(names))
     places = {name: place for place, name in enumerate(known)}
@@ -187,6 +185,16 @@ def _rows_of(trace, names: tuple[Hashable, ...]) -> NDArray[np.int64]:
                 "from is needed; linrep.fit_new_clients fits new ones"
             )
     return np.array([places[name] for name in names], dtype=np.int64)
+
+
+def _clients(trace) -> Sequence[Hashable]:
+    """Return the clients' names."""
+    if trace.clients is not None:
+        return trace.clients
+    state = trace.state
+    if "biases" in state or np.ndim(state.get("theta")) == 2:
+        return range(len(state.get("biases", state.get("theta"))))
+    return range(len(_factors(state)[1]))
 
 
 def _linear(state, X, offsets, rows):

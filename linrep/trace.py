@@ -145,7 +145,7 @@ class Trace:
         covariates. Where the state has ``biases``, predictions add those. ValueError where the
         state holds no models, as with simulated batches of an implicit truth.
         """
-        return prediction.models(self.state)
+        return prediction.models(self)
 
     def predict(self, data: Any) -> NDArray[np.float64]:
         """Predict labels of clients' samples, or entries of a matrix.
