@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,6 +174,12 @@ class Trace:
         linrep.fit_new_clients
         """
         return prediction.predict(self, data)
+
+    @overload
+    def score(self, data: Any, *, by: None = None, measure: str = ...) -> float: ...
+
+    @overload
+    def score(self, data: Any, *, by: str, measure: str = ...) -> pd.Series: ...
 
     def score(
         self, data: Any, *, by: str | None = None, measure: str = "explained_variance"

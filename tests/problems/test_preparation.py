@@ -223,6 +223,13 @@ def test_what_is_constant_is_centred_and_not_scaled():
     np.testing.assert_allclose(found.preparation.apply(other).X[0, 1:], [5.0, 3.0])
 
 
+def test_units_may_be_extreme():
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    data = ClientData(X * [1e-200, 1e200], X[:, 0], [0, 20])
+    for found in (data.standardized(), data.whitened()):
+        np.testing.assert_allclose(found.X.std(axis=0), 1.0)
+
+
 @given(ragged(smallest=3, dimensions=6), seeds, st.integers(0, 2))
 def test_whitened(data, seed, copies):
     """Mean 0 and covariance I on as many directions as there are, none of them blown up."""
