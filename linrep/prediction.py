@@ -65,7 +65,7 @@ def predict(trace: Any, data: Any) -> Values:
     """
     if hasattr(data, "observations"):  # ratings, which are entries less their mean
         return data.mean + predict(trace, data.observations)
-    if hasattr(data, "items"):
+    if hasattr(data, "per_item"):
         return predict_entries(trace.state, data)
     if not hasattr(data, "offsets"):
         raise TypeError(
@@ -167,7 +167,7 @@ def _labels(data):
     if hasattr(data, "observations"):
         known, owner, _ = _labels(data.observations)
         return data.mean + known, owner, list(data.clients)
-    if hasattr(data, "items"):
+    if hasattr(data, "per_item"):
         return data.values, data.clients, range(data.n)
     return data.y, np.repeat(np.arange(data.n), data.m), data.names
 

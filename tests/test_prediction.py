@@ -198,6 +198,8 @@ def test_what_cannot_be_predicted():
         raw.predict(ClientData(data.X[:, :3].copy(), data.y, data.offsets, NAMES))
     with complaint(TypeError, "ClientData", "ndarray"):
         raw.predict(data.X)
+    with complaint(TypeError, "ClientData", "dict"):
+        raw.predict({"X": data.X})
     with complaint(ValueError, "U and V", "theta"):
         raw.predict(Observations([0], [1], [2.0], d=2, n=2))
 
