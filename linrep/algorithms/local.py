@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
+from linrep.algorithms._ridge import decompose, read_penalty
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
@@ -18,8 +19,8 @@ from linrep.random import RNGLike, stream, streams
 from linrep.trace import Trace
 
 
-def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
-    """Fit every client's head by least squares on a frozen representation.
+def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDArray[np.float64]:
+    """Fit every client's head by least squares, or ridge regression, on a frozen representation.
 
     Parameters
     ----------
@@ -27,11 +28,15 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
         Samples, of new clients or old ones.
     B : array_like, shape (d, k)
         Representation; need not be orthonormal.
+    ridge : float or array_like, shape (n,), default 0
+        Penalty of all heads, or of each; :func:`ridge_penalty` finds one. As it stands beside a sum
+        over samples, a client with more of them is shrunk less.
 
     Returns
     -------
     ndarray, shape (n, k)
-        Row i minimizes ||y_i - X_i B w||, with minimum norm where that is not unique.
+        Row i minimizes ||y_i - X_i B w||^2 + ridge ||w||^2, with minimum norm where that is not
+        unique.
 
     Notes
     -----
@@ -42,6 +47,11 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     B = check.array("B", B, (data.d, None))
     k = B.shape[1]
+    penalties = read_penalty("ridge", ridge, data.n)
+    if penalties.any():
+        spectra = decompose(data.X @ B, data.y, data.offsets)
+        pairs = zip(spectra, penalties, strict=True)
+        return np.array([each.solve(penalty) for each, penalty in pairs])
     W = np.zeros((data.n, k))
     work = workspace(k, data.d, int(data.m.max()), 1)
     fit_heads_kernel(data.X, data.y, data.offsets, np.ascontiguousarray(B.T), W, work)
@@ -192,11 +202,7 @@ def local_only(
     else:
         data = truth.draw(m, rng=data_rng) if data is None else data
         theta = fit_models(data)
-        metrics, state = {"loss": _losses(data, np.zeros_like(theta), theta)}, {"theta": theta}
-        if data.truth is not None:  # of any kind: all it takes is the clients' models
-            target = data.truth.theta
-            risks = [0.5 * np.mean(np.sum((t - target) ** 2, axis=1)) for t in (0.0, theta)]
-            metrics["population_risk"] = np.array(risks)
+        metrics, state = model_metrics(data, theta), {"theta": theta}
     metrics["floats_up"] = metrics["floats_down"] = np.zeros(2)
     return Trace(
         algorithm="local only",
@@ -219,6 +225,16 @@ def _simulate_local(truth, m, rng):
     loss = truth.noise**2 * rng.chisquare(m - d, n).mean() / (2.0 * m) if m > d else 0.0
     risks = np.array([signal.mean(), np.mean(unseen + spread)]) / 2.0
     return risks, np.array([np.nan, loss])
+
+
+def model_metrics(data: ClientData, theta: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return loss and, with a truth, population risk of the zero models and of others (n, d)."""
+    metrics = {"loss": _losses(data, np.zeros_like(theta), theta)}
+    if data.truth is not None:  # of any kind: all it takes is the clients' models
+        target = data.truth.theta
+        risks = [0.5 * np.mean(np.sum((t - target) ** 2, axis=1)) for t in (0.0, theta)]
+        metrics["population_risk"] = np.array(risks)
+    return metrics
 
 
 def _losses(data, *models):
