@@ -20,6 +20,7 @@ from linrep.algorithms import fedavg as fedavg
 from linrep.algorithms import fedrep as fedrep
 from linrep.algorithms import fedsgd as fedsgd
 from linrep.algorithms import fit_heads as fit_heads
+from linrep.algorithms import fit_new_clients as fit_new_clients
 from linrep.algorithms import flute as flute
 from linrep.algorithms import gaussian_start as gaussian_start
 from linrep.algorithms import local_only as local_only
@@ -47,6 +48,7 @@ from linrep.problems import LogisticObjectives as LogisticObjectives
 from linrep.problems import LowRankRegression as LowRankRegression
 from linrep.problems import Objectives as Objectives
 from linrep.problems import Observations as Observations
+from linrep.problems import Preparation as Preparation
 from linrep.problems import QuadraticObjectives as QuadraticObjectives
 from linrep.problems import Ratings as Ratings
 from linrep.problems import SampleObjectives as SampleObjectives

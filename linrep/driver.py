@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._clock import Stopwatch
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
+from linrep.prediction import origin
 from linrep.random import RNGLike, Seed, renewed, seed_of, streams
 from linrep.trace import Trace, columns, read_record, read_rounds
 
@@ -177,7 +178,8 @@ def drive(
     judged : bool
         Ask `converged` after every round, and not of the start alone.
     problem : object
-        What the algorithm was given, where a run can go on from this one.
+        What the algorithm was given: what a run that goes on from this one is compared with, and
+        whose clients' names and preparation the trace keeps.
     start : object
         Of the run; a Trace to go on from, where the method is not at its start but is taken there.
     rngs : sequence of Generator
@@ -256,6 +258,7 @@ def drive(
         wall_time=watch.seconds(),
         recorded=rounds_done,
         checkpoint=checkpoint,
+        **origin(problem),
     )
 
 
@@ -303,6 +306,7 @@ def run_rounds(
     final: Callable[[Any], Mapping[str, NDArray[np.float64]]] = lambda state: dict(state),
     record: int | ArrayLike = 1,
     sent: Callable[[NDArray[np.int64]], Mapping[str, NDArray[np.float64]]] = lambda recorded: {},
+    problem: Any = None,
 ) -> Trace:
     """Run an algorithm given as one step, and record it.
 
@@ -329,6 +333,9 @@ def run_rounds(
         Keep the metrics of every so many rounds, or of these; of the start and the last always.
     sent : callable, optional
         ``sent(recorded) -> mapping`` of further metrics, of what was sent until these rounds.
+    problem : object, optional
+        ClientData, or objectives on them, that the state's models are for: the trace then predicts
+        for their clients by name, and prepares data as they were.
 
     Returns
     -------
@@ -345,6 +352,7 @@ def run_rounds(
         watch=Stopwatch(),
         sent=sent,
         judged=True,
+        problem=problem,
     )
 
 

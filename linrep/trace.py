@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import KeysView, Mapping, Sequence
+from collections.abc import Hashable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep import prediction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,6 +87,10 @@ class Trace:
         What a further run needs to go on from here, ``algorithm(problem, start=trace, ...)``: the
         state once more, and where the random streams are. Changing `state` does not change it.
         None where the algorithm takes no trace as its start.
+    clients : tuple, optional
+        Names of the clients in the order of the state's rows; None stands for 0 … n - 1.
+    preparation : Preparation, optional
+        The map that the data were prepared with, :attr:`linrep.ClientData.preparation`.
     """
 
     algorithm: str
@@ -96,6 +101,8 @@ class Trace:
     wall_time: float = float("nan")
     recorded: Any = None
     checkpoint: Any = field(default=None, repr=False, compare=False)
+    clients: tuple[Hashable, ...] | None = field(default=None, repr=False)
+    preparation: Any = field(default=None, repr=False)
 
     def __post_init__(self):
         if self.recorded is None:
@@ -127,6 +134,73 @@ class Trace:
     def step_size(self) -> float:
         """Step size of the representation, in the run's normalization."""
         return self.settings["step_size"]
+
+    @property
+    def models(self) -> NDArray[np.float64]:
+        """The clients' models, shape (n, d), in the order of `clients`.
+
+        The state's ``theta``, W B', or V U'; of data that were prepared, in the units that the run
+        saw: ``trace.preparation.models(trace.models)`` are coefficients and intercepts for raw
+        covariates. Where the state has ``biases``, predictions add those. ValueError where the
+        state holds no models, as with simulated batches of an implicit truth.
+        """
+        return prediction.models(self.state)
+
+    def predict(self, data: Any) -> NDArray[np.float64]:
+        """Predict labels of clients' samples, or entries of a matrix.
+
+        Parameters
+        ----------
+        data : ClientData, Observations or Ratings
+            Samples of clients that the run learned models of, found by name; entries of the matrix
+            that it completed, with the same side information.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+            In the units of the data's labels: raw data are prepared as those that the run learned
+            from, and the predictions led back. The products with the models, which are log-odds
+            where the losses are logistic.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a client is unknown, the data are weighted, prepared otherwise, of another dimension
+            or of another kind, or the state holds no models.
+
+        See Also
+        --------
+        linrep.fit_new_clients
+        """
+        return prediction.predict(self, data)
+
+    def score(
+        self, data: Any, *, by: str | None = None, measure: str = "explained_variance"
+    ) -> float | pd.Series:
+        r"""Measure how well labels or entries are predicted.
+
+        Parameters
+        ----------
+        data : ClientData, Observations or Ratings
+            As for :meth:`predict`.
+        by : {None, "client"}
+            For all together, or for each client that has any.
+        measure : {"explained_variance", "rmse"}
+            :math:`1 - \sum (y - \hat y)^2 / \sum (y - \bar y)^2`, with the mean of the labels
+            measured: of all, or of the client; or the root mean square error, in the data's units.
+
+        Returns
+        -------
+        float or Series
+            A Series by client's name. The share is NaN where the labels do not vary, and negative
+            where their mean is a better prediction.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`predict`.
+        """
+        return prediction.score(self, data, by=by, measure=measure)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the metrics as a DataFrame, one row per record, indexed by ``round``."""

@@ -25,6 +25,7 @@ LAYERS = (
     "random",
     "kernels",
     "stats",
+    "prediction",
     "trace",
     "driver",
     "deep",
@@ -61,8 +62,9 @@ STRICT = {
     # Their public calls check what users hand in, in the words of all other calls.
     "kernels": ({"_clock", "_memory", "_validation"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_validation"}, {"numpy", "scipy"}),
+    "prediction": ({"_memory", "_validation"}, {"numpy", "pandas"}),
     "trace": (
-        {"_clock", "_display", "_memory", "_validation", "stats"},
+        {"_clock", "_display", "_memory", "_validation", "prediction", "stats"},
         {"numpy", "matplotlib", "pandas"},
     ),
     # The adapter needs no compiled kernels.

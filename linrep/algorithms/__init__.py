@@ -7,7 +7,7 @@ from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.global_model import fedavg, fedsgd
-from linrep.algorithms.local import fit_heads, local_only, simulate_heads
+from linrep.algorithms.local import fit_heads, fit_new_clients, local_only, simulate_heads
 from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.pflmf import pflmf
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
@@ -21,6 +21,7 @@ __all__ = [
     "fedrep",
     "fedsgd",
     "fit_heads",
+    "fit_new_clients",
     "flute",
     "gaussian_start",
     "imc",

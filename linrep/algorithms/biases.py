@@ -13,8 +13,10 @@ from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.driver import run_rounds
 from linrep.kernels import designs
+from linrep.prediction import origin
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
+from linrep.problems.preparation import unweighted
 from linrep.random import streams
 from linrep.trace import Trace, columns
 
@@ -158,6 +160,7 @@ def fedavg(
             "step_size": step_size,
         },
         sent=floats,
+        problem=data,
     )  # fmt: skip
 
 
@@ -165,6 +168,7 @@ def _read(data, side):
     """Return the data, and the side information (n, p)."""
     if not isinstance(data, ClientData):
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
+    unweighted(data, "fitted with biases")
     if not isinstance(side, str):
         return data, check.array("side", side, (data.n, None))
     check.choice("side", side, SIDES)
@@ -207,6 +211,7 @@ def _at_once(name, data, Z, theta, theta_2) -> Trace:
         metrics=columns([row]),
         state=_state(Z, theta, theta_2),
         settings={"problem": repr(data.truth)},
+        **origin(data),
     )
 
 

@@ -13,6 +13,7 @@ from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.rounds import workspace
+from linrep.prediction import origin
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.random import RNGLike, stream, streams
@@ -210,6 +211,71 @@ def local_only(
         state=state,
         settings={"problem": repr(problem), "m": m, "batches": batches},
         wall_time=watch.seconds(),
+        **origin(data),
+    )
+
+
+def fit_new_clients(trace: Trace, data: ClientData) -> Trace:
+    """Fit the heads of clients that a run did not see, on the representation that it learned.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a method with a representation: its state has ``B``, or ``U`` of pFL^MF.
+    data : ClientData
+        Samples of the new clients, raw, or prepared as those that the run learned from.
+
+    Returns
+    -------
+    Trace
+        Of one row, the clients' ``loss``, in the units that the run saw; its state is ``B`` (d, k)
+        and ``W`` (n, k), and its `predict` and `score` are for these clients.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the trace has no representation, or the data do not fit it.
+
+    Notes
+    -----
+    FedRep, Section 5.1, "Generalization to new clients": :func:`fit_heads`, of minimum norm where
+    a client has fewer samples than the representation has columns.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=40, d=8, k=2, rng=0)
+    >>> known, new = truth.draw(30, rng=1).split_clients(0.25, rng=0)
+    >>> train, test = new.split(keep=5, rng=0)
+    >>> trace = lr.fedrep(known, k=2, rounds=200)
+    >>> bool(lr.fit_new_clients(trace, train).score(test) > 0.99)
+    True
+    """
+    watch = Stopwatch()
+    if not isinstance(trace, Trace):
+        raise TypeError(f"trace must be a Trace, got {type(trace).__name__}")
+    if not isinstance(data, ClientData):
+        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
+    name = next((name for name in ("B", "U") if name in trace.state), None)
+    if name is None:
+        raise ValueError(
+            f"trace must have a representation, its state has {', '.join(trace.state)}"
+        )
+    if data.preparation is None and trace.preparation is not None:
+        data = trace.preparation.apply(data)
+    if data.preparation != trace.preparation:
+        raise ValueError("data must be raw, or prepared as those that the trace was learned from")
+    B = trace.state[name]
+    W = fit_heads(data, B)
+    residual = np.einsum("sk,sk->s", data.X @ B, np.repeat(W, data.m, axis=0)) - data.y
+    losses = np.add.reduceat(residual**2, data.offsets[:-1]) / (2.0 * data.m)
+    return Trace(
+        algorithm=f"new clients of {trace.algorithm}",
+        metrics={"loss": np.array([losses.mean()])},
+        state={"B": B, "W": W},
+        settings={"problem": repr(data), "learned by": trace.algorithm},
+        wall_time=watch.seconds(),
+        **origin(data),
     )
 
 

@@ -396,4 +396,5 @@ def _run(
             "local_steps": local_steps, "tolerance": tolerance, **(noted or {}),
         },
         sent=floats,
+        problem=problem,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from linrep.problems.losses import (
 )
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.objectives import CustomObjectives, Objectives, QuadraticObjectives
+from linrep.problems.preparation import Preparation
 from linrep.problems.ratings import Ratings, read_movielens
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 
@@ -26,6 +27,7 @@ __all__ = [
     "LowRankRegression",
     "Objectives",
     "Observations",
+    "Preparation",
     "QuadraticObjectives",
     "Ratings",
     "SampleObjectives",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep.problems import preparation as prepare
+from linrep.problems import splits
+from linrep.problems.preparation import Preparation
+from linrep.random import RNGLike
 
 
 class Truth(Protocol):
@@ -48,6 +52,11 @@ class ClientData:
         What the caller calls the clients, in the order of their rows; 0 … n - 1 by default.
     truth : SharedRepresentation, LowRankRegression, BiasedRegression or None
         The ground truth the data were drawn from, where there is one.
+    preparation : Preparation or None
+        The map from the raw data to these, where :meth:`standardized` or the like made them.
+    weights : ndarray, shape (N,), or None
+        What the squared residual of each sample counts in its client's mean, after
+        :meth:`weighted`; its root multiplies the rows of X and y already.
     """
 
     X: NDArray[np.float64]
@@ -55,6 +64,8 @@ class ClientData:
     offsets: NDArray[np.int64]
     names: tuple[Hashable, ...] = ()
     truth: Truth | None = field(default=None, repr=False)
+    preparation: Preparation | None = None
+    weights: NDArray[np.float64] | None = None
 
     def __post_init__(self):
         X = check.array("X", self.X, (None, None))
@@ -196,7 +207,205 @@ class ClientData:
         rows = slice(self.offsets[i], self.offsets[i + 1])
         return self.X[rows], self.y[rows]
 
+    def split(
+        self, held_out: float | None = None, *, keep: int | None = None, rng: RNGLike = None
+    ) -> tuple[ClientData, ClientData]:
+        """Split every client's samples at random into some to learn from and some held out.
+
+        Parameters
+        ----------
+        held_out : float or int, optional
+            A share of each client's samples in (0, 1), rounded, or a whole number of them. A client
+            that has too few keeps one to learn from.
+        keep : int, optional
+            Instead: so many samples of each client, or all it has, to learn from; all others are
+            held out.
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+
+        Returns
+        -------
+        train, test : ClientData
+            All clients, and those of whom a sample is held out, with their names; a client keeps
+            the order of its samples. The truth goes with `train`, and with `test` as far as
+            :meth:`split_clients` says.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If not one of `held_out` and `keep` is given, it is out of range, nothing at all would
+            be held out, or the data are weighted.
+        """
+        prepare.unweighted(self, "split")
+        mask = splits.held_out_samples(self.m, held_out, keep, rng)
+        return self._rows(~mask), self._rows(mask)
+
+    def split_clients(
+        self,
+        held_out: float | None = None,
+        *,
+        names: Iterable[Hashable] | None = None,
+        rng: RNGLike = None,
+    ) -> tuple[ClientData, ClientData]:
+        """Split the clients: some to learn a representation from, others that come later.
+
+        Parameters
+        ----------
+        held_out : float or int, optional
+            The share of the clients in (0, 1), rounded, or the number, that come later, at random.
+        names : iterable, optional
+            Instead: their names.
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+
+        Returns
+        -------
+        known, new : ClientData
+            With their names, in the order here. A truth with a representation of its own, such as
+            SharedRepresentation, goes with both parts; any other is left out.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If not one of `held_out` and `names` is given, it is out of range, a name is unknown, a
+            part would be empty, or the data are weighted.
+
+        See Also
+        --------
+        linrep.fit_new_clients
+        """
+        prepare.unweighted(self, "split")
+        rows = np.repeat(splits.new_clients(self.names, held_out, names, rng), self.m)
+        return self._rows(~rows), self._rows(rows)
+
+    def standardized(
+        self, *, center: bool = True, scale: bool = True, labels: bool = True
+    ) -> ClientData:
+        """Return data with covariates, and labels, of mean 0 and variance 1 over all samples.
+
+        Parameters
+        ----------
+        center, scale : bool, default True
+            Subtract the mean; divide by the standard deviation. What is constant is not divided,
+            with a warning.
+        labels : bool, default True
+            Do so with the labels, too.
+
+        Returns
+        -------
+        ClientData
+            With its `preparation`, which maps other data alike and models back; without a truth,
+            which is of covariates as they were drawn.
+
+        Raises
+        ------
+        ValueError
+            If the data are weighted.
+        """
+        step = prepare.standardizing(self, center=center, scale=scale, labels=labels)
+        return prepare.prepared(self, step)
+
+    def whitened(self, *, labels: bool = True, tolerance: float = 1e-6) -> ClientData:
+        """Return data with covariates of mean 0 and covariance I over all samples.
+
+        They are principal components of the standardized covariates, the leading one first, each
+        divided by its standard deviation.
+
+        Parameters
+        ----------
+        labels : bool, default True
+            Standardize the labels, too.
+        tolerance : float, default 1e-6
+            Directions are dropped, so that the dimension is less, along which the standardized
+            covariates have a standard deviation of at most this, relative to the largest one.
+
+        Returns
+        -------
+        ClientData
+            As of :meth:`standardized`.
+
+        Raises
+        ------
+        ValueError
+            If the data are weighted, or no covariate varies.
+        """
+        return prepare.prepared(self, prepare.whitening(self, labels=labels, tolerance=tolerance))
+
+    def with_intercept(self) -> ClientData:
+        """Return data with a column of ones after the covariates, which later steps leave there.
+
+        Returns
+        -------
+        ClientData
+            As of :meth:`standardized`.
+
+        Raises
+        ------
+        ValueError
+            If the data are weighted or have this column already.
+        """
+        return prepare.prepared(self, prepare.intercept(self))
+
+    def weighted(self, weights: str | ArrayLike) -> ClientData:
+        r"""Return data on which every method minimizes a weighted mean of squared residuals.
+
+        The methods minimize a mean over clients of their mean losses: a client with few samples
+        counts like one with many. Here every row of X and y is multiplied by the root of what it is
+        to count, relative to that; models and heads keep their meaning.
+
+        Parameters
+        ----------
+        weights : {"client", "sample"} or array_like, shape (n,) or (N,)
+            Every client counts the same, as without weights; every sample does, so that client i
+            has weight :math:`m_i n / N`; or each client's, or each sample's own weight, at least 0,
+            of which only the ratios matter.
+
+        Returns
+        -------
+        ClientData
+            With `weights`, of which the mean over clients of their means is 1; for "client" the
+            data themselves. Weights come last: these data are not split, prepared or predicted for
+            any more.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `weights` is of another shape, negative or 0 everywhere, or the data are weighted.
+
+        Notes
+        -----
+        For squared losses only. The start "moments" squares labels and thus weighs by the squares
+        of the weights, and with several local steps of FedAvg a heavier client goes further, too:
+        both change where a run begins, or which way it goes, not the loss that it is for.
+        """
+        prepare.unweighted(self, "weighted again")
+        factors = prepare.row_weights(weights, self.offsets)
+        if isinstance(weights, str) and weights == "client":
+            return self
+        roots = np.sqrt(factors)
+        return replace(self, X=self.X * roots[:, None], y=self.y * roots, weights=factors)
+
+    def _rows(self, mask):
+        """Return the samples of a mask, of the clients that have any."""
+        m = np.add.reduceat(mask, self.offsets[:-1], dtype=np.int64)
+        there = np.flatnonzero(m)
+        return replace(
+            self,
+            X=self.X[mask],
+            y=self.y[mask],
+            offsets=np.concatenate([[0], np.cumsum(m[there])]),
+            names=tuple(self.names[i] for i in there),
+            truth=self.truth if there.size == self.n else _truth_of(self.truth, there),
+        )
+
     def __repr__(self):
         m = self.m
         samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
-        return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth})"
+        more = "" if self.preparation is None else f", preparation={self.preparation}"
+        more += "" if self.weights is None else ", weighted"
+        return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth}{more})"
+
+
+def _truth_of(truth, clients):
+    """Return the truth of some clients, None where it cannot be restricted to them."""
+    return truth.with_heads(truth.W[clients]) if hasattr(truth, "with_heads") else None

@@ -13,6 +13,7 @@ from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.objectives import Objectives
+from linrep.problems.preparation import unweighted
 
 Values = NDArray[np.float64]
 
@@ -208,6 +209,7 @@ class LogisticObjectives(SampleObjectives):
 
     def __init__(self, data: ClientData, **known: Any):
         super().__init__(data, **known)
+        unweighted(data, "classified")
         if not np.isin(data.y, (-1.0, 1.0)).all():
             raise ValueError("labels must be -1 or 1")
 
@@ -241,6 +243,7 @@ class SoftmaxObjectives(SampleObjectives):
     def __init__(self, data: ClientData, classes: int, **known: Any):
         self.classes = check.integer("classes", classes, minimum=2)
         super().__init__(data, **known)
+        unweighted(data, "classified")
         if not np.isin(data.y, np.arange(classes)).all():
             raise ValueError(f"labels must be whole numbers from 0 to {classes - 1}")
 
