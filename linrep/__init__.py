@@ -48,6 +48,7 @@ _HOME = {
     "ridge_to_mean": "linrep.algorithms",
     "run_rounds": "linrep.driver",
     "run_trials": "linrep.algorithms",
+    "select": "linrep.selection",
     "simulate_heads": "linrep.algorithms",
     "statement": "linrep.claims.entry",
     "statements": "linrep.claims.entry",
@@ -55,7 +56,7 @@ _HOME = {
 }
 _MODULES = (
     "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "report",
-    "simulation", "stats", "subspace", "sweeps", "testing", "theory",
+    "selection", "simulation", "stats", "subspace", "sweeps", "testing", "theory",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES, "__version__"]

@@ -8,6 +8,7 @@ from linrep import kernels as kernels
 from linrep import plotting as plotting
 from linrep import problems as problems
 from linrep import report as report
+from linrep import selection as selection
 from linrep import simulation as simulation
 from linrep import stats as stats
 from linrep import subspace as subspace
@@ -57,6 +58,7 @@ from linrep.problems import SideInformationCompletion as SideInformationCompleti
 from linrep.problems import SoftmaxObjectives as SoftmaxObjectives
 from linrep.problems import read_movielens as read_movielens
 from linrep.random import streams as streams
+from linrep.selection import select as select
 from linrep.trace import Trace as Trace
 
 __version__: str

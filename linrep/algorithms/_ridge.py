@@ -33,11 +33,11 @@ class Spectrum(NamedTuple):
         """Return the model of least ||y - X w||^2 + penalty ||w||^2, of minimum norm for 0."""
         return (self.values / (self.values**2 + penalty) * self.along) @ self.right
 
-    def left_out(self, penalty: float) -> Values:
-        """Return the error at every sample of the model fitted to the client's others (m,)."""
-        kept = penalty / (self.values**2 + penalty)
-        residual = self.outside + self.left @ (kept * self.along)
-        return residual / (self.free + self.left**2 @ kept)
+    def left_out(self, penalties: Values) -> Values:
+        """Return the errors at every sample of models fitted to the others (penalties, m)."""
+        kept = penalties[:, None] / (self.values**2 + penalties[:, None])
+        residuals = self.outside + (kept * self.along) @ self.left.T
+        return residuals / (self.free + kept @ (self.left**2).T)
 
 
 def decompose(X: Values, y: Values, offsets: NDArray[np.int64]) -> Iterator[Spectrum]:
@@ -76,9 +76,7 @@ def best_penalties(spectra: list[Spectrum], *, per_client: bool) -> Values:
     Of penalties that are equally good the largest: with one sample, the largest that is tried.
     """
     penalties = grid(spectra)
-    errors = np.array(
-        [[np.sum(each.left_out(penalty) ** 2) for penalty in penalties] for each in spectra]
-    )
+    errors = np.array([np.sum(each.left_out(penalties) ** 2, axis=1) for each in spectra])
     if not per_client:
         errors = np.broadcast_to(errors.sum(axis=0), errors.shape)
     return penalties[[_last_best(row) for row in errors]]

@@ -125,6 +125,7 @@ def alternating_least_squares(
             "problem": repr(data), "k": k, "ridge": ridge, "rounds": rounds,
             "tolerance": tolerance, "start": start_name(start),
         },
+        problem=data,
     )  # fmt: skip
     del trace.metrics["share"]
     return trace

@@ -21,7 +21,9 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms import _ridge
 from linrep.algorithms.local import fit_models, model_metrics
+from linrep.prediction import origin
 from linrep.problems.clients import ClientData
+from linrep.problems.preparation import unweighted
 from linrep.trace import Trace
 
 __all__ = ["pooled", "ridge", "ridge_penalty", "ridge_to_mean"]
@@ -174,6 +176,7 @@ def ridge_penalty(
 def _read(data):
     if not isinstance(data, ClientData):
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
+    unweighted(data, "fitted in closed form, where every sample counts the same")
 
 
 def _taken(given, penalties) -> dict[str, Any]:
@@ -190,4 +193,5 @@ def _trace(name, data, theta, settings, watch):
         state={"theta": theta},
         settings={"problem": repr(data), **settings},
         wall_time=watch.seconds(),
+        **origin(data),
     )

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep.algorithms._ridge import decompose, read_penalty
+from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
@@ -48,15 +48,27 @@ def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDAr
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     B = check.array("B", B, (data.d, None))
     k = B.shape[1]
+    X, y, offsets = data.X, data.y, data.offsets
     penalties = read_penalty("ridge", ridge, data.n)
     if penalties.any():
-        spectra = decompose(data.X @ B, data.y, data.offsets)
-        pairs = zip(spectra, penalties, strict=True)
-        return np.array([each.solve(penalty) for each, penalty in pairs])
+        X, y, offsets = _with_rows(data, B, penalties)
+        B = np.eye(k)
     W = np.zeros((data.n, k))
-    work = workspace(k, data.d, int(data.m.max()), 1)
-    fit_heads_kernel(data.X, data.y, data.offsets, np.ascontiguousarray(B.T), W, work)
+    work = workspace(k, len(B), int(np.diff(offsets).max()), 1)
+    fit_heads_kernel(X, y, offsets, np.ascontiguousarray(B.T), W, work)
     return W
+
+
+def _with_rows(data, B, penalties):
+    """Return what least squares with a ridge is least squares of: X B over root(penalty) I."""
+    k, n = B.shape[1], data.n
+    offsets = data.offsets + k * np.arange(n + 1)
+    samples = np.arange(len(data.y)) + k * np.repeat(np.arange(n), data.m)
+    X, y = np.zeros((offsets[-1], k)), np.zeros(offsets[-1])
+    X[samples], y[samples] = data.X @ B, data.y
+    rows = offsets[1:, None] - k + np.arange(k)
+    X[rows] = np.sqrt(penalties)[:, None, None] * np.eye(k)
+    return X, y, offsets
 
 
 def fit_models(data: ClientData) -> NDArray[np.float64]:
@@ -215,7 +227,7 @@ def local_only(
     )
 
 
-def fit_new_clients(trace: Trace, data: ClientData) -> Trace:
+def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -> Trace:
     """Fit the heads of clients that a run did not see, on the representation that it learned.
 
     Parameters
@@ -224,6 +236,8 @@ def fit_new_clients(trace: Trace, data: ClientData) -> Trace:
         Of a method with a representation: its state has ``B``, or ``U`` of pFL^MF.
     data : ClientData
         Samples of the new clients, raw, or prepared as those that the run learned from.
+    ridge : float or array_like, shape (n,), default 0
+        Penalty of their heads, as of :func:`fit_heads`.
 
     Returns
     -------
@@ -266,7 +280,7 @@ def fit_new_clients(trace: Trace, data: ClientData) -> Trace:
     if data.preparation != trace.preparation:
         raise ValueError("data must be raw, or prepared as those that the trace was learned from")
     B = trace.state[name]
-    W = fit_heads(data, B)
+    W = fit_heads(data, B, ridge=ridge)
     residual = np.einsum("sk,sk->s", data.X @ B, np.repeat(W, data.m, axis=0)) - data.y
     losses = np.add.reduceat(residual**2, data.offsets[:-1]) / (2.0 * data.m)
     return Trace(
