@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ def select(
     Parameters
     ----------
     data : ClientData
+        A truth, if there is one, is left out: held-out samples decide.
     candidates : str, callable, or mapping of these to mappings, optional
         Methods, by name or as callables ``method(data, **settings) -> Trace``, each with the
         settings to try: a list is tried value by value, in all combinations. By default FedRep,
@@ -110,6 +112,7 @@ def select(
     workers = check.integer("workers", workers, minimum=1)
     if measure == "sign" and not np.isin(data.y, (-1.0, 1.0)).all():
         raise ValueError("measure='sign' needs labels that are -1 or 1")
+    data = replace(data, truth=None)
     if prepare is None:
         prepare = _as_they_are
     groups = read_candidates(prepare(data), candidates, baselines, grid)
@@ -145,14 +148,14 @@ def select(
         raise KeyError(label)
 
     settings = dict(itertools.chain.from_iterable(group.candidates() for group in groups))
-    return _selection(data.names, settings, runs, [test for _, test in splits], measure, rule, fit)
+    return _selection(data, settings, runs, [test for _, test in splits], measure, rule, fit)
 
 
 def _as_they_are(data):
     return data
 
 
-def _selection(clients, settings, runs, tests, measure, rule, fit) -> Selection:
+def _selection(data, settings, runs, tests, measure, rule, fit) -> Selection:
     """Return the tables: settings by candidates' names, and the outcomes of each in its splits."""
     labels, m = list(settings), [len(test.y) for test in tests]
     splits = pd.DataFrame(
@@ -161,13 +164,14 @@ def _selection(clients, settings, runs, tests, measure, rule, fit) -> Selection:
             for label, own in zip(labels, runs, strict=True)
         }
     )
+    overlap = float(np.mean([size / (len(data.y) - size) for size in m]))
     errors = splits.mean()
     order = errors.sort_values(kind="stable").index
-    behind = {label: paired(splits[label] - splits[order[0]]) for label in labels}
+    behind = {label: paired(splits[label] - splits[order[0]], overlap) for label in labels}
     table = pd.DataFrame(list(settings.values()), index=pd.Index(labels, name="candidate"))
     table.insert(0, "algorithm", [own[0].name for own in runs])
     table["error"] = errors
-    table["standard_error"] = [paired(splits[label])[1] for label in labels]
+    table["standard_error"] = [paired(splits[label], overlap)[1] for label in labels]
     if measure == "squared":
         table["explained_variance"] = 1.0 - errors / np.mean([np.var(test.y) for test in tests])
     table["behind"], table["paired_error"] = zip(*behind.values(), strict=True)
@@ -178,7 +182,7 @@ def _selection(clients, settings, runs, tests, measure, rule, fit) -> Selection:
     if rule == "one_standard_error":  # the first one itself is behind by nothing
         best = next(own for own in labels if own == best or behind[own][0] <= behind[own][1])
     by_client = {
-        label: _by_client(own, tests, clients) for label, own in zip(labels, runs, strict=True)
+        label: _by_client(own, tests, data.names) for label, own in zip(labels, runs, strict=True)
     }
     return Selection(
         table=table.loc[order],
@@ -187,6 +191,7 @@ def _selection(clients, settings, runs, tests, measure, rule, fit) -> Selection:
         best=best,
         measure=measure,
         rule=rule,
+        overlap=overlap,
         _fit=fit,
     )
 

@@ -47,12 +47,15 @@ class Selection:
         The chosen candidate, in the index of these tables.
     measure : {"squared", "sign"}
     rule : {"least", "one_standard_error"}
+    overlap : float
+        Held-out samples over those learned from. Standard errors are the standard deviation over
+        K splits times the root of 1/K plus this, as splits learn from the same samples in part
+        (Nadeau and Bengio, *Inference for the generalization error*, 2003).
 
     Notes
     -----
-    Splits share training samples, so that standard errors over them are on the small side; and the
-    least of many errors is, too. For an error to report, keep samples that :func:`select` does not
-    see: ``train, test = data.split(...)``.
+    The least of many errors is on the small side. For one to report, keep samples that
+    :func:`select` does not see: ``train, test = data.split(...)``.
     """
 
     table: pd.DataFrame
@@ -61,12 +64,28 @@ class Selection:
     best: str
     measure: str
     rule: str
+    overlap: float
     _fit: Callable[[str], Trace] = field(repr=False)
 
     @cached_property
     def trace(self) -> Trace:
         """The chosen candidate, run on all data."""
-        return self._fit(self.best)
+        return self.fit(self.best)
+
+    def fit(self, candidate: str) -> Trace:
+        """Run a candidate on all data.
+
+        Parameters
+        ----------
+        candidate : str
+            In the index of the tables.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        """
+        return self._fit(candidate)
 
     def compare(self, one: str, two: str) -> tuple[float, float]:
         """Return by how much one candidate's error exceeds another's, and its paired error.
@@ -76,7 +95,7 @@ class Selection:
         one, two : str
             In the index of the tables.
         """
-        return paired(self.splits[one] - self.splits[two])
+        return paired(self.splits[one] - self.splits[two], self.overlap)
 
     def summary(self) -> str:
         """Return in a sentence who is ahead, and whether by more than two paired standard errors.
@@ -99,7 +118,8 @@ class Selection:
             by += f" ± {error:.2g}, {difference / error:.1f} paired standard errors"
         elif np.isnan(error):
             by += ", of which there is no standard error"
-        text = f"{ahead} is ahead of {other}, {self._value(ahead)} to {self._value(other)}: {by}"
+        place = "ahead of" if difference > 0.0 else "level with"
+        text = f"{ahead} is {place} {other}, {self._value(ahead)} to {self._value(other)}: {by}"
         if self.measure == "squared" and not self.table["explained_variance"].iloc[0] > 0.0:
             return f"{text}; none predicts better than the mean of all labels"
         if not both:
@@ -163,14 +183,20 @@ class Selection:
         return f"{self.best}{note}"
 
 
-def paired(differences: ArrayLike) -> tuple[float, float]:
+def paired(differences: ArrayLike, overlap: float) -> tuple[float, float]:
     """Return the mean of numbers that belong to splits, and its standard error.
+
+    Splits have training samples in common, so that the variance among them is too small for one
+    over their number; a share of held-out over training samples is added to that (Nadeau and
+    Bengio, *Inference for the generalization error*, 2003).
 
     Parameters
     ----------
     differences : array_like, shape (splits,)
+    overlap : float
+        That share.
     """
     values = np.asarray(differences, dtype=float)
     if len(values) < 2 or not np.isfinite(values).all():
         return float(values.mean()), float("nan")
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()), float(values.std(ddof=1) * np.sqrt(1 / len(values) + overlap))
