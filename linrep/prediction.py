@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,23 +33,24 @@ def origin(problem: Any) -> dict[str, Any]:
     }
 
 
-def models(state: Mapping[str, Values]) -> Values:
-    """Return the clients' models (n, d) that a state holds.
+def models(trace: Any) -> Values:
+    """Return the clients' models (n, d) that a trace's state holds.
 
     Parameters
     ----------
-    state : mapping of str to ndarray
-        With ``theta``, ``B`` and ``W``, or ``U`` and ``V``; see :attr:`linrep.Trace.models`.
+    trace : Trace
+        With ``theta``, ``B`` and ``W``, or ``U`` and ``V`` in its state; see
+        :attr:`linrep.Trace.models`.
 
     Raises
     ------
     ValueError
         If there are none of these, or the models do not fit into memory.
     """
-    if "theta" in state:
-        theta = np.asarray(state["theta"])
-        return np.tile(theta, (len(state["biases"]), 1)) if theta.ndim == 1 else theta
-    B, W = _factors(state)
+    if "theta" in trace.state:
+        theta = np.asarray(trace.state["theta"])
+        return np.tile(theta, (len(_clients(trace)), 1)) if theta.ndim == 1 else theta
+    B, W = _factors(trace.state)
     memory.require("the clients' models", len(W) * len(B), n=len(W), d=len(B))
     return W @ B.T
 
@@ -87,30 +88,39 @@ def predict_entries(state: Mapping[str, Values], entries: Any) -> Values:
     Parameters
     ----------
     state : mapping of str to ndarray
-        With ``U`` (a, k) and ``V`` (p, k); if there, also ``mean``, a number, ``item_biases`` (d,)
-        and ``client_biases`` (n,).
+        With ``U`` (a, k) and ``V`` (p, k), or ``offset``, a number, ``item_bias`` (d,) and
+        ``client_bias`` (n,), or all of them.
     entries : Observations
+
+    Raises
+    ------
+    ValueError
+        If there are neither, or the sizes differ.
     """
-    if not ("U" in state and "V" in state):
-        raise ValueError(f"entries need factors U and V in the state, it has {_names(state)}")
+    factors = "U" in state and "V" in state
+    if not factors and "offset" not in state:
+        raise ValueError(f"entries need U and V in the state, it has {_names(state)}")
     predicted = np.zeros(len(entries))
-    sides = []
-    for factor, table, places, size in (
-        ("U", entries.A, entries.items, entries.d),
-        ("V", entries.Z, entries.clients, entries.n),
-    ):
-        wanted = size if table is None else table.shape[1]
-        if len(state[factor]) != wanted:
-            raise ValueError(
-                f"the entries must have the items, clients and side information of those that the "
-                f"trace was learned from: {factor} has {len(state[factor])} rows, not {wanted}"
-            )
-        sides.append((state[factor] if table is None else table @ state[factor])[places])
-    predicted += np.einsum("ek,ek->e", *sides)
-    for name, places in (("item_biases", entries.items), ("client_biases", entries.clients)):
-        if name in state:
-            predicted += np.asarray(state[name])[places]
-    return predicted + state["mean"] if "mean" in state else predicted
+    if factors:
+        left = _side(state["U"], entries.A, entries.d, "items")[entries.items]
+        right = _side(state["V"], entries.Z, entries.n, "clients")[entries.clients]
+        predicted += np.einsum("ek,ek->e", left, right)
+    if "offset" in state:
+        item = check.array("item_bias", state["item_bias"], (entries.d,))
+        client = check.array("client_bias", state["client_bias"], (entries.n,))
+        predicted += float(state["offset"]) + item[entries.items] + client[entries.clients]
+    return predicted
+
+
+def _side(factor, table, size, what):
+    """Return the factor of every item or client, through its side information where there is."""
+    rows = size if table is None else table.shape[1]
+    if len(factor) != rows:
+        raise ValueError(
+            f"the {what} and their side information must be those that the trace was learned from: "
+            f"{rows} rows, the state has {len(factor)}"
+        )
+    return factor if table is None else table @ factor
 
 
 def score(trace: Any, data: Any, *, by: str | None, measure: str) -> float | pd.Series:
@@ -133,10 +143,10 @@ def score(trace: Any, data: Any, *, by: str | None, measure: str) -> float | pd.
         return float(_measured(known, predicted, place, 1, measure)[0])
     import pandas as pd
 
-    values = _measured(known, predicted, owner, len(names), measure)
-    return pd.Series(
-        values, index=pd.Index(names, name="client", tupleize_cols=False), name=measure
-    )
+    there, place = np.unique(owner, return_inverse=True)
+    values = _measured(known, predicted, place, there.size, measure)
+    index = pd.Index([names[i] for i in there], name="client", tupleize_cols=False)
+    return pd.Series(values, index=index, name=measure)
 
 
 def _measured(known, predicted, place, groups, measure):
@@ -164,13 +174,7 @@ def _labels(data):
 
 def _rows_of(trace, names: tuple[Hashable, ...]) -> NDArray[np.int64]:
     """Return the places of clients among those of the trace."""
-    known = trace.clients
-    if known is None:
-        state = trace.state
-        rows = next(
-            (len(state[name]) for name in ("W", "biases", "V", "theta") if name in state), 0
-        )
-        known = range(rows)
+    known = _clients(trace)
     if names == known:
         return np.arange(len(names))
     places = {name: place for place, name in enumerate(known)}
@@ -181,6 +185,16 @@ def _rows_of(trace, names: tuple[Hashable, ...]) -> NDArray[np.int64]:
                 "from is needed; linrep.fit_new_clients fits new ones"
             )
     return np.array([places[name] for name in names], dtype=np.int64)
+
+
+def _clients(trace) -> Sequence[Hashable]:
+    """Return the clients' names."""
+    if trace.clients is not None:
+        return trace.clients
+    state = trace.state
+    if "biases" in state or np.ndim(state.get("theta")) == 2:
+        return range(len(state.get("biases", state.get("theta"))))
+    return range(len(_factors(state)[1]))
 
 
 def _linear(state, X, offsets, rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -139,12 +139,13 @@ class Trace:
     def models(self) -> NDArray[np.float64]:
         """The clients' models, shape (n, d), in the order of `clients`.
 
-        The state's ``theta``, W B', or V U'; of data that were prepared, in the units that the run
+        The state's ``theta``, W B', or V U', which completes a matrix where there is no side
+        information. Of data that were prepared, in the units that the run
         saw: ``trace.preparation.models(trace.models)`` are coefficients and intercepts for raw
         covariates. Where the state has ``biases``, predictions add those. ValueError where the
         state holds no models, as with simulated batches of an implicit truth.
         """
-        return prediction.models(self.state)
+        return prediction.models(self)
 
     def predict(self, data: Any) -> NDArray[np.float64]:
         """Predict labels of clients' samples, or entries of a matrix.
@@ -173,6 +174,12 @@ class Trace:
         linrep.fit_new_clients
         """
         return prediction.predict(self, data)
+
+    @overload
+    def score(self, data: Any, *, by: None = None, measure: str = ...) -> float: ...
+
+    @overload
+    def score(self, data: Any, *, by: str, measure: str = ...) -> pd.Series: ...
 
     def score(
         self, data: Any, *, by: str | None = None, measure: str = "explained_variance"

@@ -6,6 +6,7 @@ tests/test_types.py runs it, too, so that what is asserted of types is true of v
 from typing import Any, assert_type
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
@@ -31,6 +32,16 @@ def regression() -> lr.Trace:
     B, W = lr.random_start(6, 4, 2, rng=np.random.SeedSequence(3))
     assert_type(W, Values)
     assert_type(lr.fit_heads(data, B), Values)
+    assert_type(data.split(0.2, rng=0), tuple[lr.ClientData, lr.ClientData])
+    prepared = data.standardized().whitened().with_intercept()
+    assert_type(prepared, lr.ClientData)
+    assert_type(prepared.preparation, lr.Preparation | None)
+    if prepared.preparation is not None:
+        assert_type(prepared.preparation.apply(data), lr.ClientData)
+    fitted = lr.fit_new_clients(lr.fedrep(prepared.weighted("sample"), k=2), data)
+    assert_type(fitted.predict(data), Values)
+    assert_type(fitted.score(data), float)
+    assert_type(fitted.score(data, by="client"), pd.Series)
     assert_type(lr.subspace.distance(B, truth.B), float)
     taken = lr.kernels.fedrep_round(data.X, data.y, data.offsets, B.copy(), W, step_size=0.1)
     assert_type(taken.B, Values)

@@ -16,7 +16,7 @@ from linrep.kernels import designs
 from linrep.prediction import origin
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
-from linrep.problems.preparation import unweighted
+from linrep.problems.weights import unweighted
 from linrep.random import streams
 from linrep.trace import Trace, columns
 

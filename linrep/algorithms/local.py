@@ -272,9 +272,8 @@ def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     name = next((name for name in ("B", "U") if name in trace.state), None)
     if name is None:
-        raise ValueError(
-            f"trace must have a representation, its state has {', '.join(trace.state)}"
-        )
+        state = ", ".join(trace.state) or "nothing"
+        raise ValueError(f"trace must have a representation, its state has {state}")
     if data.preparation is None and trace.preparation is not None:
         data = trace.preparation.apply(data)
     if data.preparation != trace.preparation:

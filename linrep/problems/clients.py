@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _validation as check
 from linrep.problems import preparation as prepare
 from linrep.problems import splits
+from linrep.problems import weights as weighting
 from linrep.problems.preparation import Preparation
 from linrep.random import RNGLike
 
@@ -82,6 +83,9 @@ class ClientData:
         names = tuple(self.names) or tuple(range(offsets.size - 1))
         if len(names) != offsets.size - 1:
             raise ValueError(f"names must have one entry per client, got {len(names)}")
+        if self.names and len(set(names)) < len(names):
+            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            raise ValueError(f"names must be distinct, {twice!r} is there twice")
         truth = self.truth
         if truth is not None and (truth.n, truth.d) != (offsets.size - 1, X.shape[1]):
             raise ValueError(
@@ -236,9 +240,9 @@ class ClientData:
             If not one of `held_out` and `keep` is given, it is out of range, nothing at all would
             be held out, or the data are weighted.
         """
-        prepare.unweighted(self, "split")
+        weighting.unweighted(self, "split")
         mask = splits.held_out_samples(self.m, held_out, keep, rng)
-        return self._rows(~mask), self._rows(mask)
+        return splits.select(self, ~mask), splits.select(self, mask)
 
     def folds(
         self, folds: int = 5, *, rng: RNGLike = None
@@ -266,7 +270,7 @@ class ClientData:
         prepare.unweighted(self, "split")
         fold = splits.fold_of_samples(self.m, folds, rng)
         for each in range(folds):
-            yield self._rows(fold != each), self._rows(fold == each)
+            yield splits.select(self, fold != each), splits.select(self, fold == each)
 
     def split_clients(
         self,
@@ -302,9 +306,9 @@ class ClientData:
         --------
         linrep.fit_new_clients
         """
-        prepare.unweighted(self, "split")
-        rows = np.repeat(splits.new_clients(self.names, held_out, names, rng), self.m)
-        return self._rows(~rows), self._rows(rows)
+        weighting.unweighted(self, "split")
+        mask = np.repeat(splits.new_clients(self.names, held_out, names, rng), self.m)
+        return splits.select(self, ~mask), splits.select(self, mask)
 
     def standardized(
         self, *, center: bool = True, scale: bool = True, labels: bool = True
@@ -406,25 +410,12 @@ class ClientData:
         of the weights, and with several local steps of FedAvg a heavier client goes further, too:
         both change where a run begins, or which way it goes, not the loss that it is for.
         """
-        prepare.unweighted(self, "weighted again")
-        factors = prepare.row_weights(weights, self.offsets)
+        weighting.unweighted(self, "weighted again")
+        factors = weighting.row_weights(weights, self.offsets)
         if isinstance(weights, str) and weights == "client":
             return self
         roots = np.sqrt(factors)
         return replace(self, X=self.X * roots[:, None], y=self.y * roots, weights=factors)
-
-    def _rows(self, mask):
-        """Return the samples of a mask, of the clients that have any."""
-        m = np.add.reduceat(mask, self.offsets[:-1], dtype=np.int64)
-        there = np.flatnonzero(m)
-        return replace(
-            self,
-            X=self.X[mask],
-            y=self.y[mask],
-            offsets=np.concatenate([[0], np.cumsum(m[there])]),
-            names=tuple(self.names[i] for i in there),
-            truth=self.truth if there.size == self.n else _truth_of(self.truth, there),
-        )
 
     def __repr__(self):
         m = self.m
@@ -432,8 +423,3 @@ class ClientData:
         more = "" if self.preparation is None else f", preparation={self.preparation}"
         more += "" if self.weights is None else ", weighted"
         return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth}{more})"
-
-
-def _truth_of(truth, clients):
-    """Return the truth of some clients, None where it cannot be restricted to them."""
-    return truth.with_heads(truth.W[clients]) if hasattr(truth, "with_heads") else None

@@ -13,7 +13,7 @@ from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
 from linrep.problems.objectives import Objectives
-from linrep.problems.preparation import unweighted
+from linrep.problems.weights import unweighted
 
 Values = NDArray[np.float64]
 

@@ -5,17 +5,48 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep.problems.weights import unweighted
 
 Values = NDArray[np.float64]
 
+Data = TypeVar("Data", bound="Samples")
+
 _ROUNDING = 16 * np.finfo(np.float64).eps  # a column that varies by less is constant
+
+
+class Samples(Protocol):
+    """What is prepared: :class:`linrep.ClientData`."""
+
+    @property
+    def X(self) -> Values:
+        """Covariates, shape (N, d)."""
+
+    @property
+    def y(self) -> Values:
+        """Labels, shape (N,)."""
+
+    @property
+    def d(self) -> int:
+        """Number of covariates."""
+
+    @property
+    def n(self) -> int:
+        """Number of clients."""
+
+    @property
+    def preparation(self) -> Preparation | None:
+        """The map from the raw data to these."""
+
+    @property
+    def weights(self) -> Values | None:
+        """What each sample counts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +96,7 @@ class Preparation:
         """Number of covariates after the map, that of the intercept included."""
         return self.shift.size + self.intercept
 
-    def apply(self, data: Any) -> Any:
+    def apply(self, data: Data) -> Data:
         """Map other data as those were that this was made from.
 
         Parameters
@@ -174,7 +205,7 @@ class Preparation:
             dropped=self.dropped + following.dropped,
         )
 
-    def _step(self, data):
+    def _step(self, data: Data) -> Data:
         """Return data after this map, which comes after that of theirs."""
         unweighted(data, "prepared")
         before = data.preparation
@@ -185,7 +216,8 @@ class Preparation:
         if X.shape[1] != self.d:
             raise ValueError(f"data must have {self.d} covariates, they have {X.shape[1]}")
         y = (data.y - self.label_center) / self.label_scale
-        return replace(data, X=here.covariates(X), y=y, truth=None, preparation=total)
+        mapped = here.covariates(X)
+        return replace(cast(Any, data), X=mapped, y=y, truth=None, preparation=total)
 
     def __eq__(self, other):
         if not isinstance(other, Preparation):
@@ -213,7 +245,7 @@ class Preparation:
         return f"Preparation({', '.join(parts)})"
 
 
-def standardizing(data: Any, *, center: bool, scale: bool, labels: bool) -> Preparation:
+def standardizing(data: Samples, *, center: bool, scale: bool, labels: bool) -> Preparation:
     """Return the step that :meth:`ClientData.standardized` takes.
 
     Parameters
@@ -235,7 +267,7 @@ def standardizing(data: Any, *, center: bool, scale: bool, labels: bool) -> Prep
     )
 
 
-def whitening(data: Any, *, labels: bool, tolerance: float) -> Preparation:
+def whitening(data: Samples, *, labels: bool, tolerance: float) -> Preparation:
     """Return the step that :meth:`ClientData.whitened` takes.
 
     Parameters
@@ -267,7 +299,7 @@ def whitening(data: Any, *, labels: bool, tolerance: float) -> Preparation:
     )
 
 
-def intercept(data: Any) -> Preparation:
+def intercept(data: Samples) -> Preparation:
     """Return the step that :meth:`ClientData.with_intercept` takes.
 
     Parameters
@@ -278,7 +310,7 @@ def intercept(data: Any) -> Preparation:
     return Preparation(np.zeros(d), np.ones(d), np.zeros(d), intercept=True)
 
 
-def prepared(data: Any, step: Preparation) -> Any:
+def prepared(data: Data, step: Preparation) -> Data:
     """Return data after one more step.
 
     Parameters
@@ -288,47 +320,6 @@ def prepared(data: Any, step: Preparation) -> Any:
         Of the data as they are.
     """
     return step._step(data)
-
-
-def row_weights(weights: str | ArrayLike, offsets: NDArray[np.int64]) -> Values:
-    """Return the factor of every sample's squared residual in its client's mean, shape (N,).
-
-    Parameters
-    ----------
-    weights : {"client", "sample"} or array_like
-        As :meth:`ClientData.weighted` takes them.
-    offsets : ndarray of int, shape (n + 1,)
-    """
-    m = np.diff(offsets)
-    n, N = m.size, int(offsets[-1])
-    if isinstance(weights, str):
-        check.choice("weights", weights, ("client", "sample"))
-        values = np.ones(n if weights == "client" else N)
-    else:
-        values = check.numbers("weights", weights, minimum=0.0, maximum=check.LARGEST)
-        if values.shape not in ((n,), (N,)):
-            raise ValueError(
-                f"weights must have shape ({n},), clients, or ({N},), samples, got {values.shape}"
-            )
-        if not values.any():
-            raise ValueError("weights must not all be 0")
-    values = values / values.max()
-    if values.size == n:
-        return np.repeat(values / values.mean(), m)
-    return values * np.repeat(m, m) * (n / values.sum())
-
-
-def unweighted(data: Any, what: str) -> None:
-    """Raise unless data have no weights, whose square roots their rows are multiplied by.
-
-    Parameters
-    ----------
-    data : ClientData
-    what : str
-        What would be done with them.
-    """
-    if data.weights is not None:
-        raise ValueError(f"weighted data cannot be {what}: weights come last")
 
 
 def _features(data):
@@ -344,8 +335,10 @@ def _moments(X):
     """Return means, standard deviations with 1 where there is none, and where there is none."""
     low, high = X.min(axis=0), X.max(axis=0)
     flat = high - low <= _ROUNDING * np.maximum(np.abs(low), np.abs(high))
-    mean = np.where(flat, 0.5 * low + 0.5 * high, X.mean(axis=0))
-    return mean, np.where(flat, 1.0, X.std(axis=0)), flat
+    size = np.where(flat, 1.0, np.maximum(np.abs(low), np.abs(high)))
+    relative = X / size  # the squares of which neither overflow nor vanish
+    mean = np.where(flat, 0.5 * low + 0.5 * high, size * relative.mean(axis=0))
+    return mean, np.where(flat, 1.0, size * relative.std(axis=0)), flat
 
 
 def _label_moments(y, center, scale):
@@ -358,10 +351,10 @@ def _label_moments(y, center, scale):
 
 def _warn(what):
     """Say, at the line of the caller's that asked for it, that something is not scaled."""
-    level = 3
-    while sys._getframe(level).f_globals.get("__name__", "").startswith("linrep."):
-        level += 1
-    warnings.warn(f"{what} and not scaled", UserWarning, stacklevel=level)
+    depth = 1
+    while sys._getframe(depth).f_globals.get("__name__", "").startswith("linrep."):
+        depth += 1
+    warnings.warn(f"{what} and not scaled", UserWarning, stacklevel=depth + 1)
 
 
 def _times(X, M):

@@ -18,6 +18,11 @@ def samples(draw):
     return [(rng.standard_normal((m, d)), rng.standard_normal(m)) for m in sizes]
 
 
+def test_names_are_distinct():
+    with complaint(ValueError, "names", "'a'", "twice"):
+        ClientData.from_list([([[1.0]], [1.0])] * 3, names=["a", "b", "a"])
+
+
 def check_clients(data, expected):
     assert data.n == len(expected)
     assert data.d == expected[0][0].shape[1]

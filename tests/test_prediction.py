@@ -1,0 +1,365 @@
+"""What traces predict, against a loop over the samples; and how that is scored."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linrep as lr
+from linrep import ClientData, Observations, Trace
+from linrep.problems import Ratings
+from tests.strategies import seeds
+from tests.tools import complaint
+
+PERSONALIZED, BIASES, IMC = (
+    getattr(lr.algorithms, name) for name in ("personalized", "biases", "imc")
+)
+NAMES = ("carl", "ada", "berta")
+
+
+def samples(seed=0, d=4):
+    """Return ragged samples of three clients, in units of their own, with labels far from 0."""
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_normal((36, d)) + 3.0) * np.arange(1.0, d + 1.0)
+    y = 50.0 + X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(36)
+    return ClientData(X, y, np.array([0, 8, 20, 36]), NAMES)
+
+
+def settings(others):
+    return {"start": (np.eye(4, 2), np.ones((3, 2))), "k": 2, "rounds": 3} | others
+
+
+#: Runs, and how a client's model and bias are read off the state.
+METHODS = {
+    "fedrep": (
+        lambda data: lr.fedrep(data, **settings({"step_size": 0.1})),
+        lambda state, i: (state["B"] @ state["W"][i], 0.0),
+    ),
+    "flute": (
+        lambda data: lr.flute(data, **settings({"step_size": 0.01})),
+        lambda state, i: (state["B"] @ state["W"][i], 0.0),
+    ),
+    "fedavg": (
+        lambda data: lr.fedavg(data, **settings({"step_size": 0.01, "local_steps": 2})),
+        lambda state, i: (state["B"] @ state["w"], 0.0),
+    ),
+    "fedsgd": (
+        lambda data: lr.fedsgd(data, **settings({"step_size": 0.01})),
+        lambda state, i: (state["B"] @ state["w"], 0.0),
+    ),
+    "pflmf": (
+        lambda data: lr.pflmf(data, **settings({"step_size": 0.01})),
+        lambda state, i: (state["U"] @ state["V"][i], 0.0),
+    ),
+    "pflmf on objectives": (
+        lambda data: lr.pflmf(
+            lr.LeastSquaresObjectives(data, ridge=0.1), **settings({"step_size": 0.01})
+        ),
+        lambda state, i: (state["U"] @ state["V"][i], 0.0),
+    ),
+    "local only": (lr.local_only, lambda state, i: (state["theta"][i], 0.0)),
+    "personalized local": (
+        lambda data: PERSONALIZED.local(data, rounds=3),
+        lambda state, i: (state["theta"][i], 0.0),
+    ),
+    "average": (
+        lambda data: PERSONALIZED.average(lr.LeastSquaresObjectives(data), rounds=3),
+        lambda state, i: (state["theta"][i], 0.0),
+    ),
+    "nuclear norm": (
+        lambda data: PERSONALIZED.nuclear_norm(data, rounds=3, penalty=0.1),
+        lambda state, i: (state["theta"][i], 0.0),
+    ),
+    "biases, one": (
+        lambda data: BIASES.least_squares(data, side="each"),
+        lambda state, i: (state["theta"], state["biases"][i]),
+    ),
+    "biases, alone": (
+        BIASES.local_only,
+        lambda state, i: (state["theta"][i], state["biases"][i]),
+    ),
+    "biases, averaged": (
+        lambda data: BIASES.fedavg(data, side="one", step_size=0.001, rounds=3),
+        lambda state, i: (state["theta"], state["biases"][i]),
+    ),
+}
+every_method = pytest.mark.parametrize(("run", "read"), METHODS.values(), ids=METHODS)
+
+
+def one_by_one(trace, read, data):
+    """Return the predictions of samples, client by client, found by their names."""
+    found = []
+    for i, name in enumerate(data.names):
+        theta, bias = read(trace.state, NAMES.index(name))
+        found += [sum(x * theta) + bias for x in data.client(i)[0]]
+    return np.array(found)
+
+
+@every_method
+def test_predictions_are_those_of_the_clients_models(run, read):
+    train, test = samples().split(keep=6, rng=0)
+    train, test = (data.standardized() for data in (train, test))
+    scale = train.preparation
+    other = ClientData(  # some of the clients, in another order
+        np.vstack([test.client(i)[0] for i in (2, 0)]),
+        np.concatenate([test.client(i)[1] for i in (2, 0)]),
+        np.cumsum([0, test.m[2], test.m[0]]),
+        (NAMES[2], NAMES[0]),
+        preparation=scale,
+    )
+    trace = run(train)
+    assert trace.clients == NAMES
+    assert trace.preparation is scale
+    for data in (train, other):
+        np.testing.assert_allclose(trace.predict(data), one_by_one(trace, read, data), atol=1e-12)
+    wanted = [read(trace.state, i)[0] for i in range(3)]
+    np.testing.assert_allclose(trace.models, wanted, atol=1e-14)
+    again = pickle.loads(pickle.dumps(trace))
+    np.testing.assert_array_equal(again.predict(other), trace.predict(other))
+
+
+@every_method
+def test_raw_data_are_prepared_and_predictions_led_back(run, read):
+    train, test = samples(d=3).split(keep=6, rng=0)
+    prepared = train.whitened().with_intercept()
+    assert prepared.d == 4
+    scale = prepared.preparation
+    trace = run(prepared)
+    wanted = scale.labels(one_by_one(trace, read, scale.apply(test)))
+    np.testing.assert_allclose(trace.predict(test), wanted, rtol=1e-10)
+    coefficients, intercepts = scale.models(trace.models)
+    biases = scale.label_scale * np.array([read(trace.state, i)[1] for i in range(3)])
+    for i, name in enumerate(test.names):
+        place = NAMES.index(name)
+        direct = test.client(i)[0] @ coefficients[place] + (intercepts + biases)[place]
+        mine = trace.predict(test.split_clients(names=[name])[1])
+        np.testing.assert_allclose(mine, direct, rtol=1e-9)
+    np.testing.assert_allclose(trace.score(test), trace.score(scale.apply(test)), rtol=1e-9)
+
+
+def test_a_run_that_goes_on_keeps_what_it_predicts_with():
+    data = samples().standardized()
+    trace = lr.fedrep(data, **settings({"step_size": 0.1}))
+    further = lr.fedrep(data, k=2, rounds=2, start=trace, step_size=0.1)
+    assert (further.clients, further.preparation) == (NAMES, data.preparation)
+    whole = lr.fedrep(data, **settings({"step_size": 0.1, "rounds": 5}))
+    np.testing.assert_array_equal(further.predict(data), whole.predict(data))
+
+
+def test_clients_of_a_truth_are_numbers():
+    truth = lr.SharedRepresentation.random(n=5, d=4, k=2, rng=0)
+    trace = lr.fedrep(truth, m=10, rounds=50, rng=1)
+    data = truth.draw(20, rng=2)
+    assert trace.clients is None
+    models = trace.state["W"] @ trace.state["B"].T
+    wanted = np.einsum("sd,sd->s", data.X, np.repeat(models, 20, axis=0))
+    np.testing.assert_allclose(trace.predict(data), wanted, atol=1e-12)
+    assert trace.score(data) > 0.999
+    with complaint(ValueError, "no client 5"):
+        trace.predict(ClientData(data.X, data.y, data.offsets, (0, 1, 2, 3, 5)))
+    with complaint(ValueError, "no models", "nothing"):
+        lr.local_only(truth, m=10, batches="gram", rng=1).predict(data)
+    with complaint(ValueError, "no models"):
+        _ = lr.local_only(truth, m=10, batches="gram", rng=1).models
+
+
+def test_a_custom_algorithms_models_are_found_by_name():
+    data = samples()
+    trace = lr.run_rounds(
+        lambda state, t: state,
+        {"theta": np.ones((3, 4))},
+        rounds=1,
+        measure=lambda state: {"loss": 0.0},
+        problem=data,
+    )
+    np.testing.assert_allclose(trace.predict(data), data.X.sum(axis=1))
+    assert trace.clients == NAMES
+    one = Trace("global", {"loss": np.zeros(1)}, {"theta": np.ones(4)}, clients=NAMES)
+    np.testing.assert_allclose(one.predict(data), data.X.sum(axis=1))
+    np.testing.assert_array_equal(one.models, np.ones((3, 4)))
+
+
+def test_what_cannot_be_predicted():
+    data = samples()
+    prepared = data.standardized()
+    raw, trace = lr.local_only(data), lr.local_only(prepared)
+    stranger = ClientData(data.X, data.y, data.offsets, ("carl", "dora", "berta"))
+    with complaint(ValueError, "no client 'dora'", "3 clients", "fit_new_clients"):
+        raw.predict(stranger)
+    with complaint(ValueError, "weighted"):
+        raw.predict(data.weighted("sample"))
+    with complaint(ValueError, "data must be raw"):
+        raw.predict(prepared)
+    with complaint(ValueError, "data must be raw"):
+        trace.predict(data.whitened())
+    with complaint(ValueError, "4 covariates", "got 3"):
+        raw.predict(ClientData(data.X[:, :3].copy(), data.y, data.offsets, NAMES))
+    with complaint(TypeError, "ClientData", "ndarray"):
+        raw.predict(data.X)
+    with complaint(ValueError, "U and V", "theta"):
+        raw.predict(Observations([0], [1], [2.0], d=2, n=2))
+
+
+# Scores
+
+
+@given(seeds, st.lists(st.integers(1, 6), min_size=1, max_size=4), st.sampled_from([0.0, 1e3]))
+def test_scores(seed, sizes, center):
+    rng = np.random.default_rng(seed)
+    data = ClientData.from_list(
+        [(rng.standard_normal((m, 2)), center + rng.standard_normal(m)) for m in sizes]
+    )
+    theta = rng.standard_normal((len(sizes), 2))
+    trace = Trace("mine", {"loss": np.zeros(1)}, {"theta": theta})
+    groups = {i: [data.client(i)] for i in range(data.n)}
+    by = {measure: trace.score(data, by="client", measure=measure) for measure in MEASURES}
+    for table in by.values():
+        assert table.index.tolist() == list(data.names)
+        assert table.index.name == "client"
+    for name, some in [("all", list(enumerate(map(data.client, range(data.n)))))] + [
+        (i, [(i, samples)]) for i, (samples,) in groups.items()
+    ]:
+        errors, labels = [], []
+        for i, (X, y) in some:
+            errors += [(label - x @ theta[i]) ** 2 for x, label in zip(X, y, strict=True)]
+            labels += y.tolist()
+        mean = sum(labels) / len(labels)
+        spread = sum((label - mean) ** 2 for label in labels)
+        share = 1.0 - sum(errors) / spread if len(labels) > 1 else np.nan
+        root = np.sqrt(sum(errors) / len(errors))
+        found = (
+            [trace.score(data, measure=measure) for measure in MEASURES]
+            if name == "all"
+            else [by[measure][name] for measure in MEASURES]
+        )
+        np.testing.assert_allclose(found, [share, root], rtol=1e-7)
+
+
+MEASURES = ("explained_variance", "rmse")
+
+
+def test_bad_scores():
+    trace, data = lr.local_only(samples()), samples()
+    with complaint(ValueError, "measure", "'rmse'", "'mse'"):
+        trace.score(data, measure="mse")
+    with complaint(ValueError, "by", "'client'", "'sample'"):
+        trace.score(data, by="sample")
+
+
+def test_clients_whose_names_are_tuples():
+    data = ClientData(np.eye(2), np.ones(2), [0, 1, 2], (("a", 1), ("b", 2)))
+    table = lr.local_only(data).score(data, by="client", measure="rmse")
+    assert table.index.tolist() == [("a", 1), ("b", 2)]
+
+
+# New clients
+
+
+@pytest.mark.parametrize("name", ["fedrep", "flute", "pflmf"])
+def test_new_clients_fit_heads_on_what_was_learned(name):
+    known, new = samples().split_clients(names=["ada"])
+    prepared = known.standardized()
+    learn = {
+        "fedrep": lambda data: lr.fedrep(data, k=2, rounds=3, start="random", rng=0),
+        "flute": lambda data: lr.flute(data, k=2, rounds=3, step_size=0.01, rng=0),
+        "pflmf": lambda data: lr.pflmf(data, k=2, rounds=3, step_size=0.01, rng=0),
+    }[name]
+    trace = learn(prepared)
+    train, test = new.split(keep=5, rng=0)
+    found = lr.fit_new_clients(trace, train)
+    scale = prepared.preparation
+    B = trace.state["U" if name == "pflmf" else "B"]
+    X, y = scale.apply(train).client(0)
+    w = np.linalg.lstsq(X @ B, y, rcond=None)[0]
+    np.testing.assert_allclose(found.state["W"], [w], atol=1e-9)
+    np.testing.assert_allclose(found["loss"], [np.mean((X @ B @ w - y) ** 2) / 2], rtol=1e-9)
+    wanted = scale.labels(scale.covariates(test.X) @ B @ w)
+    np.testing.assert_allclose(found.predict(test), wanted, rtol=1e-9)
+    assert found.clients == ("ada",)
+    same = lr.fit_new_clients(trace, scale.apply(train))
+    np.testing.assert_array_equal(same.state["W"], found.state["W"])
+
+
+def test_new_clients_that_cannot_be_fitted():
+    data = samples()
+    with complaint(ValueError, "representation", "theta"):
+        lr.fit_new_clients(lr.local_only(data), data)
+    trace = lr.fedrep(data, **settings({"step_size": 1e-6}))
+    with complaint(TypeError, "trace must be a Trace"):
+        lr.fit_new_clients(trace.state["B"], data)
+    with complaint(TypeError, "ClientData"):
+        lr.fit_new_clients(trace, data.X)
+    with complaint(ValueError, "raw"):
+        lr.fit_new_clients(trace, data.standardized())
+
+
+# Entries
+
+
+def entries_one_by_one(state, seen):
+    U = state["U"] if seen.A is None else seen.A @ state["U"]
+    V = state["V"] if seen.Z is None else seen.Z @ state["V"]
+    return np.array([sum(U[j] * V[i]) for j, i in zip(seen.items, seen.clients, strict=True)])
+
+
+@pytest.mark.parametrize("side", [True, False])
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda seen: IMC.gauss_newton(seen, 2),
+        lambda seen: IMC.alternating(seen, 2, iterations=5),
+        lambda seen: lr.perfedsi(seen, k=2, rounds=20, step_size=0.01, rng=0),
+    ],
+)
+def test_entries(run, side):
+    truth = lr.SideInformationCompletion.random(n=30, d=12, p=4, k=2, rng=0)
+    seen = truth.observe(entries=250, rng=1)
+    seen = seen if side else seen.without_side_information()
+    learned, held = seen.split(0.2, rng=2)
+    trace = run(learned)
+    wanted = entries_one_by_one(trace.state, held)
+    np.testing.assert_allclose(trace.predict(held), wanted, atol=1e-12)
+    error = held.values - wanted
+    np.testing.assert_allclose(trace.score(held, measure="rmse"), np.sqrt(np.mean(error**2)))
+    share = 1 - np.sum(error**2) / np.sum((held.values - held.values.mean()) ** 2)
+    np.testing.assert_allclose(trace.score(held), share)
+    by = trace.score(held, by="client", measure="rmse")
+    assert by.index.tolist() == np.unique(held.clients).tolist()
+    for i in by.index:
+        np.testing.assert_allclose(by[i], np.sqrt(np.mean(error[held.clients == i] ** 2)))
+    with complaint(ValueError, "items", "13", "12"):
+        trace.predict(Observations([0], [1], [2.0], held.Z, d=13, n=30))
+
+
+def test_entries_with_biases_and_without_factors():
+    rng = np.random.default_rng(0)
+    seen = Observations([0, 2, 1], [1, 0, 1], [1.0, 2.0, 3.0], d=3, n=2)
+    state = {"offset": 0.5, "item_bias": rng.standard_normal(3), "client_bias": np.array([1.0, 2])}
+    wanted = [
+        0.5 + state["item_bias"][j] + state["client_bias"][i]
+        for j, i in zip(seen.items, seen.clients, strict=True)
+    ]
+    alone = Trace("biases", {"loss": np.zeros(1)}, state)
+    np.testing.assert_allclose(alone.predict(seen), wanted)
+    factors = {"U": rng.standard_normal((3, 2)), "V": rng.standard_normal((2, 2))}
+    both = Trace("both", {"loss": np.zeros(1)}, state | factors)
+    np.testing.assert_allclose(both.predict(seen), wanted + entries_one_by_one(factors, seen))
+
+
+def test_ratings_are_predicted_with_their_mean():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"client": np.repeat(list("abcdef"), 4), "item": np.tile(range(4), 6)})
+    table["value"] = 3.0 + rng.standard_normal(24)
+    ratings = Ratings.from_frame(table)
+    learned, held = ratings.split(0.25, rng=0)
+    trace = lr.perfedsi(learned.observations, k=1, rounds=5, step_size=0.01, rng=0)
+    predicted = trace.predict(held)
+    np.testing.assert_allclose(predicted, held.predict(trace.state["U"], trace.state["V"]))
+    np.testing.assert_allclose(trace.score(held, measure="rmse"), held.rmse(predicted))
+    np.testing.assert_allclose(trace.score(held), trace.score(held.observations))
+    by = trace.score(held, by="client", measure="rmse")
+    assert set(by.index) <= set("abcdef")
