@@ -162,6 +162,16 @@ def test_metrics_of_a_truth_are_there():
     assert lr.ridge(truth.draw(9, rng=1))["population_risk"][1] < 0.1
 
 
+def test_heads_of_new_clients_take_a_ridge():
+    truth = lr.SharedRepresentation.random(n=6, d=4, k=2, noise=0.1, rng=0)
+    trace = lr.fedrep(truth.draw(9, rng=1), k=2, rounds=3)
+    new = lr.ClientData.from_list([truth.draw(3, rng=2).client(0)], names=["new"])
+    found = lr.fit_new_clients(trace, new, ridge=2.0)
+    W = lr.fit_heads(new, trace.state["B"], ridge=2.0)
+    np.testing.assert_array_equal(found.state["W"], W)
+    assert np.linalg.norm(W) < np.linalg.norm(lr.fit_heads(new, trace.state["B"]))
+
+
 DATA = lr.ClientData.from_list([(np.ones((2, 3)), np.ones(2))] * 2)
 
 
