@@ -184,7 +184,7 @@ def _selection(data, settings, runs, tests, measure, rule, fit) -> Selection:
     by_client = {
         label: _by_client(own, tests, data.names) for label, own in zip(labels, runs, strict=True)
     }
-    return Selection(
+    found = Selection(
         table=table.loc[order],
         splits=splits.rename_axis(index="split", columns="candidate"),
         clients=pd.DataFrame(by_client).rename_axis(index="client", columns="candidate"),
@@ -192,8 +192,9 @@ def _selection(data, settings, runs, tests, measure, rule, fit) -> Selection:
         measure=measure,
         rule=rule,
         overlap=overlap,
-        _fit=fit,
     )
+    found._fit = fit
+    return found
 
 
 def _by_client(runs, tests, clients):

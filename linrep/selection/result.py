@@ -65,7 +65,7 @@ class Selection:
     measure: str
     rule: str
     overlap: float
-    _fit: Callable[[str], Trace] = field(repr=False)
+    _fit: Callable[[str], Trace] = field(init=False, repr=False)
 
     @cached_property
     def trace(self) -> Trace:
