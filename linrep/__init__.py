@@ -26,6 +26,7 @@ _HOME = {
     "SideInformationCompletion": "linrep.problems",
     "SoftmaxObjectives": "linrep.problems",
     "Trace": "linrep.trace",
+    "alternating_least_squares": "linrep.algorithms",
     "empirical_risk_minimizer": "linrep.algorithms",
     "fedavg": "linrep.algorithms",
     "fedrep": "linrep.algorithms",
@@ -38,11 +39,16 @@ _HOME = {
     "moments_start": "linrep.algorithms",
     "perfedsi": "linrep.algorithms",
     "pflmf": "linrep.algorithms",
+    "pooled": "linrep.algorithms",
     "projected_gradient_start": "linrep.algorithms",
     "read_movielens": "linrep.problems",
     "random_start": "linrep.algorithms",
+    "ridge": "linrep.algorithms",
+    "ridge_penalty": "linrep.algorithms",
+    "ridge_to_mean": "linrep.algorithms",
     "run_rounds": "linrep.driver",
     "run_trials": "linrep.algorithms",
+    "select": "linrep.selection",
     "simulate_heads": "linrep.algorithms",
     "statement": "linrep.claims.entry",
     "statements": "linrep.claims.entry",
@@ -50,7 +56,7 @@ _HOME = {
 }
 _MODULES = (
     "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "report",
-    "simulation", "stats", "subspace", "sweeps", "testing", "theory",
+    "selection", "simulation", "stats", "subspace", "sweeps", "testing", "theory",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES, "__version__"]

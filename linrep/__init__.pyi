@@ -8,12 +8,14 @@ from linrep import kernels as kernels
 from linrep import plotting as plotting
 from linrep import problems as problems
 from linrep import report as report
+from linrep import selection as selection
 from linrep import simulation as simulation
 from linrep import stats as stats
 from linrep import subspace as subspace
 from linrep import sweeps as sweeps
 from linrep import testing as testing
 from linrep import theory as theory
+from linrep.algorithms import alternating_least_squares as alternating_least_squares
 from linrep.algorithms import empirical_risk_minimizer as empirical_risk_minimizer
 from linrep.algorithms import fedavg as fedavg
 from linrep.algorithms import fedrep as fedrep
@@ -26,8 +28,12 @@ from linrep.algorithms import local_only as local_only
 from linrep.algorithms import moments_start as moments_start
 from linrep.algorithms import perfedsi as perfedsi
 from linrep.algorithms import pflmf as pflmf
+from linrep.algorithms import pooled as pooled
 from linrep.algorithms import projected_gradient_start as projected_gradient_start
 from linrep.algorithms import random_start as random_start
+from linrep.algorithms import ridge as ridge
+from linrep.algorithms import ridge_penalty as ridge_penalty
+from linrep.algorithms import ridge_to_mean as ridge_to_mean
 from linrep.algorithms import run_trials as run_trials
 from linrep.algorithms import simulate_heads as simulate_heads
 from linrep.claims.entry import statement as statement
@@ -52,6 +58,7 @@ from linrep.problems import SideInformationCompletion as SideInformationCompleti
 from linrep.problems import SoftmaxObjectives as SoftmaxObjectives
 from linrep.problems import read_movielens as read_movielens
 from linrep.random import streams as streams
+from linrep.selection import select as select
 from linrep.trace import Trace as Trace
 
 __version__: str

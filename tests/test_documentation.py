@@ -49,7 +49,11 @@ def test_a_finding_is_reproduced(block):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=named)
 def test_a_page_runs_from_top_to_bottom(page, monkeypatch, tmp_path):
-    for package, sign in (("torch", "linrep import deep"), ("distributed", "from distributed")):
+    for package, sign in (
+        ("torch", "linrep import deep"),
+        ("distributed", "from distributed"),
+        ("sklearn", "from sklearn"),
+    ):
         if any(sign in block for block in blocks(page, "python")):
             pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
@@ -57,6 +61,24 @@ def test_a_page_runs_from_top_to_bottom(page, monkeypatch, tmp_path):
     write_files(page)
     for block in blocks(page, "python"):
         exec(compile(block, named(page), "exec"), names)
+
+
+@pytest.mark.slow
+def test_the_page_on_choosing_prints_what_it_says(capsys):
+    pytest.importorskip("sklearn")
+    text = (DOCS / "choosing.md").read_text("utf-8")
+    pairs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(pairs) == len(blocks(DOCS / "choosing.md", "python")) == 2
+    names, printed = {"__name__": "page"}, ""
+    for code, output in pairs:
+        exec(compile(code, "choosing.md", "exec"), names)
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.rstrip() for line in lines] == output.splitlines()
+        printed += output
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    quoted = re.findall(r"\d+\.\d(?= %)", prose)
+    assert len(quoted) > 5
+    assert set(quoted) <= set(re.findall(r"\d+\.\d", printed))
 
 
 def command_lines(page):

@@ -39,6 +39,7 @@ LAYERS = (
     "simulation",
     "settings",
     "plotting",
+    "selection",
     "claims",
     "testing",
     "record",

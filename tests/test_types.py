@@ -15,8 +15,8 @@ MODULES = (
     "linrep", "linrep.algorithms", "linrep.algorithms.imc", "linrep.algorithms.personalized",
     "linrep.algorithms.starts", "linrep.claims", "linrep.claims.ledger", "linrep.claims.verify",
     "linrep.experiment", "linrep.kernels", "linrep.plotting", "linrep.problems",
-    "linrep.problems.personal", "linrep.report", "linrep.simulation", "linrep.stats",
-    "linrep.subspace", "linrep.sweeps", "linrep.theory", "linrep.trace",
+    "linrep.problems.personal", "linrep.report", "linrep.selection", "linrep.simulation",
+    "linrep.stats", "linrep.subspace", "linrep.sweeps", "linrep.theory", "linrep.trace",
     *(f"linrep.theory.{name}" for name in linrep.theory.__all__),
 )  # fmt: skip
 

@@ -1,6 +1,8 @@
 """Methods and starting points: callables of a problem that return a trace."""
 
 from linrep.algorithms import biases, imc, personalized
+from linrep.algorithms.alternating import alternating_least_squares
+from linrep.algorithms.baselines import pooled, ridge, ridge_penalty, ridge_to_mean
 from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
@@ -12,6 +14,7 @@ from linrep.algorithms.starts import moments_start, projected_gradient_start, ra
 from linrep.algorithms.trials import run_trials
 
 __all__ = [
+    "alternating_least_squares",
     "biases",
     "empirical_risk_minimizer",
     "fedavg",
@@ -27,8 +30,12 @@ __all__ = [
     "perfedsi",
     "personalized",
     "pflmf",
+    "pooled",
     "projected_gradient_start",
     "random_start",
+    "ridge",
+    "ridge_penalty",
+    "ridge_to_mean",
     "run_trials",
     "simulate_heads",
 ]

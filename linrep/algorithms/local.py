@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
+from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
@@ -19,8 +20,8 @@ from linrep.random import RNGLike, stream, streams
 from linrep.trace import Trace
 
 
-def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
-    """Fit every client's head by least squares on a frozen representation.
+def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDArray[np.float64]:
+    """Fit every client's head by least squares, or ridge regression, on a frozen representation.
 
     Parameters
     ----------
@@ -28,11 +29,15 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
         Samples, of new clients or old ones.
     B : array_like, shape (d, k)
         Representation; need not be orthonormal.
+    ridge : float or array_like, shape (n,), default 0
+        Penalty of all heads, or of each; :func:`ridge_penalty` finds one. As it stands beside a sum
+        over samples, a client with more of them is shrunk less.
 
     Returns
     -------
     ndarray, shape (n, k)
-        Row i minimizes ||y_i - X_i B w||, with minimum norm where that is not unique.
+        Row i minimizes ||y_i - X_i B w||^2 + ridge ||w||^2, with minimum norm where that is not
+        unique.
 
     Notes
     -----
@@ -43,10 +48,27 @@ def fit_heads(data: ClientData, B: ArrayLike) -> NDArray[np.float64]:
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     B = check.array("B", B, (data.d, None))
     k = B.shape[1]
+    X, y, offsets = data.X, data.y, data.offsets
+    penalties = read_penalty("ridge", ridge, data.n)
+    if penalties.any():
+        X, y, offsets = _with_rows(data, B, penalties)
+        B = np.eye(k)
     W = np.zeros((data.n, k))
-    work = workspace(k, data.d, int(data.m.max()), 1)
-    fit_heads_kernel(data.X, data.y, data.offsets, np.ascontiguousarray(B.T), W, work)
+    work = workspace(k, len(B), int(np.diff(offsets).max()), 1)
+    fit_heads_kernel(X, y, offsets, np.ascontiguousarray(B.T), W, work)
     return W
+
+
+def _with_rows(data, B, penalties):
+    """Return what least squares with a ridge is least squares of: X B over root(penalty) I."""
+    k, n = B.shape[1], data.n
+    offsets = data.offsets + k * np.arange(n + 1)
+    samples = np.arange(len(data.y)) + k * np.repeat(np.arange(n), data.m)
+    X, y = np.zeros((offsets[-1], k)), np.zeros(offsets[-1])
+    X[samples], y[samples] = data.X @ B, data.y
+    rows = offsets[1:, None] - k + np.arange(k)
+    X[rows] = np.sqrt(penalties)[:, None, None] * np.eye(k)
+    return X, y, offsets
 
 
 def fit_models(data: ClientData) -> NDArray[np.float64]:
@@ -193,11 +215,7 @@ def local_only(
     else:
         data = truth.draw(m, rng=data_rng) if data is None else data
         theta = fit_models(data)
-        metrics, state = {"loss": _losses(data, np.zeros_like(theta), theta)}, {"theta": theta}
-        if data.truth is not None:  # of any kind: all it takes is the clients' models
-            target = data.truth.theta
-            risks = [0.5 * np.mean(np.sum((t - target) ** 2, axis=1)) for t in (0.0, theta)]
-            metrics["population_risk"] = np.array(risks)
+        metrics, state = model_metrics(data, theta), {"theta": theta}
     metrics["floats_up"] = metrics["floats_down"] = np.zeros(2)
     return Trace(
         algorithm="local only",
@@ -209,7 +227,7 @@ def local_only(
     )
 
 
-def fit_new_clients(trace: Trace, data: ClientData) -> Trace:
+def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -> Trace:
     """Fit the heads of clients that a run did not see, on the representation that it learned.
 
     Parameters
@@ -218,6 +236,8 @@ def fit_new_clients(trace: Trace, data: ClientData) -> Trace:
         Of a method with a representation: its state has ``B``, or ``U`` of pFL^MF.
     data : ClientData
         Samples of the new clients, raw, or prepared as those that the run learned from.
+    ridge : float or array_like, shape (n,), default 0
+        Penalty of their heads, as of :func:`fit_heads`.
 
     Returns
     -------
@@ -259,7 +279,7 @@ def fit_new_clients(trace: Trace, data: ClientData) -> Trace:
     if data.preparation != trace.preparation:
         raise ValueError("data must be raw, or prepared as those that the trace was learned from")
     B = trace.state[name]
-    W = fit_heads(data, B)
+    W = fit_heads(data, B, ridge=ridge)
     residual = np.einsum("sk,sk->s", data.X @ B, np.repeat(W, data.m, axis=0)) - data.y
     losses = np.add.reduceat(residual**2, data.offsets[:-1]) / (2.0 * data.m)
     return Trace(
@@ -284,6 +304,16 @@ def _simulate_local(truth, m, rng):
     loss = truth.noise**2 * rng.chisquare(m - d, n).mean() / (2.0 * m) if m > d else 0.0
     risks = np.array([signal.mean(), np.mean(unseen + spread)]) / 2.0
     return risks, np.array([np.nan, loss])
+
+
+def model_metrics(data: ClientData, theta: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return loss and, with a truth, population risk of the zero models and of others (n, d)."""
+    metrics = {"loss": _losses(data, np.zeros_like(theta), theta)}
+    if data.truth is not None:  # of any kind: all it takes is the clients' models
+        target = data.truth.theta
+        risks = [0.5 * np.mean(np.sum((t - target) ** 2, axis=1)) for t in (0.0, theta)]
+        metrics["population_risk"] = np.array(risks)
+    return metrics
 
 
 def _losses(data, *models):

@@ -274,6 +274,28 @@ def nuclear_norm(
     return _run("nuclear norm", problem, server, how, accelerate=True, noted={"penalty": penalty})
 
 
+def penalties(problem: Objectives | ClientData, count: int = 6) -> list[float]:
+    """Return penalties of :func:`nuclear_norm` to choose among, the largest first.
+
+    Parameters
+    ----------
+    problem : Objectives or ClientData
+    count : int, default 6
+        How many, two in each power of ten.
+
+    Returns
+    -------
+    list of float
+        The first is a third of the spectral norm of the gradient of F at 0, from which on the
+        minimizer is 0.
+    """
+    count = check.integer("count", count, minimum=1)
+    problem = as_objectives(problem)
+    gradient = problem.gradients(np.zeros((problem.n, problem.d))) / problem.n
+    largest = float(np.linalg.norm(gradient, 2))
+    return [largest * 10.0 ** (-0.5 * place) for place in range(1, count + 1)]
+
+
 class DiameterProjection:
     """Projection of models on those of which no two are further apart than delta.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -243,6 +243,34 @@ class ClientData:
         weighting.unweighted(self, "split")
         mask = splits.held_out_samples(self.m, held_out, keep, rng)
         return splits.select(self, ~mask), splits.select(self, mask)
+
+    def folds(
+        self, folds: int = 5, *, rng: RNGLike = None
+    ) -> Iterator[tuple[ClientData, ClientData]]:
+        """Split every client's samples several times, so that each is held out once.
+
+        Parameters
+        ----------
+        folds : int, default 5
+            Their number, at least 2. A client's only sample is never held out.
+        rng : optional
+            Anything `numpy.random.default_rng` takes.
+
+        Yields
+        ------
+        train, test : ClientData
+            As of :meth:`split`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `folds` is out of range or above the number of samples that can be held out, or the
+            data are weighted.
+        """
+        prepare.unweighted(self, "split")
+        fold = splits.fold_of_samples(self.m, folds, rng)
+        for each in range(folds):
+            yield splits.select(self, fold != each), splits.select(self, fold == each)
 
     def split_clients(
         self,

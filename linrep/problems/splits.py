@@ -44,6 +44,33 @@ def held_out_samples(
     return mask
 
 
+def fold_of_samples(m: NDArray[np.int64], folds: int, rng: RNGLike) -> NDArray[np.int64]:
+    """Return which fold each sample is held out in, shape (N,), -1 for a client's only sample.
+
+    Parameters
+    ----------
+    m : ndarray of int, shape (n,)
+        Samples of each client.
+    folds : int
+        Their number; as many of a client's samples are in each, and of all samples, up to one.
+    rng : optional
+        As :meth:`ClientData.folds` takes it.
+    """
+    folds = check.integer("folds", folds, minimum=2)
+    shared = int(m[m > 1].sum())
+    if shared < folds:
+        raise ValueError(
+            f"folds must be at most {shared}, the samples of clients that have more than one, "
+            f"got {folds}"
+        )
+    rng = stream(rng, "split")
+    fold, dealt = [], 0
+    for count in m.tolist():
+        fold.append((dealt + rng.permutation(count)) % folds if count > 1 else np.array([-1]))
+        dealt += count if count > 1 else 0
+    return np.concatenate(fold)
+
+
 def new_clients(
     names: tuple[Hashable, ...],
     held_out: float | None,
