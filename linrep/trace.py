@@ -90,7 +90,7 @@ class Trace:
     clients : tuple, optional
         Names of the clients in the order of the state's rows; None stands for 0 … n - 1.
     preparation : Preparation, optional
-        The map that the data were prepared with, :attr:`linrep.ClientData.preparation`.
+        The map that the data were prepared with, ``preparation`` of :class:`linrep.ClientData`.
     """
 
     algorithm: str
