@@ -459,3 +459,11 @@ def rare(budget, rng, *, share=0.5):
     output = call("many.py", "--level", "0.01", "--figures", "pictures")
     assert "1 holds" in output
     assert "computed" not in output
+
+
+def test_results_and_pictures_do_not_share_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["verify", "fedrep.eq85", "--json", "x", "--figures", "./x"])
+    assert result.exit_code == 2
+    assert result.output == "Error: --json and --figures must differ, both are 'x'\n"
+    assert list(tmp_path.iterdir()) == []

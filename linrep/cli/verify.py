@@ -152,6 +152,8 @@ def verify(
             verdict, strength = (recorded.get(key) or "-" for key in ("verdict", "strength"))
             echo(f"{item.id:44} {verdict:10} {strength:19}  {item.plain}")
         return
+    if path is not None and figures is not None and path.resolve() == figures.resolve():
+        raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
     with bad_input(OSError):
         if path is not None:
             check_output("--json", path)
