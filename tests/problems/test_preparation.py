@@ -208,13 +208,13 @@ def test_standardized(data, center, scale, labels):
 def test_what_is_constant_is_centred_and_not_scaled():
     X = np.column_stack([np.arange(6.0), 0.1 + np.array([0, 0, 0, 2e-17, 0, 0]), np.zeros(6)])
     data = ClientData(X, np.full(6, 7.0), [0, 2, 6])
-    with pytest.warns(UserWarning, match="covariates|labels") as told:
+    with pytest.warns(UserWarning, match="covariates|labels") as warned:
         found = data.standardized()
-    assert [str(each.message) for each in told] == [
+    assert [str(each.message) for each in warned] == [
         "2 of 3 covariates are constant and not scaled",
         "the labels are constant and not scaled",
     ]
-    assert {each.filename for each in told} == {__file__}
+    assert {each.filename for each in warned} == {__file__}
     assert found.preparation.constant == (1, 2)
     assert "2 constant and not scaled" in repr(found)
     assert np.abs(found.X[:, 1:]).max() < 1e-16
