@@ -26,8 +26,10 @@ WORK_PER_CALL = 2e8
 #: Measurements that a method may keep until they are put into a table together.
 MANY = 2**16
 
-# Settings that say where a run begins and ends, and not how it goes.
-_MAY_DIFFER = {"rounds", "start", "scale", "tolerance", "problem"}
+# Settings that say where a run begins and ends, or how its step was found, and not how it goes.
+_MAY_DIFFER = {
+    "rounds", "start", "scale", "tolerance", "problem", "step_size_rule", "prescribed_step_size",
+}  # fmt: skip
 
 _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
