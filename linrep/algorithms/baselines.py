@@ -23,7 +23,7 @@ from linrep.algorithms import _ridge
 from linrep.algorithms.local import fit_models, model_metrics
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
-from linrep.problems.preparation import unweighted
+from linrep.problems.weights import unweighted
 from linrep.trace import Trace
 
 __all__ = ["pooled", "ridge", "ridge_penalty", "ridge_to_mean"]

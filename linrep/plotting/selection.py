@@ -51,9 +51,8 @@ def candidates(
         places = np.arange(len(table))
         for number, name in enumerate(dict.fromkeys(table["algorithm"])):
             own = (table["algorithm"] == name).to_numpy()
-            color = to_hex(
-                f"C{number % 10}"
-            )  # of this style, whatever is in force when it is drawn
+            # Of this style, whatever is in force when it is drawn.
+            color = to_hex(f"C{number % 10}")
             low = np.maximum(values - bars, values / 10.0)
             ax.hlines(places[own], low[own], (values + bars)[own], color=color, linewidth=1.3)
             ax.plot([], [], "o", color=color, label=name)

@@ -267,7 +267,7 @@ class ClientData:
             If `folds` is out of range or above the number of samples that can be held out, or the
             data are weighted.
         """
-        prepare.unweighted(self, "split")
+        weighting.unweighted(self, "split")
         fold = splits.fold_of_samples(self.m, folds, rng)
         for each in range(folds):
             yield splits.select(self, fold != each), splits.select(self, fold == each)

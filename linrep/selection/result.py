@@ -137,8 +137,7 @@ class Selection:
         tried = self.table[self.table["algorithm"] == row["algorithm"]]
         found = []
         for name in self.table.columns[1 : self.table.columns.get_loc("error")]:
-            values = {value for value in tried[name] if isinstance(value, int | float)}
-            values = {value for value in values if value == value}
+            values = {value for value in tried[name].dropna() if isinstance(value, int | float)}
             if len(values) < 2 or row[name] not in values:
                 continue
             least = {"k": 1, "rounds": 1, "ridge": 0}.get(name)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from linrep.claims import claims, ledger
+from linrep.claims import ledger
 from linrep.problems import SharedRepresentation
+from tests.claims.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = SharedRepresentation.random(n=6, d=8, k=2, rng=0)
 VIOLATIONS = {
@@ -12,17 +13,12 @@ VIOLATIONS = {
     "Assumption 2": PROBLEM.with_heads(np.tile(PROBLEM.W[:1], (6, 1))),
     "Assumption 3": PROBLEM.with_heads(PROBLEM.W * np.arange(1.0, 7.0)[:, None]),
 }
-ASSUMING = {
-    name: item for name, item in claims().items() if item.paper == "fedrep" and item.hypotheses
-}
+ASSUMING = assuming("fedrep")
 
 
 @pytest.mark.parametrize("name", ASSUMING)
 def test_hypotheses(name):
-    item = ASSUMING[name]
-    assert item.unmet(PROBLEM) == []
-    for hypothesis in item.hypotheses:
-        assert item.unmet(VIOLATIONS[hypothesis.name]) == [hypothesis.name]
+    accept_and_refuse(ASSUMING[name], PROBLEM, VIOLATIONS)
 
 
 def test_assumption_2_speaks_of_the_participants():

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from linrep.claims import claims
 from linrep.problems import LowRankRegression
+from tests.claims.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = LowRankRegression.random(n=6, d=5, singular_values=[1.0, 0.9, 0.3, 0.1], rng=0)
 EQUAL = LowRankRegression.random(n=6, d=5, singular_values=[1.0, 1.0, 1.0], rng=0)
@@ -14,9 +14,7 @@ VIOLATIONS = {
     "sub-Gaussian x": (replace(PROBLEM, design="student_t"), 6),
     "full participation": (PROBLEM, 5),
 }
-ASSUMING = {
-    name: item for name, item in claims().items() if item.paper == "flute" and item.hypotheses
-}
+ASSUMING = assuming("flute")
 
 
 def test_the_theorems_have_them():
@@ -26,7 +24,4 @@ def test_the_theorems_have_them():
 
 @pytest.mark.parametrize("name", ASSUMING)
 def test_hypotheses(name):
-    item = ASSUMING[name]
-    assert item.unmet(PROBLEM) == []
-    for hypothesis in item.hypotheses:
-        assert item.unmet(*VIOLATIONS[hypothesis.name]) == [hypothesis.name]
+    accept_and_refuse(ASSUMING[name], PROBLEM, VIOLATIONS)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from linrep.claims import claims
 from linrep.claims.perfedsi import _exact
 from linrep.claims.perfedsi._hypotheses import SAMPLING, START
 from linrep.problems import BiasedRegression, SideInformationCompletion
+from tests.claims.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = SideInformationCompletion.random(n=40, d=30, p=4, k=2, side="unit", rng=0)
 BIASED = BiasedRegression.random(n=20, d=5, p=3, noise=1.0, rng=0)
@@ -25,21 +25,15 @@ VIOLATIONS = {
         n=20, d=5, p=3, noise=1.0, explained=0.5, rng=0
     ),
 }
-ASSUMING = {
-    name: item for name, item in claims().items() if item.paper == "perfedsi" and item.hypotheses
-}
+ASSUMING = assuming("perfedsi")
 
 
 @pytest.mark.parametrize("name", ASSUMING)
 def test_hypotheses(name):
     item = ASSUMING[name]
     names = [hypothesis.name for hypothesis in item.hypotheses]
-    about_biases = "Appendix B, side information" in names
-    assert item.unmet(BIASED if about_biases else PROBLEM) == []
-    for own in names:
-        if own in ABOUT_RUNS:
-            continue
-        assert item.unmet(VIOLATIONS[own]) == [own]
+    accepted = BIASED if "Appendix B, side information" in names else PROBLEM
+    accept_and_refuse(item, accepted, VIOLATIONS, about_runs=ABOUT_RUNS)
     if SAMPLING.name in names:
         assert item.unmet(PROBLEM, 0) == [SAMPLING.name]  # a round without clients
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims import claims
 from linrep.claims.pflmf import _cases, _hypotheses
+from tests.claims.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((4, 3)))
 VIOLATIONS = {
@@ -14,17 +14,12 @@ VIOLATIONS = {
     ),
     "lower bound": _cases.affine(np.random.default_rng(1).standard_normal((4, 3))),
 }
-ASSUMING = {
-    name: item for name, item in claims().items() if item.paper == "pflmf" and item.hypotheses
-}
+ASSUMING = assuming("pflmf")
 
 
 @pytest.mark.parametrize("name", ASSUMING)
 def test_hypotheses(name):
-    item = ASSUMING[name]
-    assert item.unmet(PROBLEM) == []
-    for hypothesis in item.hypotheses:
-        assert item.unmet(VIOLATIONS[hypothesis.name]) == [hypothesis.name]
+    accept_and_refuse(ASSUMING[name], PROBLEM, VIOLATIONS)
 
 
 def test_the_theorem_and_its_proof_assume_them():
