@@ -21,6 +21,7 @@ _HOME = {
     "Preparation": "linrep.problems",
     "QuadraticObjectives": "linrep.problems",
     "Ratings": "linrep.problems",
+    "RunWarning": "linrep.diagnosis",
     "SampleObjectives": "linrep.problems",
     "SharedRepresentation": "linrep.problems",
     "SideInformationCompletion": "linrep.problems",

@@ -38,6 +38,7 @@ from linrep.algorithms import run_trials as run_trials
 from linrep.algorithms import simulate_heads as simulate_heads
 from linrep.claims.entry import statement as statement
 from linrep.claims.entry import statements as statements
+from linrep.diagnosis import RunWarning as RunWarning
 from linrep.driver import run_rounds as run_rounds
 from linrep.problems import BestModel as BestModel
 from linrep.problems import BiasedRegression as BiasedRegression

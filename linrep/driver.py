@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import diagnosis
 from linrep._clock import Stopwatch
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.prediction import origin
@@ -190,7 +191,8 @@ def drive(
     Returns
     -------
     Trace
-        The state is that of its last row.
+        The state is that of its last row; of a run that diverged on data without a truth, that of
+        the recorded round with the least training loss.
 
     Raises
     ------
@@ -202,6 +204,8 @@ def drive(
     if before is not None:
         _check_same(before, algorithm, problem, settings)
         method.restore(before.checkpoint.saved)
+    own = diagnosis.own_data(problem)
+    at_start = None if own is None else method.save()
     wanted = read_record(record, rounds)
     stops: Iterable[int] = [rounds] if method.every_round else wanted[1:]
     kept: Container[int] = ()
@@ -246,20 +250,32 @@ def drive(
                 values[0] = before[name][-1]
         for name, values in floats.items():
             values += before[name][-1] - values[0]
+    kept = None
+    if own is not None and (status == DIVERGED or diagnosis.diverged(metrics)):
+        status, kept = DIVERGED, diagnosis.best_round(metrics, np.array(recorded))
+        _go_again(method, at_start, kept)
+        kept += int(rounds_done[0])
     # Before the state is asked for, which may draw.
     checkpoint = None
     if rngs:
         seeds = tuple(seed_of(each) for each in rngs)
         checkpoint = Checkpoint(method.save(), fingerprint(problem), seeds)
+    state, notes = method.state, ()
+    if own is not None:
+        notes = diagnosis.notes(
+            own, metrics=metrics, rounds=rounds_done, state=state, settings=settings,
+            stop_reason=_REASONS[status], kept=kept,
+        )  # fmt: skip
     return Trace(
         algorithm=algorithm,
         metrics=metrics | floats,
-        state=method.state,
+        state=state,
         settings=dict(settings),
         stop_reason=_REASONS[status],
         wall_time=watch.seconds(),
         recorded=rounds_done,
         checkpoint=checkpoint,
+        notes=notes,
         **origin(problem),
     )
 
@@ -275,6 +291,14 @@ def _check_same(before, algorithm, problem, settings):
                 f"{before.settings.get(name)!r}, not {value!r}; to go on with others, "
                 "start from the pair of matrices in its state"
             )
+
+
+def _go_again(method, at_start, rounds):
+    """Go to the state after so many rounds, from where the run began."""
+    method.restore(at_start)
+    done = 0
+    while done < rounds:
+        done += method.run(min(rounds - done, method.most))[0]
 
 
 def _last_finite(method, saved, first, done, row):

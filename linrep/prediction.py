@@ -50,7 +50,7 @@ def models(trace: Any) -> Values:
     if "theta" in trace.state:
         theta = np.asarray(trace.state["theta"])
         return np.tile(theta, (len(_clients(trace)), 1)) if theta.ndim == 1 else theta
-    B, W = _factors(trace.state)
+    B, W = factors(trace.state)
     memory.require("the clients' models", len(W) * len(B), n=len(W), d=len(B))
     return W @ B.T
 
@@ -194,7 +194,7 @@ def _clients(trace) -> Sequence[Hashable]:
     state = trace.state
     if "biases" in state or np.ndim(state.get("theta")) == 2:
         return range(len(state.get("biases", state.get("theta"))))
-    return range(len(_factors(state)[1]))
+    return range(len(factors(state)[1]))
 
 
 def _linear(state, X, offsets, rows):
@@ -202,7 +202,7 @@ def _linear(state, X, offsets, rows):
     owner = np.repeat(rows, np.diff(offsets))
     bias = np.asarray(state["biases"])[owner] if "biases" in state else 0.0
     if "theta" not in state:
-        B, W = _factors(state)
+        B, W = factors(state)
         _check_dimension(X, len(B))
         return np.einsum("sk,sk->s", X @ B, W[owner]) + bias
     theta = np.asarray(state["theta"])
@@ -218,11 +218,23 @@ def _check_dimension(X, d):
         raise ValueError(f"data must have {d} covariates as the trace's models, got {X.shape[1]}")
 
 
-def _factors(state):
-    """Return the representation (d, k) and the heads (n, k)."""
+def factors(state: Mapping[str, Values]) -> tuple[Values, Values]:
+    """Return the representation (d, k) and the heads (n, k) of a state.
+
+    Parameters
+    ----------
+    state : mapping of str to ndarray
+        With ``B`` and ``W``, or ``U`` and ``V``.
+
+    Raises
+    ------
+    ValueError
+        If it has neither.
+    """
     for pair in (("B", "W"), ("U", "V")):
         if all(name in state for name in pair):
-            return tuple(np.asarray(state[name]) for name in pair)
+            first, second = (np.asarray(state[name]) for name in pair)
+            return first, second
     raise ValueError(f"the trace holds no models: its state has {_names(state)}")
 
 

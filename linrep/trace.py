@@ -43,6 +43,13 @@ LABELS = {
 #: At a microsecond a round, which is what the smallest take, longer than a day.
 MOST_ROUNDS = 10**11
 
+_ENDS = {
+    "rounds": "ran all of its {}",
+    "converged": "converged after {}",
+    "diverged": "diverged after {}",
+    "singular": "ended after {}, where a factor lost rank",
+}
+
 _PER_RECORD = 20  # numbers of memory that a recorded round takes: its number and its metrics
 _MOST_SHOWN = 10  # trials, where they show themselves
 
@@ -77,7 +84,9 @@ class Trace:
         Everything the run depended on but the data and the random numbers.
     stop_reason : {"rounds", "converged", "diverged"}
         Budget used up; tolerance reached; numbers no longer finite or B no longer of full rank,
-        the metrics and the state being those of the last round that was.
+        the metrics and the state being those of the last round that was. On samples without a
+        truth a training loss a hundred times the first one is divergence, too, and the state is
+        that of the recorded round with the least loss.
     wall_time : float
         Seconds.
     recorded : ndarray of int
@@ -91,6 +100,9 @@ class Trace:
         Names of the clients in the order of the state's rows; None stands for 0 … n - 1.
     preparation : Preparation, optional
         The map that the data were prepared with, ``preparation`` of :class:`linrep.ClientData`.
+    notes : tuple of str
+        What to know of a run on samples without a truth, each with its remedy: that it diverged,
+        hardly moved, or what its covariates lack. :class:`linrep.RunWarning` said so once.
     """
 
     algorithm: str
@@ -103,6 +115,7 @@ class Trace:
     checkpoint: Any = field(default=None, repr=False, compare=False)
     clients: tuple[Hashable, ...] | None = field(default=None, repr=False)
     preparation: Any = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.recorded is None:
@@ -209,6 +222,35 @@ class Trace:
         """
         return prediction.score(self, data, by=by, measure=measure)
 
+    def summary(self) -> str:
+        """Return in words how the run went: its rounds, its loss or distance, its step, its notes.
+
+        Examples
+        --------
+        >>> import linrep as lr
+        >>> truth = lr.SharedRepresentation.random(n=100, d=20, k=2, rng=0)
+        >>> print(lr.fedrep(truth, m=10, rounds=200, tolerance=1e-6, rng=1).summary())
+        """
+        done = f"{self.rounds} round{'s' if self.rounds != 1 else ''}"
+        lines = [f"{self.algorithm} {_ENDS[self.stop_reason].format(done)}."]
+        for name in ("distance", "error", "objective", "loss"):
+            if name in self:
+                there = np.flatnonzero(np.isfinite(self[name]))
+                if there.size:
+                    first, last = there[0], there[-1]
+                    lines.append(
+                        f"The {LABELS[name]} went from {self[name][first]:.3g} in round "
+                        f"{self.recorded[first]} to {self[name][last]:.3g} in round "
+                        f"{self.recorded[last]}."
+                    )
+                break
+        rule = self.settings.get("step_size_rule")
+        if rule is not None:
+            prescribed = self.settings.get("prescribed_step_size")
+            beside = "" if prescribed is None else f"; the paper's would be {prescribed:.3g}"
+            lines.append(f"Its step size was {rule}{beside}.")
+        return "\n".join([*lines, *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
+
     def to_frame(self) -> pd.DataFrame:
         """Return the metrics as a DataFrame, one row per record, indexed by ``round``."""
         import pandas as pd
@@ -296,16 +338,17 @@ class Trace:
         ax.legend()
         return ax
 
-    def _summary(self):
+    def _last_row(self):
         last = {name: values[-1] for name, values in self.metrics.items()}
         return {
             "rounds": f"{self.rounds} ({self.stop_reason})",
             **{LABELS.get(name, name): f"{value:.6g}" for name, value in last.items()},
             "wall time": f"{self.wall_time:.3g} s",
+            **({"notes": "; ".join(self.notes)} if self.notes else {}),
         }
 
     def __repr__(self):
-        lines = "".join(f"\n  {name}: {value}" for name, value in self._summary().items())
+        lines = "".join(f"\n  {name}: {value}" for name, value in self._last_row().items())
         return f"Trace of {self.algorithm}{lines}"
 
     def _repr_html_(self):
@@ -314,7 +357,7 @@ class Trace:
             for name, value in self.settings.items()
         )
         return (
-            f"<strong>{escape(self.algorithm)}</strong>{show.table(self._summary().items())}"
+            f"<strong>{escape(self.algorithm)}</strong>{show.table(self._last_row().items())}"
             f"<details><summary>settings</summary>{show.table(settings)}</details>"
         )
 
@@ -373,7 +416,7 @@ class Trials(list[Trace]):
         return f"{title}{show.table(cells, ('trial', *names))}{escape(self._rest())}"
 
     def _rows(self):
-        return [(number, trace._summary()) for number, trace in enumerate(self[:_MOST_SHOWN])]
+        return [(number, trace._last_row()) for number, trace in enumerate(self[:_MOST_SHOWN])]
 
     def _title(self):
         names = ", ".join(dict.fromkeys(trace.algorithm for trace in self))

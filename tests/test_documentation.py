@@ -204,7 +204,11 @@ def described(item):
 
 def parameters(item):
     """Return the names of what a function takes, or what makes a class."""
-    names = [name for name in inspect.signature(item).parameters if name not in ("self", "cls")]
+    try:
+        takes = inspect.signature(item).parameters
+    except ValueError:  # a class of warnings, which takes what they all do
+        return []
+    names = [name for name in takes if name not in ("self", "cls")]
     # Torch's modules say so where they take nothing.
     return [] if inspect.isclass(item) and names == ["args", "kwargs"] else names
 

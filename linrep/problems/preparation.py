@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast
 
@@ -12,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._warning import warn
 from linrep.problems.weights import unweighted
 
 Values = NDArray[np.float64]
@@ -255,7 +254,7 @@ def standardizing(data: Samples, *, center: bool, scale: bool, labels: bool) -> 
     """
     mean, spread, flat = _moments(_features(data))
     if scale and flat.any():
-        _warn(f"{np.count_nonzero(flat)} of {flat.size} covariates are constant")
+        warn(f"{np.count_nonzero(flat)} of {flat.size} covariates are constant and not scaled")
     a, b = _label_moments(data.y, center, scale) if labels else (0.0, 1.0)
     return Preparation(
         center=mean if center else np.zeros_like(mean),
@@ -345,16 +344,8 @@ def _label_moments(y, center, scale):
     """Return what labels are centred and scaled by."""
     mean, spread, flat = _moments(y[:, None])
     if scale and flat.all():
-        _warn("the labels are constant")
+        warn("the labels are constant and not scaled")
     return (float(mean[0]) if center else 0.0), (float(spread[0]) if scale else 1.0)
-
-
-def _warn(what):
-    """Say, at the line of the caller's that asked for it, that something is not scaled."""
-    depth = 1
-    while sys._getframe(depth).f_globals.get("__name__", "").startswith("linrep."):
-        depth += 1
-    warnings.warn(f"{what} and not scaled", UserWarning, stacklevel=depth + 1)
 
 
 def _times(X, M):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from linrep import _validation as check
+from linrep.diagnosis import RunWarning
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike, stream
 from linrep.selection.candidates import Group, read_candidates, states
@@ -125,9 +127,12 @@ def select(
         for split, seed in zip(splits, seeds, strict=True)
     ]
     with (
+        warnings.catch_warnings(),
         ThreadPoolExecutor(workers) as pool,
         progress_bar(progress, total=len(jobs), desc="select", unit="run") as bar,
     ):
+        # What a run would warn of is in the table: how it ended, and how well it predicts.
+        warnings.simplefilter("ignore", RunWarning)
         found = []
         for outcomes in pool.map(lambda job: _outcomes(*job), jobs):
             found.append(outcomes)

@@ -1,0 +1,258 @@
+"""What a run on data of one's own says of itself: that it diverged, stood still, or lacked data.
+
+Where there is a truth, its distance says how a run went; of data that nobody drew there is only the
+training loss, which looks alike where a method has learned what there is, and where its step is too
+small for it to learn anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep._warning import warn
+from linrep.prediction import factors
+
+__all__ = ["RunWarning"]
+
+Values = NDArray[np.float64]
+
+_GREW = 100.0  # times the first loss: further up than any run that still goes down
+_GAIN = 0.01  # share of the loss that one line search must gain where a run is said to stand still
+_TIMES = 10.0  # and how many times what the run's own rounds gain
+_FEW_ROUNDS = 10  # of a run of which nothing is said
+_SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
+_ROUNDING = 1e-12  # share of the largest eigenvalue of a correlation matrix, below which it is 0
+
+_FOUND: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()  # what data lack
+_WARNED: WeakSet[Any] = WeakSet()  # data of which that was said
+
+
+class RunWarning(UserWarning):
+    """A run on data of one's own did not go well, or its data cannot tell all that it learns.
+
+    Its text has a remedy for each; ``trace.notes`` keeps them.
+    """
+
+
+def own_data(problem: Any) -> Any:
+    """Return the samples that a problem is made of, where nobody drew them from a truth.
+
+    Parameters
+    ----------
+    problem : object
+        ClientData, or objectives on them.
+
+    Returns
+    -------
+    ClientData or None
+    """
+    data = getattr(problem, "data", problem)
+    samples = all(hasattr(data, name) for name in ("X", "y", "offsets"))
+    return data if samples and data.truth is None else None
+
+
+def diverged(metrics: Mapping[str, Values]) -> bool:
+    """Tell whether a run's training loss is a hundred times what it was at first.
+
+    Parameters
+    ----------
+    metrics : mapping of str to ndarray
+        Of the recorded rounds.
+    """
+    losses = _losses(metrics)
+    finite = losses[np.isfinite(losses)]
+    return finite.size > 1 and finite[-1] > _GREW * finite[0]
+
+
+def best_round(metrics: Mapping[str, Values], rounds: NDArray[np.int64]) -> int:
+    """Return the recorded round after which the training loss is least.
+
+    Parameters
+    ----------
+    metrics : mapping of str to ndarray
+        Of the recorded rounds. A loss that is NaN for the start is, in every row, that of the state
+        the round began with.
+    rounds : ndarray of int
+        Their numbers, from where the run began.
+
+    Returns
+    -------
+    int
+        0, the start, where no loss is finite.
+    """
+    losses = _losses(metrics)
+    if not np.isfinite(losses).any():
+        return 0
+    late = int(np.isnan(losses[0]))
+    return max(int(rounds[np.nanargmin(losses)]) - late, 0)
+
+
+def notes(
+    data: Any,
+    *,
+    metrics: Mapping[str, Values],
+    rounds: NDArray[np.int64],
+    state: Mapping[str, Values],
+    settings: Mapping[str, Any],
+    stop_reason: str,
+    kept: int | None,
+) -> tuple[str, ...]:
+    """Return what is to be said of a run, each with its remedy, and warn of it.
+
+    Parameters
+    ----------
+    data : ClientData
+        Of one's own; see :func:`own_data`.
+    metrics, state, settings, stop_reason
+        As the trace has them.
+    rounds : ndarray of int
+        Those recorded.
+    kept : int or None
+        The round that the state is of, where the run diverged.
+    """
+    about_run = []
+    if kept is not None:
+        about_run.append(
+            f"the run diverged, and its state is that of round {kept}: {_shorter_step(settings)}"
+        )
+    elif stop_reason == "rounds" and (found := _standstill(data, metrics, rounds, state)):
+        about_run.append(found)
+    about_run += _few_samples(data, state)
+    about_data = _shortcomings(data, work=rounds[-1] * _rank(state))
+    news = about_run + ([] if data in _WARNED else about_data)
+    if about_data:
+        _WARNED.add(data)
+    if news:
+        warn("; ".join(news), RunWarning)
+    return (*about_run, *about_data)
+
+
+def _losses(metrics):
+    """Return the training loss, or the objective, of every recorded round."""
+    for name in ("loss", "objective"):
+        if name in metrics:
+            return metrics[name]
+    return np.array([np.nan])
+
+
+def _shorter_step(settings):
+    step = settings.get("step_size")
+    if isinstance(step, str) or step is None:
+        return "standardized() data, or a start nearer to them, may help"
+    return f"take a step_size below {step:.3g}, or none, so that one is found"
+
+
+def _rank(state):
+    """Return k, or 1 where a state has no factors."""
+    try:
+        return factors(state)[0].shape[1]
+    except ValueError:
+        return 1
+
+
+def _standstill(data, metrics, rounds, state):
+    """Return what to say of a run whose rounds gain far less than one line search would."""
+    losses = _losses(metrics)
+    there = np.isfinite(losses)
+    losses, rounds = losses[there], rounds[there]
+    if losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS or not losses[-1] > 0.0:
+        return None
+    gain = line_search_gain(data, state)
+    quarter = losses.size // 4
+    # Medians, since the losses of drawn participants vary.
+    before, last = np.median(losses[-2 * quarter : -quarter]), np.median(losses[-quarter:])
+    between = np.median(rounds[-quarter:]) - np.median(rounds[-2 * quarter : -quarter])
+    own = max((before - last) / between / last, 0.0)
+    if gain is None or gain < max(_GAIN, _TIMES * own):
+        return None
+    return (
+        f"the run hardly moves: its last rounds lower the loss by {own:.1e} of it each, where one "
+        f"gradient step of the best length would by {gain:.1e}: take a larger step_size, or none, "
+        "so that one is found, or standardized() data"
+    )
+
+
+def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
+    r"""Return the share of the training loss that one step on the representation can gain.
+
+    The step is along the gradient of :math:`\frac1n\sum_i\frac1{2m_i}\|X_iBw_i-y_i\|^2` in B and of
+    the length that gains most, :math:`\|G\|^4/2\langle G,HG\rangle` with H the curvature.
+
+    Parameters
+    ----------
+    data : ClientData
+    state : mapping of str to ndarray
+        With ``B`` and ``W``, or ``U`` and ``V``.
+
+    Returns
+    -------
+    float or None
+        None where the state has no factors, or the loss is 0 or not finite.
+    """
+    try:
+        B, W = factors(state)
+    except ValueError:
+        return None
+    if B.shape[0] != data.X.shape[1]:
+        return None
+    m = np.diff(data.offsets)
+    weight = np.repeat(1.0 / (m * m.size), m)
+    heads = np.repeat(W, m, axis=0)
+    with np.errstate(all="ignore"):  # what overflows is not finite then
+        residuals = np.einsum("sk,sk->s", data.X @ B, heads) - data.y
+        loss = 0.5 * np.sum(weight * residuals**2)
+        G = data.X.T @ ((weight * residuals)[:, None] * heads)
+        along = np.einsum("sk,sk->s", data.X @ G, heads)
+        slope, curvature = np.sum(G * G), np.sum(weight * along**2)
+        gain = slope**2 / (2.0 * curvature * loss) if slope > 0.0 else 0.0
+    return float(gain) if np.isfinite(gain) else None
+
+
+def _few_samples(data, state):
+    """Return what to say where clients have fewer samples than their heads have numbers."""
+    k, m = _rank(state), np.diff(data.offsets)
+    few = int(np.sum(m < k))
+    if k == 1 or not few:
+        return []
+    return [
+        f"{few} of {m.size} clients have fewer samples than the k = {k} numbers of a head, which "
+        "fits them exactly: take a smaller k, or lr.select, which chooses k and a ridge"
+    ]
+
+
+def _shortcomings(data, *, work):
+    """Return what to say of the covariates: once for the same data, if it costs less than the run.
+
+    `work` is that of the run, in passes over the data.
+    """
+    if data in _FOUND:
+        return _FOUND[data]
+    found = []
+    X = data.X
+    with np.errstate(over="ignore"):
+        sizes = np.sqrt(np.mean(X**2, axis=0))
+    present = sizes[sizes > 0.0]
+    if present.size and present.max() > _SCALES * present.min():
+        found.append(
+            f"the covariates' root mean squares go from {present.min():.1e} to "
+            f"{present.max():.1e}: data.standardized() makes them alike"
+        )
+    d = X.shape[1]
+    if d <= work:
+        rank = 0
+        if present.size:
+            scaled = X[:, sizes > 0.0] / present
+            spectrum = np.linalg.eigvalsh(scaled.T @ scaled)
+            rank = int(np.sum(spectrum > _ROUNDING * spectrum[-1]))
+        if rank < d:
+            found.append(
+                f"the covariates have rank {rank} of {d}, so that not all coefficients are "
+                "determined: data.whitened() leaves out what is not"
+            )
+        _FOUND[data] = found
+    return found

@@ -1,0 +1,199 @@
+"""What runs on data of one's own warn of, and what a run that diverged returns."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linrep as lr
+from linrep import diagnosis
+from tests.strategies import seeds
+
+TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.1, rng=0)
+DRAWN = TRUTH.draw(15, rng=1)
+
+
+def own(X=None, y=None):
+    """Return data that are the same samples, or others, of which no truth is known."""
+    X, y = DRAWN.X if X is None else X, DRAWN.y if y is None else y
+    return replace(DRAWN, X=X, y=y, truth=None)
+
+
+def warned(run):
+    """Return what a run returns, and the lines that it warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trace = run()
+    found = [each for each in caught if issubclass(each.category, lr.RunWarning)]
+    assert all(each.filename == __file__ for each in found)
+    lines = [str(each.message) for each in found]
+    assert not any("\n" in line for line in lines)
+    return trace, lines
+
+
+def test_a_run_that_goes_well_says_nothing():
+    trace, lines = warned(lambda: lr.fedrep(own(), k=2, rng=0))
+    assert lines == []
+    assert trace.notes == ()
+
+
+def test_a_truth_needs_no_diagnosis():
+    trace, lines = warned(lambda: lr.fedrep(DRAWN, step_size=1e-12, rng=0))
+    assert lines == []
+    assert trace.notes == ()
+    assert diagnosis.own_data(DRAWN) is None
+    assert diagnosis.own_data(TRUTH) is None
+    assert diagnosis.own_data(None) is None
+
+
+METHODS = {
+    "GD-GD": (lr.fedrep, "loss", {"k": 2, "rng": 0, "local_steps": 1, "head_step_size": 30.0}),
+    "fedsgd": (lr.fedsgd, "loss", {"k": 2, "rng": 0, "start": "random"}),
+    "flute": (lr.flute, "loss", {"k": 2, "rng": 0, "scale": 0.5}),
+    "pflmf": (lr.pflmf, "objective", {"k": 2, "rng": 0}),
+    "local": (lr.algorithms.personalized.local, "objective", {}),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_run_that_diverges_returns_the_state_of_its_least_loss(name):
+    algorithm, metric, settings = METHODS[name]
+    data = own()
+    wild, lines = warned(lambda: algorithm(data, step_size=30.0, rounds=60, **settings))
+    assert wild.stop_reason == "diverged"
+    assert len(lines) == 1
+    assert "diverged" in lines[0]
+    assert "step_size below 30" in lines[0]
+    losses = wild[metric]
+    late = int(np.isnan(losses[0]))
+    kept = max(int(np.nanargmin(losses)) - late, 0)
+    assert f"round {kept}" in wild.notes[0]
+    until, _ = warned(lambda: algorithm(data, step_size=30.0, rounds=kept, **settings))
+    for part, values in until.state.items():
+        np.testing.assert_array_equal(wild.state[part], values)
+    assert np.isfinite(wild.predict(data)).all()
+
+
+def test_a_loss_that_is_a_hundred_times_the_first_is_divergence():
+    step = {"k": 2, "rng": 0, "start": "random", "step_size": 30.0}
+    trace, lines = warned(lambda: lr.fedsgd(own(), rounds=3, **step))
+    assert np.isfinite(trace["loss"][1:]).all()
+    assert trace["loss"][-1] > 100.0 * trace["loss"][1]
+    assert trace.stop_reason == "diverged"
+    assert "diverged" in lines[0]
+    drawn, _ = warned(lambda: lr.fedsgd(DRAWN, rounds=3, **step))
+    assert drawn.stop_reason == "rounds"
+
+
+@pytest.mark.parametrize("record", [1, 7])
+def test_a_run_that_stands_still_says_so(record):
+    trace, lines = warned(lambda: lr.fedrep(own(), k=2, step_size=1e-7, record=record, rng=0))
+    assert len(lines) == 1
+    assert "hardly moves" in lines[0]
+    assert trace.notes[0] in lines[0]
+    assert trace.notes[0][1:] in trace.summary()
+    assert "hardly moves" in repr(trace)
+
+
+def test_what_data_lack_is_said_once_and_noted_always():
+    X = DRAWN.X.copy()
+    X[:, 0] *= 1e6
+    X[:, 5] = X[:, 4]
+    data = own(X)
+    first, lines = warned(lambda: lr.fedrep(data, k=2, rng=0))
+    assert len(lines) == 1
+    assert "standardized()" in lines[0]
+    assert "rank 5 of 6" in lines[0]
+    second, lines = warned(lambda: lr.fedrep(data, k=2, rng=1))
+    assert not any("rank" in line or "root mean squares" in line for line in lines)
+    assert first.notes[-2:] == second.notes[-2:]
+    _, lines = warned(lambda: lr.fedrep(data.whitened(), k=2, rng=0))
+    assert not any("rank" in line for line in lines)
+
+
+def test_clients_with_fewer_samples_than_their_head_are_counted():
+    small = replace(DRAWN.split(keep=2, rng=0)[0], truth=None)
+    trace, lines = warned(lambda: lr.fedrep(small, k=3, rng=0))
+    assert "12 of 12 clients have fewer samples" in lines[0]
+    assert any("lr.select" in note for note in trace.notes)
+
+
+@given(seed=seeds)
+def test_the_line_search_gains_what_its_step_does(seed):
+    rng = np.random.default_rng(seed)
+    data = own(y=rng.standard_normal(DRAWN.y.size))
+    B, W = rng.standard_normal((6, 2)), rng.standard_normal((12, 2))
+
+    def loss(B):
+        parts = [data.client(i) for i in range(data.n)]
+        return np.mean(
+            [np.mean((X @ B @ w - y) ** 2) / 2.0 for (X, y), w in zip(parts, W, strict=True)]
+        )
+
+    G = np.array(
+        [
+            X.T @ (X @ B @ w - y)[:, None] @ w[None, :] / len(y) / data.n
+            for (X, y), w in zip((data.client(i) for i in range(data.n)), W, strict=True)
+        ]
+    ).sum(axis=0)
+    # A parabola through three points has its least value at the best step.
+    values = [loss(B - step * G) for step in (0.0, 1.0, 2.0)]
+    second = values[0] - 2.0 * values[1] + values[2]
+    first = values[1] - values[0] - second / 2.0
+    expected = first**2 / (2.0 * second) / values[0]
+    found = diagnosis.line_search_gain(data, {"B": B, "W": W})
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@given(
+    losses=st.lists(st.floats(1e-3, 1e3), min_size=2, max_size=8),
+    late=st.booleans(),
+)
+def test_the_best_round_is_the_one_whose_state_has_the_least_loss(losses, late):
+    rounds = np.arange(len(losses))
+    recorded = np.array([np.nan, *losses[:-1]]) if late else np.array(losses)
+    found = diagnosis.best_round({"loss": recorded}, rounds)
+    of_state = recorded[1:] if late else recorded
+    assert of_state[found] == of_state.min()
+
+
+def test_no_finite_loss_leads_back_to_the_start():
+    assert diagnosis.best_round({"loss": np.array([np.nan])}, np.arange(1)) == 0
+    assert diagnosis.best_round({}, np.arange(1)) == 0
+    assert diagnosis.line_search_gain(own(), {"theta": np.zeros((12, 6))}) is None
+
+
+def test_an_algorithm_of_ones_own_is_judged_too():
+    data = own()
+
+    def step(state, _):
+        return {"B": state["B"] * 40.0, "W": state["W"]}
+
+    def measure(state):
+        residuals = (
+            np.einsum("sk,sk->s", data.X @ state["B"], np.repeat(state["W"], data.m, axis=0))
+            - data.y
+        )
+        return {"loss": float(np.mean(residuals**2))}
+
+    rng = np.random.default_rng(0)
+    start = {"B": rng.standard_normal((6, 2)), "W": rng.standard_normal((12, 2))}
+    trace, lines = warned(
+        lambda: lr.run_rounds(step, start, rounds=5, measure=measure, problem=data)
+    )
+    assert trace.stop_reason == "diverged"
+    np.testing.assert_array_equal(trace.state["B"], start["B"])
+    assert "diverged" in lines[0]
+
+
+def test_the_summary_names_rounds_loss_and_step():
+    lines = lr.fedrep(own(), k=2, rounds=7, step_size=0.1, rng=0).summary().splitlines()
+    assert lines[0] == "FedRep ran all of its 7 rounds."
+    assert "loss" in lines[1]
+    assert "in round 7" in lines[1]
+    once = lr.fedrep(DRAWN, rounds=1, rng=0).summary()
+    assert "1 round." in once
+    assert "distance" in once
