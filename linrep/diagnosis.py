@@ -100,7 +100,7 @@ def notes(
     state: Mapping[str, Values],
     settings: Mapping[str, Any],
     stop_reason: str,
-    kept: int | None,
+    returned: int | None,
 ) -> tuple[str, ...]:
     """Return what is to be said of a run, each with its remedy, and warn of it.
 
@@ -112,13 +112,13 @@ def notes(
         As the trace has them.
     rounds : ndarray of int
         Those recorded.
-    kept : int or None
+    returned : int or None
         The round that the state is of, where the run diverged.
     """
     about_run = []
-    if kept is not None:
+    if returned is not None:
         about_run.append(
-            f"the run diverged, and its state is that of round {kept}: {_shorter_step(settings)}"
+            f"the run diverged, and its state is that of round {returned}: {_shorter_step(settings)}"
         )
     elif stop_reason == "rounds" and (found := _standstill(data, metrics, rounds, state)):
         about_run.append(found)

@@ -250,21 +250,23 @@ def drive(
                 values[0] = before[name][-1]
         for name, values in floats.items():
             values += before[name][-1] - values[0]
-    kept = None
+    returned: int | None = None  # the round whose state a run that diverged has
     if own is not None and (status == DIVERGED or diagnosis.diverged(metrics)):
-        status, kept = DIVERGED, diagnosis.best_round(metrics, np.array(recorded))
-        _go_again(method, at_start, kept)
-        kept += int(rounds_done[0])
+        status = DIVERGED
+        best = diagnosis.best_round(metrics, np.array(recorded))
+        _go_again(method, at_start, best)
+        returned = int(rounds_done[0]) + best
     # Before the state is asked for, which may draw.
     checkpoint = None
     if rngs:
         seeds = tuple(seed_of(each) for each in rngs)
         checkpoint = Checkpoint(method.save(), fingerprint(problem), seeds)
-    state, notes = method.state, ()
+    state = method.state
+    notes: tuple[str, ...] = ()
     if own is not None:
         notes = diagnosis.notes(
             own, metrics=metrics, rounds=rounds_done, state=state, settings=settings,
-            stop_reason=_REASONS[status], kept=kept,
+            stop_reason=_REASONS[status], returned=returned,
         )  # fmt: skip
     return Trace(
         algorithm=algorithm,
