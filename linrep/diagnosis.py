@@ -117,9 +117,8 @@ def notes(
     """
     about_run = []
     if returned is not None:
-        about_run.append(
-            f"the run diverged, and its state is that of round {returned}: {_shorter_step(settings)}"
-        )
+        remedy = _shorter_step(settings)
+        about_run.append(f"the run diverged, and its state is that of round {returned}: {remedy}")
     elif stop_reason == "rounds" and (found := _standstill(data, metrics, rounds, state)):
         about_run.append(found)
     about_run += _few_samples(data, state)
