@@ -120,7 +120,7 @@ def notes(
         remedy = _shorter_step(settings)
         about_run.append(f"the run diverged, and its state is that of round {returned}: {remedy}")
     elif stop_reason == "rounds" and (found := _standstill(data, metrics, rounds, state)):
-        about_run.append(found)
+        about_run.append(f"{found}: {_longer_step(settings)}")
     about_run += _few_samples(data, state)
     about_data = _shortcomings(data, work=rounds[-1] * _rank(state))
     news = about_run + ([] if data in _WARNED else about_data)
@@ -144,6 +144,12 @@ def _shorter_step(settings):
     if isinstance(step, str) or step is None:
         return "standardized() data, or a start nearer to them, may help"
     return f"take a step_size below {step:.3g}, or none, so that one is found"
+
+
+def _longer_step(settings):
+    if settings.get("step_size_rule", "given") == "given":
+        return "take a larger step_size, or none, so that one is found"
+    return "give it more rounds, or standardized() data"
 
 
 def _rank(state):
@@ -171,8 +177,7 @@ def _standstill(data, metrics, rounds, state):
         return None
     return (
         f"the run hardly moves: its last rounds lower the loss by {own:.1e} of it each, where one "
-        f"gradient step of the best length would by {gain:.1e}: take a larger step_size, or none, "
-        "so that one is found, or standardized() data"
+        f"gradient step of the best length would by {gain:.1e}"
     )
 
 
