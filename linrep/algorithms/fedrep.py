@@ -81,12 +81,15 @@ def fedrep(
         Gradient steps on the head per round, from where the client left it: 1 is GD-GD, 10 is
         10GD-GD. By default the head is the exact least-squares solution, of minimum norm where it
         is not unique.
-    step_size : float, "theorem" or "smoothness", optional
+    step_size : float, "theorem", "adaptive" or "smoothness", optional
         Step size :math:`\eta` of the representation. ``"theorem"`` (default where there is a truth)
         is the largest that the theorem allows, 1/(4 sigma_max^2), see
-        :meth:`SharedRepresentation.sigma_max`; ``"smoothness"`` (default where there is none) is
-        its counterpart for stored data, 1/(4L) with L the loss's largest curvature in B at the
-        start.
+        :meth:`SharedRepresentation.sigma_max`. ``"adaptive"`` (default where there is none) is for
+        fixed batches: the gradient is scaled by the heads' curvature, and the step's length found
+        in every round, see the notes. ``"smoothness"`` is the theorem's counterpart for stored
+        data, 1/(4L) with L the loss's largest curvature in B at the start; it is the default where
+        there is no truth and the adaptive step is not defined, as it needs `orthonormal` and the
+        theorem's normalization.
     head_step_size : float, optional
         Step size of the head steps; by default 1 / lambda_max(B' X_i' X_i B / m_i) for each client
         and round. Only with `local_steps`.
@@ -119,7 +122,10 @@ def fedrep(
     Trace
         State ``B`` (d, k) and ``W`` (n, k), with simulated batches also ``C`` = B' B* and ``Phi``,
         whose singular values are the sines of the principal angles. The heads are those the clients
-        last fitted, on the representation they were sent. On data of a :class:`LowRankRegression`,
+        last fitted, on the representation they were sent. With an adaptive step the metric
+        ``step_size`` is each round's length, where 1 is the longest that is safe whatever the
+        data. The settings' ``step_size_rule`` says which rule was taken, ``prescribed_step_size``
+        what the theorem allows, where a truth is known. On data of a :class:`LowRankRegression`,
         which has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
         :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
 
@@ -132,6 +138,14 @@ def fedrep(
     -----
     FedRep, Algorithm 2; GD-GD and 10GD-GD, Section 5.1; conventions of the published notebook,
     see the documentation on conventions. Cost per round O(rn m d k).
+
+    The adaptive step goes along :math:`G H^{-1}`, with G the mean gradient and
+    :math:`H = \frac1n\sum_i \lambda_i w_i w_i^\top`, :math:`\lambda_i` the largest eigenvalue of
+    :math:`X_i^\top X_i/m_i`. With all clients its length is first that of an exact line search at
+    fixed heads, later the shorter of Barzilai and Borwein (1988), at least 1; a step after which
+    the loss exceeds the last eight (Grippo, Lampariello and Lucidi, 1986) is undone. With some of
+    the clients it is one over the mean curvature met along the direction so far; where heads take
+    `local_steps`, that of the line search.
 
     Examples
     --------
@@ -167,12 +181,20 @@ def fedrep(
         setup.B[:] = frame
     if isinstance(start, Trace) and (step_size is None or isinstance(step_size, str)):
         step_size = start.step_size
-    eta = _read_step_size(step_size, setup, normalization)
+    simulated = batches.startswith("gram")
+    fits = batches == "fixed" and orthonormal and normalization == "theorem"
+    if step_size is None:
+        step_size = "theorem" if setup.truth is not None else "adaptive" if fits else "smoothness"
+    adaptive = isinstance(step_size, str) and step_size == "adaptive"
+    if adaptive and not fits:
+        raise ValueError(
+            "step_size='adaptive' needs batches='fixed', orthonormal=True, normalization='theorem'"
+        )
+    eta = 1.0 if adaptive else _read_step_size(step_size, setup, normalization)
     if tolerance is not None:
         tolerance = check.real("tolerance", tolerance, minimum=0.0)
         if setup.truth is None:
             raise ValueError("tolerance needs a known truth to measure the distance to")
-    simulated = batches.startswith("gram")
     if simulated:
         require_gaussian(f"batches={batches!r}", setup.source)
         if not orthonormal:
@@ -191,8 +213,9 @@ def fedrep(
         method = Simulated(setup, settings, rounds=rounds, split=split, workers=workers)
     else:
         method = Sampled(
-            setup, settings, rounds=rounds, split=split, storage=storage, workers=workers
-        )
+            setup, settings, rounds=rounds, split=split, storage=storage, workers=workers,
+            adaptive=adaptive,
+        )  # fmt: skip
     return drive(
         method,
         algorithm=_name(local_steps),
@@ -208,7 +231,9 @@ def fedrep(
             "participation": participation,
             "participants": setup.participants,
             "local_steps": local_steps,
-            "step_size": eta,
+            "step_size": step_size if adaptive else eta,
+            "step_size_rule": step_size if isinstance(step_size, str) else "given",
+            "prescribed_step_size": _prescribed(setup, normalization),
             "head_step_size": head_step_size,
             "normalization": normalization,
             "orthonormal": orthonormal,
@@ -231,19 +256,25 @@ def _name(local_steps):
 
 def _read_step_size(step_size, setup: Setup, normalization) -> float:
     """Return the step size in the normalization asked for."""
-    if step_size is None:
-        step_size = "smoothness" if setup.truth is None else "theorem"
     if not isinstance(step_size, str):
         return check.real("step_size", step_size, above=0.0)
-    check.choice("step_size", step_size, ("theorem", "smoothness"))
+    check.choice("step_size", step_size, ("theorem", "adaptive", "smoothness"))
     if step_size == "theorem":
         if setup.truth is None:
             raise ValueError(
-                "step_size='theorem' needs a known truth; use a number or 'smoothness'"
+                "step_size='theorem' needs a known truth; use a number, or 'adaptive' by default"
             )
         eta = theorem_step_size(setup.truth, setup.participants)
     else:
         if setup.data is None:
             raise ValueError("step_size='smoothness' needs stored data, that is batches='fixed'")
         eta = smoothness_step_size(setup.data, setup.B)
+    return eta / setup.participants if normalization == "published" else eta
+
+
+def _prescribed(setup: Setup, normalization) -> float | None:
+    """Return the step that the theorem allows, where a truth is known."""
+    if setup.truth is None or not setup.truth.W.any():
+        return None
+    eta = theorem_step_size(setup.truth, setup.participants)
     return eta / setup.participants if normalization == "published" else eta

@@ -15,6 +15,7 @@ from linrep._clock import account, share
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, METRICS, Setup
 from linrep.driver import WORK_PER_CALL, Method
+from linrep.kernels import fedrep_adaptive as adapting
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import (
     Batch,
@@ -85,7 +86,10 @@ class Sampled(Method):
     have streams of their own.
     """
 
-    def __init__(self, setup: Setup, settings: kernel.Settings, *, rounds, split, storage, workers):
+    def __init__(
+        self, setup: Setup, settings: kernel.Settings, *, rounds, split, storage, workers,
+        adaptive=False,
+    ):  # fmt: skip
         n, d, k = setup.n, setup.d, setup.k
         known = setup.truth
         truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
@@ -94,7 +98,8 @@ class Sampled(Method):
         work = kernel.workspace(k, d, setup.largest, setup.participants)
         self._setup, self._done = setup, 0
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
-        self._table = np.full((rounds + 1, 4), np.nan)
+        self._table = np.full((rounds + 1, 5 if adaptive else 4), np.nan)
+        self._memory = adapting.memory(n, k, d) if adaptive else None
         self._rest = settings, truth
         self._work = work
         self._measure()
@@ -124,6 +129,18 @@ class Sampled(Method):
         else:
             stored = _stored(setup.data.X, storage), setup.data.y, setup.data.offsets
             self._run = partial(run_fixed, Samples(*stored))
+            if self._memory is not None:
+                self._run = partial(adapting.run_adaptive, Samples(*stored), self._memory)
+                covariates, _, offsets = stored
+                adapting.largest_curvatures(
+                    covariates, offsets, self._memory.largest, work.residual, work.g
+                )
+
+                def finish(BT, W, clients, loss, settings, truth, row, work):
+                    return adapting.finish_adaptive(
+                        covariates, offsets, BT, W, clients, loss, settings, truth, self._memory,
+                        row, work,
+                    )  # fmt: skip
 
             def gradients(group, clients, weight, work):
                 return fixed_gradients(*stored, clients, self._BT, self._W, weight, settings, work)
@@ -134,7 +151,8 @@ class Sampled(Method):
                 kernel.workspace(k, d, setup.largest, 0)._replace(heads=work.heads[first:last])
                 for first, last in pairwise(ends)
             ]
-            self._run = partial(_run_in_groups, gradients, works, workers)
+            end = finish_round if self._memory is None else finish
+            self._run = partial(_run_in_groups, gradients, end, works, workers)
         self.most = max(1, int(WORK_PER_CALL / a_round))
         ahead = max(1, min(self.most, rounds))
         self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
@@ -179,6 +197,8 @@ class Sampled(Method):
             columns = METRICS
         elif self._truth_errors is not None:
             columns = {"loss": kernel.LOSS, "truth_error": _TRUTH_ERROR}
+        if self._memory is not None:
+            columns = {**columns, "step_size": adapting.STEP}
         return {name: self._table[measured, column] for name, column in columns.items()}
 
     def converged(self, measured):
@@ -188,18 +208,21 @@ class Sampled(Method):
     def save(self):
         """Return what `restore` needs to go on from here."""
         states = tuple(each.bit_generator.state for each in self._rngs)
-        return self._BT.copy(), self._W.copy(), self._schedules.save(), states
+        memory = () if self._memory is None else tuple(each.copy() for each in self._memory)
+        return self._BT.copy(), self._W.copy(), self._schedules.save(), states, memory
 
     def restore(self, saved):
         """Go to where `save` was called, random streams included."""
-        self._BT[:], self._W[:], schedule, states = saved
+        self._BT[:], self._W[:], schedule, states, memory = saved
+        for own, kept in zip(self._memory or (), memory, strict=True):
+            own[:] = kept
         self._schedules.restore(schedule)
         self._measure()
         for each, state in zip(self._rngs, states, strict=True):
             each.bit_generator.state = state
 
 
-def _run_in_groups(gradients, works, workers, schedule, BT, W, settings, truth, rows, work):
+def _run_in_groups(gradients, finish, works, workers, schedule, BT, W, settings, truth, rows, work):
     """Run rounds as the kernels do, with the clients in groups that threads take in turn.
 
     A group has as many clients as there are heads in its workspace. Gradients and losses are summed
@@ -221,7 +244,7 @@ def _run_in_groups(gradients, works, workers, schedule, BT, W, settings, truth, 
             with np.errstate(all="ignore"):
                 for each in works:
                     work.gradientT[:] += each.gradientT
-            status = finish_round(
+            status = finish(
                 BT, W, clients, sum(losses) / participants, settings, truth, rows[t + 1], work
             )
             if status != kernel.COMPLETED:

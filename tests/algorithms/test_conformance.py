@@ -52,6 +52,9 @@ ALGORITHMS = {
     "fedrep split": (partial(fedrep, SHARED, batches="split"), 0.1, None),
     "fedrep gram": (partial(fedrep, SHARED, batches="gram", participation=0.5), 0.1, None),
     "fedrep fixed": (partial(lr.fedrep, DATA, k=2), 0.1, None),
+    "fedrep adaptive": (partial(lr.fedrep, DATA, k=2), "adaptive", None),
+    "fedrep adaptive, some": (partial(lr.fedrep, DATA, k=2, participation=0.5), "adaptive", None),
+    "gd-gd adaptive": (partial(lr.fedrep, DATA, k=2, local_steps=2), "adaptive", None),
     "gd-gd": (partial(fedrep, SHARED, local_steps=1, head_step_size=0.1), 0.1, None),
     "gd-gd not orthonormal": (
         partial(lr.fedrep, DATA, k=2, local_steps=2, head_step_size=0.1, orthonormal=False),
@@ -140,7 +143,10 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(name):
     for one, other in (traces[:2], traces[2:4]):
         same(one.metrics, other.metrics)
         same(one.state, other.state)
-    deterministic = name in ("fedrep fixed", "gd-gd not orthonormal", "fedrep on others' models")
+    deterministic = name in (
+        "fedrep fixed", "fedrep adaptive", "gd-gd adaptive", "gd-gd not orthonormal",
+        "fedrep on others' models",
+    )  # fmt: skip
     alike = [np.array_equal(traces[3].state[part], traces[4].state[part]) for part in "BWUV"
              if part in traces[3].state]  # fmt: skip
     assert all(alike) == deterministic  # all clients' stored data, from their moments

@@ -1,0 +1,373 @@
+r"""FedRep's rounds on stored data with steps that are found on the way.
+
+The server scales the gradient G by the curvature that the clients' heads give it in each direction
+of the representation, and takes a step along
+
+.. math:: P = G H^{-1}, \qquad H = \frac1n \sum_i \lambda_i w_i w_i^\top
+
+with :math:`\lambda_i` the largest eigenvalue of client i's X'X/m. A step of length 1 cannot raise
+the loss, and often falls far short. With all clients the first length is found by an exact line
+search at fixed heads, the others are those of Barzilai and Borwein (1988), the shorter of their
+two, at least 1. A step after which the loss is above the largest of the last eight (Grippo,
+Lampariello and Lucidi, 1986) is undone, and a quarter of it taken. With some of the clients, whose
+losses cannot be compared from round to round, lengths are one over the mean curvature along P that
+the rounds so far have met. Where heads are stepped instead of solved for, the line search finds
+the length in every round.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep.kernels.fedrep import Samples, fixed_gradients
+from linrep.kernels.jit import kernel
+from linrep.kernels.linalg import copy, copy_rows, dot, finite, orthonormalize, rescale
+from linrep.kernels.rounds import (
+    COMPLETED,
+    CONVERGED,
+    DISTANCE,
+    DIVERGED,
+    EXACT,
+    LOSS,
+    POPULATION_RISK,
+    Settings,
+    Truth,
+    Workspace,
+    back_project,
+    measure,
+)
+
+Values = NDArray[np.float64]
+
+STEP = 4  # column of the metrics, after those of rounds
+LENGTH, SLOPE, ACCEPTED, CURVATURE = range(4)  # places in the numbers that a run remembers
+_REMEMBERED = 8  # losses
+_DAMPING = 1e-10  # of H, a share of its trace
+_ROUNDING = 1e-12  # by which a loss may exceed others without being above them
+_SHORTER = 0.25
+_ITERATIONS = 10  # of the power method
+_SETTLED = 1e-2  # relative change of an eigenvalue that ends it
+
+
+class Memory(NamedTuple):
+    """What a run knows of the rounds before."""
+
+    numbers: Values  # (4,)
+    losses: Values  # (8,), the last ones that were accepted, in turn
+    BT: Values  # (k, d): where the last step that was accepted began
+    GT: Values  # (k, d): the gradient there
+    PT: Values  # (k, d): its direction
+    known: Values  # (n,): 1 for clients that have fitted a head
+    largest: Values  # (n,): largest eigenvalues of X'X/m
+
+
+def memory(n: int, k: int, d: int) -> Memory:
+    """Return what a run knows at its start, but for the eigenvalues."""
+    frame = (k, d)
+    return Memory(
+        numbers=np.zeros(4),
+        losses=np.full(_REMEMBERED, -np.inf),
+        BT=np.zeros(frame),
+        GT=np.zeros(frame),
+        PT=np.zeros(frame),
+        known=np.zeros(n),
+        largest=np.zeros(n),
+    )
+
+
+@kernel
+def largest_curvatures(X, offsets, largest, residual, g):
+    """Write the largest eigenvalue of each client's X'X/m, by the power method."""
+    for i in range(offsets.shape[0] - 1):
+        Xi = X[offsets[i] : offsets[i + 1]]
+        m = Xi.shape[0]
+        longest, size = 0, -1.0
+        for j in range(m):
+            square = 0.0
+            for column in range(Xi.shape[1]):
+                square += Xi[j, column] * Xi[j, column]
+            if square > size:
+                longest, size = j, square
+        for column in range(g.shape[0]):
+            g[column] = Xi[longest, column]
+        before = 0.0
+        for _ in range(_ITERATIONS):
+            rescale(g)
+            length = dot(g, g)
+            if not length > 0.0:
+                break
+            square = 0.0
+            for j in range(m):
+                along = 0.0
+                for column in range(g.shape[0]):
+                    along += Xi[j, column] * g[column]
+                residual[j] = along
+                square += along * along
+            value = square / length / m
+            settled = abs(value - before) <= _SETTLED * value
+            before = value
+            if settled:
+                break
+            back_project(Xi, residual, g)
+        largest[i] = before
+
+
+@kernel
+def head_curvature(W, memory, H):
+    """Write H, and its damping; what is not known of clients stands for a multiple of I.
+
+    That multiple, of the trace, is above all curvatures that the known ones make likely.
+    """
+    n, k = W.shape
+    for a in range(k):
+        for b in range(k):
+            H[a, b] = 0.0
+    count = 0.0
+    for i in range(n):
+        if memory.known[i] > 0.0:
+            count += 1.0
+            for a in range(k):
+                for b in range(a + 1):
+                    H[a, b] += memory.largest[i] * W[i, a] * W[i, b]
+    trace = 0.0
+    for a in range(k):
+        for b in range(a + 1):
+            H[a, b] /= max(count, 1.0)
+            H[b, a] = H[a, b]
+        trace += H[a, a]
+    damping = (_DAMPING + (1.0 - count / n) / k) * trace
+    for a in range(k):
+        H[a, a] += damping
+
+
+@kernel
+def subtract(factor, x, y):
+    """Subtract a multiple of x from y."""
+    for index in range(x.shape[0]):
+        y[index] -= factor * x[index]
+
+
+@kernel
+def scale(factor, x):
+    """Multiply a vector by a number."""
+    for index in range(x.shape[0]):
+        x[index] *= factor
+
+
+@kernel
+def divide(GT, H, PT):
+    """Write H^{-1} GT into PT; the Cholesky factor of H replaces it. PT is 0 where H is."""
+    k, d = GT.shape
+    for a in range(k):
+        for b in range(a + 1):
+            entry = H[a, b]
+            for c in range(b):
+                entry -= H[a, c] * H[b, c]
+            if a > b:
+                H[a, b] = entry / H[b, b]
+            else:
+                if not entry > 0.0:
+                    for row in range(k):
+                        for column in range(d):
+                            PT[row, column] = 0.0
+                    return
+                H[a, a] = np.sqrt(entry)
+    for a in range(k):
+        copy(GT[a], PT[a])
+        for b in range(a):
+            subtract(H[a, b], PT[b], PT[a])
+        scale(1.0 / H[a, a], PT[a])
+    for a in range(k - 1, -1, -1):
+        for b in range(a + 1, k):
+            subtract(H[b, a], PT[b], PT[a])
+        scale(1.0 / H[a, a], PT[a])
+
+
+@kernel
+def inner(FT, ET):
+    """Return the inner product of two matrices."""
+    total = 0.0
+    for a in range(FT.shape[0]):
+        total += dot(FT[a], ET[a])
+    return total
+
+
+@kernel
+def curvature_along(X, offsets, clients, W, PT, work):
+    """Return the mean over clients of |X_i P w_i|^2 / m_i, the loss's curvature along P."""
+    k, d = PT.shape
+    total = 0.0
+    for place in range(clients.shape[0]):
+        i = clients[place]
+        for column in range(d):
+            work.g[column] = 0.0
+        for a in range(k):
+            for column in range(d):
+                work.g[column] += W[i, a] * PT[a, column]
+        square = 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            along = dot(X[j], work.g)
+            square += along * along
+        total += square / (offsets[i + 1] - offsets[i])
+    return total / clients.shape[0]
+
+
+@kernel
+def back_to_old_frame(BT, GT, memory, work, transportedT):
+    """Write the gradient in the coordinates of the last accepted step, before its QR.
+
+    There the representation is B + s = Q R, and its gradient G R^{-T}; R is upper triangular.
+    """
+    k, d = BT.shape
+    length = memory.numbers[LENGTH]
+    R = work.C
+    for b in range(k):
+        for column in range(d):
+            work.candidateT[b, column] = memory.BT[b, column] - length * memory.PT[b, column]
+        for a in range(b + 1):
+            R[a, b] = dot(BT[a], work.candidateT[b])
+    for a in range(k - 1, -1, -1):
+        copy(GT[a], transportedT[a])
+        for b in range(a + 1, k):
+            subtract(R[a, b], transportedT[b], transportedT[a])
+        scale(1.0 / R[a, a], transportedT[a])
+
+
+@kernel
+def short_length(BT, memory, H, work):
+    """Return the shorter length of Barzilai and Borwein, in the norm of H; at least 1.
+
+    Where the curvature along the last step was not positive, twice that step's length.
+    """
+    numbers = memory.numbers
+    differenceT = work.ET
+    back_to_old_frame(BT, work.gradientT, memory, work, differenceT)
+    for a in range(BT.shape[0]):
+        for column in range(BT.shape[1]):
+            differenceT[a, column] -= memory.GT[a, column]
+    gained = -numbers[LENGTH] * inner(memory.PT, differenceT)
+    if not gained > 0.0:
+        return 2.0 * numbers[LENGTH]
+    divide(differenceT, H, work.candidateT)
+    square = inner(differenceT, work.candidateT)
+    if not square > 0.0:
+        return 2.0 * numbers[LENGTH]
+    return max(1.0, gained / square)
+
+
+@kernel
+def choose_step(X, offsets, clients, BT, W, loss, exact, memory, work):
+    """Find direction and length of the next step: from here, or a shorter one from before.
+
+    The gradient here is in work.gradientT; `exact` says that heads were solved for.
+    """
+    numbers, everyone = memory.numbers, clients.shape[0] == W.shape[0]
+    accepted = int(numbers[ACCEPTED])
+    if everyone and exact and accepted > 0:
+        highest = memory.losses[0]
+        for place in range(_REMEMBERED):
+            highest = max(highest, memory.losses[place])
+        if not loss <= highest + _ROUNDING * abs(highest):
+            shorter = _SHORTER * numbers[LENGTH]
+            numbers[LENGTH] = max(1.0, shorter) if numbers[LENGTH] > 1.0 else shorter
+            return
+    for place in range(clients.shape[0]):
+        memory.known[clients[place]] = 1.0
+    H = work.D
+    length = 1.0
+    if everyone:
+        memory.losses[accepted % _REMEMBERED] = loss
+        if exact and accepted > 0:
+            head_curvature(W, memory, H)
+            length = short_length(BT, memory, H, work)
+    head_curvature(W, memory, H)
+    divide(work.gradientT, H, memory.PT)
+    copy_rows(work.gradientT, memory.GT)
+    copy_rows(BT, memory.BT)
+    numbers[SLOPE] = inner(memory.PT, memory.GT)
+    if numbers[SLOPE] > 0.0 and not (everyone and exact and accepted > 0):
+        met = curvature_along(X, offsets, clients, W, memory.PT, work) / numbers[SLOPE]
+        share = 1.0
+        if not everyone:
+            share = max(1.0 / (accepted + 1.0), 0.5 * clients.shape[0] / W.shape[0])
+        numbers[CURVATURE] += share * (met - numbers[CURVATURE])
+        length = 1.0 / numbers[CURVATURE] if numbers[CURVATURE] > 0.0 else 1.0
+        if everyone:
+            length = max(1.0, length)
+    numbers[LENGTH] = length
+    numbers[ACCEPTED] = accepted + 1.0
+
+
+@kernel
+def finish_adaptive(X, offsets, BT, W, clients, loss, settings, truth, memory, row, work):
+    """Take the server's step and record the round; return how the run stands.
+
+    If the round fails, the representation of before is put back, and so are the participants'
+    heads.
+    """
+    status = COMPLETED
+    row[LOSS] = loss
+    if finite(loss):
+        exact = settings.local_steps == EXACT
+        choose_step(X, offsets, clients, BT, W, loss, exact, memory, work)
+        row[STEP] = memory.numbers[LENGTH]
+        for a in range(BT.shape[0]):
+            for column in range(BT.shape[1]):
+                entry = memory.BT[a, column] - row[STEP] * memory.PT[a, column]
+                work.candidateT[a, column] = entry
+                if not finite(entry):
+                    status = DIVERGED
+        if status == COMPLETED and not (
+            orthonormalize(work.candidateT) > BT.shape[1] * np.finfo(np.float64).eps
+        ):
+            status = DIVERGED
+    else:
+        status = DIVERGED
+    if status == COMPLETED:
+        copy_rows(BT, work.gradientT)  # the one before the step
+        copy_rows(work.candidateT, BT)
+        if truth.BT.shape[0] > 0:
+            measure(BT, W, truth, True, work, row)
+            if not finite(row[POPULATION_RISK]):
+                copy_rows(work.gradientT, BT)
+                status = DIVERGED
+            elif row[DISTANCE] <= settings.tolerance:
+                status = CONVERGED
+    if status == DIVERGED:
+        for place in range(clients.shape[0]):
+            copy(work.heads[place], W[clients[place]])
+    return status
+
+
+@kernel
+def run_trajectory(X, y, offsets, memory, schedule, BT, W, settings, truth, metrics, work):
+    """Run one round per row of schedule; return how many were completed, and how the run ended."""
+    rounds, participants = schedule.shape
+    for t in range(rounds):
+        clients = schedule[t]
+        loss = fixed_gradients(X, y, offsets, clients, BT, W, 1.0 / participants, settings, work)
+        status = finish_adaptive(
+            X, offsets, BT, W, clients, loss / participants, settings, truth, memory,
+            metrics[t + 1], work,
+        )  # fmt: skip
+        if status == DIVERGED:
+            return t, DIVERGED
+        if status == CONVERGED:
+            return t + 1, CONVERGED
+    return rounds, COMPLETED
+
+
+def run_adaptive(
+    samples: Samples,
+    memory: Memory,
+    schedule: NDArray[np.int64],
+    BT: Values,
+    W: Values,
+    settings: Settings,
+    truth: Truth,
+    metrics: Values,
+    work: Workspace,
+) -> tuple[int, int]:
+    """Run one round per row of schedule on stored data; metrics have a fifth column, `STEP`."""
+    return run_trajectory(*samples, memory, schedule, BT, W, settings, truth, metrics, work)
