@@ -144,8 +144,9 @@ def fedrep(
     :math:`X_i^\top X_i/m_i`. With all clients its length is first that of an exact line search at
     fixed heads, later the shorter of Barzilai and Borwein (1988), at least 1; a step after which
     the loss exceeds the last eight (Grippo, Lampariello and Lucidi, 1986) is undone. With some of
-    the clients it is one over the mean curvature met along the direction so far; where heads take
-    `local_steps`, that of the line search.
+    the clients it is one over the mean curvature met along the direction so far, halved whenever as
+    many participants as there are clients have not a lower loss than when they took part the last
+    time; where heads take `local_steps`, that of the line search.
 
     Examples
     --------

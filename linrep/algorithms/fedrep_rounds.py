@@ -148,7 +148,9 @@ class Sampled(Method):
         if groups > 1:
             ends = np.linspace(0, setup.participants, groups + 1).astype(int)
             works = [
-                kernel.workspace(k, d, setup.largest, 0)._replace(heads=work.heads[first:last])
+                kernel.workspace(k, d, setup.largest, 0)._replace(
+                    heads=work.heads[first:last], losses=work.losses[first:last]
+                )
                 for first, last in pairwise(ends)
             ]
             end = finish_round if self._memory is None else finish

@@ -99,7 +99,9 @@ def fixed_gradients(X, y, offsets, clients, BT, W, weight, settings, work):
         Xi, yi, w = X[offsets[i] : offsets[i + 1]], y[offsets[i] : offsets[i + 1]], W[i]
         copy(w, work.heads[place])
         fit_head(Xi, yi, BT, w, local_steps, head_step_size, work.Z, work.G, work.v)
-        loss += add_gradient(Xi, yi, w, weight, work.Z, work.residual, work.g, work.gradientT)
+        own = add_gradient(Xi, yi, w, weight, work.Z, work.residual, work.g, work.gradientT)
+        work.losses[place] = own
+        loss += own
     return loss
 
 

@@ -11,7 +11,8 @@ search at fixed heads, the others are those of Barzilai and Borwein (1988), the 
 two, at least 1. A step after which the loss is above the largest of the last eight (Grippo,
 Lampariello and Lucidi, 1986) is undone, and a quarter of it taken. With some of the clients, whose
 losses cannot be compared from round to round, lengths are one over the mean curvature along P that
-the rounds so far have met. Where heads are stepped instead of solved for, the line search finds
+the rounds so far have met, and halved whenever as many participants as there are clients have not
+a lower loss together than when each took part the last time. Where heads are stepped instead of solved for, the line search finds
 the length in every round.
 """
 
@@ -41,7 +42,8 @@ from linrep.kernels.rounds import (
 Values = NDArray[np.float64]
 
 STEP = 4  # column of the metrics, after those of rounds
-LENGTH, SLOPE, ACCEPTED, CURVATURE = range(4)  # places in the numbers that a run remembers
+# Places in the numbers that a run remembers.
+LENGTH, SLOPE, ACCEPTED, CURVATURE, SHARE, SEEN, CHANGE = range(7)
 _REMEMBERED = 8  # losses
 _DAMPING = 1e-10  # of H, a share of its trace
 _ROUNDING = 1e-12  # by which a loss may exceed others without being above them
@@ -53,12 +55,13 @@ _SETTLED = 1e-2  # relative change of an eigenvalue that ends it
 class Memory(NamedTuple):
     """What a run knows of the rounds before."""
 
-    numbers: Values  # (4,)
+    numbers: Values  # (7,)
     losses: Values  # (8,), the last ones that were accepted, in turn
     BT: Values  # (k, d): where the last step that was accepted began
     GT: Values  # (k, d): the gradient there
     PT: Values  # (k, d): its direction
     known: Values  # (n,): 1 for clients that have fitted a head
+    last: Values  # (n,): their losses then
     largest: Values  # (n,): largest eigenvalues of X'X/m
 
 
@@ -66,12 +69,13 @@ def memory(n: int, k: int, d: int) -> Memory:
     """Return what a run knows at its start, but for the eigenvalues."""
     frame = (k, d)
     return Memory(
-        numbers=np.zeros(4),
+        numbers=np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]),
         losses=np.full(_REMEMBERED, -np.inf),
         BT=np.zeros(frame),
         GT=np.zeros(frame),
         PT=np.zeros(frame),
         known=np.zeros(n),
+        last=np.zeros(n),
         largest=np.zeros(n),
     )
 
@@ -257,6 +261,21 @@ def short_length(BT, memory, H, work):
 
 
 @kernel
+def compare_with_last(clients, memory, losses):
+    """Halve the share of the length that is taken where the participants' losses do not fall."""
+    numbers = memory.numbers
+    for place in range(clients.shape[0]):
+        i = clients[place]
+        if memory.known[i] > 0.0:
+            numbers[SEEN] += 1.0
+            numbers[CHANGE] += losses[place] - memory.last[i]
+    if numbers[SEEN] >= memory.known.shape[0]:
+        if not numbers[CHANGE] < 0.0:
+            numbers[SHARE] *= 0.5
+        numbers[SEEN] = numbers[CHANGE] = 0.0
+
+
+@kernel
 def choose_step(X, offsets, clients, BT, W, loss, exact, memory, work):
     """Find direction and length of the next step: from here, or a shorter one from before.
 
@@ -272,8 +291,11 @@ def choose_step(X, offsets, clients, BT, W, loss, exact, memory, work):
             shorter = _SHORTER * numbers[LENGTH]
             numbers[LENGTH] = max(1.0, shorter) if numbers[LENGTH] > 1.0 else shorter
             return
+    if not everyone:
+        compare_with_last(clients, memory, work.losses)
     for place in range(clients.shape[0]):
         memory.known[clients[place]] = 1.0
+        memory.last[clients[place]] = work.losses[place]
     H = work.D
     length = 1.0
     if everyone:
@@ -293,8 +315,7 @@ def choose_step(X, offsets, clients, BT, W, loss, exact, memory, work):
             share = max(1.0 / (accepted + 1.0), 0.5 * clients.shape[0] / W.shape[0])
         numbers[CURVATURE] += share * (met - numbers[CURVATURE])
         length = 1.0 / numbers[CURVATURE] if numbers[CURVATURE] > 0.0 else 1.0
-        if everyone:
-            length = max(1.0, length)
+        length = max(1.0, length) if everyone else numbers[SHARE] * length
     numbers[LENGTH] = length
     numbers[ACCEPTED] = accepted + 1.0
 

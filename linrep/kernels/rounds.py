@@ -65,6 +65,7 @@ class Workspace(NamedTuple):
     C: Values  # (k, k)
     D: Values  # (k, k)
     heads: Values  # (participants, k): of before the round, put back if it fails
+    losses: Values  # (participants,)
 
 
 def workspace(k: int, d: int, m: int, participants: int) -> Workspace:
@@ -82,6 +83,7 @@ def workspace(k: int, d: int, m: int, participants: int) -> Workspace:
         C=np.empty(square),
         D=np.empty(square),
         heads=np.empty((participants, k)),
+        losses=np.empty(participants),
     )
 
 

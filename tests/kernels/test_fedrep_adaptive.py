@@ -12,7 +12,7 @@ from tests.compare import heads_are_clear
 from tests.reference import fedrep_adaptive as reference
 from tests.strategies import cases, frame, seeds
 
-ROUNDS = 4
+ROUNDS = 6
 
 
 def memory_of(case):
@@ -45,6 +45,8 @@ def state_of(memory):
     losses = [memory.losses[place % 8] for place in range(max(0, accepted - 8), accepted)]
     return {
         "losses": losses, "length": float(memory.numbers[kernel.LENGTH]), "rounds": accepted,
+        "last": memory.last.copy(), "share": float(memory.numbers[kernel.SHARE]),
+        "seen": int(memory.numbers[kernel.SEEN]), "change": float(memory.numbers[kernel.CHANGE]),
         "known": memory.known > 0.0, "curvature": float(memory.numbers[kernel.CURVATURE]),
         "B": memory.BT.T.copy(), "G": memory.GT.T.copy(), "P": memory.PT.T.copy(),
     }  # fmt: skip

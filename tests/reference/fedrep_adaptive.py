@@ -45,21 +45,25 @@ def divided(G, H):
 
 def start(n):
     """What a run remembers before its first round."""
-    return {"losses": [], "length": 0.0, "rounds": 0, "known": np.zeros(n, bool), "curvature": 0.0}
+    return {
+        "losses": [], "length": 0.0, "rounds": 0, "known": np.zeros(n, bool), "curvature": 0.0,
+        "last": np.zeros(n), "share": 1.0, "seen": 0, "change": 0.0,
+    }  # fmt: skip
 
 
 def round(clients, B, W, selected, state, largest, *, local_steps=None):
     """One round; returns B, W, the mean loss of the selected clients, the length, the state."""
     n, s = len(clients), len(selected)
-    W, G, loss = W.copy(), np.zeros(B.shape), 0.0
+    W, G, own = W.copy(), np.zeros(B.shape), {}
     for i in selected:
         X, y = clients[i]
         if local_steps is None:
             W[i] = head_least_squares(X, y, B)
         else:
             W[i] = head_gradient_steps(X, y, B, W[i], local_steps, None)
-        loss += client_loss(X, y, B, W[i]) / s
+        own[i] = client_loss(X, y, B, W[i])
         G += client_gradient(X, y, B, W[i]) / s
+    loss = sum(own.values()) / s
     state = dict(state)
     everyone, exact = s == n, local_steps is None
     accepted = state["rounds"]
@@ -68,8 +72,16 @@ def round(clients, B, W, selected, state, largest, *, local_steps=None):
         state["length"] = max(1.0, shorter) if state["length"] > 1.0 else shorter
         B = orthonormalize(state["B"] - state["length"] * state["P"])
         return B, W, loss, state["length"], state
-    state["known"] = state["known"].copy()
-    state["known"][list(selected)] = True
+    if not everyone:
+        before = [i for i in selected if state["known"][i]]
+        state["seen"] += len(before)
+        state["change"] += sum(own[i] - state["last"][i] for i in before)
+        if state["seen"] >= n:
+            state["share"] *= 1.0 if state["change"] < 0.0 else 0.5
+            state["seen"], state["change"] = 0, 0.0
+    state["known"], state["last"] = state["known"].copy(), state["last"].copy()
+    for i in selected:
+        state["known"][i], state["last"][i] = True, own[i]
     H = head_curvature(W, largest, state["known"])
     length = 1.0
     if everyone:
@@ -86,8 +98,7 @@ def round(clients, B, W, selected, state, largest, *, local_steps=None):
         share = 1.0 if everyone else max(1.0 / (accepted + 1), 0.5 * s / n)
         state["curvature"] += share * (along / slope - state["curvature"])
         length = 1.0 / state["curvature"] if state["curvature"] > 0.0 else 1.0
-        if everyone:
-            length = max(1.0, length)
+        length = max(1.0, length) if everyone else state["share"] * length
     state |= {"B": B, "G": G, "P": P, "length": length, "rounds": accepted + 1}
     return orthonormalize(B - length * P), W, loss, length, state
 
