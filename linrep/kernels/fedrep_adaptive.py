@@ -12,8 +12,8 @@ two, at least 1. A step after which the loss is above the largest of the last ei
 Lampariello and Lucidi, 1986) is undone, and a quarter of it taken. With some of the clients, whose
 losses cannot be compared from round to round, lengths are one over the mean curvature along P that
 the rounds so far have met, and halved whenever as many participants as there are clients have not
-a lower loss together than when each took part the last time. Where heads are stepped instead of solved for, the line search finds
-the length in every round.
+a lower loss together than when each took part the last time. Where heads are stepped instead of
+solved for, the line search finds the length in every round.
 """
 
 from typing import NamedTuple
