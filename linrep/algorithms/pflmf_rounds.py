@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from linrep.algorithms.curvature import CAUTIOUS, FULL, Smoothness
+from linrep.algorithms.descent import Descent
 from linrep.kernels import pflmf as kernel
 from linrep.kernels import pflmf_samples
 from linrep.kernels.rounds import COMPLETED, DIVERGED
@@ -21,9 +23,11 @@ def is_compiled(problem: Objectives) -> bool:
 class Compiled:
     """Rounds in a kernel; run() moves `state` and `totals` on."""
 
+    finds_steps = False
+
     def __init__(self, problem, U, V, settings: kernel.Settings, *, local_steps):
         self._functions, self._run, m = _functions(problem)
-        self._settings = settings
+        self.settings = settings
         self._start = kernel.State(U.T.copy(), V.copy())
         self._now = kernel.State(U.T.copy(), V.copy())
         (n, k), d = V.shape, len(U)
@@ -56,18 +60,167 @@ class Compiled:
         """Run a round per mask; return how many were completed, and how they ended."""
         noise = self._silence if noise is None else kernel.Noise(True, *noise)
         return self._run(
-            self._functions, masks, scales, self._settings, noise, self._start, self._now,
+            self._functions, masks, scales, self.settings, noise, self._start, self._now,
             self.totals, self._work,
         )  # fmt: skip
+
+
+class Adaptive:
+    """Rounds of all clients with one local step, by steps that are found on the way, in NumPy."""
+
+    finds_steps = True
+
+    def __init__(self, problem, U, V):
+        self._problem, self._shape, self._start = problem, U.shape, (U, V)
+        x = np.concatenate([U.ravel(), V.ravel()])
+        self._descent = Descent(self._evaluate, x)
+        self.totals = np.zeros(4)
+        self.further = 0  # clients asked in the last call, beyond those of its rounds
+        self.work = np.inf
+
+    def _split(self, x):
+        d, k = self._shape
+        return x[: d * k].reshape(d, k), x[d * k :].reshape(-1, k)
+
+    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
+    def _evaluate(self, x):
+        value, in_U, in_V = self._problem.factor_gradients(*self._split(x))
+        return value, np.concatenate([in_U.ravel(), in_V.ravel()]), None
+
+    @property
+    def state(self):
+        """U (d, k) and V (n, k)."""
+        U, V = self._split(self._descent.x)
+        return U.copy(), V.copy()
+
+    @property
+    def step(self):
+        """The step of the last round."""
+        return self._descent.step
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        return self._descent.save(), self.totals.copy(), *self._start
+
+    def restore(self, saved):
+        """Go to where `save` was called."""
+        descent, self.totals[:], *start = saved
+        self._start = tuple(start)
+        self._descent.restore(descent)
+
+    def run(self, masks, scales, noise):
+        """Run a round per mask, all clients in each; return how many, and how they ended."""
+        descent, trials = self._descent, self._descent.trials
+        begun = trials > 0
+        for _ in masks:
+            for place, gradient in enumerate(self._split(descent.gradient)):
+                self.totals[kernel.SUM_U + place] += np.sum(gradient**2)
+            descent.move()
+            for place, (factor, first) in enumerate(
+                zip(self._split(descent.x), self._start, strict=True)
+            ):
+                place += kernel.REACH_U
+                self.totals[place] = max(self.totals[place], np.linalg.norm(factor - first))
+        asked = descent.trials - trials + (0 if begun else 1)
+        self.further = (asked - len(masks)) * self._problem.n
+        return len(masks), COMPLETED
+
+
+class BySmoothness:
+    """Rounds of others, compiled or not, by steps of a share of 1/L."""
+
+    finds_steps = True
+
+    def __init__(self, problem, steps, *, ratio, drawn, several, batch):
+        self._problem, self._steps, self._ratio = problem, steps, ratio
+        self._drawn = drawn
+        U, V = steps.state
+        share = CAUTIOUS if drawn or several else FULL
+        self._smoothness = Smoothness(U.size + V.size, share, drawn=drawn)
+        self._excess = 1.0 if batch is None else _excess(problem, batch)
+        self.work, self.step, self.further = steps.work, np.nan, 0
+
+    @property
+    def state(self):
+        """U (d, k) and V (n, k)."""
+        return self._steps.state
+
+    @property
+    def totals(self):
+        """What is summed up, see the kernel."""
+        return self._steps.totals
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        return self._steps.save(), self._smoothness.save(), self.step
+
+    def restore(self, saved):
+        """Go to where `save` was called."""
+        steps, smoothness, self.step = saved
+        self._steps.restore(steps)
+        self._smoothness.restore(smoothness)
+
+    def run(self, masks, scales, noise):
+        """Run a round per mask; return how many were completed, and how they ended."""
+        n, before = self._problem.n, self._smoothness.gradients
+        asked = 0
+        for t, (mask, scale) in enumerate(zip(masks, scales, strict=True)):
+            if mask.any():
+                self.step = self._find_step(mask, scale) / self._excess
+                asked += int(mask.sum()) * (self._smoothness.gradients - before)
+                before = self._smoothness.gradients
+                head = self._ratio * self.step
+                self._steps.settings = self._steps.settings._replace(
+                    step_size=self.step, head_step_size=head, head_step=head / n
+                )
+            now = slice(t, t + 1)
+            own = None if noise is None else [each[now] for each in noise]
+            completed, status = self._steps.run(masks[now], scales[now], own)
+            if status != COMPLETED:
+                break
+        self.further = asked
+        return t + completed, status
+
+    def _find_step(self, mask, scale):
+        """Return the step for a round in which these take part."""
+        problem, (U, V) = self._problem, self._steps.state
+        rows = np.ones((problem.n, 1)) if self._steps.settings.everyone else mask[:, None]
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def gradient(x):
+            U_, V_ = x[: U.size].reshape(U.shape), x[U.size :].reshape(V.shape)
+            g = rows * problem.gradients(V_ @ U_.T) / problem.n
+            return np.concatenate([(g.T @ V_).ravel(), (g @ U_).ravel()])
+
+        heads = np.repeat(self._ratio * mask, V.shape[1])
+        weights = np.concatenate([np.full(U.size, scale * problem.n), heads])
+        return self._smoothness.step(gradient, (U, V), weights)
+
+
+def _excess(problem, batch):
+    """Return by how much the curvature of mini-batches exceeds that of all samples, at most.
+
+    The expected smoothness of batches drawn with replacement, (1 - 1/b) L_i + max_j L_ij / b, over
+    L_i (Gower et al., *SGD: General analysis and improved rates*, 2019).
+    """
+    data, worst = problem.data, 1.0
+    squares = problem.curvature * np.sum(data.X**2, axis=1) + problem.ridge
+    single = np.maximum.reduceat(squares, data.offsets[:-1])
+    known = problem.smoothness > 0.0
+    if known.any():
+        worst = float((single[known] / problem.smoothness[known]).max())
+    return 1.0 + (max(worst, 1.0) - 1.0) / batch
 
 
 class General:
     """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
 
+    finds_steps = False
+
     def __init__(
         self, problem, U, V, settings, *, local_steps, alternating=False, batch=None, batch_rng=None
     ):
-        self._problem, self._settings, self._local_steps = problem, settings, local_steps
+        self._problem, self.settings, self._local_steps = problem, settings, local_steps
         self._alternating = alternating
         self._batch, self._batch_rng = batch, batch_rng
         self._U, self._V = U.copy(), V.copy()
@@ -99,7 +252,7 @@ class General:
             U, path = self._round(mask, scale, in_U, in_V)
             if not (np.isfinite(U).all() and np.isfinite(path[-1]).all()):
                 return t, DIVERGED
-            if self._settings.measured:
+            if self.settings.measured:
                 self._add(U, path)
             self._U, self._V = U, path[-1]
         return len(masks), COMPLETED
@@ -107,7 +260,7 @@ class General:
     def _round(self, mask, scale, noise_U, noise_V):
         """Return the new U, and V before and after every local step."""
         U, n = self._U, self._problem.n
-        step_size, head_step_size, _, everyone, _ = self._settings
+        step_size, head_step_size, _, everyone, _ = self.settings
         path = [self._V]
         for noise in noise_V:
             step = self._gradients(path[-1]) @ U / n + noise
