@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 Gradient = Callable[[Values], Values]
 
-#: Shares of 1/L that a step is: less where participants are drawn, whose curvature is known less
-#: well, or where several steps are taken at a time.
-FULL, CAUTIOUS = 1.5, 1.0
+SHARE = 1.5  # of 1/L that a step is: the limit of stability is 2
 EVERY = 10  # rounds between two estimates
 GROWTH = 1.1  # of a factor's norm, up or down, from which on there is another estimate
-WINDOW = 20  # rounds of drawn participants whose largest curvature counts
+WINDOW = 10  # rounds of drawn participants whose largest curvature counts
 _DIFFERENCE = 1e-6  # relative length of the difference of two points
 _ACCURACY = 1e-2  # relative change of an estimate below which it is one
 _FIRST, _LATER, _DRAWN = 50, 10, 3  # products at most: of the first estimate, and of those after it
@@ -75,24 +73,22 @@ def largest_eigenvalue(
 
 
 class Smoothness:
-    """Steps of a share of 1/L, L the largest curvature, estimated again as a run goes on.
+    """Steps of 1.5/L, L the largest curvature, estimated again as a run goes on.
 
     Where everyone takes part, L is estimated every ten rounds, and whenever a factor has grown or
     shrunk by a tenth. Where participants are drawn, L is that of their functions, estimated in
-    every round, and the largest of the last twenty rounds counts.
+    every round, and the largest of the last ten rounds counts.
 
     Parameters
     ----------
     size : int
         Coordinates.
-    share : float
-        What multiplies 1/L.
     drawn : bool
         Whether participants are drawn.
     """
 
-    def __init__(self, size: int, share: float, *, drawn: bool):
-        self._share, self._drawn = share, drawn
+    def __init__(self, size: int, *, drawn: bool):
+        self._drawn = drawn
         # Any vector that is not orthogonal to the eigenvector; the run's streams are for the run.
         self._vector = np.random.default_rng(size).standard_normal(size)
         self._estimates: tuple[float, ...] = ()
@@ -127,7 +123,7 @@ class Smoothness:
             self.gradients += taken
         self._age += 1
         largest = max(self._estimates)
-        return self._share / largest if largest > 0.0 else self._share
+        return SHARE / largest if largest > 0.0 else SHARE
 
     def _is_due(self, norms):
         if self._drawn or not self._estimates or self._age >= EVERY:

@@ -1,4 +1,4 @@
-"""Gradient descent whose steps are found on the way: Barzilai and Borwein's, safeguarded."""
+"""Descent whose steps are found on the way, from the values of the function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ Values = NDArray[np.float64]
 
 MEMORY = 10  # values of which a new one must not exceed the largest
 DECREASE = 1e-4  # share of the decrease that the gradient promises which has to come
-LARGEST_GROWTH = 1e5  # of a step from one round to the next
+LARGEST_GROWTH = 1e5  # of a spectral step from one round to the next
+LENGTHENED, SHORTENED = 1.25, 0.5  # by how much other rounds' steps are
 _TRIALS = 100  # points that a round tries at most
 _ROUNDING = 64.0 * np.finfo(np.float64).eps  # of a value, relative to it
 
@@ -153,3 +154,67 @@ class Descent:
         """Go to where `save` was called."""
         self.x, self.value, self.gradient, self.note = saved[:4]
         self.step, self.trials, self._next, self._begun, self._values = saved[4:]
+
+
+class Backtracking:
+    """Rounds of any kind, with a step that is lengthened while the value falls.
+
+    A round after which the value has risen is taken back, and played with half the step; the next
+    round after one that was good at once tries a step longer by a quarter.
+
+    Parameters
+    ----------
+    play : callable
+        ``play(step) -> value``: plays a round with this step and returns the value after it, not
+        finite where the round failed.
+    save, restore : callable
+        ``restore(save())`` takes a round back.
+    value : float
+        At the start.
+    first : float
+        Step to try first.
+
+    Attributes
+    ----------
+    value : float
+    step : float
+        Taken in the last round: 0 where no step led down, NaN before the first.
+    trials : int
+        Rounds played, with those that were taken back.
+    """
+
+    def __init__(
+        self,
+        play: Callable[[float], float],
+        save: Callable[[], Any],
+        restore: Callable[[Any], None],
+        *,
+        value: float,
+        first: float,
+    ):
+        self._play, self._save, self._restore = play, save, restore
+        self.value, self._next = value, first
+        self.step, self.trials = np.nan, 0
+
+    def move(self) -> None:
+        """Play a round."""
+        before, step = self._save(), self._next
+        slack = _ROUNDING * abs(self.value)
+        for trial in range(_TRIALS):
+            value = self._play(step)
+            self.trials += 1
+            if value <= self.value + slack:
+                self.value, self.step = value, step
+                self._next = step if trial else LENGTHENED * step
+                return
+            self._restore(before)
+            step *= SHORTENED
+        self.step = 0.0
+
+    def save(self) -> tuple[Any, ...]:
+        """Return what `restore` needs to go on from here, without what is played."""
+        return self.value, self.step, self.trials, self._next
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Go to where `save` was called."""
+        self.value, self.step, self.trials, self._next = saved

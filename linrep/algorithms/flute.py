@@ -79,7 +79,7 @@ def flute(
         :math:`\Delta^2/(228\lambda_1^3)`, which is small. By default it is found in every round,
         unless batches are fresh: with all clients, whose rounds are gradient descent on
         :math:`\sum_i L_i + R`, that of Barzilai and Borwein, where a step that leads up is taken
-        again, shorter; with some, 1/L, L the largest curvature of their function.
+        again, shorter; with some, 1.5/L, L the largest curvature of their function.
     m : int
         Samples per client and batch; with a ground truth only, and not for the population. For
         ``batches="fixed"`` also one number per client.

@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep import _memory as memory
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms.curvature import CAUTIOUS, Smoothness
+from linrep.algorithms.curvature import Smoothness
 from linrep.algorithms.descent import Descent
 from linrep.driver import WORK_PER_CALL
 from linrep.kernels import flute as kernel
@@ -221,13 +221,13 @@ class Adaptive:
 
 
 class BySmoothness(Sampled):
-    """Rounds of drawn clients on stored samples, by steps of 1/L."""
+    """Rounds of drawn clients on stored samples, by steps of 1.5/L."""
 
     def __init__(self, source, B, W, weights: Weights, tolerance, schedule, data_rng, m):
         steps = kernel.Steps(0.0, 0.0, 0.0, 0.0, tolerance)
         super().__init__(source, B, W, steps, schedule, data_rng, m)
         self._weights, self._objective = weights, StoredLosses(source, B.shape, len(W), m)
-        self._smoothness = Smoothness(B.size + W.size, CAUTIOUS, drawn=True)
+        self._smoothness = Smoothness(B.size + W.size, drawn=True)
         self._share = len(W) / schedule.participants
         self._rounds, self.step = 0, np.nan
 

@@ -9,7 +9,14 @@ from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
-from linrep.algorithms.pflmf_rounds import Adaptive, BySmoothness, Compiled, General, is_compiled
+from linrep.algorithms.pflmf_rounds import (
+    Adaptive,
+    BySmoothness,
+    Compiled,
+    General,
+    Searching,
+    is_compiled,
+)
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
@@ -70,8 +77,10 @@ def pflmf(
         :math:`\eta`, the paper's eta_u. By default it is found in every round: where all clients
         take one local step, in simultaneous order and without noise or mini-batches, rounds are
         gradient descent on F, and the step is that of Barzilai and Borwein, where one that leads up
-        is taken again, shorter; elsewhere it is a share of 1/L, L the largest curvature of the
-        participants' function at (U, V).
+        is taken again, shorter. With several local steps, or in alternating order, the step is
+        lengthened while F falls, and halved where it rises. Where clients are drawn, or gradients
+        are noisy, it is 1.5/L, L the largest curvature of the participants' function at (U, V).
+        Where rounding is all that is left to gain, the run ends as ``converged``.
     k : int, optional
         Rank, at most min(n, d); by default that of a SharedRepresentation.
     m : int or array_like of int, shape (n,), optional
@@ -190,9 +199,9 @@ def pflmf(
         everyone=aggregate == "full",
         measured=bool(stationarity),
     )
-    steps: Compiled | General | Adaptive | BySmoothness
-    plain = batch is None and order == "simultaneous" and not gradient_noise
-    if found and plain and local_steps == 1 and participation == 1.0:
+    steps: Compiled | General | Adaptive | BySmoothness | Searching
+    exact = batch is None and not gradient_noise and participation == 1.0
+    if found and exact and local_steps == 1 and order == "simultaneous":
         rule = "adaptive"
         steps = Adaptive(objectives, U, V)
     elif batch is None and order == "simultaneous" and is_compiled(objectives):
@@ -207,11 +216,13 @@ def pflmf(
             alternating=order == "alternating", batch=batch, batch_rng=noise_rng,
         )  # fmt: skip
     if found and not isinstance(steps, Adaptive):
-        rule = "smoothness"
-        steps = BySmoothness(
-            objectives, steps, ratio=eta_v, drawn=participation < 1.0, several=local_steps > 1,
-            batch=batch,
-        )  # fmt: skip
+        rule = "adaptive" if exact else "smoothness"
+        drawn = participation < 1.0
+        steps = (
+            Searching(objectives, steps, ratio=eta_v)
+            if exact
+            else BySmoothness(objectives, steps, ratio=eta_v, drawn=drawn, batch=batch)
+        )
     method = _PFLMF(
         objectives, steps, _Draws(n, d, k, local_steps, participation, participants, aggregate,
                                   gradient_noise, participation_rng, noise_rng),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.algorithms.curvature import CAUTIOUS, FULL, Smoothness
-from linrep.algorithms.descent import Descent
+from linrep.algorithms.curvature import Smoothness
+from linrep.algorithms.descent import Backtracking, Descent
 from linrep.kernels import pflmf as kernel
 from linrep.kernels import pflmf_samples
-from linrep.kernels.rounds import COMPLETED, DIVERGED
+from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.problems.losses import LeastSquaresObjectives, LogisticObjectives, SampleObjectives
 from linrep.problems.objectives import Objectives, QuadraticObjectives
 
@@ -111,8 +111,8 @@ class Adaptive:
     def run(self, masks, scales, noise):
         """Run a round per mask, all clients in each; return how many, and how they ended."""
         descent, trials = self._descent, self._descent.trials
-        begun = trials > 0
-        for _ in masks:
+        begun, done, status = trials > 0, 0, COMPLETED
+        while done < len(masks) and status == COMPLETED:
             for place, gradient in enumerate(self._split(descent.gradient)):
                 self.totals[kernel.SUM_U + place] += np.sum(gradient**2)
             descent.move()
@@ -121,23 +121,24 @@ class Adaptive:
             ):
                 place += kernel.REACH_U
                 self.totals[place] = max(self.totals[place], np.linalg.norm(factor - first))
+            done += 1
+            status = CONVERGED if descent.step == 0.0 else COMPLETED
         asked = descent.trials - trials + (0 if begun else 1)
-        self.further = (asked - len(masks)) * self._problem.n
-        return len(masks), COMPLETED
+        self.further = (asked - done) * self._problem.n
+        return done, status
 
 
 class BySmoothness:
-    """Rounds of others, compiled or not, by steps of a share of 1/L."""
+    """Rounds of others, compiled or not, by steps of 1.5/L."""
 
     finds_steps = True
 
-    def __init__(self, problem, steps, *, ratio, drawn, several, batch):
+    def __init__(self, problem, steps, *, ratio, drawn, batch):
         self._problem, self._steps, self._ratio = problem, steps, ratio
         self._drawn = drawn
         U, V = steps.state
-        share = CAUTIOUS if drawn or several else FULL
-        self._smoothness = Smoothness(U.size + V.size, share, drawn=drawn)
-        self._excess = 1.0 if batch is None else _excess(problem, batch)
+        self._smoothness = Smoothness(U.size + V.size, drawn=drawn)
+        self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
         self.work, self.step, self.further = steps.work, np.nan, 0
 
     @property
@@ -149,6 +150,11 @@ class BySmoothness:
     def totals(self):
         """What is summed up, see the kernel."""
         return self._steps.totals
+
+    @property
+    def gradients(self):
+        """How many gradients finding the step has taken."""
+        return self._smoothness.gradients
 
     def save(self):
         """Return what `restore` needs to go on from here."""
@@ -166,13 +172,10 @@ class BySmoothness:
         asked = 0
         for t, (mask, scale) in enumerate(zip(masks, scales, strict=True)):
             if mask.any():
-                self.step = self._find_step(mask, scale) / self._excess
+                self.step = self.find_step(mask, scale)
                 asked += int(mask.sum()) * (self._smoothness.gradients - before)
                 before = self._smoothness.gradients
-                head = self._ratio * self.step
-                self._steps.settings = self._steps.settings._replace(
-                    step_size=self.step, head_step_size=head, head_step=head / n
-                )
+                _set_step(self._steps, self.step, self._ratio, n)
             now = slice(t, t + 1)
             own = None if noise is None else [each[now] for each in noise]
             completed, status = self._steps.run(masks[now], scales[now], own)
@@ -181,7 +184,7 @@ class BySmoothness:
         self.further = asked
         return t + completed, status
 
-    def _find_step(self, mask, scale):
+    def find_step(self, mask, scale):
         """Return the step for a round in which these take part."""
         problem, (U, V) = self._problem, self._steps.state
         rows = np.ones((problem.n, 1)) if self._steps.settings.everyone else mask[:, None]
@@ -192,24 +195,97 @@ class BySmoothness:
             g = rows * problem.gradients(V_ @ U_.T) / problem.n
             return np.concatenate([(g.T @ V_).ravel(), (g @ U_).ravel()])
 
-        heads = np.repeat(self._ratio * mask, V.shape[1])
-        weights = np.concatenate([np.full(U.size, scale * problem.n), heads])
+        heads = np.repeat(self._ratio * mask * self._excess, V.shape[1])
+        asked = self._excess[rows[:, 0] > 0.0]
+        shared = 1.0 + (asked.max() - 1.0) / len(asked)  # as the mean is over so many more samples
+        weights = np.concatenate([np.full(U.size, shared * scale * problem.n), heads])
         return self._smoothness.step(gradient, (U, V), weights)
 
 
+class Searching:
+    """Rounds of all clients, without noise, whose steps are lengthened while F falls."""
+
+    finds_steps = True
+
+    def __init__(self, problem, steps, *, ratio):
+        self._problem, self._steps, self._ratio = problem, steps, ratio
+        smooth = BySmoothness(problem, steps, ratio=ratio, drawn=False, batch=None)
+        first = smooth.find_step(np.ones(problem.n), 1.0 / problem.n)
+        self._before = smooth.gradients  # asked for before the first round
+        self._search = Backtracking(
+            self._play, steps.save, steps.restore, value=self._value(), first=first
+        )
+        self._round: tuple | None = None
+        self.work, self.further = steps.work, 0
+
+    @property
+    def state(self):
+        """U (d, k) and V (n, k)."""
+        return self._steps.state
+
+    @property
+    def totals(self):
+        """What is summed up, see the kernel."""
+        return self._steps.totals
+
+    @property
+    def step(self):
+        """The step of the last round."""
+        return self._search.step
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        return self._steps.save(), self._search.save()
+
+    def restore(self, saved):
+        """Go to where `save` was called."""
+        steps, search = saved
+        self._steps.restore(steps)
+        self._search.restore(search)
+
+    @np.errstate(over="ignore", invalid="ignore")  # such a round is taken back
+    def _value(self):
+        U, V = self._steps.state
+        return self._problem.value(V @ U.T)
+
+    def _play(self, step):
+        _set_step(self._steps, step, self._ratio, self._problem.n)
+        completed, _ = self._steps.run(*self._round, None)
+        return self._value() if completed else np.nan
+
+    def run(self, masks, scales, noise):
+        """Run a round per mask, all clients in each; return how many, and how they ended."""
+        search, trials = self._search, self._search.trials
+        done, status = 0, COMPLETED
+        while done < len(masks) and status == COMPLETED:
+            self._round = masks[done : done + 1], scales[done : done + 1]
+            search.move()
+            done += 1
+            status = CONVERGED if search.step == 0.0 else COMPLETED
+        further = search.trials - trials - done + (0 if trials else self._before)
+        self.further = further * self._problem.n
+        return done, status
+
+
+def _set_step(steps, step, ratio, n):
+    """Let rounds take this step, and heads one that is by the ratio longer."""
+    steps.settings = steps.settings._replace(
+        step_size=step, head_step_size=ratio * step, head_step=ratio * step / n
+    )
+
+
 def _excess(problem, batch):
-    """Return by how much the curvature of mini-batches exceeds that of all samples, at most.
+    """Return by how much the curvature of each client's mini-batches exceeds that of its samples.
 
     The expected smoothness of batches drawn with replacement, (1 - 1/b) L_i + max_j L_ij / b, over
     L_i (Gower et al., *SGD: General analysis and improved rates*, 2019).
     """
-    data, worst = problem.data, 1.0
+    data = problem.data
     squares = problem.curvature * np.sum(data.X**2, axis=1) + problem.ridge
     single = np.maximum.reduceat(squares, data.offsets[:-1])
-    known = problem.smoothness > 0.0
-    if known.any():
-        worst = float((single[known] / problem.smoothness[known]).max())
-    return 1.0 + (max(worst, 1.0) - 1.0) / batch
+    ratio = np.ones(problem.n)
+    np.divide(single, problem.smoothness, out=ratio, where=problem.smoothness > 0.0)
+    return 1.0 + np.maximum(ratio - 1.0, 0.0) / batch
 
 
 class General:
