@@ -33,8 +33,8 @@ class Descent:
     Where :math:`s^\top y \le 0`, the function is not convex on the way, and :math:`a_{t+1}` is
     twice :math:`a_t`. A point whose value exceeds the largest of the last ten (less a ten
     thousandth of what the gradient promises) is not taken: the step is cut by quadratic
-    interpolation, to between a tenth and a half. The first step, from which there is nothing to
-    learn yet, is doubled as long as the value falls.
+    interpolation, to between a tenth and a half. The first step, where none is given, is doubled as
+    long as the value falls.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ class Descent:
     proximal : callable, optional
         ``proximal(x, step) -> x``: the proximal map of the penalty, or the projection.
     first : float, optional
-        Step to try first; by default one as long as `x`.
+        Step of the first round, if it is good enough; by default it is searched for, from one on
+        that moves `x` by its length.
 
     Attributes
     ----------
@@ -84,13 +85,11 @@ class Descent:
         self.value, self.gradient, self.note = evaluate(x)
         self.step, self.trials = np.nan, 0
         self._next = first
-        self._begun = False
         self._values: tuple[float, ...] = (self.value,)
 
     def move(self) -> None:
         """Take a step."""
-        found = self._search(self._next) if self._begun else self._first()
-        self._begun = True
+        found = self._first() if self._next is None else self._search(self._next)
         if found is None:  # rounding is all that is left
             self.step = 0.0
             return
@@ -129,10 +128,8 @@ class Descent:
 
     def _first(self):
         """Return the step that begins: doubled until the value falls no more."""
-        step = self._next
-        if step is None:
-            size = float(np.linalg.norm(self.gradient))
-            step = (float(np.linalg.norm(self.x)) or 1.0) / size if size > 0.0 else 1.0
+        size = float(np.linalg.norm(self.gradient))
+        step = (float(np.linalg.norm(self.x)) or 1.0) / size if size > 0.0 else 1.0
         found = self._search(step)
         if found is None or found[0] < step:
             return found
@@ -148,12 +145,12 @@ class Descent:
     def save(self) -> tuple[Any, ...]:
         """Return what `restore` needs to go on from here."""
         place = self.x, self.value, self.gradient, self.note  # a step makes new arrays
-        return *place, self.step, self.trials, self._next, self._begun, self._values
+        return *place, self.step, self.trials, self._next, self._values
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Go to where `save` was called."""
         self.x, self.value, self.gradient, self.note = saved[:4]
-        self.step, self.trials, self._next, self._begun, self._values = saved[4:]
+        self.step, self.trials, self._next, self._values = saved[4:]
 
 
 class Backtracking:
