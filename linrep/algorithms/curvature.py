@@ -16,19 +16,19 @@ EVERY = 10  # rounds between two estimates
 GROWTH = 1.1  # of a factor's norm, up or down, from which on there is another estimate
 WINDOW = 10  # rounds of drawn participants whose largest curvature counts
 _DIFFERENCE = 1e-6  # relative length of the difference of two points
-_ACCURACY = 1e-2  # relative change of an estimate below which it is one
-_FIRST, _LATER, _DRAWN = 50, 10, 3  # products at most: of the first estimate, and of those after it
+_ACCURACY = 1e-6  # relative length of what a product adds below which it is rounding
+_FIRST, _LATER, _DRAWN = 20, 4, 3  # products at most: of the first estimate, and of those after it
 
 
 def largest_eigenvalue(
-    gradient: Gradient, x: Values, vector: Values, products: int, weights: Values | float = 1.0
+    gradient: Gradient, x: Values, vector: Values, most: int, weights: Values | float = 1.0
 ) -> tuple[float, Values, int]:
-    r"""Return the largest curvature of a function, by power iteration.
+    r"""Return the largest curvature of a function, by Lanczos iteration.
 
     The eigenvalue of largest absolute value of :math:`D^{1/2} H D^{1/2}`, H the Hessian at `x` and
     D the diagonal matrix of `weights`: a gradient step that is :math:`d_i a` long in coordinate i
-    is stable for :math:`a < 2/\lambda`. Products with H are differences of gradients. The estimates
-    grow towards it.
+    is stable for :math:`a < 2/\lambda`. Products with H are differences of gradients. What is
+    found after fewer products than dimensions is at most that eigenvalue.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ def largest_eigenvalue(
     x : ndarray, shape (p,)
     vector : ndarray, shape (p,)
         To begin with; not zero.
-    products : int
-        At most so many products.
+    most : int
+        Products with H, at most.
     weights : float or ndarray, shape (p,), default 1
         Nonnegative.
 
     Returns
     -------
     eigenvalue : float
-        0 where a product vanishes.
+        0 where the gradient does not change.
     vector : ndarray, shape (p,)
         Of unit length, to begin with the next time.
     gradients : int
@@ -54,22 +54,32 @@ def largest_eigenvalue(
     roots = np.sqrt(weights)
     here = gradient(x)
     length = _DIFFERENCE * (float(np.linalg.norm(x)) or 1.0)
-    found, taken = 0.0, 1
-    vector = vector / np.linalg.norm(vector)
-    for _ in range(products):
-        along = roots * vector
+    basis = [vector / np.linalg.norm(vector)]
+    products: list[Values] = []
+    for _ in range(most):
+        along = roots * basis[-1]
         size = float(np.linalg.norm(along))
         if size == 0.0:
             break
         product = roots * (gradient(x + length / size * along) - here) * (size / length)
-        taken += 1
-        before, found = found, float(np.linalg.norm(product))
-        if not found > 0.0 or not np.isfinite(found):
-            return 0.0, vector, taken
-        vector = product / found
-        if abs(found - before) <= _ACCURACY * found:
+        if not np.isfinite(product).all():
             break
-    return found, vector, taken
+        products.append(product)
+        rest = product
+        for _ in range(2):  # a second time: little may be left of it
+            rest = rest - sum((each @ rest) * each for each in basis)
+        left = float(np.linalg.norm(rest))
+        if left <= _ACCURACY * float(np.linalg.norm(product)):
+            break
+        basis.append(rest / left)
+    taken = 1 + len(products)
+    if not products:
+        return 0.0, basis[0], taken
+    Q = np.array(basis[: len(products)])
+    T = Q @ np.array(products).T
+    values, vectors = np.linalg.eigh(0.5 * (T + T.T))
+    largest = int(np.argmax(np.abs(values)))
+    return float(abs(values[largest])), vectors[:, largest] @ Q, taken
 
 
 class Smoothness:
@@ -112,9 +122,9 @@ class Smoothness:
         norms = tuple(float(np.linalg.norm(each)) for each in factors)
         if self._is_due(norms):
             x = np.concatenate([each.ravel() for each in factors])
-            products = _LATER if not self._drawn else _DRAWN
+            later = _DRAWN if self._drawn else _LATER
             found, vector, taken = largest_eigenvalue(
-                gradient, x, self._vector, products if self._estimates else _FIRST, weights
+                gradient, x, self._vector, later if self._estimates else _FIRST, weights
             )
             # What was not asked now may count the next time.
             self._vector = vector if not self._drawn else vector + 0.1 * _unit(self._vector)

@@ -18,11 +18,6 @@ _TRIALS = 100  # points that a round tries at most
 _ROUNDING = 64.0 * np.finfo(np.float64).eps  # of a value, relative to it
 
 
-def _keep(point: Values, _: float) -> Values:
-    """Return the point: what the proximal map is where there is nothing but the function."""
-    return point
-
-
 class Descent:
     r"""Proximal gradient descent with the spectral step of Barzilai and Borwein.
 
@@ -30,11 +25,12 @@ class Descent:
               a_{t+1} = \frac{s^\top y}{y^\top y}, \quad
               s = x_{t+1} - x_t, \quad y = g_{t+1} - g_t
 
-    Where :math:`s^\top y \le 0`, the function is not convex on the way, and :math:`a_{t+1}` is
-    twice :math:`a_t`. A point whose value exceeds the largest of the last ten (less a ten
-    thousandth of what the gradient promises) is not taken: the step is cut by quadratic
-    interpolation, to between a tenth and a half. The first step, where none is given, is doubled as
-    long as the value falls.
+    With a proximal map it is their other step, :math:`s^\top s / s^\top y`: what of y leads out of
+    a set that is projected on does not count. Where :math:`s^\top y \le 0`, the function is not
+    convex on the way, and :math:`a_{t+1}` is twice :math:`a_t`. A point whose value exceeds the
+    largest of the last ten (less a ten thousandth of what the gradient promises) is not taken: the
+    step is cut by quadratic interpolation, to between a tenth and a half. The first step, where
+    none is given, is doubled as long as the value falls.
 
     Parameters
     ----------
@@ -44,7 +40,8 @@ class Descent:
     x : ndarray, shape (p,)
         Start.
     proximal : callable, optional
-        ``proximal(x, step) -> x``: the proximal map of the penalty, or the projection.
+        ``proximal(x, step) -> x``: the proximal map of the penalty, or the projection; by default
+        there is neither.
     first : float, optional
         Step of the first round, if it is good enough; by default it is searched for, from one on
         that moves `x` by its length.
@@ -65,11 +62,11 @@ class Descent:
 
     Notes
     -----
-    Barzilai and Borwein, *Two-point step size gradient methods*, IMA J. Numer. Anal. 8, 1988, the
-    second of their steps; safeguarded as in Raydan, *The Barzilai and Borwein gradient method for
-    the large scale unconstrained minimization problem*, SIAM J. Optim. 7, 1997, and with a proximal
-    map as in Wright, Nowak and Figueiredo, *Sparse reconstruction by separable approximation*, IEEE
-    Trans. Signal Process. 57, 2009.
+    Barzilai and Borwein, *Two-point step size gradient methods*, IMA J. Numer. Anal. 8, 1988;
+    safeguarded as in Raydan, *The Barzilai and Borwein gradient method for the large scale
+    unconstrained minimization problem*, SIAM J. Optim. 7, 1997, and with a proximal map as in
+    Wright, Nowak and Figueiredo, *Sparse reconstruction by separable approximation*, IEEE Trans.
+    Signal Process. 57, 2009.
     """
 
     def __init__(
@@ -77,7 +74,7 @@ class Descent:
         evaluate: Callable[[Values], tuple[float, Values, Any]],
         x: Values,
         *,
-        proximal: Callable[[Values, float], Values] = _keep,
+        proximal: Callable[[Values, float], Values] | None = None,
         first: float | None = None,
     ):
         self._evaluate, self._proximal = evaluate, proximal
@@ -96,8 +93,10 @@ class Descent:
         step, x, value, gradient, note = found
         s, y = x - self.x, gradient - self.gradient
         along, square = float(s @ y), float(y @ y)
-        self._next = along / square if along > 0.0 and square > 0.0 else 2.0 * step
-        self._next = min(self._next, LARGEST_GROWTH * step)
+        following = 2.0 * step
+        if along > 0.0 and square > 0.0:
+            following = along / square if self._proximal is None else float(s @ s) / along
+        self._next = min(following, LARGEST_GROWTH * step)
         self.x, self.value, self.gradient, self.note = x, value, gradient, note
         self.step = step
         self._values = (*self._values, value)[-MEMORY:]
@@ -105,7 +104,9 @@ class Descent:
     def _try(self, step):
         """Return the point of a step, and what it evaluates to."""
         self.trials += 1
-        x = self._proximal(self.x - step * self.gradient, step)
+        x = self.x - step * self.gradient
+        if self._proximal is not None:
+            x = self._proximal(x, step)
         return x, *self._evaluate(x)
 
     def _search(self, step):

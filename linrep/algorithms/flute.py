@@ -140,8 +140,8 @@ def flute(
         - ``sigma_1``, ``sigma_k``, ``sigma_res`` with ``spectrum=True``: largest singular value of
           the lifted iterate, smallest of its leading k rows, largest of the others;
         - ``step_size`` where it is found: that of the round, NaN for the start;
-        - ``floats_up``, ``floats_down``: numbers sent so far, k(d + 1) each way and client, also for
-          what was tried or measured to find a step.
+        - ``floats_up``, ``floats_down``: numbers sent so far, k(d + 1) each way and client, what is
+          tried or measured to find a step included.
 
     Raises
     ------

@@ -22,7 +22,7 @@ PACKED_FROM = 100
 class Weights(NamedTuple):
     """What multiplies the clients' half mean squared errors, and the regularizer's two parts.
 
-    The objective is ``data * sum_i L_i - first ||B W'||^2 / 2 + second (||B'B||^2 + ||W'W||^2) / 4``.
+    The objective is ``data sum_i L_i - first ||B W'||^2 / 2 + second (||B'B||^2 + ||W'W||^2) / 4``.
     """
 
     data: float
@@ -32,8 +32,14 @@ class Weights(NamedTuple):
     def regularizer(self, BT, W):
         """Return the value of its two parts, and the gradients in BT and W."""
         C, D = BT @ BT.T, W.T @ W
-        value = 0.25 * self.second * (np.sum(C * C) + np.sum(D * D)) - 0.5 * self.first * np.sum(C * D)
-        return value, (self.second * C - self.first * D) @ BT, W @ (self.second * D - self.first * C)
+        value = 0.25 * self.second * (np.sum(C * C) + np.sum(D * D)) - 0.5 * self.first * np.sum(
+            C * D
+        )
+        return (
+            value,
+            (self.second * C - self.first * D) @ BT,
+            W @ (self.second * D - self.first * C),
+        )
 
 
 class Sampled:
@@ -165,7 +171,7 @@ class Adaptive:
 
     def __init__(self, losses, B, W, weights: Weights, tolerance):
         self._losses, self._weights, self._tolerance = losses, weights, tolerance
-        (d, self._k), self._n = B.shape, len(W)
+        self._k, self._n = B.shape[1], len(W)
         self._descent = Descent(self._evaluate, np.concatenate([B.T.ravel(), W.ravel()]))
         self.loss = np.nan
         self.most = max(1, int(WORK_PER_CALL / (2 * losses.cost)))
@@ -180,7 +186,9 @@ class Adaptive:
         loss, in_BT, in_W = self._losses(BT, W)
         value, more_BT, more_W = self._weights.regularizer(BT, W)
         data = self._weights.data
-        gradient = np.concatenate([(data * in_BT + more_BT).ravel(), (data * in_W + more_W).ravel()])
+        gradient = np.concatenate(
+            [(data * in_BT + more_BT).ravel(), (data * in_W + more_W).ravel()]
+        )
         return data * loss + value, gradient, loss / self._n
 
     @property

@@ -272,8 +272,9 @@ class _BySmoothness(_FindsSteps):
     def __init__(self, setup, local_steps, *, ahead):
         super().__init__(setup, self._move, ahead=ahead)
         drawn = setup.participants < setup.n
-        self._local_steps, self._work = local_steps, kernel.workspace(
-            setup.k, setup.d, setup.largest
+        self._local_steps, self._work = (
+            local_steps,
+            kernel.workspace(setup.k, setup.d, setup.largest),
         )
         copies = setup.n if local_steps > 1 else 1
         # Of several steps L is any client's, of which participants may be others the next time.

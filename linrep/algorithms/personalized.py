@@ -11,9 +11,9 @@ problem : Objectives or ClientData
 step_size : float, optional
     Of a step on f_i. By default it is found in every round where there is one local step and F or
     the penalty can tell what is better: spectral projected gradient descent
-    (:class:`linrep.algorithms.descent.Descent`). With several local steps, or where momentum or a
-    moving center comes in (`constrained`, `nuclear_norm`, ``center="global"``), it is 1 over the
-    largest smoothness of any f_i.
+    after Barzilai and Borwein. With several local steps, and with momentum (`constrained`,
+    `nuclear_norm`), it is 1 over the largest smoothness of any f_i; with ``center="global"``, 1.5
+    over it.
 rounds : int, default 1000
     At most so many.
 tolerance : float, default 1e-10
@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep.algorithms.curvature import SHARE
 from linrep.algorithms.descent import Descent
 from linrep.algorithms.pflmf import distances
 from linrep.driver import run_rounds
@@ -183,6 +184,7 @@ def distance_regularized(
         how,
         sent=sent,
         penalty=pulled if center == "mean" else None,
+        share=SHARE if center == "global" else 1.0,
         noted={"penalty": penalty, "center": center},
     )
 
@@ -388,12 +390,13 @@ def _run(
     sent=None,
     penalty: Penalty | None = None,
     alone=False,
+    share=1.0,
     noted=None,
 ) -> Trace:
     """Run rounds of local steps and a server; how is step_size, rounds, tolerance and start.
 
     penalty is n times what is added to F, where the server is its proximal map or a projection;
-    alone says that no model depends on another.
+    alone says that no model depends on another. A step by smoothness is a share of 1/L.
     """
     step_size, rounds, tolerance, start = how
     problem = as_objectives(problem)
@@ -408,11 +411,12 @@ def _run(
         step, first = _adaptive(problem, server, penalty, theta, alone)
     else:
         if step_size is None:
-            rule, step_size = "smoothness", _inverse_smoothness(problem)
-            if step_size is None:
+            longest = _inverse_smoothness(problem)
+            if longest is None:
                 raise ValueError(
                     "step_size must be given where the functions' smoothness is unknown"
                 )
+            rule, step_size = "smoothness", share * longest
         step_size = check.real("step_size", step_size, above=0.0)
         step, first = _constant(problem, server, theta, step_size, local_steps, accelerate)
     asked = {0: 0}
