@@ -17,7 +17,8 @@ GROWTH = 1.1  # of a factor's norm, up or down, from which on there is another e
 WINDOW = 10  # rounds of drawn participants whose largest curvature counts
 _DIFFERENCE = 1e-6  # relative length of the difference of two points
 _ACCURACY = 1e-6  # relative length of what a product adds below which it is rounding
-_FIRST, _LATER, _DRAWN = 20, 4, 3  # products at most: of the first estimate, and of those after it
+FIRST, ROUGH = 12, 4  # products at most of the first estimate, and of one that is to begin with
+_LATER, _DRAWN = 4, 3  # and of those after it
 
 
 def largest_eigenvalue(
@@ -95,10 +96,12 @@ class Smoothness:
         Coordinates.
     drawn : bool
         Whether participants are drawn.
+    first : int, default 12
+        Products of the first estimate, at most.
     """
 
-    def __init__(self, size: int, *, drawn: bool):
-        self._drawn = drawn
+    def __init__(self, size: int, *, drawn: bool, first: int = FIRST):
+        self._drawn, self._first = drawn, first
         # Any vector that is not orthogonal to the eigenvector; the run's streams are for the run.
         self._vector = np.random.default_rng(size).standard_normal(size)
         self._estimates: tuple[float, ...] = ()
@@ -124,7 +127,7 @@ class Smoothness:
             x = np.concatenate([each.ravel() for each in factors])
             later = _DRAWN if self._drawn else _LATER
             found, vector, taken = largest_eigenvalue(
-                gradient, x, self._vector, later if self._estimates else _FIRST, weights
+                gradient, x, self._vector, later if self._estimates else self._first, weights
             )
             # What was not asked now may count the next time.
             self._vector = vector if not self._drawn else vector + 0.1 * _unit(self._vector)

@@ -11,7 +11,7 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, prepare
-from linrep.algorithms.curvature import Smoothness
+from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
 from linrep.algorithms.step_sizes import require_stored
@@ -214,6 +214,11 @@ class _FindsSteps(_GlobalModel):
         self._exchanges[self._done] = self._asked
         return None if row is None else row | {"step_size": self.step}
 
+    @property
+    def _asked(self) -> int:
+        """How often a round's clients were asked for a model or gradients so far."""
+        raise NotImplementedError
+
     def exchanges(self, rounds):
         return self._exchanges[rounds]
 
@@ -269,7 +274,7 @@ class _Adaptive(_FindsSteps):
 class _BySmoothness(_FindsSteps):
     """Steps of a share of 1/L, for drawn clients or several local steps."""
 
-    def __init__(self, setup, local_steps, *, ahead):
+    def __init__(self, setup, local_steps, *, ahead, first=FIRST):
         super().__init__(setup, self._move, ahead=ahead)
         drawn = setup.participants < setup.n
         self._local_steps, self._work = (
@@ -279,7 +284,7 @@ class _BySmoothness(_FindsSteps):
         copies = setup.n if local_steps > 1 else 1
         # Of several steps L is any client's, of which participants may be others the next time.
         self._smoothness = Smoothness(
-            copies * (setup.d + 1) * setup.k, drawn=drawn and local_steps == 1
+            copies * (setup.d + 1) * setup.k, drawn=drawn and local_steps == 1, first=first
         )
         self._objectives = LeastSquaresObjectives(setup.data)
 
@@ -294,6 +299,7 @@ class _BySmoothness(_FindsSteps):
     def play(self, BT, w, participants, step):
         """Return the (B, w) that a round leads to, and the loss it started from."""
         data = self._setup.data
+        assert data is not None
         loss = kernel.global_model_round(
             Samples(data.X, data.y, data.offsets), participants, BT, w, step,
             self._local_steps, self._work,
@@ -335,7 +341,7 @@ class _Searching(_BySmoothness):
     """Several local steps of all clients, lengthened while the mean of their losses falls."""
 
     def __init__(self, setup, local_steps, *, ahead):
-        super().__init__(setup, local_steps, ahead=ahead)
+        super().__init__(setup, local_steps, ahead=ahead, first=ROUGH)
         self._everyone = np.arange(setup.n)
         self._place = self._BT, self._w  # of the search
         self._search = Backtracking(

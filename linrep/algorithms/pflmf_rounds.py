@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from linrep.algorithms.curvature import Smoothness
+from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
 from linrep.kernels import pflmf as kernel
 from linrep.kernels import pflmf_samples
@@ -133,11 +135,11 @@ class BySmoothness:
 
     finds_steps = True
 
-    def __init__(self, problem, steps, *, ratio, drawn, batch):
+    def __init__(self, problem, steps, *, ratio, drawn, batch, first=FIRST):
         self._problem, self._steps, self._ratio = problem, steps, ratio
         self._drawn = drawn
         U, V = steps.state
-        self._smoothness = Smoothness(U.size + V.size, drawn=drawn)
+        self._smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
         self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
         self.work, self.step, self.further = steps.work, np.nan, 0
 
@@ -209,13 +211,13 @@ class Searching:
 
     def __init__(self, problem, steps, *, ratio):
         self._problem, self._steps, self._ratio = problem, steps, ratio
-        smooth = BySmoothness(problem, steps, ratio=ratio, drawn=False, batch=None)
+        smooth = BySmoothness(problem, steps, ratio=ratio, drawn=False, batch=None, first=ROUGH)
         first = smooth.find_step(np.ones(problem.n), 1.0 / problem.n)
         self._before = smooth.gradients  # asked for before the first round
         self._search = Backtracking(
             self._play, steps.save, steps.restore, value=self._value(), first=first
         )
-        self._round: tuple | None = None
+        self._round: tuple[Any, ...] = ()
         self.work, self.further = steps.work, 0
 
     @property

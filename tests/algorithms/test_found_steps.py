@@ -38,7 +38,7 @@ METHODS = {
     "pflmf, noise": partial(lr.pflmf, k=2, gradient_noise=1e-3),
     "pflmf, batches": partial(lr.pflmf, k=2, batch=3),
 }
-ALL_CLIENTS = [name for name in METHODS if "some" not in name and "number" not in name]
+EXACT = ["flute", "fedsgd", "fedavg", "pflmf", "pflmf, local steps", "pflmf, alternating"]
 
 
 def badly_scaled(seed, exponent):
@@ -48,8 +48,8 @@ def badly_scaled(seed, exponent):
     offsets = np.concatenate([[0], np.cumsum(m)])
     X = rng.standard_normal((offsets[-1], 6))
     theta = rng.standard_normal((12, 2)) @ rng.standard_normal((2, 6))
-    y = np.einsum("ij,ij->i", X, np.repeat(theta, m, axis=0)) + 0.1 * rng.standard_normal(len(X))
     X[:, -1] = X[:, 0]
+    y = np.einsum("ij,ij->i", X, np.repeat(theta, m, axis=0)) + 0.1 * rng.standard_normal(len(X))
     return lr.ClientData(X * 10.0 ** np.linspace(-exponent, exponent, 6), y, offsets)
 
 
@@ -64,10 +64,7 @@ def loss(data, trace):
 def test_the_trace_says_which_step_was_taken(name):
     trace = METHODS[name](DATA, rounds=12, rng=3)
     rule = trace.settings["step_size_rule"]
-    adaptive = name in ALL_CLIENTS and not name.endswith(
-        ("noise", "batches", "all in U", "theorem")
-    )
-    assert rule == trace.settings["step_size"] == ("adaptive" if adaptive else "smoothness")
+    assert rule == trace.settings["step_size"] == ("adaptive" if name in EXACT else "smoothness")
     steps = trace["step_size"]
     assert np.isnan(steps[0])
     assert (steps[1:] > 0.0).all()
@@ -97,14 +94,14 @@ def test_a_run_goes_on_as_one_long_run(name):
 @pytest.mark.parametrize("exponent", [0, 1, 6])
 def test_nothing_diverges_on_badly_scaled_data(name, exponent):
     data = badly_scaled(5, exponent)
-    trace = METHODS[name](data, **({} if "flute" in name or "pflmf" in name else {"k": 2}),
-                          rounds=100, rng=0)  # fmt: skip
+    one = "fed" in name
+    run = partial(METHODS[name], data, rng=0, **({"k": 2} if one else {}))
+    trace, before = run(rounds=100), loss(data, run(rounds=0))
     assert trace.stop_reason != "diverged"
-    start = METHODS[name](data, **({} if "flute" in name or "pflmf" in name else {"k": 2}),
-                          rounds=0, rng=0)  # fmt: skip
-    assert loss(data, trace) < loss(data, start)
-    if exponent == 0 and "fed" not in name:  # one model for all cannot fit
-        assert loss(data, trace) < 0.1 * loss(data, start)
+    # One model for all hardly fits these: of drawn clients, it then goes to and fro.
+    assert loss(data, trace) < (1.2 if one and "some" in name else 1.0) * before
+    if exponent == 0 and not one:
+        assert loss(data, trace) < 0.1 * before
 
 
 @given(seeds, st.sampled_from(["half", "full"]), st.sampled_from(["sum", "mean"]))
@@ -171,46 +168,45 @@ def test_pflmf_descends_as_the_reference(seed):
     np.testing.assert_allclose(trace["reach_V"][-1], reach, rtol=1e-6)
 
 
-def fastest(run, steps, metric, start, level):
-    """Return the rounds to a level, as a share of the way to the best, of the best given step."""
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("problem", "method", "metric"),
+    [("data", partial(lr.flute, k=2), "loss"), ("data", partial(lr.pflmf, k=2), "objective"),
+     ("data", partial(lr.pflmf, k=2, local_steps=3), "objective"),
+     ("quadratic", partial(lr.pflmf, k=2), "objective")],
+)  # fmt: skip
+def test_steps_that_are_found_are_as_fast_as_the_best_given_one(problem, method, metric):
+    """Within a factor of 1.5 in rounds, and eight for the search of the first step."""
+    truth = lr.LowRankRegression.random(n=30, d=10, singular_values=[3, 2, 1], noise=0.1, rng=0)
+    problem = {
+        "data": truth.draw(20, rng=1),
+        "quadratic": lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((30, 5))),
+    }[problem]
+    run = partial(method, problem, rounds=300, rng=0)
+    found, steps = run(), 10.0 ** np.arange(-1.5, 2.1, 0.125)
     with np.errstate(all="ignore"):
         traces = [run(step_size=step) for step in steps]
-    curves = [trace[metric] for trace in traces if trace.stop_reason != "diverged"]
-    found = run()
-    lowest = min(curve[start:].min() for curve in [*curves, found[metric]])
-    goal = lowest + level * (found[metric][start] - lowest)
-    rounds = [np.argmax(curve <= goal) for curve in curves if (curve[start:] <= goal).any()]
-    assert (found[metric][start:] <= goal).any()
-    # What was tried and taken back are rounds, too.
-    floats = found["floats_up"] - found["floats_up"][0]
-    per_round = traces[0]["floats_up"][1] - traces[0]["floats_up"][0]
-    return floats[np.argmax(found[metric] <= goal)] / per_round, min(rounds)
+    curves = [trace[metric][1:] for trace in traces if trace.stop_reason != "diverged"]
+    assert 0 < len(curves) < len(steps)  # the longest steps that are stable are among them
+    lowest = min(each.min() for each in [*curves, found[metric][1:]])
+    # What was tried and taken back counts as rounds, too.
+    rounds = found["floats_up"] / traces[0]["floats_up"][1]
+    for level in (0.1, 0.01, 0.001):
+        goal = lowest + level * (curves[0][0] - lowest)
+        best = min(np.argmax(each <= goal) for each in curves if each.min() <= goal)
+        assert found[metric][1:].min() <= goal
+        assert rounds[1:][np.argmax(found[metric][1:] <= goal)] <= 1.5 * (best + 1) + 8
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("level", [0.1, 0.01, 0.001])
-def test_steps_that_are_found_are_as_fast_as_the_best_given_one(level):
-    """Within a factor of 1.5 in rounds, and three for the search of the first step."""
-    truth = lr.LowRankRegression.random(n=30, d=10, singular_values=[3, 2, 1], noise=0.1, rng=0)
-    data, steps = truth.draw(20, rng=1), 10.0 ** np.arange(-2.0, 2.1, 0.125)
-    quadratic = lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((30, 5)))
-    for run, metric, start in (
-        (partial(lr.flute, data, k=2, rounds=300, rng=0), "loss", 1),
-        (partial(lr.pflmf, data, k=2, rounds=300, rng=0), "objective", 0),
-        (partial(lr.pflmf, quadratic, k=2, rounds=300, rng=0), "objective", 0),
-        (partial(lr.pflmf, data, k=2, rounds=300, local_steps=3, rng=0), "objective", 0),
-        (partial(personalized.local, data, rounds=300), "objective", 0),
-    ):
-        if run.func is personalized.local:
-            limit = data_smoothness(data)
-            found = run()["objective"]
-            others = [run(step_size=c / limit)["objective"] for c in (0.5, 1.0, 1.5, 1.9)]
-            goal = found.min() + level * (found[0] - found.min())
-            best = min(np.argmax(c <= goal) if c.min() <= goal else 300 for c in others)
-            assert np.argmax(found <= goal) <= 1.5 * best + 3
-            continue
-        own, best = fastest(run, steps, metric, start, level)
-        assert own <= 1.5 * best + 3
+def test_each_client_alone_is_as_fast_as_with_the_best_given_step(level):
+    limit = data_smoothness(DATA)
+    found = personalized.local(DATA, rounds=300)["objective"]
+    steps = np.array([0.5, 1.0, 1.5, 1.9]) / limit
+    others = [personalized.local(DATA, rounds=300, step_size=s)["objective"] for s in steps]
+    goal = found.min() + level * (found[0] - found.min())
+    best = min(np.argmax(each <= goal) if each.min() <= goal else 300 for each in others)
+    assert np.argmax(found <= goal) <= 1.5 * best + 1
 
 
 def data_smoothness(data):
