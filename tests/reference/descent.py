@@ -1,14 +1,15 @@
 """Descent by values, one plain step per line (float64). No function modifies its arguments."""
 
-import math
-
 import numpy as np
 
 ROUNDING = 64.0 * np.finfo(np.float64).eps
 
 
 def _inner(a, b):
-    return math.fsum(x * y for x, y in zip(a, b, strict=True))
+    total = 0.0
+    for x, y in zip(a, b, strict=True):
+        total += x * y
+    return total
 
 
 def _point(x, g, step, proximal):
@@ -34,7 +35,7 @@ def search(value, gradient, x, values, step, proximal=None):
         if found <= highest - 1e-4 * square / step + ROUNDING * abs(highest):
             return step, trial
         bend = found - f + square / step  # what is above the tangent
-        lowest = step * (square / step) / (2.0 * bend) if 0.0 < bend < math.inf else 0.1 * step
+        lowest = step * (square / step) / (2.0 * bend) if 0.0 < bend < np.inf else 0.1 * step
         step = min(max(lowest, 0.1 * step), 0.5 * step)
     return None, 100
 
@@ -42,8 +43,8 @@ def search(value, gradient, x, values, step, proximal=None):
 def first_step(value, gradient, x):
     """The first step: as long as x, cut until it is good enough, or doubled while f falls."""
     g = gradient(x)
-    size = math.sqrt(_inner(g, g))
-    step = (math.sqrt(_inner(x, x)) or 1.0) / size if size > 0.0 else 1.0
+    size = np.sqrt(_inner(g, g))
+    step = (np.sqrt(_inner(x, x)) or 1.0) / size if size > 0.0 else 1.0
     found, tried = search(value, gradient, x, [value(x)], step)
     if found is None or found < step:
         return found, tried
