@@ -316,7 +316,6 @@ def test_an_axis_that_only_one_algorithm_has_is_zipped_for_that_one():
         ("fedrep", {}, {"derived": {"q": "n"}}, ["unknown parameter 'q'"]),
         ("fedrep", {"k": None}, {}, ["k must be given"]),
         ("fedrep", {"k": None, "m": None, "n": None}, {}, ["n, k, m must be given"]),
-        ("flute", {"models": "normal"}, {}, ["step_size must be given"]),
         ("fedrep", {"m": []}, {}, ["'m'", "empty"]),
         ("fedrep", {"k": 7}, {}, ["no cell is left", "k > d"]),
         ("fedrep", {}, {"keep": "all"}, ["keep", "'final'", "'all'"]),

@@ -11,7 +11,18 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair, start_name
-from linrep.algorithms.flute_rounds import ROUNDS_PER_CALL, Population, Sampled, source
+from linrep.algorithms.flute_rounds import (
+    ROUNDS_PER_CALL,
+    Adaptive,
+    BySmoothness,
+    Population,
+    PopulationLosses,
+    Sampled,
+    StoredLosses,
+    Weights,
+    source,
+)
+from linrep.algorithms.step_sizes import require_stored
 from linrep.driver import Method, begin, drive
 from linrep.kernels import linalg
 from linrep.kernels.flute import Steps
@@ -30,7 +41,7 @@ Values = NDArray[np.float64]
 def flute(
     problem: LowRankRegression | SharedRepresentation | ClientData,
     *,
-    step_size: float | str,
+    step_size: float | str | None = None,
     m: int | ArrayLike | None = None,
     k: int | None = None,
     rounds: int = 100,
@@ -63,9 +74,12 @@ def flute(
     ----------
     problem : LowRankRegression, SharedRepresentation or ClientData
         A ground truth to draw from, or samples.
-    step_size : float or "theorem"
+    step_size : float or "theorem", optional
         :math:`\eta_l`; ``"theorem"`` is the largest of Theorem 5.1,
-        :math:`\Delta^2/(228\lambda_1^3)`, which is small.
+        :math:`\Delta^2/(228\lambda_1^3)`, which is small. By default it is found in every round,
+        unless batches are fresh: with all clients, whose rounds are gradient descent on
+        :math:`\sum_i L_i + R`, that of Barzilai and Borwein, where a step that leads up is taken
+        again, shorter; with some, 1.5/L, L the largest curvature of their function.
     m : int
         Samples per client and batch; with a ground truth only, and not for the population. For
         ``batches="fixed"`` also one number per client.
@@ -87,7 +101,7 @@ def flute(
         gradients in B stand for all clients', the heads of the others stay where they are. The
         paper has 1, and so has the population.
     regularizer_step_size : float, optional
-        :math:`\eta_r`, by default `step_size`.
+        :math:`\eta_r`, by default `step_size`; where that is found, 0 or nothing.
     gamma1, gamma2 : float, default 1/4 and 1/8
         Weights of the regularizer, nonnegative.
     loss : {"half", "full"}
@@ -125,7 +139,9 @@ def flute(
           started from, whatever `loss` is; NaN for the start; not for the population;
         - ``sigma_1``, ``sigma_k``, ``sigma_res`` with ``spectrum=True``: largest singular value of
           the lifted iterate, smallest of its leading k rows, largest of the others;
-        - ``floats_up``, ``floats_down``: numbers sent so far, k(d + 1) each way and client.
+        - ``step_size`` where it is found: that of the round, NaN for the start;
+        - ``floats_up``, ``floats_down``: numbers sent so far, k(d + 1) each way and client, what is
+          tried or measured to find a step included.
 
     Raises
     ------
@@ -172,28 +188,52 @@ def flute(
     best = None if truth is None else truth.best(k)
     eta_l, eta_r = _read_step_sizes(step_size, regularizer_step_size, best)
     tolerance = 0.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0)
-    data_step = eta_l * LOSSES[loss] / (n if aggregate == "mean" else 1)
-    steps = Steps(
-        data_step=data_step,
-        weight=data_step * n / participants,
-        first=2.0 * gamma1 * eta_r,
-        second=4.0 * gamma2 * eta_r,
-        tolerance=tolerance,
-    )
-    under_way: Sampled | Population
-    if batches == "population":
-        under_way = Population(truth, B, W, steps)
-    else:
+    share = LOSSES[loss] / (n if aggregate == "mean" else 1)
+    largest = 0
+    if batches != "population":
         largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
         schedule = Schedule(participation_rng, n, participants, min(rounds, ROUNDS_PER_CALL))
-        under_way = Sampled(source(truth, data, largest), B, W, steps, schedule, data_rng, largest)
+    under_way: Sampled | Population | Adaptive
+    if eta_l is None:
+        require_stored(batches)
+        weights = Weights(share, 2.0 * gamma1 * eta_r, 4.0 * gamma2 * eta_r)
+        if batches == "population":
+            rule, eta_l = "adaptive", "adaptive"
+            under_way = Adaptive(PopulationLosses(truth, k), B, W, weights, tolerance)
+        elif participants == n:
+            rule, eta_l = "adaptive", "adaptive"
+            losses = StoredLosses(source(truth, data, largest), B.shape, n, largest)
+            under_way = Adaptive(losses, B, W, weights, tolerance)
+        else:
+            rule, eta_l = "smoothness", "smoothness"
+            under_way = BySmoothness(
+                source(truth, data, largest), B, W, weights, tolerance, schedule, data_rng, largest
+            )
+        eta_r = eta_l if eta_r else 0.0
+    else:
+        rule = "theorem" if isinstance(step_size, str) else "given"
+        data_step = eta_l * share
+        steps = Steps(
+            data_step=data_step,
+            weight=data_step * n / participants,
+            first=2.0 * gamma1 * eta_r,
+            second=4.0 * gamma2 * eta_r,
+            tolerance=tolerance,
+        )
+        if batches == "population":
+            under_way = Population(truth, B, W, steps)
+        else:
+            of = source(truth, data, largest)
+            under_way = Sampled(of, B, W, steps, schedule, data_rng, largest)
+    method = _FLUTE(under_way, _metrics(truth, best, spectrum, batches, measure), n * d)
 
     def sent(recorded):
-        floats = participants * k * (d + 1) * recorded.astype(float)
+        exchanges = np.array([method.exchanges(int(t)) for t in recorded], dtype=float)
+        floats = participants * k * (d + 1) * exchanges
         return {"floats_up": floats, "floats_down": floats.copy()}
 
     return drive(
-        _FLUTE(under_way, _metrics(truth, best, spectrum, batches, measure), n * d),
+        method,
         algorithm="FLUTE",
         rounds=rounds,
         record=record,
@@ -208,6 +248,8 @@ def flute(
             "participation": participation,
             "participants": participants,
             "step_size": eta_l,
+            "step_size_rule": rule,
+            **_prescribed(best),
             "regularizer_step_size": eta_r,
             "gamma1": gamma1,
             "gamma2": gamma2,
@@ -228,6 +270,8 @@ class _FLUTE(Method):
 
     def __init__(self, steps, table, numbers):
         self._steps, self._table, self.most = steps, table, steps.most
+        self._finds_steps = isinstance(steps, Adaptive | BySmoothness)
+        self._done, self._exchanges = 0, {0: 0}
         # Measured many at a time: a call costs more than a state.
         self.at_once = -(-MEASURED_AT_ONCE // numbers)
 
@@ -237,20 +281,33 @@ class _FLUTE(Method):
         return {"B": B, "W": W}
 
     def run(self, rounds):
-        return self._steps.run(rounds)
+        completed, status = self._steps.run(rounds)
+        self._done += completed
+        return completed, status
 
     def measure(self):
-        """Return the state with its loss: kernels end before it is not finite."""
-        return *self._steps.state, self._steps.loss
+        """Return the state with its loss and step: kernels end before it is not finite."""
+        if not self._finds_steps:
+            return *self._steps.state, self._steps.loss, np.nan
+        self._exchanges[self._done] = self._steps.exchanges
+        return *self._steps.state, self._steps.loss, self._steps.step
 
     def table(self, measured):
-        return self._table(measured)
+        metrics = self._table([row[:3] for row in measured])
+        if self._finds_steps:
+            metrics["step_size"] = np.array([row[3] for row in measured])
+        return metrics
+
+    def exchanges(self, rounds):
+        """Return how often a round's clients had been asked for gradients after so many rounds."""
+        return self._exchanges[rounds] if self._finds_steps else rounds
 
     def save(self):
-        return self._steps.save()
+        return self._steps.save(), self._done
 
     def restore(self, saved):
-        self._steps.restore(saved)
+        steps, self._done = saved
+        self._steps.restore(steps)
 
 
 def gaussian_start(
@@ -379,12 +436,26 @@ def _read_data(truth, data, m, batches, rng):
 
 
 def _read_step_sizes(step_size, regularizer_step_size, best):
+    """Return eta_l, None where it is to be found, and eta_r, which is relative to it then."""
+    if regularizer_step_size is not None:
+        regularizer_step_size = check.real(
+            "regularizer_step_size", regularizer_step_size, minimum=0.0
+        )
+    if step_size is None:
+        if regularizer_step_size:
+            raise ValueError("regularizer_step_size other than 0 needs a step_size that is given")
+        return None, 1.0 if regularizer_step_size is None else 0.0
     if isinstance(step_size, str):
         check.choice("step_size", step_size, ("theorem",))
-        if best is None or not best.gap > 0.0:
+        step_size = _prescribed(best).get("prescribed_step_size")
+        if step_size is None:
             raise ValueError("step_size='theorem' needs a known truth with a gap after k")
-        step_size = best.gap**2 / (228.0 * float(best.singular_values[0]) ** 3)
     step_size = check.real("step_size", step_size, above=0.0)
-    if regularizer_step_size is None:
-        return step_size, step_size
-    return step_size, check.real("regularizer_step_size", regularizer_step_size, minimum=0.0)
+    return step_size, step_size if regularizer_step_size is None else regularizer_step_size
+
+
+def _prescribed(best):
+    """Return the largest step of Theorem 5.1 as a setting, none where nothing is known of it."""
+    if best is None or not best.gap > 0.0:
+        return {}
+    return {"prescribed_step_size": best.gap**2 / (228.0 * float(best.singular_values[0]) ** 3)}

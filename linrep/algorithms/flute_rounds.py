@@ -1,17 +1,45 @@
 """What moves FLUTE's state on: rounds on samples, or in the population limit."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from linrep import _memory as memory
 from linrep.algorithms._schedule import Schedule
+from linrep.algorithms.curvature import Smoothness
+from linrep.algorithms.descent import Descent
 from linrep.driver import WORK_PER_CALL
 from linrep.kernels import flute as kernel
+from linrep.kernels.rounds import COMPLETED, CONVERGED
 from linrep.problems.samples import DESIGNS
 
 ROUNDS_PER_CALL = 4096
 # Dimension from which on second moments are kept as triangles: below, where a client's are in cache
 # anyway, the whole matrix is the faster one.
 PACKED_FROM = 100
+
+
+class Weights(NamedTuple):
+    """What multiplies the clients' half mean squared errors, and the regularizer's two parts.
+
+    The objective is ``data sum_i L_i - first ||B W'||^2 / 2 + second (||B'B||^2 + ||W'W||^2) / 4``.
+    """
+
+    data: float
+    first: float
+    second: float
+
+    def regularizer(self, BT, W):
+        """Return the value of its two parts, and the gradients in BT and W."""
+        C, D = BT @ BT.T, W.T @ W
+        value = 0.25 * self.second * (np.sum(C * C) + np.sum(D * D)) - 0.5 * self.first * np.sum(
+            C * D
+        )
+        return (
+            value,
+            (self.second * C - self.first * D) @ BT,
+            W @ (self.second * D - self.first * C),
+        )
 
 
 class Sampled:
@@ -105,6 +133,163 @@ class Population:
         if bases:
             self._U, self._V = bases
         self._start = None
+
+
+class StoredLosses:
+    """The sum of clients' losses on stored samples, with its gradients."""
+
+    def __init__(self, source, shape, n, m):
+        self._source, self._n, (d, k) = source, n, shape
+        self._work = kernel.workspace(k, d, m, 1)
+        #: Multiplications that everyone's losses take, about.
+        self.cost = n * (m * 2 * d + 4 * k * d)
+
+    def __call__(self, BT, W, participants=None):
+        """Return the participants' sum, and the gradients in BT and W."""
+        if participants is None:
+            participants = np.arange(self._n)
+        in_BT, in_W = np.empty_like(BT), np.zeros_like(W)
+        loss = kernel.evaluate(self._source, participants, BT, W, in_BT, in_W, self._work)
+        return loss, in_BT, in_W
+
+
+class PopulationLosses:
+    """What the above is for infinitely many samples: half of ||B W' - Phi||^2."""
+
+    def __init__(self, truth, k):
+        self._theta = truth.theta
+        self.cost = 3 * self._theta.size * k
+
+    def __call__(self, BT, W):
+        """Return the sum, and the gradients in BT and W."""
+        residual = W @ BT - self._theta
+        return 0.5 * np.sum(residual**2), W.T @ residual, residual @ BT.T
+
+
+class Adaptive:
+    """Rounds of all clients, by gradient descent whose steps are found on the way."""
+
+    def __init__(self, losses, B, W, weights: Weights, tolerance):
+        self._losses, self._weights, self._tolerance = losses, weights, tolerance
+        self._k, self._n = B.shape[1], len(W)
+        self._descent = Descent(self._evaluate, np.concatenate([B.T.ravel(), W.ravel()]))
+        self.loss = np.nan
+        self.most = max(1, int(WORK_PER_CALL / (2 * losses.cost)))
+
+    def _split(self, x):
+        size = x.size - self._n * self._k
+        return x[:size].reshape(self._k, -1), x[size:].reshape(self._n, self._k)
+
+    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
+    def _evaluate(self, x):
+        BT, W = self._split(x)
+        loss, in_BT, in_W = self._losses(BT, W)
+        value, more_BT, more_W = self._weights.regularizer(BT, W)
+        data = self._weights.data
+        gradient = np.concatenate(
+            [(data * in_BT + more_BT).ravel(), (data * in_W + more_W).ravel()]
+        )
+        return data * loss + value, gradient, loss / self._n
+
+    @property
+    def state(self):
+        """B (d, k) and W (n, k)."""
+        BT, W = self._split(self._descent.x)
+        return BT.T.copy(), W.copy()
+
+    @property
+    def step(self):
+        """The step of the last round."""
+        return self._descent.step
+
+    @property
+    def exchanges(self):
+        """How often all clients were sent a state so far, and sent back its loss and gradients."""
+        return self._descent.trials + 1 if self._descent.trials else 0
+
+    def run(self, rounds):
+        """Run rounds; return how many were completed, and how they ended."""
+        descent = self._descent
+        for done in range(1, rounds + 1):
+            before, self.loss = descent.x, descent.note
+            descent.move()
+            change = np.linalg.norm(descent.x - before)
+            if change <= self._tolerance * np.linalg.norm(descent.x):
+                return done, CONVERGED
+        return rounds, COMPLETED
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        return self._descent.save(), self.loss
+
+    def restore(self, saved):
+        """Go to where `save` was called."""
+        descent, self.loss = saved
+        self._descent.restore(descent)
+
+
+class BySmoothness(Sampled):
+    """Rounds of drawn clients on stored samples, by steps of 1.5/L."""
+
+    def __init__(self, source, B, W, weights: Weights, tolerance, schedule, data_rng, m):
+        steps = kernel.Steps(0.0, 0.0, 0.0, 0.0, tolerance)
+        super().__init__(source, B, W, steps, schedule, data_rng, m)
+        self._weights, self._objective = weights, StoredLosses(source, B.shape, len(W), m)
+        self._smoothness = Smoothness(B.size + W.size, drawn=True)
+        self._share = len(W) / schedule.participants
+        self._rounds, self.step = 0, np.nan
+
+    @property
+    def exchanges(self):
+        """How often participants were asked for gradients so far."""
+        return self._rounds + self._smoothness.gradients
+
+    def run(self, rounds):
+        """Run at most so many rounds; return how many were completed, and how they ended."""
+        for done in range(rounds):
+            participants = self._schedule.next(1)
+            self._schedule.give_back(1)
+            self.step = self._find_step(participants[0])
+            data_step = self.step * self._weights.data
+            self._steps = kernel.Steps(
+                data_step, data_step * self._share, self.step * self._weights.first,
+                self.step * self._weights.second, self._steps.tolerance,
+            )  # fmt: skip
+            completed, status = super().run(1)
+            self._rounds += completed
+            if status != COMPLETED:
+                return done + completed, status
+        return rounds, COMPLETED
+
+    def _find_step(self, participants):
+        """Return the step for a round's participants, whose sum stands for all."""
+        size, asked = self._BT.size, np.zeros((len(self._W), 1))
+        asked[participants] = 1.0
+        weights = np.ones(size + self._W.size)
+        weights[size:] = np.repeat(asked.ravel(), self._W.shape[1])
+        scale = self._weights.data * self._share
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def gradient(x):
+            BT, W = x[:size].reshape(self._BT.shape), x[size:].reshape(self._W.shape)
+            _, in_BT, in_W = self._objective(BT, W, participants)
+            _, more_BT, more_W = self._weights.regularizer(BT, W)
+            parts = scale * in_BT + more_BT, scale * in_W + more_W
+            return np.concatenate([each.ravel() for each in parts])
+
+        # Of the same function, heads take a shorter step than B.
+        weights[size:] /= self._share
+        return self._smoothness.step(gradient, (self._BT, self._W), weights)
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        return super().save(), self._smoothness.save(), self._rounds, self.step
+
+    def restore(self, saved):
+        """Go to where `save` was called."""
+        sampled, smoothness, self._rounds, self.step = saved
+        super().restore(sampled)
+        self._smoothness.restore(smoothness)
 
 
 def _coordinates(basis, start):

@@ -11,13 +11,17 @@ from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, prepare
+from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
+from linrep.algorithms.descent import Backtracking, Descent
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
+from linrep.algorithms.step_sizes import require_stored
 from linrep.driver import Method, drive
 from linrep.kernels import global_model as kernel
 from linrep.kernels.fedrep import Samples
 from linrep.kernels.linalg import orthonormalize
 from linrep.kernels.rounds import (
     COMPLETED,
+    CONVERGED,
     DISTANCE,
     HEAD_ERROR,
     POPULATION_RISK,
@@ -26,6 +30,7 @@ from linrep.kernels.rounds import (
     workspace,
 )
 from linrep.problems.clients import ClientData
+from linrep.problems.losses import LeastSquaresObjectives
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.random import RNGLike
 from linrep.trace import Trace, read_rounds
@@ -41,7 +46,7 @@ def fedavg(
     start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] | Trace = "moments",
     participation: float = 1.0,
     local_steps: int = 1,
-    step_size: float,
+    step_size: float | None = None,
     record: int | ArrayLike = 1,
     rng: RNGLike = None,
 ) -> Trace:
@@ -61,15 +66,23 @@ def fedavg(
         As in :func:`fedrep`; the shared head starts at the mean of the starting heads.
     local_steps : int, default 1
         Gradient steps per client and round; 1 is FedSGD.
-    step_size : float
-        Step size, for B and w alike.
+    step_size : float, optional
+        Step size, for B and w alike. By default it is found in every round, on stored samples:
+        where all clients take one step, rounds are gradient descent on the mean of their losses,
+        and the step is that of Barzilai and Borwein, where one that leads up is taken again,
+        shorter. Where all take several, it is lengthened while that mean falls, and halved where it
+        rises. Where clients are drawn it is 1.5/L, L the largest curvature at (B, w) of the
+        participants' mean loss, with several local steps of any client's. Where rounding is all
+        that is left to gain, the run ends as ``converged``.
 
     Returns
     -------
     Trace
         State ``B`` (d, k), ``w`` (k,), and ``W`` (n, k) with every row equal to w; with simulated
         batches also the coordinates of B against B* (:func:`fedrep` has those of B* against B):
-        ``D`` = B*' B (k, k), and ``E`` (p, k) outside of B*, so that E' E = B' B - D' D.
+        ``D`` = B*' B (k, k), and ``E`` (p, k) outside of B*, so that E' E = B' B - D' D. Where the
+        step size is found there is the metric ``step_size``, that of the round, NaN for the start;
+        and floats count what was tried or measured to find it, too.
 
     Raises
     ------
@@ -87,13 +100,34 @@ def fedavg(
         batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
     check.choice("batches", batches, ("fixed", "fresh", "gram"))
     local_steps = check.local_steps(local_steps)
-    step_size = check.real("step_size", step_size, above=0.0)
+    if step_size is None:
+        require_stored(batches)
+    else:
+        step_size = check.real("step_size", step_size, above=0.0)
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
-    prepare_rounds = _simulated if batches == "gram" else _sampled
+    ahead, rule = min(rounds, 100), "given"
+    method: _GlobalModel
+    if step_size is not None:
+        prepare_rounds = _simulated if batches == "gram" else _sampled
+        method = _GlobalModel(setup, *prepare_rounds(setup, step_size, local_steps), ahead=ahead)
+    elif setup.participants == setup.n:
+        rule = "adaptive"
+        method = (
+            _Adaptive(setup, ahead=ahead)
+            if local_steps == 1
+            else _Searching(setup, local_steps, ahead=ahead)
+        )
+    else:
+        rule, method = "smoothness", _BySmoothness(setup, local_steps, ahead=ahead)
+
+    def sent(recorded):
+        exchanges = np.array([method.exchanges(int(t)) for t in recorded])
+        return setup.floats(exchanges, (setup.d + 1) * setup.k)
+
     return drive(
-        _GlobalModel(setup, *prepare_rounds(setup, step_size, local_steps), ahead=min(rounds, 100)),
+        method,
         algorithm="FedSGD" if local_steps == 1 else "FedAvg",
         rounds=rounds,
         record=record,
@@ -107,10 +141,11 @@ def fedavg(
             "participation": participation,
             "participants": setup.participants,
             "local_steps": local_steps,
-            "step_size": step_size,
+            "step_size": step_size if step_size is not None else rule,
+            "step_size_rule": rule,
         },
         watch=watch,
-        sent=lambda recorded: setup.floats(recorded, (setup.d + 1) * setup.k),
+        sent=sent,
         judged=True,
         problem=problem,
         start=start,
@@ -147,6 +182,10 @@ class _GlobalModel(Method):
         row = self._metrics(self._BT, self._w, self._loss)
         return None if self._done and not np.isfinite(list(row.values())).all() else row
 
+    def exchanges(self, rounds):
+        """Return how often a round's clients had been asked for a model after so many rounds."""
+        return rounds
+
     def save(self):
         state = self._setup.data_rng.bit_generator.state  # a round makes new arrays
         return self._BT, self._w, self._loss, self._schedule.save(), state
@@ -157,8 +196,195 @@ class _GlobalModel(Method):
         self._setup.data_rng.bit_generator.state = state
 
 
+class _FindsSteps(_GlobalModel):
+    """What rounds whose step is found have in common."""
+
+    step = np.nan
+
+    def run(self, rounds):
+        completed, status = super().run(rounds)
+        return completed, CONVERGED if self.step == 0.0 else status
+
+    def __init__(self, setup, update, *, ahead):
+        super().__init__(setup, setup.B, setup.truth, update, lambda B: {"B": B}, ahead=ahead)
+        self._exchanges = {0: 0}
+
+    def measure(self):
+        row = super().measure()
+        self._exchanges[self._done] = self._asked
+        return None if row is None else row | {"step_size": self.step}
+
+    @property
+    def _asked(self) -> int:
+        """How often a round's clients were asked for a model or gradients so far."""
+        raise NotImplementedError
+
+    def exchanges(self, rounds):
+        return self._exchanges[rounds]
+
+    def save(self):
+        return super().save(), self._done, self.step
+
+    def restore(self, saved):
+        known, self._done, self.step = saved
+        super().restore(known)
+
+
+class _Adaptive(_FindsSteps):
+    """One step of all clients, by gradient descent whose steps are found on the way."""
+
+    def __init__(self, setup, *, ahead):
+        super().__init__(setup, self._move, ahead=ahead)
+        data = setup.data
+        weights = np.sqrt(np.repeat(data.m * data.n, data.m).astype(float))
+        self._X, self._y = data.X / weights[:, None], data.y / weights
+        self._descent = Descent(self._evaluate, np.concatenate([self._BT.ravel(), self._w]))
+
+    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
+    def _evaluate(self, x):
+        BT, w = self._split(x)
+        residual = self._X @ (w @ BT) - self._y
+        g = residual @ self._X
+        loss = 0.5 * float(residual @ residual)
+        return loss, np.concatenate([np.outer(w, g).ravel(), BT @ g]), None
+
+    def _split(self, x):
+        k = self._setup.k
+        return x[:-k].reshape(k, -1), x[-k:]
+
+    @property
+    def _asked(self):
+        return self._descent.trials + (1 if self._descent.trials else 0)
+
+    def _move(self, BT, w, participants):
+        loss = self._descent.value
+        self._descent.move()
+        self.step = self._descent.step
+        return *self._split(self._descent.x), loss
+
+    def save(self):
+        return super().save(), self._descent.save()
+
+    def restore(self, saved):
+        known, descent = saved
+        super().restore(known)
+        self._descent.restore(descent)
+
+
+class _BySmoothness(_FindsSteps):
+    """Steps of a share of 1/L, for drawn clients or several local steps."""
+
+    def __init__(self, setup, local_steps, *, ahead, first=FIRST):
+        super().__init__(setup, self._move, ahead=ahead)
+        drawn = setup.participants < setup.n
+        self._local_steps, self._work = (
+            local_steps,
+            kernel.workspace(setup.k, setup.d, setup.largest),
+        )
+        copies = setup.n if local_steps > 1 else 1
+        # Of several steps L is any client's, of which participants may be others the next time.
+        self._smoothness = Smoothness(
+            copies * (setup.d + 1) * setup.k, drawn=drawn and local_steps == 1, first=first
+        )
+        self._objectives = LeastSquaresObjectives(setup.data)
+
+    @property
+    def _asked(self):
+        return self._done + self._smoothness.gradients
+
+    def _move(self, BT, w, participants):
+        self.step = self.find_step(BT, w, participants)
+        return self.play(BT, w, participants, self.step)
+
+    def play(self, BT, w, participants, step):
+        """Return the (B, w) that a round leads to, and the loss it started from."""
+        data = self._setup.data
+        assert data is not None
+        loss = kernel.global_model_round(
+            Samples(data.X, data.y, data.offsets), participants, BT, w, step,
+            self._local_steps, self._work,
+        )  # fmt: skip
+        count = self._setup.participants
+        return self._work.sumT / count, self._work.head_sum / count, loss
+
+    def find_step(self, BT, w, participants):
+        """Return the step: by the mean of losses, or by each with factors of its own."""
+        n, (k, d) = self._setup.n, BT.shape
+        several = self._local_steps > 1
+        copies = n if several else 1
+        mask = np.zeros((n, 1))
+        mask[slice(None) if several else participants] = 1.0 if several else 1.0 / len(participants)
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def gradient(x):
+            BTs, ws = x[: copies * k * d].reshape(-1, k, d), x[copies * k * d :].reshape(-1, k)
+            models = np.einsum("ca,cad->cd", ws, BTs)
+            g = mask * self._objectives.gradients(np.broadcast_to(models, (n, d)))
+            if not several:
+                g = g.sum(axis=0, keepdims=True)
+            in_BT, in_w = ws[:, :, None] * g[:, None, :], np.einsum("cad,cd->ca", BTs, g)
+            return np.concatenate([in_BT.ravel(), in_w.ravel()])
+
+        factors = np.tile(BT, (copies, 1, 1)), np.tile(w, (copies, 1))
+        return self._smoothness.step(gradient, factors)
+
+    def save(self):
+        return super().save(), self._smoothness.save()
+
+    def restore(self, saved):
+        known, smoothness = saved
+        super().restore(known)
+        self._smoothness.restore(smoothness)
+
+
+class _Searching(_BySmoothness):
+    """Several local steps of all clients, lengthened while the mean of their losses falls."""
+
+    def __init__(self, setup, local_steps, *, ahead):
+        super().__init__(setup, local_steps, ahead=ahead, first=ROUGH)
+        self._everyone = np.arange(setup.n)
+        self._place = self._BT, self._w  # of the search
+        self._search = Backtracking(
+            self._try, lambda: self._place, self._take,
+            value=self._value(), first=self.find_step(self._BT, self._w, self._everyone),
+        )  # fmt: skip
+
+    @property
+    def _asked(self):
+        return self._search.trials + self._smoothness.gradients if self._search.trials else 0
+
+    @np.errstate(over="ignore", invalid="ignore")  # such a round is taken back
+    def _value(self):
+        BT, w = self._place
+        return self._objectives.value(np.tile(w @ BT, (self._setup.n, 1)))
+
+    def _try(self, step):
+        self._place = self.play(*self._place, self._everyone, step)[:2]
+        return self._value()
+
+    def _take(self, place):
+        self._place = place
+
+    def _move(self, BT, w, participants):
+        loss = self._search.value
+        self._search.move()
+        self.step = self._search.step
+        return *self._place, loss
+
+    def save(self):
+        return super().save(), self._search.save(), self._place
+
+    def restore(self, saved):
+        known, search, self._place = saved
+        super().restore(known)
+        self._search.restore(search)
+
+
 def fedsgd(
-    problem: SharedRepresentation | ClientData, *, step_size: float, **settings: Any
+    problem: SharedRepresentation | ClientData,
+    *,
+    step_size: float | None = None,
+    **settings: Any,
 ) -> Trace:
     """Run FedSGD on a global model (B, w): :func:`fedavg` with one local step.
 

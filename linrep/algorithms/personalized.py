@@ -9,7 +9,11 @@ Every function takes the following, next to what is its own.
 problem : Objectives or ClientData
     Clients' functions, or samples, whose least squares they are.
 step_size : float, optional
-    Of a step on f_i; by default 1 over the largest smoothness of any f_i.
+    Of a step on f_i. By default it is found in every round where there is one local step and F or
+    the penalty can tell what is better: spectral projected gradient descent
+    after Barzilai and Borwein. With several local steps, and with momentum (`constrained`,
+    `nuclear_norm`), it is 1 over the largest smoothness of any f_i; with ``center="global"``, 1.5
+    over it.
 rounds : int, default 1000
     At most so many.
 tolerance : float, default 1e-10
@@ -20,7 +24,8 @@ start : array_like, shape (n, d), optional
 It returns a Trace with the state ``theta`` (n, d) and the metrics ``objective``, F without any
 penalty; ``change``, the root mean square over clients of the models' change in the last round, over
 the step size (NaN for the start); ``gap``, ``error`` and ``truth_error`` as in :func:`pflmf`, where
-there is a rank or a truth; and ``floats_up`` and ``floats_down``.
+there is a rank or a truth; ``step_size`` where it is found, that of the round (of `local`, over
+1/L_i of each client, where smoothness is known); and ``floats_up`` and ``floats_down``.
 """
 
 from __future__ import annotations
@@ -33,6 +38,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep.algorithms.curvature import SHARE
+from linrep.algorithms.descent import Descent
 from linrep.algorithms.pflmf import distances
 from linrep.driver import run_rounds
 from linrep.kernels.diameter import project_differences
@@ -43,6 +50,7 @@ from linrep.trace import Trace
 
 Values = NDArray[np.float64]
 Server = Callable[[Values, float], Values]
+Penalty = Callable[[Values], float]
 CENTERS = ("mean", "global")
 _ADMM_STEPS = 20_000
 _ADMM_ROUNDING = 1e-12
@@ -67,7 +75,10 @@ def local(
         Gradient steps per round.
     """
     how = step_size, rounds, tolerance, start
-    return _run("local", problem, lambda X, _: X, how, local_steps=local_steps, sent=0)
+    return _run(
+        "local", problem, lambda X, _: X, how,
+        local_steps=local_steps, sent=0, penalty=_nothing, alone=True,
+    )  # fmt: skip
 
 
 def average(
@@ -89,7 +100,8 @@ def average(
         With one, gradient descent on the mean of all functions.
     """
     how = step_size, rounds, tolerance, start
-    return _run("FedAvg", problem, _mean_of(None), how, local_steps=local_steps)
+    server = _mean_of(None)
+    return _run("FedAvg", problem, server, how, local_steps=local_steps, penalty=_nothing)
 
 
 def oracle_clusters(
@@ -117,7 +129,8 @@ def oracle_clusters(
     if clusters is None or clusters.shape != (found.n,) or clusters.dtype.kind not in "iu":
         raise ValueError(f"clusters must be {found.n} integers, one per client")
     how = step_size, rounds, tolerance, start
-    return _run("oracle clusters", found, _mean_of(clusters), how, local_steps=local_steps)
+    server = _mean_of(clusters)
+    return _run("oracle clusters", found, server, how, local_steps=local_steps, penalty=_nothing)
 
 
 def distance_regularized(
@@ -159,6 +172,9 @@ def distance_regularized(
             c = X.mean(axis=0)
         return (X + step * penalty * c) / (1.0 + step * penalty)
 
+    def pulled(X):
+        return 0.5 * penalty * float(np.sum((X - X.mean(axis=0)) ** 2))
+
     sent = problem.d * (2 if center == "global" else 1)
     how = step_size, rounds, tolerance, start
     return _run(
@@ -167,6 +183,8 @@ def distance_regularized(
         server,
         how,
         sent=sent,
+        penalty=pulled if center == "mean" else None,
+        share=SHARE if center == "global" else 1.0,
         noted={"penalty": penalty, "center": center},
     )
 
@@ -238,7 +256,7 @@ def hard_thresholding(
         return (left[:, :k] * s[:k]) @ right[:k]
 
     how = step_size, rounds, tolerance, start
-    return _run("hard thresholding", problem, server, how, k=k, noted={"k": k})
+    return _run("hard thresholding", problem, server, how, k=k, penalty=_nothing, noted={"k": k})
 
 
 def nuclear_norm(
@@ -355,6 +373,11 @@ def _mean_of(clusters):
     return server
 
 
+def _nothing(X):
+    """Return the penalty of models that are allowed."""
+    return 0.0
+
+
 def _run(
     name,
     problem,
@@ -365,48 +388,50 @@ def _run(
     accelerate=False,
     k=None,
     sent=None,
+    penalty: Penalty | None = None,
+    alone=False,
+    share=1.0,
     noted=None,
 ) -> Trace:
-    """Run rounds of local steps and a server; how is step_size, rounds, tolerance and start."""
+    """Run rounds of local steps and a server; how is step_size, rounds, tolerance and start.
+
+    penalty is n times what is added to F, where the server is its proximal map or a projection;
+    alone says that no model depends on another. A step by smoothness is a share of 1/L.
+    """
     step_size, rounds, tolerance, start = how
     problem = as_objectives(problem)
     n, d = problem.n, problem.d
     local_steps = check.local_steps(local_steps)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
-    if step_size is None:
-        largest = float(problem.smoothness.max())
-        if not 0.0 < largest < np.inf:
-            raise ValueError("step_size must be given where the functions' smoothness is unknown")
-        step_size = 1.0 / largest
-    step_size = check.real("step_size", step_size, above=0.0)
     theta = np.zeros((n, d)) if start is None else check.array("start", start, (n, d))
     best = None if k is None else problem.best(k)
-
-    @np.errstate(over="ignore", invalid="ignore")  # what overflows is not finite then
-    def step(state, _):
-        theta, ahead, weight = state["theta"], state["ahead"], state["weight"]
-        X = ahead
-        for _ in range(local_steps):
-            X = X - step_size * problem.gradients(X)
-        following = server(X, step_size) if np.isfinite(X).all() else X
-        change = np.sqrt(np.sum((following - ahead) ** 2) / n) / step_size
-        ahead, move = following, following - theta
-        if accelerate:  # restarted where momentum points uphill (O'Donoghue and Candès, 2015)
-            weight = 1.0 if np.vdot(state["ahead"] - following, move) > 0.0 else weight
-            heavier = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight**2))
-            ahead, weight = following + (weight - 1.0) / heavier * move, heavier
-        return {"theta": following, "ahead": ahead, "weight": weight, "change": change}
+    rule = "given"
+    if step_size is None and local_steps == 1 and penalty is not None:
+        rule = step_size = "adaptive"
+        step, first = _adaptive(problem, server, penalty, theta, alone)
+    else:
+        if step_size is None:
+            longest = _inverse_smoothness(problem)
+            if longest is None:
+                raise ValueError(
+                    "step_size must be given where the functions' smoothness is unknown"
+                )
+            rule, step_size = "smoothness", share * longest
+        step_size = check.real("step_size", step_size, above=0.0)
+        step, first = _constant(problem, server, theta, step_size, local_steps, accelerate)
+    asked = {0: 0}
 
     def measure(state):
+        asked[state["done"]] = state["asked"]
         with np.errstate(over="ignore", invalid="ignore"):
             value = problem.value(state["theta"])
             row: dict[str, Any] = {"objective": value, "change": state["change"]}
-            return row | distances(problem, best, state["theta"], value)
-
-    first = {"theta": theta, "ahead": theta, "weight": 1.0, "change": np.nan}
+            row |= distances(problem, best, state["theta"], value)
+        return row | ({"step_size": state["step"]} if rule == "adaptive" else {})
 
     def floats(recorded):
-        each = n * (d if sent is None else sent) * recorded.astype(float)
+        exchanges = np.array([asked[int(t)] for t in recorded], dtype=float)
+        each = n * (d if sent is None else sent) * exchanges
         return {"floats_up": each, "floats_down": each.copy()}
 
     return run_rounds(
@@ -414,9 +439,82 @@ def _run(
         stop=lambda row: row["change"] <= tolerance,
         final=lambda state: {"theta": state["theta"]},
         settings={
-            "problem": repr(problem), "step_size": step_size, "rounds": rounds,
-            "local_steps": local_steps, "tolerance": tolerance, **(noted or {}),
+            "problem": repr(problem), "step_size": step_size, "step_size_rule": rule,
+            "rounds": rounds, "local_steps": local_steps, "tolerance": tolerance, **(noted or {}),
         },
         sent=floats,
         problem=problem,
     )  # fmt: skip
+
+
+def _inverse_smoothness(problem):
+    """Return 1 over the largest smoothness of any function, None where it is unknown."""
+    largest = float(problem.smoothness.max())
+    return 1.0 / largest if 0.0 < largest < np.inf else None
+
+
+def _constant(problem, server, theta, step_size, local_steps, accelerate):
+    """Return a round with a step that stays, and its first state."""
+
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is not finite then
+    def step(state, t):
+        theta, ahead, weight = state["theta"], state["ahead"], state["weight"]
+        X = ahead
+        for _ in range(local_steps):
+            X = X - step_size * problem.gradients(X)
+        following = server(X, step_size) if np.isfinite(X).all() else X
+        change = np.sqrt(np.sum((following - ahead) ** 2) / problem.n) / step_size
+        ahead, move = following, following - theta
+        if accelerate:  # restarted where momentum points uphill (O'Donoghue and Candès, 2015)
+            weight = 1.0 if np.vdot(state["ahead"] - following, move) > 0.0 else weight
+            heavier = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight**2))
+            ahead, weight = following + (weight - 1.0) / heavier * move, heavier
+        known = {"theta": following, "ahead": ahead, "weight": weight, "change": change}
+        return known | {"done": t, "asked": t}
+
+    start = {"theta": theta, "ahead": theta, "weight": 1.0, "change": np.nan}
+    return step, start | {"done": 0, "asked": 0}
+
+
+def _adaptive(problem, server, penalty, theta, alone):
+    """Return a round whose step is found, and its first state.
+
+    The descent runs on the models, each in units in which it is as smooth as the others where none
+    depends on another.
+    """
+    n, d = problem.n, problem.d
+    roots, first = np.ones((n, 1)), _inverse_smoothness(problem)
+    if alone and first is not None:
+        roots[problem.smoothness > 0.0, 0] = np.sqrt(problem.smoothness[problem.smoothness > 0.0])
+        first = 1.0
+
+    @np.errstate(over="ignore", invalid="ignore")  # such models are not taken
+    def evaluate(x):
+        models = x.reshape(n, d) / roots
+        values, gradients = problem.values_and_gradients(models)
+        return float(values.sum()) + penalty(models), (gradients / roots).ravel(), None
+
+    def proximal(x, step):
+        if not np.isfinite(x).all():
+            return x
+        return (roots * server(x.reshape(n, d) / roots, step)).ravel()
+
+    # From models that are allowed: those that are not may have any value.
+    descent = Descent(
+        evaluate, proximal((roots * theta).ravel(), 0.0), proximal=proximal, first=first
+    )
+
+    def step(state, t):
+        descent.restore(state["descent"])
+        before = descent.x
+        descent.move()
+        size = np.linalg.norm(descent.x - before) / np.sqrt(n)
+        return {
+            "theta": descent.x.reshape(n, d) / roots,
+            "change": size / descent.step if descent.step > 0.0 else 0.0,
+            "step": descent.step, "descent": descent.save(), "done": t,
+            "asked": descent.trials + 1,
+        }  # fmt: skip
+
+    start = {"theta": theta, "change": np.nan, "step": np.nan, "descent": descent.save()}
+    return step, start | {"done": 0, "asked": 0}

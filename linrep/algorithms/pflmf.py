@@ -9,7 +9,14 @@ from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
-from linrep.algorithms.pflmf_rounds import Compiled, General, is_compiled
+from linrep.algorithms.pflmf_rounds import (
+    Adaptive,
+    BySmoothness,
+    Compiled,
+    General,
+    Searching,
+    is_compiled,
+)
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
@@ -33,7 +40,7 @@ _NUMBERS_PER_CALL = 1 << 20
 def pflmf(
     problem: Objectives | ClientData | SharedRepresentation | LowRankRegression,
     *,
-    step_size: float,
+    step_size: float | None = None,
     k: int | None = None,
     m: int | ArrayLike | None = None,
     rounds: int = 1000,
@@ -66,8 +73,14 @@ def pflmf(
     problem : Objectives, ClientData, SharedRepresentation or LowRankRegression
         Clients' functions; samples, whose least squares they are; or a truth to draw m samples a
         client from.
-    step_size : float
-        :math:`\eta`, the paper's eta_u.
+    step_size : float, optional
+        :math:`\eta`, the paper's eta_u. By default it is found in every round: where all clients
+        take one local step, in simultaneous order and without noise or mini-batches, rounds are
+        gradient descent on F, and the step is that of Barzilai and Borwein, where one that leads up
+        is taken again, shorter. With several local steps, or in alternating order, the step is
+        lengthened while F falls, and halved where it rises. Where clients are drawn, or gradients
+        are noisy, it is 1.5/L, L the largest curvature of the participants' function at (U, V).
+        Where rounding is all that is left to gain, the run ends as ``converged``.
     k : int, optional
         Rank, at most min(n, d); by default that of a SharedRepresentation.
     m : int or array_like of int, shape (n,), optional
@@ -77,7 +90,8 @@ def pflmf(
         K steps on a head per round.
     head_step_size : float or "theorem", optional
         :math:`\eta_v`; by default `step_size`, the one step size of Algorithm 1. ``"theorem"`` is
-        participation times step_size over local_steps, as Theorem 1 has it.
+        participation times step_size over local_steps, as Theorem 1 has it. A number needs a
+        `step_size` that is given.
     participation : float, default 1
         p, the probability or the fraction of clients.
     sampling : {"bernoulli", "fixed"}
@@ -127,7 +141,9 @@ def pflmf(
         - ``gap``, ``error``: F less its optimum of rank k, and the distance of the models from that
           optimum relative to it, where its form is closed;
         - ``truth_error``: mean distance per client of its model from the truth, where known;
-        - ``floats_up``, ``floats_down``: numbers sent so far, d k each way and client asked.
+        - ``step_size`` where it is found: that of the round, NaN for the start;
+        - ``floats_up``, ``floats_down``: numbers sent so far, d k each way and client asked, also
+          for what was tried or measured to find a step.
 
         Averages and reaches are there with ``stationarity=True``.
 
@@ -164,12 +180,16 @@ def pflmf(
     described = repr(problem)
     objectives, k = _read_problem(problem, k, m, data_rng)
     n, d = objectives.n, objectives.d
-    step_size = check.real("step_size", step_size, above=0.0)
+    found = step_size is None
+    step_size = 1.0 if step_size is None else check.real("step_size", step_size, above=0.0)
+    if found and not (head_step_size is None or isinstance(head_step_size, str)):
+        raise ValueError("head_step_size needs a step_size that is given")
     local_steps = check.local_steps(local_steps)
     memory.require("the local steps", local_steps * n * k, local_steps=local_steps, n=n, k=k)
     gradient_noise = check.real("gradient_noise", gradient_noise, minimum=0.0)
     participants = check.count_participants(n, participation) if sampling == "fixed" else None
     participation = _read_share(participation, n, participants)
+    rule = "given"
     eta_v = _read_head_step_size(head_step_size, step_size, participation, local_steps)
     U, V, start_floats = _read_start(start, objectives, k, scale, start_rng)
     settings = Settings(
@@ -179,8 +199,12 @@ def pflmf(
         everyone=aggregate == "full",
         measured=bool(stationarity),
     )
-    steps: Compiled | General
-    if batch is None and order == "simultaneous" and is_compiled(objectives):
+    steps: Compiled | General | Adaptive | BySmoothness | Searching
+    exact = batch is None and not gradient_noise and participation == 1.0
+    if found and exact and local_steps == 1 and order == "simultaneous":
+        rule = "adaptive"
+        steps = Adaptive(objectives, U, V)
+    elif batch is None and order == "simultaneous" and is_compiled(objectives):
         steps = Compiled(objectives, U, V, settings, local_steps=local_steps)
     else:
         if batch is not None:
@@ -191,6 +215,14 @@ def pflmf(
             objectives, U, V, settings, local_steps=local_steps,
             alternating=order == "alternating", batch=batch, batch_rng=noise_rng,
         )  # fmt: skip
+    if found and not isinstance(steps, Adaptive):
+        rule = "adaptive" if exact else "smoothness"
+        drawn = participation < 1.0
+        steps = (
+            Searching(objectives, steps, ratio=eta_v)
+            if exact
+            else BySmoothness(objectives, steps, ratio=eta_v, drawn=drawn, batch=batch)
+        )
     method = _PFLMF(
         objectives, steps, _Draws(n, d, k, local_steps, participation, participants, aggregate,
                                   gradient_noise, participation_rng, noise_rng),
@@ -208,7 +240,8 @@ def pflmf(
         record=record,
         settings={
             "problem": described, "k": k, "m": m, "rounds": rounds, "local_steps": local_steps,
-            "step_size": step_size, "head_step_size": eta_v,
+            "step_size": rule if found else step_size, "step_size_rule": rule,
+            "head_step_size": rule if found else eta_v,
             "participation": participation, "sampling": sampling, "aggregate": aggregate,
             "order": order, "gradient_noise": gradient_noise, "batch": batch,
             "start": start_name(start), "scale": scale,
@@ -248,6 +281,8 @@ class _PFLMF(Method):
         completed, status = self._steps.run(masks, scales, noise)
         self._done += completed
         self._clients += int(asked[:completed].sum())
+        if self._steps.finds_steps:
+            self._clients += self._steps.further
         return completed, status
 
     def measure(self):
@@ -268,6 +303,8 @@ class _PFLMF(Method):
                 row["average_U"] = totals[SUM_U] / rounds if rounds else np.nan
                 row["average_V"] = totals[SUM_V] / rounds if rounds else np.nan
                 row["reach_U"], row["reach_V"] = totals[REACH_U], totals[REACH_V]
+            if self._steps.finds_steps:
+                row["step_size"] = self._steps.step
             return row | distances(self._problem, self._best, V @ U.T, value)
 
     def converged(self, measured):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
+from linrep.algorithms.descent import Backtracking, Descent
 from linrep.kernels import pflmf as kernel
 from linrep.kernels import pflmf_samples
-from linrep.kernels.rounds import COMPLETED, DIVERGED
+from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.problems.losses import LeastSquaresObjectives, LogisticObjectives, SampleObjectives
 from linrep.problems.objectives import Objectives, QuadraticObjectives
 
@@ -21,9 +25,11 @@ def is_compiled(problem: Objectives) -> bool:
 class Compiled:
     """Rounds in a kernel; run() moves `state` and `totals` on."""
 
+    finds_steps = False
+
     def __init__(self, problem, U, V, settings: kernel.Settings, *, local_steps):
         self._functions, self._run, m = _functions(problem)
-        self._settings = settings
+        self.settings = settings
         self._start = kernel.State(U.T.copy(), V.copy())
         self._now = kernel.State(U.T.copy(), V.copy())
         (n, k), d = V.shape, len(U)
@@ -56,18 +62,243 @@ class Compiled:
         """Run a round per mask; return how many were completed, and how they ended."""
         noise = self._silence if noise is None else kernel.Noise(True, *noise)
         return self._run(
-            self._functions, masks, scales, self._settings, noise, self._start, self._now,
+            self._functions, masks, scales, self.settings, noise, self._start, self._now,
             self.totals, self._work,
         )  # fmt: skip
+
+
+class Adaptive:
+    """Rounds of all clients with one local step, by steps that are found on the way, in NumPy."""
+
+    finds_steps = True
+
+    def __init__(self, problem, U, V):
+        self._problem, self._shape, self._start = problem, U.shape, (U, V)
+        x = np.concatenate([U.ravel(), V.ravel()])
+        self._descent = Descent(self._evaluate, x)
+        self.totals = np.zeros(4)
+        self.further = 0  # clients asked in the last call, beyond those of its rounds
+        self.work = np.inf
+
+    def _split(self, x):
+        d, k = self._shape
+        return x[: d * k].reshape(d, k), x[d * k :].reshape(-1, k)
+
+    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
+    def _evaluate(self, x):
+        value, in_U, in_V = self._problem.factor_gradients(*self._split(x))
+        return value, np.concatenate([in_U.ravel(), in_V.ravel()]), None
+
+    @property
+    def state(self):
+        """U (d, k) and V (n, k)."""
+        U, V = self._split(self._descent.x)
+        return U.copy(), V.copy()
+
+    @property
+    def step(self):
+        """The step of the last round."""
+        return self._descent.step
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        return self._descent.save(), self.totals.copy(), *self._start
+
+    def restore(self, saved):
+        """Go to where `save` was called."""
+        descent, self.totals[:], *start = saved
+        self._start = tuple(start)
+        self._descent.restore(descent)
+
+    def run(self, masks, scales, noise):
+        """Run a round per mask, all clients in each; return how many, and how they ended."""
+        descent, trials = self._descent, self._descent.trials
+        begun, done, status = trials > 0, 0, COMPLETED
+        while done < len(masks) and status == COMPLETED:
+            for place, gradient in enumerate(self._split(descent.gradient)):
+                self.totals[kernel.SUM_U + place] += np.sum(gradient**2)
+            descent.move()
+            for place, (factor, first) in enumerate(
+                zip(self._split(descent.x), self._start, strict=True)
+            ):
+                place += kernel.REACH_U
+                self.totals[place] = max(self.totals[place], np.linalg.norm(factor - first))
+            done += 1
+            status = CONVERGED if descent.step == 0.0 else COMPLETED
+        asked = descent.trials - trials + (0 if begun else 1)
+        self.further = (asked - done) * self._problem.n
+        return done, status
+
+
+class BySmoothness:
+    """Rounds of others, compiled or not, by steps of 1.5/L."""
+
+    finds_steps = True
+
+    def __init__(self, problem, steps, *, ratio, drawn, batch, first=FIRST):
+        self._problem, self._steps, self._ratio = problem, steps, ratio
+        self._drawn = drawn
+        U, V = steps.state
+        self._smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
+        self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
+        self.work, self.step, self.further = steps.work, np.nan, 0
+
+    @property
+    def state(self):
+        """U (d, k) and V (n, k)."""
+        return self._steps.state
+
+    @property
+    def totals(self):
+        """What is summed up, see the kernel."""
+        return self._steps.totals
+
+    @property
+    def gradients(self):
+        """How many gradients finding the step has taken."""
+        return self._smoothness.gradients
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        return self._steps.save(), self._smoothness.save(), self.step
+
+    def restore(self, saved):
+        """Go to where `save` was called."""
+        steps, smoothness, self.step = saved
+        self._steps.restore(steps)
+        self._smoothness.restore(smoothness)
+
+    def run(self, masks, scales, noise):
+        """Run a round per mask; return how many were completed, and how they ended."""
+        n, before = self._problem.n, self._smoothness.gradients
+        asked = 0
+        for t, (mask, scale) in enumerate(zip(masks, scales, strict=True)):
+            if mask.any():
+                self.step = self.find_step(mask, scale)
+                asked += int(mask.sum()) * (self._smoothness.gradients - before)
+                before = self._smoothness.gradients
+                _set_step(self._steps, self.step, self._ratio, n)
+            now = slice(t, t + 1)
+            own = None if noise is None else [each[now] for each in noise]
+            completed, status = self._steps.run(masks[now], scales[now], own)
+            if status != COMPLETED:
+                break
+        self.further = asked
+        return t + completed, status
+
+    def find_step(self, mask, scale):
+        """Return the step for a round in which these take part."""
+        problem, (U, V) = self._problem, self._steps.state
+        rows = np.ones((problem.n, 1)) if self._steps.settings.everyone else mask[:, None]
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def gradient(x):
+            U_, V_ = x[: U.size].reshape(U.shape), x[U.size :].reshape(V.shape)
+            g = rows * problem.gradients(V_ @ U_.T) / problem.n
+            return np.concatenate([(g.T @ V_).ravel(), (g @ U_).ravel()])
+
+        heads = np.repeat(self._ratio * mask * self._excess, V.shape[1])
+        asked = self._excess[rows[:, 0] > 0.0]
+        shared = 1.0 + (asked.max() - 1.0) / len(asked)  # as the mean is over so many more samples
+        weights = np.concatenate([np.full(U.size, shared * scale * problem.n), heads])
+        return self._smoothness.step(gradient, (U, V), weights)
+
+
+class Searching:
+    """Rounds of all clients, without noise, whose steps are lengthened while F falls."""
+
+    finds_steps = True
+
+    def __init__(self, problem, steps, *, ratio):
+        self._problem, self._steps, self._ratio = problem, steps, ratio
+        smooth = BySmoothness(problem, steps, ratio=ratio, drawn=False, batch=None, first=ROUGH)
+        first = smooth.find_step(np.ones(problem.n), 1.0 / problem.n)
+        self._before = smooth.gradients  # asked for before the first round
+        self._search = Backtracking(
+            self._play, steps.save, steps.restore, value=self._value(), first=first
+        )
+        self._round: tuple[Any, ...] = ()
+        self.work, self.further = steps.work, 0
+
+    @property
+    def state(self):
+        """U (d, k) and V (n, k)."""
+        return self._steps.state
+
+    @property
+    def totals(self):
+        """What is summed up, see the kernel."""
+        return self._steps.totals
+
+    @property
+    def step(self):
+        """The step of the last round."""
+        return self._search.step
+
+    def save(self):
+        """Return what `restore` needs to go on from here."""
+        return self._steps.save(), self._search.save()
+
+    def restore(self, saved):
+        """Go to where `save` was called."""
+        steps, search = saved
+        self._steps.restore(steps)
+        self._search.restore(search)
+
+    @np.errstate(over="ignore", invalid="ignore")  # such a round is taken back
+    def _value(self):
+        U, V = self._steps.state
+        return self._problem.value(V @ U.T)
+
+    def _play(self, step):
+        _set_step(self._steps, step, self._ratio, self._problem.n)
+        completed, _ = self._steps.run(*self._round, None)
+        return self._value() if completed else np.nan
+
+    def run(self, masks, scales, noise):
+        """Run a round per mask, all clients in each; return how many, and how they ended."""
+        search, trials = self._search, self._search.trials
+        done, status = 0, COMPLETED
+        while done < len(masks) and status == COMPLETED:
+            self._round = masks[done : done + 1], scales[done : done + 1]
+            search.move()
+            done += 1
+            status = CONVERGED if search.step == 0.0 else COMPLETED
+        further = search.trials - trials - done + (0 if trials else self._before)
+        self.further = further * self._problem.n
+        return done, status
+
+
+def _set_step(steps, step, ratio, n):
+    """Let rounds take this step, and heads one that is by the ratio longer."""
+    steps.settings = steps.settings._replace(
+        step_size=step, head_step_size=ratio * step, head_step=ratio * step / n
+    )
+
+
+def _excess(problem, batch):
+    """Return by how much the curvature of each client's mini-batches exceeds that of its samples.
+
+    The expected smoothness of batches drawn with replacement, (1 - 1/b) L_i + max_j L_ij / b, over
+    L_i (Gower et al., *SGD: General analysis and improved rates*, 2019).
+    """
+    data = problem.data
+    squares = problem.curvature * np.sum(data.X**2, axis=1) + problem.ridge
+    single = np.maximum.reduceat(squares, data.offsets[:-1])
+    ratio = np.ones(problem.n)
+    np.divide(single, problem.smoothness, out=ratio, where=problem.smoothness > 0.0)
+    return 1.0 + np.maximum(ratio - 1.0, 0.0) / batch
 
 
 class General:
     """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
 
+    finds_steps = False
+
     def __init__(
         self, problem, U, V, settings, *, local_steps, alternating=False, batch=None, batch_rng=None
     ):
-        self._problem, self._settings, self._local_steps = problem, settings, local_steps
+        self._problem, self.settings, self._local_steps = problem, settings, local_steps
         self._alternating = alternating
         self._batch, self._batch_rng = batch, batch_rng
         self._U, self._V = U.copy(), V.copy()
@@ -99,7 +330,7 @@ class General:
             U, path = self._round(mask, scale, in_U, in_V)
             if not (np.isfinite(U).all() and np.isfinite(path[-1]).all()):
                 return t, DIVERGED
-            if self._settings.measured:
+            if self.settings.measured:
                 self._add(U, path)
             self._U, self._V = U, path[-1]
         return len(masks), COMPLETED
@@ -107,7 +338,7 @@ class General:
     def _round(self, mask, scale, noise_U, noise_V):
         """Return the new U, and V before and after every local step."""
         U, n = self._U, self._problem.n
-        step_size, head_step_size, _, everyone, _ = self._settings
+        step_size, head_step_size, _, everyone, _ = self.settings
         path = [self._V]
         for noise in noise_V:
             step = self._gradients(path[-1]) @ U / n + noise

@@ -63,3 +63,11 @@ def smoothness_step_size(data: ClientData, B: NDArray[np.float64]) -> float:
     if not largest > 0.0:
         raise ValueError("step_size='smoothness' needs heads and samples that are not all zero")
     return float(0.25 / largest)
+
+
+def require_stored(batches: str) -> None:
+    """Refuse to find a step where every round draws samples of its own."""
+    if batches in ("fresh", "gram"):
+        raise ValueError(
+            f"step_size must be given with batches={batches!r}: it can be found on stored samples"
+        )

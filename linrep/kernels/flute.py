@@ -201,6 +201,47 @@ def move_representation(BT, gradientT, mixing):
 
 
 @kernel
+def stored_client(source, i, model, residual, g):
+    """Write the gradient of client i's half mean squared error into g; return that error.
+
+    Of stored samples, in whatever form; model (d,) may be overwritten.
+    """
+    if source.kind == GRAM:
+        return gram_gradient(source.S[i], source.centres[i], source.rests[i], model, g)
+    if source.kind == PACKED:
+        triangle = source.triangles[i]
+        return packed_gradient(triangle, source.centres[i], source.rests[i], model, g)
+    rows = slice(source.offsets[i], source.offsets[i + 1])
+    return stored_gradient(source.X[rows], source.y[rows], model, residual, g)
+
+
+@kernel
+def evaluate(source, participants, BT, W, gradientT, head_gradients, work):
+    """Write the gradients of the sum of participants' half mean squared errors; return that sum.
+
+    On stored samples. gradientT (k, d) is that in B, transposed; head_gradients (n, k) has those of
+    participants, the others' rows are kept.
+    """
+    k, d = BT.shape
+    model, g = work.model, work.g
+    gradientT[:] = 0.0
+    loss = 0.0
+    for i in participants:
+        w = W[i]
+        for column in range(d):
+            model[column] = 0.0
+        for a in range(k):
+            for column in range(d):
+                model[column] += w[a] * BT[a, column]
+        loss += stored_client(source, i, model, work.residual, g)
+        for a in range(k):
+            head_gradients[i, a] = dot(BT[a], g)
+            for column in range(d):
+                gradientT[a, column] += w[a] * g[column]
+    return loss
+
+
+@kernel
 def play_round(rng, source, participants, BT, W, steps, work):
     """Run a round; return the loss it started from and how the run stands."""
     k, d = BT.shape
@@ -219,14 +260,8 @@ def play_round(rng, source, participants, BT, W, steps, work):
         for a in range(k):
             for column in range(d):
                 model[column] += w[a] * BT[a, column]
-        if source.kind == GRAM:
-            loss += gram_gradient(source.S[i], source.centres[i], source.rests[i], model, g)
-        elif source.kind == PACKED:
-            triangle = source.triangles[i]
-            loss += packed_gradient(triangle, source.centres[i], source.rests[i], model, g)
-        elif source.kind == STORED:
-            rows = slice(source.offsets[i], source.offsets[i + 1])
-            loss += stored_gradient(source.X[rows], source.y[rows], model, work.residual, g)
+        if source.kind != FRESH:
+            loss += stored_client(source, i, model, work.residual, g)
         else:
             draw_covariates(rng, source.design, source.degrees_of_freedom, source.X)
             draw_labels(rng, source.X, source.centres[i], source.noise, source.y)

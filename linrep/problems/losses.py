@@ -61,7 +61,10 @@ class SampleObjectives(Objectives):
         theta : ndarray, shape (n, d)
             A model per client.
         """
-        losses = self._losses(self._scores(theta), self.data.y)
+        return self._values(theta, self._scores(theta))
+
+    def _values(self, theta, scores):
+        losses = self._losses(scores, self.data.y)
         mean = np.add.reduceat(losses, self.data.offsets[:-1]) / self.data.m
         return mean + 0.5 * self.ridge * np.einsum("ij,ij->i", theta, theta)
 
@@ -73,10 +76,24 @@ class SampleObjectives(Objectives):
         theta : ndarray, shape (n, d)
             A model per client.
         """
-        slopes = self._slopes(self._scores(theta), self.data.y) / self.data.m[self._client, None]
+        return self._gradients(theta, self._scores(theta))
+
+    def _gradients(self, theta, scores):
+        slopes = self._slopes(scores, self.data.y) / self.data.m[self._client, None]
         rows = slopes[:, :, None] * self.data.X[:, None, :]
         sums = np.add.reduceat(rows.reshape(len(rows), -1), self.data.offsets[:-1], axis=0)
         return sums + self.ridge * theta
+
+    def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
+        """Return both, each sample's scores computed once.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (n, d)
+            A model per client.
+        """
+        scores = self._scores(theta)
+        return self._values(theta, scores), self._gradients(theta, scores)
 
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
         """Return the value and the gradient of one client's function.

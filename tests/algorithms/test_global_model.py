@@ -195,7 +195,7 @@ OWN = lr.ClientData(DATA.X, DATA.y, DATA.offsets)
         (TRUTH, {"local_steps": None}, TypeError, ("local_steps", "integer", "None")),
         (TRUTH, {"step_size": 0}, ValueError, ("step_size", "greater than 0")),
         (TRUTH, {"step_size": "theorem"}, TypeError, ("step_size", "real number")),
-        (TRUTH, {"step_size": None}, TypeError, ("step_size", "real number", "None")),
+        (TRUTH, {"step_size": None}, ValueError, ("step_size", "'fresh'", "stored samples")),
         (TRUTH, {"participation": 0}, ValueError, ("participation", "greater than 0")),
         (TRUTH, {"participation": 2}, ValueError, ("participation", "at most 1")),
         (TRUTH, {"participation": 0.01}, ValueError, ("participation", "none of 6")),
@@ -210,8 +210,8 @@ def test_bad_arguments_are_named(problem, options, kind, words):
         lr.fedavg(problem, **(defaults | options))
 
 
-def test_fedsgd_takes_no_local_steps_and_needs_a_step_size():
+def test_fedsgd_takes_no_local_steps_and_needs_a_step_size_for_fresh_samples():
     with complaint(TypeError, "one local step", "fedavg"):
         lr.fedsgd(TRUTH, m=3, step_size=0.1, local_steps=1)
-    with pytest.raises(TypeError, match="step_size"):
+    with pytest.raises(ValueError, match="step_size"):
         lr.fedsgd(TRUTH, m=3)

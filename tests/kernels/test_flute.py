@@ -106,6 +106,31 @@ def round_error(clients, B, W, step, n_over_participants):
     return UNITS * EPS * (size + weight * data + shape)
 
 
+@given(cases(k_within_n=False), st.data())
+def test_losses_and_gradients_equal_the_reference(case, data):
+    selected = np.array(sorted(data.draw(st.sets(st.integers(0, case.n - 1), min_size=1))))
+    clients = [case.clients[i] for i in selected]
+    chosen = case.W[selected]
+    expected_B = sum(
+        reference.client_gradient(X, y, case.B, w)
+        for (X, y), w in zip(clients, chosen, strict=True)
+    )
+    expected_W = np.full(case.W.shape, 7.0)
+    for (X, y), i in zip(clients, selected, strict=True):
+        expected_W[i] = reference.head_gradient(X, y, case.B, case.W[i])
+    expected = reference.objective(clients, case.B, chosen, 0.0, 0.0, loss="half", clients_as="sum")
+    unit = Step(1.0, 0.0, 0.0, 0.0, "half", "sum")
+    error = round_error(clients, case.B, case.W, unit, 1.0)
+    for source in sources(case):
+        work = kernel.workspace(case.k, case.d, case.m, 1)
+        gradientT, heads = np.full((case.k, case.d), np.nan), np.full(case.W.shape, 7.0)
+        loss = kernel.evaluate(source, selected, case.B.T.copy(), case.W, gradientT, heads, work)
+        close(gradientT.T, expected_B, error)
+        close(heads, expected_W, error)
+        size = sum((norm(X) * norm(case.B) * norm(case.W) + norm(y)) ** 2 for X, y in clients)
+        close(loss, expected, UNITS * EPS * size)
+
+
 @given(cases(k_within_n=False), steps, st.data())
 def test_a_round_equals_the_reference(case, step, data):
     """From samples, from their Gram matrices and from triangles, d above and below m."""

@@ -1,0 +1,218 @@
+"""Descent whose steps are found on the way, from the values of the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+
+MEMORY = 10  # values of which a new one must not exceed the largest
+DECREASE = 1e-4  # share of the decrease that the gradient promises which has to come
+LARGEST_GROWTH = 1e5  # of a spectral step from one round to the next
+LENGTHENED, SHORTENED = 1.25, 0.5  # by how much other rounds' steps are
+_TRIALS = 100  # points that a round tries at most
+_ROUNDING = 64.0 * np.finfo(np.float64).eps  # of a value, relative to it
+
+
+class Descent:
+    r"""Proximal gradient descent with the spectral step of Barzilai and Borwein.
+
+    .. math:: x_{t+1} = \mathrm{prox}_{a_t}(x_t - a_t g_t), \qquad
+              a_{t+1} = \frac{s^\top y}{y^\top y}, \quad
+              s = x_{t+1} - x_t, \quad y = g_{t+1} - g_t
+
+    With a proximal map it is their other step, :math:`s^\top s / s^\top y`: what of y leads out of
+    a set that is projected on does not count. Where :math:`s^\top y \le 0`, the function is not
+    convex on the way, and :math:`a_{t+1}` is twice :math:`a_t`. A point whose value exceeds the
+    largest of the last ten (less a ten thousandth of what the gradient promises) is not taken: the
+    step is cut by quadratic interpolation, to between a tenth and a half. The first step, where
+    none is given, is doubled as long as the value falls.
+
+    Parameters
+    ----------
+    evaluate : callable
+        ``evaluate(x) -> (value, gradient, note)``: of a point (p,) the value, of which the proximal
+        map's penalty is a part, the gradient (p,) of the rest, and whatever else is to be known.
+    x : ndarray, shape (p,)
+        Start.
+    proximal : callable, optional
+        ``proximal(x, step) -> x``: the proximal map of the penalty, or the projection; by default
+        there is neither.
+    first : float, optional
+        Step of the first round, if it is good enough; by default it is searched for, from one on
+        that moves `x` by its length.
+
+    Attributes
+    ----------
+    x : ndarray, shape (p,)
+    value : float
+        There.
+    gradient : ndarray, shape (p,)
+        There.
+    note : object
+        What `evaluate` said there.
+    step : float
+        Taken in the last round: 0 where no step led down, NaN before the first.
+    trials : int
+        Points evaluated after the start.
+
+    Notes
+    -----
+    Barzilai and Borwein, *Two-point step size gradient methods*, IMA J. Numer. Anal. 8, 1988;
+    safeguarded as in Raydan, *The Barzilai and Borwein gradient method for the large scale
+    unconstrained minimization problem*, SIAM J. Optim. 7, 1997, and with a proximal map as in
+    Wright, Nowak and Figueiredo, *Sparse reconstruction by separable approximation*, IEEE Trans.
+    Signal Process. 57, 2009.
+    """
+
+    def __init__(
+        self,
+        evaluate: Callable[[Values], tuple[float, Values, Any]],
+        x: Values,
+        *,
+        proximal: Callable[[Values, float], Values] | None = None,
+        first: float | None = None,
+    ):
+        self._evaluate, self._proximal = evaluate, proximal
+        self.x = x
+        self.value, self.gradient, self.note = evaluate(x)
+        self.step, self.trials = np.nan, 0
+        self._next = first
+        self._values: tuple[float, ...] = (self.value,)
+
+    def move(self) -> None:
+        """Take a step."""
+        found = self._first() if self._next is None else self._search(self._next)
+        if found is None:  # rounding is all that is left
+            self.step = 0.0
+            return
+        step, x, value, gradient, note = found
+        s, y = x - self.x, gradient - self.gradient
+        along, square = float(s @ y), float(y @ y)
+        following = 2.0 * step
+        if along > 0.0 and square > 0.0:
+            following = along / square if self._proximal is None else float(s @ s) / along
+        self._next = min(following, LARGEST_GROWTH * step)
+        self.x, self.value, self.gradient, self.note = x, value, gradient, note
+        self.step = step
+        self._values = (*self._values, value)[-MEMORY:]
+
+    def _try(self, step):
+        """Return the point of a step, and what it evaluates to."""
+        self.trials += 1
+        x = self.x - step * self.gradient
+        if self._proximal is not None:
+            x = self._proximal(x, step)
+        return x, *self._evaluate(x)
+
+    def _search(self, step):
+        """Return the first step that is good enough, with its point; None if there is none."""
+        highest = max(self._values)
+        slack = _ROUNDING * abs(highest)
+        with np.errstate(all="ignore"):  # what overflows is not taken
+            for _ in range(_TRIALS):
+                x, value, gradient, note = self._try(step)
+                square = float(np.sum((x - self.x) ** 2))
+                if square == 0.0:
+                    return None
+                if value <= highest - DECREASE * square / step + slack:
+                    return step, x, value, gradient, note
+                # Of the parabola with the value and slope of here, and this value.
+                lack = value - self.value + square / step
+                lowest = 0.5 * square / (step * lack) if np.isfinite(lack) and lack > 0 else 0.1
+                step *= min(max(lowest, 0.1), 0.5)
+        return None
+
+    def _first(self):
+        """Return the step that begins: doubled until the value falls no more."""
+        size = float(np.linalg.norm(self.gradient))
+        step = (float(np.linalg.norm(self.x)) or 1.0) / size if size > 0.0 else 1.0
+        found = self._search(step)
+        if found is None or found[0] < step:
+            return found
+        with np.errstate(all="ignore"):
+            for _ in range(_TRIALS):
+                step *= 2.0
+                x, value, gradient, note = self._try(step)
+                if not value < found[2]:
+                    break
+                found = step, x, value, gradient, note
+        return found
+
+    def save(self) -> tuple[Any, ...]:
+        """Return what `restore` needs to go on from here."""
+        place = self.x, self.value, self.gradient, self.note  # a step makes new arrays
+        return *place, self.step, self.trials, self._next, self._values
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Go to where `save` was called."""
+        self.x, self.value, self.gradient, self.note = saved[:4]
+        self.step, self.trials, self._next, self._values = saved[4:]
+
+
+class Backtracking:
+    """Rounds of any kind, with a step that is lengthened while the value falls.
+
+    A round after which the value has risen is taken back, and played with half the step; the next
+    round after one that was good at once tries a step longer by a quarter.
+
+    Parameters
+    ----------
+    play : callable
+        ``play(step) -> value``: plays a round with this step and returns the value after it, not
+        finite where the round failed.
+    save, restore : callable
+        ``restore(save())`` takes a round back.
+    value : float
+        At the start.
+    first : float
+        Step to try first.
+
+    Attributes
+    ----------
+    value : float
+    step : float
+        Taken in the last round: 0 where no step led down, NaN before the first.
+    trials : int
+        Rounds played, with those that were taken back.
+    """
+
+    def __init__(
+        self,
+        play: Callable[[float], float],
+        save: Callable[[], Any],
+        restore: Callable[[Any], None],
+        *,
+        value: float,
+        first: float,
+    ):
+        self._play, self._save, self._restore = play, save, restore
+        self.value, self._next = value, first
+        self.step, self.trials = np.nan, 0
+
+    def move(self) -> None:
+        """Play a round."""
+        before, step = self._save(), self._next
+        slack = _ROUNDING * abs(self.value)
+        for trial in range(_TRIALS):
+            value = self._play(step)
+            self.trials += 1
+            if value <= self.value + slack:
+                self.value, self.step = value, step
+                self._next = step if trial else LENGTHENED * step
+                return
+            self._restore(before)
+            step *= SHORTENED
+        self.step = 0.0
+
+    def save(self) -> tuple[Any, ...]:
+        """Return what `restore` needs to go on from here, without what is played."""
+        return self.value, self.step, self.trials, self._next
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Go to where `save` was called."""
+        self.value, self.step, self.trials, self._next = saved
