@@ -1,0 +1,203 @@
+"""Entries fitted with a ridge on both factors, and the ridge chosen by entries held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep import _validation as check
+from linrep._clock import Stopwatch
+from linrep.algorithms._imc_biases import Biases, fit_biases
+from linrep.algorithms._imc_core import Core, factors_of
+from linrep.problems.completion import Observations
+
+Values = NDArray[np.float64]
+Path = Callable[[Core], Iterator[tuple[float, Values, Values]]]
+
+HELD_OUT = 0.1
+SEED = 0  # of the entries held out
+_FEWEST = 20  # entries of which a share is held out
+_RATIO = 0.5**0.5  # of a ridge and the one before
+_STEPS = 24  # ridges below the one that leaves no factors
+_PATIENCE = 3  # ridges in a row without a smaller error, after which none smaller is tried
+_ROUGH = 1e-4  # relative decrease at which a fit ends that only chooses
+_ADDED = 5  # columns at a time
+_MARGIN = 1e-3  # relative, by which a singular value is above the ridge
+_DEAD = 1e-8  # singular values, relative to the largest, that count as nothing
+
+
+class Plan(NamedTuple):
+    """What is fitted: entries less biases, and with which ridge."""
+
+    core: Core
+    ridge: float
+    biases: Biases | None
+    settings: dict[str, Any]
+    watch: Stopwatch
+
+
+def make_plan(
+    observations: Observations, k: int | None, ridge: float | None, biases: bool | None, path: Path
+) -> Plan:
+    """Read ridge and biases, or take what suits the entries.
+
+    Entries of a known truth are fitted without either. Of others biases are taken off, and a ridge
+    is chosen along the path.
+    """
+    watch = Stopwatch()
+    core = Core(observations, k)  # refuses what cannot be fitted
+    ridge, with_biases, rule = read_choices(observations, ridge, biases)
+    found = fit_biases(observations) if with_biases else None
+    if found is not None:
+        core = Core(observations, core.k, observations.values - found.predict(observations))
+    if ridge is None:
+        ridge = choose(observations, core, with_biases, path)
+    settings: dict[str, Any] = {"ridge": ridge, "ridge_rule": rule, "biases": with_biases}
+    if rule == "held out":
+        settings["ridge_seed"] = SEED
+    return Plan(core, ridge, found, settings, watch)
+
+
+def read_choices(
+    observations: Observations, ridge: float | None, biases: bool | None
+) -> tuple[float | None, bool, str]:
+    """Return the ridge, None to choose it, whether to fit biases, and the ridge's rule."""
+    known = observations.truth is not None
+    if biases is not None and not isinstance(biases, bool | np.bool_):
+        raise TypeError(f"biases must be True, False or None, got {biases!r}")
+    with_biases = not known if biases is None else bool(biases)
+    if ridge is not None:
+        return check.real("ridge", ridge, minimum=0.0), with_biases, "given"
+    return (0.0, with_biases, "none") if known else (None, with_biases, "held out")
+
+
+def choose(observations: Observations, core: Core, biases: bool, path: Path) -> float:
+    """Return the ridge with the least squared error at a tenth of the entries, held out.
+
+    Of ridges that are equally good the largest.
+    """
+    largest = largest_ridge(core)
+    if len(observations) < _FEWEST:
+        return largest
+    training, held = observations.split(HELD_OUT, rng=SEED)
+    if not training.values.any():
+        return largest
+    values, target = training.values, held.values
+    if biases:
+        found = fit_biases(training)
+        values, target = values - found.predict(training), target - found.predict(held)
+    part = Core(training, core.k, values)
+    least, best, since = float(target @ target), largest, 0
+    for ridge, U, V in path(part):
+        on_items = part.left.whole(U)[held.items]
+        on_clients = part.right.whole(V)[held.clients]
+        missed = target - np.einsum("ek,ek->e", on_items, on_clients)
+        error = float(missed @ missed)
+        if error < least:
+            least, best, since = error, ridge, 0
+        else:
+            since += 1
+            if since == _PATIENCE:
+                break
+    return best
+
+
+def largest_ridge(core: Core) -> float:
+    """Return the least ridge for which factors of 0 are the best, positive in any case."""
+    if negligible(core):
+        return core.size
+    return float(core.leading(core.values, 1)[1][0])
+
+
+def negligible(core: Core) -> bool:
+    """Tell whether biases explain everything but rounding."""
+    return float(np.linalg.norm(core.values)) <= 1e-12 * core.size
+
+
+def factor_path(rank: int | None) -> Path:
+    """Return fits of at most this rank for decreasing ridges, each begun at the one before."""
+
+    def path(core):
+        if negligible(core):
+            return
+        U, V = np.zeros((core.shape[0], 0)), np.zeros((core.shape[1], 0))
+        largest = largest_ridge(core)
+        for step in range(1, _STEPS + 1):
+            ridge = largest * _RATIO**step
+            for U, V in alternate(core, U, V, ridge, rank, _ROUGH):  # noqa: B007
+                pass
+            yield ridge, U, V
+
+    return path
+
+
+def core_path(core: Core) -> Iterator[tuple[float, Values, Values]]:
+    """Yield fits of the whole core, for decreasing ridges on its entries."""
+    if core.left.basis is None and core.right.basis is None:
+        return  # what is not seen is 0 whatever the ridge
+    curvature = core.curvature()
+    for step in range(_STEPS):
+        ridge = curvature * _RATIO ** (2 * step)
+        yield ridge, *factors_of(core.least_squares(ridge))
+
+
+def soft_spectral(core: Core, ridge: float) -> tuple[Values, Values]:
+    """Return factors of the leading part of the zero-filled entries, shrunk by the ridge."""
+    assert core.k is not None
+    if negligible(core):
+        return np.zeros((core.shape[0], core.k)), np.zeros((core.shape[1], core.k))
+    left, size, right = core.leading(core.values, core.k)
+    # Not to 0, which every method would keep.
+    root = np.sqrt(np.maximum(size - ridge, 0.1 * size))
+    return left * root, right * root
+
+
+def alternate(
+    core: Core, U: Values, V: Values, ridge: float, rank: int | None, tolerance: float
+) -> Iterator[tuple[Values, Values]]:
+    """Yield factors after every least-squares fit of both with a positive ridge.
+
+    With as many columns as pay, at most ``rank``: the minimizer of half the squared error plus the
+    ridge times the nuclear norm has no singular value of the residuals above the ridge (Mazumder,
+    Hastie and Tibshirani, *Spectral regularization algorithms for learning large incomplete
+    matrices*, 2010); where there is one, its vectors are new columns. By turns in both factors as
+    in Hastie, Mazumder, Lee and Zadeh, *Matrix completion and low-rank SVD via fast alternating
+    least squares*, 2015.
+    """
+    rank = min(core.shape) if rank is None else rank
+    ended = False
+    while True:
+        U, V = _compressed(U, V)
+        room = rank - U.shape[1]
+        if room > 0:
+            left, size, right = core.leading(-core.residuals(U, V), min(room, _ADDED))
+            pays = size > ridge * (1.0 + _MARGIN)
+            root = np.sqrt(size[pays] - ridge)
+            U, V = np.hstack([U, left[:, pays] * root]), np.hstack([V, right[:, pays] * root])
+            ended = ended and not pays.any()
+        if ended or U.shape[1] == 0:
+            return
+        before = core.objective(U, V, ridge)
+        while True:
+            U = core.left.fit(core.right.seen(V), core.values, ridge)
+            V = core.right.fit(core.left.seen(U), core.values, ridge)
+            yield U, V
+            after = core.objective(U, V, ridge)
+            if before - after <= tolerance * before:
+                break
+            before = after
+        ended = True
+
+
+def _compressed(U, V):
+    """Return balanced factors of U V' without columns that are 0 to rounding."""
+    if U.shape[1] == 0:
+        return U, V
+    (Q, R), (P, T) = np.linalg.qr(U), np.linalg.qr(V)
+    left, size, right = np.linalg.svd(R @ T.T)
+    kept = size > _DEAD * max(size[0], np.finfo(np.float64).tiny)
+    root = np.sqrt(size[kept])
+    return Q @ left[:, kept] * root, P @ right[kept].T * root
