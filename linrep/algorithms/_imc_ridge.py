@@ -22,7 +22,7 @@ SEED = 0  # of the entries held out
 _FEWEST = 20  # entries of which a share is held out
 _RATIO = 0.5**0.5  # of a ridge and the one before
 _STEPS = 24  # ridges below the one that leaves no factors
-_PATIENCE = 3  # ridges in a row without a smaller error, after which none smaller is tried
+_PATIENCE = 2  # ridges in a row without a smaller error, after which none smaller is tried
 _ROUGH = 1e-4  # relative decrease at which a fit ends that only chooses
 _ADDED = 5  # columns at a time
 _MARGIN = 1e-3  # relative, by which a singular value is above the ridge
@@ -127,8 +127,8 @@ def factor_path(rank: int | None) -> Path:
         largest = largest_ridge(core)
         for step in range(1, _STEPS + 1):
             ridge = largest * _RATIO**step
-            for U, V in alternate(core, U, V, ridge, rank, _ROUGH):  # noqa: B007
-                pass
+            for new in alternate(core, U, V, ridge, rank, _ROUGH):
+                U, V = new
             yield ridge, U, V
 
     return path
@@ -168,28 +168,32 @@ def alternate(
     least squares*, 2015.
     """
     rank = min(core.shape) if rank is None else rank
-    ended = False
+    stationary = False
     while True:
         U, V = _compressed(U, V)
         room = rank - U.shape[1]
+        pays = np.zeros(0, dtype=bool)
         if room > 0:
-            left, size, right = core.leading(-core.residuals(U, V), min(room, _ADDED))
+            some = min(room, max(_ADDED, U.shape[1]))
+            left, size, right = core.leading(-core.residuals(U, V), some)
             pays = size > ridge * (1.0 + _MARGIN)
             root = np.sqrt(size[pays] - ridge)
             U, V = np.hstack([U, left[:, pays] * root]), np.hstack([V, right[:, pays] * root])
-            ended = ended and not pays.any()
-        if ended or U.shape[1] == 0:
+        if U.shape[1] == 0 or (stationary and not pays.any()):
             return
+        # While columns are still to come, those that are there need not be perfect.
+        growing = bool(pays.any()) and U.shape[1] < rank
+        goal = max(tolerance, _ROUGH) if growing else tolerance
         before = core.objective(U, V, ridge)
         while True:
             U = core.left.fit(core.right.seen(V), core.values, ridge)
             V = core.right.fit(core.left.seen(U), core.values, ridge)
             yield U, V
             after = core.objective(U, V, ridge)
-            if before - after <= tolerance * before:
+            if before - after <= goal * before:
                 break
             before = after
-        ended = True
+        stationary = not growing
 
 
 def _compressed(U, V):

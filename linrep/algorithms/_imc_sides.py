@@ -16,6 +16,7 @@ from linrep.kernels.rounds import workspace
 
 Values = NDArray[np.float64]
 _CHUNK = 1 << 22  # numbers of a Jacobian formed at once
+_FEW = 8  # columns up to which all products of a group's rows are written out
 _RIDGE = 1e-14  # of the largest diagonal entry: entries may leave directions free
 
 
@@ -208,17 +209,26 @@ def _fit_groups_with_ridge(offsets, vectors, values, ridge):
     k, found = vectors.shape[1], []
     for first, last in _group_parts(offsets, k * k):
         start, stop = offsets[first], offsets[last]
-        rows, starts = vectors[start:stop], offsets[first:last] - start
-        # One more row, so that the last groups may begin behind the entries; it belongs to none.
-        rows = np.concatenate([rows, np.zeros((1, k))])
-        products = np.column_stack(
-            [(rows[:, :, None] * rows[:, None, :]).reshape(-1, k * k),
-             rows * np.append(values[start:stop], 0.0)[:, None]]
-        )  # fmt: skip
-        sums = np.add.reduceat(products, starts)
-        sums[np.diff(offsets[first : last + 1]) == 0] = 0.0
-        normal = sums[:, : k * k].reshape(-1, k, k) + ridge * np.eye(k)
-        found.append(np.linalg.solve(normal, sums[:, k * k :, None])[:, :, 0])
+        normal = np.zeros((last - first, k, k))
+        right = np.zeros((last - first, k, 1))
+        if k <= _FEW:
+            # reduceat has no empty groups: what it makes of them is left out.
+            some = np.diff(offsets[first : last + 1]) > 0
+            starts = offsets[first:last][some] - start
+            rows = vectors[start:stop]
+            if some.any():
+                products = (rows[:, :, None] * rows[:, None, :]).reshape(-1, k * k)
+                normal[some] = np.add.reduceat(products, starts).reshape(-1, k, k)
+                along = rows * values[start:stop, None]
+                right[some, :, 0] = np.add.reduceat(along, starts)
+        else:  # where matrix products are faster than numbers one by one
+            for group in range(first, last):
+                part = slice(offsets[group], offsets[group + 1])
+                rows = vectors[part]
+                normal[group - first] = rows.T @ rows
+                right[group - first, :, 0] = values[part] @ rows
+        normal += ridge * np.eye(k)
+        found.append(np.linalg.solve(normal, right)[:, :, 0])
     return np.concatenate(found)
 
 

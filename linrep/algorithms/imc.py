@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 from linrep import _validation as check
 from linrep._clock import Stopwatch
 from linrep.algorithms import _imc_ridge as ridges
-from linrep.algorithms._imc_biases import Biases, fit_biases
+from linrep.algorithms._imc_biases import fit_biases
 from linrep.algorithms._imc_core import Core, dense, factors_of
 from linrep.algorithms._imc_damped import damped_steps, plain_step
 from linrep.algorithms._setup import read_pair
