@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +13,21 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from linrep import _validation as check
 from linrep.algorithms._imc_sides import Side
+from linrep.kernels.completion import weigh_by_residual
 from linrep.problems.completion import Observations
 
 Values = NDArray[np.float64]
+_FEW = 1 << 20  # numbers in the entries' rows of both bases, which are kept
+
+
+class _Point(NamedTuple):
+    """Factors, and what was found at them."""
+
+    U: Values
+    V: Values
+    residuals: Values  # (N,)
+    square: float  # of their norm
+    weighted: tuple[Values, Values] | None  # every entry's rows of both times its residual (N, k)
 
 
 class Core:
@@ -39,7 +53,15 @@ class Core:
         self.values = seen.values if values is None else values
         self.share = len(seen) / (seen.d * seen.n)
         self.size = float(np.linalg.norm(seen.values))
-        self._last: tuple[Values, Values, Values] | None = None
+        self._last: _Point | None = None
+        width = sum(side.size for side in (self.left, self.right))
+        # Whether products with every entry's rows of the bases cost less than those with the bases.
+        self._by_rows = (
+            self.left.basis is not None
+            and self.right.basis is not None
+            and len(seen) <= seen.d + seen.n
+            and len(seen) * width <= _FEW
+        )
         if self.size == 0.0:
             raise ValueError("observations must not be 0 everywhere")
 
@@ -61,9 +83,19 @@ class Core:
         U, V : ndarray, shape (a, k), (p, k)
             Not to be changed in place afterwards.
         """
-        if self._last is None or self._last[0] is not U or self._last[1] is not V:
-            self._last = U, V, self.predict(U, V) - self.values
-        return self._last[2]
+        return self._at(U, V).residuals
+
+    def _at(self, U, V) -> _Point:
+        if self._last is None or self._last.U is not U or self._last.V is not V:
+            if self._by_rows:
+                weighted = self.left.rows @ U, self.right.rows @ V
+                residuals = np.empty(len(self.values))
+                square = weigh_by_residual(*weighted, self.values, residuals)
+                self._last = _Point(U, V, residuals, square, weighted)
+            else:
+                residuals = self.predict(U, V) - self.values
+                self._last = _Point(U, V, residuals, float(residuals @ residuals), None)
+        return self._last
 
     def objective(self, U: Values, V: Values, ridge: float) -> float:
         """Return half the squared residual, and half the ridge times the factors' squared norms.
@@ -74,10 +106,8 @@ class Core:
             As in :meth:`residuals`.
         ridge : float
         """
-        residuals = self.residuals(U, V)
-        return 0.5 * float(residuals @ residuals) + 0.5 * ridge * float(
-            np.vdot(U, U) + np.vdot(V, V)
-        )
+        penalty = ridge * float(np.vdot(U, U) + np.vdot(V, V)) if ridge > 0.0 else 0.0
+        return 0.5 * (self._at(U, V).square + penalty)
 
     def predict_core(self, M: Values) -> Values:
         """Return the entries of a whole core.
@@ -178,7 +208,19 @@ class Core:
         -------
         in_U, in_V : ndarray, shape (a, k), (p, k)
         """
-        return self.pull(self.residuals(U, V) / self.share, U, V)
+        point = self._at(U, V)
+        if point.weighted is None:
+            return self.pull(point.residuals / self.share, U, V)
+        on_items, on_clients = point.weighted
+        return self._left_rows @ on_clients, self._right_rows @ on_items
+
+    @cached_property
+    def _left_rows(self):
+        return np.ascontiguousarray(self.left.rows.T / self.share)
+
+    @cached_property
+    def _right_rows(self):
+        return np.ascontiguousarray(self.right.rows.T / self.share)
 
     def leading(self, values: Values, count: int) -> tuple[Values, Values, Values]:
         """Return the largest singular values of the adjoint of values, and their vectors.
@@ -243,7 +285,7 @@ class Core:
         dict of str to float
             ``residual``, and ``error`` where the truth is known; see :func:`gauss_newton`.
         """
-        row = {"residual": float(np.linalg.norm(self.residuals(U, V))) / self.size}
+        row = {"residual": math.sqrt(self._at(U, V).square) / self.size}
         truth = self.observations.truth
         if truth is not None:
             row["error"] = truth.deviation(self.left.whole(U), self.right.whole(V)) / truth.norm

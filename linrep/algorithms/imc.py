@@ -8,6 +8,7 @@ and clients are taken off first, and a ridge is put on the factors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cache
@@ -223,19 +224,19 @@ def balanced_gradient(
         before, downhill = objective(U, V, excess), 0
         while True:
             left, right = core.gradients(U, V)
-            left += U @ (balance * excess)
-            right -= V @ (balance * excess)
+            scaled = balance * excess
+            left += U @ scaled
+            right -= V @ scaled
             if shrink > 0.0:
                 left += shrink * U
                 right += shrink * V
             for _ in range(_HALVINGS):
-                with np.errstate(all="ignore"):  # what overflows is a step too long
-                    new = U - eta * left, V - eta * right
-                    if given:
-                        break
-                    excess = new[0].T @ new[0] - new[1].T @ new[1]
-                    after = objective(*new, excess)
-                if after <= before:
+                new = U - eta * left, V - eta * right
+                if given:
+                    break
+                excess = new[0].T @ new[0] - new[1].T @ new[1]
+                after = objective(*new, excess)
+                if after <= before:  # what overflows is not
                     break
                 eta, downhill = 0.5 * eta, 0
             else:
@@ -438,7 +439,7 @@ def _follow(
     rows, reason = [core.measure(U, V)], "rounds"
     before = core.objective(U, V, ridge)
     best = (before, U, V, 1)
-    with _threads_for(core):
+    with _threads_for(core), np.errstate(over="ignore", invalid="ignore"):
         for _ in range(iterations):
             try:
                 new = next(walk)
@@ -448,15 +449,12 @@ def _follow(
             except StopIteration:
                 reason = "converged"
                 break
-            if not all(np.isfinite(factor).all() for factor in new):
+            objective = core.objective(*new, ridge)
+            if not math.isfinite(objective):
                 reason = "diverged"
                 break
             U, V = new
-            with np.errstate(over="ignore"):
-                row, objective = core.measure(U, V), core.objective(U, V, ridge)
-            if not np.isfinite(objective):
-                reason = "diverged"
-                break
+            row = core.measure(U, V)
             rows.append(row)
             if objective < best[0]:
                 best = objective, U, V, len(rows)

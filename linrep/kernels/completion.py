@@ -217,6 +217,25 @@ def run_entrywise(rng, schedule, entries, settings, side, U, V, loss, work):
 
 
 @kernel
+def weigh_by_residual(on_items, on_clients, values, residuals):
+    """Write what products of rows (N, k) are above values into residuals (N,); return their square.
+
+    Both rows become their products with the residual.
+    """
+    k, total = on_items.shape[1], 0.0
+    for entry in range(values.shape[0]):
+        residual = -values[entry]
+        for c in range(k):
+            residual += on_items[entry, c] * on_clients[entry, c]
+        for c in range(k):
+            on_items[entry, c] *= residual
+            on_clients[entry, c] *= residual
+        residuals[entry] = residual
+        total += residual * residual
+    return total
+
+
+@kernel
 def eliminate(offsets, vectors, table, values, overlap):
     """Reduce each group's rows of table and values to what its vectors do not explain.
 
