@@ -294,7 +294,7 @@ class Core:
 
 def dense(M: Values | csr_array) -> Values:
     """Return a core as an ndarray."""
-    return M.toarray() if issparse(M) else M
+    return np.asarray(M.toarray()) if isinstance(M, csr_array) else M
 
 
 def factors_of(M: Values) -> tuple[Values, Values]:

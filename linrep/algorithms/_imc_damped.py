@@ -46,7 +46,7 @@ def damped_steps(core: Core, U: Values, V: Values, ridge: float) -> Iterator[tup
             after = np.inf
             if new is not None and all(np.isfinite(factor).all() for factor in new):
                 with np.errstate(over="ignore", invalid="ignore"):  # too far: damped
-                    after = core.objective(*new, ridge)
+                    after = core.objective(new[0], new[1], ridge)
             if after < before:
                 found = new
                 break
@@ -93,7 +93,9 @@ def _squares(side: Side, vectors: Values) -> Values:
     sums = np.stack(
         [np.bincount(side.places, column, minlength=side.count) for column in vectors.T**2], axis=1
     )
-    return sums if side.basis is None else np.square(side.basis).T @ sums
+    if side.basis is not None:
+        sums = np.square(side.basis).T @ sums
+    return np.asarray(sums, dtype=np.float64)
 
 
 def _balanced(U, V):

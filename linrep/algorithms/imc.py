@@ -128,8 +128,8 @@ def gauss_newton(
             U, V = plain_step(core, U, V)
             yield U, V
 
-    factors = _start(plan, start)
-    walk = damped_steps(core, *factors, plan.ridge) if damped else plain(*factors)
+    U, V = factors = _start(plan, start)
+    walk = damped_steps(core, U, V, plan.ridge) if damped else plain(U, V)
     settings = {"damped": damped}
     return _follow("Gauss-Newton", plan, factors, walk, iterations, tolerance, settings)
 
@@ -168,8 +168,8 @@ def alternating(
     if plan.ridge == 0.0:
         factors = _start(plan, start)
         return _follow(name, plan, factors, plain(*factors), iterations, tolerance)
-    factors = _nothing(core) if _is_spectral(start) else _start(plan, start)
-    walk = ridges.alternate(core, *factors, plan.ridge, core.k, _STALLED)
+    U, V = factors = _nothing(core) if _is_spectral(start) else _start(plan, start)
+    walk = ridges.alternate(core, U, V, plan.ridge, core.k, _STALLED)
     return _follow(name, plan, factors, walk, iterations, tolerance, judged=False)
 
 
@@ -303,8 +303,8 @@ def nuclear_norm(
     smallest = check.real("smallest", smallest, above=0.0)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
     if plan.ridge > 0.0:
-        factors = _nothing(core)
-        walk = ridges.alternate(core, *factors, plan.ridge, None, _STALLED)
+        U, V = factors = _nothing(core)
+        walk = ridges.alternate(core, U, V, plan.ridge, None, _STALLED)
         return _follow("nuclear norm", plan, factors, walk, iterations, tolerance, judged=False)
     first = np.linalg.norm(dense(core.adjoint(core.values)), 2)
     curvature = core.curvature()

@@ -110,20 +110,20 @@ class Ratings:
         rows, clients, table = _line_up(ratings[client], side, "client")
         columns, items, item_table = _line_up(ratings[item], item_side, "item")
         key = rows * len(items) + columns
-        _, first, place, count = np.unique(
+        _, first, group, count = np.unique(
             key, return_index=True, return_inverse=True, return_counts=True
         )
         if len(first) < len(key):
-            place = place.reshape(-1)
+            group = group.reshape(-1)
             if duplicates == "error":
                 twice = int(np.argmax(ratings.duplicated([client, item]).to_numpy()))
                 who, what = ratings[client].iloc[twice], ratings[item].iloc[twice]
                 raise ValueError(f"client {who} rated item {what} twice")
             if duplicates == "mean":
-                values = np.bincount(place, values) / count
+                values = np.bincount(group, values) / count
             else:
                 last = np.zeros(len(first), dtype=np.int64)
-                np.maximum.at(last, place, np.arange(len(key)))
+                np.maximum.at(last, group, np.arange(len(key)))
                 values = values[last]
             many = int(np.count_nonzero(count > 1))
             taken = "their means are" if duplicates == "mean" else "the last of each is"
