@@ -34,7 +34,10 @@ def damped_steps(core: Core, U: Values, V: Values, ridge: float) -> Iterator[tup
 
     Levenberg and Marquardt: where a step does not lower it, a multiple of the squared step is added
     to the linearized problem, ten times as much from trial to trial; a tenth after a success.
-    Without ridge and damping a step is the plain one.
+    Without ridge and damping a step is the plain one. With a ridge the residuals' own second
+    derivatives are no smaller than it, however good the fit (those of the nuclear norm's minimizer
+    have the ridge as their largest singular value), and are taken along: without them steps would
+    only creep.
     """
     before, damping = core.objective(U, V, ridge), 0.0
     while True:
@@ -81,9 +84,13 @@ def _trial(core, U, V, ridge, damping):
         dU, dV = apart(x)
         changes = np.einsum("ek,ek->e", core.left.seen(dU), on_right)
         changes += np.einsum("ek,ek->e", on_left, core.right.seen(dV))
-        return together(*core.pull(changes, U, V)) + added * x
+        product = together(*core.pull(changes, U, V)) + added * x
+        if ridge > 0.0:
+            product += together(*core.pull(residuals, dU, dV))
+        return product
 
-    slope = together(*core.pull(core.residuals(U, V), U, V)) + ridge * together(U, V)
+    residuals = core.residuals(U, V)
+    slope = together(*core.pull(residuals, U, V)) + ridge * together(U, V)
     dU, dV = apart(solve(apply, -slope, diagonal + added, tolerance=_TOLERANCE, most=_MOST))
     return (U + dU, V + dV), scale
 

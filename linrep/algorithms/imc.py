@@ -107,6 +107,9 @@ def gauss_newton(
     norm. It is found from the normal equations, of size k(a + p), or kp where nothing is known of
     the items, whose rows are eliminated then.
 
+    Damped, and with a ridge, steps are found by conjugate gradients to a hundredth, and with a
+    ridge the residuals' second derivatives are taken along (Newton's steps).
+
     Examples
     --------
     >>> import linrep as lr

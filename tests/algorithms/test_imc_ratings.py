@@ -114,7 +114,7 @@ def test_damped_steps_go_downhill_only(ridge, fresh_rng):
     core = Core(seen, 3)
     U, V = fresh_rng.standard_normal((15, 3)), fresh_rng.standard_normal((20, 3))
     before = core.objective(U, V, ridge)
-    for count, (U, V) in enumerate(damped_steps(core, U, V, ridge)):  # noqa: B007, B020
+    for count, (U, V) in enumerate(damped_steps(core, U, V, ridge)):  # noqa: B020
         after = core.objective(U, V, ridge)
         assert after < before
         before = after

@@ -34,7 +34,7 @@ def variances(items, clients, values):
 
 
 def predictions(items, clients, values, d, n, variances):
-    """The best linear unbiased predictions of offset, items' and clients' biases, by covariances."""
+    """The best linear unbiased predictions of offset, items' and clients' biases."""
     P, Q = np.eye(d)[items], np.eye(n)[clients]
     item, client, noise = variances
     covariance = item * P @ P.T + client * Q @ Q.T + noise * np.eye(len(values))
