@@ -11,6 +11,7 @@ from linrep.algorithms._conjugate_gradients import solve
 from linrep.problems.completion import Observations
 
 Values = NDArray[np.float64]
+NAMES = ("offset", "item_bias", "client_bias")  # in a trace's state
 _LEAST = 1e-10  # of the entries' variance that noise is taken to have
 _TOLERANCE = 1e-12  # relative, of the linear system
 _MOST = 10_000  # iterations for it
@@ -39,11 +40,7 @@ class Biases(NamedTuple):
 
     def state(self) -> dict[str, Values]:
         """Return what a trace's state holds of them."""
-        return {
-            "offset": np.array(self.offset),
-            "item_bias": self.item,
-            "client_bias": self.client,
-        }
+        return dict(zip(NAMES, (np.array(self.offset), self.item, self.client), strict=True))
 
 
 def fit_biases(observations: Observations) -> Biases:

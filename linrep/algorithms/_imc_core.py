@@ -97,6 +97,15 @@ class Core:
                 self._last = _Point(U, V, residuals, float(residuals @ residuals), None)
         return self._last
 
+    def fit_values(self, values: Values) -> None:
+        """Fit other values from now on.
+
+        Parameters
+        ----------
+        values : ndarray, shape (entries,)
+        """
+        self.values, self._last = values, None
+
     def objective(self, U: Values, V: Values, ridge: float) -> float:
         """Return half the squared residual, and half the ridge times the factors' squared norms.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from linrep.algorithms._imc_core import Core, factors_of
 from linrep.problems.completion import Observations
 
 Values = NDArray[np.float64]
-Path = Callable[[Core], Iterator[tuple[float, Values, Values]]]
 
 HELD_OUT = 0.1
 SEED = 0  # of the entries held out
@@ -23,10 +23,18 @@ _FEWEST = 20  # entries of which a share is held out
 _RATIO = 0.5**0.5  # of a ridge and the one before
 _STEPS = 24  # ridges below the one that leaves no factors
 _PATIENCE = 2  # ridges in a row without a smaller error, after which none smaller is tried
+_ROUNDS = 5  # of factors and biases by turns at the ridge that is taken
 _ROUGH = 1e-4  # relative decrease at which a fit ends that only chooses
 _ADDED = 5  # columns at a time
 _MARGIN = 1e-3  # relative, by which a singular value is above the ridge
 _DEAD = 1e-8  # singular values, relative to the largest, that count as nothing
+
+
+class Path(NamedTuple):
+    """Fits with ever smaller ridges, each begun at the one before."""
+
+    grid: Callable[[Core], Values]  # ridges, decreasing
+    fit: Callable[[Core, Values, Values, float], tuple[Values, Values]]
 
 
 class Plan(NamedTuple):
@@ -45,7 +53,8 @@ def make_plan(
     """Read ridge and biases, or take what suits the entries.
 
     Entries of a known truth are fitted without either. Of others biases are taken off, and a ridge
-    is chosen along the path.
+    is chosen along the path. With a ridge, biases and factors are fitted by turns: biases alone
+    take a part of what factors explain for effects of items and clients.
     """
     watch = Stopwatch()
     core = Core(observations, k)  # refuses what cannot be fitted
@@ -55,6 +64,10 @@ def make_plan(
         core = Core(observations, core.k, observations.values - found.predict(observations))
     if ridge is None:
         ridge = choose(observations, core, with_biases, path)
+    if found is not None and ridge > 0.0 and len(grid := path.grid(core)):
+        some = [*(each for each in grid if each > ridge), *_ROUNDS * [ridge]]
+        for _, _, _, refined in by_turns(observations, core, found, path, some):
+            found = refined
     settings: dict[str, Any] = {"ridge": ridge, "ridge_rule": rule, "biases": with_biases}
     if rule == "held out":
         settings["ridge_seed"] = SEED
@@ -85,24 +98,43 @@ def choose(observations: Observations, core: Core, biases: bool, path: Path) -> 
     training, held = observations.split(HELD_OUT, rng=SEED)
     if not training.values.any():
         return largest
-    values, target = training.values, held.values
+    values, target, found = training.values, held.values, None
     if biases:
         found = fit_biases(training)
         values, target = values - found.predict(training), target - found.predict(held)
     part = Core(training, core.k, values)
     least, best, since = float(target @ target), largest, 0
-    for ridge, U, V in path(part):
+    for ridge, U, V, biased in by_turns(training, part, found, path, path.grid(part)):
         on_items = part.left.whole(U)[held.items]
         on_clients = part.right.whole(V)[held.clients]
-        missed = target - np.einsum("ek,ek->e", on_items, on_clients)
+        missed = held.values - np.einsum("ek,ek->e", on_items, on_clients)
+        if biased is not None:
+            missed -= biased.predict(held)
         error = float(missed @ missed)
         if error < least:
-            least, best, since = error, ridge, 0
+            least, best, since = error, float(ridge), 0
         else:
             since += 1
             if since == _PATIENCE:
                 break
     return best
+
+
+def by_turns(
+    observations: Observations, core: Core, found: Biases | None, path: Path, some: Iterable[float]
+) -> Iterator[tuple[float, Values, Values, Biases | None]]:
+    """Yield some ridges with their factors and, where there are biases, those of what is left.
+
+    The core's values are then the entries less these.
+    """
+    U, V = np.zeros((core.shape[0], 0)), np.zeros((core.shape[1], 0))
+    for ridge in some:
+        U, V = path.fit(core, U, V, ridge)
+        if found is not None:
+            left = replace(observations, values=observations.values - core.predict(U, V))
+            found = fit_biases(left)
+            core.fit_values(observations.values - found.predict(observations))
+        yield ridge, U, V, found
 
 
 def largest_ridge(core: Core) -> float:
@@ -118,30 +150,33 @@ def negligible(core: Core) -> bool:
 
 
 def factor_path(rank: int | None) -> Path:
-    """Return fits of at most this rank for decreasing ridges, each begun at the one before."""
+    """Return fits of at most this rank."""
 
-    def path(core):
+    def grid(core):
         if negligible(core):
-            return
-        U, V = np.zeros((core.shape[0], 0)), np.zeros((core.shape[1], 0))
-        largest = largest_ridge(core)
-        for step in range(1, _STEPS + 1):
-            ridge = largest * _RATIO**step
-            for new in alternate(core, U, V, ridge, rank, _ROUGH):
-                U, V = new
-            yield ridge, U, V
+            return np.zeros(0)
+        return largest_ridge(core) * _RATIO ** np.arange(1, _STEPS + 1)
 
-    return path
+    def fit(core, U, V, ridge):
+        for new in alternate(core, U, V, ridge, rank, _ROUGH):
+            U, V = new
+        return U, V
+
+    return Path(grid, fit)
 
 
-def core_path(core: Core) -> Iterator[tuple[float, Values, Values]]:
-    """Yield fits of the whole core, for decreasing ridges on its entries."""
-    if core.left.basis is None and core.right.basis is None:
-        return  # what is not seen is 0 whatever the ridge
-    curvature = core.curvature()
-    for step in range(_STEPS):
-        ridge = curvature * _RATIO ** (2 * step)
-        yield ridge, *factors_of(core.least_squares(ridge))
+def core_path() -> Path:
+    """Return fits of the whole core, with ridges on its entries."""
+
+    def grid(core):
+        if core.left.basis is None and core.right.basis is None:
+            return np.zeros(0)  # what is not seen is 0 whatever the ridge
+        return core.curvature() * _RATIO ** (2 * np.arange(_STEPS))
+
+    def fit(core, U, V, ridge):
+        return factors_of(core.least_squares(ridge))
+
+    return Path(grid, fit)
 
 
 def soft_spectral(core: Core, ridge: float) -> tuple[Values, Values]:

@@ -69,8 +69,9 @@ def gauss_newton(
         held out, the rest is fitted with ever smaller ridges, and all entries with the one that
         had the least error.
     biases : bool, optional
-        Whether to fit an offset and a bias for every item and client first, and the factors to
-        what is left. By default where the truth is not known.
+        Whether to fit an offset and a bias for every item and client, and the factors to what is
+        left; with a ridge, these by turns five times before the solver begins. By default where
+        the truth is not known.
     damped : bool, optional
         Whether to damp a step that would not lower the objective (Levenberg and Marquardt). By
         default unless the entries are those of a known truth without noise; always with a ridge.
@@ -358,7 +359,7 @@ def least_squares(
     Trace
         As of :func:`gauss_newton`, with a single row besides the start's.
     """
-    plan = ridges.make_plan(observations, None, ridge, biases, ridges.core_path)
+    plan = ridges.make_plan(observations, None, ridge, biases, ridges.core_path())
     core = plan.core
     rows = [core.measure(*factors_of(np.zeros(core.shape)))]
     U, V = factors_of(core.least_squares(plan.ridge))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep.algorithms._imc_biases import fit_biases
+from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
 from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
@@ -288,16 +288,25 @@ def _read_fit(problem, k, ridge, biases, start, *, plain):
     if biases and data is None:
         raise ValueError("biases must not be asked for where entries are drawn from a ground truth")
     biases = (not plain) if biases is None else bool(biases)
-    found = fit_biases(data) if biases else None
-    if ridge is not None:
-        return check.real("ridge", ridge, minimum=0.0), {}, found
-    if plain:
-        return 0.0, {}, found
+    if ridge is not None or plain:
+        ridge = 0.0 if ridge is None else check.real("ridge", ridge, minimum=0.0)
+        if not biases:
+            return ridge, {}, None
+        return ridge, {}, _biases_of(start) if isinstance(start, Trace) else fit_biases(data)
     plan = make_plan(data, k, None, biases, factor_path(k))
     # The centralized ridge is on a whole row, which has so many entries on average.
     rows = np.count_nonzero(data.per_item) + np.count_nonzero(data.per_client)
     each = plan.ridge * rows / (2 * len(data))
-    return each, {name: plan.settings[name] for name in ("ridge_rule", "ridge_seed")}, found
+    return each, {name: plan.settings[name] for name in ("ridge_rule", "ridge_seed")}, plan.biases
+
+
+def _biases_of(trace):
+    """Return the biases in a trace's state."""
+    missing = [name for name in NAMES if name not in trace.state]
+    if missing:
+        raise ValueError("start must be a trace with biases where they are asked for")
+    offset, item, client = (trace.state[name] for name in NAMES)
+    return Biases(float(offset), item, client, (np.nan, np.nan, np.nan))
 
 
 def _read_problem(problem):

@@ -219,9 +219,10 @@ def test_the_ridge_is_the_best_of_the_path(fresh_rng):
     core = Core(seen, 2)
     ridge = ridges.choose(seen, core, False, ridges.factor_path(2))
     training, held = seen.split(ridges.HELD_OUT, rng=ridges.SEED)
+    path, part = ridges.factor_path(2), Core(training, 2)
     errors = {
         each: np.mean((held.values - (U @ V.T)[held.items, held.clients]) ** 2)
-        for each, U, V in ridges.factor_path(2)(Core(training, 2))
+        for each, U, V, _ in ridges.by_turns(training, part, None, path, path.grid(part))
     }
     assert ridge in errors
     some = [errors[each] for each in errors if each >= ridge]
