@@ -43,6 +43,7 @@ _HOME = {
     "pooled": "linrep.algorithms",
     "projected_gradient_start": "linrep.algorithms",
     "read_movielens": "linrep.problems",
+    "read_ratings": "linrep.problems",
     "random_start": "linrep.algorithms",
     "ridge": "linrep.algorithms",
     "ridge_penalty": "linrep.algorithms",

@@ -58,6 +58,7 @@ from linrep.problems import SharedRepresentation as SharedRepresentation
 from linrep.problems import SideInformationCompletion as SideInformationCompletion
 from linrep.problems import SoftmaxObjectives as SoftmaxObjectives
 from linrep.problems import read_movielens as read_movielens
+from linrep.problems import read_ratings as read_ratings
 from linrep.random import streams as streams
 from linrep.selection import select as select
 from linrep.trace import Trace as Trace

@@ -16,6 +16,7 @@ from linrep.kernels.rounds import workspace
 
 Values = NDArray[np.float64]
 _CHUNK = 1 << 22  # numbers of a Jacobian formed at once
+_FEW = 8  # columns up to which all products of a group's rows are written out
 _RIDGE = 1e-14  # of the largest diagonal entry: entries may leave directions free
 
 
@@ -103,16 +104,21 @@ class Side:
         sizes = np.bincount(self.places, minlength=self.count)
         return np.argsort(self.places, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
 
-    def fit(self, vectors: Values, values: Values) -> Values:
-        """Return the factor (size, k) whose rows' products with vectors fit values best."""
+    def fit(self, vectors: Values, values: Values, ridge: float = 0.0) -> Values:
+        """Return the factor (size, k) whose rows' products with vectors fit values best.
+
+        With a ridge, half of it times the factor's squared norm is added to half the squared error.
+        """
         k = vectors.shape[1]
         if self.basis is not None:
             parts = (
                 (self.products(vectors, part), values[part])
                 for part in _parts(len(values), self.size * k)
             )
-            return _solve(parts).reshape(-1, k)
+            return _solve(parts, ridge=ridge).reshape(-1, k)
         order, offsets = self.groups
+        if ridge > 0.0:
+            return _fit_groups_with_ridge(offsets, vectors[order], values[order], ridge)
         return _fit_groups(offsets, vectors[order], values[order])
 
 
@@ -198,8 +204,36 @@ def _fit_groups(offsets, vectors, values):
     return found
 
 
-def _solve(parts, first=0, held=None):
-    """Return the solution of the normal equations of pairs (Jacobian, values).
+def _fit_groups_with_ridge(offsets, vectors, values, ridge):
+    """Return the same with a ridge; all zeros for a group without entries."""
+    k, found = vectors.shape[1], []
+    for first, last in _group_parts(offsets, k * k):
+        start, stop = offsets[first], offsets[last]
+        normal = np.zeros((last - first, k, k))
+        right = np.zeros((last - first, k, 1))
+        if k <= _FEW:
+            # reduceat has no empty groups: what it makes of them is left out.
+            some = np.diff(offsets[first : last + 1]) > 0
+            starts = offsets[first:last][some] - start
+            rows = vectors[start:stop]
+            if some.any():
+                products = (rows[:, :, None] * rows[:, None, :]).reshape(-1, k * k)
+                normal[some] = np.add.reduceat(products, starts).reshape(-1, k, k)
+                along = rows * values[start:stop, None]
+                right[some, :, 0] = np.add.reduceat(along, starts)
+        else:  # where matrix products are faster than numbers one by one
+            for group in range(first, last):
+                part = slice(offsets[group], offsets[group + 1])
+                rows = vectors[part]
+                normal[group - first] = rows.T @ rows
+                right[group - first, :, 0] = values[part] @ rows
+        normal += ridge * np.eye(k)
+        found.append(np.linalg.solve(normal, right)[:, :, 0])
+    return np.concatenate(found)
+
+
+def _solve(parts, first=0, held=None, ridge=0.0):
+    """Return the solution of the normal equations of pairs (Jacobian, values), and of a ridge.
 
     Of all solutions, with ``held`` the one whose rows from ``first`` on, in its k columns, are
     orthogonal to held (size, k).
@@ -214,6 +248,7 @@ def _solve(parts, first=0, held=None):
         for place in range(first, first + k):
             normal[place::k, place::k] += square
     diagonal = normal.reshape(-1)[:: len(normal) + 1]
+    diagonal += ridge
     diagonal += _RIDGE * max(float(diagonal.max()), np.finfo(float).tiny)
     # Transposed, it need not be copied into LAPACK's order.
     _, found, wrong = dposv(normal.T, right, overwrite_a=1, overwrite_b=1)

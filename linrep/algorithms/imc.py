@@ -1,37 +1,58 @@
 """Inductive matrix completion: the centralized solvers that PerFedSI stands beside.
 
 All fit entries of A M Z' with M of low rank. They work in orthonormal bases of the columns of A and
-Z, in which the literature states them, and return M's factors in the given ones.
+Z, in which the literature states them, and return M's factors in the given ones. Entries whose
+truth is known are fitted as the literature does; from others, ratings for instance, biases of items
+and clients are taken off first, and a ridge is put on the factors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import cache, cached_property
+from functools import cache
 from threading import current_thread, main_thread
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
-from scipy.sparse.linalg import LinearOperator, svds
 from threadpoolctl import ThreadpoolController
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep.algorithms._imc_sides import Side, fit_both
+from linrep.algorithms import _imc_ridge as ridges
+from linrep.algorithms._imc_biases import fit_biases
+from linrep.algorithms._imc_core import Core, dense, factors_of
+from linrep.algorithms._imc_damped import damped_steps, plain_step
 from linrep.algorithms._setup import read_pair
 from linrep.problems.completion import Observations
 from linrep.trace import MOST_ROUNDS, Trace, columns
 
+__all__ = [
+    "alternating",
+    "balanced_gradient",
+    "biases_only",
+    "gauss_newton",
+    "least_squares",
+    "nuclear_norm",
+]
+
 Values = NDArray[np.float64]
+Walk = Iterator[tuple[Values, Values]]
 
 _SMALL = 1000  # unknowns of a linear system
 _MOST_LEVELS = 10**6
+_EXACT = 1e-10  # relative residual below which differences are rounding
+_STALLED = 1e-7  # relative decrease of the objective that ends a run on entries with noise
+_STEP = 0.5  # of gradient steps, over the squared norm of the start
+_GROWTH = 10  # gradient steps in a row that lower the objective, after which they are doubled
+_HALVINGS = 50  # after which nothing leads downhill
 
 
 def gauss_newton(
-    observations: Observations, k: int, *, iterations: int = 100, tolerance: float = 1e-14,
+    observations: Observations, k: int, *, ridge: float | None = None, biases: bool | None = None,
+    damped: bool | None = None, iterations: int = 100, tolerance: float = 1e-14,
     start: str | tuple[ArrayLike, ArrayLike] = "spectral",
 ) -> Trace:  # fmt: skip
     r"""Fit by Gauss-Newton steps: least squares of the entries linearized in both factors.
@@ -41,21 +62,39 @@ def gauss_newton(
     observations : Observations
     k : int
         Rank.
+    ridge : float, optional
+        Half of it times the squared norms of both factors is added to half the squared residual on
+        the entries; the factors are those between the orthonormal bases. By default 0 for entries
+        whose truth is known. For others it is chosen: a tenth of the entries, always the same, is
+        held out, the rest is fitted with ever smaller ridges, and all entries with the one that
+        had the least error.
+    biases : bool, optional
+        Whether to fit an offset and a bias for every item and client, and the factors to what is
+        left; with a ridge, these by turns five times before the solver begins. By default where
+        the truth is not known.
+    damped : bool, optional
+        Whether to damp a step that would not lower the objective (Levenberg and Marquardt). By
+        default unless the entries are those of a known truth without noise; always with a ridge.
     iterations : int, default 100
         At most so many.
     tolerance : float, default 1e-14
         Stop as ``converged`` when the residual on the entries, relative to them, is at most this,
-        or does not fall any more.
+        or below 1e-10 and does not fall any more. Where entries have noise or their truth is not
+        known, an iteration that changes the objective by at most 1e-7 of it is the last, too.
     start : "spectral" or pair (U, V)
-        The leading part of the entries' matrix, the others taken as zero and divided by their
-        share, between the two bases; or factors (a, k), (p, k).
+        The leading part of the entries' matrix, the others taken as zero, between the two bases:
+        divided by their share or, with a ridge, shrunk by it; or factors (a, k), (p, k).
 
     Returns
     -------
     Trace
         State ``U`` (a, k), or (d, k) without side information on items, and ``V`` (p, k): the
-        entries are fitted by A U V' Z'. Metrics: ``residual`` on the entries, relative to them,
-        and ``error`` of the whole matrix, relative to it, where the truth is known.
+        entries are fitted by A U V' Z'. With biases also ``offset``, ``item_bias`` (d,) and
+        ``client_bias`` (n,), which :meth:`Trace.predict` adds. Metrics: ``residual`` on the
+        entries, relative to them, and ``error`` of the whole matrix, relative to it, where the
+        truth is known. Where a later iterate has a larger objective than an earlier one, beyond
+        rounding, the trace ends with the best. ``settings`` has the ``ridge`` and whether there
+        are ``biases``; ``ridge_rule`` is "none", "given" or "held out".
 
     Raises
     ------
@@ -69,6 +108,9 @@ def gauss_newton(
     norm. It is found from the normal equations, of size k(a + p), or kp where nothing is known of
     the items, whose rows are eliminated then.
 
+    Damped, and with a ridge, steps are found by conjugate gradients to a hundredth, and with a
+    ridge the residuals' second derivatives are taken along (Newton's steps).
+
     Examples
     --------
     >>> import linrep as lr
@@ -77,53 +119,68 @@ def gauss_newton(
     >>> bool(lr.algorithms.imc.gauss_newton(seen, 2)["error"][-1] < 1e-10)
     True
     """
-    core = Core(observations, k)
+    plan = ridges.make_plan(observations, k, ridge, biases, ridges.factor_path(k))
+    core = plan.core
+    if damped is None:
+        damped = not _exact(observations)
+    elif not isinstance(damped, bool | np.bool_):
+        raise TypeError(f"damped must be True, False or None, got {damped!r}")
+    damped = bool(damped) or plan.ridge > 0.0
 
-    def steps(U, V):
+    def plain(U, V):
         while True:
-            U, mixing = np.linalg.qr(U)
-            V = V @ mixing.T
-            frame, mixing = np.linalg.qr(V)
-            # U V' changes by dU V' + U dV', which is S frame' + U dV' with S = dU mixing'.
-            S, dV = fit_both(core.left, core.right, U, frame, core.values - core.predict(U, V))
-            U, V = U + np.linalg.solve(mixing, S.T).T, V + dV
+            U, V = plain_step(core, U, V)
             yield U, V
 
-    return _run("Gauss-Newton", core, steps, iterations, tolerance, start)
+    U, V = factors = _start(plan, start)
+    walk = damped_steps(core, U, V, plan.ridge) if damped else plain(U, V)
+    settings = {"damped": damped}
+    return _follow("Gauss-Newton", plan, factors, walk, iterations, tolerance, settings)
 
 
 def alternating(
-    observations: Observations, k: int, *, iterations: int = 1000, tolerance: float = 1e-14,
+    observations: Observations, k: int, *, ridge: float | None = None, biases: bool | None = None,
+    iterations: int = 1000, tolerance: float = 1e-14,
     start: str | tuple[ArrayLike, ArrayLike] = "spectral",
 ) -> Trace:  # fmt: skip
     """Fit by least squares in one factor and then in the other, orthonormalized in between.
 
     Parameters
     ----------
-    observations, k, tolerance, start
+    observations, k, ridge, biases, tolerance, start
         As in :func:`gauss_newton`, and so is what is returned and raised.
     iterations : int, default 1000
         At most so many.
 
     Notes
     -----
-    Jain and Dhillon, *Provable Inductive Matrix Completion*, 2013.
+    Jain and Dhillon, *Provable Inductive Matrix Completion*, 2013. With a ridge nothing is
+    orthonormalized, and columns that do not pay are 0, as in Hastie, Mazumder, Lee and Zadeh,
+    *Matrix completion and low-rank SVD via fast alternating least squares*, 2015.
     """
-    core = Core(observations, k)
+    plan = ridges.make_plan(observations, k, ridge, biases, ridges.factor_path(k))
+    core = plan.core
 
-    def steps(U, V):
+    def plain(U, V):
         while True:
             U = core.left.fit(core.right.seen(np.linalg.qr(V)[0]), core.values)
             U = np.linalg.qr(U)[0]
             V = core.right.fit(core.left.seen(U), core.values)
             yield U, V
 
-    return _run("alternating minimization", core, steps, iterations, tolerance, start)
+    name = "alternating minimization"
+    if plan.ridge == 0.0:
+        factors = _start(plan, start)
+        return _follow(name, plan, factors, plain(*factors), iterations, tolerance)
+    U, V = factors = _nothing(core) if _is_spectral(start) else _start(plan, start)
+    walk = ridges.alternate(core, U, V, plan.ridge, core.k, _STALLED)
+    return _follow(name, plan, factors, walk, iterations, tolerance, judged=False)
 
 
 def balanced_gradient(
-    observations: Observations, k: int, *, iterations: int = 10_000, tolerance: float = 1e-14,
-    step_size: float = 0.5, balance: float = 0.5,
+    observations: Observations, k: int, *, ridge: float | None = None, biases: bool | None = None,
+    iterations: int = 10_000, tolerance: float = 1e-14,
+    step_size: float | None = None, balance: float = 0.5,
     start: str | tuple[ArrayLike, ArrayLike] = "spectral",
 ) -> Trace:  # fmt: skip
     r"""Fit by gradient steps in both factors, on the squared residual and a balancing term.
@@ -131,16 +188,18 @@ def balanced_gradient(
     .. math::
         \frac1{2q} \|P_\Omega(U V^\top) - y\|^2 + \frac{\lambda}{4} \|U^\top U - V^\top V\|_F^2
 
-    with q the share of entries seen.
+    with q the share of entries seen; a ridge is divided by it, too.
 
     Parameters
     ----------
-    observations, k, tolerance, start
+    observations, k, ridge, biases, tolerance, start
         As in :func:`gauss_newton`, and so is what is returned and raised.
     iterations : int, default 10000
         At most so many.
-    step_size : float, default 0.5
-        In units of one over the squared spectral norm of the start's U; positive.
+    step_size : float, optional
+        In units of one over the squared spectral norm of the start's U; positive. By default 0.5,
+        halved when a step would raise the objective, and doubled after ten that do not, up to 0.5
+        again.
     balance : float, default 0.5
         lambda, at least 0.
 
@@ -149,24 +208,64 @@ def balanced_gradient(
     Zhang, Du and Gu, *Fast and Sample Efficient Inductive Matrix Completion via Multi-Phase
     Procrustes Flow*, ICML 2018, its last phase.
     """
-    core = Core(observations, k)
-    step_size = check.real("step_size", step_size, above=0.0)
+    plan = ridges.make_plan(observations, k, ridge, biases, ridges.factor_path(k))
+    core, given = plan.core, step_size is not None
+    units = _STEP if step_size is None else check.real("step_size", step_size, above=0.0)
     balance = check.real("balance", balance, minimum=0.0)
+    shrink = plan.ridge / core.share
+
+    def objective(U, V, excess):
+        return core.objective(U, V, plan.ridge) / core.share + 0.25 * balance * np.vdot(
+            excess, excess
+        )
 
     def steps(U, V):
-        eta = step_size / np.linalg.norm(U, 2) ** 2
+        norm = float(np.linalg.norm(U, 2))
+        if norm == 0.0:
+            return
+        largest = eta = units / norm**2
+        excess = U.T @ U - V.T @ V
+        before, downhill = objective(U, V, excess), 0
         while True:
             left, right = core.gradients(U, V)
-            excess = balance * (U.T @ U - V.T @ V)
-            U, V = U - eta * (left + U @ excess), V - eta * (right - V @ excess)
+            scaled = balance * excess
+            left += U @ scaled
+            right -= V @ scaled
+            if shrink > 0.0:
+                left += shrink * U
+                right += shrink * V
+            for _ in range(_HALVINGS):
+                new = U - eta * left, V - eta * right
+                if given:
+                    break
+                excess = new[0].T @ new[0] - new[1].T @ new[1]
+                after = objective(*new, excess)
+                if after <= before:  # what overflows is not
+                    break
+                eta, downhill = 0.5 * eta, 0
+            else:
+                return
+            U, V = new
             yield U, V
+            if given:
+                excess = U.T @ U - V.T @ V
+                continue
+            before, downhill = after, downhill + 1
+            if downhill >= _GROWTH and eta < largest:
+                eta, downhill = min(2.0 * eta, largest), 0
 
-    return _run("balanced gradient descent", core, steps, iterations, tolerance, start)
+    settings = {
+        "step_size": units if given else "adaptive",
+        "step_size_rule": "given" if given else "adaptive",
+        "balance": balance,
+    }
+    factors, name = _start(plan, start), "balanced gradient descent"
+    return _follow(name, plan, factors, steps(*factors), iterations, tolerance, settings)
 
 
 def nuclear_norm(
-    observations: Observations, *, levels: int = 12, iterations: int = 3000,
-    smallest: float = 1e-10, tolerance: float = 1e-12,
+    observations: Observations, *, ridge: float | None = None, biases: bool | None = None,
+    levels: int = 12, iterations: int = 3000, smallest: float = 1e-10, tolerance: float = 1e-12,
 ) -> Trace:  # fmt: skip
     r"""Minimize the squared residual plus a multiple of the core's nuclear norm; the rank is free.
 
@@ -175,6 +274,11 @@ def nuclear_norm(
     Parameters
     ----------
     observations : Observations
+    ridge : float, optional
+        The last lambda, which is solved for directly; 0 to go down to ``smallest``. By default 0
+        for entries whose truth is known; for others chosen as in :func:`gauss_newton`.
+    biases : bool, optional
+        As in :func:`gauss_newton`.
     levels, iterations : int, default 12 and 3000
         Values of lambda, spaced geometrically from the least that gives M = 0, each solved from
         the last one's solution; steps in all.
@@ -191,13 +295,22 @@ def nuclear_norm(
     Notes
     -----
     Maxide of Xu, Jin and Zhou, *Speedup Matrix Completion with Side Information*, NIPS 2013, by
-    accelerated proximal gradient steps, restarted where momentum points uphill.
+    accelerated proximal gradient steps, restarted where momentum points uphill. With a ridge by
+    turns in two factors with as many columns as are needed, which has the same minimizer (Hastie,
+    Mazumder, Lee and Zadeh, *Matrix completion and low-rank SVD via fast alternating least
+    squares*, 2015).
     """
-    core = Core(observations, None)
+    plan = ridges.make_plan(observations, None, ridge, biases, ridges.factor_path(None))
+    core = plan.core
     levels = check.count("levels", levels, most=_MOST_LEVELS)
     iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
     smallest = check.real("smallest", smallest, above=0.0)
-    first = np.linalg.norm(_dense(core.adjoint(core.values)), 2)
+    tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    if plan.ridge > 0.0:
+        U, V = factors = _nothing(core)
+        walk = ridges.alternate(core, U, V, plan.ridge, None, _STALLED)
+        return _follow("nuclear norm", plan, factors, walk, iterations, tolerance, judged=False)
+    first = np.linalg.norm(dense(core.adjoint(core.values)), 2)
     curvature = core.curvature()
     per_level = max(1, iterations // levels)
 
@@ -205,7 +318,7 @@ def nuclear_norm(
         for level in first * np.geomspace(1.0, smallest, levels + 1)[1:]:
             ahead, weight = M, 1.0
             for _ in range(per_level):
-                gradient = _dense(core.adjoint(core.predict_core(ahead) - core.values))
+                gradient = dense(core.adjoint(core.predict_core(ahead) - core.values))
                 left, size, right = np.linalg.svd(ahead - gradient / curvature, full_matrices=False)
                 size = np.maximum(size - level / curvature, 0.0)
                 new = left * size @ right
@@ -218,17 +331,44 @@ def nuclear_norm(
                 if change <= tolerance * np.linalg.norm(M):
                     break
 
-    watch = Stopwatch()
-    U, V = _factors(np.zeros(core.shape))
+    U, V = factors_of(np.zeros(core.shape))
     rows = [core.measure(U, V)]
     for U, V in steps(np.zeros(core.shape)):
         rows.append(core.measure(U, V))
-    U, V = _factors(U @ V.T)
-    return _trace("nuclear norm", core, U, V, rows, "rounds", watch)
+    U, V = factors_of(U @ V.T)
+    return _trace("nuclear norm", plan, U, V, rows, "rounds")
 
 
-def least_squares(observations: Observations) -> Trace:
+def least_squares(
+    observations: Observations, *, ridge: float | None = None, biases: bool | None = None
+) -> Trace:
     """Fit the core by unconstrained least squares, of least norm; the rank is free.
+
+    Parameters
+    ----------
+    observations : Observations
+    ridge : float, optional
+        Half of it times the squared norm of the core between the orthonormal bases is added to half
+        the squared residual. By default as in :func:`gauss_newton`; without side information on
+        either side none is chosen, as what is not seen is 0 with any.
+    biases : bool, optional
+        As in :func:`gauss_newton`.
+
+    Returns
+    -------
+    Trace
+        As of :func:`gauss_newton`, with a single row besides the start's.
+    """
+    plan = ridges.make_plan(observations, None, ridge, biases, ridges.core_path())
+    core = plan.core
+    rows = [core.measure(*factors_of(np.zeros(core.shape)))]
+    U, V = factors_of(core.least_squares(plan.ridge))
+    rows.append(core.measure(U, V))
+    return _trace("least squares", plan, U, V, rows, "rounds")
+
+
+def biases_only(observations: Observations) -> Trace:
+    """Fit an offset and a bias for every item and client, which every solver should improve on.
 
     Parameters
     ----------
@@ -237,210 +377,107 @@ def least_squares(observations: Observations) -> Trace:
     Returns
     -------
     Trace
-        As of :func:`gauss_newton`, with a single row besides the start's.
+        State ``offset``, ``item_bias`` (d,) and ``client_bias`` (n,); ``settings`` has the
+        variances that shrink them. A row before and one after, of the ``residual`` relative to the
+        entries.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is nothing but zeros to fit.
+
+    Notes
+    -----
+    Crossed random effects, whose variances are estimated by moments: Gao and Owen, *Efficient
+    moment calculations for variance components in large unbalanced crossed random effects models*,
+    2017. A bias is shrunk the more the fewer its entries.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> seen = lr.Observations([0, 1, 0, 1], [0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0])
+    >>> trace = lr.algorithms.imc.biases_only(seen)
+    >>> [round(float(value), 2) for value in trace.predict(seen)]
+    [1.0, 2.0, 3.0, 4.0]
     """
     watch = Stopwatch()
     core = Core(observations, None)
-    rows = [core.measure(*_factors(np.zeros(core.shape)))]
-    U, V = _factors(core.least_squares())
-    rows.append(core.measure(U, V))
-    return _trace("least squares", core, U, V, rows, "rounds", watch)
+    found = fit_biases(observations)
+    residual = float(np.linalg.norm(observations.values - found.predict(observations)))
+    names = ("item_variance", "client_variance", "noise_variance")
+    return Trace(
+        algorithm="biases",
+        metrics=columns([{"residual": 1.0}, {"residual": residual / core.size}]),
+        state=found.state(),
+        settings={"problem": repr(observations), **dict(zip(names, found.variances, strict=True))},
+        stop_reason="rounds",
+        wall_time=watch.seconds(),
+    )
 
 
-class Core:
-    """Entries between orthonormal bases of both sides, and the linear algebra of fitting them.
+def _exact(observations) -> bool:
+    """Tell whether entries are known to be those of a matrix of low rank, without noise."""
+    return observations.truth is not None and observations.truth.noise == 0.0
 
-    Parameters
-    ----------
-    observations : Observations
-    k : int or None
-        Rank, where it is given.
+
+def _follow(
+    name: str,
+    plan: ridges.Plan,
+    factors: tuple[Values, Values],
+    walk: Walk,
+    iterations: int,
+    tolerance: float,
+    settings: dict[str, Any] | None = None,
+    *,
+    judged: bool = True,
+) -> Trace:
+    """Take steps until the residual is small enough or stalls, and return the best factors.
+
+    Unless ``judged``, the walk finds out by itself that it stalls.
     """
-
-    def __init__(self, observations: Observations, k: int | None):
-        if not isinstance(observations, Observations):
-            raise TypeError(f"observations must be Observations, got {type(observations).__name__}")
-        self.observations = seen = observations
-        self.left = Side("A", seen.A, seen.items, seen.d)
-        self.right = Side("Z", seen.Z, seen.clients, seen.n)
-        self.shape = self.left.size, self.right.size
-        self.k = None if k is None else check.integer("k", k, minimum=1, maximum=min(self.shape))
-        self.values = seen.values
-        self.share = len(seen) / (seen.d * seen.n)
-        self.size = float(np.linalg.norm(self.values))
-        if self.size == 0.0:
-            raise ValueError("observations must not be 0 everywhere")
-
-    def predict(self, U: Values, V: Values) -> Values:
-        """Return the entries of U V'.
-
-        Parameters
-        ----------
-        U, V : ndarray, shape (a, k), (p, k)
-            Factors of a core between the bases.
-        """
-        return np.einsum("ec,ec->e", self.left.seen(U), self.right.seen(V))
-
-    def predict_core(self, M: Values) -> Values:
-        """Return the entries of a whole core.
-
-        Parameters
-        ----------
-        M : ndarray, shape (a, p)
-        """
-        return self.right.along(self.left.seen(M))
-
-    @cached_property
-    def _pattern(self):
-        """Return where entries are: a sparse matrix, and for each entry its place in its data."""
-        seen = self.observations
-        pattern = csr_array(
-            (np.ones(len(seen)), (seen.items, seen.clients)), shape=(seen.d, seen.n)
-        )
-        pattern.sum_duplicates()
-        pattern.data[:] = np.arange(pattern.nnz)
-        return pattern, pattern[seen.items, seen.clients].astype(np.int64)
-
-    def _sparse(self, values):
-        pattern, places = self._pattern
-        matrix = pattern.copy()
-        matrix.data = np.bincount(places, weights=values, minlength=pattern.nnz)
-        return matrix
-
-    def adjoint(self, values: Values) -> Values | csr_array:
-        """Return the core whose inner product with any M is that of values with M's entries.
-
-        It is sparse where nothing is known of either side.
-
-        Parameters
-        ----------
-        values : ndarray, shape (entries,)
-
-        Returns
-        -------
-        ndarray or sparse array, shape (a, p)
-        """
-        S = self._sparse(values)
-        return self.left.fold(S if self.right.basis is None else S @ self.right.basis)
-
-    def curvature(self) -> float:
-        """Return the largest squared norm of a core's entries, for cores of norm 1."""
-        if self.left.basis is None and self.right.basis is None:
-            return 1.0  # entries of the core itself, none of them twice
-        entries = LinearOperator(
-            (len(self.values), self.shape[0] * self.shape[1]),
-            matvec=lambda M: self.predict_core(M.reshape(self.shape)),
-            rmatvec=lambda values: _dense(self.adjoint(values.ravel())).ravel(),
-            dtype=np.float64,
-        )
-        if min(entries.shape) == 1:
-            return float(np.linalg.norm(entries @ np.ones(entries.shape[1])) ** 2)
-        start = np.ones(min(entries.shape))
-        largest = svds(entries, k=1, v0=start, return_singular_vectors=False)[0]
-        return 1.001 * float(largest) ** 2  # found to less than that
-
-    def gradients(self, U: Values, V: Values) -> tuple[Values, Values]:
-        """Return those of half the squared residual over the share of entries seen.
-
-        Parameters
-        ----------
-        U, V
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        in_U, in_V : ndarray, shape (a, k), (p, k)
-        """
-        S = self._sparse((self.predict(U, V) - self.values) / self.share)
-        return (
-            self.left.fold(S @ self.right.whole(V)),
-            self.right.fold(S.T @ self.left.whole(U)),
-        )
-
-    def spectral(self) -> tuple[Values, Values]:
-        """Return factors of the leading part of the zero-filled entries over their share."""
-        M = self.adjoint(self.values / self.share)
-        if issparse(M) and self.k < min(self.shape):
-            left, size, right = svds(M, k=self.k, v0=np.ones(min(self.shape)))
-            left, size, right = left[:, ::-1], size[::-1], right[::-1]
-        else:
-            left, size, right = np.linalg.svd(_dense(M), full_matrices=False)
-        root = np.sqrt(size[: self.k])
-        return left[:, : self.k] * root, right[: self.k].T * root
-
-    def least_squares(self) -> Values:
-        """Return the core (a, p) of least norm that fits the entries best."""
-        if self.left.basis is None:
-            return self.left.fit(self.right.rows, self.values)
-        if self.right.basis is None:
-            return self.right.fit(self.left.rows, self.values).T
-        J = self.right.products(self.left.rows)
-        found = np.linalg.lstsq(J, self.values, rcond=None)[0]
-        return found.reshape(self.shape[::-1]).T
-
-    def measure(self, U: Values, V: Values) -> dict[str, float]:
-        """Return a row of metrics.
-
-        Parameters
-        ----------
-        U, V
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        dict of str to float
-            ``residual``, and ``error`` where the truth is known; see :func:`gauss_newton`.
-        """
-        row = {"residual": float(np.linalg.norm(self.predict(U, V) - self.values)) / self.size}
-        truth = self.observations.truth
-        if truth is not None:
-            row["error"] = truth.deviation(self.left.whole(U), self.right.whole(V)) / truth.norm
-        return row
-
-
-def _dense(M):
-    return M.toarray() if issparse(M) else M
-
-
-def _factors(M):
-    """Return balanced factors of a core, their rank that of M, at least 1."""
-    left, size, right = np.linalg.svd(M, full_matrices=False)
-    rank = max(1, int(np.sum(size > 1e-15 * max(size[0], 1e-300))))
-    root = np.sqrt(size[:rank])
-    return left[:, :rank] * root, right[:rank].T * root
-
-
-def _run(name, core, steps, iterations, tolerance, start) -> Trace:
-    """Take steps until the residual is small enough or stalls."""
-    watch = Stopwatch()
+    core, ridge = plan.core, plan.ridge
     iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
-    U, V = _start(core, start)
+    judged = judged and not _exact(core.observations)
+    U, V = factors
     rows, reason = [core.measure(U, V)], "rounds"
-    walk: Iterator[tuple[Values, Values]] = steps(U, V)
-    with _threads_for(core):
+    before = core.objective(U, V, ridge)
+    best = (before, U, V, 1)
+    with _threads_for(core), np.errstate(over="ignore", invalid="ignore"):
         for _ in range(iterations):
             try:
                 new = next(walk)
             except np.linalg.LinAlgError:  # a factor lost rank
                 reason = "singular"
                 break
-            if not all(np.isfinite(factor).all() for factor in new):
+            except StopIteration:
+                reason = "converged"
+                break
+            objective = core.objective(*new, ridge)
+            if not math.isfinite(objective):
                 reason = "diverged"
                 break
             U, V = new
-            rows.append(core.measure(U, V))
-            before, residual = (row["residual"] for row in rows[-2:])
-            if residual <= tolerance or (residual < 1e-10 and residual >= before):
+            row = core.measure(U, V)
+            rows.append(row)
+            if objective < best[0]:
+                best = objective, U, V, len(rows)
+            last, residual = rows[-2]["residual"], row["residual"]
+            stalled = judged and abs(before - objective) <= _STALLED * before
+            if residual <= tolerance or (residual < _EXACT and residual >= last) or stalled:
                 reason = "converged"
                 break
-    return _trace(name, core, U, V, rows, reason, watch)
+            before = objective
+    if rows[-1]["residual"] >= _EXACT:
+        _, U, V, count = best
+        rows = rows[:count]
+    return _trace(name, plan, U, V, rows, reason, settings)
 
 
 def _threads_for(core):
     """Let one thread do the linear algebra of small systems: sharing them takes twice as long."""
     # The limit is the process's: threads that leave in another order would not restore it.
-    if current_thread() is main_thread() and sum(core.shape) * core.k < _SMALL:
+    if current_thread() is main_thread() and sum(core.shape) * (core.k or 1) < _SMALL:
         return _libraries().limit(limits=1)
     return nullcontext()
 
@@ -450,10 +487,24 @@ def _libraries():
     return ThreadpoolController()  # it looks through all that is loaded
 
 
-def _start(core, start):
-    """Return factors in the bases."""
+def _is_spectral(start):
     if isinstance(start, str):
         check.choice("start", start, ("spectral",))
+        return True
+    return False
+
+
+def _nothing(core):
+    """Return factors without columns."""
+    return np.zeros((core.shape[0], 0)), np.zeros((core.shape[1], 0))
+
+
+def _start(plan, start):
+    """Return factors in the bases."""
+    core = plan.core
+    if _is_spectral(start):
+        if plan.ridge > 0.0 or ridges.negligible(core):
+            return ridges.soft_spectral(core, plan.ridge)
         return core.spectral()
     if isinstance(start, Trace):
         raise ValueError("start must be 'spectral' or a pair (U, V), got a Trace")
@@ -462,13 +513,19 @@ def _start(core, start):
     return core.left.inner(U), core.right.inner(V)
 
 
-def _trace(name, core, U, V, rows, reason, watch):
+def _trace(name, plan, U, V, rows, reason, settings=None):
+    core, biases = plan.core, plan.biases
+    width = max(core.k or 1, U.shape[1])  # columns that did not pay are 0
+    U, V = (np.pad(factor, ((0, 0), (0, width - factor.shape[1]))) for factor in (U, V))
     U, V = core.left.given(U), core.right.given(V)
+    known = {} if biases is None else biases.state()
     return Trace(
         algorithm=name,
         metrics=columns(rows),
-        state={"U": U, "V": V},
-        settings={"problem": repr(core.observations), "k": core.k},
+        state={"U": U, "V": V, **known},
+        settings={
+            "problem": repr(core.observations), "k": core.k, **plan.settings, **(settings or {}),
+        },
         stop_reason=reason,
-        wall_time=watch.seconds(),
-    )
+        wall_time=plan.watch.seconds(),
+    )  # fmt: skip

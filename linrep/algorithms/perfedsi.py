@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
+from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
+from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import completion as kernel
@@ -23,8 +25,10 @@ _NOTHING = np.empty((0, 0))
 def perfedsi(
     problem: SideInformationCompletion | Observations,
     *,
-    step_size: float,
+    step_size: float | None = None,
     k: int | None = None,
+    ridge: float | None = None,
+    biases: bool | None = None,
     rounds: int = 1000,
     local_steps: int = 5,
     participants: int = 1,
@@ -46,10 +50,21 @@ def perfedsi(
     problem : SideInformationCompletion or Observations
         A ground truth, of which every step sees a fresh entry, uniform among the items; or entries,
         of which it sees one of the client's own, uniformly.
-    step_size : float
-        :math:`\eta`.
+    step_size : float, optional
+        :math:`\eta`. By default, for entries, every local step has its own: one over twice a bound
+        on the curvature of its entry's loss, :math:`|v|^2 + |z|^2 |u|^2 + |z| |\rho|` for u the row
+        of U, :math:`v = V^\top z` and :math:`\rho` the error. With a ground truth it must be given.
     k : int, optional
         Rank; by default the truth's.
+    ridge : float, optional
+        Half of it times :math:`|u|^2 + |v|^2` is added to an entry's loss. By default 0 where the
+        truth is known or a step size is given. Otherwise that of the centralized
+        :func:`linrep.algorithms.imc.alternating`, chosen on a tenth of the entries, held out, and
+        divided among the entries of an item or client.
+    biases : bool, optional
+        Whether to fit an offset and a bias for every item and client first, and the factors to
+        what is left of the entries. By default where neither the truth is known nor a step size
+        given.
     rounds : int, default 1000
     local_steps : int, default 5
         :math:`\tau`.
@@ -74,13 +89,14 @@ def perfedsi(
     -------
     Trace
         State ``U`` (d, k) and ``V`` (p, k). Without side information p = n and V holds a row per
-        client. Metrics:
+        client. With biases also ``offset``, ``item_bias`` (d,) and ``client_bias`` (n,). Metrics:
 
         - ``error``: :math:`\|(UV^\top - M^\star)Z^\top\|_F/\|M^\star Z^\top\|_F`, where the truth
           is known;
         - ``population_risk``: :math:`\frac1{2n}\|(UV^\top - M^\star)Z^\top\|_F^2`, equation (10);
         - ``loss``: mean half squared error of the round's entries, each before its step; NaN for
           the start;
+        - ``step_size``: mean step of the round, NaN for the start, where it is not given;
         - ``floats_up``, ``floats_down``: numbers sent so far, (d + p) k each way and participant.
 
     Raises
@@ -113,7 +129,11 @@ def perfedsi(
             raise ValueError("k must be given where the truth is not known")
         k = truth.k
     k = check.integer("k", k, minimum=1, maximum=min(d, p))
-    step_size = check.real("step_size", step_size, above=0.0)
+    if step_size is None:
+        if data is None:
+            raise ValueError("step_size must be given where entries are drawn from a ground truth")
+    else:
+        step_size = check.real("step_size", step_size, above=0.0)
     rounds = read_rounds(rounds, record)
     local_steps = check.local_steps(local_steps)
     participants = check.integer(
@@ -131,9 +151,17 @@ def perfedsi(
         U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
     else:
         U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
+    adaptive = step_size is None
+    ridge, known, found = _read_fit(problem, k, ridge, biases, start, plain=not adaptive)
+    values = None if data is None else data.values
+    if data is not None and found is not None:
+        values = data.values - found.predict(data)
     method = _PerFedSI(
-        truth, data, Z, (U, V), (data_rng, participation_rng),
-        kernel.Settings(local_steps, step_size, privacy),
+        truth, data, values, Z, (U, V), (data_rng, participation_rng),
+        kernel.Settings(
+            local_steps, np.nan if step_size is None else step_size, privacy, ridge, adaptive
+        ),
+        known={} if found is None else found.state(),
         participants=participants, replacement=replacement,
     )  # fmt: skip
 
@@ -150,7 +178,9 @@ def perfedsi(
             "problem": repr(problem), "k": k, "rounds": rounds, "local_steps": local_steps,
             "participants": participants, "replacement": replacement,
             "start": start_name(start), "scale": scale,
-            "privacy": privacy, "step_size": step_size,
+            "privacy": privacy, "step_size": "curvature" if adaptive else step_size,
+            "step_size_rule": "curvature" if adaptive else "given",
+            "ridge": ridge, "biases": found is not None, **known,
         },
         watch=watch,
         sent=sent,
@@ -166,11 +196,13 @@ class _PerFedSI(Method):
     saved_before_run = True
 
     def __init__(
-        self, truth, data, Z, start, rngs, settings: kernel.Settings, *, participants, replacement
-    ):
+        self, truth, data, values, Z, start, rngs, settings: kernel.Settings, *, known,
+        participants, replacement,
+    ):  # fmt: skip
         self._truth, self._Z, self._rngs = truth, Z, rngs
         self._U, self._V = start
-        self._loss = np.nan
+        self._loss = self._step = np.nan
+        self._known = known
         self._settings, self._replacement = settings, replacement
         self._side = kernel.Side(_NOTHING if Z is None else Z, Z is None)
         self._n, self._participants = (truth if data is None else data).n, participants
@@ -181,7 +213,7 @@ class _PerFedSI(Method):
         self.most = max(1, int(WORK_PER_CALL / a_round))
         self._entries = kernel.Entries(
             items=np.empty(0, dtype=np.int64) if data is None else data.items,
-            values=np.empty(0) if data is None else data.values,
+            values=np.empty(0) if values is None else values,
             offsets=np.zeros(self._n + 1, np.int64) if data is None else data.offsets,
             fresh=data is None,
             U=truth.U if data is None else _NOTHING,
@@ -191,7 +223,7 @@ class _PerFedSI(Method):
 
     @property
     def state(self):
-        return {"U": self._U, "V": self._V}
+        return {"U": self._U, "V": self._V, **self._known}
 
     def run(self, rounds):
         data_rng, participation_rng = self._rngs
@@ -208,6 +240,8 @@ class _PerFedSI(Method):
         )  # fmt: skip
         if completed:
             self._loss = loss[completed - 1]
+            total, count = self._work.steps
+            self._step = total / count if count else np.nan
         return completed, status
 
     def measure(self):
@@ -215,8 +249,9 @@ class _PerFedSI(Method):
         if not (np.isfinite(self._U).all() and np.isfinite(self._V).all()):
             return None
         truth = self._truth
+        step = {"step_size": self._step} if self._settings.adaptive else {}
         if truth is None:
-            return {"loss": self._loss}
+            return {"loss": self._loss, **step}
         with np.errstate(all="ignore"):  # what overflows is not finite then
             heads = self._V if self._Z is None else self._Z @ self._V
             error = truth.deviation(self._U, heads)
@@ -227,16 +262,51 @@ class _PerFedSI(Method):
             "error": error / truth.norm if truth.norm > 0.0 else np.nan,
             "population_risk": risk,
             "loss": self._loss,
+            **step,
         }
 
     def save(self):
         rngs = tuple(rng.bit_generator.state for rng in self._rngs)
-        return self._U.copy(), self._V.copy(), self._loss, self._order.copy(), rngs
+        kept = self._U.copy(), self._V.copy(), self._loss, self._step
+        return *kept, self._order.copy(), rngs
 
     def restore(self, saved):
-        self._U[:], self._V[:], self._loss, self._order[:], rngs = saved
+        self._U[:], self._V[:], self._loss, self._step, self._order[:], rngs = saved
         for rng, state in zip(self._rngs, rngs, strict=True):
             rng.bit_generator.state = state
+
+
+def _read_fit(problem, k, ridge, biases, start, *, plain):
+    """Return the ridge of an entry, what to note of its choice, and biases, None without."""
+    truth, data = _read_problem(problem)
+    if isinstance(start, Trace):  # goes on with what it began with
+        ridge = start.settings.get("ridge", 0.0) if ridge is None else ridge
+        biases = start.settings.get("biases", False) if biases is None else biases
+    plain = plain or truth is not None
+    if biases is not None and not isinstance(biases, bool | np.bool_):
+        raise TypeError(f"biases must be True, False or None, got {biases!r}")
+    if biases and data is None:
+        raise ValueError("biases must not be asked for where entries are drawn from a ground truth")
+    biases = (not plain) if biases is None else bool(biases)
+    if ridge is not None or plain:
+        ridge = 0.0 if ridge is None else check.real("ridge", ridge, minimum=0.0)
+        if not biases:
+            return ridge, {}, None
+        return ridge, {}, _biases_of(start) if isinstance(start, Trace) else fit_biases(data)
+    plan = make_plan(data, k, None, biases, factor_path(k))
+    # The centralized ridge is on a whole row, which has so many entries on average.
+    rows = np.count_nonzero(data.per_item) + np.count_nonzero(data.per_client)
+    each = plan.ridge * rows / (2 * len(data))
+    return each, {name: plan.settings[name] for name in ("ridge_rule", "ridge_seed")}, plan.biases
+
+
+def _biases_of(trace):
+    """Return the biases in a trace's state."""
+    missing = [name for name in NAMES if name not in trace.state]
+    if missing:
+        raise ValueError("start must be a trace with biases where they are asked for")
+    offset, item, client = (trace.state[name] for name in NAMES)
+    return Biases(float(offset), item, client, (np.nan, np.nan, np.nan))
 
 
 def _read_problem(problem):

@@ -41,6 +41,8 @@ class Settings(NamedTuple):
     local_steps: int
     step_size: float
     privacy: float  # standard deviation of the noise each participant adds to its V
+    ridge: float = 0.0  # half of it times |u|^2 + |v|^2 is added to half an entry's squared error
+    adaptive: bool = False  # a step for every entry by its curvature, in the place of step_size
 
 
 class Side(NamedTuple):
@@ -60,6 +62,7 @@ class Workspace(NamedTuple):
     star: Values  # (k,): V*' z of a client
     v: Values  # (k,): its V' z
     start: Values  # (k,): that of before its steps
+    steps: Values  # (2,): the sum of a round's step sizes, and their number
 
 
 def workspace(k: int, d: int, participants: int, local_steps: int) -> Workspace:
@@ -73,6 +76,7 @@ def workspace(k: int, d: int, participants: int, local_steps: int) -> Workspace:
         star=np.empty(k),
         v=np.empty(k),
         start=np.empty(k),
+        steps=np.zeros(2),
     )
 
 
@@ -103,6 +107,31 @@ def step_on_entry(u, v, value, step_size, square):
         uc, vc = u[c], v[c]
         u[c] = uc - along * vc
         v[c] = vc - across * uc
+    return residual
+
+
+@kernel
+def curvature_step_size(u, v, value, ridge, square):
+    """Return one over twice a bound on the curvature of an entry's loss, in its row of U and in V.
+
+    The Hessian of half the squared error is (v, |z| u)(v, |z| u)' plus the residual times |z| off
+    the diagonal. Factors of 0, which nothing moves, get a step of 0.
+    """
+    residual = dot(u, v) - value
+    bound = dot(v, v) + square * dot(u, u) + np.sqrt(square) * abs(residual)
+    bound += ridge * max(1.0, square)
+    return 0.5 / bound if bound > 0.0 else 0.0
+
+
+@kernel
+def step_with_ridge(u, v, value, step_size, ridge, square):
+    """Take a gradient step as step_on_entry does, with half the ridge times |u|^2 + |v|^2."""
+    residual = dot(u, v) - value
+    across = step_size * square
+    for c in range(u.shape[0]):
+        uc, vc = u[c], v[c]
+        u[c] = uc - step_size * (residual * vc + ridge * uc)
+        v[c] = vc - across * (residual * uc + ridge * vc)
     return residual
 
 
@@ -139,7 +168,15 @@ def take_local_steps(rng, entries, settings, client, square, U, found, work):
             for c in range(k):
                 rows[found, c] = U[item, c]
             found += 1
-        residual = step_on_entry(rows[place[item]], v, value, settings.step_size, square)
+        row, step_size = rows[place[item]], settings.step_size
+        if settings.adaptive:
+            step_size = curvature_step_size(row, v, value, settings.ridge, square)
+        if settings.adaptive or settings.ridge > 0.0:
+            residual = step_with_ridge(row, v, value, step_size, settings.ridge, square)
+        else:
+            residual = step_on_entry(row, v, value, step_size, square)
+        work.steps[0] += step_size
+        work.steps[1] += 1.0
         loss += residual * residual
     for index in range(begin, found):
         place[touched[index]] = -1
@@ -152,6 +189,7 @@ def entrywise_round(rng, participants, entries, settings, side, U, V, work):
     touched, rows, along, v, start = work.touched, work.rows, work.along, work.v, work.start
     count, k = participants.shape[0], U.shape[1]
     found, total = 0, 0.0
+    work.steps[:] = 0.0
     for j in range(count):
         client = participants[j]
         square = read_head(V, side, client, v)
@@ -214,6 +252,25 @@ def run_entrywise(rng, schedule, entries, settings, side, U, V, loss, work):
         if not finite(loss[t]):
             return t, DIVERGED
     return schedule.shape[0], COMPLETED
+
+
+@kernel
+def weigh_by_residual(on_items, on_clients, values, residuals):
+    """Write what products of rows (N, k) are above values into residuals (N,); return their square.
+
+    Both rows become their products with the residual.
+    """
+    k, total = on_items.shape[1], 0.0
+    for entry in range(values.shape[0]):
+        residual = -values[entry]
+        for c in range(k):
+            residual += on_items[entry, c] * on_clients[entry, c]
+        for c in range(k):
+            on_items[entry, c] *= residual
+            on_clients[entry, c] *= residual
+        residuals[entry] = residual
+        total += residual * residual
+    return total
 
 
 @kernel

@@ -13,7 +13,8 @@ from linrep.problems.losses import (
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.objectives import CustomObjectives, Objectives, QuadraticObjectives
 from linrep.problems.preparation import Preparation
-from linrep.problems.ratings import Ratings, read_movielens
+from linrep.problems.ratings import Ratings
+from linrep.problems.reading import read_movielens, read_ratings
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "SoftmaxObjectives",
     "personal",
     "read_movielens",
+    "read_ratings",
 ]
 
 

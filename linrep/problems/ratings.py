@@ -1,19 +1,24 @@
-"""A user's own ratings: tables of (client, item, value), with side information on the clients."""
+"""A user's own ratings: tables of (client, item, value), with side information on both."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _validation as check
+from linrep.prediction import predict_entries
 from linrep.problems.completion import Observations
 from linrep.random import RNGLike
+from linrep.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
+
+DUPLICATES = ("error", "mean", "last")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +33,8 @@ class Ratings:
         The mean of the ratings.
     clients, items : ndarray
         The id of each client and item, in the order of the observations' indices.
-    columns : tuple of str
-        Names of the columns of Z, empty without side information.
+    columns, item_columns : tuple of str
+        Names of the columns of Z and of A, empty without side information.
     """
 
     observations: Observations
@@ -37,6 +42,7 @@ class Ratings:
     clients: NDArray
     items: NDArray
     columns: tuple[str, ...] = ()
+    item_columns: tuple[str, ...] = ()
 
     @classmethod
     def from_frame(
@@ -47,8 +53,13 @@ class Ratings:
         client: str = "client",
         item: str = "item",
         value: str = "value",
+        item_side: pd.DataFrame | None = None,
+        duplicates: str = "error",
     ) -> Ratings:
         """Map the ids of a table of ratings to indices, and line up its side information.
+
+        Indices are in the order of the sorted ids, with side information and without: the same
+        split holds out the same ratings.
 
         Parameters
         ----------
@@ -60,6 +71,11 @@ class Ratings:
             put in front. Clients in it that rated nothing are kept.
         client, item, value : str
             Names of the columns of `ratings`.
+        item_side : DataFrame, optional
+            The same for items, a row per item.
+        duplicates : {"error", "mean", "last"}
+            What becomes of several ratings of an item by a client: their mean, or the last, with
+            one warning that counts them.
 
         Returns
         -------
@@ -69,7 +85,7 @@ class Ratings:
         ------
         ValueError
             If a column is missing, a value is not a finite number, a client rated an item twice, or
-            a client has no row, or several, of side information.
+            a client or an item has no row, or several, of side information.
         """
         import pandas as pd
 
@@ -86,62 +102,109 @@ class Ratings:
             raise ValueError(
                 f"ratings must be finite numbers, row {place} has {ratings[value].iloc[place]!r}"
             )
-        twice = ratings.duplicated([client, item]).to_numpy()
-        if twice.any():
-            place = int(np.argmax(twice))
-            who, what = ratings[client].iloc[place], ratings[item].iloc[place]
-            raise ValueError(f"client {who} rated item {what} twice")
-        table = None
-        if side is None:
-            rows, clients = pd.factorize(ratings[client], sort=True)
-        else:
-            clients = side.index
-            if not clients.is_unique:
-                many = clients[clients.duplicated()][0]
-                raise ValueError(f"client {many} has several rows of side information")
-            rows = clients.get_indexer(ratings[client])
-            if (rows < 0).any():
-                unknown = ratings[client].iloc[int(np.argmax(rows < 0))]
-                raise ValueError(f"client {unknown} has no row of side information")
-            table = encode(side)
-        columns, items = pd.factorize(ratings[item], sort=True)
+        for name in (client, item):
+            if ratings[name].isna().any():
+                place = int(np.argmax(ratings[name].isna()))
+                raise ValueError(f"ratings must have a {name} in every row, row {place} has none")
+        check.choice("duplicates", duplicates, DUPLICATES)
+        rows, clients, table = _line_up(ratings[client], side, "client")
+        columns, items, item_table = _line_up(ratings[item], item_side, "item")
+        key = rows * len(items) + columns
+        _, first, group, count = np.unique(
+            key, return_index=True, return_inverse=True, return_counts=True
+        )
+        if len(first) < len(key):
+            group = group.reshape(-1)
+            if duplicates == "error":
+                twice = int(np.argmax(ratings.duplicated([client, item]).to_numpy()))
+                who, what = ratings[client].iloc[twice], ratings[item].iloc[twice]
+                raise ValueError(f"client {who} rated item {what} twice")
+            if duplicates == "mean":
+                values = np.bincount(group, values) / count
+            else:
+                last = np.zeros(len(first), dtype=np.int64)
+                np.maximum.at(last, group, np.arange(len(key)))
+                values = values[last]
+            many = int(np.count_nonzero(count > 1))
+            taken = "their means are" if duplicates == "mean" else "the last of each is"
+            warnings.warn(
+                f"{many} pairs of a client and an item have several ratings: {taken} taken",
+                UserWarning, stacklevel=2,
+            )  # fmt: skip
+            rows, columns = rows[first], columns[first]
         mean = float(values.mean())
         observations = Observations(
-            columns, rows, values - mean,
-            None if table is None else table.to_numpy(), d=len(items), n=len(clients),
+            columns, rows, values - mean, None if table is None else table.to_numpy(),
+            None if item_table is None else item_table.to_numpy(), d=len(items), n=len(clients),
         )  # fmt: skip
         return cls(
-            observations,
-            mean,
-            np.asarray(clients),
-            np.asarray(items),
+            observations, mean, np.asarray(clients), np.asarray(items),
             () if table is None else tuple(map(str, table.columns)),
-        )
+            () if item_table is None else tuple(map(str, item_table.columns)),
+        )  # fmt: skip
 
-    def split(self, held_out: float, *, rng: RNGLike = None) -> tuple[Ratings, Ratings]:
+    def split(
+        self, held_out: float | pd.DataFrame, *, rng: RNGLike = None
+    ) -> tuple[Ratings, Ratings]:
         """Return two disjoint parts; ids and mean stay the same.
 
         Parameters
         ----------
-        held_out, rng
+        held_out : float or DataFrame
+            As in :meth:`Observations.split`, or the second part itself: a table of the ids, its
+            first column the clients', its second the items', for a split that others have made.
+        rng : optional
             As in :meth:`Observations.split`.
+
+        Raises
+        ------
+        ValueError
+            If a part would be empty, or the table has a pair that was not rated.
         """
-        parts = self.observations.split(held_out, rng=rng)
+        if isinstance(held_out, float | int):
+            parts = self.observations.split(held_out, rng=rng)
+        else:
+            parts = self._split_at(held_out)
         return replace(self, observations=parts[0]), replace(self, observations=parts[1])
 
-    def predict(self, U: ArrayLike, V: ArrayLike) -> NDArray[np.float64]:
-        """Return the ratings that factors predict, one per rating here.
+    def _split_at(self, table):
+        import pandas as pd
+
+        seen = self.observations
+        places = [
+            pd.Index(ids).get_indexer(table.iloc[:, column])
+            for column, ids in enumerate((self.clients, self.items))
+        ]
+        key = seen.clients * seen.d + seen.items
+        asked = np.where((places[0] < 0) | (places[1] < 0), -1, places[0] * seen.d + places[1])
+        known = np.isin(asked, key)
+        if not known.all():
+            row = int(np.argmin(known))
+            raise ValueError(
+                f"client {table.iloc[row, 0]} did not rate item {table.iloc[row, 1]}, "
+                "which is to be held out"
+            )
+        chosen = np.isin(key, asked)
+        if chosen.all() or not chosen.any():
+            raise ValueError("held_out must leave ratings on both sides")
+        return seen._where(~chosen), seen._where(chosen)
+
+    def predict(self, U: ArrayLike | Trace, V: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the ratings that a trace or factors predict, one per rating here.
 
         Parameters
         ----------
-        U : array_like, shape (d, k)
+        U : Trace or array_like, shape (d, k)
+            A trace, whose biases count; or the items' factor, (a, k) with side information.
         V : array_like, shape (p, k)
-            Or (n, k) without side information.
+            Or (n, k) without side information; left out with a trace.
         """
-        seen = self.observations
-        V = np.asarray(V)
-        heads = V if seen.Z is None else seen.Z @ V
-        return self.mean + np.einsum("ek,ek->e", np.asarray(U)[seen.items], heads[seen.clients])
+        if isinstance(U, Trace):
+            return np.asarray(U.predict(self))
+        if V is None:
+            raise ValueError("V must be given with a factor U")
+        state = {"U": np.asarray(U, dtype=np.float64), "V": np.asarray(V, dtype=np.float64)}
+        return self.mean + predict_entries(state, self.observations)
 
     def rmse(self, predictions: ArrayLike) -> float:
         """Return the root mean square error of predictions, one per rating here.
@@ -179,14 +242,33 @@ class Ratings:
         return self.mean + means[asked]
 
     def __repr__(self):
-        sides = f", {len(self.columns)} columns of side information" if self.columns else ""
+        count = len(self.columns) + len(self.item_columns)
+        sides = f", {count} columns of side information" if count else ""
         return (
             f"Ratings({len(self.observations)} by {len(self.clients)} clients of "
             f"{len(self.items)} items{sides})"
         )
 
 
-def encode(side: pd.DataFrame) -> pd.DataFrame:
+def _line_up(ids, side, what):
+    """Return each rating's index, the ids in order, and the encoded side information or None."""
+    import pandas as pd
+
+    if side is None:
+        places, known = pd.factorize(ids, sort=True)
+        return places, known, None
+    if not side.index.is_unique:
+        many = side.index[side.index.duplicated()][0]
+        raise ValueError(f"{what} {many} has several rows of side information")
+    known = pd.factorize(side.index, sort=True)[1]
+    places = known.get_indexer(ids)
+    if (places < 0).any():
+        unknown = ids.iloc[int(np.argmax(places < 0))]
+        raise ValueError(f"{what} {unknown} has no row of side information")
+    return places, known, encode(side.loc[known], what)
+
+
+def encode(side: pd.DataFrame, what: str = "client") -> pd.DataFrame:
     """Return side information as numbers: ones, standardized numbers, indicators of texts.
 
     Columns that depend on those before them are left out, so that the result has full rank.
@@ -198,7 +280,7 @@ def encode(side: pd.DataFrame) -> pd.DataFrame:
         column = side[name]
         if column.isna().any():
             raise ValueError(
-                f"client {column.index[column.isna()][0]} has no value of {name} in its side "
+                f"{what} {column.index[column.isna()][0]} has no value of {name} in its side "
                 "information"
             )
         if pd.api.types.is_numeric_dtype(column):
@@ -217,65 +299,3 @@ def encode(side: pd.DataFrame) -> pd.DataFrame:
         if np.linalg.matrix_rank(values[:, [*kept, place]]) > len(kept):
             kept.append(place)
     return table.iloc[:, kept]
-
-
-def read_movielens(folder: str | Path, *, side: bool = True) -> Ratings:
-    """Read ratings in the layout of MovieLens-100K.
-
-    Parameters
-    ----------
-    folder : path
-        With ``u.data`` (client, item, rating, time; tabs), ``u.user`` (client, age, gender,
-        occupation, postal code; bars) and ``u.item`` (item, title and more; bars).
-    side : bool, default True
-        Take age, gender and occupation as side information.
-
-    Returns
-    -------
-    Ratings
-        The titles of the items as ids, where they are distinct.
-
-    Raises
-    ------
-    ValueError
-        If a file is missing or does not have this layout, or as :meth:`Ratings.from_frame`.
-    """
-    folder = Path(folder)
-    ratings = _read(folder / "u.data", "\t", ["client", "item", "value", "time"])
-    items = _read(folder / "u.item", "|", ["item", "title"])
-    unknown = ~ratings["item"].isin(items["item"])
-    if unknown.any():
-        raise ValueError(f"item {ratings['item'][unknown].iloc[0]} is not in {folder / 'u.item'}")
-    if items["title"].is_unique:
-        ratings["item"] = ratings["item"].map(items.set_index("item")["title"])
-    if not side:
-        return Ratings.from_frame(ratings)
-    users = _read(folder / "u.user", "|", ["client", "age", "gender", "occupation"])
-    users["age"] = _numbers(users["age"], folder / "u.user")
-    return Ratings.from_frame(ratings, users.set_index("client"))
-
-
-def _read(path, separator, names):
-    """Return the first columns of a file without a header, as texts."""
-    import pandas as pd
-
-    try:
-        table = pd.read_csv(path, sep=separator, header=None, dtype=str, encoding="latin-1")
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {path}") from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    if table.shape[1] < len(names):
-        raise ValueError(f"{path} must have {len(names)} columns or more, it has {table.shape[1]}")
-    return table.iloc[:, : len(names)].set_axis(names, axis=1)
-
-
-def _numbers(column, path):
-    """Return a column of numbers."""
-    import pandas as pd
-
-    numbers = pd.to_numeric(column, errors="coerce")
-    if numbers.isna().any():
-        raise ValueError(f"{path} must have numbers for {column.name}, got "
-                         f"{column[numbers.isna()].iloc[0]!r}")  # fmt: skip
-    return numbers

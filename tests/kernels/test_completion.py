@@ -138,3 +138,49 @@ def test_what_a_groups_vectors_explain_is_removed(seed, sizes, k, p, dependent):
     completion.eliminate(offsets, vectors, table, values, np.empty(p))
     np.testing.assert_allclose(table, expected[0], atol=1e-10)
     np.testing.assert_allclose(values, expected[1], atol=1e-10)
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 4), st.integers(1, 3), st.floats(0.0, 2.0))
+def test_a_step_with_a_ridge_and_its_size_are_those_of_the_entrys_loss(seed, d, p, k, ridge):
+    rng = np.random.default_rng(seed)
+    U, V, z = rng.standard_normal((d, k)), rng.standard_normal((p, k)), rng.standard_normal(p)
+    item, value, square = d - 1, rng.standard_normal(), z @ z
+    size = completion.curvature_step_size(U[item], V.T @ z, value, ridge, square)
+    # The curvature along the steepest direction, by differences, is at most half of one over it.
+    new_U, new_V = naive.step_with_ridge(U, V, item, value, z, 1.0, ridge)
+    dU, dV = new_U - U, new_V - V
+    length = np.sqrt(np.sum(dU**2) + np.sum(dV**2))
+    if length > 1e-3:
+        h = 1e-4 / length
+        at = [naive.entry_loss(U + t * dU, V + t * dV, item, value, z, ridge) for t in (-h, 0.0, h)]
+        curvature = (at[0] - 2.0 * at[1] + at[2]) / 1e-8
+        assert curvature <= 0.5 / size * (1.0 + 1e-4) + 1e-4
+        taken = naive.entry_loss(
+            *naive.step_with_ridge(U, V, item, value, z, size, ridge), item, value, z, ridge
+        )
+        assert taken < at[1] * (1.0 + 1e-12)
+    u, v = U[item].copy(), V.T @ z
+    residual = completion.step_with_ridge(u, v, value, size, ridge, square)
+    expected_U, expected_V = naive.step_with_ridge(U, V, item, value, z, size, ridge)
+    np.testing.assert_allclose(residual, U[item] @ V.T @ z - value, atol=1e-12)
+    np.testing.assert_allclose(u, expected_U[item], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(v, expected_V.T @ z, rtol=1e-9, atol=1e-11)
+
+
+def test_factors_of_zero_get_no_step():
+    nothing = np.zeros(2)
+    assert completion.curvature_step_size(nothing, nothing, 0.0, 0.0, 1.0) == 0.0
+
+
+@given(seeds, st.integers(1, 8), st.integers(1, 4))
+def test_rows_are_weighed_by_their_residual(seed, count, k):
+    rng = np.random.default_rng(seed)
+    X, Y, values = (rng.standard_normal(size) for size in ((count, k), (count, k), count))
+    X_new, Y_new, residuals = X.copy(), Y.copy(), np.empty(count)
+    square = completion.weigh_by_residual(X_new, Y_new, values, residuals)
+    expected = [sum(x * y for x, y in zip(*rows, strict=True)) for rows in zip(X, Y, strict=True)]
+    expected = np.array(expected) - values
+    np.testing.assert_allclose(residuals, expected, atol=1e-13)
+    np.testing.assert_allclose(square, expected @ expected, atol=1e-12)
+    np.testing.assert_allclose(X_new, X * expected[:, None], atol=1e-12)
+    np.testing.assert_allclose(Y_new, Y * expected[:, None], atol=1e-12)

@@ -6,7 +6,8 @@ import pytest
 
 import linrep as lr
 from linrep.algorithms import imc
-from linrep.problems.ratings import Ratings, encode, read_movielens
+from linrep.problems.ratings import Ratings, encode
+from linrep.problems.reading import read_movielens
 
 CLIENTS, ITEMS = 60, 25
 
@@ -54,14 +55,13 @@ def test_ids_are_mapped_and_side_information_is_lined_up(folder):
 
 def test_side_information_helps_on_held_out_ratings(folder):
     training, test = read_movielens(folder).split(0.2, rng=0)
-    with_it = imc.least_squares(training.observations).state
-    error = test.rmse(test.predict(with_it["U"], with_it["V"]))
+    error = imc.least_squares(training.observations).score(test, measure="rmse")
     means = {of: test.rmse(test.mean_predictions(training, of)) for of in ("item", "client")}
-    without = imc.least_squares(training.observations.without_side_information()).state
+    without = imc.least_squares(training.observations.without_side_information())
     assert error < 0.35
     assert error < 0.7 * min(means.values())
     plain = replace_observations(test)
-    assert error < 0.7 * plain.rmse(plain.predict(without["U"], without["V"]))
+    assert error < 0.7 * without.score(plain, measure="rmse")
 
 
 def replace_observations(ratings):

@@ -48,3 +48,18 @@ def left_over(vectors, targets, offsets):
             A, b = vectors[first:last], targets[first:last]
             rest[first:last] = b - A @ np.linalg.lstsq(A, b, rcond=1e-12)[0]
     return rest
+
+
+def entry_loss(U, V, item, value, z, ridge):
+    """Half the squared error of one entry, and half the ridge times |u|^2 + |V' z|^2."""
+    u, v = U[item], V.T @ z
+    return 0.5 * (u @ v - value) ** 2 + 0.5 * ridge * (u @ u + v @ v)
+
+
+def step_with_ridge(U, V, item, value, z, step_size, ridge):
+    """A gradient step on it; the row of U and V at their old values."""
+    u, v = U[item], V.T @ z
+    residual = u @ v - value
+    new_U = U.copy()
+    new_U[item] = u - step_size * (residual * v + ridge * u)
+    return new_U, V - step_size * np.outer(z, residual * u + ridge * v)

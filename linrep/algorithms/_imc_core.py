@@ -1,0 +1,314 @@
+"""Entries between orthonormal bases of both sides, and the linear algebra of fitting them."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.linalg import LinearOperator, svds
+
+from linrep import _validation as check
+from linrep.algorithms._imc_sides import Side
+from linrep.kernels.completion import weigh_by_residual
+from linrep.problems.completion import Observations
+
+Values = NDArray[np.float64]
+_FEW = 1 << 20  # numbers in the entries' rows of both bases, which are kept
+
+
+class _Point(NamedTuple):
+    """Factors, and what was found at them."""
+
+    U: Values
+    V: Values
+    residuals: Values  # (N,)
+    square: float  # of their norm
+    weighted: tuple[Values, Values] | None  # every entry's rows of both times its residual (N, k)
+
+
+class Core:
+    """Entries between orthonormal bases of both sides, and the linear algebra of fitting them.
+
+    Parameters
+    ----------
+    observations : Observations
+    k : int or None
+        Rank, where it is given.
+    values : ndarray, shape (entries,), optional
+        What is fitted, in the place of the entries' own values: those less biases, for instance.
+    """
+
+    def __init__(self, observations: Observations, k: int | None, values: Values | None = None):
+        if not isinstance(observations, Observations):
+            raise TypeError(f"observations must be Observations, got {type(observations).__name__}")
+        self.observations = seen = observations
+        self.left = Side("A", seen.A, seen.items, seen.d)
+        self.right = Side("Z", seen.Z, seen.clients, seen.n)
+        self.shape = self.left.size, self.right.size
+        self.k = None if k is None else check.integer("k", k, minimum=1, maximum=min(self.shape))
+        self.values = seen.values if values is None else values
+        self.share = len(seen) / (seen.d * seen.n)
+        self.size = float(np.linalg.norm(seen.values))
+        self._last: _Point | None = None
+        width = sum(side.size for side in (self.left, self.right))
+        # Whether products with every entry's rows of the bases cost less than those with the bases.
+        self._by_rows = (
+            self.left.basis is not None
+            and self.right.basis is not None
+            and len(seen) <= seen.d + seen.n
+            and len(seen) * width <= _FEW
+        )
+        if self.size == 0.0:
+            raise ValueError("observations must not be 0 everywhere")
+
+    def predict(self, U: Values, V: Values) -> Values:
+        """Return the entries of U V'.
+
+        Parameters
+        ----------
+        U, V : ndarray, shape (a, k), (p, k)
+            Factors of a core between the bases.
+        """
+        return np.einsum("ec,ec->e", self.left.seen(U), self.right.seen(V))
+
+    def residuals(self, U: Values, V: Values) -> Values:
+        """Return the entries of U V' less the values; those of the last factors are kept.
+
+        Parameters
+        ----------
+        U, V : ndarray, shape (a, k), (p, k)
+            Not to be changed in place afterwards.
+        """
+        return self._at(U, V).residuals
+
+    def _at(self, U, V) -> _Point:
+        if self._last is None or self._last.U is not U or self._last.V is not V:
+            if self._by_rows:
+                weighted = self.left.rows @ U, self.right.rows @ V
+                residuals = np.empty(len(self.values))
+                square = weigh_by_residual(*weighted, self.values, residuals)
+                self._last = _Point(U, V, residuals, square, weighted)
+            else:
+                residuals = self.predict(U, V) - self.values
+                self._last = _Point(U, V, residuals, float(residuals @ residuals), None)
+        return self._last
+
+    def fit_values(self, values: Values) -> None:
+        """Fit other values from now on.
+
+        Parameters
+        ----------
+        values : ndarray, shape (entries,)
+        """
+        self.values, self._last = values, None
+
+    def objective(self, U: Values, V: Values, ridge: float) -> float:
+        """Return half the squared residual, and half the ridge times the factors' squared norms.
+
+        Parameters
+        ----------
+        U, V
+            As in :meth:`residuals`.
+        ridge : float
+        """
+        penalty = ridge * float(np.vdot(U, U) + np.vdot(V, V)) if ridge > 0.0 else 0.0
+        return 0.5 * (self._at(U, V).square + penalty)
+
+    def predict_core(self, M: Values) -> Values:
+        """Return the entries of a whole core.
+
+        Parameters
+        ----------
+        M : ndarray, shape (a, p)
+        """
+        return self.right.along(self.left.seen(M))
+
+    @cached_property
+    def _patterns(self):
+        """Return matrices with the entries' places, (d, n) and (n, d), and the first one's order.
+
+        Entries are in the order of the second. Only the numbers in them change from then on.
+        """
+        seen = self.observations
+        order, offsets = self.left.groups
+        by_item = csr_array(
+            (np.ones(len(seen)), seen.clients[order], offsets), shape=(seen.d, seen.n)
+        )
+        by_client = csr_array((np.ones(len(seen)), seen.items, seen.offsets), (seen.n, seen.d))
+        return by_item, by_client, order
+
+    def sparse(self, values: Values) -> csr_array:
+        """Return the matrix (d, n) with values at the entries; the next call overwrites it.
+
+        Parameters
+        ----------
+        values : ndarray, shape (entries,)
+        """
+        by_item, _, order = self._patterns
+        np.take(values, order, out=by_item.data)
+        return by_item
+
+    def adjoint(self, values: Values) -> Values | csr_array:
+        """Return the core whose inner product with any M is that of values with M's entries.
+
+        It is sparse where nothing is known of either side.
+
+        Parameters
+        ----------
+        values : ndarray, shape (entries,)
+
+        Returns
+        -------
+        ndarray or sparse array, shape (a, p)
+        """
+        S = self.sparse(values)
+        return self.left.fold(S.copy() if self.right.basis is None else S @ self.right.basis)
+
+    def curvature(self) -> float:
+        """Return the largest squared norm of a core's entries, for cores of norm 1."""
+        if self.left.basis is None and self.right.basis is None:
+            return 1.0  # entries of the core itself, none of them twice
+        entries = LinearOperator(
+            (len(self.values), self.shape[0] * self.shape[1]),
+            matvec=lambda M: self.predict_core(M.reshape(self.shape)),
+            rmatvec=lambda values: dense(self.adjoint(values.ravel())).ravel(),
+            dtype=np.float64,
+        )
+        if min(entries.shape) == 1:
+            return float(np.linalg.norm(entries @ np.ones(entries.shape[1])) ** 2)
+        start = np.ones(min(entries.shape))
+        largest = svds(entries, k=1, v0=start, return_singular_vectors=False)[0]
+        return 1.001 * float(largest) ** 2  # found to less than that
+
+    def pull(self, values: Values, U: Values, V: Values) -> tuple[Values, Values]:
+        """Return the adjoint of the entries' linear dependence on U and on V, applied to values.
+
+        Parameters
+        ----------
+        values : ndarray, shape (entries,)
+        U, V
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        in_U, in_V : ndarray, shape (a, k), (p, k)
+        """
+        by_item, by_client, _ = self._patterns
+        self.sparse(values)
+        by_client.data[:] = values
+        return (
+            self.left.fold(by_item @ self.right.whole(V)),
+            self.right.fold(by_client @ self.left.whole(U)),
+        )
+
+    def gradients(self, U: Values, V: Values) -> tuple[Values, Values]:
+        """Return those of half the squared residual over the share of entries seen.
+
+        Parameters
+        ----------
+        U, V
+            As in :meth:`residuals`.
+
+        Returns
+        -------
+        in_U, in_V : ndarray, shape (a, k), (p, k)
+        """
+        point = self._at(U, V)
+        if point.weighted is None:
+            return self.pull(point.residuals / self.share, U, V)
+        on_items, on_clients = point.weighted
+        return self._left_rows @ on_clients, self._right_rows @ on_items
+
+    @cached_property
+    def _left_rows(self):
+        return np.ascontiguousarray(self.left.rows.T / self.share)
+
+    @cached_property
+    def _right_rows(self):
+        return np.ascontiguousarray(self.right.rows.T / self.share)
+
+    def leading(self, values: Values, count: int) -> tuple[Values, Values, Values]:
+        """Return the largest singular values of the adjoint of values, and their vectors.
+
+        Parameters
+        ----------
+        values : ndarray, shape (entries,)
+        count : int
+            At most so many.
+
+        Returns
+        -------
+        left, size, right : ndarray, shape (a, count), (count,), (p, count)
+        """
+        M = self.adjoint(values)
+        if issparse(M) and count < min(self.shape):
+            left, size, right = svds(M, k=count, v0=np.ones(min(self.shape)))
+            left, size, right = left[:, ::-1], size[::-1], right[::-1]
+        else:
+            left, size, right = np.linalg.svd(dense(M), full_matrices=False)
+        return left[:, :count], size[:count], right[:count].T
+
+    def spectral(self) -> tuple[Values, Values]:
+        """Return factors of the leading part of the zero-filled entries over their share."""
+        assert self.k is not None
+        left, size, right = self.leading(self.values / self.share, self.k)
+        root = np.sqrt(size)
+        return left * root, right * root
+
+    def least_squares(self, ridge: float = 0.0) -> Values:
+        """Return the core (a, p) that fits the entries best, of least norm where several do.
+
+        Parameters
+        ----------
+        ridge : float, default 0
+            Half of it times the squared norm of the core is added to half the squared residual.
+        """
+        if self.left.basis is None and self.right.basis is None:
+            return dense(self.adjoint(self.values / (1.0 + ridge)))
+        if self.left.basis is None:
+            return self.left.fit(self.right.rows, self.values, ridge)
+        if self.right.basis is None:
+            return self.right.fit(self.left.rows, self.values, ridge).T
+        J = self.right.products(self.left.rows)
+        if ridge > 0.0:
+            normal = J.T @ J + ridge * np.eye(J.shape[1])
+            found = np.linalg.solve(normal, J.T @ self.values)
+        else:
+            found = np.linalg.lstsq(J, self.values, rcond=None)[0]
+        return found.reshape(self.shape[::-1]).T
+
+    def measure(self, U: Values, V: Values) -> dict[str, float]:
+        """Return a row of metrics.
+
+        Parameters
+        ----------
+        U, V
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        dict of str to float
+            ``residual``, and ``error`` where the truth is known; see :func:`gauss_newton`.
+        """
+        row = {"residual": math.sqrt(self._at(U, V).square) / self.size}
+        truth = self.observations.truth
+        if truth is not None:
+            row["error"] = truth.deviation(self.left.whole(U), self.right.whole(V)) / truth.norm
+        return row
+
+
+def dense(M: Values | csr_array) -> Values:
+    """Return a core as an ndarray."""
+    return np.asarray(M.toarray()) if isinstance(M, csr_array) else M
+
+
+def factors_of(M: Values) -> tuple[Values, Values]:
+    """Return balanced factors of a core, their rank that of M, at least 1."""
+    left, size, right = np.linalg.svd(M, full_matrices=False)
+    rank = max(1, int(np.sum(size > 1e-15 * max(size[0], 1e-300))))
+    root = np.sqrt(size[:rank])
+    return left[:, :rank] * root, right[:rank].T * root
