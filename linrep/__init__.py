@@ -11,6 +11,7 @@ _HOME = {
     "BestModel": "linrep.problems",
     "BiasedRegression": "linrep.problems",
     "ClientData": "linrep.problems",
+    "Comparison": "linrep.comparison",
     "CustomObjectives": "linrep.problems",
     "ImplicitRepresentation": "linrep.problems",
     "LeastSquaresObjectives": "linrep.problems",
@@ -28,6 +29,7 @@ _HOME = {
     "SoftmaxObjectives": "linrep.problems",
     "Trace": "linrep.trace",
     "alternating_least_squares": "linrep.algorithms",
+    "compare": "linrep.comparison",
     "empirical_risk_minimizer": "linrep.algorithms",
     "fedavg": "linrep.algorithms",
     "fedrep": "linrep.algorithms",
@@ -57,8 +59,8 @@ _HOME = {
     "streams": "linrep.random",
 }
 _MODULES = (
-    "algorithms", "claims", "deep", "experiment", "kernels", "plotting", "problems", "report",
-    "selection", "simulation", "stats", "subspace", "sweeps", "testing", "theory",
+    "algorithms", "claims", "comparison", "deep", "experiment", "kernels", "plotting", "problems",
+    "report", "selection", "simulation", "stats", "subspace", "sweeps", "testing", "theory",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES, "__version__"]

@@ -2,6 +2,7 @@
 
 from linrep import algorithms as algorithms
 from linrep import claims as claims
+from linrep import comparison as comparison
 from linrep import deep as deep
 from linrep import experiment as experiment
 from linrep import kernels as kernels
@@ -38,6 +39,8 @@ from linrep.algorithms import run_trials as run_trials
 from linrep.algorithms import simulate_heads as simulate_heads
 from linrep.claims.entry import statement as statement
 from linrep.claims.entry import statements as statements
+from linrep.comparison import Comparison as Comparison
+from linrep.comparison import compare as compare
 from linrep.diagnosis import RunWarning as RunWarning
 from linrep.driver import run_rounds as run_rounds
 from linrep.problems import BestModel as BestModel

@@ -42,6 +42,7 @@ LAYERS = (
     "settings",
     "plotting",
     "selection",
+    "comparison",
     "claims",
     "testing",
     "record",

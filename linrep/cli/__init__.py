@@ -1,12 +1,24 @@
 """The command line."""
 
 # A command is there once its module is loaded.
-from linrep.cli import bench, figures, info, new, pictures, report, reproduce, sweeps, verify
+from linrep.cli import (
+    bench,
+    compare,
+    figures,
+    info,
+    new,
+    pictures,
+    report,
+    reproduce,
+    sweeps,
+    verify,
+)
 from linrep.cli.figures import run_script
 from linrep.cli.group import main
 
 __all__ = [
     "bench",
+    "compare",
     "figures",
     "info",
     "main",

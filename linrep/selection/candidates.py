@@ -113,7 +113,7 @@ def read_candidates(data, candidates, baselines, grid) -> list[Group]:
     every = [(name, own) for name, own in BASELINES.items() if baselines and name not in candidates]
     groups: list[Group] = []
     for given, own in [*every, *candidates.items()]:
-        name, algorithm = _method(given)
+        name, algorithm = method_of(given)
         if not isinstance(own, Mapping):
             raise TypeError(f"candidates[{name!r}] must be a mapping of settings, got {own!r}")
         groups += _expanded(name, algorithm, dict(own) or _defaults(name, data))
@@ -126,13 +126,28 @@ def read_candidates(data, candidates, baselines, grid) -> list[Group]:
     return groups
 
 
-def _method(given) -> tuple[str, Callable[..., Trace]]:
+def method_of(
+    given: str | Callable[..., Trace], argument: str = "candidates"
+) -> tuple[str, Callable[..., Trace]]:
+    """Return a method's name and the method: one of this package by its name, or a callable.
+
+    Parameters
+    ----------
+    given : str or callable
+    argument : str
+        What an error names.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
     if callable(given):
         return getattr(given, "__name__", type(given).__name__), given
     for module in (algorithms, algorithms.personalized):
         if isinstance(given, str) and inspect.isfunction(getattr(module, given, None)):
             return given, getattr(module, given)
-    raise ValueError(f"candidates must be methods of linrep.algorithms or callables, got {given!r}")
+    raise ValueError(f"{argument} must be methods of linrep.algorithms or callables, got {given!r}")
 
 
 def _defaults(name, data) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""The command that sets algorithms side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linrep.cli import completion
+from linrep.cli.group import bad_input, main, workers_option
+from linrep.cli.output import check_output, write_figure, write_file
+from linrep.cli.text import echo, for_spreadsheets
+from linrep.cli.values import read_axis, read_names, read_value, split_arguments
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument(
+    "arguments",
+    metavar="ALGORITHM[,ALGORITHM]... --n N --d N --k N --m N[,N]... [--SETTING VALUE]...",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    shell_complete=completion.algorithms,
+)
+@click.option(
+    "--axis",
+    type=click.Choice(["samples", "rounds", "floats", "seconds"]),
+    default="samples",
+    show_default=True,
+    help="What they are compared along.",
+)
+@click.option(
+    "--sampling",
+    type=click.Choice(["fixed", "fresh", "own"]),
+    default="fixed",
+    show_default=True,
+    help="The same samples for all, once; new ones in every round; or as each does by default.",
+)
+@click.option("--metric", help="distance or population_risk.  [default: the first that all have]")
+@click.option("--trials", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@workers_option("Threads; the numbers do not depend on it.")
+@click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the table.")
+@click.option("--rows", type=click.Path(dir_okay=False, path_type=Path), help="Write all runs.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Draw a picture.")
+def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows, out):
+    """Compare algorithms on the same truths, samples, participants and starts.
+
+    Algorithms are names, or module:name and file.py:name for those of your own. --n, --d, --k,
+    --noise and so on describe the truths, which are new in every trial; --m has the samples per
+    client, one number or several; everything else, such as --rounds, is for all algorithms that
+    take it. The table ends with a sentence on who is ahead where.
+    """
+    from linrep.comparison import compare as run
+    from linrep.families import find
+    from linrep.problems import SharedRepresentation
+    from linrep.sweeps import load
+
+    with bad_input(ValueError, TypeError):
+        words, options = split_arguments(arguments)
+        if len(words) != 1:
+            raise ValueError("give the algorithms in one word: fedrep,alternating_least_squares")
+        family = find("regression")
+        for path, option in ((csv, "--csv"), (rows, "--rows"), (out, "--out")):
+            if path is not None:
+                check_output(option, path)
+        sizes = read_axis("m", options.pop("m", "")) if "m" in options else None
+        values = {name: read_value(text) for name, text in options.items()}
+        problem = {
+            name: values.pop(name) for name in family.parameters
+            if name in values and name != "models"
+        }  # fmt: skip
+        for name in family.sizes:
+            if name not in problem:
+                raise ValueError(f"--{name} must be given: {', '.join(family.sizes)} and m are")
+        methods = {
+            name.rpartition(":")[2]: load(name) if ":" in name else name
+            for name in read_names(words[0])
+        }
+        found = run(
+            lambda rng: SharedRepresentation.random(**problem, rng=rng),
+            methods, m=sizes, axis=axis, sampling=sampling, metric=metric, trials=trials,
+            workers=workers, rng=seed, k=problem["k"], **values,
+        )  # fmt: skip
+    if csv is not None:
+        write_file(csv, for_spreadsheets(found.table.reset_index()).to_csv(index=False).encode())
+    if rows is not None:
+        found.to_parquet(rows)
+    if out is not None:
+        write_figure(out, found.plot().figure)
+    table = found.table.reset_index()
+    shown = table.rename(columns={"mean": found.metric})
+    echo(shown.to_string(index=False, float_format="{:.4g}".format))
+    echo(found.summary())

@@ -1,0 +1,273 @@
+"""Methods side by side: what they are handed, and what the table makes of it."""
+
+from dataclasses import replace
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+import linrep as lr
+from linrep import subspace
+from linrep.comparison import drawing
+from tests.tools import complaint, runner
+
+matplotlib.use("Agg")
+
+TRUTH = lr.SharedRepresentation.random(n=15, d=6, k=2, noise=0.3, rng=0)
+
+
+def drawer(times):
+    """Return a method of one's own that draws samples so many times in three rounds."""
+
+    def own(problem, *, m, k, rng):
+        seen = [problem.draw(m, rng=rng) for _ in range(times)]
+        B = lr.moments_start(seen[-1], k)
+
+        def measure(B):
+            return {"distance": subspace.distance(B, problem.B)}
+
+        return lr.run_rounds(
+            lambda B, t: B, B, rounds=3, measure=measure, final=lambda B: {"B": B}, algorithm="own"
+        )
+
+    return own
+
+
+def keeper(seen):
+    """Return a method that keeps the samples it is handed, and its random numbers."""
+
+    def keep(problem, *, k, rng):
+        seen.append((problem, rng.integers(2**63)))
+        return lr.alternating_least_squares(problem, k=k, rounds=2)
+
+    return keep
+
+
+def frame(found):
+    return found.rows.drop(columns="seconds")
+
+
+def test_all_methods_are_handed_the_same_samples_truths_and_streams():
+    first, second = [], []
+    lr.compare(
+        lambda rng: lr.SharedRepresentation.random(n=9, d=5, k=2, rng=rng),
+        {"one": keeper(first), "two": keeper(second)}, m=[4, 8], k=2, trials=3, rng=1,
+    )  # fmt: skip
+    assert len(first) == len(second) == 6
+    for (one, number), (two, other) in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one.X, two.X)
+        np.testing.assert_array_equal(one.y, two.y)
+        assert number == other
+    truths = {each.truth.theta.tobytes() for each, _ in first}
+    assert len(truths) == 3  # one per trial, the same for all sizes
+    assert len({each.X.tobytes() for each, _ in first}) == 6
+
+
+def test_numbers_depend_on_neither_workers_nor_order():
+    def run(names, workers=1):
+        return lr.compare(
+            TRUTH, names, m=[5, 10], k=2, trials=3, rounds=5, sampling="fresh", axis="rounds",
+            workers=workers, rng=2,
+        )  # fmt: skip
+
+    one = run({"own": drawer(3), "fedrep": "fedrep"})
+    pd.testing.assert_frame_equal(frame(one), frame(run({"own": drawer(3), "fedrep": "fedrep"}, 2)))
+    turned = run({"fedrep": "fedrep", "own": drawer(3)})
+    order = ["method", "trial", "m", "rounds"]
+    pd.testing.assert_frame_equal(
+        frame(one).sort_values(order, ignore_index=True),
+        frame(turned).sort_values(order, ignore_index=True),
+    )
+
+
+def test_a_method_that_draws_itself_is_given_the_common_samples():
+    seen = []
+    found = lr.compare(
+        TRUTH, {"own": drawer(1), "other": keeper(seen)}, m=7, k=2, trials=2, rng=3,
+    )  # fmt: skip
+    assert found.metric == "distance"
+    assert set(found.rows["samples"]) == {15 * 7}
+    for trial, (data, _) in enumerate(seen):
+        own = found.rows[(found.rows["method"] == "own") & (found.rows["trial"] == trial)]
+        expected = subspace.distance(lr.moments_start(data, 2), TRUTH.B)
+        assert own["distance"].item() == expected
+    with complaint(ValueError, "again", "more than once", "sampling"):
+        lr.compare(TRUTH, {"again": drawer(2)}, m=7, k=2, trials=1, rng=3)
+
+
+def test_fresh_samples_are_counted_and_have_to_be_drawn():
+    found = lr.compare(
+        TRUTH, {"own": drawer(3), "fedrep": ("fedrep", {"participation": 0.4, "rounds": 5})},
+        m=4, k=2, trials=2, sampling="fresh", rng=4,
+    )  # fmt: skip
+    last = found.rows.groupby("method")["samples"].max()
+    assert last["own"] == 3 * 15 * 4
+    assert last["fedrep"] == 5 * 6 * 4 + 15 * 4  # six participants a round, and the start
+    with complaint(ValueError, "own: drew samples 1 times in 3 rounds"):
+        lr.compare(TRUTH, {"own": drawer(1)}, m=4, k=2, trials=1, sampling="fresh", rng=4)
+    with complaint(ValueError, "pooled", "does not"):
+        lr.compare(TRUTH, ["fedrep", "pooled"], m=4, sampling="fresh")
+
+
+def test_own_sampling_is_said():
+    found = lr.compare(
+        TRUTH, {"fedrep": "fedrep", "own": drawer(1)}, m=6, k=2, rounds=3, trials=2,
+        sampling="own", rng=5,
+    )  # fmt: skip
+    assert "which differs" in found.summary()
+    last = found.rows.groupby("method")["samples"].max()
+    assert last["fedrep"] > last["own"] == 15 * 6
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(1e-6, 1.0), st.floats(1e-6, 1.0)), min_size=2, max_size=6, unique=True
+    )
+)
+def test_the_table_is_of_logarithms_in_pairs(pairs):
+    rows = [
+        {"method": name, "trial": trial, "m": 5, "samples": 10, "distance": value,
+         "stop_reason": "rounds"}
+        for trial, pair in enumerate(pairs)
+        for name, value in zip(("a", "b"), pair, strict=True)
+    ]  # fmt: skip
+    table = lr.Comparison(pd.DataFrame(rows)).table.loc[5]
+    logs = np.log(np.array(pairs))
+    best = ("a", "b")[int(np.argmin(logs.mean(axis=0)))]
+    assert table.index[0] == best
+    quantile = student.ppf(0.975, len(pairs) - 1)
+    for place, name in enumerate(("a", "b")):
+        row = table.loc[name]
+        assert row["mean"] == pytest.approx(np.exp(logs[:, place].mean()))
+        half = quantile * logs[:, place].std(ddof=1) / np.sqrt(len(pairs))
+        assert row["high"] / row["mean"] == pytest.approx(np.exp(half))
+        ratio = logs[:, place] - logs[:, ("a", "b").index(best)]
+        assert row["times"] == pytest.approx(np.exp(ratio.mean()))
+        half = quantile * ratio.std(ddof=1) / np.sqrt(len(pairs))
+        assert row["times_low"] == pytest.approx(np.exp(ratio.mean() - half))
+    ranks = [1.5 if one == two else 1.0 + (one > two) for one, two in pairs]
+    assert table.loc["a", "rank"] == pytest.approx(np.mean(ranks))
+
+
+def test_the_sentence_says_who_is_ahead_where():
+    def rows(m, a, b):
+        return [
+            {"method": name, "trial": trial, "m": m, "samples": 10 * m,
+             "distance": value * (1.0 + 0.01 * (trial + 5) * (1 if name == "a" else 2)),
+             "stop_reason": "rounds"}
+            for trial in range(4)
+            for name, value in (("a", a), ("b", b))
+        ]  # fmt: skip
+
+    table = pd.DataFrame(rows(1, 0.5, 0.9) + rows(2, 0.1, 0.3) + rows(4, 0.1, 0.01))
+    text = lr.Comparison(table).summary()
+    assert "a is ahead of b from 10 to 20 samples" in text
+    assert "b is ahead of a at 40 samples" in text
+    assert "the same samples, once" in text
+    level = lr.Comparison(pd.DataFrame(rows(1, 0.5, 0.5)))
+    assert "is ahead of" in level.summary()  # by a little in every trial
+    noisy = table[table["m"] == 1].assign(distance=[0.1, 0.2, 0.3, 0.1, 0.2, 0.2, 0.1, 0.3])
+    assert "is level with" in lr.Comparison(noisy).summary()
+
+
+def test_data_of_ones_own_are_compared_by_held_out_samples():
+    data = replace(TRUTH.draw(20, rng=1), truth=None)
+    methods = {"pooled": "pooled", "als": ("alternating_least_squares", {"k": 2})}
+    found = lr.compare(data, methods, m=12, trials=3, rng=6)
+    assert found.metric == "unexplained"
+    assert found.table.loc[12].index[0] == "als"
+    whole = lr.compare(data, methods, trials=2, rng=6)
+    assert len(whole.rows) == 4
+    assert "als" in whole.summary()
+    with complaint(ValueError, "sampling", "ClientData"):
+        lr.compare(data, methods, m=12, sampling="fresh")
+
+
+def test_a_run_that_diverges_is_counted():
+    found = lr.compare(
+        TRUTH, {"short": "fedsgd", "long": ("fedsgd", {"step_size": 1e6})}, m=5, k=2,
+        step_size=0.05, rounds=30, trials=2, rng=7,
+    )  # fmt: skip
+    assert found.table.loc[(5, "long"), "diverged"] == 2
+    assert found.table.loc[(5, "short"), "diverged"] == 0
+    assert found.settings.loc["short", "step_size"] == 0.05
+
+
+def test_pictures_files_and_bounds(tmp_path):
+    found = lr.compare(TRUTH, ["fedrep", "local_only"], m=[4, 8], k=2, rounds=5, trials=2, rng=8)
+    ax = found.plot(bounds={"1/N": lambda samples: 1.0 / samples})
+    assert ax.get_xscale() == "log"
+    assert {"fedrep", "local_only", "1/N"} <= {line.get_label() for line in ax.lines}
+    assert "same samples" in ax.get_title()
+    for axis in ("rounds", "floats", "seconds"):
+        curve = lr.compare(
+            TRUTH, ["fedrep"], m=4, k=2, rounds=5, trials=2, axis=axis, rng=8
+        )  # fmt: skip
+        assert len(curve.rows) == 2 * 6
+        curve.plot().figure.canvas.draw()
+    matplotlib.pyplot.close("all")
+    found.to_parquet(tmp_path / "rows.parquet")
+    stored = pd.read_parquet(tmp_path / "rows.parquet")
+    assert (stored["sampling"] == "fixed").all()
+    pd.testing.assert_frame_equal(stored.drop(columns="sampling"), found.rows)
+    assert "population risk" in repr(found)
+    assert "<table" in found._repr_html_()
+
+
+def test_what_is_wrong_is_said_in_a_line():
+    with complaint(ValueError, "no method has a setting 'foo'"):
+        lr.compare(TRUTH, ["fedrep"], m=4, foo=1)
+    with complaint(ValueError, "local_only has no setting 'k'"):
+        lr.compare(TRUTH, {"local_only": {"k": 3}}, m=4)
+    with complaint(ValueError, "m must be given"):
+        lr.compare(TRUTH, ["fedrep"])
+    with complaint(ValueError, "'fedrep' twice"):
+        lr.compare(TRUTH, ["fedrep", "fedrep"], m=4)
+    with complaint(ValueError, "at least one method"):
+        lr.compare(TRUTH, [], m=4)
+    with complaint(ValueError, "algorithms must be methods", "'nothing'"):
+        lr.compare(TRUTH, ["nothing"], m=4)
+    with complaint(TypeError, "a method and a mapping"):
+        lr.compare(TRUTH, {"x": ("fedrep", 3)}, m=4)
+    with complaint(ValueError, "metric", "population_risk"):
+        lr.compare(TRUTH, ["local_only"], m=4, metric="distance", trials=1)
+    with complaint(ValueError, "m must hold at least one"):
+        lr.compare(TRUTH, ["fedrep"], m=[])
+    with complaint(TypeError, "own: a linrep.Trace must be returned"):
+        lr.compare(TRUTH, {"own": lambda problem: 3}, m=4, trials=1)
+
+
+def test_watched_truths_are_what_they_watch():
+    drawn = []
+    truth = drawing.watched(TRUTH, drawn)
+    assert isinstance(truth, lr.SharedRepresentation)
+    np.testing.assert_array_equal(truth.draw(3, rng=1).X, TRUTH.draw(3, rng=1).X)
+    assert drawn == [45]
+
+
+def test_the_command(tmp_path):
+    from linrep.cli import main
+
+    words = "compare fedrep,alternating_least_squares --n 12 --d 5 --k 2 --noise 0.2 --m 5,10"
+    out = tmp_path / "picture.svg"
+    words = f"{words} --trials 2 --rounds 5 --csv {tmp_path / 'table.csv'} --out {out}"
+    result = runner().invoke(main, f"{words} --rows {tmp_path / 'rows.parquet'}".split())
+    assert result.exit_code == 0, result.output
+    assert "the same samples, once" in result.output
+    table = pd.read_csv(tmp_path / "table.csv")
+    assert list(table["samples"]) == [60, 60, 120, 120]
+    assert out.read_text().count("<svg") == 1
+    assert len(pd.read_parquet(tmp_path / "rows.parquet")) == 8
+    for wrong, word in (
+        ("compare fedrep --d 5 --k 2 --m 4", "--n"),
+        ("compare --n 5", "in one word"),
+        ("compare fedrep,other --n 8 --d 5 --k 2 --m 4", "'other'"),
+    ):
+        result = runner().invoke(main, wrong.split())
+        assert result.exit_code == 2
+        assert word in result.stderr
+        assert "Traceback" not in result.stderr
