@@ -1,4 +1,4 @@
-"""What bounds ask of a problem: samples of every client, Gaussian covariates, heads of full rank."""
+"""What bounds ask of a problem: sizes of samples, Gaussian covariates, heads of full rank."""
 
 from __future__ import annotations
 

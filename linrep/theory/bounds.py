@@ -121,11 +121,11 @@ def known_heads(truth: SharedRepresentation, m: ArrayLike) -> ErrorBound:
     Notes
     -----
     Generalized least squares for B, of any d x k matrix, has the covariance
-    :math:`\sigma^2(\sum_i X_i^\top X_i \otimes w_i w_i^\top)^{-1}` given the covariates; its mean is
-    at least the inverse of the mean (Jensen), and close to it where n m is large against d. No
+    :math:`\sigma^2(\sum_i X_i^\top X_i \otimes w_i w_i^\top)^{-1}` given the covariates; its mean
+    is at least the inverse of the mean (Jensen), and close to it where n m is large against d. No
     unbiased estimator does better (Gauss and Markov), and no other in the worst case over B. The
-    distance is to first order in the noise. :func:`linrep.theory.design_bounds.known_heads` is exact
-    for covariates at hand.
+    distance is to first order in the noise. For covariates at hand
+    :func:`linrep.theory.design_bounds.known_heads` is exact.
     """
     d, sigma2 = truth.d, truth.noise**2
     inverse = _inverse_information(truth, read_sizes(truth, m))

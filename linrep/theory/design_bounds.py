@@ -87,13 +87,13 @@ def known_heads(data: ClientData, truth: SharedRepresentation | None = None) -> 
 
     Notes
     -----
-    B is any d x k matrix here. No unbiased estimator does better (Gauss and Markov), and no other in
-    the worst case over B.
+    B is any d x k matrix here. No unbiased estimator does better (Gauss and Markov), and no other
+    in the worst case over B.
     """
     truth = _read(data, truth)
-    d, k, W = truth.d, truth.k, truth.W
+    W = truth.W
     blocks = (X.T @ X for X, _ in map(data.client, range(data.n)))
-    inverse = _inverse_information(blocks, W, d)
+    inverse = _inverse_information(blocks, W, truth.d)
     if inverse is None:
         return _unbounded(data.n)
     sigma2 = truth.noise**2
@@ -131,8 +131,8 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
     :func:`linrep.theory.bounds.cramer_rao` for the matrix A whose inverse this is. In the
     coordinates Z = N'B the model's tangent space has no redundant direction, whatever basis of
     span(B) is chosen; a client's error is that of Z w_i, and of its head, which
-    :math:`(X_i B)^+ (\varepsilon_i - X_i N Z w_i)` adds. The minimizer of the empirical risk attains
-    it as the noise goes to zero.
+    :math:`(X_i B)^+ (\varepsilon_i - X_i N Z w_i)` adds. The minimizer of the empirical risk
+    attains it as the noise goes to zero.
     """
     truth = _read(data, truth)
     d, k, W = truth.d, truth.k, truth.W
@@ -158,7 +158,9 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
         np.sum(np.einsum("a,ajbl,b->jl", w, inverse, w) * C)
         for w, C in zip(W, crossed, strict=True)
     ]
-    errors = np.where(np.isfinite(heads), sigma2 * (np.where(np.isfinite(heads), heads, 0.0)), heads)
+    errors = np.where(
+        np.isfinite(heads), sigma2 * (np.where(np.isfinite(heads), heads, 0.0)), heads
+    )
     return ErrorBound(
         errors + sigma2 * np.array(spread), float(sigma2 * np.einsum("ajaj->", inverse))
     )
@@ -199,7 +201,7 @@ def _inverse_factor(Z):
 
 
 def _inverse_information(blocks, W, side):
-    """Return the inverse of sum_i w_i w_i' (x) blocks_i, shape (k, side, k, side); None if singular."""
+    """Return the inverse of sum_i w_i w_i' (x) block_i, (k, side, k, side); None if singular."""
     k = W.shape[1]
     whole = k * side
     memory.require("the information matrix", 4 * whole**2, d=side, k=k)

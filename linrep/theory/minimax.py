@@ -44,12 +44,12 @@ def prediction_error(
 
     Notes
     -----
-    Gaussian covariates. Who knows B faces n regressions in dimension k, who knows W one in dimension
-    d k, and in either least squares is minimax over all coefficients (Lehmann and Casella, *Theory
-    of point estimation*, 1998, Section 5.2): of its error the first term is the mean of inverse
-    Wishart matrices, the second a bound by Jensen. The second holds for any W of rank k, however
-    well its rows are spread, the first for any B. Both together are of the order of the number of
-    parameters, k (n + d - k), over m, where m is at least a multiple of k.
+    Gaussian covariates. Who knows B faces n regressions in dimension k, who knows W one in
+    dimension d k, and in either least squares is minimax over all coefficients (Lehmann and
+    Casella, *Theory of point estimation*, 1998, Section 5.2): of its error the first term is the
+    mean of inverse Wishart matrices, the second a bound by Jensen. The first holds for any B, the
+    second for any W of rank k, however well its rows are spread. The larger one is at least half
+    of what counting parameters gives, sigma^2 k (n + d - k)/m.
     """
     d = check.numbers("d", d, minimum=1.0, whole=True)
     k = check.numbers("k", k, minimum=1.0, whole=True)
@@ -100,8 +100,8 @@ def squared_chordal(
     Notes
     -----
     For any covariates of covariance I. With many samples the bound is that of
-    :func:`linrep.theory.bounds.cramer_rao`. Of the order of :math:`\sigma^2 dk/(nm\nu)`, nu being the
-    mean of the squared singular values of :math:`W/\sqrt n`, if harmonic.
+    :func:`linrep.theory.bounds.cramer_rao`. Of the order of :math:`\sigma^2 dk/(nm\nu)`, nu being
+    the harmonic mean of the squared singular values of :math:`W/\sqrt n`.
 
     In a basis in which the truth's representation is :math:`(I, 0)`, let models be
     :math:`(w_i, Z w_i)` with known w_i and Z in :math:`\mathbb R^{(d - k) \times k}`, whose entries

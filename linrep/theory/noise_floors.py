@@ -63,7 +63,7 @@ def fresh_batches(
     participants: int | None = None,
     batches: str = "same",
 ) -> float:
-    r"""Return the mean squared chordal distance around which runs on new samples every round settle.
+    r"""Return the mean squared chordal distance of runs on new samples every round, once settled.
 
     With all clients and to first order in the step size
     :math:`\eta\sigma^2 (d - k) k/(2nm)`, whatever the heads' spectrum lambda_a; in full
@@ -111,17 +111,16 @@ def fresh_batches(
     square :math:`(\sigma^2 + |\Phi w_i|^2) k/(m - k - 1)`, acts like more noise. With
     :math:`E G_i^2 = \nu(\nu + d - k + 1)/m^2` the mean of Phi'Phi satisfies a linear equation in
     k^2 unknowns, which is solved: exact for vanishing noise at any step size. FedRep states nothing
-    about label noise; the claim ``fedrep.noise_floor`` compares runs with the formula above at equal
-    singular values.
+    about label noise; the claim ``fedrep.noise_floor`` compares runs with the formula above at
+    equal singular values.
     """
     require_gaussian(truth, "batches of finite size")
     require_spanning(truth)
     n, k, rest = truth.n, truth.k, truth.d - truth.k
     m = check.integer("m", m, minimum=1)
     eta = check.real("step_size", step_size, above=0.0)
-    q = n if participants is None else check.integer(
-        "participants", participants, minimum=1, maximum=n
-    )
+    q = n if participants is None else participants
+    q = check.integer("participants", q, minimum=1, maximum=n)
     check.choice("batches", batches, BATCHES)
     split = batches == "split"
     if split and m < k + 2:
