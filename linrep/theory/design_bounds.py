@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from linrep import _memory as memory
 from linrep.problems import weights as weighting
@@ -20,8 +19,10 @@ from linrep.theory.bounds import ErrorBound
 
 Values = NDArray[np.float64]
 
-# Smallest over largest eigenvalue of an information matrix up to which it counts as singular.
-_SINGULAR = 1e-13
+# Eigenvalues of an information matrix that count as zero, over its scale and its side.
+_SINGULAR = 1e-14
+# What a client's model may share with a direction that counts so, but for rounding.
+_APART = 1e-6
 
 
 def known_representation(data: ClientData, truth: SharedRepresentation | None = None) -> ErrorBound:
@@ -55,8 +56,11 @@ def known_representation(data: ClientData, truth: SharedRepresentation | None = 
     truth = _read(data, truth)
     errors = np.empty(data.n)
     for i in range(data.n):
-        half = _inverse_factor(data.client(i)[0] @ truth.B)
-        errors[i] = np.inf if half is None else truth.noise**2 * np.sum(half**2)
+        inside = data.client(i)[0] @ truth.B
+        values = np.linalg.svd(inside, compute_uv=False)
+        short = max(inside.shape) * np.finfo(np.float64).eps * values[0]
+        known = values.size == truth.k and values[-1] > short
+        errors[i] = truth.noise**2 * np.sum(values**-2.0) if known else np.inf
     return ErrorBound(errors, 0.0)
 
 
@@ -77,7 +81,7 @@ def known_heads(data: ClientData, truth: SharedRepresentation | None = None) -> 
     -------
     ErrorBound
         The errors are exact, the distance of span(B-hat) is to first order in the noise. Infinite
-        where the samples do not determine B.
+        for a client whose model the samples of all do not determine, and for B likewise.
 
     Raises
     ------
@@ -92,13 +96,15 @@ def known_heads(data: ClientData, truth: SharedRepresentation | None = None) -> 
     """
     truth = _read(data, truth)
     W = truth.W
-    blocks = (X.T @ X for X, _ in map(data.client, range(data.n)))
-    inverse = _inverse_information(blocks, W, truth.d)
-    if inverse is None:
-        return _unbounded(data.n)
+    moments = [X.T @ X for X, _ in map(data.client, range(data.n))]
+    scale = max(np.sum(w**2) * np.trace(block) for w, block in zip(W, moments, strict=True))
+    inverse, lost = _inverse_information(moments, W, scale)
     sigma2 = truth.noise**2
     traces = np.einsum("ajbj->ab", inverse)
     errors = sigma2 * np.einsum("ia,ab,ib->i", W, traces, W)
+    errors[_touched(W, lost)] = np.inf
+    if lost.size:
+        return ErrorBound(errors, np.inf)
     inside = np.einsum("ajal,jc,lc->", inverse, truth.B, truth.B)
     return ErrorBound(errors, max(float(sigma2 * (np.trace(traces) - inside)), 0.0))
 
@@ -116,8 +122,9 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
     Returns
     -------
     ErrorBound
-        Infinite for a client whose samples do not determine its head, and everywhere where all
-        samples together do not determine the representation. Without noise all others are 0.
+        Infinite for a client whose samples do not determine its head, or all samples together not
+        what the representation adds to its model, and for the representation likewise. Without
+        noise all others are 0.
 
     Raises
     ------
@@ -135,35 +142,33 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
     attains it as the noise goes to zero.
     """
     truth = _read(data, truth)
-    d, k, W = truth.d, truth.k, truth.W
-    N = np.linalg.qr(truth.B, mode="complete")[0][:, k:]
+    n, d, k, W = truth.n, truth.d, truth.k, truth.W
     rest, sigma2 = d - k, truth.noise**2
-    blocks, heads, crossed = [], np.empty(data.n), []
-    memory.require("the clients' second moments", 2 * data.n * rest**2, n=data.n, d=d)
-    for i in range(data.n):
+    memory.require("the clients' second moments", 2 * n * rest**2 + d * d, n=n, d=d)
+    N = np.linalg.qr(truth.B, mode="complete")[0][:, k:]
+    blocks, growth = np.empty((2, n, rest, rest))
+    heads, scale = np.empty(n), 0.0
+    for i in range(n):
         X = data.client(i)[0]
         inside, outside = X @ truth.B, X @ N
-        U, values, _ = np.linalg.svd(inside, full_matrices=False)
-        U = U[:, values > max(inside.shape) * np.finfo(np.float64).eps * values[0]]
-        residual = outside - U @ (U.T @ outside)
-        blocks.append(residual.T @ residual)
-        half = _inverse_factor(inside)
-        heads[i] = np.inf if half is None else np.sum(half**2)
-        crossing = np.linalg.pinv(inside) @ outside
-        crossed.append(np.eye(rest) + crossing.T @ crossing)
-    inverse = _inverse_information(blocks, W, rest) if rest else np.zeros((k, 0, k, 0))
-    if inverse is None:
-        return _unbounded(data.n)
-    spread = [
-        np.sum(np.einsum("a,ajbl,b->jl", w, inverse, w) * C)
-        for w, C in zip(W, crossed, strict=True)
-    ]
-    errors = np.where(
-        np.isfinite(heads), sigma2 * (np.where(np.isfinite(heads), heads, 0.0)), heads
-    )
-    return ErrorBound(
-        errors + sigma2 * np.array(spread), float(sigma2 * np.einsum("ajaj->", inverse))
-    )
+        U, values, VT = np.linalg.svd(inside, full_matrices=False)
+        kept = values > max(inside.shape) * np.finfo(np.float64).eps * values[0]
+        U, values, VT = U[:, kept], values[kept], VT[kept]
+        products = U.T @ outside
+        residual = outside - U @ products
+        blocks[i] = residual.T @ residual
+        heads[i] = np.sum(values**-2.0) if kept.sum() == k else np.inf
+        # An error Z w_i outside of span(B) moves the head by (X_i B)^+ X_i N Z w_i.
+        moved = products / values[:, None]
+        growth[i] = np.eye(rest) + moved.T @ moved
+        scale = max(scale, np.sum(W[i] ** 2) * np.sum(outside**2))
+    inverse, lost = _inverse_information(blocks, W, scale)
+    outside = np.einsum("ia,ajbl,ib,ijl->i", W, inverse, W, growth, optimize=True)
+    lost_heads = np.isinf(heads)
+    errors = sigma2 * (np.where(lost_heads, 0.0, heads) + outside)
+    errors[lost_heads | _touched(W, lost)] = np.inf
+    distance = np.inf if lost.size else float(sigma2 * np.einsum("ajaj->", inverse))
+    return ErrorBound(errors, distance)
 
 
 def _read(data, truth):
@@ -185,35 +190,27 @@ def _read(data, truth):
     return truth
 
 
-def _unbounded(n):
-    return ErrorBound(np.full(n, np.inf), np.inf)
+def _inverse_information(blocks, W, scale):
+    """Return the pseudoinverse of sum_i w_i w_i' (x) block_i, and its null space.
 
-
-def _inverse_factor(Z):
-    """Return a matrix whose square is the inverse of Z'Z; None where that is singular."""
-    m, k = Z.shape
-    if m < k:
-        return None
-    _, values, VT = np.linalg.svd(Z, full_matrices=False)
-    if values[-1] <= max(m, k) * np.finfo(np.float64).eps * values[0]:
-        return None
-    return VT.T / values
-
-
-def _inverse_information(blocks, W, side):
-    """Return the inverse of sum_i w_i w_i' (x) block_i, (k, side, k, side); None if singular."""
-    k = W.shape[1]
+    Of shapes (k, side, k, side) and (k, side, dimension).
+    """
+    k, side = W.shape[1], blocks[0].shape[0]
     whole = k * side
     memory.require("the information matrix", 4 * whole**2, d=side, k=k)
     information = np.zeros((k, side, k, side))
     for w, block in zip(W, blocks, strict=True):
         information += np.einsum("a,jl,b->ajbl", w, block, w)
-    information = information.reshape(whole, whole)
-    values = np.linalg.eigvalsh(information)
-    if not values[0] > _SINGULAR * whole * values[-1]:
-        return None
-    try:
-        factor = cho_factor(information, lower=True)
-    except LinAlgError:  # eigenvalues that are positive by rounding alone
-        return None
-    return cho_solve(factor, np.eye(whole)).reshape(k, side, k, side)
+    values, vectors = np.linalg.eigh(information.reshape(whole, whole))
+    kept = values > _SINGULAR * whole * scale
+    half, lost = vectors[:, kept] / np.sqrt(values[kept]), vectors[:, ~kept]
+    inverse = (half @ half.T).reshape(k, side, k, side)
+    return inverse, lost.reshape(k, side, lost.shape[1])
+
+
+def _touched(W, lost):
+    """Tell of every client whether directions that no sample shows change its model."""
+    if not lost.size:
+        return np.zeros(len(W), dtype=bool)
+    changes = np.linalg.norm(np.einsum("ia,ajr->ijr", W, lost), axis=(1, 2))
+    return changes > _APART * np.linalg.norm(W, axis=1)

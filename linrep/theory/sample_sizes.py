@@ -83,7 +83,7 @@ def sample_size_thresholds(
     -------
     list of Threshold
         The first two count parameters, which is necessary for methods that share nothing, and for
-        all; what the theorems ask for is sufficient. ``pandas.DataFrame(...)`` makes a table of them.
+        all; what the theorems ask for is sufficient. ``pandas.DataFrame(...)`` makes a table.
 
     Raises
     ------
@@ -241,7 +241,8 @@ def _flute(truth, epsilon, step_size, failure, c):
     second = flute_samples.theorem_5_5(spectrum, rounds=max(float(rounds), 1.0), **settings)
     return [
         Threshold(f"FLUTE, {place}", "run", float(samples), float(samples) * truth.n, c,
-                  "sub-Gaussian covariates and noise, small random start", f"flute_samples.{function}")
+                  "sub-Gaussian covariates and noise, small random start",
+                  f"flute_samples.{function}")
         for place, samples, function in (
             ("Theorem 5.1", first, "theorem_5_1"),
             ("Theorem 5.5", second, "theorem_5_5"),
