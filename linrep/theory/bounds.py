@@ -211,12 +211,11 @@ def cramer_rao(
         inverse = _inverse_information(truth, spare)
     if sigma2 == 0.0:
         return ErrorBound(np.where(sizes >= k, 0.0, np.inf), 0.0)
-    with np.errstate(divide="ignore"):
-        room = np.maximum(sizes - k - 1.0, 0.0)
-        heads, stretch = k / room, (sizes - 1.0) / room
     outside = rest * _quadratic_form(truth.W, inverse)
-    # A client without part in the representation has no part in its errors, 0 times infinity.
-    errors = sigma2 * (heads + np.where(outside > 0.0, stretch, 0.0) * outside)
+    room = sizes - k - 1.0
+    some = room > 0.0
+    heads = k / np.where(some, room, 1.0)
+    errors = np.where(some, sigma2 * (heads + (1.0 + heads) * outside), np.inf)
     return ErrorBound(errors, float(sigma2 * rest * np.trace(inverse)))
 
 

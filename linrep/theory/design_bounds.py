@@ -103,7 +103,8 @@ def known_heads(data: ClientData, truth: SharedRepresentation | None = None) -> 
     traces = np.einsum("ajbj->ab", inverse)
     errors = sigma2 * np.einsum("ia,ab,ib->i", W, traces, W)
     errors[_touched(W, lost)] = np.inf
-    if lost.size:
+    outside = lost - np.einsum("jc,lc,alr->ajr", truth.B, truth.B, lost)
+    if np.linalg.norm(outside) > _APART:
         return ErrorBound(errors, np.inf)
     inside = np.einsum("ajal,jc,lc->", inverse, truth.B, truth.B)
     return ErrorBound(errors, max(float(sigma2 * (np.trace(traces) - inside)), 0.0))

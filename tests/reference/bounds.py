@@ -61,26 +61,23 @@ def known_representation(Xs, B, W, noise):
     return errors
 
 
-def settled_mean_square(W, p, m, noise, step_size, split, rounds):
-    """Mean of Phi'Phi after so many linearized rounds of FedRep with all clients.
+def mean_square_round(M, W, p, m, noise, step_size, split):
+    """Mean of Phi'Phi after a linearized round of FedRep with all clients, M being the one before.
 
     Phi <- Phi - (eta/n) sum_i (G_i Phi w_i - e_i) w_i', the moments of Wishart matrices of p
     dimensions: E G = nu/m, E G^2 = nu (nu + p + 1)/m^2.
     """
     n, k = W.shape
     nu = m if split else m - k
-    M = np.zeros((k, k))
-    for _ in range(rounds):
-        new = M.copy()
-        for w in W:
-            new -= step_size / n * (nu / m) * (np.outer(w, w) @ M + M @ np.outer(w, w))
-        for i, w in enumerate(W):
-            for j, v in enumerate(W):
-                square = nu * (nu + p + 1) if i == j else nu**2
-                new += (step_size / n) ** 2 * square / m**2 * (w @ M @ v) * np.outer(w, v)
-            variance = noise**2
-            if split:
-                variance += (noise**2 + w @ M @ w) * k / (m - k - 1)
-            new += (step_size / n) ** 2 * p * nu / m**2 * variance * np.outer(w, w)
-        M = new
-    return M
+    new = M.copy()
+    for w in W:
+        new -= step_size / n * (nu / m) * (np.outer(w, w) @ M + M @ np.outer(w, w))
+    for i, w in enumerate(W):
+        for j, v in enumerate(W):
+            square = nu * (nu + p + 1) if i == j else nu**2
+            new += (step_size / n) ** 2 * square / m**2 * (w @ M @ v) * np.outer(w, v)
+        variance = noise**2
+        if split:
+            variance += (noise**2 + w @ M @ w) * k / (m - k - 1)
+        new += (step_size / n) ** 2 * p * nu / m**2 * variance * np.outer(w, w)
+    return new
