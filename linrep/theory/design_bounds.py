@@ -96,9 +96,10 @@ def known_heads(data: ClientData, truth: SharedRepresentation | None = None) -> 
     """
     truth = _read(data, truth)
     W = truth.W
+    memory.require("the clients' second moments", data.n * data.d**2, n=data.n, d=data.d)
     moments = [X.T @ X for X, _ in map(data.client, range(data.n))]
     scale = max(np.sum(w**2) * np.trace(block) for w, block in zip(W, moments, strict=True))
-    inverse, lost = _inverse_information(moments, W, scale)
+    inverse, lost = _inverse_information(moments, truth, scale)
     sigma2 = truth.noise**2
     traces = np.einsum("ajbj->ab", inverse)
     errors = sigma2 * np.einsum("ia,ab,ib->i", W, traces, W)
@@ -145,7 +146,7 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
     truth = _read(data, truth)
     n, d, k, W = truth.n, truth.d, truth.k, truth.W
     rest, sigma2 = d - k, truth.noise**2
-    memory.require("the clients' second moments", 2 * n * rest**2 + d * d, n=n, d=d)
+    memory.require("the clients' second moments", 3 * n * rest**2 + d * d, n=n, d=d)
     N = np.linalg.qr(truth.B, mode="complete")[0][:, k:]
     blocks, growth = np.empty((2, n, rest, rest))
     heads, scale = np.empty(n), 0.0
@@ -163,7 +164,7 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
         moved = products / values[:, None]
         growth[i] = np.eye(rest) + moved.T @ moved
         scale = max(scale, np.sum(W[i] ** 2) * np.sum(outside**2))
-    inverse, lost = _inverse_information(blocks, W, scale)
+    inverse, lost = _inverse_information(blocks, truth, scale)
     outside = np.einsum("ia,ajbl,ib,ijl->i", W, inverse, W, growth, optimize=True)
     lost_heads = np.isinf(heads)
     errors = sigma2 * (np.where(lost_heads, 0.0, heads) + outside)
@@ -191,16 +192,16 @@ def _read(data, truth):
     return truth
 
 
-def _inverse_information(blocks, W, scale):
+def _inverse_information(blocks, truth, scale):
     """Return the pseudoinverse of sum_i w_i w_i' (x) block_i, and its null space.
 
     Of shapes (k, side, k, side) and (k, side, dimension).
     """
-    k, side = W.shape[1], blocks[0].shape[0]
+    k, side = truth.k, blocks[0].shape[0]
     whole = k * side
-    memory.require("the information matrix", 4 * whole**2, d=side, k=k)
+    memory.require("the information matrix", 4 * whole**2, d=truth.d, k=k)
     information = np.zeros((k, side, k, side))
-    for w, block in zip(W, blocks, strict=True):
+    for w, block in zip(truth.W, blocks, strict=True):
         information += np.einsum("a,jl,b->ajbl", w, block, w)
     values, vectors = np.linalg.eigh(information.reshape(whole, whole))
     kept = values > _SINGULAR * whole * scale
