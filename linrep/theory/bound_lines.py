@@ -25,7 +25,7 @@ def lines(truth: SharedRepresentation, *, metric: str = "population_risk") -> di
     truth : SharedRepresentation
         Of heads that span R^k.
     metric : {"population_risk", "squared_chordal"}
-        Half the mean over clients of |theta_i-hat - theta_i|^2, as in traces; or the sum of the
+        Half the mean over clients of the models' squared errors, as in traces; or the sum of the
         squared sines of the principal angles, whose root is at least the ``distance`` of traces,
         and at most sqrt(k) times that.
 

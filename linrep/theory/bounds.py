@@ -35,7 +35,7 @@ class ErrorBound(NamedTuple):
     Attributes
     ----------
     errors : ndarray, shape (n,)
-        Of each client's model: E|theta_i-hat - theta_i|^2.
+        Expected squared error of each client's model.
     squared_chordal : float
         Of the representation: the sum of the squared sines of the principal angles to B*.
     """
@@ -81,10 +81,10 @@ def known_representation(truth: SharedRepresentation, m: ArrayLike) -> ErrorBoun
 
     Notes
     -----
-    Exact, for heads of least norm where m_i < k: :func:`~linrep.theory.expectations.
-    least_squares_error` in dimension k. For m_i >= k no estimator has a smaller worst case over
-    all heads, as least squares is minimax (Lehmann and Casella, *Theory of point estimation*,
-    1998, Section 5.2).
+    Exact, for heads of least norm where m_i < k:
+    :func:`linrep.theory.expectations.least_squares_error` in dimension k. For m_i >= k no estimator
+    has a smaller worst case over all heads, as least squares is minimax (Lehmann and Casella,
+    *Theory of point estimation*, 1998, Chapter 5).
     """
     require_gaussian(truth, "the errors of heads")
     sizes = read_sizes(truth, m)

@@ -1,8 +1,8 @@
 r"""Errors that no estimator stays below for all problems of a class, biased ones included.
 
 All constants are explicit. Clients have :math:`y = \langle B^* w_i^*, x\rangle + \sigma\varepsilon`
-with standard normal :math:`\varepsilon` and covariates of mean 0 and covariance I. Orders of these
-bounds are those of the lower bounds that this literature states up to a constant.
+with standard normal :math:`\varepsilon` and covariates of mean 0 and covariance I. The notes of each
+function derive its bound from a standard inequality.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def prediction_error(
     -----
     Gaussian covariates. Who knows B faces n regressions in dimension k, who knows W one in
     dimension d k, and in either least squares is minimax over all coefficients (Lehmann and
-    Casella, *Theory of point estimation*, 1998, Section 5.2): of its error the first term is the
+    Casella, *Theory of point estimation*, 1998, Chapter 5): of its error the first term is the
     mean of inverse Wishart matrices, the second a bound by Jensen. The first holds for any B, the
     second for any W of rank k, however well its rows are spread. The larger one is at least half
     of what counting parameters gives, sigma^2 k (n + d - k)/m.
