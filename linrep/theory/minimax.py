@@ -1,8 +1,8 @@
 r"""Errors that no estimator stays below for all problems of a class, biased ones included.
 
 All constants are explicit. Clients have :math:`y = \langle B^* w_i^*, x\rangle + \sigma\varepsilon`
-with standard normal :math:`\varepsilon` and covariates of mean 0 and covariance I. The notes of each
-function derive its bound from a standard inequality.
+with standard normal :math:`\varepsilon` and covariates of mean 0 and covariance I. The notes of
+each function derive its bound from a standard inequality.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def fresh_batches(
 ) -> float:
     r"""Return the mean squared chordal distance of runs on new samples every round, once settled.
 
-    With all clients and to first order in the step size
+    With all clients, on one batch, to first order in the step size
     :math:`\eta\sigma^2 (d - k) k/(2nm)`, whatever the heads' spectrum lambda_a; in full
 
     .. math:: \frac{\eta\sigma^2 (d - k)}{nm} \sum_{a=1}^k \frac1{2 - \eta(1 - k/m)\lambda_a}

@@ -187,8 +187,9 @@ def incoherence(truth: SharedRepresentation) -> float:
 
     Notes
     -----
-    Of the frame V (n, k) of the heads W = V R, the usual incoherence; Nayer and Vaswani assume it of
-    the right singular vectors. PerFedSI's has no root: :func:`linrep.theory.perfedsi.incoherence`.
+    Of the frame V (n, k) of the heads W = V R, the usual incoherence; Nayer and Vaswani assume it
+    of the right singular vectors. PerFedSI's has no root:
+    :func:`linrep.theory.perfedsi.incoherence`.
     """
     require_spanning(truth)
     V = np.linalg.qr(truth.W)[0]
