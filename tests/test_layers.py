@@ -78,7 +78,16 @@ STRICT = {
     ),
     # What the papers predict depends on no algorithm.
     "theory": (
-        {"_display", "_validation", "random", "kernels", "stats", "subspace", "problems"},
+        {
+            "_display",
+            "_memory",
+            "_validation",
+            "random",
+            "kernels",
+            "stats",
+            "subspace",
+            "problems",
+        },
         {"numpy", "scipy"},
     ),
     # What is swept is none of their business.

@@ -3,6 +3,9 @@
 from importlib import import_module
 
 __all__ = [
+    "bound_lines",
+    "bounds",
+    "design_bounds",
     "expectations",
     "fedrep",
     "fedrep_lemmas",
@@ -10,10 +13,13 @@ __all__ = [
     "flute",
     "flute_lift",
     "flute_samples",
+    "minimax",
+    "noise_floors",
     "perfedsi",
     "perfedsi_rounds",
     "pflmf",
     "pflmf_rounds",
+    "sample_sizes",
 ]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import stats
 
+import linrep as lr
 from tests.tools import EPS, FALSE_ALARM, close
 
 
@@ -19,3 +20,16 @@ def check_mean(samples, expected):
 def fit(Z, y):
     """Return the least-squares solutions of least norm of many problems, Z (N, m, k), y (N, m)."""
     return (np.linalg.pinv(Z) @ y[..., None])[..., 0]
+
+
+def problem(rng, *, n=5, d=6, k=2, noise=0.3, equal=False):
+    """Return a problem with normal heads, or with heads of equal singular values."""
+    W = np.random.default_rng(rng).standard_normal((n, k))
+    if equal:
+        W = np.sqrt(n) * np.linalg.qr(W)[0]
+    return lr.SharedRepresentation(lr.subspace.random_frame(d, k, rng), W, noise)
+
+
+#: Heads that do not span R^k, and covariates that are not Gaussian.
+FLAT = lr.SharedRepresentation(np.eye(3)[:, :2], np.ones((4, 2)), 0.1)
+SIGNS = lr.SharedRepresentation(np.eye(3)[:, :1], np.ones((4, 1)), 0.1, "rademacher")

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import linrep as lr
+from linrep.theory import bounds, noise_floors
+from tests.reference import bounds as reference
+from tests.strategies import seeds
+from tests.theory.support import FLAT, SIGNS, check_mean, problem
+from tests.tools import close, complaint
+
+
+def test_the_twin_by_hand():
+    """One client, k = p = 1, w = 1, m = 4: M <- (1 - 2 a + b) M + c."""
+    eta = 0.5
+    a, b, c = eta * 3 / 4, eta**2 * 3 * 5 / 16, eta**2 * 3 / 16
+    one = np.ones((1, 1))
+    after = reference.mean_square_round(2 * one, one, 1, 4, 3.0, eta, False)
+    close(after, (1 - 2 * a + b) * 2 * one + 9 * c, 1e-14)
+    # Split: nu = 4, and the head adds (9 + 2)/2 to the noise.
+    a, b, c = eta, eta**2 * 4 * 6 / 16, eta**2 * 4 / 16
+    after = reference.mean_square_round(2 * one, one, 1, 4, 3.0, eta, True)
+    close(after, (1 - 2 * a + b) * 2 * one + (9 + 11 / 2) * c, 1e-14)
+
+
+@given(seeds, st.integers(1, 3), st.integers(0, 3), st.booleans(), st.booleans(), st.integers(2, 9))
+def test_fresh_batches_against_the_twin(seed, k, extra, split, equal, more):
+    truth = problem(seed, n=4, k=k, d=k + extra, equal=equal)
+    m, step = k + more, 0.4
+    settings = (truth.W, extra, m)
+    # Without noise the mean square shrinks or grows by this factor in the end.
+    M = np.eye(k)
+    for _ in range(60):
+        M = reference.mean_square_round(M, *settings, 0.0, step, split)
+        growth = np.linalg.norm(M)
+        M /= growth
+    assume(abs(growth - 1.0) > 0.1)
+    batches = "split" if split else "same"
+    found = noise_floors.fresh_batches(truth, m, step_size=step, batches=batches)
+    if extra == 0:
+        assert found == 0.0
+        return
+    assert np.isinf(found) == (growth > 1.0)
+    if growth < 1.0:
+        M = np.zeros((k, k))
+        for _ in range(300):
+            M = reference.mean_square_round(M, *settings, truth.noise, step, split)
+        close(found, np.trace(M), 1e-9 * np.trace(M))
+
+
+def test_small_steps_have_the_simple_formula():
+    """n m much larger than d: what the sampling of covariates adds is of relative order d/(n m)."""
+    truth = problem(0, n=50, d=8, k=2, noise=0.5)
+    S = np.linalg.eigvalsh(truth.W.T @ truth.W / 50)
+    for eta in (1e-5, 0.1):
+        simple = eta * 0.25 * 6 / (50 * 2000) * np.sum(1 / (2 - eta * (1 - 2 / 2000) * S))
+        close(noise_floors.fresh_batches(truth, 2000, step_size=eta), simple, 1e-4 * simple)
+    first = 1e-5 * 0.25 * 6 * 2 / (2 * 50 * 2000)
+    close(noise_floors.fresh_batches(truth, 2000, step_size=1e-5), first, 1e-4 * first)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("k", "m", "participation", "batches"),
+    [(1, 5, 1.0, "gram"), (2, 6, 1.0, "gram"), (2, 6, 0.5, "gram"), (2, 7, 1.0, "gram_split")],
+)
+def test_runs_settle_at_the_floor(k, m, participation, batches):
+    """Steps so long, and samples so few, that what the sampling adds is a quarter and more."""
+    truth = problem(5, n=6, d=k + 5, k=k, noise=1e-5, equal=True)
+    settings = {"m": m, "step_size": 0.8}
+    found = []
+    for seed in range(1000):
+        trace = lr.fedrep(
+            truth, rounds=60, batches=batches, participation=participation, start=1e-5,
+            record=60, rng=seed, **settings,
+        )  # fmt: skip
+        found.append(np.sum(trace.state["Phi"] ** 2))
+    expected = noise_floors.fresh_batches(
+        truth, participants=round(6 * participation),
+        batches="split" if batches == "gram_split" else "same", **settings,
+    )  # fmt: skip
+    check_mean(found, expected)
+    # The formula without what the covariates add is too low.
+    simple = 0.8 * 1e-10 * 5 * k / (6 * participation * m * (2 - 0.8 * (1 - k / m)))
+    assert simple < 0.9 * expected
+
+
+def test_fixed_batches_settle_at_the_empirical_risk_minimizer():
+    truth = problem(1, n=6, d=4, k=2, noise=1e-4, equal=True)
+    data = truth.draw(8, rng=2)
+    trace = lr.fedrep(data, k=2, rounds=800, start=truth.B, step_size=0.3, record=800)
+    fit = lr.empirical_risk_minimizer(data, 2, restarts=0, starts=[truth.B], rng=0)
+    assert lr.subspace.distance(trace.state["B"], fit.B) < 1e-8
+    floor = noise_floors.fixed_batches(truth, 8)
+    inverse = np.linalg.inv(truth.W.T @ truth.W)
+    close(floor, 1e-8 * 2 * np.trace(inverse) / 6, 1e-20)
+    close(floor, bounds.cramer_rao(truth, 8, given_design=True).squared_chordal, 1e-24)
+    assert noise_floors.fixed_batches(truth, 2) == np.inf
+
+
+def test_what_does_not_settle_is_infinite():
+    truth = problem(0, n=4, k=2, d=4)
+    assert noise_floors.fresh_batches(truth, 2, step_size=0.1) == np.inf
+    too_long = 2.5 / truth.sigma_max() ** 2
+    assert noise_floors.fresh_batches(truth, 1000, step_size=too_long) == np.inf
+    assert noise_floors.fresh_batches(problem(0, d=2, k=2), 5, step_size=0.1) == 0.0
+    single = problem(0, n=1, d=3, k=1)
+    assert 0.0 < noise_floors.fresh_batches(single, 50, step_size=0.1) < np.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: noise_floors.fixed_batches(SIGNS, 5), ("design", "gaussian")),
+        (lambda: noise_floors.fresh_batches(SIGNS, 5, step_size=0.1), ("design", "gaussian")),
+        (lambda: noise_floors.fresh_batches(FLAT, 5, step_size=0.1), ("rank k = 2",)),
+        (lambda: noise_floors.fresh_batches(problem(0), 5, step_size=0.0), ("step_size",)),
+        (
+            lambda: noise_floors.fresh_batches(problem(0), 3, step_size=0.1, batches="split"),
+            ("at least k + 2 = 4",),
+        ),
+        (
+            lambda: noise_floors.fresh_batches(problem(0), 9, step_size=0.1, participants=6),
+            ("participants", "between 1 and 5"),
+        ),
+        (
+            lambda: noise_floors.fresh_batches(problem(0), 9, step_size=0.1, batches="new"),
+            ("batches", "'split'"),
+        ),
+    ],
+)
+def test_bad_input_is_named_in_one_line(call, words):
+    with complaint(ValueError, *words):
+        call()
