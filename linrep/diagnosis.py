@@ -8,6 +8,7 @@ small for it to learn anything.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -184,14 +185,16 @@ def _standstill(data, metrics, rounds, state):
 def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
     r"""Return the share of the training loss that one step on the representation can gain.
 
-    The step is along the gradient of :math:`\frac1n\sum_i\frac1{2m_i}\|X_iBw_i-y_i\|^2` in B and of
-    the length that gains most, :math:`\|G\|^4/2\langle G,HG\rangle` with H the curvature.
+    The step is along the gradient of :math:`\frac1n\sum_i\frac1{2m_i}\|X_iBw_i-y_i\|^2` in B, with
+    the heads that fit B best, and of the length that gains most,
+    :math:`\|G\|^4/2\langle G,HG\rangle` with H the curvature. The state's own heads may be of the
+    round before.
 
     Parameters
     ----------
     data : ClientData
     state : mapping of str to ndarray
-        With ``B`` and ``W``, or ``U`` and ``V``.
+        With ``B`` (d, k) and ``W``, or ``U`` and ``V``.
 
     Returns
     -------
@@ -199,12 +202,14 @@ def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
         None where the state has no factors, or the loss is 0 or not finite.
     """
     try:
-        B, W = factors(state)
+        B = factors(state)[0]
     except ValueError:
         return None
-    if B.shape[0] != data.X.shape[1]:
+    if B.shape[0] != data.X.shape[1] or not np.isfinite(B).all():
         return None
     m = np.diff(data.offsets)
+    clients = pairwise(data.offsets)
+    W = np.array([np.linalg.lstsq(data.X[a:b] @ B, data.y[a:b], rcond=None)[0] for a, b in clients])
     weight = np.repeat(1.0 / (m * m.size), m)
     heads = np.repeat(W, m, axis=0)
     with np.errstate(all="ignore"):  # what overflows is not finite then
@@ -218,13 +223,13 @@ def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
 
 
 def _few_samples(data, state):
-    """Return what to say where clients have fewer samples than their heads have numbers."""
+    """Return what to say where clients have no more samples than their heads have numbers."""
     k, m = _rank(state), np.diff(data.offsets)
-    few = int(np.sum(m < k))
-    if k == 1 or not few:
+    few = int(np.sum(m <= k))
+    if not few or "theta" in state:
         return []
     return [
-        f"{few} of {m.size} clients have fewer samples than the k = {k} numbers of a head, which "
+        f"{few} of {m.size} clients have no more samples than the k = {k} numbers of a head, which "
         "fits them exactly: take a smaller k, or lr.select, which chooses k and a ridge"
     ]
 

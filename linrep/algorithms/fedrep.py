@@ -124,9 +124,10 @@ def fedrep(
         whose singular values are the sines of the principal angles. The heads are those the clients
         last fitted, on the representation they were sent. With an adaptive step the metric
         ``step_size`` is each round's length, where 1 is the longest that is safe whatever the
-        data. The settings' ``step_size_rule`` says which rule was taken, ``prescribed_step_size``
-        what the theorem allows, where a truth is known. On data of a :class:`LowRankRegression`,
-        which has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
+        data; with all clients the state is the last representation that was not a step too far,
+        and the heads that fit it. The settings' ``step_size_rule`` says which rule was taken,
+        ``prescribed_step_size`` what the theorem allows, where a truth is known. On data of a
+        :class:`LowRankRegression`, which has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
         :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
 
     Raises

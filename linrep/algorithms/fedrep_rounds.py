@@ -100,6 +100,7 @@ class Sampled(Method):
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
         self._table = np.full((rounds + 1, 5 if adaptive else 4), np.nan)
         self._memory = adapting.memory(n, k, d) if adaptive else None
+        self._undoes = settings.local_steps == kernel.EXACT and setup.participants == n
         self._rest = settings, truth
         self._work = work
         self._measure()
@@ -165,7 +166,9 @@ class Sampled(Method):
 
     @property
     def state(self):
-        """B (d, k) and W (n, k)."""
+        """B (d, k) and W (n, k): with steps that may be undone, the last that were accepted."""
+        if self._memory is not None and self._undoes and self._memory.numbers[adapting.ACCEPTED]:
+            return {"B": self._memory.BT.T.copy(), "W": self._memory.W.copy()}
         return {"B": self._BT.T.copy(), "W": self._W}
 
     def _measure(self):

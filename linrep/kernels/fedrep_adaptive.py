@@ -14,6 +14,10 @@ losses cannot be compared from round to round, lengths are one over the mean cur
 the rounds so far have met, and halved whenever as many participants as there are clients have not
 a lower loss together than when each took part the last time. Where heads are stepped instead of
 solved for, the line search finds the length in every round.
+
+With all clients and exact heads, BT after a round is what the clients are sent next, which may turn
+out to be a step too far; the state to report is the last one that was accepted, with the heads that
+fit it. Metrics are of that state.
 """
 
 from typing import NamedTuple
@@ -60,6 +64,7 @@ class Memory(NamedTuple):
     BT: Values  # (k, d): where the last step that was accepted began
     GT: Values  # (k, d): the gradient there
     PT: Values  # (k, d): its direction
+    W: Values  # (n, k): the heads there
     known: Values  # (n,): 1 for clients that have fitted a head
     last: Values  # (n,): their losses then
     largest: Values  # (n,): largest eigenvalues of X'X/m
@@ -74,6 +79,7 @@ def memory(n: int, k: int, d: int) -> Memory:
         BT=np.zeros(frame),
         GT=np.zeros(frame),
         PT=np.zeros(frame),
+        W=np.zeros((n, k)),
         known=np.zeros(n),
         last=np.zeros(n),
         largest=np.zeros(n),
@@ -307,6 +313,7 @@ def choose_step(X, offsets, clients, BT, W, loss, exact, memory, work):
     divide(work.gradientT, H, memory.PT)
     copy_rows(work.gradientT, memory.GT)
     copy_rows(BT, memory.BT)
+    copy_rows(W, memory.W)
     numbers[SLOPE] = inner(memory.PT, memory.GT)
     if numbers[SLOPE] > 0.0 and not (everyone and exact and accepted > 0):
         met = curvature_along(X, offsets, clients, W, memory.PT, work) / numbers[SLOPE]
@@ -327,10 +334,9 @@ def finish_adaptive(X, offsets, BT, W, clients, loss, settings, truth, memory, r
     If the round fails, the representation of before is put back, and so are the participants'
     heads.
     """
-    status = COMPLETED
+    status, exact = COMPLETED, settings.local_steps == EXACT
     row[LOSS] = loss
     if finite(loss):
-        exact = settings.local_steps == EXACT
         choose_step(X, offsets, clients, BT, W, loss, exact, memory, work)
         row[STEP] = memory.numbers[LENGTH]
         for a in range(BT.shape[0]):
@@ -349,7 +355,10 @@ def finish_adaptive(X, offsets, BT, W, clients, loss, settings, truth, memory, r
         copy_rows(BT, work.gradientT)  # the one before the step
         copy_rows(work.candidateT, BT)
         if truth.BT.shape[0] > 0:
-            measure(BT, W, truth, True, work, row)
+            if exact and clients.shape[0] == W.shape[0]:
+                measure(memory.BT, memory.W, truth, True, work, row)
+            else:
+                measure(BT, W, truth, True, work, row)
             if not finite(row[POPULATION_RISK]):
                 copy_rows(work.gradientT, BT)
                 status = DIVERGED

@@ -69,6 +69,9 @@ def test_a_round_equals_the_reference(case, data):
             case.clients, *before, selected, state, memory.largest, local_steps=local_steps
         )
         np.testing.assert_allclose(W, heads, rtol=1e-6, atol=1e-8)
+        if memory.numbers[kernel.ACCEPTED] > state["rounds"]:  # what is to be reported
+            np.testing.assert_array_equal(memory.BT.T, before[0])
+            np.testing.assert_array_equal(memory.W, W)
         assert metrics[1, LOSS] == pytest.approx(loss, rel=1e-8, abs=1e-14)
         # Of a fit that leaves nothing to gain, direction and length are those of rounding.
         assume(loss > 1e-8 and np.abs(memory.GT).max() > 1e-7)
