@@ -640,7 +640,7 @@ def test_help_without_an_algorithm_says_how_to_ask(call):
     [
         (("fedrep",), "n, d, k, m must be given"),
         (("fedrep,fedsgd", "--n", "6", "--d", "4"), "k, m must be given"),
-        (("perfedsi", "--n", "6", "--k", "1"), "d, p, step_size must be given"),
+        (("perfedsi", "--n", "6", "--k", "1"), "d, p must be given"),
         (
             ("least_squares", "--n", "6", "--d", "4", "--k", "1"),
             "p, per_client or entries or oversampling must be given",

@@ -421,5 +421,5 @@ def test_names_of_parameters_do_not_choose_the_problem(own, tmp_path):
 def test_problems_of_two_kinds_are_not_mixed():
     with pytest.raises(ValueError, match="not run on the same problems"):
         simulation.sweep(["fedrep", "perfedsi"], COMPLETION, replicates=1)
-    with pytest.raises(ValueError, match="p, step_size must be given"):
+    with pytest.raises(ValueError, match="p must be given"):
         simulation.sweep("perfedsi", {"n": 5, "d": 5, "k": 1}, replicates=1)

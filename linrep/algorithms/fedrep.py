@@ -87,9 +87,9 @@ def fedrep(
         :meth:`SharedRepresentation.sigma_max`. ``"adaptive"`` (default where there is none) is for
         fixed batches: the gradient is scaled by the heads' curvature, and the step's length found
         in every round, see the notes. ``"smoothness"`` is the theorem's counterpart for stored
-        data, 1/(4L) with L the loss's largest curvature in B at the start; it is the default where
-        there is no truth and the adaptive step is not defined, as it needs `orthonormal` and the
-        theorem's normalization.
+        data, 1/(4L) with L the loss's largest curvature in B at the start; it is the default for
+        data of a :class:`LowRankRegression`, and where the adaptive step is not defined, which
+        needs `orthonormal` and the theorem's normalization.
     head_step_size : float, optional
         Step size of the head steps; by default 1 / lambda_max(B' X_i' X_i B / m_i) for each client
         and round. Only with `local_steps`.
@@ -186,7 +186,9 @@ def fedrep(
     simulated = batches.startswith("gram")
     fits = batches == "fixed" and orthonormal and normalization == "theorem"
     if step_size is None:
-        step_size = "theorem" if setup.truth is not None else "adaptive" if fits else "smoothness"
+        step_size = "theorem" if setup.truth is not None else "smoothness"
+        if fits and setup.data is not None and setup.data.truth is None:
+            step_size = "adaptive"
     adaptive = isinstance(step_size, str) and step_size == "adaptive"
     if adaptive and not fits:
         raise ValueError(
