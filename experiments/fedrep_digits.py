@@ -66,7 +66,8 @@ def test_error(theta, pairs, test):
 
 
 def learn(data, k):
-    return lr.fedrep(data, k=k, rounds=ROUNDS, start="projected_gradient").state["B"]
+    trace = lr.fedrep(data, k=k, rounds=ROUNDS, start="projected_gradient", step_size="smoothness")
+    return trace.state["B"]
 
 
 def replicate(cell, rng):

@@ -41,33 +41,40 @@ class RunWarning(UserWarning):
 
 
 def own_data(problem: Any) -> Any:
-    """Return the samples that a problem is made of, where nobody drew them from a truth.
+    """Return the samples or entries that a problem is made of, where no truth of them is known.
 
     Parameters
     ----------
     problem : object
-        ClientData, or objectives on them.
+        ClientData, or objectives on them, or Observations.
 
     Returns
     -------
-    ClientData or None
+    ClientData, Observations or None
     """
     data = getattr(problem, "data", problem)
-    samples = all(hasattr(data, name) for name in ("X", "y", "offsets"))
-    return data if samples and data.truth is None else None
+    known = _are_samples(data) or hasattr(data, "per_item")
+    return data if known and data.truth is None else None
 
 
-def diverged(metrics: Mapping[str, Values]) -> bool:
+def _are_samples(data):
+    return all(hasattr(data, name) for name in ("X", "y", "offsets"))
+
+
+def diverged(data: Any, metrics: Mapping[str, Values]) -> bool:
     """Tell whether a run's training loss is a hundred times what it was at first.
+
+    The loss of single entries, of which a round sees few, says nothing of that.
 
     Parameters
     ----------
+    data : ClientData or Observations
     metrics : mapping of str to ndarray
         Of the recorded rounds.
     """
     losses = _losses(metrics)
     finite = losses[np.isfinite(losses)]
-    return finite.size > 1 and finite[-1] > _GREW * finite[0]
+    return _are_samples(data) and finite.size > 1 and finite[-1] > _GREW * finite[0]
 
 
 def best_round(metrics: Mapping[str, Values], rounds: NDArray[np.int64]) -> int:
@@ -107,7 +114,7 @@ def notes(
 
     Parameters
     ----------
-    data : ClientData
+    data : ClientData or Observations
         Of one's own; see :func:`own_data`.
     metrics, state, settings, stop_reason
         As the trace has them.
@@ -120,16 +127,30 @@ def notes(
     if returned is not None:
         remedy = _shorter_step(settings)
         about_run.append(f"the run diverged, and its state is that of round {returned}: {remedy}")
-    elif stop_reason == "rounds" and (found := _standstill(data, metrics, rounds, state)):
-        about_run.append(f"{found}: {_longer_step(settings)}")
+    if not _are_samples(data):
+        return tell(*about_run)
+    if returned is None and stop_reason == "rounds":
+        found = _standstill(data, metrics, rounds, state)
+        about_run += [f"{found}: {_longer_step(settings)}"] if found else []
     about_run += _few_samples(data, state)
     about_data = _shortcomings(data, work=rounds[-1] * _rank(state))
-    news = about_run + ([] if data in _WARNED else about_data)
+    tell(*about_run, *([] if data in _WARNED else about_data))
     if about_data:
         _WARNED.add(data)
-    if news:
-        warn("; ".join(news), RunWarning)
     return (*about_run, *about_data)
+
+
+def tell(*lines: str) -> tuple[str, ...]:
+    """Warn of what is to be said of a run, if anything is, in one line; return it for its notes.
+
+    Parameters
+    ----------
+    *lines : str
+        Each with its remedy.
+    """
+    if lines:
+        warn("; ".join(lines), RunWarning)
+    return lines
 
 
 def _losses(metrics):

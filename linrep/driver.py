@@ -251,7 +251,7 @@ def drive(
         for name, values in floats.items():
             values += before[name][-1] - values[0]
     returned: int | None = None  # the round whose state a run that diverged has
-    if own is not None and (status == DIVERGED or diagnosis.diverged(metrics)):
+    if own is not None and (status == DIVERGED or diagnosis.diverged(own, metrics)):
         status = DIVERGED
         best = diagnosis.best_round(metrics, np.array(recorded))
         _go_again(method, at_start, best)

@@ -190,6 +190,28 @@ def test_an_algorithm_of_ones_own_is_judged_too():
     assert "diverged" in lines[0]
 
 
+def test_ratings_that_diverge_return_what_was_best_and_say_so():
+    rng = np.random.default_rng(0)
+    places = rng.choice(20 * 12, 120, replace=False)
+    entries = lr.Observations(places % 12, places // 12, rng.standard_normal(120), d=12, n=20)
+    wild, lines = warned(lambda: lr.perfedsi(entries, k=2, step_size=60.0, rounds=300, rng=0))
+    assert wild.stop_reason == "diverged"
+    assert len(lines) == 1
+    assert "step_size below 60" in lines[0]
+    kept = max(int(np.nanargmin(wild["loss"])) - 1, 0)
+    until, _ = warned(lambda: lr.perfedsi(entries, k=2, step_size=60.0, rounds=kept, rng=0))
+    np.testing.assert_array_equal(wild.state["U"], until.state["U"])
+    solver, lines = warned(
+        lambda: lr.algorithms.imc.balanced_gradient(
+            entries, 2, ridge=0.0, biases=False, step_size=1e3
+        )
+    )
+    assert solver.stop_reason == "diverged"
+    assert "diverged" in lines[0]
+    assert solver["residual"][-1] == solver["residual"].min()
+    assert solver.notes[0] in lines[0]
+
+
 def test_the_summary_names_rounds_loss_and_step():
     lines = lr.fedrep(own(), k=2, rounds=7, step_size=0.1, rng=0).summary().splitlines()
     assert lines[0] == "FedRep ran all of its 7 rounds."

@@ -127,8 +127,8 @@ def fedrep(
         data; with all clients the state is the last representation that was not a step too far,
         and the heads that fit it. The settings' ``step_size_rule`` says which rule was taken,
         ``prescribed_step_size`` what the theorem allows, where a truth is known. On data of a
-        :class:`LowRankRegression`, which has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
-        :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
+        :class:`LowRankRegression`, which has no B*, the metrics are the loss and ``truth_error``,
+        the mean over clients of :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
 
     Raises
     ------

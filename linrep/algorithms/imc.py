@@ -26,6 +26,7 @@ from linrep.algorithms._imc_biases import fit_biases
 from linrep.algorithms._imc_core import Core, dense, factors_of
 from linrep.algorithms._imc_damped import damped_steps, plain_step
 from linrep.algorithms._setup import read_pair
+from linrep.diagnosis import tell
 from linrep.problems.completion import Observations
 from linrep.trace import MOST_ROUNDS, Trace, columns
 
@@ -471,7 +472,13 @@ def _follow(
     if rows[-1]["residual"] >= _EXACT:
         _, U, V, count = best
         rows = rows[:count]
-    return _trace(name, plan, U, V, rows, reason, settings)
+    notes: tuple[str, ...] = ()
+    if reason == "diverged" and core.observations.truth is None:
+        notes = tell(
+            f"{name} diverged, and its state is that of iteration {len(rows) - 1}: leave "
+            "step_size, damped and ridge at their defaults, or take a larger ridge"
+        )
+    return _trace(name, plan, U, V, rows, reason, settings, notes)
 
 
 def _threads_for(core):
@@ -513,7 +520,7 @@ def _start(plan, start):
     return core.left.inner(U), core.right.inner(V)
 
 
-def _trace(name, plan, U, V, rows, reason, settings=None):
+def _trace(name, plan, U, V, rows, reason, settings=None, notes=()):
     core, biases = plan.core, plan.biases
     width = max(core.k or 1, U.shape[1])  # columns that did not pay are 0
     U, V = (np.pad(factor, ((0, 0), (0, width - factor.shape[1]))) for factor in (U, V))
@@ -528,4 +535,5 @@ def _trace(name, plan, U, V, rows, reason, settings=None):
         },
         stop_reason=reason,
         wall_time=plan.watch.seconds(),
+        notes=notes,
     )  # fmt: skip

@@ -27,6 +27,7 @@ from linrep.bench.timing import (
     with_jax,
 )
 from linrep.kernels import designs, rounds
+from linrep.kernels import fedrep_adaptive as adapting
 from linrep.kernels.fedrep import Samples, run_fixed_trials
 from linrep.problems import SharedRepresentation
 
@@ -152,6 +153,30 @@ def _linrep(case: _Case, pool: ThreadPoolExecutor | None = None, threads: int = 
     return call
 
 
+def _adaptive(case: _Case):
+    """Return the rounds with steps found on the way, of one trial."""
+    size = case.size
+    memory, at_start = (adapting.memory(size.n, size.k, size.d) for _ in range(2))
+    work = rounds.workspace(size.k, size.d, size.m, size.participants)
+    truth, metrics = rounds.no_truth(size.d, size.k), np.empty((size.rounds + 1, 5))
+    settings = rounds.Settings(1.0, True, rounds.EXACT, 0.0, True, -1.0)
+    BT, W = np.empty_like(case.BT[0]), np.empty((size.n, size.k))
+    adapting.largest_curvatures(case.X[0], case.offsets, at_start.largest, work.residual, work.g)
+
+    def call():
+        BT[:] = case.BT[0]
+        W[:] = 0.0
+        for own, start in zip(memory, at_start, strict=True):
+            own[:] = start
+        adapting.run_adaptive(
+            Samples(case.X[0], case.y[0], case.offsets), memory, case.schedule[0], BT, W, settings,
+            truth, metrics, work,
+        )  # fmt: skip
+        return BT.T[None], W[None]
+
+    return call
+
+
 def _numpy(case: _Case):
     size = case.size
     n, m, d, k, participants = size.n, size.m, size.d, size.k, size.participants
@@ -256,7 +281,10 @@ def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
         # Compiles what is to be compiled, too.
         results = [[np.array(part) for part in call()] for call in contenders.values()]
         difference = largest_difference(results)
-        times = take_turns({**contenders, **limits.contenders}, repetitions or size.repetitions)
+        adaptive = {"adaptive step": _adaptive(case)} if size.trials == 1 else {}
+        times = take_turns(
+            {**contenders, **adaptive, **limits.contenders}, repetitions or size.repetitions
+        )
     clients, samples = size.trials * size.participants, size.m * (size.d + size.k)
     flops = clients * (2 * samples * (size.k + 1) + 2 * size.d * size.k)
     covariates = clients * size.m * size.d * case.X.itemsize
@@ -272,6 +300,14 @@ def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
             agree=bool(difference <= TOLERANCE),
             difference=difference,
             notes={"linrep": note},
+        )
+
+    if adaptive:
+        yield compared(
+            "FedRep: a round with a step that is found",
+            f"{name}: {_described(size)}",
+            {"constant step": times["linrep"], "adaptive step": times["adaptive step"]},
+            size.rounds,
         )
 
 
