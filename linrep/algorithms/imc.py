@@ -48,6 +48,7 @@ _EXACT = 1e-10  # relative residual below which differences are rounding
 _STALLED = 1e-7  # relative decrease of the objective that ends a run on entries with noise
 _STEP = 0.5  # of gradient steps, over the squared norm of the start
 _GROWTH = 10  # gradient steps in a row that lower the objective, after which they are doubled
+_AWAY = 100.0  # times the start's objective
 _HALVINGS = 50  # after which nothing leads downhill
 
 
@@ -93,9 +94,9 @@ def gauss_newton(
         entries are fitted by A U V' Z'. With biases also ``offset``, ``item_bias`` (d,) and
         ``client_bias`` (n,), which :meth:`Trace.predict` adds. Metrics: ``residual`` on the
         entries, relative to them, and ``error`` of the whole matrix, relative to it, where the
-        truth is known. Where a later iterate has a larger objective than an earlier one, beyond
-        rounding, the trace ends with the best. ``settings`` has the ``ridge`` and whether there
-        are ``biases``; ``ridge_rule`` is "none", "given" or "held out".
+        truth is known. Unless the entries are those of a known truth without noise, the trace
+        ends with the iterate of the least objective, beyond rounding. ``settings`` has the
+        ``ridge`` and whether there are ``biases``; ``ridge_rule`` is "none", "given" or "held out".
 
     Raises
     ------
@@ -200,7 +201,8 @@ def balanced_gradient(
     step_size : float, optional
         In units of one over the squared spectral norm of the start's U; positive. By default 0.5,
         halved when a step would raise the objective, and doubled after ten that do not, up to 0.5
-        again.
+        again. On entries of a known truth without noise the objective may rise, to a hundred times
+        that of the start.
     balance : float, default 0.5
         lambda, at least 0.
 
@@ -227,6 +229,8 @@ def balanced_gradient(
         largest = eta = units / norm**2
         excess = U.T @ U - V.T @ V
         before, downhill = objective(U, V, excess), 0
+        # Without noise a step that leads uphill may lead on: only one that leads away is cut.
+        free = _AWAY * before if _exact(core.observations) else 0.0
         while True:
             left, right = core.gradients(U, V)
             scaled = balance * excess
@@ -241,7 +245,7 @@ def balanced_gradient(
                     break
                 excess = new[0].T @ new[0] - new[1].T @ new[1]
                 after = objective(*new, excess)
-                if after <= before:  # what overflows is not
+                if after <= max(before, free):  # what overflows is not
                     break
                 eta, downhill = 0.5 * eta, 0
             else:
@@ -469,7 +473,7 @@ def _follow(
                 reason = "converged"
                 break
             before = objective
-    if rows[-1]["residual"] >= _EXACT:
+    if not _exact(core.observations) and rows[-1]["residual"] >= _EXACT:
         _, U, V, count = best
         rows = rows[:count]
     notes: tuple[str, ...] = ()
