@@ -61,20 +61,27 @@ def _are_samples(data):
     return all(hasattr(data, name) for name in ("X", "y", "offsets"))
 
 
-def diverged(data: Any, metrics: Mapping[str, Values]) -> bool:
+def diverged(data: Any, metrics: Mapping[str, Values], settings: Mapping[str, Any]) -> bool:
     """Tell whether a run's training loss is a hundred times what it was at first.
 
-    The loss of single entries, of which a round sees few, says nothing of that.
+    Not where rounds see some of the clients, whose losses differ, or some of their samples or
+    entries. A loss at rounding level counts as rounding.
 
     Parameters
     ----------
     data : ClientData or Observations
     metrics : mapping of str to ndarray
         Of the recorded rounds.
+    settings : mapping
+        Of the run.
     """
     losses = _losses(metrics)
     finite = losses[np.isfinite(losses)]
-    return _are_samples(data) and finite.size > 1 and finite[-1] > _GREW * finite[0]
+    some = settings.get("participation", 1.0) != 1.0 or settings.get("batch") is not None
+    if not _are_samples(data) or some or finite.size < 2:
+        return False
+    rounding = np.finfo(np.float64).eps * np.mean(data.y**2)
+    return bool(finite[-1] > _GREW * max(finite[0], rounding))
 
 
 def best_round(metrics: Mapping[str, Values], rounds: NDArray[np.int64]) -> int:
@@ -101,6 +108,7 @@ def best_round(metrics: Mapping[str, Values], rounds: NDArray[np.int64]) -> int:
 
 
 def notes(
+    problem: Any,
     data: Any,
     *,
     metrics: Mapping[str, Values],
@@ -114,8 +122,10 @@ def notes(
 
     Parameters
     ----------
+    problem : object
+        What the method was given.
     data : ClientData or Observations
-        Of one's own; see :func:`own_data`.
+        Of one's own, that it is made of; see :func:`own_data`.
     metrics, state, settings, stop_reason
         As the trace has them.
     rounds : ndarray of int
@@ -129,13 +139,15 @@ def notes(
         about_run.append(f"the run diverged, and its state is that of round {returned}: {remedy}")
     if not _are_samples(data):
         return tell(*about_run)
-    if returned is None and stop_reason == "rounds":
+    # Heads of one's own by least squares, which a global model and other losses do not have.
+    heads = "w" not in state and _is_least_squares(problem, data)
+    if heads and returned is None and stop_reason == "rounds":
         found = _standstill(data, metrics, rounds, state)
         about_run += [f"{found}: {_longer_step(settings)}"] if found else []
-    about_run += _few_samples(data, state)
+    about_run += _few_samples(data, state) if heads else []
     about_data = _shortcomings(data, work=rounds[-1] * _rank(state))
     tell(*about_run, *([] if data in _WARNED else about_data))
-    if about_data:
+    if data in _FOUND:
         _WARNED.add(data)
     return (*about_run, *about_data)
 
@@ -151,6 +163,13 @@ def tell(*lines: str) -> tuple[str, ...]:
     if lines:
         warn("; ".join(lines), RunWarning)
     return lines
+
+
+def _is_least_squares(problem, data):
+    """Tell whether a problem is the samples themselves, or their least squares without a ridge."""
+    if problem is data:
+        return True
+    return type(problem).__name__ == "LeastSquaresObjectives" and not problem.ridge
 
 
 def _losses(metrics):

@@ -244,18 +244,18 @@ def drive(
     metrics = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     rounds_done = np.array(recorded) + (0 if before is None else before.rounds)
     floats = dict(sent(rounds_done))
+    returned: int | None = None  # the round whose state a run that diverged has
+    if own is not None and (status == DIVERGED or diagnosis.diverged(own, metrics, settings)):
+        status = DIVERGED
+        best = diagnosis.best_round(metrics, np.array(recorded))
+        _go_again(method, at_start, best)
+        returned = int(rounds_done[0]) + best
     if before is not None:
         for name, values in metrics.items():
             if name in before:
                 values[0] = before[name][-1]
         for name, values in floats.items():
             values += before[name][-1] - values[0]
-    returned: int | None = None  # the round whose state a run that diverged has
-    if own is not None and (status == DIVERGED or diagnosis.diverged(own, metrics)):
-        status = DIVERGED
-        best = diagnosis.best_round(metrics, np.array(recorded))
-        _go_again(method, at_start, best)
-        returned = int(rounds_done[0]) + best
     # Before the state is asked for, which may draw.
     checkpoint = None
     if rngs:
@@ -265,7 +265,7 @@ def drive(
     notes: tuple[str, ...] = ()
     if own is not None:
         notes = diagnosis.notes(
-            own, metrics=metrics, rounds=rounds_done, state=state, settings=settings,
+            problem, own, metrics=metrics, rounds=rounds_done, state=state, settings=settings,
             stop_reason=_REASONS[status], returned=returned,
         )  # fmt: skip
     return Trace(

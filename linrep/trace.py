@@ -248,7 +248,10 @@ class Trace:
         if rule is not None:
             prescribed = self.settings.get("prescribed_step_size")
             beside = "" if prescribed is None else f"; the paper's would be {prescribed:.3g}"
-            lines.append(f"Its step size was {rule}{beside}.")
+            step = self.settings.get("step_size")
+            taken = f"{step:.3g}, " if isinstance(step, float | int) else ""
+            how = "as given" if rule == "given" else f"by the rule {rule!r}"
+            lines.append(f"Its step size was {taken}{how}{beside}.")
         return "\n".join([*lines, *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
 
     def to_frame(self) -> pd.DataFrame:

@@ -187,6 +187,26 @@ def test_data_of_ones_own_are_compared_by_held_out_samples():
         lr.compare(data, methods, m=12, sampling="fresh")
 
 
+def test_one_run_without_a_number_leaves_the_others():
+    rows = [
+        {"method": name, "trial": trial, "m": 5, "samples": 10, "distance": value,
+         "stop_reason": "rounds"}
+        for trial, pair in enumerate([(0.1, 0.2), (np.nan, 0.3), (0.1, 0.4)])
+        for name, value in zip("ab", pair, strict=True)
+    ]  # fmt: skip
+    found = lr.Comparison(pd.DataFrame(rows))
+    assert found.table.loc[(5, "a"), "trials"] == 2
+    assert found.table.loc[(5, "b"), "mean"] == pytest.approx(np.sqrt(0.2 * 0.4))
+    assert "a is" in found.summary()
+
+    def flat(problem, *, rng):
+        state = {"B": np.zeros((6, 2)), "W": np.zeros((15, 2))}
+        return lr.Trace("flat", {"loss": np.array([1.0])}, state)
+
+    run = lr.compare(TRUTH, {"flat": flat, "fedrep": "fedrep"}, m=5, rounds=2, trials=2, rng=0)
+    assert run.metric == "population_risk"  # no distance of a matrix without rank
+
+
 def test_a_run_that_diverges_is_counted():
     found = lr.compare(
         TRUTH, {"short": "fedsgd", "long": ("fedsgd", {"step_size": 1e6})}, m=5, k=2,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep import diagnosis
+from linrep.algorithms import fedrep_rounds
 from tests.strategies import seeds
 
 TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.1, rng=0)
@@ -75,6 +76,69 @@ def test_a_run_that_diverges_returns_the_state_of_its_least_loss(name):
     for part, values in until.state.items():
         np.testing.assert_array_equal(wild.state[part], values)
     assert np.isfinite(wild.predict(data)).all()
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_a_run_that_falls_before_it_diverges_returns_its_best(groups, monkeypatch):
+    """Also where it diverges in its last round: rounds are run again, of a table of so many."""
+    if groups:
+        monkeypatch.setattr(fedrep_rounds, "LONG", 500)
+        monkeypatch.setattr(fedrep_rounds, "GROUP", 300)
+    data, rng = own(), np.random.default_rng(5)
+    B = lr.subspace.random_frame(6, 2, rng)
+    W = lr.fit_heads(data, B) + 1e-6 * rng.standard_normal((12, 2))
+    run = {"k": 2, "local_steps": 1, "head_step_size": 1.5, "step_size": 0.3, "start": (B, W)}
+    until, _ = warned(lambda: lr.fedrep(data, rounds=40, rng=0, **run))
+    assert until.stop_reason == "diverged"
+    first = until["loss"][1]
+    rounds = 1 + int(np.argmax(until["loss"][1:] > 100.0 * first))
+    wild, lines = warned(lambda: lr.fedrep(data, rounds=rounds, rng=0, **run))
+    assert (wild.stop_reason, wild.rounds) == ("diverged", rounds)
+    kept = int(np.nanargmin(wild["loss"])) - 1
+    assert 1 <= kept < rounds - 1
+    assert f"round {kept}" in lines[0]
+    best, _ = warned(lambda: lr.fedrep(data, rounds=kept, rng=0, **run))
+    np.testing.assert_array_equal(wild.state["B"], best.state["B"])
+    np.testing.assert_array_equal(wild.state["W"], best.state["W"])
+    # Of a run that goes on, too.
+    begun, _ = warned(lambda: lr.fedrep(data, rounds=2, rng=0, **run))
+    more, _ = warned(lambda: lr.fedrep(data, rounds=rounds - 2, **run | {"start": begun}))
+    assert more.stop_reason == "diverged"
+    np.testing.assert_array_equal(more.state["B"], wild.state["B"])
+
+
+def test_losses_of_other_clients_or_at_rounding_level_are_no_divergence():
+    uneven = own(y=DRAWN.y * np.repeat(10.0 ** np.linspace(-3, 3, 12), 15))
+    trace, _ = warned(lambda: lr.fedrep(uneven, k=2, participation=1 / 12, rounds=40, rng=0))
+    assert trace["loss"][1:].max() > 100.0 * trace["loss"][1:].min()
+    assert trace.stop_reason == "rounds"
+    exact = lr.SharedRepresentation.random(n=12, d=6, k=2, rng=0).draw(15, rng=1)
+    solved = replace(exact, truth=None)
+    trace, _ = warned(lambda: lr.fedrep(solved, k=2, start=exact.truth.B, rounds=40, rng=0))
+    assert trace.stop_reason == "rounds"
+    np.testing.assert_allclose(trace.predict(solved), solved.y, atol=1e-8)
+
+
+def test_methods_without_heads_by_least_squares_are_not_told_of_them():
+    data = own()
+    trace, lines = warned(lambda: lr.fedsgd(data, k=2, rounds=200, rng=0))
+    assert lines == []
+    assert trace.notes == ()
+    signs = own(y=np.where(DRAWN.y > 0.0, 1.0, -1.0))
+    logistic = lr.LogisticObjectives(signs, ridge=0.1)
+    trace, lines = warned(lambda: lr.pflmf(logistic, k=2, rounds=200, rng=0))
+    assert lines == []
+
+
+def test_a_server_that_remembers_begins_anew():
+    data = own()
+    ditto = lr.algorithms.personalized.distance_regularized
+    run = {"penalty": 1.0, "center": "global", "step_size": 2.0}
+    wild, _ = warned(lambda: ditto(data, rounds=60, **run))
+    assert wild.stop_reason == "diverged"
+    kept = int(np.nanargmin(wild["objective"]))
+    best, _ = warned(lambda: ditto(data, rounds=kept, **run))
+    np.testing.assert_array_equal(wild.state["theta"], best.state["theta"])
 
 
 def test_a_loss_that_is_a_hundred_times_the_first_is_divergence():

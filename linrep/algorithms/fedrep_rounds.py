@@ -167,16 +167,23 @@ class Sampled(Method):
     @property
     def state(self):
         """B (d, k) and W (n, k): with steps that may be undone, the last that were accepted."""
-        if self._memory is not None and self._undoes and self._memory.numbers[adapting.ACCEPTED]:
-            return {"B": self._memory.BT.T.copy(), "W": self._memory.W.copy()}
+        BT, W = self._reported()
+        if W is not self._W:
+            return {"B": BT.T.copy(), "W": W.copy()}
         return {"B": self._BT.T.copy(), "W": self._W}
+
+    def _reported(self):
+        """Return what a round came to: with steps that may be undone, the last it accepted."""
+        if self._memory is not None and self._undoes and self._memory.numbers[adapting.ACCEPTED]:
+            return self._memory.BT, self._memory.W
+        return self._BT, self._W
 
     def _measure(self):
         """Write the metrics of where the run begins into the table."""
         settings, truth = self._rest
         if len(truth.BT):
             row = self._table[0]
-            kernel.measure(self._BT, self._W, truth, settings.orthonormal, self._work, row)
+            kernel.measure(*self._reported(), truth, settings.orthonormal, self._work, row)
 
     def run(self, rounds):
         """Run at most so many rounds; return how many were completed, and how they ended."""
@@ -190,7 +197,7 @@ class Sampled(Method):
     def measure(self):
         """Return the number of the round, by which the table has its metrics."""
         if self._truth_errors is not None:
-            self._truth_errors.add(self._done, self._BT, self._W)
+            self._truth_errors.add(self._done, *self._reported())
         return self._done
 
     def table(self, measured):
@@ -222,6 +229,7 @@ class Sampled(Method):
         for own, kept in zip(self._memory or (), memory, strict=True):
             own[:] = kept
         self._schedules.restore(schedule)
+        self._done = 0  # the table's rows are counted from here
         self._measure()
         for each, state in zip(self._rngs, states, strict=True):
             each.bit_generator.state = state

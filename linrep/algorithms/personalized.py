@@ -162,6 +162,10 @@ def distance_regularized(
     problem = as_objectives(problem)
     shared = np.zeros(problem.d)
 
+    def restart():
+        nonlocal shared
+        shared = np.zeros(problem.d)
+
     def server(X, step):
         nonlocal shared
         if center == "global":
@@ -185,6 +189,7 @@ def distance_regularized(
         sent=sent,
         penalty=pulled if center == "mean" else None,
         share=SHARE if center == "global" else 1.0,
+        restart=restart,
         noted={"penalty": penalty, "center": center},
     )
 
@@ -391,12 +396,14 @@ def _run(
     penalty: Penalty | None = None,
     alone=False,
     share=1.0,
+    restart: Callable[[], None] | None = None,
     noted=None,
 ) -> Trace:
     """Run rounds of local steps and a server; how is step_size, rounds, tolerance and start.
 
     penalty is n times what is added to F, where the server is its proximal map or a projection;
-    alone says that no model depends on another. A step by smoothness is a share of 1/L.
+    alone says that no model depends on another. A step by smoothness is a share of 1/L. restart is
+    called before the first round: a server may remember others.
     """
     step_size, rounds, tolerance, start = how
     problem = as_objectives(problem)
@@ -419,6 +426,8 @@ def _run(
             rule, step_size = "smoothness", share * longest
         step_size = check.real("step_size", step_size, above=0.0)
         step, first = _constant(problem, server, theta, step_size, local_steps, accelerate)
+    if restart is not None:
+        step = _restarting(step, restart)
     asked = {0: 0}
 
     def measure(state):
@@ -445,6 +454,17 @@ def _run(
         sent=floats,
         problem=problem,
     )  # fmt: skip
+
+
+def _restarting(step, restart):
+    """Return a step that lets the server forget, where it is that of the first round."""
+
+    def restarting(state, t):
+        if t == 1:
+            restart()
+        return step(state, t)
+
+    return restarting
 
 
 def _inverse_smoothness(problem):
@@ -508,7 +528,7 @@ def _adaptive(problem, server, penalty, theta, alone):
         descent.restore(state["descent"])
         before = descent.x
         descent.move()
-        size = np.linalg.norm(descent.x - before) / np.sqrt(n)
+        size = np.linalg.norm(roots * (descent.x - before).reshape(n, d)) / np.sqrt(n)
         return {
             "theta": descent.x.reshape(n, d) / roots,
             "change": size / descent.step if descent.step > 0.0 else 0.0,

@@ -241,7 +241,7 @@ def pflmf(
         settings={
             "problem": described, "k": k, "m": m, "rounds": rounds, "local_steps": local_steps,
             "step_size": rule if found else step_size, "step_size_rule": rule,
-            "head_step_size": rule if found else eta_v,
+            "head_step_size": eta_v,  # where the step is found, times that
             "participation": participation, "sampling": sampling, "aggregate": aggregate,
             "order": order, "gradient_noise": gradient_noise, "batch": batch,
             "start": start_name(start), "scale": scale,

@@ -173,7 +173,7 @@ class BySmoothness:
         n, before = self._problem.n, self._smoothness.gradients
         asked = 0
         for t, (mask, scale) in enumerate(zip(masks, scales, strict=True)):
-            if mask.any():
+            if mask.any() or self._steps.settings.everyone:
                 self.step = self.find_step(mask, scale)
                 asked += int(mask.sum()) * (self._smoothness.gradients - before)
                 before = self._smoothness.gradients

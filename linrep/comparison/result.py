@@ -99,10 +99,11 @@ class Comparison:
         ``mean`` is geometric, with a 95 % Student interval of the logarithms (``low``, ``high``);
         ``times`` the geometric mean of the ratio to the best method's, trial by trial, with its
         interval (``times_low``, ``times_high``); ``rank`` the mean rank over trials; ``trials``,
-        and how many of them ``diverged``.
+        those in which every method came to a finite number, and how many runs ``diverged``.
         """
         rows = []
-        for m, values in self._ends():
+        for m, ends in self._ends():
+            values = ends[np.isfinite(ends).all(axis=1)]  # in pairs
             logs = np.log(np.maximum(values, _FLOOR))
             best = logs.mean().idxmin()
             ranks = values.rank(axis=1).mean()
@@ -164,8 +165,9 @@ class Comparison:
     def _ends(self):
         """Yield m and the values at the end of the runs: a column per method, a row per trial."""
         for m, part in self.rows.groupby("m", sort=False, dropna=False):
-            last = part.groupby(["trial", "method"], sort=False)[self.metric].last()
-            yield m, last.unstack("method")
+            last = part.groupby(["trial", "method"], sort=False).tail(1)
+            values = last.pivot(index="trial", columns="method", values=self.metric)
+            yield m, values[list(dict.fromkeys(part["method"]))]
 
     def _samples(self, m, name):
         own = self.rows[(self.rows["m"] == m) | self.rows["m"].isna()]

@@ -17,7 +17,7 @@ solved for, the line search finds the length in every round.
 
 With all clients and exact heads, BT after a round is what the clients are sent next, which may turn
 out to be a step too far; the state to report is the last one that was accepted, with the heads that
-fit it. Metrics are of that state.
+fit it. Metrics of a truth are of that state, the loss is of what the clients were sent.
 """
 
 from typing import NamedTuple
@@ -248,7 +248,8 @@ def back_to_old_frame(BT, GT, memory, work, transportedT):
 def short_length(BT, memory, H, work):
     """Return the shorter length of Barzilai and Borwein, in the norm of H; at least 1.
 
-    Where the curvature along the last step was not positive, twice that step's length.
+    Where the curvature along the last step was negative, twice that step's length. The norm is that
+    of the heads now, in their frame: the check of the loss is what makes a step safe.
     """
     numbers = memory.numbers
     differenceT = work.ET
@@ -257,6 +258,8 @@ def short_length(BT, memory, H, work):
         for column in range(BT.shape[1]):
             differenceT[a, column] -= memory.GT[a, column]
     gained = -numbers[LENGTH] * inner(memory.PT, differenceT)
+    if gained == 0.0:  # nothing moves any more
+        return numbers[LENGTH]
     if not gained > 0.0:
         return 2.0 * numbers[LENGTH]
     divide(differenceT, H, work.candidateT)

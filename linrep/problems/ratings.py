@@ -105,7 +105,7 @@ class Ratings:
         for name in (client, item):
             if ratings[name].isna().any():
                 place = int(np.argmax(ratings[name].isna()))
-                raise ValueError(f"ratings must have a {name} in every row, row {place} has none")
+                raise ValueError(f"ratings must have the {name} in every row, row {place} has none")
         check.choice("duplicates", duplicates, DUPLICATES)
         rows, clients, table = _line_up(ratings[client], side, "client")
         columns, items, item_table = _line_up(ratings[item], item_side, "item")
@@ -161,16 +161,18 @@ class Ratings:
         ValueError
             If a part would be empty, or the table has a pair that was not rated.
         """
-        if isinstance(held_out, float | int):
-            parts = self.observations.split(held_out, rng=rng)
-        else:
+        if hasattr(held_out, "iloc"):
             parts = self._split_at(held_out)
+        else:
+            parts = self.observations.split(held_out, rng=rng)
         return replace(self, observations=parts[0]), replace(self, observations=parts[1])
 
     def _split_at(self, table):
         import pandas as pd
 
         seen = self.observations
+        if table.shape[1] < 2:
+            raise ValueError("held_out must have two columns, clients and items")
         places = [
             pd.Index(ids).get_indexer(table.iloc[:, column])
             for column, ids in enumerate((self.clients, self.items))

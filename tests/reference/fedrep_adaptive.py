@@ -110,6 +110,8 @@ def short_length(B, G, H, state):
     y = G @ np.linalg.inv(R).T - state["G"]
     gained = float(np.sum(step * y))
     square = float(np.sum(y * divided(y, H)))
+    if gained == 0.0:
+        return state["length"]
     if not gained > 0.0 or not square > 0.0:
         return 2.0 * state["length"]
     return max(1.0, gained / square)
