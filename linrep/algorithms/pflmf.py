@@ -17,6 +17,7 @@ from linrep.algorithms.pflmf_rounds import (
     Searching,
     is_compiled,
 )
+from linrep.diagnosis import own_data
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
@@ -34,6 +35,7 @@ AGGREGATES = ("participants", "full", "unbiased")
 SAMPLINGS = ("bernoulli", "fixed")
 ORDERS = ("simultaneous", "alternating")
 STARTS = ("random", "balanced", "zero", "spectral")
+_SCALE = 0.1  # of a random start
 _NUMBERS_PER_CALL = 1 << 20
 
 
@@ -53,7 +55,7 @@ def pflmf(
     gradient_noise: float = 0.0,
     batch: int | None = None,
     start: str | tuple[ArrayLike, ArrayLike] | Trace = "random",
-    scale: float = 0.1,
+    scale: float | None = None,
     stationarity: bool = True,
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
@@ -114,7 +116,10 @@ def pflmf(
         frame U, and V = 0; balanced factors of the best approximation of rank k of the matrix of
         the clients' own minimizers; or what they are, U (d, k) and V (n, k). The trace of another
         run goes on, with its streams: `rng` must not be given.
-    scale : float, default 0.1
+    scale : float, optional
+        0.1 by default; on samples whose truth is not known, where no step size is given, at most
+        so large that the start's predictions are a tenth of the labels in root mean square: from
+        far too large ones a step that fits them is too short for what is to be learned.
     stationarity : bool, default True
         Measure what Theorem 1 bounds, in every round; this asks all clients for their gradients.
     record : int or array_like of int, default 1
@@ -191,6 +196,8 @@ def pflmf(
     participation = _read_share(participation, n, participants)
     rule = "given"
     eta_v = _read_head_step_size(head_step_size, step_size, participation, local_steps)
+    if scale is None:
+        scale = _default_scale(problem, k) if found else _SCALE
     U, V, start_floats = _read_start(start, objectives, k, scale, start_rng)
     settings = Settings(
         step_size=step_size,
@@ -421,6 +428,18 @@ def _read_head_step_size(value, step_size, participation, local_steps) -> float:
         check.choice("head_step_size", value, ("theorem",))
         return participation * step_size / local_steps
     return check.real("head_step_size", value, minimum=0.0)
+
+
+def _default_scale(problem, k):
+    """Return the standard deviation of a random start's entries that suits the data's units."""
+    data = own_data(problem)
+    if data is None or not hasattr(data, "X"):
+        return _SCALE
+    labels, covariates = np.mean(data.y**2), np.mean(np.sum(data.X**2, axis=1))
+    if not (labels > 0.0 and covariates > 0.0):
+        return _SCALE
+    # Predictions x'Uv have the variance scale^4 k |x|^2.
+    return min(_SCALE, float((0.01 * labels / (k * covariates)) ** 0.25))
 
 
 def _read_start(start, problem, k, scale, rng):

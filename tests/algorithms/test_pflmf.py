@@ -286,3 +286,21 @@ def test_problems_of_another_kind_are_refused():
         lr.pflmf(np.eye(3), k=1, step_size=0.1)
     with pytest.raises(ValueError, match="m must be given"):
         lr.pflmf(lr.SharedRepresentation.random(n=3, d=2, k=1, rng=0), step_size=0.1)
+
+
+def test_a_start_for_data_in_large_units_is_small():
+    """Without a step size; with one the start is what it was."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4)) * [1e4, 1.0, 30.0, 1.0]
+    owner = np.repeat(np.arange(10), 20)
+    y = X @ np.array([1e-4, 1.0, 0.02, -1.0]) + 0.1 * rng.standard_normal(200)
+    data = lr.ClientData.from_arrays(X, y, owner)
+    run = {"k": 2, "rounds": 0, "rng": 0}
+    trace = lr.pflmf(data, **run)
+    scale = trace.settings["scale"]
+    assert scale < 0.1
+    starts = [lr.pflmf(data, **run | {"rng": seed}) for seed in range(300)]
+    squares = [np.mean(each.predict(data) ** 2) for each in starts]
+    assert np.mean(squares) == pytest.approx(0.01 * np.mean(y**2), rel=0.5)
+    assert lr.pflmf(data, step_size=1e-9, **run).settings["scale"] == 0.1
+    assert lr.pflmf(data.standardized(), **run).settings["scale"] <= 0.1
