@@ -111,6 +111,9 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, workers, monkeypatch)
         run(sweep, tmp_path / "run", chunk_seconds=1e-9, workers=workers)
     monkeypatch.undo()
     assert open_run(tmp_path / "run").count() == sum(written) == 3
+    for thread in threading.enumerate():  # the run did not wait for a replicate under way
+        if thread.name.startswith("ThreadPoolExecutor"):
+            thread.join(timeout=30.0)
     function.calls.clear()
     stored = run(sweep, tmp_path / "run", workers=workers)
     assert function.total == 240 - 3
