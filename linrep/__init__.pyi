@@ -17,6 +17,7 @@ from linrep import sweeps as sweeps
 from linrep import testing as testing
 from linrep import theory as theory
 from linrep.algorithms import alternating_least_squares as alternating_least_squares
+from linrep.algorithms import cross_moments as cross_moments
 from linrep.algorithms import empirical_risk_minimizer as empirical_risk_minimizer
 from linrep.algorithms import fedavg as fedavg
 from linrep.algorithms import fedrep as fedrep
@@ -25,7 +26,9 @@ from linrep.algorithms import fit_heads as fit_heads
 from linrep.algorithms import fit_new_clients as fit_new_clients
 from linrep.algorithms import flute as flute
 from linrep.algorithms import gaussian_start as gaussian_start
+from linrep.algorithms import linear_factorization as linear_factorization
 from linrep.algorithms import local_only as local_only
+from linrep.algorithms import method_of_moments as method_of_moments
 from linrep.algorithms import moments_start as moments_start
 from linrep.algorithms import perfedsi as perfedsi
 from linrep.algorithms import pflmf as pflmf

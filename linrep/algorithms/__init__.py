@@ -4,18 +4,21 @@ from linrep.algorithms import biases, imc, personalized
 from linrep.algorithms.alternating import alternating_least_squares
 from linrep.algorithms.baselines import pooled, ridge, ridge_penalty, ridge_to_mean
 from linrep.algorithms.erm import empirical_risk_minimizer
+from linrep.algorithms.factorization import linear_factorization
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.global_model import fedavg, fedsgd
 from linrep.algorithms.local import fit_heads, fit_new_clients, local_only, simulate_heads
 from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.pflmf import pflmf
+from linrep.algorithms.spectral import cross_moments, method_of_moments
 from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
 from linrep.algorithms.trials import run_trials
 
 __all__ = [
     "alternating_least_squares",
     "biases",
+    "cross_moments",
     "empirical_risk_minimizer",
     "fedavg",
     "fedrep",
@@ -25,7 +28,9 @@ __all__ = [
     "flute",
     "gaussian_start",
     "imc",
+    "linear_factorization",
     "local_only",
+    "method_of_moments",
     "moments_start",
     "perfedsi",
     "personalized",

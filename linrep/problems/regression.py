@@ -17,7 +17,7 @@ from linrep.problems.samples import DESIGNS, draw_samples
 from linrep.random import RNGLike, stream
 from linrep.subspace import orthonormalize, random_frame
 
-HEADS = ("sphere", "scaled_qr", "unit_rows", "qr")
+HEADS = ("sphere", "scaled_qr", "unit_rows", "qr", "gaussian")
 _SUBSETS_ENUMERATED = 5_000
 _ROWS_AT_ONCE = 2**14  # of subsets whose singular values one call computes
 _STARTS = 500  # directions from which subsets of small spread are looked for
@@ -101,13 +101,15 @@ class SharedRepresentation:
         ----------
         n, d, k : int
             Clients, ambient dimension, rank; 1 <= k <= min(n, d).
-        heads : {"sphere", "scaled_qr", "unit_rows", "qr"}
+        heads : {"sphere", "scaled_qr", "unit_rows", "qr", "gaussian"}
             - ``"sphere"``: rows uniform on the sphere of radius sqrt(k) (FedRep, Assumption 3);
             - ``"scaled_qr"``: sqrt(k) times the Q factor of a normal matrix, so that
               W*'W* = k I (FedRep, Appendix A.1);
             - ``"unit_rows"``: rows of that Q factor scaled to norm 1 (published notebook,
               Figure 1);
-            - ``"qr"``: the Q factor itself, W*'W* = I (published notebook, Figure 3).
+            - ``"qr"``: the Q factor itself, W*'W* = I (published notebook, Figure 3);
+            - ``"gaussian"``: independent entries N(0, 1/k), so that models have norm 1 in the
+              mean square (Tripuraneni, Jin and Jordan, 2021).
         condition : float, optional
             Prescribed condition number of W*, at least 1: singular values in geometric
             progression, the Frobenius norm, and for ``"sphere"`` and ``"unit_rows"`` every row
@@ -129,6 +131,8 @@ class SharedRepresentation:
         check.choice("heads", heads, HEADS)
         if condition is not None:
             condition = check.real("condition", condition, minimum=1.0, maximum=check.LARGEST)
+            if heads == "gaussian":
+                raise ValueError("condition must not be given with heads='gaussian'")
             if k == 1 and condition > 1.0:
                 raise ValueError(f"condition must be 1 when k = 1, got {condition}")
         rng = stream(rng, "truth")
@@ -375,6 +379,8 @@ def _draw_heads(n, k, heads, condition, rng):
     if heads == "sphere" and condition is None:
         W = rng.standard_normal((n, k))
         return W * (np.sqrt(k) / np.linalg.norm(W, axis=1, keepdims=True))
+    if heads == "gaussian":
+        return rng.standard_normal((n, k)) / np.sqrt(k)
     W = random_frame(n, k, rng)
     if condition is not None:
         spectrum = np.geomspace(condition, 1.0, k)

@@ -20,7 +20,8 @@ from tests.tools import COMPILED
 
 SOURCES = Path(jit.__file__).parent
 MODULES = (
-    "_border", "completion", "designs", "diameter", "fedrep", "fedrep_adaptive", "flute",
+    "_border", "completion", "designs", "diameter", "factorization", "fedrep", "fedrep_adaptive",
+    "flute",
     "global_model", "gram",
     "gram_clients", "lapack", "linalg", "pflmf", "pflmf_samples", "public_fedrep", "public_flute",
     "public_perfedsi", "public_pflmf", "rounds", "samplers",

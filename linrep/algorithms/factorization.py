@@ -1,0 +1,148 @@
+"""The linear factorization of multi-task regression, minimized over both factors at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+
+from linrep import _validation as check
+from linrep import subspace
+from linrep._clock import Stopwatch
+from linrep.algorithms._setup import read_pair, start_name
+from linrep.kernels import factorization as kernel
+from linrep.prediction import origin
+from linrep.problems.clients import ClientData
+from linrep.problems.regression import SharedRepresentation
+from linrep.random import RNGLike, stream
+from linrep.trace import MOST_ROUNDS, Trace, columns
+
+
+def linear_factorization(
+    data: ClientData,
+    *,
+    k: int,
+    rounds: int = 500,
+    tolerance: float = 1e-6,
+    start: str | tuple[ArrayLike, ArrayLike] = "random",
+    rng: RNGLike = None,
+) -> Trace:
+    r"""Minimize the balanced squared loss over a representation and heads together, by L-BFGS.
+
+    .. math:: \min_{B, W} \frac1n \sum_i \frac1{m_i} \|y_i - X_i B w_i\|^2
+              + \frac14 \Big\| B^\top B - \frac1n W^\top W \Big\|_F^2
+
+    Parameters
+    ----------
+    data : ClientData
+    k : int
+        Rank, at most min(n, d).
+    rounds : int, default 500
+        At most so many iterations.
+    tolerance : float, default 1e-6
+        Stop as ``converged`` once no entry of the objective's gradient is larger in size.
+    start : "random" or pair (B, W), default "random"
+        Of (d, k) and (n, k). Random entries are normal, of variance 1/d and 1/k.
+    rng : optional
+        Anything `numpy.random.default_rng` takes; for a random start.
+
+    Returns
+    -------
+    Trace
+        State ``B`` (d, k) with orthonormal columns, and ``W`` (n, k), so that W B' is the product
+        of the factors. Metrics ``loss``, mean over clients of (1/2m)||y_i - X_i B w_i||^2, and
+        ``objective``, the above; with a truth of rank k also ``distance``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Burer and Monteiro's factorization as in Tripuraneni, Jin and Jordan, *Provable meta-learning
+    of linear representations*, 2021, where it is called LF. The second term decides how a product
+    is split between the factors: it can be made 0 without a change of the product, so that the
+    minimizers of the objective are minimizers of the loss. A minimum that is found need not be the
+    least one.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=50, d=10, k=2, rng=0)
+    >>> bool(lr.linear_factorization(truth.draw(20, rng=1), k=2, rng=2)["distance"][-1] < 1e-4)
+    True
+    """
+    watch = Stopwatch()
+    if not isinstance(data, ClientData):
+        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
+    n, d = data.n, data.d
+    k = check.rank(k, n, d)
+    rounds = check.count("rounds", rounds, most=MOST_ROUNDS)
+    tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    if isinstance(start, str):
+        check.choice("start", start, ("random",))
+        rng = stream(rng, "start")
+        B, W = rng.standard_normal((d, k)) / np.sqrt(d), rng.standard_normal((n, k)) / np.sqrt(k)
+    else:
+        B, W = read_pair(start, "'random'", B=(d, k), W=(n, k))
+    truth = data.truth
+    known = truth if isinstance(truth, SharedRepresentation) and truth.k == k else None
+    gradient = np.empty((n + d) * k)
+    of_BT, of_W = gradient[: k * d].reshape(k, d), gradient[k * d :].reshape(n, k)
+    scratch = np.empty(d), np.empty(int(data.m.max())), np.empty(d)
+
+    def split(entries):
+        """Return B' and W."""
+        return entries[: k * d].reshape(k, d), entries[k * d :].reshape(n, k)
+
+    def objective(entries):
+        BT, W = split(entries)
+        loss = kernel.gradient(data.X, data.y, data.offsets, BT, W, of_BT, of_W, *scratch)
+        gap = BT @ BT.T - W.T @ W / n
+        of_BT[:] = 2.0 * of_BT + gap @ BT
+        of_W[:] = 2.0 * of_W - W @ gap / n
+        return 2.0 * loss + 0.25 * np.sum(gap**2), gradient.copy()
+
+    rows = []
+
+    def record(entries, value):
+        BT, W = split(entries)
+        excess = 0.25 * np.sum((BT @ BT.T - W.T @ W / n) ** 2)
+        row = {"loss": 0.5 * (value - excess), "objective": value}
+        if known is not None:
+            row["distance"] = _distance(BT.T, known.B)
+        rows.append(row)
+
+    entries = np.concatenate([B.T.ravel(), W.ravel()])
+    record(entries, float(objective(entries)[0]))
+    found = minimize(
+        objective, entries, jac=True, method="L-BFGS-B",
+        callback=lambda intermediate_result: record(
+            intermediate_result.x, float(intermediate_result.fun)
+        ),
+        options={"maxiter": rounds, "maxfun": 20 * rounds, "gtol": tolerance, "ftol": 0.0},
+    )  # fmt: skip
+    BT, W = split(found.x)
+    frame, factor = np.linalg.qr(BT.T)
+    return Trace(
+        algorithm="linear factorization",
+        metrics=columns(rows),
+        state={"B": frame, "W": W @ factor.T},
+        settings={
+            "problem": repr(data), "k": k, "rounds": rounds, "tolerance": tolerance,
+            "start": start_name(start),
+        },
+        stop_reason="converged" if found.status == 0 else "rounds",
+        wall_time=watch.seconds(),
+        notes=(f"L-BFGS gave up: {found.message}",) if found.status not in (0, 1) else (),
+        **origin(data),
+    )  # fmt: skip
+
+
+def _distance(B, B_star):
+    """Return the distance of two spans, NaN where B is not of full rank."""
+    try:
+        return float(subspace.distance(np.linalg.qr(B)[0], B_star))
+    except (ValueError, np.linalg.LinAlgError):
+        return float("nan")

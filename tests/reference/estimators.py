@@ -1,0 +1,35 @@
+"""Naive estimators of the representation, from their papers' formulas."""
+
+import numpy as np
+
+
+def second_moment(clients):
+    """Tripuraneni, Jin and Jordan (2021): mean of y^2 x x'."""
+    d = clients[0][0].shape[1]
+    total = np.zeros((d, d))
+    for X, y in clients:
+        for x, label in zip(X, y, strict=True):
+            total += label**2 * np.outer(x, x) / (len(y) * len(clients))
+    return total
+
+
+def cross_moment(clients):
+    """Duchi, Feldman, Hu and Talwar (2022): mean of y y' x x'^T over pairs of different samples."""
+    d = clients[0][0].shape[1]
+    clients = [(X, y) for X, y in clients if len(y) > 1]
+    total = np.zeros((d, d))
+    for X, y in clients:
+        m = len(y)
+        for j in range(m):
+            for other in range(m):
+                if j != other:
+                    pair = y[j] * y[other] * np.outer(X[j], X[other])
+                    total += pair / (m * (m - 1) * len(clients))
+    return total
+
+
+def balanced_objective(clients, B, W):
+    """Squared loss and a quarter of the squared distance between the factors' second moments."""
+    n = len(clients)
+    losses = [np.mean((X @ B @ w - y) ** 2) for (X, y), w in zip(clients, W, strict=True)]
+    return np.mean(losses) + np.sum((B.T @ B - W.T @ W / n) ** 2) / 4
