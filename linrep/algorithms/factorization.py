@@ -40,9 +40,11 @@ def linear_factorization(
     rounds : int, default 500
         At most so many iterations.
     tolerance : float, default 1e-6
-        Stop as ``converged`` once no entry of the objective's gradient is larger in size.
+        Stop as ``converged`` once no entry of the objective's gradient is larger in size, with
+        labels scaled to mean square 1.
     start : "random" or pair (B, W), default "random"
-        Of (d, k) and (n, k). Random entries are normal, of variance 1/d and 1/k.
+        Of (d, k) and (n, k). Random entries are normal, of variance s/d and s/k, where s is the
+        root mean square of the labels.
     rng : optional
         Anything `numpy.random.default_rng` takes; for a random start.
 
@@ -80,10 +82,12 @@ def linear_factorization(
     k = check.rank(k, n, d)
     rounds = check.count("rounds", rounds, most=MOST_ROUNDS)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    size = float(np.sqrt(np.mean(data.y**2))) or 1.0
     if isinstance(start, str):
         check.choice("start", start, ("random",))
         rng = stream(rng, "start")
-        B, W = rng.standard_normal((d, k)) / np.sqrt(d), rng.standard_normal((n, k)) / np.sqrt(k)
+        B = rng.standard_normal((d, k)) * np.sqrt(size / d)
+        W = rng.standard_normal((n, k)) * np.sqrt(size / k)
     else:
         B, W = read_pair(start, "'random'", B=(d, k), W=(n, k))
     truth = data.truth
@@ -104,6 +108,8 @@ def linear_factorization(
         of_W[:] = 2.0 * of_W - W @ gap / n
         return 2.0 * loss + 0.25 * np.sum(gap**2), gradient.copy()
 
+    # With labels s times as large factors are root(s) and the objective s^2 times as large.
+    gtol = tolerance * size**1.5
     rows = []
 
     def record(entries, value):
@@ -121,7 +127,7 @@ def linear_factorization(
         callback=lambda intermediate_result: record(
             intermediate_result.x, float(intermediate_result.fun)
         ),
-        options={"maxiter": rounds, "maxfun": 20 * rounds, "gtol": tolerance, "ftol": 0.0},
+        options={"maxiter": rounds, "maxfun": 20 * rounds, "gtol": gtol, "ftol": 0.0},
     )  # fmt: skip
     BT, W = split(found.x)
     frame, factor = np.linalg.qr(BT.T)

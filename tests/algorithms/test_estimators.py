@@ -111,6 +111,18 @@ def test_the_factorization_ends_early_only_as_converged():
     assert long.notes == ()
 
 
+@pytest.mark.parametrize("scale", [2.0**-20, 2.0**20])
+def test_the_factorization_does_not_depend_on_the_labels_units(scale):
+    """Rounding errors apart: the root of the scale is a power of 2."""
+    data = lr.SharedRepresentation.random(n=20, d=6, k=2, noise=0.5, rng=0).draw(10, rng=1)
+    scaled = lr.ClientData(data.X, scale * data.y, data.offsets)
+    one = lr.linear_factorization(data, k=2, rounds=2000, rng=2)
+    other = lr.linear_factorization(scaled, k=2, rounds=2000, rng=2)
+    assert one.stop_reason == other.stop_reason == "converged"
+    assert other["loss"][-1] == pytest.approx(scale**2 * one["loss"][-1], rel=1e-6)
+    np.testing.assert_allclose(other.models, scale * one.models, atol=1e-4 * scale)
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("n", "published", "here"),
