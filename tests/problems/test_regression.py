@@ -14,7 +14,9 @@ from linrep.random import stream
 from tests.strategies import frame, seeds
 from tests.tools import EPS, FALSE_ALARM, close, complaint, draws
 
-every_heads = pytest.mark.parametrize("heads", HEADS)
+# Normal heads have no scaling that holds exactly and no prescribed condition:
+# tests/algorithms/test_estimators.py is of these.
+every_heads = pytest.mark.parametrize("heads", [each for each in HEADS if each != "gaussian"])
 sizes = st.tuples(st.integers(1, 12), st.integers(1, 12)).flatmap(
     lambda size: st.tuples(st.just(size[0]), st.just(size[1]), st.integers(1, min(size)))
 )
