@@ -13,7 +13,14 @@ from linrep import _validation as check
 from linrep.kernels import linalg
 from linrep.random import RNGLike, stream
 
-__all__ = ["distance", "frame_at_distance", "orthonormalize", "principal_angles", "random_frame"]
+__all__ = [
+    "distance",
+    "distance_or_nan",
+    "frame_at_distance",
+    "orthonormalize",
+    "principal_angles",
+    "random_frame",
+]
 
 
 def __dir__():
@@ -77,6 +84,26 @@ def distance(B1: ArrayLike, B2: ArrayLike) -> float:
     _require_rank("B1", first, BT1)
     _require_rank("B2", second, BT2)
     return sine
+
+
+def distance_or_nan(B1: ArrayLike, B2: ArrayLike) -> float:
+    """Return the principal-angle distance, NaN where a basis has none.
+
+    Parameters
+    ----------
+    B1, B2 : array_like, shape (d, k)
+        Bases; see :func:`distance`.
+
+    Returns
+    -------
+    float
+        NaN where a basis is not finite or not of full column rank, or shapes differ: what a table
+        has of a run that came to such a state.
+    """
+    try:
+        return distance(B1, B2)
+    except ValueError:
+        return float("nan")
 
 
 def principal_angles(B1: ArrayLike, B2: ArrayLike) -> NDArray[np.float64]:

@@ -9,7 +9,9 @@ from scipy.optimize import minimize
 from linrep import _validation as check
 from linrep import subspace
 from linrep._clock import Stopwatch
+from linrep._warning import warn
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.diagnosis import RunWarning
 from linrep.kernels import factorization as kernel
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
@@ -58,7 +60,13 @@ def linear_factorization(
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of range.
+        If an argument is out of range, or the labels or covariates are so large that the loss is
+        not finite.
+
+    Warns
+    -----
+    RunWarning
+        If L-BFGS found no step that lowers the objective before the tolerance was met.
 
     Notes
     -----
@@ -82,73 +90,74 @@ def linear_factorization(
     k = check.rank(k, n, d)
     rounds = check.count("rounds", rounds, most=MOST_ROUNDS)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
-    size = float(np.sqrt(np.mean(data.y**2))) or 1.0
+    # Solved for labels of mean square 1: with labels s times as large, factors are root(s) and
+    # the objective s^2 times as large.
+    largest = float(np.abs(data.y).max()) or 1.0
+    size = largest * float(np.sqrt(np.mean((data.y / largest) ** 2))) or 1.0
     if isinstance(start, str):
         check.choice("start", start, ("random",))
         rng = stream(rng, "start")
-        B = rng.standard_normal((d, k)) * np.sqrt(size / d)
-        W = rng.standard_normal((n, k)) * np.sqrt(size / k)
+        B, W = rng.standard_normal((d, k)) / np.sqrt(d), rng.standard_normal((n, k)) / np.sqrt(k)
     else:
-        B, W = read_pair(start, "'random'", B=(d, k), W=(n, k))
+        B, W = (each / np.sqrt(size) for each in read_pair(start, "'random'", B=(d, k), W=(n, k)))
+    y = data.y / size
     truth = data.truth
     known = truth if isinstance(truth, SharedRepresentation) and truth.k == k else None
-    gradient = np.empty((n + d) * k)
-    of_BT, of_W = gradient[: k * d].reshape(k, d), gradient[k * d :].reshape(n, k)
     scratch = np.empty(d), np.empty(int(data.m.max())), np.empty(d)
 
     def split(entries):
         """Return B' and W."""
         return entries[: k * d].reshape(k, d), entries[k * d :].reshape(n, k)
 
+    def imbalance(BT, W):
+        return BT @ BT.T - W.T @ W / n
+
     def objective(entries):
-        BT, W = split(entries)
-        loss = kernel.gradient(data.X, data.y, data.offsets, BT, W, of_BT, of_W, *scratch)
-        gap = BT @ BT.T - W.T @ W / n
+        gradient = np.empty_like(entries)
+        (BT, W), (of_BT, of_W) = split(entries), split(gradient)
+        loss = kernel.gradient(data.X, y, data.offsets, BT, W, of_BT, of_W, *scratch)
+        gap = imbalance(BT, W)
         of_BT[:] = 2.0 * of_BT + gap @ BT
         of_W[:] = 2.0 * of_W - W @ gap / n
-        return 2.0 * loss + 0.25 * np.sum(gap**2), gradient.copy()
+        return 2.0 * loss + 0.25 * np.sum(gap**2), gradient
 
-    # With labels s times as large factors are root(s) and the objective s^2 times as large.
-    gtol = tolerance * size**1.5
     rows = []
 
     def record(entries, value):
         BT, W = split(entries)
-        excess = 0.25 * np.sum((BT @ BT.T - W.T @ W / n) ** 2)
-        row = {"loss": 0.5 * (value - excess), "objective": value}
+        loss = 0.5 * (value - 0.25 * np.sum(imbalance(BT, W) ** 2))
+        row = {"loss": size**2 * loss, "objective": size**2 * value}
         if known is not None:
-            row["distance"] = _distance(BT.T, known.B)
+            row["distance"] = subspace.distance_or_nan(BT.T, known.B)
         rows.append(row)
 
     entries = np.concatenate([B.T.ravel(), W.ravel()])
-    record(entries, float(objective(entries)[0]))
+    value = float(objective(entries)[0])
+    if not np.isfinite(size * size * value):
+        raise ValueError("data must not be so large that the loss at the start overflows")
+    record(entries, value)
     found = minimize(
         objective, entries, jac=True, method="L-BFGS-B",
         callback=lambda intermediate_result: record(
             intermediate_result.x, float(intermediate_result.fun)
         ),
-        options={"maxiter": rounds, "maxfun": 20 * rounds, "gtol": gtol, "ftol": 0.0},
+        options={"maxiter": rounds, "maxfun": 20 * rounds, "gtol": tolerance, "ftol": 0.0},
     )  # fmt: skip
+    notes = (f"L-BFGS gave up: {found.message}",) if found.status not in (0, 1) else ()
+    for note in notes:
+        warn(note, RunWarning)
     BT, W = split(found.x)
     frame, factor = np.linalg.qr(BT.T)
     return Trace(
         algorithm="linear factorization",
         metrics=columns(rows),
-        state={"B": frame, "W": W @ factor.T},
+        state={"B": frame, "W": size * (W @ factor.T)},
         settings={
             "problem": repr(data), "k": k, "rounds": rounds, "tolerance": tolerance,
             "start": start_name(start),
         },
         stop_reason="converged" if found.status == 0 else "rounds",
         wall_time=watch.seconds(),
-        notes=(f"L-BFGS gave up: {found.message}",) if found.status not in (0, 1) else (),
+        notes=notes,
         **origin(data),
     )  # fmt: skip
-
-
-def _distance(B, B_star):
-    """Return the distance of two spans, NaN where B is not of full rank."""
-    try:
-        return float(subspace.distance(np.linalg.qr(B)[0], B_star))
-    except (ValueError, np.linalg.LinAlgError):
-        return float("nan")

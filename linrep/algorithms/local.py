@@ -280,16 +280,21 @@ def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -
         raise ValueError("data must be raw, or prepared as those that the trace was learned from")
     B = trace.state[name]
     W = fit_heads(data, B, ridge=ridge)
-    residual = np.einsum("sk,sk->s", data.X @ B, np.repeat(W, data.m, axis=0)) - data.y
-    losses = np.add.reduceat(residual**2, data.offsets[:-1]) / (2.0 * data.m)
     return Trace(
         algorithm=f"new clients of {trace.algorithm}",
-        metrics={"loss": np.array([losses.mean()])},
+        metrics={"loss": np.array([heads_loss(data, B, W)])},
         state={"B": B, "W": W},
         settings={"problem": repr(data), "learned by": trace.algorithm},
         wall_time=watch.seconds(),
         **origin(data),
     )
+
+
+def heads_loss(data: ClientData, B: NDArray[np.float64], W: NDArray[np.float64]) -> float:
+    """Return the mean over clients of (1/2m) ||y_i - X_i B w_i||^2."""
+    residual = np.einsum("sk,sk->s", data.X @ B, np.repeat(W, data.m, axis=0)) - data.y
+    losses = np.add.reduceat(residual**2, data.offsets[:-1]) / (2.0 * data.m)
+    return float(losses.mean())
 
 
 def _simulate_local(truth, m, rng):

@@ -15,7 +15,7 @@ from linrep import _memory as memory
 from linrep import _validation as check
 from linrep import subspace
 from linrep._clock import Stopwatch
-from linrep.algorithms.local import fit_heads
+from linrep.algorithms.local import fit_heads, heads_loss
 from linrep.algorithms.starts import moments_start
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
@@ -112,14 +112,15 @@ def cross_moments(data: ClientData, *, k: int) -> Trace:
     with_pairs = data.m > 1
     if not with_pairs.any():
         raise ValueError("data must have a client with at least two samples")
-    d = data.d
-    memory.require("the moment and a copy of the samples", data.X.size + d * d, d=d)
-    pairs = np.where(with_pairs, data.m * (data.m - 1.0), 1.0)
-    weights = np.where(with_pairs, 1.0 / pairs, 0.0) / with_pairs.sum()
-    labelled = data.X * data.y[:, None]
+    n, d = data.n, data.d
+    needed = data.X.size + 2 * (n * d + d * d)
+    memory.require("the moment and a copy of the samples", needed, n=n, samples=len(data.y), d=d)
+    # The sum over pairs is that over all products without those of a sample with itself. Scaled
+    # by its root, so that one copy of the samples is enough.
+    pairs = np.where(with_pairs, data.m * (data.m - 1.0), np.inf) * with_pairs.sum()
+    labelled = data.X * (data.y / np.sqrt(np.repeat(pairs, data.m)))[:, None]
     sums = np.add.reduceat(labelled, data.offsets[:-1], axis=0)
-    moment = (sums * weights[:, None]).T @ sums
-    moment -= (labelled * np.repeat(weights, data.m)[:, None]).T @ labelled
+    moment = sums.T @ sums - labelled.T @ labelled
     vectors = eigh(moment, subset_by_index=[d - k, d - 1])[1]
     return _trace("cross moments", data, np.ascontiguousarray(vectors[:, ::-1]), watch)
 
@@ -133,9 +134,7 @@ def _read(data, k) -> int:
 def _trace(algorithm, data: ClientData, B: NDArray[np.float64], watch) -> Trace:
     """Return the trace of a representation with the heads fitted on it."""
     W = fit_heads(data, B)
-    residual = np.einsum("sk,sk->s", data.X @ B, np.repeat(W, data.m, axis=0)) - data.y
-    losses = np.add.reduceat(residual**2, data.offsets[:-1]) / (2.0 * data.m)
-    metrics = {"loss": np.array([losses.mean()])}
+    metrics = {"loss": np.array([heads_loss(data, B, W)])}
     truth = data.truth
     if isinstance(truth, SharedRepresentation) and truth.k == B.shape[1]:
         errors = W @ B.T - truth.theta

@@ -98,19 +98,11 @@ def _of_state(trace, truth, test):
         return {"unexplained": 1.0 - trace.score(test)}
     found = {}
     if "B" in trace.state and hasattr(truth, "B"):
-        found["distance"] = _distance(trace.state["B"], truth.B)
+        found["distance"] = subspace.distance_or_nan(trace.state["B"], truth.B)
     if truth is not None and _has_models(trace.state):
         errors = trace.models - truth.theta
         found["population_risk"] = float(0.5 * np.mean(np.sum(errors**2, axis=1)))
     return found
-
-
-def _distance(B, B_star):
-    """Return the distance of two spans, NaN where B is not finite or not of full rank."""
-    try:
-        return float(subspace.distance(B, B_star))
-    except ValueError:
-        return float("nan")
 
 
 def _has_models(state):

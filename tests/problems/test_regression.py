@@ -1,4 +1,4 @@
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
@@ -14,9 +14,9 @@ from linrep.random import stream
 from tests.strategies import frame, seeds
 from tests.tools import EPS, FALSE_ALARM, close, complaint, draws
 
-# Normal heads have no scaling that holds exactly and no prescribed condition:
-# tests/algorithms/test_estimators.py is of these.
-every_heads = pytest.mark.parametrize("heads", [each for each in HEADS if each != "gaussian"])
+# Normal heads have no scaling that holds exactly, and no prescribed condition.
+SCALED = [heads for heads in HEADS if heads != "gaussian"]
+every_scaling = pytest.mark.parametrize("heads", SCALED)
 sizes = st.tuples(st.integers(1, 12), st.integers(1, 12)).flatmap(
     lambda size: st.tuples(st.just(size[0]), st.just(size[1]), st.integers(1, min(size)))
 )
@@ -44,7 +44,7 @@ def check_scaling(truth, heads):
         close(norm(W), np.sqrt(k), error)
 
 
-@every_heads
+@every_scaling
 @given(seed=seeds, size=sizes)
 def test_heads_follow_their_convention(heads, seed, size):
     truth = random(seed, *size, heads=heads)
@@ -57,7 +57,7 @@ def test_heads_follow_their_convention(heads, seed, size):
     assert (truth.n, truth.d, truth.k) == size
 
 
-@every_heads
+@every_scaling
 @given(seed=seeds, size=sizes, digits=st.floats(0.0, 6.0))
 @example(seed=1196155, size=(7, 9, 4), digits=2.119140625)  # rows with a negative inner product
 def test_a_prescribed_condition_is_met_and_the_convention_kept(heads, seed, size, digits):
@@ -74,7 +74,7 @@ def test_a_prescribed_condition_is_met_and_the_convention_kept(heads, seed, size
     close(truth.condition, condition, 60 * n * k * EPS * condition**2)
 
 
-@every_heads
+@every_scaling
 def test_a_condition_above_one_needs_two_dimensions(heads):
     with complaint(ValueError, "condition", "k = 1", "2.0"):
         random(0, 3, 3, 1, heads=heads, condition=2)
@@ -90,6 +90,16 @@ def test_equal_rows_and_unit_condition_with_as_many_clients_as_dimensions(heads,
     close(truth.W @ truth.W.T, scale * np.eye(k), 20 * k**2 * EPS * scale)
 
 
+def test_normal_heads_are_normal_of_variance_one_over_k(fresh_rng):
+    """Kolmogorov-Smirnov on 30 000 heads (600 uncompiled) in R^5, and between two entries."""
+    W = random(fresh_rng, draws(30_000), 6, 5, heads="gaussian").W * np.sqrt(5.0)
+    pvalues = [stats.kstest(column, "norm").pvalue for column in W.T]
+    pvalues.append(stats.pearsonr(W[:, 0], W[:, 1]).pvalue)
+    assert min(pvalues) > FALSE_ALARM / len(pvalues)
+    with complaint(ValueError, "condition", "heads='gaussian'"):
+        random(0, 9, 6, 2, heads="gaussian", condition=2.0)
+
+
 def test_heads_on_the_sphere_are_uniform_and_independent(fresh_rng):
     """Kolmogorov-Smirnov and chi-square on 30 000 heads (600 uncompiled) in R^3."""
     W = random(fresh_rng, draws(30_000), 3, 3).W / np.sqrt(3.0)
@@ -101,8 +111,9 @@ def test_heads_on_the_sphere_are_uniform_and_independent(fresh_rng):
     assert min(pvalues) > FALSE_ALARM / len(pvalues)
 
 
-@every_heads
-@pytest.mark.parametrize("condition", [None, 5.0])
+@pytest.mark.parametrize(
+    ("heads", "condition"), [*product(SCALED, [None, 5.0]), ("gaussian", None)]
+)
 def test_heads_have_no_preferred_direction(heads, condition, fresh_rng):
     """Direction of the first client's head in the plane, 2 000 truths (200 uncompiled)."""
     count = max(200, draws(2_000))
