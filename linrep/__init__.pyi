@@ -17,8 +17,11 @@ from linrep import sweeps as sweeps
 from linrep import testing as testing
 from linrep import theory as theory
 from linrep.algorithms import alternating_least_squares as alternating_least_squares
+from linrep.algorithms import altgdmin as altgdmin
+from linrep.algorithms import altmin_gd as altmin_gd
 from linrep.algorithms import cross_moments as cross_moments
 from linrep.algorithms import empirical_risk_minimizer as empirical_risk_minimizer
+from linrep.algorithms import erm as erm
 from linrep.algorithms import fedavg as fedavg
 from linrep.algorithms import fedrep as fedrep
 from linrep.algorithms import fedsgd as fedsgd
@@ -40,6 +43,7 @@ from linrep.algorithms import ridge_penalty as ridge_penalty
 from linrep.algorithms import ridge_to_mean as ridge_to_mean
 from linrep.algorithms import run_trials as run_trials
 from linrep.algorithms import simulate_heads as simulate_heads
+from linrep.algorithms import truncated_start as truncated_start
 from linrep.claims.entry import statement as statement
 from linrep.claims.entry import statements as statements
 from linrep.comparison import Comparison as Comparison

@@ -234,7 +234,7 @@ def test_pictures_files_and_bounds(tmp_path):
     stored = pd.read_parquet(tmp_path / "rows.parquet")
     assert (stored["sampling"] == "fixed").all()
     pd.testing.assert_frame_equal(stored.drop(columns="sampling"), found.rows)
-    assert "population risk" in repr(found)
+    assert "principal-angle distance" in repr(found)
     assert "<table" in found._repr_html_()
 
 
@@ -253,12 +253,88 @@ def test_what_is_wrong_is_said_in_a_line():
         lr.compare(TRUTH, ["nothing"], m=4)
     with complaint(TypeError, "a method and a mapping"):
         lr.compare(TRUTH, {"x": ("fedrep", 3)}, m=4)
-    with complaint(ValueError, "metric", "population_risk"):
-        lr.compare(TRUTH, ["local_only"], m=4, metric="distance", trials=1)
+    with complaint(ValueError, "metric", "distance, population_risk"):
+        lr.compare(TRUTH, ["local_only"], m=4, metric="unexplained", trials=1)
+    with complaint(ValueError, "simulate", "fresh"):
+        lr.compare(TRUTH, ["fedrep"], m=4, simulate=True)
+    with complaint(ValueError, "own: draws samples, which cannot be simulated"):
+        lr.compare(TRUTH, {"own": drawer(3)}, m=4, k=2, sampling="fresh", simulate=True, trials=1)
+    with complaint(ValueError, "fedrep: batches must be 'gram'"):
+        lr.compare(TRUTH, ["fedrep"], m=4, batches="split", sampling="fresh", simulate=True)
     with complaint(ValueError, "m must hold at least one"):
         lr.compare(TRUTH, ["fedrep"], m=[])
     with complaint(TypeError, "own: a linrep.Trace must be returned"):
         lr.compare(TRUTH, {"own": lambda problem: 3}, m=4, trials=1)
+
+
+def test_the_distance_of_models_is_that_of_their_leading_directions():
+    seen = []
+    found = lr.compare(
+        TRUTH, {"local_only": "local_only", "pooled": "pooled", "keep": keeper(seen)}, m=9, k=2,
+        trials=1, rng=3,
+    )  # fmt: skip
+    rows = found.rows.set_index("method")
+    models = lr.local_only(seen[0][0]).models
+    leading = np.linalg.svd(models)[2][:2].T
+    assert rows.loc["local_only", "distance"] == pytest.approx(subspace.distance(leading, TRUTH.B))
+    assert np.isnan(rows.loc["pooled", "distance"])  # one model has no two directions
+    assert found.metric == "population_risk"
+
+
+def test_bounds_are_drawn_where_they_are_of_the_same_samples():
+    both = {"erm": ("erm", {"restarts": 1}), "als": "alternating_least_squares"}
+    found = lr.compare(TRUTH, both, m=[8, 12], k=2, trials=3, metric="population_risk", rng=8)
+    assert list(found.bounds) == ["Cramér-Rao", "representation known"]
+    expected = 0.5 * lr.theory.bounds.cramer_rao(TRUTH, 8).mean
+    assert found.bounds["Cramér-Rao"](15 * 8) == pytest.approx(expected)
+    labels = {line.get_label() for line in found.plot().lines}
+    assert {"erm", "als", "Cramér-Rao"} <= labels
+    assert "Cramér-Rao" not in {line.get_label() for line in found.plot(bounds={}).lines}
+    angles = lr.compare(TRUTH, both, m=8, k=2, trials=1, rng=8)
+    squares = lr.theory.bounds.cramer_rao(TRUTH, 8).squared_chordal
+    assert angles.bounds["Cramér-Rao"](15 * 8) == pytest.approx(np.sqrt(squares / 2))
+    anew = lr.compare(
+        lambda rng: lr.SharedRepresentation.random(n=15, d=6, k=2, noise=0.3, rng=rng),
+        both, m=8, k=2, trials=3, metric="population_risk", rng=8,
+    )  # fmt: skip
+    assert anew.bounds["Cramér-Rao"](120) > 0.0
+    quiet = lr.SharedRepresentation.random(n=15, d=6, k=2, rng=0)
+    assert lr.compare(quiet, both, m=8, k=2, trials=1, rng=8).bounds == {}
+    fresh = lr.compare(TRUTH, ["fedrep"], m=8, sampling="fresh", rounds=3, trials=1, rng=8)
+    assert fresh.bounds == {}
+    matplotlib.pyplot.close("all")
+
+
+def test_fresh_samples_of_any_number_are_simulated():
+    """n = 10^5 in d = 10^6, of which no sample is ever drawn."""
+    truth = lr.SharedRepresentation.random(n=10**5, d=10**6, k=2, noise=0.1, store=False, rng=0)
+    methods = {
+        "FedRep": "fedrep", "GD-GD": ("fedrep", {"local_steps": 1}), "FedSGD": "fedsgd",
+        "split": ("fedrep", {"batches": "gram_split"}),
+    }  # fmt: skip
+    run = {"m": 10**4, "start": 0.5, "sampling": "fresh", "rounds": 20, "rng": 1, "trials": 2}
+    found = lr.compare(truth, methods, **run, step_size=0.2)
+    assert found.sampling == "simulated"
+    assert "simulated with the same law" in found.summary()
+    assert set(found.settings["batches"]) == {"gram", "gram_split"}
+    ends = found.rows.groupby("method")["samples"].max()
+    assert ends["FedRep"] == 20 * 10**9
+    assert ends["split"] == 2 * 20 * 10**9
+    distances = found.table["mean"].droplevel("m")
+    assert distances["FedRep"] < 0.05 < distances["FedSGD"]
+    with complaint(ValueError, "alternating_least_squares", "does not"):
+        lr.compare(truth, ["alternating_least_squares"], m=4, k=2, sampling="fresh")
+
+
+def test_simulated_samples_have_the_law_of_drawn_ones():
+    """Means over 300 runs, which differ by at most five standard errors."""
+    run = {"m": 6, "rounds": 3, "start": 0.5, "trials": 300, "sampling": "fresh", "axis": "rounds"}
+    logs = []
+    for simulate, seed in ((False, 1), (True, 2)):
+        found = lr.compare(TRUTH, ["fedrep"], **run, simulate=simulate, rng=seed)
+        logs.append(np.log(found.rows.query("rounds == 3")["distance"].to_numpy()))
+    errors = [np.std(each, ddof=1) / np.sqrt(len(each)) for each in logs]
+    assert abs(logs[0].mean() - logs[1].mean()) < 5.0 * np.hypot(*errors)
 
 
 def test_watched_truths_are_what_they_watch():

@@ -2,8 +2,9 @@
 
 from linrep.algorithms import biases, imc, personalized
 from linrep.algorithms.alternating import alternating_least_squares
+from linrep.algorithms.altmin import altgdmin, altmin_gd
 from linrep.algorithms.baselines import pooled, ridge, ridge_penalty, ridge_to_mean
-from linrep.algorithms.erm import empirical_risk_minimizer
+from linrep.algorithms.erm import empirical_risk_minimizer, erm
 from linrep.algorithms.factorization import linear_factorization
 from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
@@ -12,14 +13,22 @@ from linrep.algorithms.local import fit_heads, fit_new_clients, local_only, simu
 from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.pflmf import pflmf
 from linrep.algorithms.spectral import cross_moments, method_of_moments
-from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
+from linrep.algorithms.starts import (
+    moments_start,
+    projected_gradient_start,
+    random_start,
+    truncated_start,
+)
 from linrep.algorithms.trials import run_trials
 
 __all__ = [
     "alternating_least_squares",
+    "altgdmin",
+    "altmin_gd",
     "biases",
     "cross_moments",
     "empirical_risk_minimizer",
+    "erm",
     "fedavg",
     "fedrep",
     "fedsgd",
@@ -43,6 +52,7 @@ __all__ = [
     "ridge_to_mean",
     "run_trials",
     "simulate_heads",
+    "truncated_start",
 ]
 
 

@@ -71,3 +71,38 @@ class Schedule:
     def _note(self):
         """Note where rows are drawn from next; from there, `save` counts those taken."""
         self._before, self._taken = (self._rng.bit_generator.state, self._order.copy()), 0
+
+
+class InTurn:
+    """Disjoint groups of clients, one for each round, of which no client is in two.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Shuffles the clients.
+    n, participants : int
+        Clients, and how many of them a group has.
+    """
+
+    def __init__(self, rng: np.random.Generator, n: int, participants: int):
+        groups = n // participants
+        order = rng.permutation(n)[: groups * participants]
+        self._groups, self._used = order.reshape(groups, participants), 0
+
+    def next(self, rounds: int) -> NDArray[np.int64]:
+        """Return the groups of at most so many further rounds, a row for each."""
+        found = self._groups[self._used : self._used + rounds]
+        self._used += len(found)
+        return found
+
+    def give_back(self, rounds: int) -> None:
+        """Take back the last rows of what `next` returned: a run ended before them."""
+        self._used -= rounds
+
+    def save(self) -> tuple:
+        """Return what `restore` needs to go on from here."""
+        return self._groups.copy(), self._used
+
+    def restore(self, saved: tuple) -> None:
+        """Go to where `save` was called."""
+        self._groups[:], self._used = saved

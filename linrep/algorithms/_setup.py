@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _validation as check
-from linrep.algorithms.starts import moments_start, projected_gradient_start, random_start
+from linrep.algorithms.starts import (
+    moments_start,
+    projected_gradient_start,
+    random_start,
+    truncated_start,
+)
 from linrep.driver import begin
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, LOSS, POPULATION_RISK
 from linrep.problems.clients import ClientData
@@ -17,7 +22,9 @@ from linrep.subspace import frame_at_distance, orthonormalize
 from linrep.trace import Trace
 
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
-STARTS = ("moments", "random", "projected_gradient")
+STARTS = ("moments", "random", "projected_gradient", "truncated")
+#: Of these, those that are computed from samples.
+FROM_SAMPLES = ("moments", "projected_gradient", "truncated")
 PROJECTED_GRADIENT_ROUNDS = 10
 MEASURED_AT_ONCE = 2**15  # numbers of the models of states that wait to be measured together
 #: Columns of what kernels note of every round, where there is a truth.
@@ -165,6 +172,8 @@ def _read_start(start, truth, data, m, k, n, d, rng):
         sample = data if data is not None else truth.draw(m, rng=rng)
         if start == "moments":
             return moments_start(sample, k), np.zeros((n, k)), n * d * (d + 1) // 2, 0, start
+        if start == "truncated":  # a sum of squares, the threshold, and a column of the matrix
+            return truncated_start(sample, k), np.zeros((n, k)), n * (d + 1), n, start
         B, W = projected_gradient_start(sample, k, rounds=PROJECTED_GRADIENT_ROUNDS)
         sent = PROJECTED_GRADIENT_ROUNDS * n * d
         return B, W, sent, sent, start

@@ -13,10 +13,13 @@ from scipy.optimize import minimize
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._clock import Stopwatch
+from linrep.algorithms._estimate import estimate
 from linrep.algorithms.local import fit_heads, fit_models
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike, stream
 from linrep.subspace import orthonormalize, random_frame
+from linrep.trace import Trace
 
 _DENSE = 600  # entries of B up to which Newton's method follows
 _NEWTON_STEPS = 30
@@ -167,3 +170,52 @@ def _newton(loss, B):
             return B
         B, (value, gradient, W) = candidate, after
     return B
+
+
+def erm(
+    data: ClientData,
+    *,
+    k: int,
+    restarts: int = 10,
+    rng: RNGLike = None,
+) -> Trace:
+    """Return the model of rank k with the least training loss that many descents find.
+
+    Parameters
+    ----------
+    data : ClientData
+    k : int
+        Rank, at most min(n, d).
+    restarts : int, default 10
+        As in :func:`empirical_risk_minimizer`, whose minimum this is as a trace.
+    rng : optional
+        Anything `numpy.random.default_rng` takes.
+
+    Returns
+    -------
+    Trace
+        Of one row: ``loss``, with a truth of rank k also ``distance`` and ``population_risk``.
+        State ``B`` (d, k) with orthonormal columns and ``W`` (n, k).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range.
+
+    Notes
+    -----
+    FLUTE, equation (2). What iterative methods on the same samples approach from above: a loss
+    that one of them ends with above this one's is of another stationary point, or not of one yet.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=20, d=8, k=2, noise=0.3, rng=0)
+    >>> data = truth.draw(10, rng=1)
+    >>> best = lr.erm(data, k=2, restarts=2, rng=2)
+    >>> bool(best["loss"][-1] <= lr.alternating_least_squares(data, k=2)["loss"][-1] + 1e-12)
+    True
+    """
+    watch = Stopwatch()
+    fit = empirical_risk_minimizer(data, k, restarts=restarts, rng=rng)
+    return estimate("empirical risk minimizer", data, fit.B, watch, {"restarts": restarts})

@@ -11,6 +11,7 @@ from linrep import subspace
 from linrep._clock import Stopwatch
 from linrep._warning import warn
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.starts import root_mean_square
 from linrep.diagnosis import RunWarning
 from linrep.kernels import factorization as kernel
 from linrep.prediction import origin
@@ -92,8 +93,7 @@ def linear_factorization(
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
     # Solved for labels of mean square 1: with labels s times as large, factors are root(s) and
     # the objective s^2 times as large.
-    largest = float(np.abs(data.y).max()) or 1.0
-    size = largest * float(np.sqrt(np.mean((data.y / largest) ** 2))) or 1.0
+    size = root_mean_square(data.y) or 1.0
     if isinstance(start, str):
         check.choice("start", start, ("random",))
         rng = stream(rng, "start")

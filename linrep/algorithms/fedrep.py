@@ -69,10 +69,10 @@ def fedrep(
         the new samples of a Gaussian design are simulated through their sufficient statistics:
         metrics of the same law as with ``"fresh"`` and ``"split"``, at a cost that depends neither
         on m nor on d.
-    start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), (B, W) or Trace
+    start : {"moments", "random", "projected_gradient", "truncated"}, float, (d, k), (B, W) or Trace
         Starting representation, and heads for methods that step them; see
         :func:`linrep.moments_start` and the others. A number is a distance from B*, all angles
-        equal. Unless batches are fixed, the first and third draw a batch of their own. The trace of
+        equal. Unless batches are fixed, all but the second draw a batch of their own. The trace of
         another run goes on: the rounds are those of one long run, if the settings are the same.
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to

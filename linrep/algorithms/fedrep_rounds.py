@@ -16,6 +16,7 @@ from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, METRICS, Setup
 from linrep.driver import WORK_PER_CALL, Method
 from linrep.kernels import fedrep_adaptive as adapting
+from linrep.kernels import halves
 from linrep.kernels import rounds as kernel
 from linrep.kernels.fedrep import (
     Batch,
@@ -83,12 +84,13 @@ class Sampled(Method):
     """Rounds on stored or drawn samples; see :class:`linrep.driver.Method`.
 
     In a long round clients are in groups, which are spread over threads and, with drawn samples,
-    have streams of their own.
+    have streams of their own. With `in_halves` heads see the first half of stored samples and the
+    gradient the other. A `schedule` says who takes part; by default participants are drawn.
     """
 
     def __init__(
         self, setup: Setup, settings: kernel.Settings, *, rounds, split, storage, workers,
-        adaptive=False,
+        adaptive=False, in_halves=False, schedule=None,
     ):  # fmt: skip
         n, d, k = setup.n, setup.d, setup.k
         known = setup.truth
@@ -129,7 +131,11 @@ class Sampled(Method):
                 self._run = partial(run_fresh, setup.data_rng, free.get())
         else:
             stored = _stored(setup.data.X, storage), setup.data.y, setup.data.offsets
-            self._run = partial(run_fixed, Samples(*stored))
+            # Two ways to run the same rounds: in one call, or in groups of clients.
+            run, of_group = run_fixed, fixed_gradients
+            if in_halves:
+                run, of_group = halves.run_halves, halves.halves_gradients
+            self._run = partial(run, Samples(*stored))
             if self._memory is not None:
                 self._run = partial(adapting.run_adaptive, Samples(*stored), self._memory)
                 covariates, _, offsets = stored
@@ -144,7 +150,7 @@ class Sampled(Method):
                     )  # fmt: skip
 
             def gradients(group, clients, weight, work):
-                return fixed_gradients(*stored, clients, self._BT, self._W, weight, settings, work)
+                return of_group(*stored, clients, self._BT, self._W, weight, settings, work)
 
         if groups > 1:
             ends = np.linspace(0, setup.participants, groups + 1).astype(int)
@@ -158,7 +164,9 @@ class Sampled(Method):
             self._run = partial(_run_in_groups, gradients, end, works, workers)
         self.most = max(1, int(WORK_PER_CALL / a_round))
         ahead = max(1, min(self.most, rounds))
-        self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
+        self._schedules = schedule
+        if schedule is None:
+            self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
         theta = _models(setup)
         # The kernels do not measure it: they are to return where it is recorded.
         self._truth_errors = None if theta is None else _TruthErrors(theta, self._table)

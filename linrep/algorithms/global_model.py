@@ -62,7 +62,7 @@ def fedavg(
     batches : {"fresh", "fixed", "gram"}, optional
         As in :func:`fedrep`; a fresh batch serves all local steps of a round, and ``"gram"`` takes
         one local step only.
-    start : {"moments", "random", "projected_gradient"}, float, ndarray (d, k), (B, W) or Trace
+    start : {"moments", "random", "projected_gradient", "truncated"}, float, (d, k), (B, W) or Trace
         As in :func:`fedrep`; the shared head starts at the mean of the starting heads.
     local_steps : int, default 1
         Gradient steps per client and round; 1 is FedSGD.

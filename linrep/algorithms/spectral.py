@@ -8,18 +8,14 @@ Each is computed in one place from all samples, and returns a Trace of one row w
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from linrep import _memory as memory
 from linrep import _validation as check
-from linrep import subspace
 from linrep._clock import Stopwatch
-from linrep.algorithms.local import fit_heads, heads_loss
+from linrep.algorithms._estimate import estimate
 from linrep.algorithms.starts import moments_start
-from linrep.prediction import origin
 from linrep.problems.clients import ClientData
-from linrep.problems.regression import SharedRepresentation
 from linrep.trace import Trace
 
 __all__ = ["cross_moments", "method_of_moments"]
@@ -65,7 +61,7 @@ def method_of_moments(data: ClientData, *, k: int) -> Trace:
     """
     watch = Stopwatch()
     k = _read(data, k)
-    return _trace("method of moments", data, moments_start(data, k), watch)
+    return estimate("method of moments", data, moments_start(data, k), watch)
 
 
 def cross_moments(data: ClientData, *, k: int) -> Trace:
@@ -122,29 +118,10 @@ def cross_moments(data: ClientData, *, k: int) -> Trace:
     sums = np.add.reduceat(labelled, data.offsets[:-1], axis=0)
     moment = sums.T @ sums - labelled.T @ labelled
     vectors = eigh(moment, subset_by_index=[d - k, d - 1])[1]
-    return _trace("cross moments", data, np.ascontiguousarray(vectors[:, ::-1]), watch)
+    return estimate("cross moments", data, np.ascontiguousarray(vectors[:, ::-1]), watch)
 
 
 def _read(data, k) -> int:
     if not isinstance(data, ClientData):
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     return check.rank(k, data.n, data.d)
-
-
-def _trace(algorithm, data: ClientData, B: NDArray[np.float64], watch) -> Trace:
-    """Return the trace of a representation with the heads fitted on it."""
-    W = fit_heads(data, B)
-    metrics = {"loss": np.array([heads_loss(data, B, W)])}
-    truth = data.truth
-    if isinstance(truth, SharedRepresentation) and truth.k == B.shape[1]:
-        errors = W @ B.T - truth.theta
-        metrics["distance"] = np.array([subspace.distance(B, truth.B)])
-        metrics["population_risk"] = np.array([0.5 * np.mean(np.sum(errors**2, axis=1))])
-    return Trace(
-        algorithm=algorithm,
-        metrics=metrics,
-        state={"B": B, "W": W},
-        settings={"problem": repr(data), "k": B.shape[1]},
-        wall_time=watch.seconds(),
-        **origin(data),
-    )

@@ -18,6 +18,7 @@ from linrep.comparison.result import AXES, COLUMNS, Comparison
 from linrep.diagnosis import RunWarning
 from linrep.families import takes
 from linrep.problems.clients import ClientData
+from linrep.problems.regression import ImplicitRepresentation
 from linrep.random import RNGLike, stream
 from linrep.selection.candidates import method_of
 from linrep.sweeps.progress import progress_bar
@@ -43,6 +44,7 @@ def compare(
     sampling: str = "fixed",
     metric: str | None = None,
     trials: int = 10,
+    simulate: bool | None = None,
     workers: int = 1,
     progress: bool | None = None,
     rng: RNGLike = None,
@@ -75,11 +77,17 @@ def compare(
         in every round and another the same; table and picture say so.
     metric : str, optional
         ``"distance"``, the principal-angle distance to the representation, which is the default
-        where all have one; ``"population_risk"``, half the mean squared distance to the clients'
+        where all have one, of a method that learns models alone that of their k leading right
+        singular vectors; ``"population_risk"``, half the mean squared distance to the clients'
         true models, otherwise; of data of one's own, ``"unexplained"``, the share of the held-out
         variance that is not explained.
     trials : int, default 10
         Independent repetitions.
+    simulate : bool, optional
+        With fresh samples of a Gaussian design: draw what a round depends on instead of the
+        samples, with exactly the same law and at any m and d, see the documentation on simulated
+        batches. All methods have to take ``batches="gram"`` then. By default where the truth
+        stores no B* (``store=False``).
     workers : int, default 1
         Threads that share the runs; the numbers do not depend on it, but wall times do.
     progress : bool, optional
@@ -117,6 +125,8 @@ def compare(
     own_data = isinstance(problem, ClientData)
     if own_data and sampling != "fixed":
         raise ValueError("sampling must be 'fixed' with ClientData, which has its samples already")
+    if simulate and sampling != "fresh":
+        raise ValueError("simulate=True needs sampling='fresh': stored samples are no simulation")
     entrants = _read(algorithms, settings)
     if sampling == "fresh":
         for each in entrants:
@@ -135,7 +145,7 @@ def compare(
     def one(job):
         entrant, size, trial, seeds = job
         try:
-            rows, taken = _run(problem, entrant, size, sampling, seeds, along=axis)
+            rows, taken = _run(problem, entrant, size, sampling, seeds, axis, simulate)
         except (ValueError, TypeError) as error:
             raise type(error)(f"{entrant.label}: {error}") from error
         named = {"method": entrant.label, "trial": trial, "m": size}
@@ -155,9 +165,16 @@ def compare(
             bar.update()
     table = pd.DataFrame(rows)
     table = table[[name for name in COLUMNS if name in table]]
+    simulated = any(str(taken.get("batches")).startswith("gram") for taken in resolved.values())
+    truths = []
+    if axis == "samples" and sampling == "fixed" and not own_data:
+        of_problem = dict.fromkeys(tuple(seeds[0]) for *_, seeds in jobs)
+        truths = list(
+            {id(each): each for each in (_truth(problem, s) for s in of_problem)}.values()
+        )
     return Comparison(
-        table, axis=axis, sampling=sampling, metric=metric,
-        settings=pd.DataFrame.from_dict(resolved, orient="index"),
+        table, axis=axis, sampling="simulated" if simulated else sampling, metric=metric,
+        settings=pd.DataFrame.from_dict(resolved, orient="index"), truths=truths,
     )  # fmt: skip
 
 
@@ -223,7 +240,13 @@ def _by_size(generators: list[Generator], count: int) -> list[list[list[int]]]:
     return [[of_problem, each, of_run] for each in of_data]
 
 
-def _run(problem, entrant, size, sampling, seeds, *, along):
+def _truth(problem, seed):
+    """Return the truth of a trial."""
+    drawn_anew = callable(problem) and not hasattr(problem, "draw")
+    return problem(np.random.default_rng(seed)) if drawn_anew else problem
+
+
+def _run(problem, entrant, size, sampling, seeds, along, simulate):
     """Run a method once; return its rows, and the settings it resolved to."""
     problem_seed, data_seed, run_seed = seeds
     run = dict(entrant.settings)
@@ -235,8 +258,7 @@ def _run(problem, entrant, size, sampling, seeds, *, along):
     if isinstance(problem, ClientData):
         given, test = _parts(problem, size, data_rng)
     else:
-        drawn_anew = callable(problem) and not hasattr(problem, "draw")
-        truth = problem(np.random.default_rng(problem_seed)) if drawn_anew else problem
+        truth = _truth(problem, problem_seed)
         if size is None:
             raise ValueError("m must be given: the number of samples per client")
         data = truth.draw(size, rng=data_rng) if sampling == "fixed" else None
@@ -244,8 +266,9 @@ def _run(problem, entrant, size, sampling, seeds, *, along):
         given = data if alone else watched(truth, drawn, data)
         if not alone:
             run["m"] = size
-        if sampling == "fresh" and takes(entrant.algorithm, "batches"):
-            run.setdefault("batches", "fresh")
+        if sampling == "fresh":
+            stores_none = isinstance(truth, ImplicitRepresentation)
+            run |= _batches(entrant, stores_none if simulate is None else simulate)
     if takes(entrant.algorithm, "rng"):
         run["rng"] = np.random.default_rng(run_seed)
     trace = entrant.algorithm(given, **run)
@@ -254,6 +277,18 @@ def _run(problem, entrant, size, sampling, seeds, *, along):
     if sampling == "fresh" and "batches" not in trace.settings and len(drawn) < trace.rounds:
         raise ValueError(f"drew samples {len(drawn)} times in {trace.rounds} rounds, not in each")
     return measured(trace, truth=truth, given=given, drawn=drawn, test=test, m=size, along=along)
+
+
+def _batches(entrant, simulated):
+    """Return the setting with which a method sees new samples in every round."""
+    if not takes(entrant.algorithm, "batches"):
+        if simulated:
+            raise ValueError("draws samples, which cannot be simulated: simulate=False")
+        return {}
+    given = entrant.settings.get("batches", "gram" if simulated else "fresh")
+    if simulated and not given.startswith("gram"):
+        raise ValueError(f"batches must be 'gram' or 'gram_split' with simulate, got {given!r}")
+    return {"batches": given}
 
 
 def _parts(data, size, rng):

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from linrep import subspace
+from linrep.algorithms._setup import FROM_SAMPLES
 from linrep.problems.clients import ClientData
+from linrep.problems.regression import ImplicitRepresentation
 from linrep.trace import Trace
 
 METRICS = ("distance", "population_risk")
@@ -47,7 +49,6 @@ def measured(
         ``rounds``, ``samples``, ``floats``, ``seconds`` so far, metrics, and ``stop_reason``.
     settings : dict
     """
-    last = {"stop_reason": trace.stop_reason} | _of_state(trace, truth, test)
     there = [name for name in METRICS if name in trace]
     once = isinstance(given, ClientData) or _draws_once(trace.settings, drawn)
 
@@ -62,7 +63,8 @@ def measured(
         }
 
     if test is not None or not there or (along == "samples" and once):
-        return [spent(-1) | last], trace.settings
+        last = _of_state(trace, truth, test) or {name: float(trace[name][-1]) for name in there}
+        return [spent(-1) | {"stop_reason": trace.stop_reason} | last], trace.settings
     rows = []
     for place in range(len(trace.recorded)):
         row = {name: float(trace[name][place]) for name in there}
@@ -88,21 +90,34 @@ def _samples(trace, given, drawn, m, done):
     a_round = settings.get("participants", given.n) * m
     if settings["batches"] in ("split", "gram_split"):
         a_round *= 2
-    from_samples = settings.get("start") in ("moments", "projected_gradient")
+    from_samples = settings.get("start") in FROM_SAMPLES
     return done * a_round + (given.n * m if from_samples else 0)
 
 
 def _of_state(trace, truth, test):
-    """Return metrics of the last state."""
+    """Return metrics of the last state, none where the truth stores nothing to compare it with."""
     if test is not None:
         return {"unexplained": 1.0 - trace.score(test)}
-    found = {}
-    if "B" in trace.state and hasattr(truth, "B"):
-        found["distance"] = subspace.distance_or_nan(trace.state["B"], truth.B)
-    if truth is not None and _has_models(trace.state):
-        errors = trace.models - truth.theta
-        found["population_risk"] = float(0.5 * np.mean(np.sum(errors**2, axis=1)))
+    found: dict[str, float] = {}
+    if truth is None or isinstance(truth, ImplicitRepresentation):
+        return found
+    models = trace.models if _has_models(trace.state) else None
+    if models is not None:
+        found["population_risk"] = float(0.5 * np.mean(np.sum((models - truth.theta) ** 2, axis=1)))
+    if hasattr(truth, "B"):
+        B = trace.state.get("B")
+        if B is None and models is not None:
+            B = _leading(models, truth.k)
+        if B is not None:
+            found["distance"] = subspace.distance_or_nan(B, truth.B)
     return found
+
+
+def _leading(models, k):
+    """Return the k leading right singular vectors of a matrix of models, None below that rank."""
+    if not np.isfinite(models).all() or np.linalg.matrix_rank(models) < k:
+        return None
+    return np.linalg.svd(models, full_matrices=False)[2][:k].T
 
 
 def _has_models(state):

@@ -15,7 +15,8 @@ from linrep import _validation as check
 from linrep.stats import mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from matplotlib.axes import Axes
 
@@ -38,6 +39,7 @@ COLUMNS = (
 SAMPLING = {
     "fixed": "all methods had the same samples, once",
     "fresh": "all methods drew new samples in every round",
+    "simulated": "all methods drew new samples in every round, simulated with the same law",
     "own": "methods sampled as they do by default, which differs",
 }
 _FLOOR = np.finfo(np.float64).eps  # below which values are rounding, and count as equal to it
@@ -53,13 +55,15 @@ class Comparison:
         ``samples``, ``floats``, ``seconds``, metrics and ``stop_reason``.
     axis : {"samples", "rounds", "floats", "seconds"}
         What methods are compared along.
-    sampling : {"fixed", "fresh", "own"}
-        As in :func:`linrep.compare`.
+    sampling : {"fixed", "fresh", "simulated", "own"}
+        As in :func:`linrep.compare`; simulated are fresh samples.
     metric : str, optional
         Column to compare; by default the first of distance, population risk and held-out variance
         not explained that all methods have.
     settings : DataFrame, optional
         A row per method, what its first run was resolved to.
+    truths : sequence, optional
+        Whose bounds are drawn, see `bounds`.
 
     Raises
     ------
@@ -75,6 +79,7 @@ class Comparison:
         sampling: str = "fixed",
         metric: str | None = None,
         settings: pd.DataFrame | None = None,
+        truths: Sequence[Any] = (),
     ):
         check.choice("axis", axis, AXES)
         check.choice("sampling", sampling, SAMPLING)
@@ -90,7 +95,18 @@ class Comparison:
             known = ", ".join(complete) or "none"
             raise ValueError(f"metric must be one that all methods have ({known}), got {metric!r}")
         self.rows, self.axis, self.sampling, self.metric = rows, axis, sampling, metric
-        self.settings = settings
+        self.settings, self._truths = settings, truths
+
+    @property
+    def bounds(self) -> dict[str, Callable[[float], float]]:
+        """Bounds on the metric, functions of the samples in total, by their names.
+
+        Of :mod:`linrep.theory.bound_lines`, the mean over the trials' truths; there where all
+        methods had the same samples of Gaussian noise.
+        """
+        from linrep.comparison.bounds import of_truths
+
+        return of_truths(self._truths, self.metric) if self.axis == "samples" else {}
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -142,7 +158,8 @@ class Comparison:
         Parameters
         ----------
         bounds : mapping of str to callable, optional
-            Lines to draw beside them, functions of what is on the axis, by their names.
+            Lines to draw beside them, functions of what is on the axis, by their names; by default
+            `bounds`, and none with an empty mapping.
         ax : Axes, optional
             Where to draw; a new figure's by default.
         """
@@ -150,7 +167,7 @@ class Comparison:
 
         return comparison(
             self.rows, axis=self.axis, metric=self.metric, labels=(AXES, METRICS),
-            title=SAMPLING[self.sampling], bounds=bounds or {}, ax=ax,
+            title=SAMPLING[self.sampling], bounds=self.bounds if bounds is None else bounds, ax=ax,
         )  # fmt: skip
 
     def to_parquet(self, path: str | Path) -> None:

@@ -33,3 +33,20 @@ def balanced_objective(clients, B, W):
     n = len(clients)
     losses = [np.mean((X @ B @ w - y) ** 2) for (X, y), w in zip(clients, W, strict=True)]
     return np.mean(losses) + np.sum((B.T @ B - W.T @ W / n) ** 2) / 4
+
+
+def truncated_matrix(clients, truncation):
+    """Nayer and Vaswani (2023): each client's mean of y x, without labels far above their RMS.
+
+    One row per client, their columns; labels above root(truncation) times it do not count.
+    """
+    labels = np.concatenate([y for _, y in clients])
+    threshold = truncation * np.sum(labels**2) / len(labels)
+    rows = []
+    for X, y in clients:
+        row = np.zeros(X.shape[1])
+        for x, label in zip(X, y, strict=True):
+            if label**2 <= threshold:
+                row += label * x / len(y)
+        rows.append(row)
+    return np.array(rows)

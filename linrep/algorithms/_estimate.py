@@ -1,0 +1,54 @@
+"""The trace of an estimator that is computed in one place, from all samples at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep import subspace
+from linrep._clock import Stopwatch
+from linrep.algorithms.local import fit_heads, heads_loss
+from linrep.prediction import origin
+from linrep.problems.clients import ClientData
+from linrep.problems.regression import SharedRepresentation
+from linrep.trace import Trace
+
+
+def estimate(
+    algorithm: str,
+    data: ClientData,
+    B: NDArray[np.float64],
+    watch: Stopwatch,
+    settings: Mapping[str, Any] | None = None,
+) -> Trace:
+    """Return the trace of a representation (d, k) with the heads fitted on it, of one row.
+
+    Parameters
+    ----------
+    algorithm : str
+    data : ClientData
+    B : ndarray, shape (d, k)
+        Orthonormal columns.
+    watch : Stopwatch
+        Running since the estimator was called.
+    settings : mapping, optional
+        Besides the problem and k.
+    """
+    W = fit_heads(data, B)
+    metrics = {"loss": np.array([heads_loss(data, B, W)])}
+    truth = data.truth
+    if isinstance(truth, SharedRepresentation) and truth.k == B.shape[1]:
+        errors = W @ B.T - truth.theta
+        metrics["distance"] = np.array([subspace.distance(B, truth.B)])
+        metrics["population_risk"] = np.array([0.5 * np.mean(np.sum(errors**2, axis=1))])
+    return Trace(
+        algorithm=algorithm,
+        metrics=metrics,
+        state={"B": B, "W": W},
+        settings={"problem": repr(data), "k": B.shape[1], **(settings or {})},
+        wall_time=watch.seconds(),
+        **origin(data),
+    )

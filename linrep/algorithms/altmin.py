@@ -1,0 +1,254 @@
+"""Alternating minimization in the heads with descent in the representation, as its authors run it.
+
+Both take FedRep's rounds; what is their own is where they start, how long their steps are, and
+which samples and clients a round sees.
+"""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from linrep import _validation as check
+from linrep._clock import Stopwatch
+from linrep.algorithms._schedule import InTurn
+from linrep.algorithms._setup import prepare
+from linrep.algorithms.fedrep_rounds import Sampled
+from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
+from linrep.driver import drive
+from linrep.kernels import rounds as kernel
+from linrep.problems.clients import ClientData
+from linrep.random import RNGLike
+from linrep.subspace import orthonormalize
+from linrep.trace import Trace, read_rounds
+
+__all__ = ["altgdmin", "altmin_gd"]
+
+
+def altgdmin(
+    data: ClientData,
+    *,
+    k: int,
+    rounds: int = 100,
+    multiplier: float = 0.5,
+    step_size: float | None = None,
+    truncation: float = TRUNCATION,
+    start: str | float | ArrayLike | Trace = "truncated",
+    record: int | ArrayLike = 1,
+    tolerance: float | None = None,
+    workers: int = 1,
+    rng: RNGLike = None,
+) -> Trace:
+    r"""Run AltGDmin: a truncated spectral start, then heads exactly and B by a gradient step.
+
+    .. math:: B \leftarrow \mathrm{QR}\Big(B - \frac{\eta}{n} \sum_i
+              \frac{1}{m_i} X_i^\top (X_i B w_i - y_i) w_i^\top\Big), \qquad
+              \eta = \frac{c}{\hat\sigma^2}
+
+    where :math:`\hat\sigma` is the largest singular value of the start's matrix over
+    :math:`\sqrt n`, an estimate of :math:`\|W^*\|_2/\sqrt n`.
+
+    Parameters
+    ----------
+    data : ClientData
+    k : int
+        Rank, at most min(n, d).
+    rounds : int, default 100
+    multiplier : float, default 0.5
+        c, positive; the theorem allows up to 0.5.
+    step_size : float, optional
+        :math:`\eta` itself, instead.
+    truncation : float, default 36
+        As in :func:`truncated_start`.
+    start : "truncated", another of FedRep's, ndarray (d, k) or Trace
+        See :func:`fedrep`.
+    record, tolerance, workers, rng
+        As in :func:`fedrep`. Nothing is drawn unless the start is.
+
+    Returns
+    -------
+    Trace
+        State ``B`` (d, k) and ``W`` (n, k), metrics as :func:`fedrep` records them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range, or the labels are all zero.
+
+    Notes
+    -----
+    Nayer and Vaswani, *Fast and sample-efficient federated low rank matrix recovery from
+    column-wise linear and quadratic projections*, 2023, without the sample splitting of their
+    analysis, as in their experiments; their sum over samples is a mean here, and their step
+    c / (m sigma_max^2) the above. Rounds are those of :func:`fedrep` on the same samples, whose
+    step is at most 1/(4 sigma_max^2) by its theorem.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=100, d=20, k=2, rng=0)
+    >>> trace = lr.altgdmin(truth.draw(10, rng=1), k=2)
+    >>> bool(trace["distance"][-1] < 1e-10)
+    True
+    """
+    return _run(
+        "AltGDmin", data, k=k, rounds=rounds, multiplier=multiplier, step_size=step_size,
+        truncation=truncation, start=start, record=record, tolerance=tolerance, workers=workers,
+        rng=rng,
+    )  # fmt: skip
+
+
+def altmin_gd(
+    data: ClientData,
+    *,
+    k: int,
+    rounds: int = 100,
+    disjoint: bool = False,
+    multiplier: float = 0.5,
+    step_size: float | None = None,
+    start: str | float | ArrayLike | Trace = "moments",
+    record: int | ArrayLike = 1,
+    tolerance: float | None = None,
+    workers: int = 1,
+    rng: RNGLike = None,
+) -> Trace:
+    r"""Run AltMinGD: heads on one half of each client's samples, the gradient in B on the other.
+
+    .. math:: w_i = \arg\min_w \|y_i^{(1)} - X_i^{(1)} B w\|^2, \quad
+              B \leftarrow \mathrm{QR}\Big(B - \frac{\eta}{|T|} \sum_{i \in T}
+              \frac{1}{m_i^{(2)}} X_i^{(2)\top} (X_i^{(2)} B w_i - y_i^{(2)}) w_i^\top\Big)
+
+    Parameters
+    ----------
+    data : ClientData
+        Of at least two samples per client; the first half, rounded up, is for the head.
+    k : int
+        Rank, at most min(n, d).
+    rounds : int, default 100
+    disjoint : bool, default False
+        Give every round clients of its own, floor(n / rounds) of them, as the analysis does;
+        otherwise all clients take part in all rounds.
+    multiplier : float, default 0.5
+        c of the step :math:`\eta = c/\hat\sigma^2`, with :math:`\hat\sigma` as in
+        :func:`altgdmin`; the paper's constant is not known, and this one is ours.
+    step_size : float, optional
+        :math:`\eta` itself, instead.
+    start : "moments", another of FedRep's, ndarray (d, k) or Trace
+        See :func:`fedrep`.
+    record, tolerance, workers
+        As in :func:`fedrep`.
+    rng : optional
+        Anything `numpy.random.default_rng` takes; for a random start and for who takes part when.
+
+    Returns
+    -------
+    Trace
+        State ``B`` (d, k) and ``W`` (n, k), the heads of the last round a client took part in.
+        Metrics as :func:`fedrep` records them; the loss is that of the gradient's halves.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range, a client has one sample, or the labels are all zero.
+
+    Notes
+    -----
+    Thekumparampil, Jain, Netrapalli and Oh, *Statistically and computationally efficient linear
+    meta-representation learning*, 2021. Their AltMin, which solves for the representation as for
+    the heads, is :func:`alternating_least_squares`, without the halves.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=100, d=20, k=2, rng=0)
+    >>> trace = lr.altmin_gd(truth.draw(20, rng=1), k=2, rng=2)
+    >>> bool(trace["distance"][-1] < 1e-8)
+    True
+    """
+    if isinstance(data, ClientData) and data.m.min() < 2:
+        raise ValueError("data must have at least two samples of every client, one in each half")
+    return _run(
+        "AltMinGD", data, k=k, rounds=rounds, multiplier=multiplier, step_size=step_size,
+        start=start, record=record, tolerance=tolerance, workers=workers, rng=rng, in_halves=True,
+        disjoint=disjoint,
+    )  # fmt: skip
+
+
+def _run(
+    algorithm, data, *, k, rounds, multiplier, step_size, start, record, tolerance, workers, rng,
+    truncation=TRUNCATION, in_halves=False, disjoint=False,
+) -> Trace:  # fmt: skip
+    watch = Stopwatch()
+    if not isinstance(data, ClientData):
+        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
+    rounds = read_rounds(rounds, record)
+    workers = check.integer("workers", workers, minimum=1)
+    multiplier = check.real("multiplier", multiplier, above=0.0)
+    k = check.rank(k, data.n, data.d)
+    participation = 1.0
+    if disjoint:
+        if isinstance(start, Trace):
+            raise ValueError("start must not be a trace with disjoint=True: its clients are used")
+        if not 1 <= rounds <= data.n:
+            raise ValueError(
+                f"rounds must be at most n = {data.n} with disjoint=True, got {rounds}"
+            )
+        participation = (data.n // rounds) / data.n
+    given = isinstance(start, Trace) and step_size is None
+    spectral = isinstance(start, str) and start == "truncated"
+    frame = None
+    if given:
+        step_size = start.step_size
+    elif spectral or step_size is None:
+        frame, largest = truncated_spectrum(data, k, truncation)
+        if step_size is None and not largest > 0.0:
+            raise ValueError("data must have labels that are not all zero to find a step size")
+    rule = "given" if step_size is not None else "spectral"
+    setup = prepare(
+        data, m=None, k=k, batches="fixed", start=frame if spectral else start,
+        participation=participation, rng=rng,
+    )  # fmt: skip
+    B = orthonormalize(setup.B)
+    setup.W[:] = setup.W @ (setup.B.T @ B)  # W B' stays as it is
+    setup.B[:] = B
+    if step_size is None:
+        step_size = multiplier / largest**2
+    eta = check.real("step_size", step_size, above=0.0)
+    if tolerance is not None:
+        tolerance = check.real("tolerance", tolerance, minimum=0.0)
+        if setup.truth is None:
+            raise ValueError("tolerance needs a known truth to measure the distance to")
+    settings = kernel.Settings(
+        step_size=eta, averaged=True, local_steps=kernel.EXACT, head_step_size=0.0,
+        orthonormal=True, tolerance=-1.0 if tolerance is None else tolerance,
+    )  # fmt: skip
+    schedule = InTurn(setup.participation_rng, setup.n, setup.participants) if disjoint else None
+    method = Sampled(
+        setup, settings, rounds=rounds, split=False, storage="float64", workers=workers,
+        in_halves=in_halves, schedule=schedule,
+    )  # fmt: skip
+
+    def sent(recorded):
+        floats = setup.floats(recorded, setup.d * setup.k)
+        if frame is not None:  # a sum of squares, the threshold that comes of them, and a column
+            floats["floats_up"] += setup.n * (setup.d + 1)
+            floats["floats_down"] += setup.n
+        return floats
+
+    own = {"disjoint": disjoint} if in_halves else {"truncation": truncation}
+    return drive(
+        method,
+        algorithm=algorithm,
+        rounds=rounds,
+        record=record,
+        settings={
+            "problem": repr(data), "k": k, "rounds": rounds, "batches": "fixed",
+            "start": start if spectral else setup.start, "participants": setup.participants,
+            "multiplier": multiplier, "step_size": eta, "step_size_rule": rule, **own,
+            "tolerance": tolerance,
+        },
+        watch=watch,
+        sent=sent,
+        problem=data,
+        start=start,
+        rngs=setup.rngs,
+    )  # fmt: skip
