@@ -16,7 +16,10 @@ from linrep.bench.timing import Record, has
 from linrep.provenance import processor, versions
 
 #: In the order in which they are run; each is a module with a function ``measure``.
-NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
+NAMES = (
+    "fedrep", "gram", "flute", "pflmf", "imc", "estimators", "distance", "sweeps", "startup",
+    "deep",
+)  # fmt: skip
 
 # Packages that benchmarks use where they are installed.
 _OPTIONAL = {

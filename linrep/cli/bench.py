@@ -14,7 +14,10 @@ from linrep.cli.group import BadInput, bad_input, main
 from linrep.cli.text import echo
 
 #: Those of linrep.bench.results, which would load much for the command's help alone.
-NAMES = ("fedrep", "gram", "flute", "pflmf", "imc", "distance", "sweeps", "startup", "deep")
+NAMES = (
+    "fedrep", "gram", "flute", "pflmf", "imc", "estimators", "distance", "sweeps", "startup",
+    "deep",
+)  # fmt: skip
 
 
 def refuse_load():

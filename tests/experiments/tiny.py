@@ -16,6 +16,9 @@ TINY = {
     "flute.figure1": {"n": 6, "m": (5, 8), "k": (1, 3), "d": 4, "epochs": 12},
     "flute.figure3": {"n": (5, 7), "m": 6, "k": 2, "d": 4, "epochs": 12},
     "flute.figure4": {"m": 5, "n": 6, "d": 4, "k": 2, "epochs": 15},
+    "literature.estimators": {
+        "m": (5, 20), "n": (10, 200), "d": 40, "k": 3, "condition": 1.0, "noise": 0.5,
+    },
     "perfedsi.figure3": {"n": 9, "d": 7, "p": 3, "k": 1, "per_client": 4, "rounds": 50},
     "perfedsi.federated": {
         "n": 10, "p": 3, "k": 1, "entries": (40, 60), "local_entries": 50, "local_steps": 3,
