@@ -17,6 +17,7 @@ from linrep._clock import Stopwatch
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.prediction import origin
 from linrep.random import RNGLike, Seed, renewed, seed_of, streams
+from linrep.samples import samples_seen
 from linrep.trace import Trace, columns, read_record, read_rounds
 
 __all__ = ["run_rounds"]
@@ -244,6 +245,9 @@ def drive(
     metrics = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     rounds_done = np.array(recorded) + (0 if before is None else before.rounds)
     floats = dict(sent(rounds_done))
+    seen = samples_seen(problem, settings, rounds_done)
+    if seen is not None:
+        floats["samples"] = seen
     returned: int | None = None  # the round whose state a run that diverged has
     if own is not None and (status == DIVERGED or diagnosis.diverged(own, metrics, settings)):
         status = DIVERGED

@@ -13,16 +13,28 @@ import numpy as np
 from linrep import _validation as check
 from linrep import families
 from linrep.algorithms import (
+    alternating_least_squares,
+    altgdmin,
+    altmin_gd,
+    cross_moments,
     fedavg,
     fedrep,
     fedsgd,
     flute,
     imc,
+    linear_factorization,
     local_only,
+    method_of_moments,
     perfedsi,
     pflmf,
+    pooled,
+    ridge,
 )
+from linrep.algorithms.drawing import watched
+from linrep.algorithms.errors import errors
 from linrep.families import Family, takes
+from linrep.problems import ClientData, SharedRepresentation
+from linrep.random import streams
 from linrep.sweeps import Grid, Sweep, label, load
 from linrep.trace import Trace
 
@@ -34,6 +46,17 @@ _REGRESSION: dict[str, Callable[..., Any]] = {
     "flute": flute,
     "pflmf": pflmf,
 }
+#: Estimators of stored samples, which are given those of fedrep with batches="fixed".
+_OF_SAMPLES: dict[str, Callable[..., Any]] = {
+    "altgdmin": altgdmin,
+    "alternating_least_squares": alternating_least_squares,
+    "altmin_gd": altmin_gd,
+    "cross_moments": cross_moments,
+    "linear_factorization": linear_factorization,
+    "method_of_moments": method_of_moments,
+    "pooled": pooled,
+    "ridge": ridge,
+}
 _COMPLETION: dict[str, Callable[..., Any]] = {
     "perfedsi": perfedsi,
     "gauss_newton": imc.gauss_newton,
@@ -42,7 +65,7 @@ _COMPLETION: dict[str, Callable[..., Any]] = {
     "nuclear_norm": imc.nuclear_norm,
     "least_squares": imc.least_squares,
 }
-ALGORITHMS: Mapping[str, Callable[..., Any]] = _REGRESSION | _COMPLETION
+ALGORITHMS: Mapping[str, Callable[..., Any]] = _REGRESSION | _OF_SAMPLES | _COMPLETION
 #: Names of methods that train networks begin with it.
 _DEEP = "deep."
 _PERSONALIZED = "linrep.algorithms.personalized:"
@@ -95,7 +118,9 @@ def simulate(
     Returns
     -------
     dict or list of dict
-        Metrics, ``rounds_done`` (``round`` for a trace) and ``stop_reason``.
+        Metrics, ``rounds_done`` (``round`` for a trace) and ``stop_reason``; but for traces also
+        ``sampling``, what samples the rounds saw, and ``settings``, the names of the rules that
+        were taken where nothing was given.
 
     Raises
     ------
@@ -109,6 +134,11 @@ def simulate(
     truth_rng, run_rng = rng.spawn(2)
     algorithm = find_algorithm(cell["algorithm"])
     instance, settings = family.make(parameters, settings, algorithm, truth_rng)
+    if of_samples(algorithm) and not isinstance(instance, ClientData):
+        instance, settings = _drawn(instance, settings, algorithm, run_rng)
+    drawn: list[int] = []
+    if ":" in cell["algorithm"] and isinstance(instance, SharedRepresentation):
+        instance = watched(instance, drawn)  # how algorithms of one's own sample is seen
     if takes(algorithm, "rng"):
         settings = {**settings, "rng": run_rng}
     result = algorithm(instance, **settings)
@@ -119,10 +149,13 @@ def simulate(
                 "round": int(trace.recorded[place]),
                 **{name: float(values[place]) for name, values in trace.metrics.items()},
                 "stop_reason": trace.stop_reason,
+                **_taken(trace, drawn),
             }
             for place in _thinned(len(trace.recorded) - 1)
         ]
     row: dict[str, Any] = {name: float(values[-1]) for name, values in trace.metrics.items()}
+    if of_samples(algorithm):
+        row = errors(trace, instance.truth) | row
     if keep == "rate" and "distance" in trace:
         rate = trace.rate()
         row |= {
@@ -132,7 +165,53 @@ def simulate(
             "plateau": rate.plateau,
             "level": rate.level,
         }
-    return row | {"rounds_done": trace.rounds, "stop_reason": trace.stop_reason}
+    return (
+        row | {"rounds_done": trace.rounds, "stop_reason": trace.stop_reason} | _taken(trace, drawn)
+    )
+
+
+def of_samples(algorithm: Callable[..., Any]) -> bool:
+    """Tell whether an algorithm takes samples, which its first parameter, data, says.
+
+    Parameters
+    ----------
+    algorithm : callable
+    """
+    return next(iter(inspect.signature(algorithm).parameters), None) == "data"
+
+
+def _drawn(truth, settings, algorithm, rng):
+    """Return the samples that fedrep draws with fixed batches and this generator, and what is left.
+
+    The rank that is fitted is the truth's.
+    """
+    left = dict(settings) | ({"k": truth.k} if takes(algorithm, "k") else {})
+    if "m" not in left:
+        raise ValueError("m must be given: the number of samples per client")
+    check.choice("batches", left.pop("batches", "fixed"), ("fixed",))
+    return truth.draw(left.pop("m"), rng=streams(rng, "data", "participation", "start")[0]), left
+
+
+def _taken(trace, drawn):
+    """Return how a run sampled, and the names of what it took where nothing was given."""
+    taken = {
+        name: trace.settings[name]
+        for name in ("start", "step_size_rule", "normalization")
+        if isinstance(trace.settings.get(name), str)
+    }
+    row: dict[str, Any] = {
+        "settings": ", ".join(f"{name}={value}" for name, value in taken.items())
+    }
+    if "batches" in trace.settings:
+        row["sampling"] = trace.settings["batches"]
+    elif drawn:
+        row["sampling"] = "fixed" if len(drawn) == 1 else f"{len(drawn)} draws"
+        if 1 < len(drawn) >= trace.rounds:
+            row["sampling"] = "fresh"
+        row["samples"] = float(sum(drawn))
+    elif "samples" in trace:
+        row["sampling"] = "fixed"
+    return row
 
 
 def sweep(
@@ -315,6 +394,8 @@ def known_parameters(algorithm: Callable[..., Any], family: Family) -> tuple[str
     hidden = ("rng", "local_steps") if algorithm is fedsgd else ("rng",)
     # What is drawn of a regression is a setting of the algorithms, what is seen of a matrix is not.
     seen = () if family is families.find("regression") else family.data
+    if family is families.find("regression") and of_samples(algorithm):
+        own += ["m", "batches"]
     names = (*family.parameters, *seen, *family.options, *own)
     return tuple(dict.fromkeys(name for name in names if name not in hidden))
 
@@ -336,7 +417,7 @@ def required(
     function = find_algorithm(name)
     groups: list[tuple[str, ...]] = [(size,) for size in family.sizes]
     batches = (axes or {}).get("batches", ())
-    if name in _REGRESSION and family is families.find("regression"):
+    if name in _REGRESSION | _OF_SAMPLES and family is families.find("regression"):
         if "population" not in batches:
             groups.append(family.data)
     elif family is families.find("completion") and not takes(function, "local_steps"):

@@ -5,7 +5,9 @@ import pytest
 from click.testing import CliRunner
 
 from linrep.cli import main
-from linrep.sweeps import Grid, Sweep, run, summarize
+from linrep.stats import proportion_interval
+from linrep.sweeps import Grid, Sweep, power_laws, run, summarize
+from tests.tools import complaint
 
 
 def noisy(cell, rng):
@@ -90,10 +92,121 @@ def test_where_nothing_succeeded_nothing_is_drawn(tmp_path):
     assert not (tmp_path / "run.png").exists()
 
 
-def test_plot_says_what_it_leaves_out(stored, tmp_path):
-    result = call("plot", stored / "noisy", "error", "--x", "m", "--out", tmp_path / "a.png")
+def drawn(monkeypatch, *arguments):
+    """Return the figure that a command draws, and the command's result."""
+    figures = []
+    monkeypatch.setattr("linrep.cli.pictures.write_figure", lambda out, f: figures.append(f))
+    result = call("plot", *arguments)
+    return (figures or [None])[0], result
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """Two functions over three axes: successes of probabilities that are known."""
+    out = tmp_path_factory.mktemp("compared") / "run"
+    grid = Grid.product({
+        "algorithm": ["one", "two"], "n": [1, 2, 4], "m": [1, 2, 4, 8], "noise": [0.1, 0.2],
+    })  # fmt: skip
+
+    def outcome(cell, rng):
+        power = {"one": 1.0, "two": 2.0}[cell["algorithm"]]
+        return {"risk": cell["m"] ** -power * cell["n"], "done": bool(cell["m"] >= 3 * cell["n"])}
+
+    run(Sweep(outcome, grid, 5, name="outcome"), out)
+    return out
+
+
+def test_each_parameter_that_is_left_has_panels_or_a_choice(compared, monkeypatch):
+    figure, result = drawn(monkeypatch, compared, "risk", "--x", "m", "--by", "n")
+    assert (figure, result.exit_code) == (None, 2)
+    assert "algorithm and noise vary, too: choose with --where 'algorithm == \"one\"'" \
+        in result.output  # fmt: skip
+    only = ("--where", "noise == 0.1")
+    figure, result = drawn(monkeypatch, compared, "risk", "--x", "m", "--by", "n", *only)
     assert result.exit_code == 0, result.output
-    assert "only n = 1 is shown" in result.output
+    assert [ax.get_title() for ax in figure.axes] == ["algorithm = one", "algorithm = two"]
+    for ax, power in zip(figure.axes, (1.0, 2.0), strict=True):
+        lines = [line for line in ax.lines if not line.get_label().startswith("_")]
+        assert len(lines) == 3
+        for line, n in zip(lines, (1, 2, 4), strict=True):
+            x, y = line.get_data()
+            assert list(y) == pytest.approx([n * each**-power for each in x])
+    figure, result = drawn(monkeypatch, compared, "risk", "--x", "m", "--where", "n == 4",
+                           "--facet", "noise", "--by", "algorithm")  # fmt: skip
+    assert [ax.get_title() for ax in figure.axes] == ["noise = 0.1", "noise = 0.2"]
+    figure, result = drawn(
+        monkeypatch, compared, "risk", "--x", "m", "--where", "n == 4",
+        "--where", "algorithm == 'two' and noise > 0.15",
+    )  # fmt: skip
+    assert len(figure.axes) == 1
+
+
+def test_a_phase_diagram_has_a_map_for_every_algorithm_on_one_scale(compared, monkeypatch):
+    figure, result = drawn(
+        monkeypatch, compared, "risk", "--x", "n", "--y", "m", "--where", "noise == 0.1"
+    )
+    assert result.exit_code == 0, result.output
+    *maps, bar = figure.axes
+    assert [ax.get_title() for ax in maps] == ["algorithm = one", "algorithm = two"]
+    meshes = [ax.collections[0] for ax in maps]
+    assert {mesh.get_clim() for mesh in meshes} == {(1 / 64, 4.0)}
+    assert bar.get_ylabel() == "risk"
+    assert (maps[0].get_xscale(), maps[0].get_yscale()) == ("log", "log")
+    shares, _ = drawn(
+        monkeypatch, compared, "done", "--x", "n", "--y", "m", "--where", "noise == 0.1"
+    )
+    assert shares.axes[0].collections[0].get_clim() == (0.0, 1.0)
+
+
+def test_the_band_of_a_share_is_its_exact_interval(compared, monkeypatch):
+    figure, _ = drawn(monkeypatch, compared, "done", "--x", "m", "--where", "n == 1",
+                      "--where", "noise == 0.1", "--by", "algorithm")  # fmt: skip
+    (ax,) = figure.axes
+    ends = ax.collections[0].get_paths()[0].vertices[:, 1]
+    _, low, high = proportion_interval([0, 5], [5, 5])
+    assert ends.min() == pytest.approx(low[0]) == 0.0
+    assert ends.max() == pytest.approx(high[1]) == 1.0
+    assert any(end == pytest.approx(high[0]) for end in ends)
+    assert any(end == pytest.approx(low[1]) for end in ends)
+
+
+def test_exponents_are_those_of_every_group(compared):
+    result = call("summary", compared, "risk", "--by", "algorithm,n,m", "--exponents", "n,m")
+    laws = [line for line in result.output.splitlines() if line.startswith("power law")]
+    assert len(laws) == 2
+    assert "at algorithm = one: 1 * n^1 [1, 1] * m^-1 [-1, -1]" in laws[0]
+    assert "at algorithm = two: 1 * n^1 [1, 1] * m^-2 [-2, -2]" in laws[1]
+    only = call("summary", compared, "risk", "--by", "algorithm,n,m", "--exponents", "n,m",
+                "--where", "algorithm == 'two'")  # fmt: skip
+    assert "power law of the estimate: 1 * n^1" in only.output
+    assert "taken together over noise" in only.output
+
+
+def test_thresholds_that_are_missing_are_said(compared):
+    result = call(
+        "summary", compared, "done", "--threshold", "m", "--by", "algorithm,n", "--exponents", "n"
+    )
+    assert "2 of 6 thresholds are missing: 2 above m = 8, 0 below m = 1" in result.output
+    assert result.exit_code == 1
+    assert result.output.count("none, 2 points are too few") == 2
+    assert result.output.count("; without 1 that have no estimate (n = 4)") == 2
+    plain = call("summary", compared, "done", "--threshold", "m", "--by", "algorithm,n")
+    assert plain.exit_code == 0
+    assert "2 of 6 thresholds are missing" in plain.output
+
+
+def test_points_without_an_estimate_are_named():
+    table = pd.DataFrame({"n": [1, 2, 4, 8], "estimate": [1.0, 2.0, float("nan"), 8.0]})
+    (law,) = power_laws(table, ["n"])
+    assert law.fit.exponents["n"] == pytest.approx(1.0)
+    assert str(law).endswith("; without 1 that have no estimate (n = 4)")
+    both = pd.concat([table.assign(k=1), table.head(2).assign(k=2)])
+    one, two = power_laws(both, ["n"], ["k"])
+    assert (one.group, two.group) == ({"k": 1}, {"k": 2})
+    assert two.fit is None
+    assert "at k = 2: none, 2 points are too few" in str(two)
+    with complaint(ValueError, "'q'"):
+        power_laws(table, ["q"])
 
 
 @pytest.mark.parametrize(
@@ -105,6 +218,11 @@ def test_plot_says_what_it_leaves_out(stored, tmp_path):
         (("summary", "{}/noisy", "error", "--threshold", "m"), "true or false"),
         (("summary", "{}/noisy", "error", "--exponents", "q"), "no column 'q'"),
         (("plot", "{}/noisy", "error", "--x", "q"), "column 'q'"),
+        (("plot", "{}/noisy", "error", "--x", "m", "--facet", "q"), "column 'q'"),
+        (("plot", "{}/noisy", "error", "--x", "m", "--where", "m > 99"), "no row is left"),
+        (("plot", "{}/noisy", "error", "--x", "m", "--where", "m"), "a condition"),
+        (("plot", "{}/noisy", "error", "--x", "m", "--y", "n", "--by", "d"), "--by"),
+        (("summary", "{}/noisy", "error", "--where", "q > 1"), "'q'"),
         (("plot", "{}/noisy", "error", "--x", "m", "--log", "z"), "--log"),
         (("plot", "{}/noisy", "error", "--x", "m", "--boundary", "m"), "--boundary"),
         (("plot", "{}/noisy", "error", "--x", "m", "--y", "n", "--boundary", "q"), "'q'"),
@@ -118,3 +236,25 @@ def test_bad_input_gets_one_line_and_status_2(stored, arguments, words):
     assert len(errors) == 1
     assert "Traceback" not in result.output
     assert words in errors[0]
+
+
+def test_algorithms_that_sample_otherwise_are_said(tmp_path, monkeypatch):
+    """The reviewer's case: one fixed batch of an own algorithm beside fedrep's fresh ones."""
+    (tmp_path / "mine.py").write_text(
+        "import linrep as lr\n\n\ndef altgd(problem, *, m, rng):\n"
+        "    return lr.altgdmin(problem.draw(m, rng=rng), k=problem.k, rounds=5)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    words = "--n 6 --d 4 --k 2 --m 5,9 --replicates 2"
+    for batches, said in (("", True), ("--batches fixed", False)):
+        out = f"runs/{said}"
+        done = call("sweep", "mine.py:altgd,fedrep", *words.split(), *batches.split(), "--out", out)
+        assert done.exit_code == 0, done.output
+        table = call("summary", out, "distance", "--by", "algorithm,m")
+        figure, plotted = drawn(monkeypatch, out, "distance", "--x", "m", "--by", "algorithm")
+        line = "samples were not drawn alike (mine:altgd: fixed; fedrep: fresh)"
+        for text in (table.output, plotted.output):
+            assert (line in text) is said, text
+        assert ((figure.get_suptitle() or "") == line) is said
+    by = call("summary", "runs/True", "samples", "--by", "algorithm,sampling,settings")
+    assert "step_size_rule=spectral" in by.output

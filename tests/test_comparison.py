@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import linrep as lr
 from linrep import subspace
-from linrep.comparison import drawing
+from linrep.algorithms import drawing
 from tests.tools import complaint, runner
 
 matplotlib.use("Agg")

@@ -26,6 +26,7 @@ LAYERS = (
     "kernels",
     "stats",
     "_warning",
+    "samples",
     "prediction",
     "trace",
     "diagnosis",

@@ -201,7 +201,33 @@ def test_the_final_metrics_are_those_of_the_last_round():
         **{name: values[-1] for name, values in trace.metrics.items()},
         "rounds_done": 5,
         "stop_reason": "rounds",
+        "sampling": "fresh",
+        "settings": "start=moments, step_size_rule=given, normalization=theorem",
     }
+    assert row["samples"] == 6 * 8 * 6  # five rounds and the start
+
+
+def test_estimators_of_samples_meet_those_of_fedrep_and_have_errors():
+    cell = {**SMALL, "noise": 0.1, "batches": "fixed"}
+    one = simulate({"algorithm": "fedrep", **cell, "rounds": 0, "start": "truncated"},
+                   generator(1, 0))  # fmt: skip
+    other = simulate({"algorithm": "altgdmin", **cell, "rounds": 0}, generator(1, 0))
+    assert one["distance"] == other["distance"]
+    assert (one["sampling"], other["sampling"]) == ("fixed", "fixed")
+    assert one["samples"] == other["samples"] == 48
+    for name in simulation._OF_SAMPLES:
+        row = simulate({"algorithm": name, **cell}, generator(1, 0))
+        assert row["population_risk"] > 0.0
+        assert ("distance" in row) == (name != "pooled")
+    with complaint(ValueError, "batches", "fixed"):
+        simulate({"algorithm": "altgdmin", **cell, "batches": "fresh"}, generator(1, 0))
+    with complaint(ValueError, "m must be given"):
+        simulate({"algorithm": "ridge", "n": 6, "d": 4, "k": 2}, generator(1, 0))
+
+
+def test_how_algorithms_of_ones_own_sample_is_seen(own):
+    once = simulate({"algorithm": "own_algorithms:first", **SMALL}, generator(1, 0))
+    assert (once["sampling"], once["samples"]) == ("fixed", 48.0)
 
 
 def test_the_rate_comes_on_top_of_the_final_metrics():

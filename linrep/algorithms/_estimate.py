@@ -44,6 +44,7 @@ def estimate(
         errors = W @ B.T - truth.theta
         metrics["distance"] = np.array([subspace.distance(B, truth.B)])
         metrics["population_risk"] = np.array([0.5 * np.mean(np.sum(errors**2, axis=1))])
+    metrics["samples"] = np.array([float(len(data.y))])
     return Trace(
         algorithm=algorithm,
         metrics=metrics,

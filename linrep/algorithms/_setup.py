@@ -23,8 +23,6 @@ from linrep.trace import Trace
 
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
 STARTS = ("moments", "random", "projected_gradient", "truncated")
-#: Of these, those that are computed from samples.
-FROM_SAMPLES = ("moments", "projected_gradient", "truncated")
 PROJECTED_GRADIENT_ROUNDS = 10
 MEASURED_AT_ONCE = 2**15  # numbers of the models of states that wait to be measured together
 #: Columns of what kernels note of every round, where there is a truth.

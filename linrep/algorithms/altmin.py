@@ -53,14 +53,16 @@ def altgdmin(
     k : int
         Rank, at most min(n, d).
     rounds : int, default 100
+        Communication rounds.
     multiplier : float, default 0.5
         c, positive; the theorem allows up to 0.5.
     step_size : float, optional
         :math:`\eta` itself, instead.
     truncation : float, default 36
-        As in :func:`truncated_start`.
+        Labels above its root times the root mean square do not count, see
+        :func:`truncated_start`.
     start : "truncated", another of FedRep's, ndarray (d, k) or Trace
-        See :func:`fedrep`.
+        Starting representation, see :func:`fedrep`.
     record, tolerance, workers, rng
         As in :func:`fedrep`. Nothing is drawn unless the start is.
 
@@ -124,6 +126,7 @@ def altmin_gd(
     k : int
         Rank, at most min(n, d).
     rounds : int, default 100
+        Communication rounds.
     disjoint : bool, default False
         Give every round clients of its own, floor(n / rounds) of them, as the analysis does;
         otherwise all clients take part in all rounds.
@@ -133,7 +136,7 @@ def altmin_gd(
     step_size : float, optional
         :math:`\eta` itself, instead.
     start : "moments", another of FedRep's, ndarray (d, k) or Trace
-        See :func:`fedrep`.
+        Starting representation, see :func:`fedrep`.
     record, tolerance, workers
         As in :func:`fedrep`.
     rng : optional

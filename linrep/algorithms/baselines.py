@@ -189,7 +189,7 @@ def _taken(given, penalties) -> dict[str, Any]:
 def _trace(name, data, theta, settings, watch):
     return Trace(
         algorithm=name,
-        metrics=model_metrics(data, theta),
+        metrics=model_metrics(data, theta) | {"samples": np.array([0.0, len(data.y)])},
         state={"theta": theta},
         settings={"problem": repr(data), **settings},
         wall_time=watch.seconds(),

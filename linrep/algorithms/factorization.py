@@ -150,7 +150,7 @@ def linear_factorization(
     frame, factor = np.linalg.qr(BT.T)
     return Trace(
         algorithm="linear factorization",
-        metrics=columns(rows),
+        metrics=columns(rows) | {"samples": np.full(len(rows), float(len(data.y)))},
         state={"B": frame, "W": size * (W @ factor.T)},
         settings={
             "problem": repr(data), "k": k, "rounds": rounds, "tolerance": tolerance,

@@ -217,6 +217,8 @@ def local_only(
         theta = fit_models(data)
         metrics, state = model_metrics(data, theta), {"theta": theta}
     metrics["floats_up"] = metrics["floats_down"] = np.zeros(2)
+    seen = np.sum(np.broadcast_to(np.asarray(m), problem.n)) if data is None else len(data.y)
+    metrics["samples"] = np.array([0.0, seen])  # of one round, however they are drawn
     return Trace(
         algorithm="local only",
         metrics=metrics,

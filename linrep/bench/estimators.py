@@ -51,8 +51,14 @@ def measure() -> Iterator[list[Record]]:
 def rounds(data: ClientData, k: int = K, count: int = 50, repetitions: int = 15) -> list[Record]:
     """Time rounds of FedRep, AltGDmin, AltMinGD and alternating least squares."""
     start = algorithms.truncated_start(data, k)
-    settings = {"k": k, "rounds": count, "start": start, "step_size": STEP, "record": count}
-    exact = {"k": k, "rounds": 5, "start": start, "tolerance": 0.0, "record": 5}
+    settings: dict[str, Any] = {
+        "k": k,
+        "rounds": count,
+        "start": start,
+        "step_size": STEP,
+        "record": count,
+    }
+    exact: dict[str, Any] = {"k": k, "rounds": 5, "start": start, "tolerance": 0.0, "record": 5}
     contenders: dict[str, Callable[[], Any]] = {
         "FedRep": partial(algorithms.fedrep, data, **settings),
         "AltGDmin": partial(algorithms.altgdmin, data, **settings),

@@ -110,6 +110,10 @@ def size_section(identifier: str, sizes: Any) -> Section:
     return f"Sizes of {identifier} (--NAME VALUE[,VALUE]...)", lines
 
 
+#: Of estimators of stored samples, which have no such parameters themselves.
+_OF_SAMPLES = {"m": "Samples per client.", "batches": "fixed, as other algorithms call it."}
+
+
 def axis_section(names: list[str], problem: str | None = None) -> Section:
     """Return the axes of algorithms, those first that must be given.
 
@@ -134,6 +138,8 @@ def axis_section(names: list[str], problem: str | None = None) -> Section:
             *family.data,
         ):
             text = family.descriptions.get(axis, documents.get(axis, ""))
+            if simulation.of_samples(function):
+                text = _OF_SAMPLES.get(axis, text)
             described.setdefault(axis, text)
         for group in simulation.required(name, family):
             needed |= dict.fromkeys(group, group)

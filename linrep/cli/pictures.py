@@ -12,6 +12,16 @@ from linrep.cli.output import write_figure, write_file
 from linrep.cli.text import echo, for_spreadsheets
 from linrep.cli.values import read_names
 
+_ACROSS, _PANELS = 3, 24  # panels beside each other, and in all
+
+
+_where_option = click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only rows for which it holds: 'm >= 2 * k'. Several must all hold.",
+)
+
 
 @main.command()
 @click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
@@ -37,14 +47,14 @@ from linrep.cli.values import read_names
     "--exponents",
     shell_complete=completion.parameters,
     metavar="A,B",
-    help="Fit a power law of the estimate in A and B.",
+    help="Fit a power law of the estimate in A and B, one for each group of the other columns.",
 )
+@_where_option
 @click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write a file, too.")
 @partial_option
-def summary(run, value, by, statistic, threshold, exponents, csv, partial):
+def summary(run, value, by, statistic, threshold, exponents, where, csv, partial):
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
-    from linrep.stats import scaling_exponents
-    from linrep.sweeps import open_run
+    from linrep.sweeps import open_run, power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
     with bad_input(ValueError, TypeError, OSError):
@@ -53,32 +63,41 @@ def summary(run, value, by, statistic, threshold, exponents, csv, partial):
         completeness = stored.completeness()  # before: what others store meanwhile is not said
         if not completeness.stored:
             tell_completeness(completeness, partial)
-        rows = _read(stored, value, [*columns, threshold])
+        varying = _varying(stored)
+        rows = _read(stored, value, [*columns, threshold, *(varying if where else ())], where)
         rows = rows if "round" in columns else _last_rows(rows)
+        rows = _chosen(rows, where)
         statistic = statistic or ("success" if is_condition(evaluate(rows, value)) else "mean")
         if threshold is None:
-            whole = stored if set(columns) <= set(stored.parameters) else None
+            whole = stored if set(columns) <= set(stored.parameters) and not where else None
             table = summarize(rows, value, columns, statistic=statistic, run=whole)
         else:
             table = thresholds(rows, value, threshold, columns)
-        pooled = [name for name in _varying(stored) if name not in (*columns, threshold)]
-        fit = None
+        pooled = [name for name in varying if name not in (*columns, threshold)]
+        pooled = [name for name in pooled if name not in rows or _varies(rows, name)]
+        laws = []
         if exponents is not None:
-            usable = table.dropna(subset="estimate")
-            for name in read_names(exponents):
-                if name not in usable:
-                    raise ValueError(f"--exponents: no column {name!r} in the summary")
-            fit = scaling_exponents(
-                usable["estimate"], {name: usable[name] for name in read_names(exponents)}
-            )
+            names = read_names(exponents)
+            others = [name for name in columns if name not in names and _varies(table, name)]
+            try:
+                laws = power_laws(table, names, others)
+            except ValueError as error:
+                raise ValueError(f"--exponents: {error}") from None
+        sampling = _sampling(stored, where)
         if csv is not None:
             write_file(csv, for_spreadsheets(table).to_csv(index=False).encode())
+    if sampling:
+        echo(sampling, err=True)
     if pooled:
         echo(f"taken together over {', '.join(pooled)}", err=True)
     echo(table.to_string(index=False, float_format="{:.5g}".format))
-    if fit is not None:
-        echo(f"power law of the estimate: {fit}")
+    if threshold is not None:
+        _tell_missing(rows, value, threshold, columns, table)
+    for law in laws:
+        echo(str(law))
     tell_completeness(completeness, partial)
+    if laws and all(law.fit is None for law in laws):
+        raise click.exceptions.Exit(1)
 
 
 @main.command()
@@ -98,23 +117,34 @@ def summary(run, value, by, statistic, threshold, exponents, csv, partial):
     shell_complete=completion.parameters,
     help="Second axis: draw a heat map of the mean of VALUE.",
 )
+@click.option(
+    "--facet",
+    shell_complete=completion.parameters,
+    help="Column with a panel for each of its values.  [default: the one that is left]",
+)
+@_where_option
 @click.option("--boundary", help="Expression of x, drawn into a heat map: '4 + 10 / m'.")
 @click.option(
     "--statistic", type=click.Choice(["mean", "geometric", "median"]),
-    help="With its 95 % interval, the median with the middle 80 %.  [default: mean, geometric with "
-    "--log y]",
+    help="With its 95 % interval, exact for the share of a condition; the median with the middle "
+    "80 %.  [default: mean, geometric with --log y]",
 )  # fmt: skip
 @click.option("--log", "log", default="", help="Logarithmic axes of lines: x, y or xy.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="[default: RUN.png]")
 @partial_option
-def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
-    """Draw VALUE, a column or a condition such as 'distance < 1e-3', of a run directory."""
+def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, partial):
+    """Draw VALUE, a column or a condition such as 'distance < 1e-3', of a run directory.
+
+    A parameter that varies and is not on an axis has a panel for each of its values. Where several
+    are left, --by, --facet and --where 'm == 10' say what becomes of them. With --y a heat map is
+    drawn: of a condition it is the phase diagram, one for every algorithm.
+    """
     import pandas as pd
     from matplotlib.figure import Figure
 
     from linrep import plotting
     from linrep.sweeps import open_run
-    from linrep.sweeps.summary import evaluate
+    from linrep.sweeps.summary import evaluate, is_condition
 
     if out is None:  # "." has a name once it is resolved
         named = run if run.name else run.resolve()
@@ -125,53 +155,85 @@ def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
             raise ValueError(f"--log must be x, y or xy, got {log!r}")
         if boundary is not None and y is None:
             raise ValueError("--boundary needs a heat map: give --y")
+        if y is not None and by is not None:
+            raise ValueError("--by tells lines apart, a heat map has none: give --facet")
         stored = open_run(run)
         completeness = stored.completeness()
         if not completeness.stored:
             tell_completeness(completeness, partial)
-        rows = _read(stored, value, [x, by, y, *_varying(stored)])
+        rows = _read(stored, value, [x, by, y, facet, *_varying(stored)], where)
         rows = rows[rows["status"] == "ok"]
         if rows.empty:
             raise ValueError(f"no replicate of {run} has succeeded: there is nothing to draw")
         if x != "round":
             rows = _last_rows(rows)
-        rows = rows.assign(_value=evaluate(rows, value).astype(float))
-        shown, notes = {x, by, y} - {None}, []
+        rows = _chosen(rows, where)
+        found, notes = evaluate(rows, value), []
+        share = statistic == "mean" and is_condition(found)
+        rows = rows.assign(_value=found.astype(float))
         if lacking := int(rows["_value"].isna().sum()):
             notes.append(f"{lacking} of {len(rows)} rows have no value of {value}")
-        for name in _varying(stored):
-            if name not in shown:
-                kept = rows[name].iloc[0]
-                rows = rows[rows[name] == kept]
-                notes.append(f"only {name} = {kept} is shown")
-        figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.3, 2.9))
-        ax = figure.subplots()
-        if y is None:
-            left_out = plotting.curves(
-                ax, rows, x=x, y="_value", by=by, geometric=statistic == "geometric",
-                quantiles=(0.1, 0.9) if statistic == "median" else None, markers=x != "round",
-                whole=x == "round",
-            )  # fmt: skip
-            if left_out:
-                notes.append(f"{left_out} replicates are left out, as they lack some {x}")
-            ax.set(xlabel=x, ylabel=value)
-            ax.set(**{f"{axis}scale": "log" for axis in log})
-            if by is not None:
-                ax.legend(title=by)
-        else:
-            line = boundary and (
-                lambda points: evaluate(pd.DataFrame({x: points}), boundary).to_numpy(float)
-            )
-            plotting.heat_map(
-                ax, rows, x=x, y=y, value="_value", boundary=line, label=value,
-                boundary_label=boundary or "",
-            )  # fmt: skip
-            ax.set(xlabel=x, ylabel=y)
-            if line:
-                figure.legend(loc="outside upper center")
+        for name in (x, y, by, facet):
+            if name is not None and name not in rows:
+                raise ValueError(f"no column {name!r}; there are {', '.join(stored.columns)}")
+        facet = _facet(rows, facet, [c for c in _varying(stored) if c not in (x, by, y)])
+        panels = [(None, rows)] if facet is None else list(rows.groupby(facet, sort=False))
+        across = 2 if len(panels) == 4 else min(_ACROSS, len(panels))
+        down = -(-len(panels) // across)
+        width = plotting.COLUMN_WIDTH * 1.3 if across == 1 else 2.4 * across
+        figure = Figure(figsize=(width, 2.9 if down == 1 else 2.2 * down))
+        axes = list(figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat)
+        for ax in axes[len(panels) :]:
+            ax.remove()
+        line = boundary and (
+            lambda points: evaluate(pd.DataFrame({x: points}), boundary).to_numpy(float)
+        )
+        limits = None
+        if y is not None and facet is not None:
+            means = rows.groupby([facet, y, x])["_value"].mean()
+            limits = (0.0, 1.0) if share else (means.min(), means.max())
+        left_out = 0
+        for place, (ax, (panel, part)) in enumerate(zip(axes, panels, strict=False)):
+            if y is None:
+                left_out += plotting.curves(
+                    ax, part, x=x, y="_value", by=by, geometric=statistic == "geometric",
+                    quantiles=(0.1, 0.9) if statistic == "median" else None,
+                    order=None if by is None else list(rows[by].unique()),
+                    markers=x != "round", whole=x == "round", shares=share,
+                )  # fmt: skip
+                ax.set(**{f"{axis}scale": "log" for axis in log})
+                for axis in log:
+                    plotting.plain_log_ticks(getattr(ax, f"{axis}axis"))
+            else:
+                mesh = plotting.heat_map(
+                    ax, part, x=x, y=y, value="_value", boundary=line, label=value,
+                    boundary_label=boundary or "", details=facet is None, limits=limits,
+                )  # fmt: skip
+            if facet is not None:
+                ax.set_title(f"{facet} = {panel}")
+            if place % across == 0:
+                ax.set_ylabel((f"share of {value}" if share else value) if y is None else y)
+            if place + across >= len(panels):  # none below
+                ax.set_xlabel(x)
+                ax.tick_params(labelbottom=True)
+        if left_out:
+            notes.append(f"{left_out} replicates are left out, as they lack some {x}")
+        if y is None and by is not None:
+            axes[0].legend(title=by)
+        if y is not None and facet is not None:
+            figure.colorbar(mesh, ax=axes[: len(panels)], label=value)
+        if line:
+            handles, labels = axes[0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside upper center")
+        said = []
         if not completeness.whole:
             what = str(completeness).partition(":")[0]  # without the names of damaged parts
-            figure.axes[0].set_title(f"incomplete: {what}", loc="left", fontsize="x-small")
+            said.append(f"incomplete: {what}")
+        if sampling := _sampling(stored, where):
+            said.append(sampling)
+            notes.append(sampling)
+        if said:
+            figure.suptitle("\n".join(said), fontsize="x-small", x=0.01, ha="left")
         write_figure(out, figure)
     for note in notes:
         echo(note, err=True)
@@ -179,13 +241,87 @@ def plot(run, value, x, by, y, boundary, statistic, log, out, partial):
     tell_completeness(completeness, partial)
 
 
-def _read(run, value, names):
+def _tell_missing(rows, value, x, columns, table):
+    """Say how many thresholds are not among the values that were tried, and on which side."""
+    from linrep.sweeps.summary import summarize
+
+    if not (lacking := int(table["estimate"].isna().sum())):
+        return
+    shares = summarize(rows, value, [*columns, x], statistic="success").dropna(subset="estimate")
+    last = shares[shares[x] == shares[x].max()]
+    none = table[table["estimate"].isna()]
+    if columns:
+        last = last.merge(none[list(columns)], on=list(columns))
+    above, tried = int((last["estimate"] < 0.5).sum()), sorted(rows[x].unique())
+    echo(
+        f"{lacking} of {len(table)} thresholds are missing: {above} above {x} = {tried[-1]:g}, "
+        f"{lacking - above} below {x} = {tried[0]:g}",
+        err=True,
+    )
+
+
+def _sampling(run, where):
+    """Return in a line how algorithms sampled, "" where all did the same."""
+    if not {"algorithm", "sampling"} <= set(run.columns):
+        return ""
+    rows = _chosen(_read(run, "sampling", ["algorithm", *(_varying(run) if where else ())], where),
+                   where)  # fmt: skip
+    rows = rows[rows["status"] == "ok"].fillna({"sampling": "in ways of its own"})
+    pairs = rows[["algorithm", "sampling"]].astype(str).drop_duplicates()
+    if pairs["sampling"].nunique() < 2:
+        return ""
+    each = pairs.groupby("algorithm", sort=False)["sampling"].agg(" and ".join)
+    found = "; ".join(f"{name}: {how}" for name, how in each.items())
+    return f"samples were not drawn alike ({found})"
+
+
+def _facet(rows, facet, others):
+    """Return the column of the panels: the one that is asked for, or the only one that is left."""
+    left = [name for name in others if name != facet and _varies(rows, name)]
+    if facet is None and len(left) == 1:
+        (facet,) = left
+        left = []
+    if left:
+        some = str(rows[left[0]].iloc[0])
+        if rows[left[0]].dtype.kind not in "biuf":
+            some = f'"{some}"'
+        raise ValueError(
+            f"{' and '.join(left)} var{'y' if len(left) > 1 else 'ies'}, too: choose with --where "
+            f"'{left[0]} == {some}', or give --by or --facet"
+        )
+    if facet is None:
+        return None
+    if (count := rows[facet].nunique()) > _PANELS:
+        raise ValueError(f"--facet: {facet} has {count} values, at most {_PANELS} are drawn")
+    return facet
+
+
+def _chosen(rows, where):
+    """Return the rows for which all conditions hold."""
+    from linrep.sweeps.summary import evaluate, is_condition
+
+    for condition in where:
+        holds = evaluate(rows, condition)
+        if not is_condition(holds):
+            raise ValueError(f"--where must be a condition, such as 'm >= 5', got {condition!r}")
+        rows = rows[holds.fillna(False).astype(bool)]
+        if rows.empty:
+            raise ValueError(f"--where: no row is left for which {condition!r} holds")
+    return rows
+
+
+def _varies(rows, name):
+    return rows[name].nunique() > 1
+
+
+def _read(run, value, names, conditions=()):
     """Read the columns that a value and what has names need; all, if some are not there."""
     from linrep.sweeps import Expression
 
     wanted = {"cell", "replicate", "row", "round", "status"} & set(run.columns)
     wanted |= {name for name in names if name is not None}
-    wanted |= {value} if value in run.columns else set(Expression(value).names)
+    for formula in (value, *conditions):
+        wanted |= {formula} if formula in run.columns else set(Expression(formula).names)
     known = [name for name in run.columns if name in wanted]
     return run.read(known if wanted <= set(known) else None, partial=True)
 
@@ -198,5 +334,9 @@ def _last_rows(rows):
 
 
 def _varying(run):
-    """Return the parameters that are not the same in all cells."""
-    return [name for name in run.parameters if len({str(cell.get(name)) for cell in run.cells}) > 1]
+    """Return the parameters that are not the same in all cells that have them."""
+
+    def values(name):
+        return {str(cell[name]) for cell in run.cells if cell.get(name) is not None}
+
+    return [name for name in run.parameters if len(values(name)) > 1]

@@ -9,7 +9,6 @@ import numpy as np
 
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.theory import bound_lines
-from linrep.theory._clients import spans
 
 Line = Callable[[float], float]
 #: By metric: the name in :mod:`linrep.theory.bound_lines`, and those of its lines that are drawn.
@@ -33,19 +32,22 @@ def of_truths(truths: Sequence[Any], metric: str) -> dict[str, Line]:
     Returns
     -------
     dict of str to callable
-        Empty where none is known: without noise, of other problems, or of other metrics.
+        Empty where none is known: without noise, of heads that span less than their space, of other
+        problems, or of other metrics.
     """
     known = all(
         isinstance(each, SharedRepresentation)
         and not isinstance(each, ImplicitRepresentation)
         and each.noise > 0.0
-        and spans(each.W)
         for each in truths
     )
     if metric not in _DRAWN or not truths or not known:
         return {}
     of, names = _DRAWN[metric]
-    every = [bound_lines.lines(truth, metric=of) for truth in truths]
+    try:
+        every = [bound_lines.lines(truth, metric=of) for truth in truths]
+    except ValueError:  # heads that do not span their space
+        return {}
 
     def line(name):
         def mean(samples):

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from linrep import _validation as check
-from linrep.comparison.drawing import needs_truth, watched
+from linrep.algorithms.drawing import needs_truth, watched
 from linrep.comparison.measured import measured
 from linrep.comparison.result import AXES, COLUMNS, Comparison
 from linrep.diagnosis import RunWarning

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from linrep import subspace
-from linrep.algorithms._setup import FROM_SAMPLES
+from linrep.algorithms.errors import errors
 from linrep.problems.clients import ClientData
-from linrep.problems.regression import ImplicitRepresentation
 from linrep.trace import Trace
 
 METRICS = ("distance", "population_risk")
@@ -57,13 +53,14 @@ def measured(
         sent = [trace[name][place] for name in ("floats_up", "floats_down") if name in trace]
         return {
             "rounds": done,
-            "samples": _samples(trace, given, drawn, m, done),
+            "samples": _samples(trace, place, given, drawn),
             "floats": float(sum(sent)) if sent else float("nan"),
             "seconds": trace.wall_time * done / trace.rounds if trace.rounds else trace.wall_time,
         }
 
     if test is not None or not there or (along == "samples" and once):
-        last = _of_state(trace, truth, test) or {name: float(trace[name][-1]) for name in there}
+        last = errors(trace, truth) if test is None else {"unexplained": 1.0 - trace.score(test)}
+        last = last or {name: float(trace[name][-1]) for name in there}
         return [spent(-1) | {"stop_reason": trace.stop_reason} | last], trace.settings
     rows = []
     for place in range(len(trace.recorded)):
@@ -77,48 +74,11 @@ def _draws_once(settings, drawn):
     return settings["batches"] == "fixed" if "batches" in settings else len(drawn) == 1
 
 
-def _samples(trace, given, drawn, m, done):
-    """Return how many samples all clients have seen together: those that they hold, or drew."""
+def _samples(trace, place, given, drawn):
+    """Return how many samples were seen: as the trace says, or what a method of one's own drew."""
     if isinstance(given, ClientData):
         return len(given.y)
-    settings = trace.settings
-    if "batches" not in settings:  # a method of one's own, which draws as it goes
-        share = 1.0 if len(drawn) == 1 or not trace.rounds else done / trace.rounds
-        return round(share * sum(drawn))
-    if _draws_once(settings, drawn):
-        return given.n * m
-    a_round = settings.get("participants", given.n) * m
-    if settings["batches"] in ("split", "gram_split"):
-        a_round *= 2
-    from_samples = settings.get("start") in FROM_SAMPLES
-    return done * a_round + (given.n * m if from_samples else 0)
-
-
-def _of_state(trace, truth, test):
-    """Return metrics of the last state, none where the truth stores nothing to compare it with."""
-    if test is not None:
-        return {"unexplained": 1.0 - trace.score(test)}
-    found: dict[str, float] = {}
-    if truth is None or isinstance(truth, ImplicitRepresentation):
-        return found
-    models = trace.models if _has_models(trace.state) else None
-    if models is not None:
-        found["population_risk"] = float(0.5 * np.mean(np.sum((models - truth.theta) ** 2, axis=1)))
-    if hasattr(truth, "B"):
-        B = trace.state.get("B")
-        if B is None and models is not None:
-            B = _leading(models, truth.k)
-        if B is not None:
-            found["distance"] = subspace.distance_or_nan(B, truth.B)
-    return found
-
-
-def _leading(models, k):
-    """Return the k leading right singular vectors of a matrix of models, None below that rank."""
-    if not np.isfinite(models).all() or np.linalg.matrix_rank(models) < k:
-        return None
-    return np.linalg.svd(models, full_matrices=False)[2][:k].T
-
-
-def _has_models(state):
-    return "theta" in state or any(set(pair) <= set(state) for pair in (("B", "W"), ("U", "V")))
+    if "samples" in trace:
+        return int(trace["samples"][place])
+    done = 1.0 if len(drawn) == 1 or not trace.rounds else trace.recorded[place] / trace.rounds
+    return round(done * sum(drawn))

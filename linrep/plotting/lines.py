@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from linrep import _validation as check
 from linrep.plotting.page import plain_log_ticks
-from linrep.stats import ScalingExponents, mean_interval
+from linrep.stats import ScalingExponents, mean_interval, proportion_interval
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")
@@ -42,6 +42,7 @@ def curves(
     markers: bool = False,
     first_color: int = 0,
     whole: bool = True,
+    shares: bool = False,
 ) -> int:
     """Draw, for each group, the middle over replicates against x with a band around it.
 
@@ -72,6 +73,8 @@ def curves(
     whole : bool
         Leave out a replicate that misses some x of its group, as a diverged run does, so that all
         points of a curve are of the same ones. Otherwise each x has those that are there.
+    shares : bool
+        Values are 0 or 1: their mean is a share, and its interval the exact one.
 
     Returns
     -------
@@ -99,6 +102,9 @@ def curves(
     def band(values):
         if quantiles is not None:
             return np.quantile(values, [0.5, low_share, high_share], axis=0)
+        if shares:
+            counts = np.full(values.shape[1], len(values))
+            return np.array(proportion_interval(values.sum(axis=0), counts))
         return mean_interval(values, geometric=geometric)
 
     left_out = 0

@@ -30,6 +30,7 @@ def heat_map(
     label: str | None = None,
     boundary_label: str = "predicted",
     details: bool = True,
+    limits: tuple[float, float] | None = None,
 ) -> QuadMesh:
     """Draw the mean of a column on the grid of two others, and a predicted boundary.
 
@@ -54,6 +55,8 @@ def heat_map(
     details : bool, default True
         Draw a colour bar and, in a map of few cells, their values; without them a small map fits
         beside others that share one bar.
+    limits : pair of float, optional
+        Values at the ends of the colours, for maps that share a bar.
 
     Returns
     -------
@@ -74,6 +77,8 @@ def heat_map(
     log_x, log_y = _is_geometric(xs), _is_geometric(ys)
     x_edges, y_edges = _edges(xs, log_x), _edges(ys, log_y)
     outcomes = rows[value].dropna().isin([0, 1]).all()
+    if limits is None:
+        limits = (0.0, 1.0) if outcomes else (np.nanmin(means), np.nanmax(means))
     ax.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
     ax.grid(False)
     mesh = ax.pcolormesh(
@@ -81,8 +86,8 @@ def heat_map(
         y_edges,
         np.ma.masked_invalid(means),
         cmap="viridis",
-        vmin=0.0 if outcomes else None,
-        vmax=1.0 if outcomes else None,
+        vmin=limits[0],
+        vmax=limits[1],
         rasterized=means.size > 10_000,
     )
     if not np.isfinite(means).all():

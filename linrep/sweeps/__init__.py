@@ -9,6 +9,7 @@ from linrep.sweeps.comparison import Deviation
 from linrep.sweeps.directories import create_run
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.grid import Grid, canonical, cell_name
+from linrep.sweeps.laws import PowerLaw, power_laws
 from linrep.sweeps.merging import Overlapping, merge
 from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
@@ -30,6 +31,7 @@ __all__ = [
     "Grid",
     "Incomplete",
     "Overlapping",
+    "PowerLaw",
     "Replay",
     "Run",
     "Specification",
@@ -43,6 +45,7 @@ __all__ = [
     "load",
     "merge",
     "open_run",
+    "power_laws",
     "replay",
     "run",
     "stream_key",

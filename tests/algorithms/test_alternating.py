@@ -49,7 +49,7 @@ def test_the_objective_never_increases(case, ridge, rounds):
     trace = lr.alternating_least_squares(data_of(case), k=case.k, ridge=ridge, rounds=rounds)
     assert (np.diff(trace["objective"]) <= 0).all()
     assert trace.rounds == rounds or trace.stop_reason == "converged"
-    assert list(trace) == ["loss", "objective"]
+    assert list(trace) == ["loss", "objective", "samples"]
 
 
 @given(cases(m=(1, 6)), st.sampled_from([0.05, 1.0]))

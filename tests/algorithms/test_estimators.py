@@ -60,7 +60,7 @@ def test_metrics_compare_with_a_truth_of_the_same_rank_alone():
         assert trace["distance"][-1] == pytest.approx(lr.subspace.distance(B, truth.B))
         errors = np.sum((W @ B.T - truth.theta) ** 2, axis=1)
         assert trace["population_risk"][-1] == pytest.approx(errors.mean() / 2)
-        assert list(estimator(data, k=3)) == ["loss"]
+        assert list(estimator(data, k=3)) == ["loss", "samples"]
 
 
 def gradient(clients, B, W):

@@ -16,7 +16,8 @@ from tests.strategies import cases, frame, seeds
 from tests.tools import EPS, UNITS, close, complaint, condition, metric_errors
 
 ROUNDS = 3
-METRICS = ["distance", "loss", "head_error", "population_risk", "floats_up", "floats_down"]
+METRICS = ["distance", "loss", "head_error", "population_risk", "floats_up", "floats_down",
+           "samples"]  # fmt: skip
 
 
 @st.composite
@@ -133,7 +134,7 @@ def test_own_data_without_a_truth_follow_the_reference(case, options):
     else:
         np.testing.assert_array_equal(B, case.B)
     for trace in traces:
-        assert list(trace) == ["loss", "floats_up", "floats_down"]
+        assert list(trace) == ["loss", "floats_up", "floats_down", "samples"]
     everyone = np.arange(case.n)
     for before, after in pairwise(traces):
         assume(heads_are_clear(case.clients, everyone, before.state["B"], options))
@@ -648,7 +649,7 @@ def test_data_of_a_low_rank_regression_have_the_error_against_its_models():
     options = {"k": 2, "start": "moments", "participation": 0.5, "step_size": 0.1, "rng": 2}
     trace = lr.fedrep(data, rounds=7, record=3, **options)
     np.testing.assert_array_equal(trace.recorded, [0, 3, 6, 7])
-    assert list(trace) == ["loss", "truth_error", "floats_up", "floats_down"]
+    assert list(trace) == ["loss", "truth_error", "floats_up", "floats_down", "samples"]
     for place, rounds in enumerate(trace.recorded):
         B, W = state(lr.fedrep(data, rounds=rounds, **options))
         expected = np.mean([norm(B @ w - phi) for w, phi in zip(W, truth.Phi.T, strict=True)])

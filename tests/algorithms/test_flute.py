@@ -200,7 +200,7 @@ def test_one_seed_means_the_same_data_for_all_methods():
     without = lr.flute(
         replace(truth.draw(12, rng=7), truth=None), k=2, step_size=0.02, rounds=20, rng=7
     )
-    assert list(without) == ["loss", "floats_up", "floats_down"]
+    assert list(without) == ["loss", "floats_up", "floats_down", "samples"]
     np.testing.assert_array_equal(without["loss"], own["loss"])
 
 

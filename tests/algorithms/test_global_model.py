@@ -16,7 +16,8 @@ from tests.tools import EPS, close, complaint
 ROUNDS = 3
 step_sizes = st.floats(1e-3, 0.05)
 local = st.integers(1, 3)
-METRICS = ["distance", "loss", "head_error", "population_risk", "floats_up", "floats_down"]
+METRICS = ["distance", "loss", "head_error", "population_risk", "floats_up", "floats_down",
+           "samples"]  # fmt: skip
 
 
 def prefixes(problem, **options):
@@ -77,7 +78,7 @@ def test_fedavg_on_own_data_without_a_truth_follows_the_reference(case, step_siz
     )
     everyone = np.arange(case.n)
     for t in range(ROUNDS):
-        assert list(traces[t]) == ["loss", "floats_up", "floats_down"]
+        assert list(traces[t]) == ["loss", "floats_up", "floats_down", "samples"]
         both = traces[t], traces[t + 1]
         if not check_round(*both, case.clients, everyone, step_size, local_steps, None):
             return

@@ -53,7 +53,8 @@ def test_a_figure_has_the_same_rows_for_one_and_two_workers():
 #: Figures whose tiny pictures take more than a few seconds.
 LONG = (
     "fedrep.figure1", "fedrep.figure3", "fedrep.figure7", "fedrep.sample_size", "fedrep.scaling",
-    "flute.figure1", "literature.estimators", "perfedsi.figure3", "perfedsi.federated", "perfedsi.phase", "pflmf.clusters",
+    "flute.figure1", "literature.estimators", "perfedsi.figure3", "perfedsi.federated",
+    "perfedsi.phase", "pflmf.clusters",
 )  # fmt: skip
 #: Claims about a figure, by the figure.
 CLAIMED = {

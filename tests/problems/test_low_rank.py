@@ -89,7 +89,7 @@ def test_fedrep_and_its_relatives_run_on_its_data():
     truth = LowRankRegression.random(n=12, d=6, singular_values=[3, 2, 1, 0.5], noise=0.1, rng=1)
     data = truth.draw(20, rng=2)
     trace = lr.fedrep(data, k=2, rounds=30, rng=3)
-    assert list(trace) == ["loss", "truth_error", "floats_up", "floats_down"]
+    assert list(trace) == ["loss", "truth_error", "floats_up", "floats_down", "samples"]
     measured = replace(data, truth=truth.representation(2))
     with_truth = lr.fedrep(measured, rounds=30, step_size=trace.step_size, rng=3)
     np.testing.assert_array_equal(with_truth["loss"], trace["loss"])

@@ -1,0 +1,52 @@
+"""How far what a run learned is from the truth that its samples are of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linrep import subspace
+from linrep.problems.regression import ImplicitRepresentation
+from linrep.trace import Trace
+
+
+def errors(trace: Trace, truth: Any) -> dict[str, float]:
+    """Return distance and population risk of a run's last state, as far as they are defined.
+
+    Parameters
+    ----------
+    trace : Trace
+    truth : SharedRepresentation, LowRankRegression or None
+
+    Returns
+    -------
+    dict of str to float
+        ``population_risk``, half the mean squared distance to the true models, where the state has
+        models; ``distance`` to a truth's representation, of models without one that of their k
+        leading right singular vectors. Nothing of a truth that stores neither.
+    """
+    found: dict[str, float] = {}
+    if truth is None or isinstance(truth, ImplicitRepresentation):
+        return found
+    models = trace.models if _has_models(trace.state) else None
+    if models is not None:
+        found["population_risk"] = float(0.5 * np.mean(np.sum((models - truth.theta) ** 2, axis=1)))
+    if hasattr(truth, "B"):
+        B = trace.state.get("B")
+        if B is None and models is not None:
+            B = _leading(models, truth.k)
+        if B is not None:
+            found["distance"] = subspace.distance_or_nan(B, truth.B)
+    return found
+
+
+def _leading(models, k):
+    """Return the k leading right singular vectors of a matrix of models, None below that rank."""
+    if not np.isfinite(models).all() or np.linalg.matrix_rank(models) < k:
+        return None
+    return np.linalg.svd(models, full_matrices=False)[2][:k].T
+
+
+def _has_models(state):
+    return "theta" in state or any(set(pair) <= set(state) for pair in (("B", "W"), ("U", "V")))
