@@ -19,6 +19,7 @@ from linrep import theory as theory
 from linrep.algorithms import alternating_least_squares as alternating_least_squares
 from linrep.algorithms import altgdmin as altgdmin
 from linrep.algorithms import altmin_gd as altmin_gd
+from linrep.algorithms import anil as anil
 from linrep.algorithms import cross_moments as cross_moments
 from linrep.algorithms import empirical_risk_minimizer as empirical_risk_minimizer
 from linrep.algorithms import erm as erm
@@ -31,6 +32,7 @@ from linrep.algorithms import flute as flute
 from linrep.algorithms import gaussian_start as gaussian_start
 from linrep.algorithms import linear_factorization as linear_factorization
 from linrep.algorithms import local_only as local_only
+from linrep.algorithms import maml as maml
 from linrep.algorithms import method_of_moments as method_of_moments
 from linrep.algorithms import moments_start as moments_start
 from linrep.algorithms import perfedsi as perfedsi

@@ -16,6 +16,7 @@ from linrep.algorithms import (
     alternating_least_squares,
     altgdmin,
     altmin_gd,
+    anil,
     cross_moments,
     fedavg,
     fedrep,
@@ -24,6 +25,7 @@ from linrep.algorithms import (
     imc,
     linear_factorization,
     local_only,
+    maml,
     method_of_moments,
     perfedsi,
     pflmf,
@@ -44,6 +46,8 @@ _REGRESSION: dict[str, Callable[..., Any]] = {
     "fedavg": fedavg,
     "local_only": local_only,
     "flute": flute,
+    "anil": anil,
+    "maml": maml,
     "pflmf": pflmf,
 }
 #: Estimators of stored samples, which are given those of fedrep with batches="fixed".

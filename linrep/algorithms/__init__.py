@@ -10,6 +10,7 @@ from linrep.algorithms.fedrep import fedrep
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.global_model import fedavg, fedsgd
 from linrep.algorithms.local import fit_heads, fit_new_clients, local_only, simulate_heads
+from linrep.algorithms.meta import anil, maml
 from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.pflmf import pflmf
 from linrep.algorithms.spectral import cross_moments, method_of_moments
@@ -25,6 +26,7 @@ __all__ = [
     "alternating_least_squares",
     "altgdmin",
     "altmin_gd",
+    "anil",
     "biases",
     "cross_moments",
     "empirical_risk_minimizer",
@@ -39,6 +41,7 @@ __all__ = [
     "imc",
     "linear_factorization",
     "local_only",
+    "maml",
     "method_of_moments",
     "moments_start",
     "perfedsi",

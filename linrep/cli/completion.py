@@ -15,7 +15,7 @@ from linrep._scripts import available
 
 #: `linrep.simulation.ALGORITHMS` and the methods for networks, whose modules take a second to load.
 ALGORITHMS = (
-    "fedrep", "fedsgd", "fedavg", "local_only", "flute", "pflmf",
+    "fedrep", "fedsgd", "fedavg", "local_only", "flute", "anil", "maml", "pflmf",
     "altgdmin", "alternating_least_squares", "altmin_gd", "cross_moments", "linear_factorization",
     "method_of_moments", "pooled", "ridge",
     "perfedsi", "gauss_newton", "alternating", "balanced_gradient", "nuclear_norm",

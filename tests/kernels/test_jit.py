@@ -21,7 +21,7 @@ from tests.tools import COMPILED
 SOURCES = Path(jit.__file__).parent
 MODULES = (
     "_border", "completion", "designs", "diameter", "factorization", "fedrep", "fedrep_adaptive",
-    "flute", "global_model", "gram", "gram_clients", "halves", "lapack", "linalg",
+    "flute", "global_model", "gram", "gram_clients", "halves", "lapack", "linalg", "meta",
     "pflmf", "pflmf_samples", "public_fedrep", "public_flute", "public_perfedsi",
     "public_pflmf", "rounds", "samplers",
 )  # fmt: skip

@@ -1,0 +1,158 @@
+"""ANIL and MAML: outer gradients, and what runs of them come to."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linrep as lr
+from linrep.kernels import meta as kernel
+from tests.reference import meta as reference
+from tests.strategies import cases
+from tests.tools import complaint
+
+BOTH = pytest.mark.parametrize("method", [lr.anil, lr.maml])
+TRUTH = lr.SharedRepresentation.random(n=100, d=10, k=2, rng=0)
+
+
+def halves(clients):
+    """Return a client's samples of the inner loss, rounded up, and of the outer one."""
+    parts = []
+    for X, y in clients:
+        middle = (len(y) + 1) // 2
+        parts.append((X[:middle], y[:middle], X[middle:], y[middle:]))
+    return parts
+
+
+def gradients(case, B, w, alpha, whole, exact, clients=None):
+    clients = np.arange(case.n) if clients is None else clients
+    work = kernel.workspace(case.k, case.d, int(np.diff(case.offsets).max()))
+    for array in work:
+        array[:] = np.nan  # nothing may depend on what was there
+    loss = kernel.meta_gradients(
+        case.X, case.y, case.offsets, clients, np.ascontiguousarray(B.T), w, alpha, whole, exact,
+        work,
+    )  # fmt: skip
+    return work.sumT.T / len(clients), work.head_sum / len(clients), loss
+
+
+@given(
+    cases(m=(2, 7), noise=(0.0, 0.5)), st.floats(0.01, 0.5), st.booleans(), st.integers(0, 2**31),
+)  # fmt: skip
+def test_first_order_gradients_are_the_references(case, alpha, whole, seed):
+    w = np.random.default_rng(seed).standard_normal(case.k)
+    of_B, of_w, loss = gradients(case, case.B, w, alpha, whole, False)
+    clients = halves(case.clients)
+    expected = reference.first_order(clients, case.B, w, alpha, whole)
+    scale = 1.0 + max(np.abs(each).max() for each in expected)
+    np.testing.assert_allclose(of_B, expected[0], rtol=1e-9, atol=1e-11 * scale)
+    np.testing.assert_allclose(of_w, expected[1], rtol=1e-9, atol=1e-11 * scale)
+    assert loss == pytest.approx(
+        reference.objective(clients, case.B, w, alpha, whole), rel=1e-9, abs=1e-14
+    )
+
+
+@given(
+    cases(m=(2, 6), noise=(0.0, 0.5)), st.floats(0.01, 0.3), st.booleans(), st.integers(0, 2**31),
+)  # fmt: skip
+def test_exact_gradients_are_those_of_the_outer_loss_after_the_inner_step(case, alpha, whole, seed):
+    w = np.random.default_rng(seed).standard_normal(case.k)
+    of_B, of_w, _ = gradients(case, case.B, w, alpha, whole, True)
+    clients = halves(case.clients)
+    expected = reference.differences(clients, case.B, w, alpha, whole)
+    # The differences lose half of the digits of the objective.
+    value = reference.objective(clients, case.B, w, alpha, whole)
+    size = 1.0 + value + max(np.abs(each).max() for each in expected)
+    np.testing.assert_allclose(of_B, expected[0], rtol=1e-5, atol=1e-7 * size)
+    np.testing.assert_allclose(of_w, expected[1], rtol=1e-5, atol=1e-7 * size)
+
+
+@BOTH
+@pytest.mark.parametrize("first_order", [False, True])
+def test_rounds_on_stored_samples_are_the_references(method, first_order):
+    data = lr.SharedRepresentation.random(n=12, d=5, k=2, noise=0.1, rng=0).draw(9, rng=1)
+    trace = method(data, rounds=3, first_order=first_order, rng=2)
+    alpha, beta = trace.settings["inner_step_size"], trace.step_size
+    zero = method(data, rounds=0, first_order=first_order, rng=2)
+    B, w = zero.state["B"], zero.state["w"]
+    np.testing.assert_allclose(alpha * B.T @ B, np.eye(2), atol=1e-12)
+    assert not w.any()
+    clients = halves([data.client(i) for i in range(12)])
+    slopes = reference.first_order if first_order else reference.differences
+    for _ in range(3):
+        of_B, of_w = slopes(clients, B, w, alpha, method is lr.maml)
+        B, w = B - beta * of_B, w - beta * of_w
+    tolerance = 1e-10 if first_order else 1e-6
+    np.testing.assert_allclose(trace.state["B"], B, atol=tolerance)
+    np.testing.assert_allclose(trace.state["w"], w, atol=tolerance)
+    np.testing.assert_array_equal(trace.state["W"], lr.fit_heads(data, trace.state["B"]))
+
+
+@pytest.mark.compiled
+@BOTH
+@pytest.mark.parametrize("first_order", [False, True])
+def test_both_learn_the_representation_better_from_more_samples(method, first_order):
+    """Without noise, from diverse clients; what one inner step misses is of order 1/root(m)."""
+    ends = {
+        m: np.mean([
+            method(TRUTH, m=m, rounds=400, first_order=first_order, rng=seed)["distance"][-50:]
+            for seed in range(5)
+        ])
+        for m in (10, 40, 160)
+    }  # fmt: skip
+    assert ends[10] < 0.1
+    assert ends[40] < 0.7 * ends[10]
+    assert ends[160] < 0.7 * ends[40]
+
+
+@BOTH
+def test_runs_go_on_and_count_what_they_see(method):
+    whole = method(TRUTH, m=6, rounds=9, participation=0.3, rng=1)
+    half = method(TRUTH, m=6, rounds=4, participation=0.3, rng=1)
+    rest = method(TRUTH, m=6, rounds=5, participation=0.3, start=half)
+    np.testing.assert_array_equal(rest.state["B"], whole.state["B"])
+    assert whole["samples"].tolist() == [30 * 12 * t for t in range(10)]
+    fresh = method(TRUTH, m=6, rounds=3, batches="fresh", rng=1)
+    assert fresh["samples"][-1] == 3 * 600
+    compared = lr.compare(
+        TRUTH, [method, "fedrep"], m=6, k=2, rounds=3, sampling="fresh", trials=1, start="random"
+    )
+    assert set(compared.rows.groupby("method")["samples"].max()) == {1800}
+    with complaint(ValueError, "m must be at least 2"):
+        method(TRUTH, m=1, batches="fresh")
+    assert whole["floats_up"][-1] == 9 * 30 * 2 * 11
+    data = TRUTH.draw(8, rng=3)
+    assert set(method(data, rounds=3, rng=1)["samples"]) == {800}
+    assert method(data, k=3, rounds=3, rng=1).state["B"].shape == (10, 3)
+
+
+@BOTH
+def test_too_long_a_step_diverges_and_says_so(method):
+    trace = method(TRUTH, m=6, rounds=200, step_size=1e3, rng=1)
+    assert trace.stop_reason == "diverged"
+    assert np.isfinite(trace.state["B"]).all()
+
+
+@BOTH
+def test_what_is_wrong_is_said(method):
+    data = TRUTH.draw(4, rng=1)
+    own = lr.ClientData(data.X, data.y, data.offsets)
+    with complaint(ValueError, "k must be given"):
+        method(own)
+    with complaint(ValueError, "data", "two samples"):
+        method(TRUTH.draw(1, rng=0))
+    with complaint(ValueError, "batches"):
+        method(TRUTH, m=4, batches="gram")
+    with complaint(ValueError, "start", "'random'"):
+        method(TRUTH, m=4, start="moments")
+    with complaint(ValueError, "inner_step_size"):
+        method(TRUTH, m=4, inner_step_size=0.0)
+    with complaint(ValueError, "m must be given"):
+        method(TRUTH)
+    with complaint(ValueError, "shape"):
+        method(TRUTH, m=4, start=(np.eye(10, 2), np.ones(3)))
+    with complaint(ValueError, "all zero"):
+        method(lr.ClientData(data.X, 0.0 * data.y, data.offsets), k=2)
+    vast = lr.SharedRepresentation.random(n=5, d=10**6, k=2, store=False, rng=0)
+    with complaint(ValueError, "stores B"):
+        method(vast, m=4)
