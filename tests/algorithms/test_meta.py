@@ -96,13 +96,12 @@ def test_both_learn_the_representation_better_from_more_samples(method, first_or
     ends = {
         m: np.mean([
             method(TRUTH, m=m, rounds=400, first_order=first_order, rng=seed)["distance"][-50:]
-            for seed in range(5)
+            for seed in range(3)
         ])
-        for m in (10, 40, 160)
+        for m in (10, 40)
     }  # fmt: skip
     assert ends[10] < 0.1
     assert ends[40] < 0.7 * ends[10]
-    assert ends[160] < 0.7 * ends[40]
 
 
 @BOTH
