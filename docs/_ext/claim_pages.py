@@ -24,9 +24,11 @@ ROOT = Path(linrep.__file__).parents[1]
 ABOUT = {
     "fedrep.sample_size": "fedrep.theorem1",
     "fedrep.scaling": "fedrep.theorem1",
+    "flute.sample_size": "flute.theorem5.1",
     "perfedsi.phase": "perfedsi.lower_bound",
     "perfedsi.federated": "perfedsi.theorem3.3",
     "pflmf.clusters": "pflmf.example2",
+    "pflmf.rounds": "pflmf.theorem1",
     "pflmf.stationarity": "pflmf.theorem1",
 }
 

@@ -100,7 +100,8 @@ def anil(
     terms of root(alpha) B, whose columns start orthonormal, the outer step is one of alpha beta
     with heads w_i / root(alpha), as FedRep's. With :math:`g^{(1)}, g^{(2)}` the losses' gradients
     in the model at B w and B w_i, :math:`u = B^\top g^{(2)}` and
-    :math:`h = \frac1{m_1} X_1^\top X_1 B u`, exact outer gradients are :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top - \alpha h w^\top` in B and
+    :math:`h = \frac1{m_1} X_1^\top X_1 B u`, exact outer gradients are
+    :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top - \alpha h w^\top` in B and
     :math:`u - \alpha B^\top h` in w; first-order ones end before the first alpha.
 
     Examples

@@ -16,6 +16,7 @@ TINY = {
     "flute.figure1": {"n": 6, "m": (5, 8), "k": (1, 3), "d": 4, "epochs": 12},
     "flute.figure3": {"n": (5, 7), "m": 6, "k": 2, "d": 4, "epochs": 12},
     "flute.figure4": {"m": 5, "n": 6, "d": 4, "k": 2, "epochs": 15},
+    "flute.sample_size": {"n": (8, 12), "d": 8, "k": 2, "rank": (3, 4), "m": (4, 16)},
     "literature.estimators": {
         "m": (5, 20), "n": (10, 200), "d": 40, "k": 3, "condition": 1.0, "noise": 0.5,
     },
@@ -29,6 +30,7 @@ TINY = {
         "condition": (1.0, 5.0), "condition_rho": 2.0, "rounds": 300,
     },
     "pflmf.figure1": {"shift": (0.0, 1.0, 4.0), "n": 5, "deltas": 3, "rounds": 300},
+    "pflmf.rounds": {"n": (8, 12), "K": 2, "p": (1.0, 0.5)},
     "pflmf.stationarity": {"p": (1.0, 0.5), "K": 2, "T": 40, "n": 6, "d": 2},
     "pflmf.clusters": {
         "m": (3, 6), "m_labels": (4, 8), "n": 6, "d": 4, "groups": 2, "classes": 3,
