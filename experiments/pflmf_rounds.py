@@ -147,8 +147,9 @@ def caption(rows, replicates, sizes):
         pFL^MF on quadratic functions in d = {D} with centres of rank {RANK} (singular values of
         A/√n: 1), η = {STEP:g}, from a random frame U and V = 0; one parameter changed at a time
         from {base}. Rounds until the gap of F is {GOAL:g} of the first, to 1 %, geometric means
-        over {replicates} draws with 95 % intervals, and fitted power laws. Theorem 1: heads' step pη/K,
-        U with all clients' gradients; Algorithm 1: heads' step η, U with the participants'.{late}
+        over {replicates} draws with 95 % intervals, and fitted power laws. Theorem 1: heads' step
+        pη/K, U with all clients' gradients; Algorithm 1: heads' step η, U with the
+        participants'.{late}
     """
 
 
