@@ -203,7 +203,7 @@ def _run(
         data = truth.draw(m, rng=data_rng)
     if batches == "fresh" and m < 2:
         raise ValueError("m must be at least 2 with batches='fresh': a sample in each half")
-    drawn = None if m is None or batches == "fixed" else m * (2 if batches == "split" else 1)
+    drawn = 0 if m is None or batches == "fixed" else int(m) * (2 if batches == "split" else 1)
     if data is not None and data.m.min() < 2:
         raise ValueError("data must have at least two samples of every client, one in each half")
     if isinstance(start, Trace):
@@ -223,7 +223,11 @@ def _run(
         (alpha, whole, not first_order), beta, kernel.workspace(k, d, largest),
         truth if truth is not None and truth.k == k else None, data_rng,
     )  # fmt: skip
-    sent = float(participants * k * (d + 1))
+
+    def sent(recorded):
+        floats = participants * k * (d + 1) * recorded.astype(float)
+        return {"floats_up": floats, "floats_down": floats.copy()}
+
     return drive(
         method,
         algorithm=("FO-" if first_order else "") + algorithm,
@@ -236,9 +240,7 @@ def _run(
             "step_size_rule": rule,
         },
         watch=watch,
-        sent=lambda recorded: {
-            "floats_up": sent * recorded, "floats_down": sent * recorded,
-        },
+        sent=sent,
         problem=problem,
         start=start,
         rngs=rngs,
