@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
 from linrep.algorithms.drawing import needs_truth, watched
@@ -153,6 +154,7 @@ def compare(
 
     with (
         warnings.catch_warnings(),
+        threadpool_limits(limits=1),  # BLAS's threads would be in each other's way
         ThreadPoolExecutor(workers) as pool,
         progress_bar(progress, total=len(jobs), desc="compare", unit="run") as bar,
     ):
