@@ -122,7 +122,7 @@ def _():
 
 
 @says(
-    "At m = 6, twice the rank, neither of nuclear norm, FedRep and AltGDmin is ahead of another; "
+    "At m = 6, twice the rank, none of nuclear norm, FedRep and AltGDmin is ahead of another; "
     "all three are ahead of ridge alone."
 )
 def _():
