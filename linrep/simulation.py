@@ -151,9 +151,9 @@ def simulate(
         return [
             {
                 "round": int(trace.recorded[place]),
+                **_taken(trace, drawn),
                 **{name: float(values[place]) for name, values in trace.metrics.items()},
                 "stop_reason": trace.stop_reason,
-                **_taken(trace, drawn),
             }
             for place in _thinned(len(trace.recorded) - 1)
         ]
@@ -169,9 +169,8 @@ def simulate(
             "plateau": rate.plateau,
             "level": rate.level,
         }
-    return (
-        row | {"rounds_done": trace.rounds, "stop_reason": trace.stop_reason} | _taken(trace, drawn)
-    )
+    row |= {"rounds_done": trace.rounds, "stop_reason": trace.stop_reason}
+    return _taken(trace, drawn) | row
 
 
 def of_samples(algorithm: Callable[..., Any]) -> bool:

@@ -257,7 +257,7 @@ def test_what_is_wrong_is_said_in_a_line():
         lr.compare(TRUTH, ["local_only"], m=4, metric="unexplained", trials=1)
     with complaint(ValueError, "simulate", "fresh"):
         lr.compare(TRUTH, ["fedrep"], m=4, simulate=True)
-    with complaint(ValueError, "own: draws samples, which cannot be simulated"):
+    with complaint(ValueError, "own: has no parameter batches"):
         lr.compare(TRUTH, {"own": drawer(3)}, m=4, k=2, sampling="fresh", simulate=True, trials=1)
     with complaint(ValueError, "fedrep: batches must be 'gram'"):
         lr.compare(TRUTH, ["fedrep"], m=4, batches="split", sampling="fresh", simulate=True)

@@ -248,7 +248,8 @@ def _tell_missing(rows, value, x, columns, table):
     if not (lacking := int(table["estimate"].isna().sum())):
         return
     shares = summarize(rows, value, [*columns, x], statistic="success").dropna(subset="estimate")
-    last = shares[shares[x] == shares[x].max()]
+    largest = shares.groupby(columns)[x].transform("max") if columns else shares[x].max()
+    last = shares[shares[x] == largest]
     none = table[table["estimate"].isna()]
     if columns:
         last = last.merge(none[list(columns)], on=list(columns))

@@ -167,15 +167,17 @@ def compare(
             bar.update()
     table = pd.DataFrame(rows)
     table = table[[name for name in COLUMNS if name in table]]
-    simulated = any(str(taken.get("batches")).startswith("gram") for taken in resolved.values())
+    batches = [str(taken.get("batches")) for taken in resolved.values()]
+    if sampling == "fresh" and all(each.startswith("gram") for each in batches):
+        sampling = "simulated"
     truths = []
     if axis == "samples" and sampling == "fixed" and not own_data:
-        of_problem = dict.fromkeys(tuple(seeds[0]) for *_, seeds in jobs)
-        truths = list(
-            {id(each): each for each in (_truth(problem, s) for s in of_problem)}.values()
-        )
+        # One for all trials, or one for each.
+        of_trials = dict.fromkeys(tuple(seeds[0]) for *_, seeds in jobs)
+        truths = [_truth(problem, seed) for seed in of_trials]
+        truths = truths[:1] if truths[0] is problem else truths
     return Comparison(
-        table, axis=axis, sampling="simulated" if simulated else sampling, metric=metric,
+        table, axis=axis, sampling=sampling, metric=metric,
         settings=pd.DataFrame.from_dict(resolved, orient="index"), truths=truths,
     )  # fmt: skip
 
@@ -285,9 +287,9 @@ def _batches(entrant, simulated):
     """Return the setting with which a method sees new samples in every round."""
     if not takes(entrant.algorithm, "batches"):
         if simulated:
-            raise ValueError("draws samples, which cannot be simulated: simulate=False")
+            raise ValueError("has no parameter batches, with which its samples could be simulated")
         return {}
-    given = entrant.settings.get("batches", "gram" if simulated else "fresh")
+    given = str(entrant.settings.get("batches", "gram" if simulated else "fresh"))
     if simulated and not given.startswith("gram"):
         raise ValueError(f"batches must be 'gram' or 'gram_split' with simulate, got {given!r}")
     return {"batches": given}
