@@ -121,6 +121,12 @@ def test_each_parameter_that_is_left_has_panels_or_a_choice(compared, monkeypatc
     assert (figure, result.exit_code) == (None, 2)
     assert "algorithm and noise vary, too: choose with --where 'algorithm == \"one\"'" \
         in result.output  # fmt: skip
+    run(
+        Sweep(lambda cell, rng: {"risk": 1.0}, Grid.product({"n": [1, 2], "sure": [True, False],
+              "far": [0.5, 1.0]}), 2, name="flags"), compared.parent / "flags",
+    )  # fmt: skip
+    _, flags = drawn(monkeypatch, compared.parent / "flags", "risk", "--x", "n")
+    assert "choose with --where 'sure == True'" in flags.output
     only = ("--where", "noise == 0.1")
     figure, result = drawn(monkeypatch, compared, "risk", "--x", "m", "--by", "n", *only)
     assert result.exit_code == 0, result.output

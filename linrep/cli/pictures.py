@@ -283,9 +283,8 @@ def _facet(rows, facet, others):
         (facet,) = left
         left = []
     if left:
-        some = str(rows[left[0]].iloc[0])
-        if rows[left[0]].dtype.kind not in "biuf":
-            some = f'"{some}"'
+        some = rows[left[0]].dropna().iloc[0]
+        some = f'"{some}"' if isinstance(some, str) else str(some)
         raise ValueError(
             f"{' and '.join(left)} var{'y' if len(left) > 1 else 'ies'}, too: choose with --where "
             f"'{left[0]} == {some}', or give --by or --facet"
