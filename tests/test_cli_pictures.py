@@ -246,7 +246,7 @@ def test_bad_input_gets_one_line_and_status_2(stored, arguments, words):
 
 def test_algorithms_that_sample_otherwise_are_said(tmp_path, monkeypatch):
     """The reviewer's case: one fixed batch of an own algorithm beside fedrep's fresh ones."""
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "sampling_once.py").write_text(
         "import linrep as lr\n\n\ndef altgd(problem, *, m, rng):\n"
         "    return lr.altgdmin(problem.draw(m, rng=rng), k=problem.k, rounds=5)\n"
     )
@@ -254,11 +254,13 @@ def test_algorithms_that_sample_otherwise_are_said(tmp_path, monkeypatch):
     words = "--n 6 --d 4 --k 2 --m 5,9 --replicates 2"
     for batches, said in (("", True), ("--batches fixed", False)):
         out = f"runs/{said}"
-        done = call("sweep", "mine.py:altgd,fedrep", *words.split(), *batches.split(), "--out", out)
+        done = call(
+            "sweep", "sampling_once.py:altgd,fedrep", *words.split(), *batches.split(), "--out", out
+        )
         assert done.exit_code == 0, done.output
         table = call("summary", out, "distance", "--by", "algorithm,m")
         figure, plotted = drawn(monkeypatch, out, "distance", "--x", "m", "--by", "algorithm")
-        line = "samples were not drawn alike (mine:altgd: fixed; fedrep: fresh)"
+        line = "samples were not drawn alike (sampling_once:altgd: fixed; fedrep: fresh)"
         for text in (table.output, plotted.output):
             assert (line in text) is said, text
         assert ((figure.get_suptitle() or "") == line) is said

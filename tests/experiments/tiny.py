@@ -30,7 +30,7 @@ TINY = {
         "condition": (1.0, 5.0), "condition_rho": 2.0, "rounds": 300,
     },
     "pflmf.figure1": {"shift": (0.0, 1.0, 4.0), "n": 5, "deltas": 3, "rounds": 300},
-    "pflmf.rounds": {"n": (8, 12), "K": 2, "p": (1.0, 0.5)},
+    "pflmf.rounds": {"n": (8, 12), "K": 2, "p": (1.0, 0.25)},
     "pflmf.stationarity": {"p": (1.0, 0.5), "K": 2, "T": 40, "n": 6, "d": 2},
     "pflmf.clusters": {
         "m": (3, 6), "m_labels": (4, 8), "n": 6, "d": 4, "groups": 2, "classes": 3,

@@ -436,7 +436,7 @@ def test_a_weight_of_two_is_a_sample_twice(method):
     found, wanted = (
         method(each, B) for each in (data.weighted(times / np.repeat(sizes, data.m)), twice)
     )
-    for name in wanted.keys():  # noqa: SIM118
+    for name in wanted.keys() - {"samples"}:
         np.testing.assert_allclose(found[name], wanted[name], rtol=1e-9, err_msg=name)
     np.testing.assert_allclose(found.models, wanted.models, rtol=1e-9, atol=1e-12)
 
