@@ -305,6 +305,7 @@ def test_bounds_are_drawn_where_they_are_of_the_same_samples():
     matplotlib.pyplot.close("all")
 
 
+@pytest.mark.compiled
 def test_fresh_samples_of_any_number_are_simulated():
     """n = 10^5 in d = 10^6, of which no sample is ever drawn."""
     truth = lr.SharedRepresentation.random(n=10**5, d=10**6, k=2, noise=0.1, store=False, rng=0)
@@ -326,6 +327,7 @@ def test_fresh_samples_of_any_number_are_simulated():
         lr.compare(truth, ["alternating_least_squares"], m=4, k=2, sampling="fresh")
 
 
+@pytest.mark.compiled
 def test_simulated_samples_have_the_law_of_drawn_ones():
     """Means over 300 runs, which differ by at most five standard errors."""
     run = {"m": 6, "rounds": 3, "start": 0.5, "trials": 300, "sampling": "fresh", "axis": "rounds"}
