@@ -163,7 +163,8 @@ def maml(
     the notation of :func:`anil`, now with :math:`u = B_i^\top g^{(2)}` and
     :math:`h = \frac1{m_1} X_1^\top X_1 (B u + w^\top w_i\, g^{(2)})`, exact outer gradients are
     :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top - \alpha h w^\top` in B and :math:`u - \alpha
-    (g^{(1)\top} g^{(2)}) w_i - \alpha B^\top h` in w.
+    (g^{(1)\top} g^{(2)}) w_i - \alpha B^\top h` in w. With few samples, or a large k for them, runs
+    through the inner step diverge at the default outer step, and say so: give a shorter one.
 
     Examples
     --------

@@ -183,6 +183,46 @@ def _():
     ]  # fmt: skip
 
 
+@says("ANIL has 2.8 times FedRep's risk at m = 20 and 1.8 times at m = 80.")
+def _():
+    few, many = ratios("m", (20, 80), "ANIL", "FedRep")
+    return [rounds_to(few, "2.8"), rounds_to(many, "1.8")]
+
+
+@says(
+    "Like cross moments, ANIL and MAML keep an error as the noise falls: at σ = 0.03 their risks "
+    "are both 0.049, FedRep's is 0.0001."
+)
+def _():
+    row = means(ROWS, "noise").loc[0.03]
+    both = [rounds_to(row[name], "0.049") for name in ("ANIL", "MAML")]
+    return [*both, rounds_to(row["FedRep"], "0.0001"), row["cross moments"] > 0.049]
+
+
+@says(
+    "ANIL is ahead of cross moments for m ≥ 40 and for σ ≤ 0.25, and behind them for m from 6 to "
+    "13."
+)
+def _():
+    return [
+        *(ahead("m", m, "ANIL", "cross moments") for m in (40, 80)),
+        *(ahead("noise", noise, "ANIL", "cross moments") for noise in (0.03, 0.1, 0.25)),
+        *(ahead("m", m, "cross moments", "ANIL") for m in (6, 9, 13)),
+    ]
+
+
+@says(
+    "MAML diverges with its default step in all 20 draws at m = 2 and at k = 12, and in 7 at m = 4."
+)
+def _():
+    def diverged(axis, value):
+        own = along(ROWS, axis)
+        own = own[(own["method"] == "MAML") & (own[axis] == value)]
+        return int((own["stop_reason"] == "diverged").sum())
+
+    return [diverged("m", 2) == diverged("k", 12) == 20, diverged("m", 4) == 7]
+
+
 @says(
     "With 25 clients LF has 3.4 times the risk of those who know B*, with 800 clients 1.06 times."
 )
