@@ -287,6 +287,12 @@ def test_bounds_are_drawn_where_they_are_of_the_same_samples():
     assert list(found.bounds) == ["Cramér-Rao", "representation known"]
     expected = 0.5 * lr.theory.bounds.cramer_rao(TRUTH, 8).mean
     assert found.bounds["Cramér-Rao"](15 * 8) == pytest.approx(expected)
+    between = found.bounds["Cramér-Rao"](15 * 8.5)
+    later = 0.5 * lr.theory.bounds.cramer_rao(TRUTH, 9).mean
+    assert between == pytest.approx(np.sqrt(expected * later))
+    colors = [line.get_color() for line in found.plot().lines[:2]]
+    with lr.plotting.style():
+        assert colors == [matplotlib.colors.to_hex(f"C{place}") for place in range(2)]
     labels = {line.get_label() for line in found.plot().lines}
     assert {"erm", "als", "Cramér-Rao"} <= labels
     assert "Cramér-Rao" not in {line.get_label() for line in found.plot(bounds={}).lines}

@@ -43,7 +43,7 @@ def test_curves_leaves_out_trials_that_miss_points_and_keeps_colours():
     (line,) = ax.get_lines()
     expected = table[(table["method"] == "B") & (table["replicate"] > 0)]
     np.testing.assert_allclose(line.get_ydata(), expected.groupby("round")["value"].mean())
-    assert line.get_color() == "C1"
+    assert line.get_color() == mpl.colors.to_hex("C1")
     assert plotting.curves(ax, rows(), **options) == 0
 
 

@@ -50,13 +50,22 @@ def of_truths(truths: Sequence[Any], metric: str) -> dict[str, Line]:
         return {}
 
     def line(name):
-        def mean(samples):
+        def at(samples):
             values = [
                 np.sqrt(lines[name](samples) / truth.k) if metric == "distance"
                 else lines[name](samples)
                 for truth, lines in zip(truths, every, strict=True)
             ]  # fmt: skip
             return float(np.mean(values))
+
+        def mean(samples):
+            # Between whole numbers of samples per client it is straight on logarithmic axes.
+            n = truths[0].n
+            low = np.floor(samples / n)
+            share = samples / n - low
+            if share == 0.0 or low == 0.0 or not np.isfinite(at(low * n)):
+                return at(samples)
+            return float(at(low * n) ** (1.0 - share) * at((low + 1.0) * n) ** share)
 
         return mean
 

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 
 from linrep.plotting.lines import curves
 from linrep.plotting.page import COLUMN_WIDTH, plain_log_ticks, style
@@ -50,8 +51,9 @@ def comparison(
         few = rows.groupby("method")[axis].nunique().max() <= 20
         if axis == "seconds":  # no two runs take the same: one line per run
             for number, (name, part) in enumerate(rows.groupby("method", sort=False)):
+                color = to_hex(f"C{number}")
                 for place, (_, run) in enumerate(part.groupby(["trial", "m"], dropna=False)):
-                    ax.plot(run[axis], run[metric], color=f"C{number}", alpha=0.6,
+                    ax.plot(run[axis], run[metric], color=color, alpha=0.6,
                             marker="o" if len(run) == 1 else None,
                             label=name if place == 0 else "_nolegend_")  # fmt: skip
         else:

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator, ScalarFormatter
 from numpy.typing import ArrayLike
@@ -126,7 +127,8 @@ def curves(
         else:
             columns = [table[name].dropna().to_numpy()[:, None] for name in table]
             middle, low, high = np.concatenate([band(column) for column in columns], axis=1)
-        color = f"C{first_color + place}"
+        # Of the style that is in force now: what is drawn later may be outside of it.
+        color = to_hex(f"C{first_color + place}")
         ax.plot(
             table.columns,
             middle,
