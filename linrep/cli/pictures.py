@@ -267,7 +267,8 @@ def _sampling(run, where):
         return ""
     rows = _chosen(_read(run, "sampling", ["algorithm", *(_varying(run) if where else ())], where),
                    where)  # fmt: skip
-    rows = rows[rows["status"] == "ok"].fillna({"sampling": "in ways of its own"})
+    # Not known of what was stored before it was noted, and of mappings of metrics.
+    rows = rows[rows["status"] == "ok"].dropna(subset="sampling")
     pairs = rows[["algorithm", "sampling"]].astype(str).drop_duplicates()
     if pairs["sampling"].nunique() < 2:
         return ""
