@@ -18,7 +18,7 @@ from linrep import plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
 from linrep.settings.sizes import Sizes, size
-from linrep.summaries import crossings, exponents
+from linrep.summaries import along, crossings, exponents
 from linrep.sweeps import Grid
 from linrep.theory import flute, flute_samples
 
@@ -50,13 +50,8 @@ class SampleSize(Sizes):
 
 
 def cells(sizes):
-    found = {}
-    for name in AXES:
-        for value in getattr(sizes, name):
-            for m in sizes.m:
-                cell = BASE | {name: value, "m": m}
-                found[tuple(cell.values())] = cell
-    return Grid.of(found.values())
+    around = Grid.around(BASE, {name: getattr(sizes, name) for name in AXES})
+    return Grid.of({**cell, "m": m} for cell in around for m in sizes.m)
 
 
 def spectrum(n, d, k, rank):
@@ -81,15 +76,9 @@ def replicate(cell, rng, **_):
     }
 
 
-def along(rows, axis):
-    """Return the rows in which nothing but this axis, and m, differs from the middle setting."""
-    others = [name for name in AXES if name != axis]
-    return rows[np.logical_and.reduce([rows[name] == BASE[name] for name in others])]
-
-
 def sufficient(rows, axis):
     """Return the smallest sufficient m along an axis with its interval, and the theorem's."""
-    table = crossings(along(rows, axis), "success", "m", [axis])
+    table = crossings(along(rows, axis, BASE), "success", "m", [axis])
     settings = [BASE | {axis: int(value)} for value in table[axis]]
     spectra = [spectrum(**setting) for setting in settings]
     return table.assign(theorem=[

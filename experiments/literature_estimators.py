@@ -19,6 +19,7 @@ from linrep.cli import run_script
 from linrep.experiment import Experiment
 from linrep.settings.sizes import Sizes, size
 from linrep.stats import mean_interval
+from linrep.summaries import along
 from linrep.sweeps import Grid
 from linrep.theory import bounds
 
@@ -64,12 +65,7 @@ class Estimators(Sizes):
 
 
 def cells(sizes):
-    found = {}
-    for name in AXES:
-        for value in getattr(sizes, name):
-            cell = BASE | {name: value}
-            found[tuple(cell.values())] = cell
-    return Grid.of(found.values())
+    return Grid.around(BASE, {name: getattr(sizes, name) for name in AXES})
 
 
 def _penalty(n, m, d, noise):
@@ -132,31 +128,26 @@ def replicate(cell, rng, **_):
     return found.astype({"distance": np.float32})  # half the room
 
 
-def along(rows, axis):
-    """Return the rows in which nothing but this axis differs from the setting in the middle."""
-    others = [name for name in AXES if name != axis]
-    return rows[np.logical_and.reduce([rows[name] == BASE[name] for name in others])]
-
-
-def means(rows, axis, metric="population_risk"):
+def means(rows, axis):
     """Return the geometric means over replicates: a row per value of the axis, columns by method.
 
     NaN where a bound is infinite, or a replicate has no value.
     """
-    rows = along(rows, axis)
-    values = rows[metric].where(np.isfinite(rows[metric]) & (rows[metric] > 0.0))
+    rows = along(rows, axis, BASE)
+    risks = rows["population_risk"]
+    values = risks.where(np.isfinite(risks) & (risks > 0.0))
     return values.map(np.log).groupby([rows[axis], rows["method"]]).agg(
         lambda part: np.exp(part.mean(skipna=False))
     ).unstack()  # fmt: skip
 
 
-def times(rows, axis, method, other, metric="population_risk"):
+def times(rows, axis, method, other):
     """Return how many times another's value a method has: mean, low, high, by value of the axis.
 
     Geometric means of the ratios, replicate by replicate, with 95 % intervals.
     """
-    table = along(rows, axis).pivot_table(
-        index=[axis, "replicate"], columns="method", values=metric, dropna=False
+    table = along(rows, axis, BASE).pivot_table(
+        index=[axis, "replicate"], columns="method", values="population_risk", dropna=False
     )
     logs = np.log(table[method] / table[other])
     found = {value: np.exp(mean_interval(part.to_numpy())) for value, part in logs.groupby(axis)}
@@ -169,7 +160,7 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 5.4))
     panels = figure.subplots(2, 3, sharey=True).ravel()
     for axes, (axis, label) in zip(panels, AXES.items(), strict=True):
-        shown = along(rows, axis)
+        shown = along(rows, axis, BASE)
         for color, names in KINDS.values():
             for place, name in enumerate(names):
                 part = shown[shown["method"] == name].groupby(axis)["population_risk"]
@@ -214,8 +205,8 @@ def summary(rows, sizes):
 def caption(rows, replicates, sizes):
     base = ", ".join(f"{'κ' if name == 'condition' else name} = {value:g}"
                      for name, value in BASE.items())  # fmt: skip
-    unfinished = rows[rows["stop_reason"] == "diverged"]
-    wild = f" {len(unfinished)} runs diverged." if len(unfinished) else ""
+    counts = rows.loc[rows["stop_reason"] == "diverged", "method"].value_counts()
+    wild = "".join(f" {count} runs of {name} diverged." for name, count in counts.items())
     return f"""
         Population risk (half the mean squared distance to the clients' models) of estimators on
         the same samples, seen once, geometric means over {replicates} draws with 95 % intervals;

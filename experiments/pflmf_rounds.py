@@ -21,7 +21,7 @@ from linrep.experiment import Experiment
 from linrep.settings.sizes import Sizes, size
 from linrep.stats import mean_interval
 from linrep.subspace import random_frame
-from linrep.summaries import exponents
+from linrep.summaries import along, exponents
 from linrep.sweeps import Grid
 
 BASE = {"n": 20, "K": 1, "p": 1.0}
@@ -50,12 +50,7 @@ class Rounds(Sizes):
 
 
 def cells(sizes):
-    found = {}
-    for name in AXES:
-        for value in getattr(sizes, name):
-            cell = BASE | {name: value}
-            found[tuple(cell.values())] = cell
-    return Grid.of(found.values())
+    return Grid.around(BASE, {name: getattr(sizes, name) for name in AXES})
 
 
 def replicate(cell, rng, **_):
@@ -65,7 +60,7 @@ def replicate(cell, rng, **_):
     problem = lr.QuadraticObjectives(A)
     start = random_frame(D, RANK, start_rng), np.zeros((n, RANK))
     times = np.unique(np.round(np.geomspace(1, MOST, 1500)).astype(int))
-    rows = []
+    rows, seed = [], int(run_rng.integers(2**63))  # a longer run begins like the shorter one
     for rule, how in RULES.items():
         gap, done = np.inf, 0
         trace = None
@@ -74,7 +69,7 @@ def replicate(cell, rng, **_):
             trace = lr.pflmf(
                 problem, k=RANK, step_size=STEP, local_steps=cell["K"], participation=cell["p"],
                 start=start, rounds=rounds, record=times[times <= rounds], stationarity=False,
-                rng=np.random.default_rng(run_rng.bit_generator.seed_seq), **how,
+                rng=seed, **how,
             )  # fmt: skip
             done, gap = rounds, trace["gap"][-1] / trace["gap"][0]
         reached = np.flatnonzero(trace["gap"] <= GOAL * trace["gap"][0])
@@ -83,15 +78,9 @@ def replicate(cell, rng, **_):
     return pd.DataFrame(rows)
 
 
-def along(rows, axis):
-    """Return the rows in which nothing but this axis differs from the middle setting."""
-    others = [name for name in AXES if name != axis]
-    return rows[np.logical_and.reduce([rows[name] == BASE[name] for name in others])]
-
-
 def table(rows, axis, rule):
     """Return the geometric mean of the rounds along an axis, with its interval."""
-    own = along(rows, axis)
+    own = along(rows, axis, BASE)
     own = own[(own["rule"] == rule) & np.isfinite(own["rounds"])]
     lines = [
         (value, *mean_interval(part.to_numpy(), geometric=True))

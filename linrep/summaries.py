@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from linrep.stats import ScalingExponents, mean_interval, scaling_exponents
-from linrep.sweeps import thresholds
+from linrep.sweeps import summarize, thresholds
 from linrep.trace import Trace
 
 
@@ -52,6 +52,22 @@ def beside(
     return pd.DataFrame(lines, columns=names).set_index(list(by))
 
 
+def along(rows: pd.DataFrame, axis: str, middle: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows in which nothing but one parameter differs from a setting in the middle.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of a grid as :meth:`linrep.sweeps.Grid.around` makes it.
+    axis : str
+        The parameter that may differ.
+    middle : mapping
+        Parameters and their values.
+    """
+    same = [rows[name] == value for name, value in middle.items() if name != axis]
+    return rows[np.logical_and.reduce(same)]
+
+
 def counted(values: pd.Series) -> str:
     """Return of how many replicates something is true, as a summary has it: "16 of 20".
 
@@ -77,7 +93,7 @@ def exponents(y: ArrayLike, x: Mapping[str, ArrayLike], **options: Any) -> Scali
         return None
 
 
-def crossings(rows: pd.DataFrame, success: str, x: str, by: Sequence[str]) -> pd.DataFrame:
+def crossings(rows: pd.DataFrame, success: str, x: str, by: Sequence[str] = ()) -> pd.DataFrame:
     """Return thresholds as a summary has them: those beyond what was tried are infinite, or 0.
 
     Parameters
@@ -92,9 +108,11 @@ def crossings(rows: pd.DataFrame, success: str, x: str, by: Sequence[str]) -> pd
         0 otherwise.
     """
     table = thresholds(rows, success, x, by)
-    last = rows[rows[x] == rows.groupby(list(by))[x].transform("max")]
-    share = last.groupby(list(by))[success].mean()
-    beyond = table.merge(share.rename("share").reset_index())["share"].to_numpy() < 0.5
+    by = list(by)
+    shares = summarize(rows, success, [*by, x], statistic="success")
+    shares = shares[shares["replicates"] > 0].sort_values([*by, x])
+    last = shares.groupby(by, dropna=False).tail(1) if by else shares.tail(1)  # as in the table
+    beyond = last["estimate"].to_numpy() < 0.5
     return table.assign(estimate=table["estimate"].fillna(pd.Series(np.where(beyond, np.inf, 0.0))))
 
 

@@ -435,3 +435,15 @@ def test_a_partition_without_samples_is_refused():
         plotting.partition(Figure().subplots(), pd.DataFrame({"train": [1]}))
     with complaint(ValueError, "table must hold samples"):
         plotting.partition(Figure().subplots(), partition_table()[:0])
+
+
+def test_maps_of_nothing_have_no_limits():
+    cells = [(c, a, b) for c in (1, 2) for a in (1, 2) for b in (1, 2)]
+    table = pd.DataFrame(cells, columns=["c", "a", "b"]).assign(value=np.nan, replicate=0)
+    figure, _ = plotting.panels(table, x="a", y="b", facet="c", value="value", label="value")
+    assert len(figure.axes) == 3  # and the bar
+    with complaint(ValueError, "24"):
+        plotting.panels(
+            pd.DataFrame({"a": 1, "c": range(25), "v": 1.0, "replicate": 0}),
+            x="a", value="v", label="v", facet="c",
+        )  # fmt: skip

@@ -5,6 +5,8 @@ import pandas as pd
 
 import linrep as lr
 from linrep import summaries
+from linrep.sweeps import Grid
+from tests.tools import complaint
 
 
 def test_thresholds_beyond_what_was_tried_have_an_end():
@@ -72,3 +74,19 @@ def test_means_stand_beside_published_numbers():
     assert table["replicates"].tolist() == [2, 1, 1]
     assert table["low"][0] < 0.5 < 0.7 < table["high"][0]
     assert np.isnan(table["low"][1])
+
+
+def test_rows_along_one_parameter_are_those_of_the_setting_in_the_middle():
+    grid = Grid.around({"n": 10, "m": 5}, {"n": [10, 20], "m": [5, 8]})
+    table = pd.DataFrame(list(grid))
+    assert list(summaries.along(table, "n", {"n": 10, "m": 5})["n"]) == [10, 20]
+    assert list(summaries.along(table, "m", {"n": 10, "m": 5})["m"]) == [5, 8]
+    with complaint(ValueError, "'k'"):
+        Grid.around({"n": 1}, {"k": [1]})
+
+
+def test_crossings_take_conditions_and_may_be_of_one_group():
+    rows = pd.DataFrame({"m": np.repeat([1, 2, 4], 10), "error": np.repeat([3.0, 2.0, 1.0], 10)})
+    assert summaries.crossings(rows, "error < 0.5", "m")["estimate"].item() == np.inf
+    assert summaries.crossings(rows, "error < 5.0", "m")["estimate"].item() == 0.0
+    assert 1.0 < summaries.crossings(rows, "error < 2.5", "m")["estimate"].item() < 2.0

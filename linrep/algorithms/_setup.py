@@ -60,6 +60,21 @@ class Setup:
         assert self.truth is not None
         return self.truth
 
+    def orthonormalize(self):
+        """Take an orthonormal basis of the starting B, with W B' as it is."""
+        frame = orthonormalize(self.B)
+        self.W[:] = self.W @ (self.B.T @ frame)
+        self.B[:] = frame
+
+    def read_tolerance(self, tolerance):
+        """Return the distance at which a run ends, negative for never."""
+        if tolerance is None:
+            return -1.0
+        tolerance = check.real("tolerance", tolerance, minimum=0.0)
+        if self.truth is None:
+            raise ValueError("tolerance needs a known truth to measure the distance to")
+        return tolerance
+
     def floats(self, recorded, per_client):
         """Return the numbers sent up and down until these rounds, per_client each way and round."""
         sent = self.participants * per_client * recorded.astype(float)

@@ -18,7 +18,6 @@ from linrep.driver import drive
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike
-from linrep.subspace import orthonormalize
 from linrep.trace import Trace, read_rounds
 
 __all__ = ["altgdmin", "altmin_gd"]
@@ -55,7 +54,7 @@ def altgdmin(
     rounds : int, default 100
         Communication rounds.
     multiplier : float, default 0.5
-        c, positive; the theorem allows up to 0.5.
+        c, positive.
     step_size : float, optional
         :math:`\eta` itself, instead.
     truncation : float, default 36
@@ -80,9 +79,9 @@ def altgdmin(
     -----
     Nayer and Vaswani, *Fast and sample-efficient federated low rank matrix recovery from
     column-wise linear and quadratic projections*, 2023, without the sample splitting of their
-    analysis, as in their experiments; their sum over samples is a mean here, and their step
-    c / (m sigma_max^2) the above. Rounds are those of :func:`fedrep` on the same samples, whose
-    step is at most 1/(4 sigma_max^2) by its theorem.
+    analysis; their sum over samples is a mean here, and their step c / (m sigma_max^2) the above.
+    The value of c is a choice made here. Rounds are those of :func:`fedrep` on the same samples,
+    whose step is at most 1/(4 sigma_max^2) by its theorem.
 
     Examples
     --------
@@ -196,12 +195,11 @@ def _run(
                 f"rounds must be at most n = {data.n} with disjoint=True, got {rounds}"
             )
         participation = (data.n // rounds) / data.n
-    given = isinstance(start, Trace) and step_size is None
+    if isinstance(start, Trace) and step_size is None:
+        step_size = start.step_size
     spectral = isinstance(start, str) and start == "truncated"
     frame = None
-    if given:
-        step_size = start.step_size
-    elif spectral or step_size is None:
+    if spectral or step_size is None:
         frame, largest = truncated_spectrum(data, k, truncation)
         if step_size is None and not largest > 0.0:
             raise ValueError("data must have labels that are not all zero to find a step size")
@@ -210,19 +208,13 @@ def _run(
         data, m=None, k=k, batches="fixed", start=frame if spectral else start,
         participation=participation, rng=rng,
     )  # fmt: skip
-    B = orthonormalize(setup.B)
-    setup.W[:] = setup.W @ (setup.B.T @ B)  # W B' stays as it is
-    setup.B[:] = B
+    setup.orthonormalize()
     if step_size is None:
         step_size = multiplier / largest**2
     eta = check.real("step_size", step_size, above=0.0)
-    if tolerance is not None:
-        tolerance = check.real("tolerance", tolerance, minimum=0.0)
-        if setup.truth is None:
-            raise ValueError("tolerance needs a known truth to measure the distance to")
     settings = kernel.Settings(
         step_size=eta, averaged=True, local_steps=kernel.EXACT, head_step_size=0.0,
-        orthonormal=True, tolerance=-1.0 if tolerance is None else tolerance,
+        orthonormal=True, tolerance=setup.read_tolerance(tolerance),
     )  # fmt: skip
     schedule = InTurn(setup.participation_rng, setup.n, setup.participants) if disjoint else None
     method = Sampled(

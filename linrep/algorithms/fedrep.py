@@ -16,7 +16,6 @@ from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 from linrep.random import RNGLike
-from linrep.subspace import orthonormalize
 from linrep.trace import Trace, read_rounds
 
 NORMALIZATIONS = ("theorem", "published")
@@ -178,9 +177,7 @@ def fedrep(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
     if orthonormal:
-        frame = orthonormalize(setup.B)
-        setup.W[:] = setup.W @ (setup.B.T @ frame)  # W B' stays as it is
-        setup.B[:] = frame
+        setup.orthonormalize()
     if isinstance(start, Trace) and (step_size is None or isinstance(step_size, str)):
         step_size = start.step_size
     simulated = batches.startswith("gram")
@@ -195,10 +192,7 @@ def fedrep(
             "step_size='adaptive' needs batches='fixed', orthonormal=True, normalization='theorem'"
         )
     eta = 1.0 if adaptive else _read_step_size(step_size, setup, normalization)
-    if tolerance is not None:
-        tolerance = check.real("tolerance", tolerance, minimum=0.0)
-        if setup.truth is None:
-            raise ValueError("tolerance needs a known truth to measure the distance to")
+    end = setup.read_tolerance(tolerance)
     if simulated:
         require_gaussian(f"batches={batches!r}", setup.source)
         if not orthonormal:
@@ -209,7 +203,7 @@ def fedrep(
         local_steps=kernel.EXACT if local_steps is None else local_steps,
         head_step_size=0.0 if head_step_size is None else head_step_size,
         orthonormal=bool(orthonormal),
-        tolerance=-1.0 if tolerance is None else tolerance,
+        tolerance=end,
     )
     split = batches in ("split", "gram_split")
     method: Method

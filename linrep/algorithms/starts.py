@@ -16,7 +16,7 @@ from linrep.trace import MOST_ROUNDS
 
 __all__ = ["moments_start", "projected_gradient_start", "random_start", "truncated_start"]
 
-TRUNCATION = 36.0
+TRUNCATION = 36.0  # labels of more than six root mean squares do not count
 
 
 def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:

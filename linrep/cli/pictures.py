@@ -12,9 +12,6 @@ from linrep.cli.output import write_figure, write_file
 from linrep.cli.text import echo, for_spreadsheets
 from linrep.cli.values import read_names
 
-_ACROSS, _PANELS = 3, 24  # panels beside each other, and in all
-
-
 _where_option = click.option(
     "--where",
     multiple=True,
@@ -59,11 +56,11 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
 
     with bad_input(ValueError, TypeError, OSError):
         stored = open_run(run)
-        columns = read_names(by) if by else [c for c in _varying(stored) if c != threshold]
+        varying = _varying(stored)
+        columns = read_names(by) if by else [c for c in varying if c != threshold]
         completeness = stored.completeness()  # before: what others store meanwhile is not said
         if not completeness.stored:
             tell_completeness(completeness, partial)
-        varying = _varying(stored)
         rows = _read(stored, value, [*columns, threshold, *(varying if where else ())], where)
         rows = rows if "round" in columns else _last_rows(rows)
         rows = _chosen(rows, where)
@@ -83,7 +80,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
                 laws = power_laws(table, names, others)
             except ValueError as error:
                 raise ValueError(f"--exponents: {error}") from None
-        sampling = _sampling(stored, where)
+        sampling = _sampling(rows)
         if csv is not None:
             write_file(csv, for_spreadsheets(table).to_csv(index=False).encode())
     if sampling:
@@ -140,7 +137,6 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     drawn: of a condition it is the phase diagram, one for every algorithm.
     """
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from linrep import plotting
     from linrep.sweeps import open_run
@@ -161,7 +157,8 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         completeness = stored.completeness()
         if not completeness.stored:
             tell_completeness(completeness, partial)
-        rows = _read(stored, value, [x, by, y, facet, *_varying(stored)], where)
+        varying = _varying(stored)
+        rows = _read(stored, value, [x, by, y, facet, *varying], where)
         rows = rows[rows["status"] == "ok"]
         if rows.empty:
             raise ValueError(f"no replicate of {run} has succeeded: there is nothing to draw")
@@ -176,60 +173,22 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         for name in (x, y, by, facet):
             if name is not None and name not in rows:
                 raise ValueError(f"no column {name!r}; there are {', '.join(stored.columns)}")
-        facet = _facet(rows, facet, [c for c in _varying(stored) if c not in (x, by, y)])
-        panels = [(None, rows)] if facet is None else list(rows.groupby(facet, sort=False))
-        across = 2 if len(panels) == 4 else min(_ACROSS, len(panels))
-        down = -(-len(panels) // across)
-        width = plotting.COLUMN_WIDTH * 1.3 if across == 1 else 2.4 * across
-        figure = Figure(figsize=(width, 2.9 if down == 1 else 2.2 * down))
-        axes = list(figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat)
-        for ax in axes[len(panels) :]:
-            ax.remove()
+        facet = _facet(rows, facet, [c for c in varying if c not in (x, by, y)])
         line = boundary and (
-            lambda points: evaluate(pd.DataFrame({x: points}), boundary).to_numpy(float)
+            boundary,
+            lambda points: evaluate(pd.DataFrame({x: points}), boundary).to_numpy(float),
         )
-        limits = None
-        if y is not None and facet is not None:
-            means = rows.groupby([facet, y, x])["_value"].mean()
-            limits = (0.0, 1.0) if share else (means.min(), means.max())
-        left_out = 0
-        for place, (ax, (panel, part)) in enumerate(zip(axes, panels, strict=False)):
-            if y is None:
-                left_out += plotting.curves(
-                    ax, part, x=x, y="_value", by=by, geometric=statistic == "geometric",
-                    quantiles=(0.1, 0.9) if statistic == "median" else None,
-                    order=None if by is None else list(rows[by].unique()),
-                    markers=x != "round", whole=x == "round", shares=share,
-                )  # fmt: skip
-                ax.set(**{f"{axis}scale": "log" for axis in log})
-                for axis in log:
-                    plotting.plain_log_ticks(getattr(ax, f"{axis}axis"))
-            else:
-                mesh = plotting.heat_map(
-                    ax, part, x=x, y=y, value="_value", boundary=line, label=value,
-                    boundary_label=boundary or "", details=facet is None, limits=limits,
-                )  # fmt: skip
-            if facet is not None:
-                ax.set_title(f"{facet} = {panel}")
-            if place % across == 0:
-                ax.set_ylabel((f"share of {value}" if share else value) if y is None else y)
-            if place + across >= len(panels):  # none below
-                ax.set_xlabel(x)
-                ax.tick_params(labelbottom=True)
+        figure, left_out = plotting.panels(
+            rows, x=x, value="_value", label=value, by=by, y=y, facet=facet, statistic=statistic,
+            shares=share, log=log, boundary=line,
+        )  # fmt: skip
         if left_out:
             notes.append(f"{left_out} replicates are left out, as they lack some {x}")
-        if y is None and by is not None:
-            axes[0].legend(title=by)
-        if y is not None and facet is not None:
-            figure.colorbar(mesh, ax=axes[: len(panels)], label=value)
-        if line:
-            handles, labels = axes[0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside upper center")
         said = []
         if not completeness.whole:
             what = str(completeness).partition(":")[0]  # without the names of damaged parts
             said.append(f"incomplete: {what}")
-        if sampling := _sampling(stored, where):
+        if sampling := _sampling(rows):
             said.append(sampling)
             notes.append(sampling)
         if said:
@@ -243,30 +202,25 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
 
 def _tell_missing(rows, value, x, columns, table):
     """Say how many thresholds are not among the values that were tried, and on which side."""
-    from linrep.sweeps.summary import summarize
+    import numpy as np
 
-    if not (lacking := int(table["estimate"].isna().sum())):
+    from linrep.summaries import crossings
+
+    if not table["estimate"].isna().any():
         return
-    shares = summarize(rows, value, [*columns, x], statistic="success").dropna(subset="estimate")
-    largest = shares.groupby(columns)[x].transform("max") if columns else shares[x].max()
-    last = shares[shares[x] == largest]
-    none = table[table["estimate"].isna()]
-    if columns:
-        last = last.merge(none[list(columns)], on=list(columns))
-    above, tried = int((last["estimate"] < 0.5).sum()), sorted(rows[x].unique())
+    found, tried = crossings(rows, value, x, columns)["estimate"], rows[x]
+    above, below = int(np.isposinf(found).sum()), int((found == 0.0).sum())
     echo(
-        f"{lacking} of {len(table)} thresholds are missing: {above} above {x} = {tried[-1]:g}, "
-        f"{lacking - above} below {x} = {tried[0]:g}",
+        f"{above + below} of {len(table)} thresholds are missing: {above} above {x} = "
+        f"{tried.max():g}, {below} below {x} = {tried.min():g}",
         err=True,
     )
 
 
-def _sampling(run, where):
+def _sampling(rows):
     """Return in a line how algorithms sampled, "" where all did the same."""
-    if not {"algorithm", "sampling"} <= set(run.columns):
+    if not {"algorithm", "sampling"} <= set(rows):
         return ""
-    rows = _chosen(_read(run, "sampling", ["algorithm", *(_varying(run) if where else ())], where),
-                   where)  # fmt: skip
     # Not known of what was stored before it was noted, and of mappings of metrics.
     rows = rows[rows["status"] == "ok"].dropna(subset="sampling")
     pairs = rows[["algorithm", "sampling"]].astype(str).drop_duplicates()
@@ -290,10 +244,6 @@ def _facet(rows, facet, others):
             f"{' and '.join(left)} var{'y' if len(left) > 1 else 'ies'}, too: choose with --where "
             f"'{left[0]} == {some}', or give --by or --facet"
         )
-    if facet is None:
-        return None
-    if (count := rows[facet].nunique()) > _PANELS:
-        raise ValueError(f"--facet: {facet} has {count} values, at most {_PANELS} are drawn")
     return facet
 
 
@@ -319,7 +269,8 @@ def _read(run, value, names, conditions=()):
     """Read the columns that a value and what has names need; all, if some are not there."""
     from linrep.sweeps import Expression
 
-    wanted = {"cell", "replicate", "row", "round", "status"} & set(run.columns)
+    always = {"cell", "replicate", "row", "round", "status", "algorithm", "sampling"}
+    wanted = always & set(run.columns)
     wanted |= {name for name in names if name is not None}
     for formula in (value, *conditions):
         wanted |= {formula} if formula in run.columns else set(Expression(formula).names)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linrep.kernels.flute import stored_gradient
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import dot
 from linrep.kernels.rounds import back_project
@@ -58,12 +59,9 @@ def meta_gradients(X, y, offsets, participants, BT, w, step, whole, exact, work)
     for i in participants:
         first, last = offsets[i], offsets[i + 1]
         middle = last - (last - first) // 2
-        X1, X2, y2 = X[first:middle], X[middle:last], y[middle:last]
-        m1, m2 = middle - first, last - middle
+        X1, m1 = X[first:middle], middle - first
         _model(BT, w, theta)
-        for j in range(m1):
-            residual[j] = (dot(X1[j], theta) - y[first + j]) / m1
-        back_project(X1, residual, inner)
+        stored_gradient(X1, y[first:middle], theta, residual, inner)
         same = 0.0
         for a in range(k):
             own[a] = w[a] - step * dot(BT[a], inner)
@@ -72,10 +70,7 @@ def meta_gradients(X, y, offsets, participants, BT, w, step, whole, exact, work)
         if whole:
             for column in range(d):
                 theta[column] -= step * same * inner[column]
-        for j in range(m2):
-            residual[j] = (dot(X2[j], theta) - y2[j]) / m2
-            loss += 0.5 * m2 * residual[j] * residual[j]
-        back_project(X2, residual, outer)
+        loss += stored_gradient(X[middle:last], y[middle:last], theta, residual, outer)
         across = dot(inner, outer) if whole else 0.0
         for a in range(k):
             u[a] = dot(BT[a], outer)

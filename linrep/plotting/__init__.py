@@ -10,6 +10,7 @@ from linrep.plotting.page import (
     plain_log_ticks,
     style,
 )
+from linrep.plotting.panels import panels
 
 __all__ = [
     "COLUMN_WIDTH",
@@ -20,6 +21,7 @@ __all__ = [
     "dots",
     "evidence",
     "heat_map",
+    "panels",
     "partition",
     "plain_log_ticks",
     "scaling",

@@ -77,8 +77,7 @@ def heat_map(
     log_x, log_y = _is_geometric(xs), _is_geometric(ys)
     x_edges, y_edges = _edges(xs, log_x), _edges(ys, log_y)
     outcomes = rows[value].dropna().isin([0, 1]).all()
-    if limits is None:
-        limits = (0.0, 1.0) if outcomes else (np.nanmin(means), np.nanmax(means))
+    low, high = limits or ((0.0, 1.0) if outcomes else (None, None))
     ax.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
     ax.grid(False)
     mesh = ax.pcolormesh(
@@ -86,8 +85,8 @@ def heat_map(
         y_edges,
         np.ma.masked_invalid(means),
         cmap="viridis",
-        vmin=limits[0],
-        vmax=limits[1],
+        vmin=low,
+        vmax=high,
         rasterized=means.size > 10_000,
     )
     if not np.isfinite(means).all():

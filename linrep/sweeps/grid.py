@@ -124,6 +124,34 @@ class Grid:
             raise ValueError("cells must hold at least one cell")
         return cls(_distinct(read), {})
 
+    @classmethod
+    def around(cls, middle: Mapping[str, Any], axes: Mapping[str, Iterable[Any]]) -> Grid:
+        """Return the cells in which at most one parameter differs from a setting in the middle.
+
+        Parameters
+        ----------
+        middle : mapping
+            All parameters and their plain values.
+        axes : mapping of str to iterable
+            Values that some of them take, one after the other; that of the middle makes one cell.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an axis is no parameter of the middle, or a name or a value cannot be one.
+
+        Examples
+        --------
+        >>> grid = Grid.around({"n": 10, "m": 5}, {"n": [10, 20], "m": [5, 8]})
+        >>> [cell_name(cell) for cell in grid]
+        ['n=10,m=5', 'n=20,m=5', 'n=10,m=8']
+        """
+        for name in axes:
+            if name not in middle:
+                raise ValueError(f"axes must be parameters of the middle, got {name!r}")
+        cells = [{**middle, name: value} for name, values in axes.items() for value in values]
+        return cls.of({canonical(cell): cell for cell in cells}.values())
+
     def __add__(self, other: Grid) -> Grid:
         """Return the cells of both, which must be distinct."""
         left_out = dict(self.left_out)

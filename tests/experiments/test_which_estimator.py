@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 
 from linrep.experiment import load
+from linrep.summaries import along
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "estimators.md").read_text()
 ROWS = pd.read_parquet(ROOT / "figures" / "literature.estimators.parquet")
 STUDY = load("literature.estimators").summary.__globals__
-along, means, times = STUDY["along"], STUDY["means"], STUDY["times"]
+means, times = STUDY["means"], STUDY["times"]
 MINIMIZERS = list(STUDY["KINDS"]["minimize the loss"][1])
 HEADS_ALONE = [
     name for kind, (_, names) in STUDY["KINDS"].items() for name in names
@@ -93,7 +94,7 @@ def _():
 )
 def _():
     table = means(ROWS, "m")
-    draws = along(ROWS, "m").query("m == 9").pivot(
+    draws = along(ROWS, "m", STUDY["BASE"]).query("m == 9").pivot(
         index="replicate", columns="method", values="population_risk"
     )  # fmt: skip
     worse = (draws["AltMin"] > 1.1 * draws["LF"]).mean()
@@ -216,7 +217,7 @@ def _():
 )
 def _():
     def diverged(axis, value):
-        own = along(ROWS, axis)
+        own = along(ROWS, axis, STUDY["BASE"])
         own = own[(own["method"] == "MAML") & (own[axis] == value)]
         return int((own["stop_reason"] == "diverged").sum())
 
@@ -287,7 +288,7 @@ def _():
     "end in a poorer minimum."
 )
 def _():
-    draws = along(ROWS, "k").query("k == 12").pivot(
+    draws = along(ROWS, "k", STUDY["BASE"]).query("k == 12").pivot(
         index="replicate", columns="method", values="population_risk"
     )  # fmt: skip
     poorer = (draws["AltMin"] > 1.1 * draws["LF"]).mean()
