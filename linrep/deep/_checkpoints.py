@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 
 import numpy as np
 import torch
@@ -33,7 +34,8 @@ def identity(federation, settings):
 
 
 def save(path, identity, state, history):
-    """Write a checkpoint beside its place, then put it there."""
+    """Write a checkpoint beside its place, then put it there; return the seconds it took."""
+    began = time.perf_counter()
     content = {
         "format": _FORMAT,
         "identity": json.dumps(identity, default=repr),
@@ -48,6 +50,7 @@ def save(path, identity, state, history):
     path.parent.mkdir(parents=True, exist_ok=True)
     with files.whole(path) as draft:
         torch.save(content, draft)
+    return time.perf_counter() - began
 
 
 def load(path, identity, state, device):

@@ -69,7 +69,7 @@ def run_seeds(
     batch_size: int = 10,
     record: int | Sequence[int] = 1,
     checkpoint: str | Path | None = None,
-    checkpoint_every: int = 10,
+    checkpoint_every: float = 10.0,
     device: str = "auto",
     dtype: str = "float32",
     engine: str = "auto",
@@ -101,10 +101,11 @@ def run_seeds(
     record : int or sequence of int
         Rounds after which all clients are evaluated: every so many, or a list.
     checkpoint : path, optional
-        A file written every `checkpoint_every` rounds and at the end; if it exists, the run goes on
-        from it, bit by bit as if it had never stopped on a processor. `rounds` may be more.
-    checkpoint_every : int
-        Rounds.
+        A file written as the run goes and at its end; if it exists, the run goes on from it, bit by
+        bit as if it had never stopped on a processor. `rounds` may be more.
+    checkpoint_every : float
+        Seconds from one writing to the next, twenty times as many as one takes at least; 0 for
+        every round.
     device, dtype, engine, chunk, cache, mixed_precision
         See :class:`linrep.deep.federation.Federation`.
 
@@ -135,7 +136,7 @@ def run_seeds(
     began = time.perf_counter()
     method = _method(method)
     rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
-    checkpoint_every = check.integer("checkpoint_every", checkpoint_every, minimum=1)
+    checkpoint_every = check.real("checkpoint_every", checkpoint_every, minimum=0.0)
     recorded = read_record(record, rounds)
     federation = Federation(
         data, method.network(_maker(model, data)), sgd=SGD(lr, momentum, weight_decay, batch_size),
@@ -159,16 +160,17 @@ def run_seeds(
         if state.round > rounds:
             raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
     already, training, found = history.seconds, 0.0, None
+    due = time.perf_counter() + checkpoint_every
     while True:
         if state.round in recorded and state.round not in history.rounds:
             found = by_client(federation, method.models, state)
             sent = np.full(len(federation.seeds), float(method.floats(state)) * count * state.round)
             history.add(state.round, judge(found) | {"floats_up": sent, "floats_down": sent})
         history.seconds = already + time.perf_counter() - began
-        if checkpoint is not None and (
-            state.round == rounds or (state.round and state.round % checkpoint_every == 0)
-        ):
-            checkpoints.save(Path(checkpoint), identity, state, history)
+        now = state.round == rounds or (state.round and time.perf_counter() >= due)
+        if checkpoint is not None and now:
+            took = checkpoints.save(Path(checkpoint), identity, state, history)
+            due = time.perf_counter() + (max(checkpoint_every, 20.0 * took) if checkpoint_every else 0)
         if state.round >= rounds:
             break
         clients = federation.sample("participation", state.round, count)

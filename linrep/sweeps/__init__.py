@@ -6,6 +6,7 @@ federated learning.
 """
 
 from linrep.sweeps.comparison import Deviation
+from linrep.sweeps.checkpoints import scratch
 from linrep.sweeps.directories import create_run
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.grid import Grid, canonical, cell_name
@@ -48,6 +49,7 @@ __all__ = [
     "power_laws",
     "replay",
     "run",
+    "scratch",
     "stream_key",
     "summarize",
     "thresholds",

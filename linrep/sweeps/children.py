@@ -120,6 +120,8 @@ class Child:
                 [sys.executable, "-c", _COMMAND.format(sys.path), self._page_file],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # Libraries that are loaded later, such as torch, ask these; workers are the cores.
+                env=os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
             )
         return self._process
 

@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from linrep.sweeps import targets
+from linrep.sweeps import checkpoints, targets
 from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell
@@ -48,6 +48,7 @@ class Job:
     types: Mapping[str, str]  # Arrow types of the parameters
     seconds: float  # after which no further replicate is begun
     home: int  # process that started the sweep, which has set the number of BLAS threads itself
+    scratch: str = ""  # folder below which replicates may keep files, see `linrep.sweeps.checkpoints`
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ def run_chunk(
             count += 1
             before = time.perf_counter()
             try:
-                result = call(job.function, cell, keys, replicate, job.settings)
+                with checkpoints.of(job.scratch, segment.cell, replicate):
+                    result = call(job.function, cell, keys, replicate, job.settings)
                 rows, error = read_rows(result, job.types), None
             except FAILURES as exception:
                 rows, error = [{}], describe(exception)

@@ -25,11 +25,13 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
+from linrep.sweeps import checkpoints
 from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.crews import Crew, Guests, Processes, Threads
 from linrep.sweeps.directories import create_run, presence
+from linrep.sweeps.grid import Cell
 from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Part
 from linrep.sweeps.progress import progress_bar
@@ -75,6 +77,9 @@ def run(
     retry_failed: bool = False,
     progress: bool | None = None,
     chunk_seconds: float = 1.0,
+    order: Callable[[Cell, int], Any] | None = None,
+    grace: float | None = None,
+    budget: float | None = None,
 ) -> Run:
     """Compute the replicates that a run directory lacks.
 
@@ -107,6 +112,13 @@ def run(
         Show a bar with the time left; by default on a terminal and in a notebook.
     chunk_seconds : float, default 1
         Length of a chunk; a replicate is never cut.
+    order : callable, optional
+        ``order(cell, replicate)``: what comes first has the smaller value. By default cell by cell.
+    grace : float, optional
+        Seconds that chunks have after an interrupt; then they are left, and processes ended. For
+        replicates that take long and keep checkpoints in :func:`linrep.sweeps.scratch`.
+    budget : float, optional
+        Seconds after which the sweep is interrupted.
 
     Returns
     -------
@@ -127,6 +139,10 @@ def run(
     chunk_seconds = check.real("chunk_seconds", chunk_seconds, above=0.0)
     if timeout is not None:
         timeout = check.real("timeout", timeout, above=0.0)
+    if grace is not None:
+        grace = check.real("grace", grace, minimum=0.0)
+    if budget is not None:
+        budget = check.real("budget", budget, above=0.0)
     index, shards = read_shard(shard)
     guarded = bool(processes) or timeout is not None
     shared = isinstance(executor, ThreadPoolExecutor) and timeout is None
@@ -138,7 +154,7 @@ def run(
             stored.tidy()
         todo = _Todo(
             sweep, stored, index, shards, chunk_seconds,
-            reverse=not alone, retry_failed=retry_failed,
+            reverse=not alone, retry_failed=retry_failed, order=order,
         )  # fmt: skip
         bar = progress_bar(
             progress,
@@ -158,7 +174,8 @@ def run(
                 )
             crew = _crew(executor, workers, guarded or was_killed, timeout)
             with threadpool_limits(limits=1):  # sums must not depend on the number of cores
-                _drive(stored, todo, _job_factory(sweep, chunk_seconds), crew, workers, bar)
+                job = _job_factory(sweep, chunk_seconds, stored.path)
+                _drive(stored, todo, job, crew, workers, bar, grace, budget)
     return stored
 
 
@@ -172,13 +189,15 @@ def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
     return check.integer("shard's i", shard[0], minimum=1, maximum=shards), shards
 
 
-def _drive(stored, todo, job, crew, workers, bar):
+def _drive(stored, todo, job, crew, workers, bar, grace, budget):
     """Keep chunks in flight and store what they return, until nothing is left."""
     flying: dict[Future, tuple[list[Segment], bool]] = {}
     small: list[Part] = []  # parts of this process that have not been put together
     failed = 0
     interrupted = False
     count, asked = workers(), time.monotonic()
+    # When to interrupt, and, after an interrupt, when to wait no longer.
+    limit = None if budget is None else time.monotonic() + budget
 
     def store(future):
         nonlocal failed
@@ -194,6 +213,7 @@ def _drive(stored, todo, job, crew, workers, bar):
             flying[crew.submit(job(segments), guarded=True)] = (segments, True)
             return
         small.extend(stored.write(chunk.table, chunk.segments, todo.generation, chunk.machine))
+        checkpoints.clear(stored.path, chunk.segments)
         todo.finish(segments, chunk)
         failed += chunk.failed
         bar.set_postfix({"failed": failed} if failed else {}, refresh=False)
@@ -201,6 +221,8 @@ def _drive(stored, todo, job, crew, workers, bar):
 
     while True:
         try:
+            if limit is not None and time.monotonic() > limit:
+                raise KeyboardInterrupt
             if time.monotonic() - asked > _LOOK_EVERY:
                 count, asked = workers(), time.monotonic()
             exhausted = False  # a chunk may have left some of its replicates
@@ -232,6 +254,7 @@ def _drive(stored, todo, job, crew, workers, bar):
                             store(future)
                 raise Stopped(stored, at_once=True) from None
             interrupted = True
+            limit = None if grace is None else time.monotonic() + grace
             crew.stop()
         except BaseException:
             crew.end()
@@ -269,7 +292,7 @@ def _uninterrupted():
 class _Todo:
     """What is to be computed, cut into chunks of about the right length."""
 
-    def __init__(self, sweep, stored, index, shards, seconds, *, reverse, retry_failed):
+    def __init__(self, sweep, stored, index, shards, seconds, *, reverse, retry_failed, order):
         self._stored = stored
         self._seconds = seconds
         shares = list(_shares(sweep, index, shards, reverse))
@@ -281,7 +304,12 @@ class _Todo:
             self.generation = 1 + max((part.generation for part in stored.parts()), default=0)
         self._retrying = retry_failed
         missing = [piece for share in shares for piece in self._done.missing(share)]
-        self._queue = deque(_from_the_middle(missing) if reverse else missing)
+        if order is not None:
+            cells = dict(zip(sweep.names, sweep.grid, strict=True))
+            missing = _ordered(missing, lambda cell, replicate: order(cells[cell], replicate))
+        elif reverse:
+            missing = _from_the_middle(missing)
+        self._queue = deque(missing)
         self.left = sum(map(len, self._queue))
         self._seen = {part.path.name for part in stored.parts()}
         self._looked = time.monotonic()
@@ -342,6 +370,16 @@ def _shares(sweep, index, shards, reverse) -> Iterator[Segment]:
             yield Segment(name, start, stop)
 
 
+def _ordered(segments, key):
+    """Return the replicates of segments one by one, those with the smallest key first."""
+    single = [
+        Segment(segment.cell, replicate, replicate + 1)
+        for segment in segments
+        for replicate in range(segment.start, segment.stop)
+    ]
+    return sorted(single, key=lambda segment: key(segment.cell, segment.start))
+
+
 def _from_the_middle(segments):
     """Yield the far half of each segment before the near one, which another process is at."""
     for segment in segments:
@@ -367,7 +405,7 @@ def _without_failures(stored, shares):
     return kept
 
 
-def _job_factory(sweep, seconds) -> Callable[[list[Segment]], Job]:
+def _job_factory(sweep, seconds, directory) -> Callable[[list[Segment]], Job]:
     cells = dict(zip(sweep.names, sweep.grid, strict=True))
     types = {name: parameter_type(cell.get(name) for cell in cells.values())
              for name in sweep.parameters}  # fmt: skip
@@ -383,6 +421,7 @@ def _job_factory(sweep, seconds) -> Callable[[list[Segment]], Job]:
             types=types,
             seconds=seconds,
             home=os.getpid(),
+            scratch=str(directory.resolve() / checkpoints.FOLDER),
         )
 
     return job

@@ -141,4 +141,4 @@ def _job(sweep):
     from linrep.sweeps.coverage import Segment
     from linrep.sweeps.runner import _job_factory
 
-    return _job_factory(sweep, 1.0)([Segment(sweep.names[0], 0, 2)])
+    return _job_factory(sweep, 1.0, Path("run"))([Segment(sweep.names[0], 0, 2)])

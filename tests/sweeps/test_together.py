@@ -156,7 +156,7 @@ def test_a_replicate_that_succeeded_somewhere_counts_whatever_is_put_together(tm
     # The second and the fourth call fail: 0 succeeds beside 1, and fails alone.
     for segment, failing in (((0, 2), {1}), ((0, 1), {2}), ((2, 4), {3})):
         bad.update(failing)
-        chunk = run_chunk(runner._job_factory(sweep, 10.0)([Segment("a=1", *segment)]))
+        chunk = run_chunk(runner._job_factory(sweep, 10.0, Path("run"))([Segment("a=1", *segment)]))
         stored.write(chunk.table, chunk.segments, 0, chunk.machine)
     rows = stored.read()
     assert rows["status"].tolist() == ["ok", "failed", "failed", "ok"]

@@ -1,0 +1,73 @@
+"""Folders in which replicates that take long keep what they need to go on after an interruption."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from linrep.sweeps.coverage import Segment
+
+#: Name of the folder of all of them in a run directory.
+FOLDER = ".scratch"
+_current: ContextVar[Path | None] = ContextVar("_current", default=None)
+
+
+def scratch() -> Path | None:
+    """Return the folder of the replicate that is being computed, for its checkpoints.
+
+    It is there again when the replicate is begun anew, and removed when its rows are stored.
+
+    Returns
+    -------
+    Path or None
+        None outside of a sweep, and where the run directory cannot be reached.
+    """
+    folder = _current.get()
+    if folder is None or not folder.parent.parent.is_dir():
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def of(root: str, cell: str, replicate: int) -> Iterator[None]:
+    """Let `scratch` return the folder of a replicate within the block.
+
+    Parameters
+    ----------
+    root : str
+        Folder of those of all replicates; empty for none.
+    cell : str
+        Name of the cell.
+    replicate : int
+    """
+    token = _current.set(_folder(Path(root), cell, replicate) if root else None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def clear(run: Path, segments: Iterable[Segment]) -> None:
+    """Remove the folders of replicates that are stored.
+
+    Parameters
+    ----------
+    run : Path
+        The run directory.
+    segments : iterable of Segment
+    """
+    root = run / FOLDER
+    if not root.is_dir():
+        return
+    for segment in segments:
+        for replicate in range(segment.start, segment.stop):
+            shutil.rmtree(_folder(root, segment.cell, replicate), ignore_errors=True)
+
+
+def _folder(root, cell, replicate):
+    return root / f"{hashlib.sha256(cell.encode()).hexdigest()[:16]}-{replicate}"
