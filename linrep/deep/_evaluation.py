@@ -32,7 +32,7 @@ def by_client(federation, models_of, state):
         piece = federation.evaluate(shared, own, part)
         heads = {k: v for k, v in (expand(shared, part) | own).items() if k == "head.weight"}
         if heads and federation.classes > 1:
-            present = federation.present(part)
+            present = (federation.class_counts(part) > 0).to(federation.dtype)
             for name, local in (("nc2_global", False), ("nc2_local", True)):
                 value = neural_collapse(heads["head.weight"], present, local)
                 piece[name] = value.cpu().double().numpy()

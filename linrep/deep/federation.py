@@ -18,6 +18,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn import functional as F
 
 from linrep import _validation as check
 from linrep.deep import features, layers
@@ -269,8 +270,8 @@ class Federation:
         for begin in range(0, clients.shape[1], width):
             yield clients[:, begin : begin + width]
 
-    def present(self, part: Clients) -> Tensor:
-        """Return 1 for the classes among each client's training samples, (S, c, classes).
+    def class_counts(self, part: Clients) -> Tensor:
+        """Return how many of each client's training samples are of each class, (S, c, classes).
 
         Parameters
         ----------
@@ -279,9 +280,42 @@ class Federation:
         """
         places, counts = self._pick("train", part)
         real = self._real(places, counts)
-        found = torch.zeros((len(places), self.classes), dtype=self.dtype, device=self.device)
-        found[real.nonzero()[:, 0], self.y[places[real]]] = 1.0
-        return found.unflatten(0, part.shape)
+        ones = F.one_hot(self.y[places].long(), self.classes) * real.unsqueeze(2)
+        return ones.sum(1).to(self.dtype).unflatten(0, part.shape)
+
+    def samples(self, part: Clients) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield what the network sees of each client's training samples, and their labels.
+
+        The network is in evaluation mode meanwhile.
+
+        Parameters
+        ----------
+        part : ndarray of int, shape (S, c)
+            Clients.
+        """
+        self.model.eval()
+        places, counts = self._pick("train", part)
+        for k, (s, _) in enumerate(_workers(part)):
+            index = places[k, : counts[k]]
+            yield self._see(index, torch.full((), s, device=self.device)), self.y[index]
+
+    def features(
+        self, shared: Parameters, own: Parameters, part: Clients
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the representation of each client's training samples, and their labels.
+
+        Parameters
+        ----------
+        shared, own : dict of str to Tensor, shapes (S, ...) and (S, c, ...)
+            The representation's parameters, together.
+        part : ndarray of int, shape (S, c)
+            Clients.
+        """
+        self.model.eval()
+        places, counts = self._pick("train", part)
+        seen = self._features(shared, own, part, places, counts)
+        for k, count in enumerate(counts):
+            yield seen[k, :count], self.y[places[k, :count]]
 
     def _real(self, places, counts):
         """Tell samples from padding, (K, m)."""

@@ -170,7 +170,9 @@ def run_seeds(
         now = state.round == rounds or (state.round and time.perf_counter() >= due)
         if checkpoint is not None and now:
             took = checkpoints.save(Path(checkpoint), identity, state, history)
-            due = time.perf_counter() + (max(checkpoint_every, 20.0 * took) if checkpoint_every else 0)
+            due = time.perf_counter() + (
+                max(checkpoint_every, 20.0 * took) if checkpoint_every else 0
+            )
         if state.round >= rounds:
             break
         clients = federation.sample("participation", state.round, count)

@@ -5,8 +5,8 @@ with rows, chunk by chunk, and goes on where it was after any interruption. Noth
 federated learning.
 """
 
-from linrep.sweeps.comparison import Deviation
 from linrep.sweeps.checkpoints import scratch
+from linrep.sweeps.comparison import Deviation
 from linrep.sweeps.directories import create_run
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.grid import Grid, canonical, cell_name

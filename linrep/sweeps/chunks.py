@@ -48,7 +48,7 @@ class Job:
     types: Mapping[str, str]  # Arrow types of the parameters
     seconds: float  # after which no further replicate is begun
     home: int  # process that started the sweep, which has set the number of BLAS threads itself
-    scratch: str = ""  # folder below which replicates may keep files, see `linrep.sweeps.checkpoints`
+    scratch: str = ""  # folder below which replicates may keep files
 
 
 @dataclass(frozen=True)

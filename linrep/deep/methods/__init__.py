@@ -8,24 +8,43 @@ from :class:`FedAvg` and replaces what differs.
 from collections.abc import Mapping
 
 from linrep.deep.methods.base import HEAD, FedAvg
+from linrep.deep.methods.clusters import CFL
 from linrep.deep.methods.global_model import FedProx, PerFedAvg, PerFedSI, Scaffold
-from linrep.deep.methods.personalized_layers import FLUTE, PFLMF, FedPer, FedRep, LGFedAvg
-from linrep.deep.methods.personalized_models import APFL, L2GD, Ditto, Local
+from linrep.deep.methods.personalized_layers import (
+    FLUTE,
+    PFLMF,
+    FedAlt,
+    FedBABU,
+    FedPer,
+    FedRep,
+    LGFedAvg,
+)
+from linrep.deep.methods.personalized_models import APFL, L2GD, Ditto, FedMTL, Local
+from linrep.deep.methods.prototypes import FedAS, PFedFDA
+from linrep.deep.methods.two_heads import FedCP, FedRoD
 
 __all__ = [
     "APFL",
+    "CFL",
     "FLUTE",
     "HEAD",
     "L2GD",
     "METHODS",
     "PFLMF",
     "Ditto",
+    "FedAS",
+    "FedAlt",
     "FedAvg",
+    "FedBABU",
+    "FedCP",
+    "FedMTL",
     "FedPer",
     "FedProx",
     "FedRep",
+    "FedRoD",
     "LGFedAvg",
     "Local",
+    "PFedFDA",
     "PerFedAvg",
     "PerFedSI",
     "Scaffold",
@@ -38,6 +57,14 @@ METHODS: Mapping[str, type[FedAvg]] = {
     "scaffold": Scaffold,
     "fedper": FedPer,
     "fedrep": FedRep,
+    "fedalt": FedAlt,
+    "fedbabu": FedBABU,
+    "fedrod": FedRoD,
+    "fedcp": FedCP,
+    "fedas": FedAS,
+    "pfedfda": PFedFDA,
+    "cfl": CFL,
+    "fedmtl": FedMTL,
     "lg": LGFedAvg,
     "ditto": Ditto,
     "apfl": APFL,

@@ -89,6 +89,30 @@ class FedRep(FedPer):
 
 
 @dataclass(frozen=True)
+class FedAlt(FedRep):
+    """FedAlt (Pillutla et al., 2022): personal layers first, then the shared ones.
+
+    FedRep with as long a phase for the one as for the other.
+    """
+
+    head_epochs: int = 1
+
+
+@dataclass(frozen=True)
+class FedBABU(FedAvg):
+    """FedBABU (Oh, Kim, Yun, 2022): the head stays as it starts, until clients fine-tune.
+
+    What is judged before the fine-tuning is the shared representation with that head.
+    """
+
+    ft: str | None = "all"
+
+    def phases(self):
+        """Return the epochs of the representation."""
+        return (Phase(frozen=HEAD, epochs=self.epochs),)
+
+
+@dataclass(frozen=True)
 class FLUTE(FedPer):
     """General FLUTE, Algorithm 2 with the loss (10), and FLUTE* (Section 7.2).
 
@@ -142,7 +166,7 @@ class FLUTE(FedPer):
 
     def context(self, federation, state, part):
         """Return which classes each client has."""
-        return {"present": federation.present(part)}
+        return {"present": _present(federation, part)}
 
     def objective(self, network, params, batch, context):
         """Return (10) at a batch."""
@@ -164,12 +188,17 @@ class FLUTE(FedPer):
             return
         heads = {"head.weight": state.personal["head.weight"]}
         new = gather(heads, clients)["head.weight"]
-        descent = vmap(vmap(grad(neural_collapse)))(new, federation.present(clients))
+        descent = vmap(vmap(grad(neural_collapse)))(new, _present(federation, clients))
         scatter(heads, clients, {"head.weight": new - self.server_lr * descent})
 
     def floats(self, state):
         """Return the numbers of representation and head, which the server sees, too."""
         return count(state.shared) + count(state.personal, axes=2)
+
+
+def _present(federation, part):
+    """Return 1 for the classes among each client's training samples, (S, c, classes)."""
+    return (federation.class_counts(part) > 0).to(federation.dtype)
 
 
 @dataclass(frozen=True)

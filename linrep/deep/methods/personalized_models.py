@@ -17,11 +17,69 @@ from linrep.random import keyed
 
 @dataclass(frozen=True)
 class Local(FedAvg):
-    """Every client for itself."""
+    """Every client for itself.
+
+    Attributes
+    ----------
+    everyone : bool
+        Train all clients in every round, as the code of FedRep's authors does, and not those alone
+        that are drawn, which take a share of the steps.
+    """
+
+    everyone: bool = False
 
     def start(self, federation):
         """Return a state in which nothing is shared."""
         return federation.start(all_personal=True)
+
+    def round(self, federation, state, clients):
+        """Train the clients that are drawn, or all."""
+        if self.everyone:
+            clients = np.tile(np.arange(federation.n), (len(federation.seeds), 1))
+        super().round(federation, state, clients)
+
+
+@dataclass(frozen=True)
+class FedMTL(FedAvg):
+    """Multi-task learning near the mean: Σ f_i(w_i) + (λ/2) tr(W Ω W'), Ω = I - 11'/n.
+
+    That is (λ/2) Σ ||w_i - mean||², the objective of Smith et al. (2017) with relations between
+    clients that are all alike and known; their dual method is for linear models. The mean is that
+    of all clients at the beginning of the round.
+
+    Attributes
+    ----------
+    penalty : float
+        λ, which no paper gives for networks.
+    """
+
+    penalty: float = 0.1
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.real("penalty", self.penalty, minimum=0.0)
+
+    def start(self, federation):
+        """Return a state with a model for each client, and their mean."""
+        own = federation.start(all_personal=True)
+        return State(federation.start().shared, own.personal)
+
+    def objective(self, network, params, batch, context):
+        """Return the penalized loss of a batch."""
+        return penalized(self.penalty, network, params, batch, context)
+
+    def local(self, federation, state, part):
+        """Train the clients' models near the mean."""
+        own = federation.train(
+            {}, state.own(part), part, self.phases(), round=state.round,
+            objective=self.objective, context=anchored(federation, state, part),
+        )  # fmt: skip
+        scatter(state.personal, part, own)
+        return {}
+
+    def server(self, federation, state, clients):
+        """Take the mean of all clients' models."""
+        state.shared = {name: value.mean(1) for name, value in state.personal.items()}
 
 
 @dataclass(frozen=True)

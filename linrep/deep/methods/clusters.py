@@ -1,0 +1,82 @@
+"""Methods that find groups of like clients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
+
+from linrep import _validation as check
+from linrep.deep.methods.base import FedAvg
+from linrep.deep.state import State, scatter
+
+
+@dataclass(frozen=True)
+class CFL(FedAvg):
+    """Clustered federated learning (Sattler, Müller, Samek, 2021).
+
+    Each cluster has a model, the mean of its participants'. Where the clients' last updates have a
+    mean shorter than `eps1` while one of them is longer than `eps2`, the cluster is cut in two so
+    that the largest cosine between the parts is least (single linkage). The paper has all clients
+    in each round; here a cluster is cut once all of its clients have taken part in it.
+
+    Attributes
+    ----------
+    eps1, eps2 : float
+        0.4 and 1.6 in the authors' code.
+    """
+
+    eps1: float = 0.4
+    eps2: float = 1.6
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.real("eps1", self.eps1, minimum=0.0)
+        check.real("eps2", self.eps2, minimum=0.0)
+
+    def start(self, federation):
+        """Return a state with one cluster, and no updates (NaN)."""
+        state = federation.start(all_personal=True)
+        shape = (len(federation.seeds), federation.n)
+        size = sum(state.personal[name][0, 0].numel() for name in federation.parameters)
+        device = federation.device
+        state.extra["cluster"] = torch.zeros(shape, dtype=torch.int64, device=device)
+        state.extra["update"] = torch.full((*shape, size), torch.nan, device=device)
+        return state
+
+    def round(self, federation, state: State, clients):
+        """Train, average within clusters, and cut those that pull apart."""
+        for part in federation.parts(clients):
+            own = state.own(part)
+            new = federation.train({}, own, part, self.phases(), round=state.round)
+            moved = [(new[k] - own[k]).flatten(2) for k in federation.parameters]
+            update = torch.cat(moved, dim=2).to(state.extra["update"])
+            scatter({"update": state.extra["update"]}, part, {"update": update})
+            scatter(state.personal, part, new)
+        weights = self.weights(federation, clients)
+        for s, taking_part in enumerate(clients):
+            cluster, update = state.extra["cluster"][s], state.extra["update"][s]
+            chosen = torch.as_tensor(taking_part, device=federation.device)
+            for number in cluster[chosen].unique().tolist():
+                members, present = cluster == number, cluster[chosen] == number
+                share = weights[s][present] / weights[s][present].sum()
+                for value in state.personal.values():
+                    mean = torch.tensordot(share.to(value), value[s][chosen[present]], dims=1)
+                    value[s][members] = mean
+                self._cut(cluster, update, members)
+        state.round += 1
+
+    def _cut(self, cluster, update, members):
+        """Cut a cluster in two if its clients' updates ask for it; both forget them."""
+        own = update[members]
+        if len(own) < 2 or not torch.isfinite(own).all():
+            return
+        if own.mean(0).norm() >= self.eps1 or own.norm(dim=1).max() <= self.eps2:
+            return
+        tree = linkage(pdist(own.cpu().double().numpy(), "cosine"), method="single")
+        second = np.flatnonzero(fcluster(tree, 2, "maxclust") == 2)
+        cluster[members.nonzero()[:, 0][second]] = int(cluster.max()) + 1
+        update[members] = torch.nan

@@ -1,0 +1,174 @@
+"""Methods whose clients add what a shared and a personal head make of the features."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from linrep import _validation as check
+from linrep.deep.methods.base import FedAvg, weighted
+from linrep.deep.models.base import Model
+from linrep.deep.state import expand, gather
+from linrep.deep.training import Phase, loss
+
+_OWN, _SHARED = "head.own", "head.shared"
+#: Squared widths of the Gaussian kernels, those of the authors' public code.
+_WIDTHS = (10.0, 15.0, 20.0, 50.0)
+
+
+class Sum(nn.Module):
+    """The sum of a shared and a personal linear head.
+
+    Parameters
+    ----------
+    head : nn.Linear
+        Both start as this one.
+    """
+
+    def __init__(self, head: nn.Module):
+        super().__init__()
+        if not isinstance(head, nn.Linear):
+            raise ValueError(
+                f"model must have a linear head for two of them, it has a {type(head).__name__}"
+            )
+        self.shared, self.own = head, copy.deepcopy(head)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return the sum of what the heads make of features.
+
+        Parameters
+        ----------
+        features : Tensor, shape (b, k)
+        """
+        return self.shared(features) + self.own(features)
+
+
+class Conditional(Sum):
+    """Two heads among which a policy divides each feature of each sample.
+
+    Parameters
+    ----------
+    head : nn.Linear
+        Both start as this one.
+    """
+
+    def __init__(self, head: nn.Module):
+        super().__init__(head)
+        k = self.own.in_features
+        self.policy = nn.Sequential(nn.Linear(k, 2 * k), nn.LayerNorm(2 * k), nn.ReLU())
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return what the heads make of their shares of the features, added.
+
+        Parameters
+        ----------
+        features : Tensor, shape (b, k)
+        """
+        context = F.normalize(self.own.weight.sum(0), dim=0)
+        shares = self.policy(features * context).unflatten(-1, (2, -1)).softmax(-2)
+        own, shared = (features.unsqueeze(-2) * shares).unbind(-2)
+        return self.own(own) + self.shared(shared)
+
+
+@dataclass(frozen=True)
+class FedRoD(FedAvg):
+    """Fed-RoD with linear personal heads (Chen, Chao, 2022).
+
+    Representation and shared head decrease a balanced loss, in which a class counts as much as the
+    client has samples of others (balanced softmax); the personal head what is left of the usual
+    one. Clients are judged by the sum of both heads.
+    """
+
+    personal = (_OWN,)
+
+    def network(self, make):
+        """Return what makes the network with two heads."""
+        return lambda: _with(make(), Sum)
+
+    def context(self, federation, state, part):
+        """Return the logarithms of the classes' frequencies among each client's samples."""
+        return {"prior": federation.class_counts(part).log()}
+
+    def objective(self, network, params, batch, context):
+        """Return the balanced loss of the shared head and that of the sum, at fixed features."""
+        features = network.features(params, batch)
+        shared, own = (
+            F.linear(x, params[f"{head}.weight"], params.get(f"{head}.bias"))
+            for x, head in ((features, _SHARED), (features.detach(), _OWN))
+        )
+        outputs = (shared + context["prior"], shared.detach() + own)
+        losses = (F.cross_entropy(each, batch.y, reduction="none") for each in outputs)
+        return batch.mean(sum(losses))
+
+
+@dataclass(frozen=True)
+class FedCP(FedAvg):
+    """FedCP: a policy that divides features between two heads (Zhang et al., KDD 2023).
+
+    The policy's softmax is the paper's; the authors' code adds Gumbel noise to it. The shared head
+    stands still in local training, and becomes the mean of the personal ones.
+
+    Attributes
+    ----------
+    penalty : float
+        Weight λ of the maximum mean discrepancy between features of the client's and the server's
+        representation. The paper tunes it.
+    """
+
+    penalty: float = 1.0
+
+    personal = (_OWN,)
+
+    def __post_init__(self):
+        super().__post_init__()
+        check.real("penalty", self.penalty, minimum=0.0)
+
+    def network(self, make):
+        """Return what makes the network with heads and policy."""
+        return lambda: _with(make(), Conditional)
+
+    def phases(self):
+        """Return the local epochs, in which the shared head stands still."""
+        return (Phase(frozen=(_SHARED,), epochs=self.epochs),)
+
+    def context(self, federation, state, part):
+        """Return the server's representation."""
+        kept = {k: v for k, v in state.shared.items() if k.startswith("representation.")}
+        return {"server": expand(kept, part)}
+
+    def objective(self, network, params, batch, context):
+        """Return the loss with the penalty."""
+        value = loss(network, params, batch)
+        if not self.penalty:
+            return value
+        pair = [network.features(each, batch) for each in (params, context["server"])]
+        return value + self.penalty * _discrepancy(*pair, batch.weight)
+
+    def server(self, federation, state, clients):
+        """Make the shared head the mean of the personal ones."""
+        weights = self.weights(federation, clients)
+        for name, value in gather(state.personal, clients).items():
+            state.shared[name.replace(_OWN, _SHARED)] = weighted(weights, value)
+
+
+def _with(model, kind):
+    """Return a model with another kind of head on the same representation."""
+    if not hasattr(model, "representation"):
+        raise ValueError("model must have the children representation and head for two heads")
+    return Model(model.representation, kind(model.head))
+
+
+def _discrepancy(x, y, weight):
+    """Return the squared maximum mean discrepancy of features by a sum of Gaussian kernels."""
+
+    def kernel(one, other):
+        squares = ((one.unsqueeze(1) - other.unsqueeze(0)) ** 2).sum(-1)
+        return sum(torch.exp(-0.5 * squares / width) for width in _WIDTHS)
+
+    both = weight.unsqueeze(1) * weight.unsqueeze(0)
+    values = kernel(x, x) + kernel(y, y) - 2.0 * kernel(x, y)
+    return (both * values).sum() / both.sum().clamp(min=1.0)

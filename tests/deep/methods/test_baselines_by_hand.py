@@ -1,0 +1,329 @@
+"""Rounds of the methods that later papers compare with, step by step from their formulas."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.func import functional_call  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from linrep.deep import (  # noqa: E402
+    CFL,
+    SGD,
+    FedAlt,
+    FedAS,
+    FedAvg,
+    FedBABU,
+    FedCP,
+    FedMTL,
+    FedRep,
+    FedRoD,
+    Local,
+    PFedFDA,
+)
+from tests.deep import small  # noqa: E402
+from tests.deep.methods.hand import Hand, mean, moved, run  # noqa: E402
+from tests.deep.small import CLASSES, EVERYONE, FULL, assert_close, assert_equal  # noqa: E402
+
+
+def sgd_step(hand, value, params, names):
+    """Return parameters after a step of FULL along the gradient of a function of them."""
+    own = {name: value.detach().clone().requires_grad_() for name, value in params.items()}
+    gradients = torch.autograd.grad(value(own), [own[name] for name in names])
+    gradient = dict(zip(names, gradients, strict=True))
+    return params | moved({name: params[name] for name in names}, gradient, -FULL.lr)
+
+
+def samples(hand, client):
+    index = hand.data.train[client]
+    return torch.as_tensor(hand.data.x[index]).double(), torch.as_tensor(hand.data.y[index])
+
+
+def representation(hand, params, x):
+    own = {
+        name.removeprefix("representation."): value
+        for name, value in params.items()
+        if name.startswith("representation.")
+    }
+    return functional_call(hand.fed.model.representation, own, (x,))
+
+
+def test_everyone_trains_alone():
+    all_trained = small.rounds(Local(everyone=True), small.federation(), count=1, participants=1)
+    together = small.rounds(Local(), small.federation(), count=1, participants=4)
+    assert_equal(all_trained.personal, together.personal)
+
+
+def test_fedmtl_pulls_to_the_mean_of_all():
+    hand, penalty = Hand(), 0.3
+    method = FedMTL(penalty=penalty, epochs=2)
+    state = method.start(hand.fed)
+    models = [hand.start() for _ in small.SIZES]
+    for round in range(2):
+        middle = mean(models)
+        method.round(hand.fed, state, np.array([[0, 2]]))
+        for i in (0, 2):
+            for _ in range(2):
+                pull = {k: penalty * (models[i][k] - middle[k]) for k in middle}
+                step = moved(models[i], hand.gradient(models[i], i), -FULL.lr)
+                models[i] = moved(step, pull, -FULL.lr)
+        for i, model in enumerate(models):
+            assert_close(run(run(state.personal), i), model)
+        assert state.round == round + 1
+    assert_close(run(state.shared), mean(models))
+
+
+def test_fedalt_is_fedrep_with_one_epoch_of_heads():
+    one, other = (
+        small.rounds(method, small.federation()) for method in (FedAlt(), FedRep(head_epochs=1))
+    )
+    assert_equal(small.tensors(one), small.tensors(other))
+
+
+def test_fedbabu_keeps_the_head():
+    hand = Hand()
+    state = small.rounds(FedBABU(), hand.fed, count=1, participants=4)
+    start = hand.start()
+    body = [name for name in start if name.startswith("representation.")]
+    clients = [moved(start, hand.gradient(start, i), -FULL.lr) for i in range(4)]
+    expected = mean(clients) | {k: v for k, v in start.items() if k not in body}
+    assert_close(run(state.shared), expected)
+
+
+@pytest.mark.parametrize("client", range(4))
+def test_fedrod_by_hand(client):
+    method = FedRoD()
+    hand = Hand(method=method)
+    state = method.start(hand.fed)
+    method.round(hand.fed, state, np.array([[client]]))
+    x, y = samples(hand, client)
+    start = hand.start()
+    counts = torch.bincount(y, minlength=CLASSES).double()
+
+    def balanced(params):
+        features = representation(hand, params, x)
+        outputs = F.linear(features, params["head.shared.weight"], params["head.shared.bias"])
+        weights = counts * outputs.exp()  # balanced softmax
+        return -(weights / weights.sum(1, keepdim=True))[range(len(y)), y].log().mean()
+
+    def empirical(params):
+        features = representation(hand, start, x)
+        outputs = sum(
+            F.linear(features, own[f"{head}.weight"], own[f"{head}.bias"])
+            for own, head in ((start, "head.shared"), (params, "head.own"))
+        )
+        return F.cross_entropy(outputs, y)
+
+    own = ["head.own.weight", "head.own.bias"]
+    expected = sgd_step(hand, balanced, start, [name for name in start if name not in own])
+    expected |= {name: sgd_step(hand, empirical, start, own)[name] for name in own}
+    assert_close(run(state.shared), {k: v for k, v in expected.items() if k not in own})
+    assert_close(run(run(state.personal), client), {name: expected[name] for name in own})
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.7])
+def test_fedcp_by_hand(penalty):
+    method, client = FedCP(penalty=penalty, epochs=2), 0
+    hand = Hand(method=method)
+    state = method.start(hand.fed)
+    method.round(hand.fed, state, np.array([[client]]))
+    x, y = samples(hand, client)
+    start = params = hand.start()
+
+    def discrepancy(a, b):
+        def kernel(u, v):
+            return sum(torch.exp(-((u - v) ** 2).sum() / (2 * w)) for w in (10, 15, 20, 50))
+
+        pairs = itertools.product(range(len(a)), repeat=2)
+        return (
+            sum(kernel(a[i], a[j]) + kernel(b[i], b[j]) - 2 * kernel(a[i], b[j]) for i, j in pairs)
+            / len(a) ** 2
+        )
+
+    def value(own):
+        h = representation(hand, own, x)
+        v = own["head.own.weight"].sum(0)
+        k = h.shape[1]
+        policy = F.linear(h * v / v.norm(), own["head.policy.0.weight"], own["head.policy.0.bias"])
+        policy = F.layer_norm(
+            policy, (2 * k,), own["head.policy.1.weight"], own["head.policy.1.bias"]
+        ).relu()
+        r, s = policy[:, :k].exp(), policy[:, k:].exp()
+        outputs = F.linear(h * r / (r + s), own["head.own.weight"], own["head.own.bias"])
+        outputs = outputs + F.linear(
+            h * s / (r + s), own["head.shared.weight"], own["head.shared.bias"]
+        )
+        found = F.cross_entropy(outputs, y)
+        if penalty:
+            found = found + penalty * discrepancy(h, representation(hand, start, x))
+        return found
+
+    for _ in range(2):
+        moving = [name for name in params if not name.startswith("head.shared")]
+        params = sgd_step(hand, value, params, moving)
+    for name in ("weight", "bias"):
+        assert torch.allclose(run(run(state.personal), client)[f"head.own.{name}"],
+                              params[f"head.own.{name}"], rtol=1e-10)  # fmt: skip
+        # The mean of the participants' heads, here of one.
+        params[f"head.shared.{name}"] = params[f"head.own.{name}"]
+    assert_close(run(state.shared), {k: v for k, v in params.items() if "head.own" not in k}, 1e-10)
+
+
+def test_cfl_without_cuts_is_federated_averaging():
+    one = small.rounds(CFL(eps1=0.0), small.federation())
+    other = small.rounds(FedAvg(), small.federation())
+    for i in range(4):
+        assert_close(run(run(one.personal), i), run(other.shared))
+    assert not one.extra["cluster"].any()
+
+
+def test_cfl_cuts_so_that_the_largest_cosine_between_the_parts_is_least():
+    fed = small.federation(sgd=FULL)
+    method = CFL(eps1=100.0, eps2=0.0)
+    state = method.start(fed)
+    method.round(fed, state, np.array([[0, 1, 2]]))
+    assert not state.extra["cluster"].any()  # one has not taken part yet
+    update = state.extra["update"][0].clone()
+    before = state.own(EVERYONE)
+    own = fed.train({}, before, EVERYONE, method.phases(), round=1)
+    names = fed.parameters
+    update = torch.cat([(own[k] - before[k])[0].flatten(1) for k in names], dim=1).numpy()
+    method.round(fed, state, EVERYONE)
+    found = state.extra["cluster"][0].numpy().copy()
+    unit = update / np.linalg.norm(update, axis=1, keepdims=True)
+    cosine = unit @ unit.T
+
+    def across(second):
+        return max(cosine[i, j] for i in range(4) for j in range(4) if second[i] and not second[j])
+
+    cuts = [np.array(cut) for cut in itertools.product([False, True], repeat=4)]
+    best = min(across(cut) for cut in cuts if 0 < cut.sum() < 4)
+    assert across(found == 1) == pytest.approx(best, rel=1e-6)
+    # The models were averaged before the cut, and go apart after it.
+    method.round(fed, state, EVERYONE)
+    first = run(state.personal)["head.weight"]
+    for i, j in itertools.combinations(range(4), 2):
+        assert torch.equal(first[i], first[j]) == (found[i] == found[j])
+
+
+def test_fedas_by_hand():
+    hand = Hand()
+    method = FedAS(align_lr=0.3, epochs=1)
+    state = method.start(hand.fed)
+    method.round(hand.fed, state, np.array([[0, 2]]))
+    own = [run({k: v.clone() for k, v in run(state.personal).items()}, i) for i in range(4)]
+    server = run(state.shared)
+    method.round(hand.fed, state, np.array([[0, 1]]))
+    body = [name for name in own[0] if name.startswith("representation.")]
+    models, information = [], []
+    for i in (0, 1):
+        x, y = samples(hand, i)
+        classes = y.unique().tolist()
+        wanted = representation(hand, own[i], x)
+
+        def align(params, x=x, y=y, classes=classes, wanted=wanted):
+            features = representation(hand, params, x)
+            return sum(
+                ((features[y == c].mean(0) - wanted[y == c].mean(0)) ** 2).mean() for c in classes
+            )
+
+        start = {name: server[name].clone().requires_grad_() for name in body}
+        gradients = torch.autograd.grad(align(start), list(start.values()))
+        aligned = {
+            name: server[name] - 0.3 * each for name, each in zip(body, gradients, strict=True)
+        }
+        params = own[i] | aligned
+        params = moved(params, hand.gradient(params, i), -FULL.lr)
+        assert_close(run(run(state.personal), i), params, 1e-10)
+        models.append({name: params[name] for name in body})
+        gradient = hand.gradient(params, i)
+        information.append(sum(float((value**2).sum()) for value in gradient.values()))
+    assert_close(run(state.shared), mean(models, np.array(information)), 1e-10)
+
+
+def gaussian(x, y, otherwise):
+    """Return class means, those given of classes without samples, and covariance + identity."""
+    means = np.stack([
+        x[y == c].mean(0) if (y == c).any() else otherwise[c] for c in range(CLASSES)
+    ])  # fmt: skip
+    away = x - means[y]
+    return means, away.T @ away / (len(x) - 1) + np.eye(x.shape[1])
+
+
+def discriminant(means, covariance, prior, eps=1e-4):
+    k = len(covariance)
+    covariance = (1 - eps) * covariance + eps * np.trace(covariance) / k * np.eye(k)
+    weight = np.stack([np.linalg.solve(covariance, mean) for mean in means])
+    return weight, np.log(prior) - 0.5 * np.array(
+        [m @ w for m, w in zip(means, weight, strict=True)]
+    )
+
+
+def test_pfedfda_by_hand():
+    hand = Hand()
+    method = PFedFDA()
+    state = method.start(hand.fed)
+    start = hand.start()
+    server = (start["head.weight"].numpy(), np.eye(start["head.weight"].shape[1]))
+    method.round(hand.fed, state, np.array([[0, 2]]))
+    bodies, mixtures = [], []
+    for i in (0, 2):
+        x, y = samples(hand, i)
+        prior = np.bincount(y, minlength=CLASSES) / len(y) + 1e-4
+        prior /= prior.sum()
+        weight, bias = discriminant(*server, prior)
+        params = start | {
+            "head.weight": torch.as_tensor(weight),
+            "head.bias": torch.as_tensor(bias),
+        }
+        after = moved(params, hand.gradient(params, i), -FULL.lr)
+        bodies.append({k: v for k, v in after.items() if k.startswith("representation.")})
+        features, labels = representation(hand, after, x).detach().numpy(), y.numpy()
+        order = np.argsort(labels, kind="stable")
+
+        def mix(fit, beta, features=features, labels=labels):
+            local = gaussian(features[fit], labels[fit], server[0])
+            return [beta * a + (1 - beta) * b for a, b in zip(local, server, strict=True)]
+
+        def held_out(beta, features=features, labels=labels, order=order, mix=mix, prior=prior):
+            total = 0.0
+            for fit, rest in ((order[::2], order[1::2]), (order[1::2], order[::2])):
+                weight, bias = discriminant(*mix(fit, beta), prior)
+                outputs = torch.as_tensor(features[rest] @ weight.T + bias)
+                total += float(F.cross_entropy(outputs, torch.as_tensor(labels[rest])))
+            return total
+
+        beta = min(np.linspace(0, 1, 11), key=held_out)
+        mixtures.append(mix(slice(None), beta))
+        head = discriminant(*mixtures[-1], prior)
+        kept = run(run(state.personal), i)
+        assert np.allclose(kept["head.weight"], head[0], rtol=1e-9)
+        assert np.allclose(kept["head.bias"], head[1], rtol=1e-9)
+    for name, values in zip(("means", "covariance"), zip(*mixtures, strict=True), strict=True):
+        assert np.allclose(state.extra[name][0], np.mean(values, axis=0), rtol=1e-9)
+    shared = {k: v for k, v in run(state.shared).items() if k.startswith("representation.")}
+    assert_close(shared, mean(bodies), 1e-10)
+
+
+@pytest.mark.parametrize("kind", [FedCP, FedRoD, FedAS, PFedFDA, CFL, FedMTL, FedBABU, FedAlt])
+@pytest.mark.parametrize("network", ["mlp", "cnn"])
+def test_engines_and_chunks_agree(kind, network):
+    fast = SGD(lr=0.05, momentum=0.5, batch_size=4)
+    states = [
+        small.rounds(
+            kind(), small.federation(network, sgd=fast, method=kind(), engine=engine, chunk=chunk)
+        )
+        for engine, chunk in (("loop", 64), ("vmap", 64), ("vmap", 1))
+    ]
+    finite = [{k: v.nan_to_num() for k, v in small.tensors(each).items()} for each in states]
+    for other in finite[1:]:
+        assert_close(finite[0], other, 1e-9)
+
+
+@pytest.mark.parametrize("method", [FedCP(), FedRoD()])
+def test_what_needs_a_linear_head_says_so(method):
+    with pytest.raises(ValueError, match=r"^model must have"):
+        small.federation("factored", method=method)
