@@ -14,8 +14,8 @@ from linrep import _portable as portable
 
 #: Layers that present, store or compare numbers, and make none.
 PRESENTING = (
-    "_atomic", "_clock", "_code", "_display", "_experiments", "_scripts", "bench", "cli",
-    "experiment", "plotting", "provenance", "record", "report", "reproduction", "simulation",
+    "_atomic", "_clock", "_code", "_display", "_experiments", "_progress", "_scripts", "bench",
+    "cli", "experiment", "plotting", "provenance", "record", "report", "reproduction", "simulation",
 )  # fmt: skip
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 version = cache(metadata.version)  # which reads and parses a file

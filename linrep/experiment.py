@@ -37,6 +37,12 @@ Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
 RUNS = ".runs"
 _EXTRAS = {"torch": "deep"}
+#: Layers that numbers of networks do not depend on.
+_NOT_OF_NETWORKS = (
+    "algorithms", "claims", "comparison", "diagnosis", "driver", "families", "kernels", "problems",
+    "samples", "selection", "settings", "subspace", "testing", "theory",
+)  # fmt: skip
+_GRACE = 5.0  # seconds for replicates that are nearly done, when an interrupt has come
 
 
 def all_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -93,6 +99,11 @@ class Experiment:
         the same summary. None for none, where the figure is redrawn within a minute.
     sizes : Sizes or None
         What can be chosen, and by default is; None for nothing.
+    paired : tuple of str
+        Parameters of cells that change no random numbers: cells that differ only in these, such as
+        methods, have the same problem and data in each replicate.
+    order : callable or None
+        ``order(cell, replicate)``: what is worth most has the smallest value and is run first.
     given : mapping
         What was chosen instead, see :meth:`with_sizes`.
     """
@@ -111,6 +122,8 @@ class Experiment:
     signed: tuple[str, ...] = ()
     kept: Callable[[pd.DataFrame], pd.DataFrame] | None = all_rows
     sizes: Sizes | None = None
+    paired: tuple[str, ...] = ()
+    order: Callable[[Cell, int], Any] | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -198,6 +211,11 @@ class Experiment:
             found["replicates"] = count
         return found
 
+    @property
+    def trains_networks(self) -> bool:
+        """Whether replicates take minutes, and keep checkpoints."""
+        return "torch" in self.packages
+
     def missing(self, quick: bool = False) -> str | None:
         """Return what it cannot run without and does not find, None if there is nothing.
 
@@ -275,16 +293,69 @@ def run_rows(
     Failed
         If a replicate did.
     """
-    sweep = sweep_of(experiment, quick=quick, seed=seed)
     with TemporaryDirectory() as scratch:
-        directory = run_directory(Path(scratch) if runs is None else runs, experiment, sweep)
-        done = run(
-            sweep, directory, workers=workers, processes=False, retry_failed=directory.exists()
-        )
-        failed = done.failures()
-        if len(failed):
-            raise Failed(experiment, done, failed)
-        rows = done.read()
+        done = compute(
+            experiment, Path(scratch) if runs is None else runs,
+            quick=quick, workers=workers, seed=seed,
+        )  # fmt: skip
+        return _rows(done.read())
+
+
+def compute(
+    experiment: Experiment,
+    runs: Path,
+    *,
+    quick: bool = False,
+    workers: int = 1,
+    seed: int = 0,
+    chosen: Callable[[Cell], bool] | None = None,
+    budget: float | None = None,
+) -> Run:
+    """Run what is missing of a figure's replicates, those that are worth most first.
+
+    Networks are trained in processes of one thread each, which an interrupt ends within seconds.
+
+    Parameters
+    ----------
+    experiment, quick, workers, seed
+        As for :func:`run_rows`.
+    runs : Path
+        The folder of all runs.
+    chosen : callable, optional
+        ``chosen(cell)`` tells which cells to run; by default all.
+    budget : float, optional
+        Seconds after which the run is interrupted.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    Failed
+        If a replicate did.
+    linrep.sweeps.Stopped
+        If it was interrupted, or its time is over.
+    """
+    sweep = sweep_of(experiment, quick=quick, seed=seed)
+    directory = run_directory(runs, experiment, sweep)
+    order = experiment.order
+    if chosen is not None:
+        first = order or (lambda cell, replicate: 0)
+        order = lambda cell, replicate: first(cell, replicate) if chosen(cell) else None  # noqa: E731
+    networks = experiment.trains_networks
+    done = run(
+        sweep, directory, workers=workers, processes=networks, retry_failed=directory.exists(),
+        order=order, budget=budget, grace=_GRACE if networks else None,
+    )  # fmt: skip
+    failed = done.failures()
+    if len(failed):
+        raise Failed(experiment, done, failed)
+    return done
+
+
+def _rows(rows):
+    """Return what a sweep has stored without its own columns."""
     return rows.drop(columns=["row", "status", "exception", "seconds", "versions", "cell"])
 
 
@@ -306,6 +377,7 @@ def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> S
         fixed.replicates,
         seed=seed,
         name=experiment.id,
+        paired=experiment.paired,
         settings={} if sizes is None else asdict(sizes),
     )
 
@@ -324,7 +396,8 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
     digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
     source = Path(experiment.replicate.__code__.co_filename)
     digest.update(source.read_bytes() if source.is_file() else b"")
-    digest.update(code.state("claims").encode())
+    left_out = _NOT_OF_NETWORKS if experiment.trains_networks else ("claims",)
+    digest.update(code.state(*left_out).encode())
     digest.update(repr([import_module(each).__version__ for each in experiment.packages]).encode())
     if experiment.data and (data := data_folder()) is not None:
         digest.update(str(data.resolve()).encode())
@@ -381,6 +454,7 @@ def make_figure(
     recorded: bool = False,
     runs: Path | None = None,
     keep: bool = False,
+    partial: bool = False,
 ) -> Drawn:
     """Run an experiment and write its picture, rows (Parquet) and manifest (JSON).
 
@@ -402,6 +476,8 @@ def make_figure(
         interrupted figure goes on where it was; by default ``.runs`` in `out`.
     keep : bool, default False
         Keep them afterwards, too: drawn again by the same code, the figure has the same rows.
+    partial : bool, default False
+        Run nothing: draw what has been run so far, say how much that is, and keep it.
 
     Returns
     -------
@@ -410,8 +486,8 @@ def make_figure(
     Raises
     ------
     ValueError
-        If a package or the data are missing, or a record is asked for of other sizes than the
-        default ones.
+        If a package or the data are missing, a record is asked for of other sizes than the default
+        ones, or nothing has been run that could be drawn.
     """
     missing = experiment.missing(quick)
     if missing:
@@ -430,19 +506,25 @@ def make_figure(
     paths = {kind: out / f"{experiment.id}.{kind}" for kind in ("svg", "png", "parquet", "json")}
     lock = runs / f"{directory.name}.lock"
     with files.shared(lock) as alone:
-        rows = run_rows(experiment, quick=quick, workers=workers, seed=seed, runs=runs)
+        if partial:
+            rows, absent = _so_far(experiment, directory)
+        else:
+            rows, absent = (
+                _rows(compute(experiment, runs, quick=quick, workers=workers, seed=seed).read()),
+                0,
+            )
         elapsed = time.perf_counter() - began
         paths["json"].unlink(missing_ok=True)
         kept = kept_rows(experiment, rows) if recorded else rows
         _write_rows(kept, paths["parquet"])
         # Another process may be at the same figure, and read what both have computed.
-        if not keep and alone():
+        if not (keep or partial) and alone():
             shutil.rmtree(directory, ignore_errors=True)
             lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         runs.rmdir()  # another figure may still be under way
     fixed = experiment.at(quick)
-    found = _result(fixed, rows, kept if recorded else None, quick, seed, recorded, others)
+    found = _result(fixed, rows, kept if recorded else None, quick, seed, recorded, others, absent)
     pictures = ("svg",) if recorded else ("png", "svg")
     _draw(fixed, rows, found["caption"], [paths[kind] for kind in pictures])
     if recorded:
@@ -454,6 +536,7 @@ def make_figure(
         "checksums": record.checksums(found),
         "provenance": {
             **surroundings(experiment.packages),
+            **_data(experiment, rows, quick),
             "seconds": round(elapsed, 1),
             "workers": workers,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -466,6 +549,31 @@ def make_figure(
     }
     files.write(paths["json"], _as_json(manifest).encode())
     return Drawn(paths[pictures[0]], fixed.summary(rows), manifest, rows)
+
+
+def _so_far(experiment, directory):
+    """Return the rows that are stored of a run, and how many replicates are not."""
+    try:
+        stored = open_run(directory)
+        rows = stored.read(partial=True)
+    except (ValueError, OSError):
+        rows = pd.DataFrame({"status": []})
+    rows = rows[rows["status"] == "ok"]
+    if rows.empty:
+        raise ValueError(f"{experiment.id}: nothing has been run yet")
+    count = len(rows.drop_duplicates(["cell", "replicate"]))
+    return _rows(rows).reset_index(drop=True), stored.total - count
+
+
+def _data(experiment, rows, quick):
+    """Return where the samples of a figure come from, as a manifest has it."""
+    if quick or not experiment.data or "data" not in rows:
+        return {}
+    from linrep.deep import load
+
+    found = {name: load(name) for name in rows["data"].unique() if name != "digits"}
+    return {"data": {name: {"sha256": each.digest, "about": each.about or None}
+                     for name, each in found.items()}}  # fmt: skip
 
 
 def list_sizes(others: Mapping[str, Any]) -> str:
@@ -502,11 +610,13 @@ def _write_rows(rows, path):
         rows.to_parquet(draft, index=False)
 
 
-def _result(experiment, rows, kept, quick, seed, comparable, others):
+def _result(experiment, rows, kept, quick, seed, comparable, others, absent):
     replicates = int(rows["replicate"].max()) + 1
     text = " ".join(experiment.caption(rows, replicates).split())
     if others:
         text = f"OTHER SIZES than the default: {list_sizes(others)}. {text}"
+    if absent:
+        text = f"INCOMPLETE: {absent} runs are left out, which have not been run. {text}"
     if quick:
         text = "QUICK RUN, reduced grid and replicates. " + text
     settings = {
@@ -515,6 +625,7 @@ def _result(experiment, rows, kept, quick, seed, comparable, others):
         "replicates": replicates,
         "cells": [dict(cell) for cell in experiment.cells(quick)],
         **({"others": json.loads(json.dumps(others))} if others else {}),
+        **({"absent": absent} if absent else {}),
     }
     return record.result(
         rows,

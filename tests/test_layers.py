@@ -22,6 +22,7 @@ LAYERS = (
     "_display",
     "_validation",
     "_memory",
+    "_progress",
     "random",
     "kernels",
     "stats",
@@ -63,6 +64,7 @@ STRICT = {
     "_display": (set(), set()),
     "_validation": (set(), {"numpy"}),
     "_memory": (set(), set()),
+    "_progress": (set(), {"tqdm"}),
     "random": (set(), {"numpy"}),
     # Their public calls check what users hand in, in the words of all other calls.
     "kernels": ({"_clock", "_memory", "_validation"}, {"llvmlite", "numba", "numpy"}),
@@ -74,7 +76,7 @@ STRICT = {
     ),
     # The adapter needs no compiled kernels.
     "deep": (
-        {"_atomic", "_display", "_validation", "random", "stats", "trace"},
+        {"_atomic", "_display", "_progress", "_validation", "random", "stats", "trace"},
         {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
@@ -93,7 +95,7 @@ STRICT = {
     ),
     # What is swept is none of their business.
     "sweeps": (
-        {"_atomic", "_display", "_validation", "provenance", "stats"},
+        {"_atomic", "_display", "_progress", "_validation", "provenance", "stats"},
         {"cloudpickle", "numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
     ),
 }

@@ -21,6 +21,7 @@ import pandas as pd
 from linrep import _code as code
 from linrep import _portable as portable
 from linrep._display import number
+from linrep._progress import JobsBar
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_several_ways
@@ -28,7 +29,6 @@ from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
 from linrep.sweeps.pool import WorkerEnded, completed, finish, process_pool
-from linrep.sweeps.progress import JobsBar
 from linrep.sweeps.store import SPECIFICATION
 
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.

@@ -270,7 +270,7 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
                         recorded=record,
                         runs=results / RUNS if record else None,
                     )
-                _show(item, drawn, began)
+                show_drawn(item, drawn, began)
             return
     except Failed as error:
         echo(f"Error: {error}", err=True)
@@ -286,7 +286,8 @@ def _say_done(drawn, began):
     echo(f"{name}: drawn after {time.perf_counter() - began:.0f} s", err=True)
 
 
-def _show(item, drawn, began):
+def show_drawn(item, drawn, began):
+    """Show the numbers of a figure, and say where it is."""
     from linrep.record import flat
 
     echo(f"{item.id}: {item.title}")

@@ -188,8 +188,8 @@ def _order(expected):
 
 def _run(pool, jobs, workers, found, expected):
     """Run the jobs, and put what they return into `found`, by name."""
+    from linrep._progress import JobsBar
     from linrep.sweeps.pool import completed
-    from linrep.sweeps.progress import JobsBar
 
     with JobsBar(
         None, {name: expected[name] for name in jobs}, desc="reproduce", unit="job"

@@ -13,6 +13,7 @@ from numpy.random import Generator
 from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
+from linrep._progress import progress_bar
 from linrep.algorithms.drawing import needs_truth, watched
 from linrep.comparison.measured import measured
 from linrep.comparison.result import AXES, COLUMNS, Comparison
@@ -22,7 +23,6 @@ from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation
 from linrep.random import RNGLike, stream
 from linrep.selection.candidates import method_of
-from linrep.sweeps.progress import progress_bar
 from linrep.trace import Trace
 
 SAMPLINGS = ("fixed", "fresh", "own")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ class Dataset:
         Group of each class, as CIFAR-100's 20 groups of 5.
     embedding : array_like, shape (V, d), optional
         Vector of each token.
+    about : str
+        What has been done to the samples since their authors published them, if anything.
 
     Raises
     ------
@@ -56,6 +59,7 @@ class Dataset:
     owner_test: NDArray[np.int64] | None = None
     coarse: NDArray[np.int64] | None = None
     embedding: NDArray[np.float32] | None = None
+    about: str = ""
 
     def __post_init__(self):
         x = _samples("x", self.x)
@@ -79,6 +83,14 @@ class Dataset:
 
     def __repr__(self):
         return show.line(self)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of samples and labels, of training and test."""
+        found = hashlib.sha256()
+        for array in (self.x, self.y, self.x_test, self.y_test):
+            found.update(f"{array.shape} {array.dtype}".encode() + array.tobytes())
+        return found.hexdigest()
 
     @cached_property  # one array, which all partitions share
     def all_x(self) -> NDArray:

@@ -6,6 +6,7 @@ Axes are those of :mod:`linrep.deep.state`.
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -41,6 +42,8 @@ from linrep.random import keyed
 
 _DRAWING = threading.Lock()
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+#: Environment variable with the device that "auto" stands for.
+DEVICE_VARIABLE = "LINREP_DEVICE"
 #: On a processor, networks of more parameters are trained one by one: see `choose_engine`.
 LARGEST_TOGETHER = 200_000
 
@@ -79,7 +82,7 @@ class Federation:
     seeds : sequence of int or SeedSequence
         One for each run.
     device : str
-        "auto" takes a CUDA device if there is one.
+        "auto" takes that of the environment variable LINREP_DEVICE, else CUDA if there is one.
     dtype : {"float32", "float64"}
     engine : {"auto", "loop", "vmap"}
         How clients are trained: one by one, or together, see :func:`choose_engine`.
@@ -115,7 +118,7 @@ class Federation:
         self.seeds = [s if isinstance(s, SeedSequence) else SeedSequence(s) for s in seeds]
         if not self.seeds:
             raise ValueError("seeds must hold one at least")
-        self.device = _device(device)
+        self.device = read_device(device)
         self.dtype = DTYPES[check.choice("dtype", dtype, DTYPES)]
         self.chunk = check.integer("chunk", chunk, minimum=1)
         if not isinstance(cache, bool):
@@ -535,10 +538,28 @@ def _flat(values):
     return values.flatten(0, 1)
 
 
-def _device(name):
+def read_device(name: str) -> torch.device:
+    """Return the device of a name.
+
+    Parameters
+    ----------
+    name : str
+        Torch's; "auto" is that of the environment variable LINREP_DEVICE, or else a CUDA device if
+        there is one.
+
+    Raises
+    ------
+    ValueError
+        If torch does not know it, or it is not here.
+    """
+    if name == "auto":
+        name = os.environ.get(DEVICE_VARIABLE, "auto")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        return torch.device(name)
-    except (RuntimeError, TypeError):
-        raise ValueError(f"device must be one that torch knows, got {name!r}") from None
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"device must be one that is here, got {name!r}: {reason}") from None
+    return device

@@ -6,7 +6,7 @@ import copy
 import inspect
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.random import SeedSequence
 from torch import nn
 
 from linrep import _validation as check
+from linrep._progress import progress_bar
 from linrep.deep import _checkpoints as checkpoints
 from linrep.deep import models, partitions
 from linrep.deep._evaluation import History, by_client, judge, trace_of
@@ -70,6 +71,8 @@ def run_seeds(
     record: int | Sequence[int] = 1,
     checkpoint: str | Path | None = None,
     checkpoint_every: float = 10.0,
+    callback: Callable[[int, Mapping[str, Any]], None] | None = None,
+    progress: bool | None = None,
     device: str = "auto",
     dtype: str = "float32",
     engine: str = "auto",
@@ -106,6 +109,11 @@ def run_seeds(
     checkpoint_every : float
         Seconds from one writing to the next, twenty times as many as one takes at least; 0 for
         every round.
+    callback : callable, optional
+        ``callback(round, metrics)``, called at the start and after each round: with the metrics
+        where the round is recorded, numbers of one seed and arrays of several, and else with none.
+    progress : bool, optional
+        Show rounds, accuracy so far and time left; by default on a terminal and in a notebook.
     device, dtype, engine, chunk, cache, mixed_precision
         See :class:`linrep.deep.federation.Federation`.
 
@@ -161,24 +169,35 @@ def run_seeds(
             raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
     already, training, found = history.seconds, 0.0, None
     due = time.perf_counter() + checkpoint_every
-    while True:
-        if state.round in recorded and state.round not in history.rounds:
-            found = by_client(federation, method.models, state)
-            sent = np.full(len(federation.seeds), float(method.floats(state)) * count * state.round)
-            history.add(state.round, judge(found) | {"floats_up": sent, "floats_down": sent})
-        history.seconds = already + time.perf_counter() - began
-        now = state.round == rounds or (state.round and time.perf_counter() >= due)
-        if checkpoint is not None and now:
-            took = checkpoints.save(Path(checkpoint), identity, state, history)
-            due = time.perf_counter() + (
-                max(checkpoint_every, 20.0 * took) if checkpoint_every else 0
-            )
-        if state.round >= rounds:
-            break
-        clients = federation.sample("participation", state.round, count)
-        started = time.perf_counter()
-        method.round(federation, state, clients)
-        training += time.perf_counter() - started
+    name = type(method).__name__
+    with progress_bar(progress, initial=state.round, total=rounds, desc=name, unit="round") as bar:
+        while True:
+            metrics: dict[str, Any] = {}
+            if state.round in recorded and state.round not in history.rounds:
+                found = by_client(federation, method.models, state)
+                sent = np.full(
+                    len(federation.seeds), float(method.floats(state)) * count * state.round
+                )
+                metrics = judge(found) | {"floats_up": sent, "floats_down": sent}
+                history.add(state.round, metrics)
+                bar.set_postfix_str(f"accuracy {metrics['accuracy'].mean():.3f}")
+            if callback is not None:
+                one = len(federation.seeds) == 1
+                callback(state.round, {k: v.item() if one else v for k, v in metrics.items()})
+            history.seconds = already + time.perf_counter() - began
+            now = state.round == rounds or (state.round and time.perf_counter() >= due)
+            if checkpoint is not None and now:
+                took = checkpoints.save(Path(checkpoint), identity, state, history)
+                due = time.perf_counter() + (
+                    max(checkpoint_every, 20.0 * took) if checkpoint_every else 0
+                )
+            if state.round >= rounds:
+                break
+            clients = federation.sample("participation", state.round, count)
+            started = time.perf_counter()
+            method.round(federation, state, clients)
+            training += time.perf_counter() - started
+            bar.update()
     trained = federation.samples_trained
     if found is None:  # the checkpoint was of the last round
         found = by_client(federation, method.models, state)
@@ -192,6 +211,12 @@ def run_seeds(
         trace_of(run, method, state, history, settings, found, tuned)
         for run in range(len(federation.seeds))
     ]
+
+
+#: Settings that do not say what is computed.
+_OF_ONE_RUN = (
+    "data", "method", "seeds", "checkpoint", "checkpoint_every", "callback", "progress",
+)  # fmt: skip
 
 
 def algorithm(name: str) -> Callable[..., Trace]:
@@ -218,7 +243,7 @@ def algorithm(name: str) -> Callable[..., Trace]:
     of_run = {
         each.name: each.default
         for each in inspect.signature(run_seeds).parameters.values()
-        if each.name not in ("data", "method", "seeds", "checkpoint", "checkpoint_every")
+        if each.name not in _OF_ONE_RUN
     }
 
     def call(data: FederatedData, *, rng: Any = None, **settings: Any) -> Trace:

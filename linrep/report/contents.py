@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import linrep
+from linrep._progress import progress_bar
 from linrep._validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
 from linrep.claims.findings import Finding, findings
@@ -22,7 +23,6 @@ from linrep.claims.sections import Section
 from linrep.claims.verify import is_damaged, stored
 from linrep.record import flat, table
 from linrep.report import pictures
-from linrep.sweeps.progress import progress_bar
 
 _FIGURE_WIDTH = 880  # CSS pixels
 

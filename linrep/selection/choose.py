@@ -14,12 +14,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from linrep import _validation as check
+from linrep._progress import progress_bar
 from linrep.diagnosis import RunWarning
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike, stream
 from linrep.selection.candidates import Group, read_candidates, states
 from linrep.selection.result import Selection, paired
-from linrep.sweeps.progress import progress_bar
 from linrep.trace import Trace
 
 MEASURES = ("squared", "sign")

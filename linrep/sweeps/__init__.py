@@ -5,7 +5,7 @@ with rows, chunk by chunk, and goes on where it was after any interruption. Noth
 federated learning.
 """
 
-from linrep.sweeps.checkpoints import scratch
+from linrep.sweeps.checkpoints import note, scratch
 from linrep.sweeps.comparison import Deviation
 from linrep.sweeps.directories import create_run
 from linrep.sweeps.expressions import Expression
@@ -45,6 +45,7 @@ __all__ = [
     "label",
     "load",
     "merge",
+    "note",
     "open_run",
     "power_laws",
     "replay",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,13 +15,20 @@ from linrep.sweeps.coverage import Segment
 
 #: Name of the folder of all of them in a run directory.
 FOLDER = ".scratch"
+_NOTE = "note"
+_RECENT = 600.0  # seconds after which a note is taken for one of a process that was killed
 _current: ContextVar[Path | None] = ContextVar("_current", default=None)
 
 
-def scratch() -> Path | None:
-    """Return the folder of the replicate that is being computed, for its checkpoints.
+def scratch(name: str) -> Path | None:
+    """Return where the replicate that is being computed keeps a file, such as its checkpoint.
 
     It is there again when the replicate is begun anew, and removed when its rows are stored.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
 
     Returns
     -------
@@ -30,7 +39,37 @@ def scratch() -> Path | None:
     if folder is None or not folder.parent.parent.is_dir():
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return folder / name
+
+
+def note(text: str) -> None:
+    """Say, where the sweep shows its progress, how far the replicate is that is being computed.
+
+    Parameters
+    ----------
+    text : str
+        A few words.
+    """
+    path = scratch(_NOTE)
+    if path is not None:
+        path.write_text(text, "utf-8")
+
+
+def notes(run: Path) -> list[str]:
+    """Return what replicates that are being computed have noted last.
+
+    Parameters
+    ----------
+    run : Path
+        The run directory.
+    """
+    recent = time.time() - _RECENT
+    found = []
+    for path in sorted((run / FOLDER).glob(f"*/{_NOTE}")):
+        with contextlib.suppress(OSError):  # removed meanwhile
+            if path.stat().st_mtime > recent:
+                found.append(path.read_text("utf-8"))
+    return found
 
 
 @contextmanager

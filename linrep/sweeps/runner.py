@@ -25,6 +25,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
+from linrep._progress import progress_bar
 from linrep.sweeps import checkpoints
 from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
@@ -34,7 +35,6 @@ from linrep.sweeps.directories import create_run, presence
 from linrep.sweeps.grid import Cell
 from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Part
-from linrep.sweeps.progress import progress_bar
 from linrep.sweeps.sealed import check_portable, is_portable
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run
@@ -113,7 +113,8 @@ def run(
     chunk_seconds : float, default 1
         Length of a chunk; a replicate is never cut.
     order : callable, optional
-        ``order(cell, replicate)``: what comes first has the smaller value. By default cell by cell.
+        ``order(cell, replicate)``: what comes first has the smaller value; what has None is left
+        out. By default cell by cell.
     grace : float, optional
         Seconds that chunks have after an interrupt; then they are left, and processes ended. For
         replicates that take long and keep checkpoints in :func:`linrep.sweeps.scratch`.
@@ -199,6 +200,10 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
     # When to interrupt, and, after an interrupt, when to wait no longer.
     limit = None if budget is None else time.monotonic() + budget
 
+    def describe():
+        failures = [f"{failed} failed"] if failed else []
+        bar.set_postfix_str("; ".join(failures + checkpoints.notes(stored.path)))
+
     def store(future):
         nonlocal failed
         segments, guarded = flying.pop(future)
@@ -216,7 +221,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
         checkpoints.clear(stored.path, chunk.segments)
         todo.finish(segments, chunk)
         failed += chunk.failed
-        bar.set_postfix({"failed": failed} if failed else {}, refresh=False)
+        describe()
         bar.update(sum(map(len, chunk.segments)))
 
     while True:
@@ -236,6 +241,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             if not flying and (interrupted or exhausted or not todo.left):
                 break
             finished, _ = wait(flying, timeout=_LOOK_EVERY, return_when=FIRST_COMPLETED)
+            describe()
             if not flying:
                 time.sleep(_LOOK_EVERY)  # until there is a worker
             for future in finished:
@@ -306,7 +312,9 @@ class _Todo:
         missing = [piece for share in shares for piece in self._done.missing(share)]
         if order is not None:
             cells = dict(zip(sweep.names, sweep.grid, strict=True))
-            missing = _ordered(missing, lambda cell, replicate: order(cells[cell], replicate))
+            chosen = _ordered(missing, lambda cell, replicate: order(cells[cell], replicate))
+            self.total -= sum(map(len, missing)) - len(chosen)
+            missing = chosen
         elif reverse:
             missing = _from_the_middle(missing)
         self._queue = deque(missing)
@@ -377,7 +385,8 @@ def _ordered(segments, key):
         for segment in segments
         for replicate in range(segment.start, segment.stop)
     ]
-    return sorted(single, key=lambda segment: key(segment.cell, segment.start))
+    keys = {segment: key(segment.cell, segment.start) for segment in single}
+    return sorted((each for each in single if keys[each] is not None), key=keys.__getitem__)
 
 
 def _from_the_middle(segments):

@@ -434,7 +434,7 @@ def test_a_missing_folder_says_what_was_looked_for(tmp_path, name, monkeypatch):
 def test_an_unknown_name_is_refused():
     said = one_line(ValueError, lambda: load("imagenet"))
     assert "name must be one of 'digits', 'cifar10'" in said
-    assert "or a path to .npz, got 'imagenet'" in said
+    assert "or a path to one, got 'imagenet'" in said
 
 
 def test_torchvision_downloads_into_the_folder(tmp_path, monkeypatch):

@@ -58,7 +58,8 @@ def load(
     ----------
     name : str
         "digits", "cifar10", "cifar100", "mnist", "fashion-mnist", "omniglot", "femnist",
-        "sent140", or the path of a file that ends in .npz.
+        "sent140", or the path of a file that ends in .npz; also the name, without ending, of such a
+        file in the folder, which comes first.
     folder : path, optional
         Where the files are, as their authors pack them: there, in the subfolder that the archive
         makes, or in one of the data set's name. Not for digits and .npz; by default the folder
@@ -82,12 +83,18 @@ def load(
     """
     if isinstance(name, str) and name.endswith(".npz"):
         return npz(name)
-    if not isinstance(name, str) or name not in _NAMES:
-        allowed = ", ".join(map(repr, _NAMES))
-        raise ValueError(f"name must be one of {allowed} or a path to .npz, got {name!r}")
     if name == "digits":
         return digits(rng=rng)
     folder = folder or os.environ.get(FOLDER_VARIABLE)
+    if folder is not None and isinstance(name, str):
+        packed = Path(folder) / f"{name}.npz"
+        if packed.is_file():
+            return npz(packed)
+    if not isinstance(name, str) or name not in _NAMES:
+        allowed = ", ".join(map(repr, _NAMES))
+        raise ValueError(
+            f"name must be one of {allowed}, of a .npz in the folder or a path to one, got {name!r}"
+        )
     if folder is None and name == "fashion-mnist" and not download:
         folder = DEBIAN_FASHION_MNIST
     if folder is None:

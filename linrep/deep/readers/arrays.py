@@ -52,8 +52,8 @@ def npz(path: str | Path) -> Dataset:
     ----------
     path : path
         File of numpy.savez. Images may have their channels first, last or none, labels also the
-        shape (N, 1). Arrays owner, owner_test, coarse and embedding are taken as
-        :class:`Dataset` describes them.
+        shape (N, 1). Arrays owner, owner_test, coarse and embedding, and the text about, are
+        taken as :class:`Dataset` describes them.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def npz(path: str | Path) -> Dataset:
     }
     return Dataset(
         channels_first(arrays["x_train"]), _column(arrays["y_train"]), **tests,
-        name=path.stem, **others,
+        name=path.stem, about=str(arrays.get("about", "")), **others,
     )  # fmt: skip
 
 

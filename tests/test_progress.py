@@ -9,11 +9,11 @@ from io import StringIO
 
 import pytest
 
-from linrep.sweeps import progress
-from linrep.sweeps.progress import JobsBar, progress_bar
+from linrep import _progress as progress
+from linrep._progress import JobsBar, progress_bar
 
 SCRIPT = """
-from linrep.sweeps.progress import progress_bar
+from linrep._progress import progress_bar
 with progress_bar(None, total=3, desc="walk") as bar:
     for _ in range(3):
         bar.update()

@@ -1,0 +1,189 @@
+"""``linrep networks``: the tables of networks, which take hours, in parts that are worth most."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import click
+
+from linrep.cli import completion
+from linrep.cli.estimate import duration
+from linrep.cli.figures import show_drawn
+from linrep.cli.group import (
+    SEED_OPTION,
+    BadInput,
+    Unfinished,
+    bad_input,
+    main,
+    replay_command,
+    workers_option,
+)
+from linrep.cli.text import echo
+
+_PATTERN = "deep.*table*"
+
+
+@main.command()
+@click.argument("names", metavar="[ID]...", nargs=-1, shell_complete=completion.experiments)
+@click.option(
+    "--where", help="Only cells for which this holds: 'n == 100 and method == \"FedRep\"'."
+)
+@click.option(
+    "--hours",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help="Stop after so long, and draw what there is.  [default: when all is done]",
+)
+@click.option(
+    "--device", default="auto", help="Of torch: cpu, cuda, cuda:1.  [default: cuda if any]"
+)
+@workers_option("Processes, of one thread each.")
+@SEED_OPTION
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the data sets.  [default: $LINREP_DATA]",
+)
+@click.option("--plan", is_flag=True, help="Say what is done, missing, and how long it takes.")
+@click.option("--draw", is_flag=True, help="Draw what has been run, and run nothing.")
+@click.option("--record", is_flag=True, help="Draw into figures, what others compare with.")
+def networks(names, where, hours, device, workers, seed, data, plan, draw, record):
+    """Train the networks of the papers' tables: all of them, some by id or pattern.
+
+    A run is a method in a column with a seed. What is worth most is run first; Ctrl-C or SIGTERM
+    ends within seconds, and the same command goes on, each run from its last checkpoint. What has
+    not been run is left out of pictures and tables, which say so.
+    """
+    from linrep import experiment
+    from linrep.experiment import data_folder
+    from linrep.reproduction import RECORD, RESULTS
+    from linrep.sweeps import Stopped
+
+    with bad_input(ValueError):
+        chosen = [experiment.load(name) for name in experiment.matching(names or [_PATTERN])]
+        selected = _selection(where)
+    for item in chosen:
+        if not item.trains_networks:
+            raise BadInput(f"{item.id} trains no networks; linrep figures draws it")
+    _surroundings(chosen, device, data)
+    runs = RESULTS / experiment.RUNS
+    absent: set[str] = set()
+    for item in chosen:
+        absent |= _absent(item, data_folder())
+    if absent:
+        echo(f"left out, not in {data_folder()}: {', '.join(sorted(absent))}", err=True)
+
+    def wanted(cell):
+        return cell.get("data") not in absent and selected(cell)
+
+    if plan:
+        for item in chosen:
+            _plan(item, runs, seed, wanted)
+        return
+    until = None if hours is None else time.monotonic() + 3600.0 * hours
+    for item in () if draw else chosen:
+        left = None if until is None else until - time.monotonic()
+        if left is not None and left <= 0.0:
+            break
+        try:
+            with bad_input(OSError):
+                experiment.compute(
+                    item, runs, workers=workers, seed=seed, chosen=wanted, budget=left
+                )
+        except Stopped as stopped:
+            if until is None or time.monotonic() < until:
+                raise Unfinished(stopped, at_once=stopped.at_once) from None
+            echo(str(stopped), err=True)
+        except experiment.Failed as error:
+            echo(f"Error: {error}", err=True)
+            echo(replay_command(error.run, error.first), err=True)
+            raise click.exceptions.Exit(1) from None
+    for item in chosen:
+        began = time.perf_counter()
+        try:
+            drawn = experiment.make_figure(
+                item, out=RECORD if record else RESULTS, seed=seed, runs=runs, recorded=record,
+                partial=True,
+            )  # fmt: skip
+        except ValueError as error:
+            echo(str(error), err=True)
+            continue
+        show_drawn(item, drawn, began)
+        if missing := drawn.manifest["result"]["settings"].get("absent"):
+            echo(f"{item.id}: {missing} runs are missing; the same command goes on with them")
+
+
+def _selection(where):
+    """Return what tells which cells are wanted."""
+    if where is None:
+        return lambda cell: True
+    from linrep.sweeps import Expression
+
+    expression = Expression(where)
+    return lambda cell: bool(expression.value(cell))
+
+
+def _surroundings(chosen, device, data):
+    """Refuse what cannot be run before the first run, and set where it is."""
+    from linrep.deep.federation import DEVICE_VARIABLE, read_device
+    from linrep.deep.readers import FOLDER_VARIABLE
+
+    if data is not None:
+        os.environ[FOLDER_VARIABLE] = str(data.resolve())
+    for item in chosen:
+        if missing := item.missing():
+            raise BadInput(f"{item.id} needs {missing}")
+    with bad_input(ValueError):
+        read_device(device)
+    os.environ[DEVICE_VARIABLE] = device
+
+
+def _absent(item, folder):
+    """Return the data sets of a figure that are not in the folder."""
+    from linrep import deep
+
+    found = set()
+    for name in item.data:
+        try:
+            deep.load(name, folder)
+        except (OSError, ValueError):
+            found.add(name)
+    return found
+
+
+def _plan(item, runs, seed, wanted):
+    """Say how much of a table is done, and how long the rest takes by what has been run."""
+    import pandas as pd
+
+    from linrep.experiment import run_directory, sweep_of
+    from linrep.sweeps import open_run
+
+    sweep = sweep_of(item, seed=seed)
+    try:
+        rows = open_run(run_directory(runs, item, sweep)).read(partial=True)
+    except (ValueError, OSError):
+        rows = pd.DataFrame({"cell": [], "seconds": []})
+    known = rows.groupby("cell")["seconds"].agg(["count", "mean"])
+    keys = [name for name in sweep.parameters if name != "method"]
+    lines = [
+        {
+            **{name: cell.get(name) for name in keys},
+            "runs": sweep.replicates,
+            "done": int(known["count"].get(name, 0)),
+            "seconds": known["mean"].get(name, float("nan")),
+        }
+        for name, cell in zip(sweep.names, sweep.grid, strict=True)
+        if wanted(cell)
+    ]
+    if not lines:
+        raise BadInput(f"{item.id}: no cell is left")
+    table = pd.DataFrame(lines)
+    table["seconds"] = table["seconds"].fillna(table.groupby(keys)["seconds"].transform("mean"))
+    table["left"] = (table["runs"] - table["done"]) * table["seconds"]
+    shown = table.groupby(keys, sort=False).agg(
+        runs=("runs", "sum"), done=("done", "sum"), left=("left", lambda own: own.sum(skipna=False))
+    )
+    shown["left on one core"] = shown.pop("left").map(duration)
+    echo(f"{item.id}: {item.title}")
+    echo(shown.reset_index().to_string(index=False))
