@@ -1,10 +1,16 @@
 """FLUTE, Table 1 and Figures 5 to 12: accuracies and neural collapse on CIFAR-10 and CIFAR-100.
 
-Section 7.2 and Appendix C.2; FedRoD and FedCP are left out. Open in the paper, and what is taken
-here: participation, step, momentum and batches, as in FedRep's Table 1; epochs of FedAvg, as those
-of FedPer, and of its fine-tuning, ten of the heads; FLUTE's λ1 = λ2 = 1e-4, λ3 = 0.1 and server's
-step 0.1; which rounds the table averages (the last ten) and how often it was run (five times).
+Section 7.2 and Appendix C.2. Open in the paper, and what is taken here: participation, step,
+momentum and batches, as in FedRep's Table 1; epochs of FedAvg, as those of FedPer, and of its
+fine-tuning, ten of the heads; FLUTE's weights and server's step, those of the authors' code beside
+linrep's defaults λ1 = λ2 = 1e-4, λ3 = 0.1 and 0.1; FedCP's penalty; which rounds the table averages
+(the last ten) and how often it was run (five times).
+
+The small columns are those of CIFAR-10 with a fifth of the images at 16 by 16 pixels, the file
+cifar10_16.npz in the folder of data.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,12 +18,19 @@ import pandas as pd
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.networks import outcome, train
+from linrep.settings.sizes import Sizes, size
 from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
-from linrep.trace import last_rounds
 
 LR, PARTICIPATION, LAST, EVERY = 0.01, 0.1, 10, 5
 QUICK_LR, QUICK_PARTICIPATION, QUICK_LAST = 0.1, 0.3, 2
+SMALL = (
+    ("cifar10_16", 50, 2),
+    ("cifar10_16", 50, 5),
+    ("cifar10_16", 100, 2),
+    ("cifar10_16", 100, 5),
+)
 COLUMNS = (  # data, clients, classes of a client
     ("cifar10", 50, 2),
     ("cifar10", 50, 5),
@@ -28,11 +41,17 @@ COLUMNS = (  # data, clients, classes of a client
     ("cifar100", 100, 20),
     ("cifar100", 100, 40),
 )
-QUICK = (("digits", 10, 3),)
+DIGITS = (("digits", 10, 3),)
+SCALES = {"digits": DIGITS, "small": SMALL, "paper": COLUMNS}
 KEYS = ("data", "n", "classes")
-TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "digits": "digits"}
-ROUNDS = {"cifar10": 100, "cifar100": 100, "digits": 4}
-NETWORKS = {"cifar10": "cnn", "cifar100": "cnn100", "digits": "mlp"}
+TITLES = {
+    "cifar10_16": "CIFAR-10, 16 px",
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "digits": "digits",
+}
+ROUNDS = {"cifar10_16": 100, "cifar10": 100, "cifar100": 100, "digits": 4}
+NETWORKS = {"cifar10_16": "cnn", "cifar10": "cnn", "cifar100": "cnn100", "digits": "mlp"}
 TUNED = "FedAvg-FT"
 PAPER = {  # Table 1
     "FedAvg": (34.460, 47.217, 41.584, 51.876, 20.212, 31.533, 34.659, 32.902),
@@ -41,13 +60,18 @@ PAPER = {  # Table 1
     "FedPer": (85.173, 74.015, 86.168, 73.666, 76.001, 67.100, 56.066, 44.689),
     "FedRep": (86.133, 71.737, 86.685, 73.808, 78.621, 68.530, 56.360, 43.061),
     "FedRep*": (87.320, 75.766, 87.177, 75.296, 78.892, 68.630, 56.654, 42.025),
+    "FedRoD": (79.476, 68.728, 83.296, 72.116, 74.299, 66.462, 57.280, 48.120),
+    "FedCP": (85.361, 71.603, 84.798, 71.344, 74.266, 66.426, 57.067, 43.638),
     "FLUTE": (87.012, 76.478, 86.128, 76.918, 77.750, 70.598, 59.243, 48.169),
     "FLUTE*": (87.713, 76.543, 88.567, 78.255, 79.560, 70.844, 59.714, 48.170),
 }
+PUBLISHED, PUBLISHED_STAR = "FLUTE, code's λ", "FLUTE*, code's λ"
+ORDER = (*PAPER, PUBLISHED, PUBLISHED_STAR)
 NUMBERS = {
     (*column, method): number
     for method, numbers in PAPER.items()
-    for column, number in zip(COLUMNS, numbers, strict=True)
+    for columns in (COLUMNS, SMALL)
+    for column, number in zip(columns, numbers, strict=False)
 }
 CURVES = {
     "accuracy": "accuracy (%)",
@@ -56,9 +80,33 @@ CURVES = {
 }
 
 
-def cells(quick):
-    columns = QUICK if quick else COLUMNS
-    return Grid.of(dict(zip(KEYS, column, strict=True)) for column in columns)
+@dataclass(frozen=True)
+class Table(Sizes):
+    """Which columns, and for how long."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Columns: of scikit-learn's digits, at 16 pixels, the paper's.",
+        quick=("digits",), among=tuple(SCALES),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the paper.", minimum=0)
+
+
+def cells(sizes):
+    return Grid.of(
+        {**dict(zip(KEYS, column, strict=True)), "method": method}
+        for scale in sizes.scale
+        for column in SCALES[scale]
+        for method in methods(column[0])
+    )
+
+
+def order(cell, replicate):
+    """Run the columns with two classes at 16 pixels first, then the paper's."""
+    column = tuple(cell[key] for key in KEYS)
+    small = column not in COLUMNS
+    place = (*DIGITS, *SMALL, *COLUMNS).index(column)
+    method = list(methods(cell["data"])).index(cell["method"])
+    return (0 if small and cell["classes"] != 5 else 1 if small else 2, replicate, place, method)
 
 
 def methods(name):
@@ -71,31 +119,40 @@ def methods(name):
         "FedPer": deep.FedPer(epochs=epochs),
         "FedRep": deep.FedRep(head_epochs=epochs, epochs=epochs),
         "FedRep*": deep.FedRep(head_epochs=10, epochs=epochs),
+        "FedRoD": deep.FedRoD(epochs=epochs),
+        "FedCP": deep.FedCP(epochs=epochs),
         "FLUTE": deep.FLUTE(epochs=epochs),
         "FLUTE*": deep.FLUTE(epochs=epochs, head_epochs=10),
+        PUBLISHED: deep.FLUTE(epochs=epochs, **deep.FLUTE.PUBLISHED),
+        PUBLISHED_STAR: deep.FLUTE(epochs=epochs, head_epochs=10, **deep.FLUTE.PUBLISHED),
     }
 
 
-def replicate(cell, rng):
-    name, rounds = cell["data"], ROUNDS[cell["data"]]
+def replicate(cell, rng, scale, rounds):
+    name, n, classes = (cell[key] for key in KEYS)
+    rounds = rounds or ROUNDS[name]
     small = name == "digits"
     seed = rng.integers(2**32)
-    dataset = deep.load(name)
-    data = deep.partitions.shards(dataset, cell["n"], cell["classes"], rng=seed)
-    rows = []
-    for method, chosen in methods(name).items():
-        trace = deep.run(
-            data, chosen, model=NETWORKS[name], rounds=rounds, lr=QUICK_LR if small else LR,
-            participation=QUICK_PARTICIPATION if small else PARTICIPATION,
-            record=[*range(0, rounds, EVERY), *last_rounds(rounds, LAST)],
-            rng=seed,
-        )  # fmt: skip
-        metrics = {name: trace[name] for name in CURVES} | {"accuracy": 100.0 * trace["accuracy"]}
-        rows.append(pd.DataFrame({"method": method, "round": trace.recorded, **metrics}))
-        if "fine_tuned" in trace:
-            tuned = {"method": TUNED, "round": rounds, "accuracy": 100.0 * trace["fine_tuned"][-1]}
-            rows.append(pd.DataFrame([tuned | {"nc2_global": np.nan, "nc2_local": np.nan}]))
-    return pd.concat(rows, ignore_index=True)
+    data = deep.partitions.shards(deep.load(name), n, classes, rng=seed)
+    trace = train(
+        data, methods(name)[cell["method"]], f"{cell['method']}, {TITLES[name]} {(n, classes)}",
+        model=NETWORKS[name], rounds=rounds, lr=QUICK_LR if small else LR, momentum=0.5,
+        participation=QUICK_PARTICIPATION if small else PARTICIPATION, batch_size=10,
+        record=range(0, rounds, EVERY), last=QUICK_LAST if small else LAST, rng=seed,
+    )  # fmt: skip
+    curves = {name: trace.metrics.get(name, np.nan) for name in CURVES}  # two heads have none
+    curves["accuracy"] = 100.0 * trace["accuracy"]
+    shown = pd.DataFrame({"round": trace.recorded, **curves})
+    return shown.merge(outcome(trace).drop(columns="accuracy"), how="cross")
+
+
+def summary(rows, sizes):
+    """Return accuracies in percent with 95 % intervals, beside those of Table 1."""
+    by = [*KEYS, "method"]
+    last = mean_of_last(rows, by=by, rounds=_last(rows))
+    tuned = mean_of_last(rows.dropna(subset="fine_tuned"), by=by, value="fine_tuned")
+    tuned = tuned.rename(columns={"fine_tuned": "accuracy"}).assign(method=TUNED)
+    return beside(pd.concat([last, tuned], ignore_index=True), NUMBERS, by=by)
 
 
 def _last(rows):
@@ -103,27 +160,22 @@ def _last(rows):
     return QUICK_LAST if "digits" in set(rows["data"]) else LAST
 
 
-def summary(rows):
-    """Return accuracies in percent with 95 % intervals, beside those of Table 1."""
-    by = [*KEYS, "method"]
-    return beside(mean_of_last(rows, by=by, rounds=_last(rows)), NUMBERS, by=by)
-
-
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    columns = list(summary(rows).reset_index().groupby(list(KEYS), sort=False))
-    curves = rows[rows["method"] != TUNED].groupby(list(KEYS), sort=False)
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.4 + 1.45 * len(columns)))
+    columns = list(summary(rows, sizes).reset_index().groupby(list(KEYS), sort=False))
+    curves = rows.groupby(list(KEYS), sort=False)
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.6 + 1.75 * len(columns)))
     axes = figure.subplots(len(columns), 1 + len(CURVES), squeeze=False)
     for (first, *others), (column, table) in zip(axes, columns, strict=True):
         name, n, classes = column
         own = curves.get_group(column)
-        plotting.dots(first, table, order=PAPER, colored=True, limits=(0.0, 100.0))
+        plotting.dots(first, table, order=ORDER, colored=True, limits=(0.0, 100.0))
         first.tick_params(axis="y", labelsize=6)
         first.set_title(f"{TITLES[name]} ({n}, {classes})", loc="left")
         for ax, metric in zip(others, CURVES, strict=True):
-            plotting.curves(ax, own, x="round", y=metric, by="method", order=PAPER)
+            shown = own.dropna(subset=metric)
+            plotting.curves(ax, shown, x="round", y=metric, by="method", order=ORDER)
             ax.xaxis.get_major_locator().set_params(integer=True)
     for ax, label in zip(axes[0, 1:], CURVES.values(), strict=True):
         ax.set_title(label)
@@ -131,18 +183,18 @@ def draw(rows):
         ax.set_xlabel(label)
     for ax in axes[:, 1]:
         ax.set_ylim(0.0, 100.0)
-    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside upper center", ncols=7)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     return figure
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     name = rows["data"].iloc[0]
     small = name == "digits"
     step, share = (QUICK_LR, QUICK_PARTICIPATION) if small else (LR, PARTICIPATION)
     text = f"""
-        (n, m): n clients of m classes each, by shards; {ROUNDS[name]} rounds with {share:.0%} of
-        the clients; SGD with step {step}, momentum 0.5, batches of 10. Left: accuracy of every
-        client's model on its own test samples, mean over all clients and the last
+        (n, m): n clients of m classes each, by shards; {sizes.rounds or ROUNDS[name]} rounds with
+        {share:.0%} of the clients; SGD with step {step}, momentum 0.5, batches of 10. Left:
+        accuracy of every client's model on its own test samples, mean over all clients and the last
         {_last(rows)} rounds;
         {TUNED}: after ten epochs of the heads of FedAvg's last model. Then, against rounds,
         accuracy and the neural collapse of heads: mean distance of their Gram matrices from those
@@ -159,10 +211,12 @@ def caption(rows, replicates):
             CIFAR-100, FedRep's heads as many; heads of FedRep* before, of FLUTE* after the others,
             10. """
     text += f"""
-        Open in the paper: FLUTE's λ1 = λ2 = 10⁻⁴, λ3 = 0.1, server's step 0.1; participation and
-        SGD, here FedRep's. Mean and 95 % interval of {replicates} draws of partition, weights,
+        Open in the paper: FLUTE's λ1 = λ2 = 10⁻⁴, λ3 = 0.1, server's step 0.1 (those of the
+        authors' code: 0.005, 0.0025, 0.25 and 0.05); FedCP's penalty, 1; participation and SGD,
+        here FedRep's. Mean and 95 % interval of up to {replicates} draws of partition, weights,
         participants and batches. """
-    return text if small else f"{text} Diamonds: FLUTE, Table 1; FedRoD and FedCP are left out."
+    diamonds = "Diamonds: FLUTE, Table 1, which is of 32 pixels and all 50,000 images."
+    return text if small else f"{text} {diamonds}"
 
 
 EXPERIMENT = Experiment(
@@ -175,8 +229,11 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
+    sizes=Table(),
+    paired=("method",),
+    order=order,
     packages=("torch", "sklearn"),
-    data=("cifar10", "cifar100"),
+    data=("cifar10_16", "cifar10", "cifar100"),
 )
 
 if __name__ == "__main__":

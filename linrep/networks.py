@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -41,6 +41,39 @@ def train(
     **settings
         As there.
     """
+    recorded = {*range(0, rounds, _EVERY), *last_rounds(rounds, last), *record}
+    return deep.run(
+        data, method, rounds=rounds, record=sorted(recorded), checkpoint=scratch("run.pt"),
+        callback=_noting(label, rounds), progress=False, **settings,
+    )  # fmt: skip
+
+
+def choose_lr(
+    data: deep.FederatedData,
+    method: Callable[[float], deep.FedAvg],
+    lrs: Sequence[float],
+    label: str,
+    *,
+    rounds: int,
+    **settings: Any,
+) -> float:
+    """Return the step size that :func:`linrep.deep.choose_lr` takes, within a sweep.
+
+    Parameters
+    ----------
+    data, method, lrs, rounds, **settings
+        As there.
+    label : str
+        What is trained, for the bar of the sweep.
+    """
+    return deep.choose_lr(
+        data, method, lrs, rounds=rounds, checkpoint=scratch("try.pt"),
+        callback=_noting(f"{label}, step sizes", rounds), progress=False, **settings,
+    )  # fmt: skip
+
+
+def _noting(label, rounds):
+    """Return a callback that says how far a run is, and how accurate so far."""
     known = [""]
 
     def say(round, metrics):
@@ -48,11 +81,7 @@ def train(
             known[0] = f", {metrics['accuracy']:.1%}"
         note(f"{label}: {round}/{rounds}{known[0]}")
 
-    recorded = {*range(0, rounds, _EVERY), *last_rounds(rounds, last), *record}
-    return deep.run(
-        data, method, rounds=rounds, record=sorted(recorded), checkpoint=scratch("run.pt"),
-        callback=say, progress=False, **settings,
-    )  # fmt: skip
+    return say
 
 
 def outcome(trace: Trace, last: int = 10) -> pd.DataFrame:

@@ -171,6 +171,7 @@ CALLS = {
     "bench": ("nothing",),
     "constants": ("nobody",),
     "show": ("fedrep.lemma1",),
+    "networks": ("fedrep.figure3",),  # which has none
 }
 #: Options that are not put together at random: they start processes, wait, or ask back.
 APART = {"--workers", "--processes", "--dask", "--pdb", "--help"}

@@ -77,6 +77,10 @@ def networks(names, where, hours, device, workers, seed, data, plan, draw, recor
     def wanted(cell):
         return cell.get("data") not in absent and selected(cell)
 
+    with bad_input(ValueError):  # before the first run
+        for item in chosen:
+            if not any([wanted(cell) for cell in experiment.sweep_of(item, seed=seed).grid]):
+                raise ValueError(f"{item.id}: no cell is left")
     if plan:
         for item in chosen:
             _plan(item, runs, seed, wanted)
@@ -165,7 +169,7 @@ def _plan(item, runs, seed, wanted):
     except (ValueError, OSError):
         rows = pd.DataFrame({"cell": [], "seconds": []})
     known = rows.groupby("cell")["seconds"].agg(["count", "mean"])
-    keys = [name for name in sweep.parameters if name != "method"]
+    keys = [name for name in sweep.parameters if name != "method"] or ["method"]
     lines = [
         {
             **{name: cell.get(name) for name in keys},
@@ -176,8 +180,6 @@ def _plan(item, runs, seed, wanted):
         for name, cell in zip(sweep.names, sweep.grid, strict=True)
         if wanted(cell)
     ]
-    if not lines:
-        raise BadInput(f"{item.id}: no cell is left")
     table = pd.DataFrame(lines)
     table["seconds"] = table["seconds"].fillna(table.groupby(keys)["seconds"].transform("mean"))
     table["left"] = (table["runs"] - table["done"]) * table["seconds"]

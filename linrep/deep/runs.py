@@ -297,7 +297,8 @@ def choose_lr(
         Of each run.
     **settings
         See :func:`run_seeds`; the accuracy that is compared is the mean over those of the last ten
-        rounds that are in `record`, by default all of them.
+        rounds that are in `record`, by default all of them. To the name of a `checkpoint` each run
+        adds its step size.
 
     Returns
     -------
@@ -313,7 +314,14 @@ def choose_lr(
         raise ValueError("lrs must hold one step size at least")
     kept = partitions.hold_out(data, share, rng=rng)
     settings = {"record": last_rounds(rounds)} | settings
-    traces = [run(kept, method(lr), lr=lr, rounds=rounds, rng=rng, **settings) for lr in lrs]
+    path = settings.pop("checkpoint", None)
+    traces = [
+        run(
+            kept, method(lr), lr=lr, rounds=rounds, rng=rng,
+            checkpoint=None if path is None else f"{path}.{lr:g}", **settings,
+        )
+        for lr in lrs
+    ]  # fmt: skip
     return lrs[int(np.argmax([trace.mean_of_last("accuracy") for trace in traces]))]
 
 

@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 
+from linrep.sweeps import note, scratch
+
 
 def normal(cell, rng):
     """One row with a little of everything."""
@@ -89,3 +91,20 @@ def call_sealed(sealed):
 def healthy(cell, rng):
     """What `fragile` returns where it does not fail."""
     return [{"step": step, "value": rng.random() + step} for step in range(2)]
+
+
+def counted_down(cell, rng):
+    """Wait for some tenths of a second, and go on from a file where an earlier call was."""
+    begin = scratch("done")
+    done = int(begin.read_text()) if begin is not None and begin.exists() else 0
+    for step in range(done, int(cell["tenths"])):
+        note(f"step {step}")
+        time.sleep(0.1)
+        if begin is not None:
+            begin.write_text(str(step + 1))
+    return {"value": rng.random(), "found": done}
+
+
+def threads_of_openmp(cell, rng):
+    """What libraries that are loaded later take for the number of threads."""
+    return {"value": os.environ.get("OMP_NUM_THREADS", "")}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import torch
@@ -118,7 +120,8 @@ class FLUTE(FedPer):
 
     To the loss come λ1 ||ψ_B(x)||² + λ2 ||H_i||² + λ3 NC_i(H_i), and the server takes a step of
     size `server_lr` down Σ_i NC_i(H_i) in the participants' heads. FLUTE* is `head_epochs` > 0:
-    further epochs of the heads alone. The paper gives no values of its λ and of the server's step.
+    further epochs of the heads alone. The paper gives no values of its λ and of the server's step;
+    `PUBLISHED` are those of the authors' code.
 
     Attributes
     ----------
@@ -131,6 +134,12 @@ class FLUTE(FedPer):
     flute_order : {"joint_first", "head_first"}
         Whether those epochs come after the joint ones, as in the paper, or before.
     """
+
+    #: Those of the authors' public code, for batches of 10 (whose features it adds) and 10
+    #: participants (over whom its server's step of 0.5 is a mean).
+    PUBLISHED: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {"lambda1": 0.005, "lambda2": 0.0025, "lambda3": 0.25, "server_lr": 0.05}
+    )
 
     lambda1: float = 1e-4
     lambda2: float = 1e-4

@@ -1,0 +1,93 @@
+"""Replicates that take long: what comes first, when a sweep ends, and where it goes on."""
+
+import time
+
+import pytest
+
+from linrep.sweeps import Stopped, checkpoints, note, open_run, run, scratch
+from tests.sweeps import functions
+from tests.sweeps.support import same_rows, toy
+from tests.tools import complaint
+
+
+def started(run):
+    """Return cells and replicates in the order in which they were stored, one worker's."""
+    parts = sorted(run.parts(), key=lambda part: part.path.stat().st_mtime_ns)
+    return [(each.cell, each.start) for part in parts for each in part.segments]
+
+
+def test_what_is_worth_most_is_computed_first_and_what_is_worth_nothing_not_at_all(tmp_path):
+    def order(cell, replicate):
+        return None if cell["a"] == 3 else (replicate, -cell["a"])
+
+    sweep = toy(functions.counted_down, [{"a": a, "tenths": 0} for a in (1, 2, 3)])
+    done = run(sweep, tmp_path / "run", order=order, chunk_seconds=1e-9)
+    assert done.count() == 6
+    assert not done.completeness().whole
+    again = run(sweep, tmp_path / "run")
+    same_rows(again, run(sweep, tmp_path / "other"))
+
+
+def test_order_is_followed(tmp_path, monkeypatch):
+    seen = []
+    sweep = toy(lambda cell, rng: seen.append(cell["a"]) or 0.0)
+    run(sweep, tmp_path / "run", order=lambda cell, replicate: (replicate, -cell["a"]))
+    assert seen == [2, 1, 2, 1, 2, 1]
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_a_budget_interrupts_and_the_same_sweep_goes_on(tmp_path, processes):
+    sweep = toy(functions.counted_down, [{"tenths": 5}], replicates=8)
+    began = time.monotonic()
+    with pytest.raises(Stopped) as stopped:
+        run(sweep, tmp_path / "run", budget=1.2, processes=processes)
+    assert time.monotonic() - began < 6.0
+    assert 0 < stopped.value.run.count() < 8
+    done = run(sweep, tmp_path / "run", processes=processes)
+    assert done.count() == 8
+
+
+@pytest.mark.slow
+def test_after_a_grace_processes_are_ended_and_go_on_from_their_files(tmp_path):
+    sweep = toy(functions.counted_down, [{"tenths": 80}], replicates=1)
+    began = time.monotonic()
+    with pytest.raises(Stopped) as stopped:
+        run(sweep, tmp_path / "run", budget=4.0, grace=0.5, processes=True)
+    assert stopped.value.at_once
+    assert time.monotonic() - began < 8.0  # the replicate takes longer
+    assert checkpoints.notes(tmp_path / "run")[0].startswith("step ")
+    done = run(sweep, tmp_path / "run", processes=True)
+    rows = done.read()
+    assert rows["found"].iloc[0] > 0
+    alone = toy(functions.counted_down, [{"tenths": 80}], replicates=1)
+    assert rows["stream"].iloc[0] == alone.run(tmp_path / "other").read()["stream"].iloc[0]
+    assert not list((tmp_path / "run" / checkpoints.FOLDER).iterdir())
+
+
+def test_outside_of_a_sweep_there_is_no_place_for_files():
+    assert scratch("file") is None
+    note("nobody hears it")
+
+
+def test_files_of_a_replicate_are_removed_when_it_is_stored_and_no_others(tmp_path):
+    def function(cell, rng):
+        scratch("file").write_text("x")
+        if cell["a"] == 2:
+            raise ValueError("after all")
+        return {"files": len(list(scratch("file").parents[1].iterdir()))}
+
+    done = run(toy(function, replicates=1), tmp_path / "run")
+    assert done.failed() == 1
+    assert not list((tmp_path / "run" / checkpoints.FOLDER).iterdir())
+    assert open_run(tmp_path / "run").read()["files"].dropna().tolist() == [1]
+
+
+@pytest.mark.parametrize("setting", ["grace", "budget"])
+def test_what_is_no_number_of_seconds_is_refused(tmp_path, setting):
+    with complaint(ValueError, setting):
+        run(toy(), tmp_path / "run", **{setting: -1.0})
+
+
+def test_processes_have_one_thread_each(tmp_path):
+    done = run(toy(functions.threads_of_openmp, replicates=1), tmp_path / "run", processes=True)
+    assert set(done.read()["value"]) == {"1"}

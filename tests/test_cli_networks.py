@@ -1,0 +1,123 @@
+"""``linrep networks``: what is run, in which order, how it stops, what it says is missing."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+torch = pytest.importorskip("torch")
+
+from linrep import experiment  # noqa: E402
+from linrep.cli import main  # noqa: E402
+from linrep.sweeps import open_run  # noqa: E402
+
+SCRIPT = Path(__file__).with_name("networks_figure.py").read_text("utf-8")
+RESULTS = Path("runs", "figures")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LINREP_DEVICE", raising=False)
+    monkeypatch.setenv("LINREP_DEVICE", "cpu")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    yield lambda *arguments: CliRunner().invoke(main, ["networks", *arguments])
+    sys.modules.pop("mine", None)
+
+
+def manifest():
+    return json.loads((RESULTS / "mine.networks.json").read_text("utf-8"))
+
+
+def test_what_is_missing_is_said_and_the_same_command_goes_on(run):
+    one = run("mine.py", "--where", "method == 'FedRep'", "--workers", "1")
+    assert one.exit_code == 0, one.output
+    assert "mine.networks: 3 runs are missing; the same command goes on with them" in one.output
+    found = manifest()["result"]
+    assert found["settings"]["absent"] == 3
+    assert found["caption"].startswith("INCOMPLETE: 3 runs are left out, which have not been run.")
+    plan = run("mine.py", "--plan").output.splitlines()
+    assert plan[0] == "mine.networks: Mine"
+    two = run("mine.py", "--workers", "1")
+    assert two.exit_code == 0, two.output
+    assert "missing" not in two.output
+    assert "absent" not in manifest()["result"]["settings"]
+    rows = pd.read_parquet(RESULTS / "mine.networks.parquet")
+    assert rows.groupby("method")["replicate"].nunique().to_dict() == {"FedRep": 3, "Local": 3}
+    # The methods are compared on the same data, weights and participants.
+    assert rows.groupby("replicate")["seed"].nunique().eq(1).all()
+    assert rows["device"].eq("cpu").all()
+    assert (rows["samples_per_second"] > 0).all()
+
+
+def test_one_step_at_a_time_is_all_at_once(run, tmp_path):
+    assert run("mine.py", "--where", "method == 'Local'", "--workers", "1").exit_code == 0
+    assert run("mine.py", "--workers", "1").exit_code == 0
+    parts = pd.read_parquet(RESULTS / "mine.networks.parquet")
+    whole = experiment.run_rows(experiment.load("mine.py"))
+    same = ["method", "replicate", "accuracy", "weighted", "seed", "stream"]
+    pd.testing.assert_frame_equal(parts[same], whole[same])
+
+
+def test_nothing_run_is_nothing_drawn(run):
+    result = run("mine.py", "--draw")
+    assert result.exit_code == 0
+    assert "mine.networks: nothing has been run yet" in result.output
+    assert not (RESULTS / "mine.networks.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fedrep.figure3",), "fedrep.figure3 trains no networks"),
+        (("nothing",), "unknown experiment 'nothing'"),
+        (("mine.py", "--device", "quantum"), "device must be one that is here, got 'quantum'"),
+        (("mine.py", "--where", "method ="), "cannot evaluate"),
+        (("mine.py", "--where", "clients == 3", "--plan"), "no column 'clients'"),
+        (("mine.py", "--where", "method == 'x'", "--plan"), "no cell is left"),
+        (("deep.fedrep_table1",), "needs --data FOLDER"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_the_first_run(run, arguments, said, monkeypatch):
+    monkeypatch.delenv("LINREP_DATA", raising=False)
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    assert len(result.output.splitlines()) == 1
+    assert not Path("runs").exists()
+
+
+@pytest.mark.slow
+def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(run, tmp_path):
+    text = SCRIPT.replace("ROUNDS = 6", "ROUNDS = 400").replace("replicates=3", "replicates=1")
+    (tmp_path / "mine.py").write_text(text)
+    command = [sys.executable, "-m", "linrep.cli", "networks", "mine.py", "--workers", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 120.0
+    while not list(tmp_path.glob("runs/figures/.runs/*/.scratch/*/run.pt")):
+        assert time.monotonic() < until
+        assert process.poll() is None
+        time.sleep(0.1)
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - began < 10.0
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "the same command goes on from there" in errors
+    (folder,) = (path for path in tmp_path.glob("runs/figures/.runs/*") if path.is_dir())
+    assert open_run(folder).count() == 0
+    (checkpoint,) = folder.glob(".scratch/*/run.pt")
+    assert torch.load(checkpoint, weights_only=True)["round"] > 1
+    done = run("mine.py", "--workers", "1")
+    assert done.exit_code == 0, done.output
+    resumed = pd.read_parquet(RESULTS / "mine.networks.parquet")
+    whole = experiment.run_rows(experiment.load("mine.py"))
+    same = ["method", "replicate", "accuracy", "weighted", "seed", "stream"]
+    pd.testing.assert_frame_equal(resumed[same], whole[same])
