@@ -165,7 +165,8 @@ def caption(rows, replicates, sizes):
         client's model on its own test samples, mean over clients and the last
         {min(10, first["rounds"])} rounds; mean and 95 % interval of {replicates} draws of
         partition, weights, participants and batches (of fewer where not all has been run).
-        Local: all clients train in every round. Averages over participants are even; "{BY_SIZE}": weighted by samples. {against}
+        Local: all clients train in every round. Averages over participants are even; "{BY_SIZE}":
+        weighted by samples. {against}
     """
 
 

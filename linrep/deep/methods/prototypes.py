@@ -44,7 +44,15 @@ class FedAS(FedAvg):
         return State(federation.start(HEAD).shared, own.personal)
 
     def align(self, network, params, batch, context):
-        """Return the distance of a batch's class means from those of the client's own features."""
+        """Return the distance of a batch's class means from those of the client's own features.
+
+        Parameters
+        ----------
+        network, params, batch
+            As in :func:`linrep.deep.training.loss`.
+        context : mapping
+            ``means``, those of the client's own features by class.
+        """
         features = network.features(params, batch)
         classes = torch.arange(len(context["means"]), device=features.device)
         members = (batch.y[:, None] == classes).to(features) * batch.weight[:, None]
@@ -148,8 +156,9 @@ class PFedFDA(FedAvg):
         found = []
         for k, (x, y) in enumerate(federation.features({}, own, part)):
             server = [state.extra[name][k // part.shape[1]] for name in ("means", "covariance")]
-            mixed = self._mixed(x, y, server, priors[k])
-            found.append((*mixed, *_discriminant(*mixed, priors[k], self.eps)))
+            means, covariance = self._mixed(x, y, server, priors[k])
+            head = _discriminant(means, covariance, priors[k], self.eps)
+            found.append((means, covariance, *head))
         names = ("own.means", "own.covariance", "head.weight", "head.bias")
         values = {
             name: torch.stack(each).unflatten(0, part.shape)
@@ -185,12 +194,12 @@ class PFedFDA(FedAvg):
             return [beta * a + (1.0 - beta) * b for a, b in zip(local, server, strict=True)]
 
         def held_out(beta):
-            return sum(
-                F.cross_entropy(
-                    F.linear(x[rest], *_discriminant(*mix(local, beta), prior, self.eps)), y[rest]
-                )
-                for local, rest in fits
-            )
+            total = x.new_zeros(())
+            for local, rest in fits:
+                means, covariance = mix(local, beta)
+                weight, bias = _discriminant(means, covariance, prior, self.eps)
+                total += F.cross_entropy(F.linear(x[rest], weight, bias), y[rest])
+            return total
 
         losses = torch.stack([held_out(beta) for beta in betas])
         return mix(_gaussian(x, y, server[0]), betas[int(losses.argmin())])

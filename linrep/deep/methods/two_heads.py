@@ -145,8 +145,8 @@ class FedCP(FedAvg):
         value = loss(network, params, batch)
         if not self.penalty:
             return value
-        pair = [network.features(each, batch) for each in (params, context["server"])]
-        return value + self.penalty * _discrepancy(*pair, batch.weight)
+        own, server = (network.features(each, batch) for each in (params, context["server"]))
+        return value + self.penalty * _discrepancy(own, server, batch.weight)
 
     def server(self, federation, state, clients):
         """Make the shared head the mean of the personal ones."""
