@@ -50,6 +50,7 @@ LAYERS = (
     "record",
     "report",
     "summaries",
+    "networks",
     "experiment",
     "reproduction",
     "bench",

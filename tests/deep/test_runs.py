@@ -450,7 +450,7 @@ def test_data_that_cannot_be_written_to_are_no_matter():
         ({"checkpoint_every": -1}, ValueError, "checkpoint_every must be at least 0"),
         ({"engine": "jit"}, ValueError, "engine must be one of 'auto', 'loop', 'vmap'"),
         ({"dtype": "float16"}, ValueError, "dtype must be one of"),
-        ({"device": "abacus"}, ValueError, "device must be one that torch knows"),
+        ({"device": "abacus"}, ValueError, "device must be one that is here"),
         ({"cache": "always"}, ValueError, "cache must be one of 'auto'"),
         ({"mixed_precision": "yes"}, TypeError, "mixed_precision must be true or false"),
         ({"model": "transformer"}, ValueError, "model must be one of"),

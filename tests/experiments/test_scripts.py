@@ -71,7 +71,11 @@ CLAIMED = {
 
 
 def test_every_figure_of_synthetic_data_has_sizes():
-    sized = {name for name in experiment.available() if experiment.load(name).sizes is not None}
+    sized = {
+        name
+        for name in experiment.available()
+        if experiment.load(name).sizes is not None and not name.startswith("deep.")
+    }
     synthetic = {
         name
         for name in experiment.available()
