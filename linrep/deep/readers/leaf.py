@@ -11,7 +11,6 @@ import numpy as np
 
 from linrep import _validation as check
 from linrep.deep.data import Dataset
-from linrep.deep.readers._folders import find
 
 _WORD = re.compile(r"[\w']+|[^\w\s]")
 
@@ -75,7 +74,7 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
     words = check.integer("words", words, minimum=1)
     train, test = _leaf("sent140", folder, _words)
     if glove is None:
-        (found,) = find("sent140", folder, ("glove*.txt",))
+        (found,) = _find("sent140", folder, ("glove*.txt",))
         glove = max(found, key=lambda file: file.stat().st_size)
     tweets, tweets_test = ([tweet[:words] for tweet in part[0]] for part in (train, test))
     number, embedding = _glove(Path(glove), {word for t in (*tweets, *tweets_test) for word in t})
@@ -85,12 +84,23 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
     )  # fmt: skip
 
 
+def _find(name, folder, *layouts):
+    """Return the files of the first layout, patterns of file names, that has some for each."""
+    for layout in layouts:
+        for place in (Path(folder), Path(folder) / "data"):
+            found = [sorted(place.glob(pattern)) for pattern in layout]
+            if all(found):
+                return found
+    wanted = ", or ".join(" and ".join(layout) for layout in layouts)
+    raise FileNotFoundError(f"{name} is not in {folder}: looked there and in data for {wanted}")
+
+
 def _leaf(name, folder, convert):
     """Return samples, labels and owners of LEAF's users, for training and for testing.
 
     Samples are converted user by user, since as json they take many times their room.
     """
-    found = find(name, folder, ("train/*.json", "test/*.json"), ("*.json",))
+    found = _find(name, folder, ("train/*.json", "test/*.json"), ("*.json",))
     users: dict[str, int] = {}
     parts = []
     for files in (*found, [])[:2]:

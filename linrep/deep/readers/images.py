@@ -1,0 +1,108 @@
+"""Image sets in the files that torchvision reads."""
+
+from __future__ import annotations
+
+import pickle
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep.deep.data import Dataset, channels_first
+
+#: torchvision's class of each set.
+CLASSES = {
+    "cifar10": "CIFAR10",
+    "cifar100": "CIFAR100",
+    "mnist": "MNIST",
+    "fashion-mnist": "FashionMNIST",
+    "omniglot": "Omniglot",
+}
+
+
+def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
+    """Read an image set by torchvision, which checks the files against their authors' digests.
+
+    Parameters
+    ----------
+    name : str
+        "cifar10", "cifar100" (with its 20 coarse classes), "mnist", "fashion-mnist", or "omniglot":
+        28 by 28 pixels, black strokes on white, without test samples; the owner is the alphabet,
+        and a class is a character of an alphabet.
+    folder : path
+        Torchvision's `root`.
+    download : bool, default False
+        Let torchvision fetch missing files.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    FileNotFoundError
+        If files are missing or damaged.
+    ImportError
+        If torchvision is not installed.
+    """
+    try:
+        torchvision = import_module("torchvision")
+    except ImportError:
+        raise ImportError(
+            f"{name} is read by torchvision, which is not installed: pip install torchvision, or "
+            f"put {name}.npz into the folder (docs/deep.md says what it holds)"
+        ) from None
+    try:
+        if name == "omniglot":
+            return _omniglot(torchvision, folder, download)
+        kind = getattr(torchvision.datasets, CLASSES[name])
+        parts = [kind(folder, train=train, download=download) for train in (True, False)]
+    except RuntimeError as error:  # torchvision's word for files that are missing or damaged
+        reason = str(error).partition("\n")[0]
+        raise FileNotFoundError(f"{name} is not in {folder}: {reason}") from None
+    (x, y), (x_test, y_test) = (
+        (channels_first(np.asarray(part.data)), np.asarray(part.targets)) for part in parts
+    )
+    coarse = _coarse(parts[0], y) if name == "cifar100" else None
+    return Dataset(x, y, x_test, y_test, classes=len(parts[0].classes), name=name, coarse=coarse)
+
+
+def _coarse(part: Any, fine: NDArray) -> NDArray[np.int64]:
+    """Return the coarse class of each class of CIFAR-100, which torchvision leaves in the file."""
+    file = Path(part.root) / part.base_folder / "train"  # its digest has been checked by now
+    labels = pickle.loads(file.read_bytes(), encoding="latin1")["coarse_labels"]
+    coarse = np.zeros(100, dtype=np.int64)
+    coarse[fine] = labels
+    return coarse
+
+
+def _omniglot(torchvision: ModuleType, folder: str | Path, download: bool) -> Dataset:
+    """Read both of Omniglot's sets, or the one that is there."""
+    from PIL import Image
+
+    x: list[NDArray] = []
+    characters: list[Path] = []
+    for background in (True, False):
+        try:
+            part = torchvision.datasets.Omniglot(folder, background=background, download=download)
+        except RuntimeError:
+            if not background and not x:
+                raise
+            continue
+        files = sorted(Path(part.target_folder).glob("*/*/*.png"))
+        characters += [file.parent for file in files]
+        for file in files:
+            drawing = Image.open(file).convert("L").resize((28, 28), Image.Resampling.BOX)
+            x.append(np.asarray(drawing))
+    owners = [character.parent for character in characters]
+    return Dataset(np.stack(x)[:, None], _number(characters), name="omniglot",
+                   owner=_number(owners))  # fmt: skip
+
+
+def _number(values: list[Path]) -> NDArray[np.int64]:
+    """Return the place of each value among the different ones, in order of appearance."""
+    place = {value: index for index, value in enumerate(dict.fromkeys(values))}
+    return np.array([place[value] for value in values])
