@@ -9,6 +9,8 @@ trainer sets ``key`` and ``mask`` before each step; :func:`per_batch` names them
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import torch
@@ -24,6 +26,8 @@ from linrep._validation import integer, real
 _GAMMA = 0x9E3779B97F4A7C15 - 2**64
 _FIRST = 0xBF58476D1CE4E5B9 - 2**64
 _SECOND = 0x94D049BB133111EB - 2**64
+_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 class Dropout(nn.Module):
@@ -33,8 +37,8 @@ class Dropout(nn.Module):
     1 - p; in evaluation mode nothing happens. Whether an element is dropped depends on the buffer
     ``key`` (an int64 scalar), the salt and the element's index in the batch alone, through
     integer operations: a plain loop, vmap, CPU and CUDA drop the same elements, and samples that
-    are appended to a batch change nothing for those before them. Until the key is set anew the
-    same elements are dropped each time.
+    are appended to a batch change nothing for those before them. Each call changes the key, so that
+    a layer that is used twice in a network draws twice.
 
     Parameters
     ----------
@@ -43,6 +47,8 @@ class Dropout(nn.Module):
     salt : int, optional
         Tells the dropout layers of one network apart: with equal salts they would draw the same
         numbers. At least 0.
+    channels : bool, optional
+        Drop whole channels (axis 1), as torch's Dropout1d, 2d and 3d do.
 
     Raises
     ------
@@ -52,8 +58,9 @@ class Dropout(nn.Module):
 
     key: Tensor
 
-    def __init__(self, p: float, salt: int = 0):
+    def __init__(self, p: float, salt: int = 0, channels: bool = False):
         super().__init__()
+        self.channels = channels
         self.p = real("p", p, minimum=0.0)
         if self.p >= 1.0:
             raise ValueError(f"p must be less than 1, got {self.p:g}")
@@ -70,7 +77,10 @@ class Dropout(nn.Module):
         """
         if not self.training or self.p == 0.0:
             return x
-        return x * kept(self.key, self.salt, x.shape, self.p) / (1.0 - self.p)
+        shape = x.shape[:2] + (1,) * (x.ndim - 2) if self.channels else x.shape
+        x = x * kept(self.key, self.salt, shape, self.p) / (1.0 - self.p)
+        self.key = self.key + 1
+        return x
 
     def extra_repr(self) -> str:
         """Say how the layer was made."""
@@ -119,8 +129,8 @@ def _shifted(z: Tensor, places: int) -> Tensor:
     return (z >> places) & (2 ** (64 - places) - 1)
 
 
-class BatchNorm2d(nn.Module):
-    """Batch normalization of images over the samples that count.
+class BatchNorm(nn.Module):
+    """Batch normalization, of vectors or images, over the samples that count.
 
     As torch's: in training mode channels are centred and scaled by the batch's mean and variance,
     and running averages take them up, the variance with n - 1 in its denominator; in evaluation
@@ -166,25 +176,32 @@ class BatchNorm2d(nn.Module):
         nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the normalized images.
+        """Return the normalized samples.
 
         Parameters
         ----------
-        x : Tensor, shape (b, channels, height, width)
+        x : Tensor, shape (b, channels, ...)
         """
-        if self.training:
-            mean, var = self._batch_statistics(x)
-        else:
-            mean, var = self.running_mean, self.running_var
+        whole = self.mask.shape == (1,) and x.shape[0] * math.prod(x.shape[2:]) > 1
+        if whole or not self.training:
+            averages = [value.clone() for value in (self.running_mean, self.running_var)]
+            result = F.batch_norm(
+                x, *averages, self.weight, self.bias, self.training, self.momentum, self.eps
+            )
+            self.running_mean, self.running_var = averages
+            return result
+        mean, var = self._batch_statistics(x)
         scale = self.weight * torch.rsqrt(var + self.eps)
-        return (x - _channels(mean)) * _channels(scale) + _channels(self.bias)
+        return (x - _channels(mean, x)) * _channels(scale, x) + _channels(self.bias, x)
 
     def _batch_statistics(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean and variance over the samples that count; move the running averages."""
-        weights = self.mask.to(self.running_mean.dtype).expand(x.shape[0])[:, None, None, None]
-        count = weights.sum() * (x.shape[2] * x.shape[3])
-        mean = (weights * x).sum((0, 2, 3)) / count.clamp(min=1)
-        var = (weights * (x - _channels(mean)) ** 2).sum((0, 2, 3)) / count.clamp(min=1)
+        weights = self.mask.to(self.running_mean.dtype).expand(x.shape[0])
+        weights = weights.reshape(-1, *[1] * (x.ndim - 1))
+        axes = (0, *range(2, x.ndim))
+        count = weights.sum() * math.prod(x.shape[2:])
+        mean = (weights * x).sum(axes) / count.clamp(min=1)
+        var = (weights * (x - _channels(mean, x)) ** 2).sum(axes) / count.clamp(min=1)
         # A step of padding alone must change nothing, and one value has no variance.
         step = self.momentum * (count > 1).to(count.dtype)
         unbiased = var.detach() * (count / (count - 1).clamp(min=1))
@@ -197,9 +214,47 @@ class BatchNorm2d(nn.Module):
         return f"{len(self.weight)}, eps={self.eps:g}, momentum={self.momentum:g}"
 
 
-def _channels(values: Tensor) -> Tensor:
-    """Return one number per channel in the shape that images are broadcast with."""
-    return values[:, None, None]
+def _is_usual(norm: nn.Module) -> bool:
+    """Tell whether torch's batch normalization is one that :class:`BatchNorm` can stand for."""
+    return norm.affine and norm.running_mean is not None and norm.momentum is not None
+
+
+def _channels(values: Tensor, x: Tensor) -> Tensor:
+    """Return one number per channel in the shape that samples are broadcast with."""
+    return values.reshape(-1, *[1] * (x.ndim - 2))
+
+
+def converted(model: nn.Module) -> nn.Module:
+    """Replace torch's batch normalization and dropout by those of this module, in place.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Its weights and running averages stay; dropout layers get salts of their own.
+
+    Returns
+    -------
+    nn.Module
+        The network, or what replaces it if it is such a layer itself.
+    """
+    salts = {module.salt for module in model.modules() if isinstance(module, Dropout)}
+    free = (salt for salt in itertools.count() if salt not in salts)
+    norms: dict[nn.Module, BatchNorm] = {}  # one that is used in two places stays one
+
+    def replaced(module):
+        if type(module) in _DROPOUTS and module.p < 1.0:
+            return Dropout(module.p, next(free), channels=type(module) is not nn.Dropout)
+        if type(module) in _NORMS and _is_usual(module):
+            if module not in norms:
+                new = BatchNorm(module.num_features, module.eps, module.momentum)
+                norms[module] = new.to(module.weight)
+                new.load_state_dict(module.state_dict(), strict=False)
+            return norms[module]
+        for name, child in module.named_children():
+            setattr(module, name, replaced(child))
+        return module
+
+    return replaced(model).train(model.training)
 
 
 class LSTM(nn.Module):
@@ -341,15 +396,15 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
     Returns
     -------
     dict
-        "key": the int64 scalars of :class:`Dropout`; "mask": the masks of :class:`BatchNorm2d`,
+        "key": the int64 scalars of :class:`Dropout`; "mask": the masks of :class:`BatchNorm`,
         (b,) of 0 and 1 in the input's dtype. Names as ``model.named_buffers()`` gives them, each
         list empty if the network has no such layer. All keys may be set to the same number.
 
     Raises
     ------
     ValueError
-        If two dropout layers have the same salt, hence the same draws, or if one of torch's own
-        layers in training mode draws, or takes statistics over padded samples too.
+        If two dropout layers have the same salt, hence the same draws, or if a layer in training
+        mode draws or couples samples that :func:`converted` does not know.
     """
     names: dict[str, list[str]] = {"key": [], "mask": []}
     salts: dict[int, str] = {}
@@ -362,12 +417,12 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
                     f"{module.salt}"
                 )
             names["key"].append(_joined(prefix, "key"))
-        elif isinstance(module, BatchNorm2d):
+        elif isinstance(module, BatchNorm):
             names["mask"].append(_joined(prefix, "mask"))
         elif _draws(module) or _couples(module):
             raise ValueError(
-                f"model must draw and normalize by linrep.deep.layers, {prefix or 'it'} is "
-                f"torch's {type(module).__name__}"
+                f"model must draw and normalize by torch's Dropout and BatchNorm or those of "
+                f"linrep.deep.layers, {prefix or 'it'} is a {type(module).__name__} that does"
             )
     return names
 
@@ -383,7 +438,7 @@ def statistics(model: nn.Module) -> list[str]:
     return [
         _joined(prefix, name)
         for prefix, module in model.named_modules()
-        if isinstance(module, BatchNorm2d)
+        if isinstance(module, BatchNorm)
         for name in ("running_mean", "running_var")
     ]
 
@@ -425,4 +480,4 @@ def _couples(module: nn.Module) -> bool:
     """Tell whether a layer normalizes by statistics of the batch."""
     if isinstance(module, _BatchNorm) and module.running_mean is None:
         return True
-    return module.training and isinstance(module, BatchNorm2d | _BatchNorm)
+    return module.training and isinstance(module, BatchNorm | _BatchNorm)

@@ -15,10 +15,11 @@ from torch.func import functional_call, vmap  # noqa: E402
 
 from linrep.deep.layers import (  # noqa: E402
     LSTM,
-    BatchNorm2d,
+    BatchNorm,
     Dropout,
     Embedding,
     Last,
+    converted,
     depends_on_batch,
     kept,
     per_batch,
@@ -115,10 +116,29 @@ def test_dropout_keeps_the_mean_and_scales_what_it_keeps():
 @given(number=keys, b=st.integers(1, 4), more=st.integers(0, 3))
 def test_dropouts_mask_knows_neither_dtype_nor_appended_samples(number, b, more):
     layer = Dropout(0.5)
-    layer.key = key(number)
+
+    def dropped(x):
+        layer.key = key(number)
+        return layer(x)
+
     x = torch.ones(b + more, 2, 3)
-    assert layer(x)[:b].equal(layer(x[:b]))
-    assert layer(x).double().equal(layer(x.double()))
+    assert dropped(x)[:b].equal(dropped(x[:b]))
+    assert dropped(x).double().equal(dropped(x.double()))
+
+
+def test_a_dropout_that_is_used_twice_draws_twice():
+    layer, x = Dropout(0.5), torch.ones(4, 50)
+    first, second = layer(x), layer(x)
+    assert not first.equal(second)
+    layer.key = key(0)
+    assert layer(x).equal(first)
+
+
+def test_dropout_of_channels_keeps_or_drops_them_whole():
+    layer = Dropout(0.5, channels=True)
+    dropped = layer(torch.ones(20, 8, 3, 3)).flatten(2)
+    assert (dropped == dropped[..., :1]).all()
+    assert set(dropped.unique().tolist()) == {0.0, 2.0}
 
 
 def test_dropouts_of_one_network_do_not_share_a_mask():
@@ -155,7 +175,7 @@ def test_dropout_by_torch_func():
     momentum=st.sampled_from([0.0, 0.1, 0.4]),
 )
 def test_batch_normalization_is_torchs(seed, b, channels, height, width, momentum):
-    ours = BatchNorm2d(channels, momentum=momentum).double()
+    ours = BatchNorm(channels, momentum=momentum).double()
     theirs = nn.BatchNorm2d(channels, momentum=momentum).double()
     for step in range(3):
         x = 3.0 + 2.0 * normal([seed, step], b, channels, height, width)
@@ -187,7 +207,7 @@ def test_padded_samples_count_for_nothing(seed, real):
     x = normal([seed, 0], len(real), 2, 3, 3)
     direction = normal([seed, 1], len(real), 2, 3, 3)
     x[~real] *= 100.0
-    ours, theirs = BatchNorm2d(2).double(), BatchNorm2d(2).double()
+    ours, theirs = BatchNorm(2).double(), BatchNorm(2).double()
     ours.mask = real.double()
     padded, alone = (tensor.clone().requires_grad_() for tensor in (x, x[real]))
     output, expected = ours(padded), theirs(alone)
@@ -202,7 +222,7 @@ def test_padded_samples_count_for_nothing(seed, real):
 
 @pytest.mark.parametrize("real", [0.0, 1.0])
 def test_batches_of_fewer_than_two_values_leave_the_running_averages(real):
-    layer = BatchNorm2d(3).double()
+    layer = BatchNorm(3).double()
     layer.mask = torch.tensor([0.0, real], dtype=torch.float64)
     before = copy.deepcopy(layer.state_dict())
     x = normal(0, 2, 3, 1, 1).requires_grad_()
@@ -215,7 +235,7 @@ def test_batches_of_fewer_than_two_values_leave_the_running_averages(real):
 
 
 def test_running_averages_appear_in_the_dict_and_not_in_the_network():
-    model = nn.Sequential(nn.Conv2d(1, 2, 1), BatchNorm2d(2)).double()
+    model = nn.Sequential(nn.Conv2d(1, 2, 1), BatchNorm(2)).double()
     before = copy.deepcopy(model.state_dict())
     state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
     functional_call(model, state, (normal(0, 4, 1, 2, 2),))
@@ -226,7 +246,7 @@ def test_running_averages_appear_in_the_dict_and_not_in_the_network():
 
 
 def test_batch_normalization_by_torch_func_with_ragged_batches():
-    model = nn.Sequential(nn.Conv2d(1, 2, 1), BatchNorm2d(2), nn.ReLU(), BatchNorm2d(2)).double()
+    model = nn.Sequential(nn.Conv2d(1, 2, 1), BatchNorm(2), nn.ReLU(), BatchNorm(2)).double()
     parameters, buffers = stacked([model] * 3)
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0]], dtype=torch.float64)
     for name in per_batch(model)["mask"]:
@@ -240,7 +260,7 @@ def test_batch_normalization_by_torch_func_with_ragged_batches():
 
 
 def test_masks_and_keys_are_no_part_of_what_is_stored():
-    model = nn.Sequential(Dropout(0.5), BatchNorm2d(2), Embedding(np.eye(2)))
+    model = nn.Sequential(Dropout(0.5), BatchNorm(2), Embedding(np.eye(2)))
     assert set(model.state_dict()) == {"1.weight", "1.bias", "1.running_mean", "1.running_var"}
     assert statistics(model) == ["1.running_mean", "1.running_var"]
     assert per_batch(model) == {"key": ["0.key"], "mask": ["1.mask"]}
@@ -316,7 +336,7 @@ def test_embedding_looks_vectors_up():
         (nn.LSTM(1, 1, 2, dropout=0.1), True, False),
         (nn.LSTM(1, 1, 2), False, False),
         (nn.MultiheadAttention(2, 1, dropout=0.1), True, False),
-        (BatchNorm2d(1), True, False),
+        (BatchNorm(1), True, False),
         (nn.BatchNorm1d(1), True, False),
         (nn.BatchNorm2d(1, track_running_stats=False), True, True),
         (nn.ModuleDict({"dropout": nn.Linear(1, 1)}), False, False),
@@ -332,13 +352,59 @@ def test_what_depends_on_the_batch(layer, training, evaluation):
     "layer", [nn.Dropout(0.5), nn.BatchNorm2d(2), nn.GRU(1, 1, 2, dropout=0.5)]
 )
 def test_torchs_own_random_or_coupling_layers_cannot_be_set(layer):
-    with complaint(
-        ValueError, "model", "linrep.deep.layers", f"0 is torch's {type(layer).__name__}"
-    ):
+    kind = type(layer).__name__
+    with complaint(ValueError, "model", "linrep.deep.layers", f"0 is a {kind} that does"):
         per_batch(nn.Sequential(layer))
-    with complaint(ValueError, "it is torch's"):
+    with complaint(ValueError, f"it is a {kind} that does"):
         per_batch(layer)
     assert per_batch(layer.eval()) == {"key": [], "mask": []}
+
+
+@settings(max_examples=20)
+@given(seed=seeds, b=st.integers(2, 5), axes=st.integers(0, 3))
+def test_converted_normalizations_are_torchs(seed, b, axes):
+    kind = (nn.BatchNorm1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)[axes]
+    theirs = nn.Sequential(kind(2, eps=1e-3, momentum=0.3)).double()
+    with torch.no_grad():
+        theirs[0].weight.copy_(normal([seed, 0], 2))
+        theirs[0].running_var.copy_(normal([seed, 1], 2).exp())
+    ours = converted(copy.deepcopy(theirs))
+    assert isinstance(ours[0], BatchNorm)
+    for step in range(2):
+        x = normal([seed, step, 2], b, 2, *[2] * axes)
+        assert_near(ours(x), theirs(x))
+        ours[0].mask = torch.ones(b).double()  # the same with a mask of all samples
+        assert_near(ours(x), theirs(x))
+        ours[0].mask = torch.ones(1).double()
+    for name, value in ours.state_dict().items():
+        assert_near(value, theirs.state_dict()[name])
+    assert_near(ours.eval()(x), theirs.eval()(x))
+
+
+def test_a_network_is_converted_with_its_mode_and_its_sharing():
+    norm = nn.BatchNorm1d(3)
+    model = nn.Sequential(
+        nn.Linear(3, 3), norm, nn.Dropout(0.2), nn.Sequential(norm, nn.Dropout2d(0.1))
+    )
+    ours = converted(model.eval())
+    assert not ours.training
+    assert not ours[3][0].training
+    assert ours[1] is ours[3][0]
+    assert (ours[2].salt, ours[3][1].salt) == (0, 1)
+    assert (ours[2].channels, ours[3][1].channels) == (False, True)
+    assert per_batch(ours)["key"] == ["2.key", "3.1.key"]
+    assert isinstance(converted(nn.Dropout(0.5)), Dropout)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [nn.AlphaDropout(0.1), nn.BatchNorm1d(1, momentum=None), nn.BatchNorm1d(1, affine=False)],
+)
+def test_what_has_no_equal_stays_and_is_refused(layer):
+    model = converted(nn.Sequential(layer))
+    assert model[0] is layer
+    with complaint(ValueError, "model must draw and normalize"):
+        per_batch(model)
 
 
 @pytest.mark.parametrize(
@@ -348,8 +414,8 @@ def test_torchs_own_random_or_coupling_layers_cannot_be_set(layer):
         (lambda: Dropout(-0.1), ValueError, ("p must be at least 0", "-0.1")),
         (lambda: Dropout("half"), TypeError, ("p must be a real number", "half")),
         (lambda: Dropout(0.5, salt=-1), ValueError, ("salt", "-1")),
-        (lambda: BatchNorm2d(0), ValueError, ("channels must be at least 1", "0")),
-        (lambda: BatchNorm2d(1, eps=0.0), ValueError, ("eps must be greater than 0",)),
+        (lambda: BatchNorm(0), ValueError, ("channels must be at least 1", "0")),
+        (lambda: BatchNorm(1, eps=0.0), ValueError, ("eps must be greater than 0",)),
         (lambda: LSTM(0, 1), ValueError, ("inputs must be at least 1",)),
         (lambda: LSTM(1, 0), ValueError, ("hidden must be at least 1",)),
         (lambda: LSTM(1, 1, 0), ValueError, ("layers must be at least 1",)),
@@ -363,6 +429,6 @@ def test_complaints(make, kind, words):
 
 
 def test_layers_say_how_they_were_made():
-    model = nn.Sequential(Dropout(0.5, 3), BatchNorm2d(2), LSTM(1, 2), Embedding(np.eye(3)))
-    for words in ("Dropout(p=0.5, salt=3)", "BatchNorm2d(2, eps", "LSTM(1, 2, layers=1)", "(3, 3)"):
+    model = nn.Sequential(Dropout(0.5, 3), BatchNorm(2), LSTM(1, 2), Embedding(np.eye(3)))
+    for words in ("Dropout(p=0.5, salt=3)", "BatchNorm(2, eps", "LSTM(1, 2, layers=1)", "(3, 3)"):
         assert words in str(model)

@@ -107,9 +107,12 @@ def test_a_padded_sample_changes_no_gradient(case):
     for padding in (0, 3):
         padded = inputs[0].clone()
         padded[3] = padding
-        for name in per_batch(model)["mask"]:
+        names = per_batch(model)
+        values = {name: torch.tensor([1.0, 1, 1, 0]).double() for name in names["mask"]}
+        values |= {name: torch.tensor(0) for name in names["key"]}
+        for name, value in values.items():
             owner, _, buffer = name.rpartition(".")
-            setattr(model.get_submodule(owner), buffer, torch.tensor([1.0, 1, 1, 0]).double())
+            setattr(model.get_submodule(owner), buffer, value)
         loss = (model(padded, *inputs[1:])[:3] ** 2).sum()
         gradients.append(torch.autograd.grad(loss, list(model.parameters())))
     for one, other in zip(*gradients, strict=True):

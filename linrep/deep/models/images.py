@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from torch import nn
 
 from linrep._validation import choice, integer
-from linrep.deep.layers import BatchNorm2d, Dropout
+from linrep.deep.layers import BatchNorm, Dropout
 from linrep.deep.models.base import Model, fully_connected, layer_sizes, with_head
 
 
@@ -219,7 +219,7 @@ def block(channels: int, width: int) -> nn.Sequential:
     """Return convolution, batch normalization, ReLU and pooling."""
     parts: OrderedDict[str, nn.Module] = OrderedDict(
         conv=nn.Conv2d(channels, width, 3, padding=1),
-        norm=BatchNorm2d(width),
+        norm=BatchNorm(width),
         relu=nn.ReLU(),
         pool=nn.MaxPool2d(2),
     )
