@@ -44,8 +44,8 @@ _HOME = {
     "run_seeds": "runs",
 }
 _MODULES = (
-    "collapse", "data", "features", "federation", "layers", "methods", "models", "partitions",
-    "readers", "runs", "state", "training",
+    "augment", "collapse", "data", "features", "federation", "layers", "methods", "models",
+    "partitions", "readers", "runs", "state", "training",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES]

@@ -173,7 +173,8 @@ class FederatedData:
     ----------
     x, y : array_like, shapes (N, ...) and (N,)
         All samples and their classes, of the kinds that :class:`Dataset` takes; with ``classes=1``
-        floats may stand in place of classes, real labels.
+        floats may stand in place of classes, real labels, and so may vectors of them, (N, q):
+        `classes` is then q, the number of outputs.
     train, test : sequences of integer arrays, one for each client
         Places of a client's samples in x. Each client has at least one training sample.
     classes : int, optional
@@ -212,8 +213,12 @@ class FederatedData:
     def __post_init__(self):
         x = _samples("x", self.x)
         classes = _classes(self.classes, self.y)
-        real = self.classes == 1 and np.asarray(self.y).dtype.kind == "f"
-        y = check.array("y", self.y, (len(x),)) if real else _labels("y", self.y, len(x), classes)
+        given = np.asarray(self.y)
+        if given.dtype.kind == "f" and (self.classes == 1 or given.ndim == 2):
+            y = check.array("y", given, (len(x), *given.shape[1:]))
+            classes = math.prod(y.shape[1:])
+        else:
+            y = _labels("y", self.y, len(x), classes)
         train = tuple(_members("train", client, part) for client, part in enumerate(self.train))
         test = tuple(_members("test", client, part) for client, part in enumerate(self.test))
         if len(train) == 0 or len(test) != len(train):
@@ -319,6 +324,33 @@ class FederatedData:
         )
 
     @classmethod
+    def from_torch(cls, clients: Iterable[Sequence[Any]], **others: Any) -> FederatedData:
+        """Put together the samples of clients that are data sets of torch.
+
+        Parameters
+        ----------
+        clients : iterable of (train, test)
+            A pair of map-style data sets for each client, such as torch's TensorDataset and Subset
+            or torchvision's, whose items are a sample and its label; test may be empty. Items are
+            read once: what a transform draws is drawn for good (`augment` of a run draws anew).
+        **others
+            As for :meth:`from_lists`.
+
+        Returns
+        -------
+        FederatedData
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`from_lists`.
+        """
+        return cls.from_lists(
+            [[each for part in pair if len(part) for each in _arrays(part)] for pair in clients],
+            **others,
+        )
+
+    @classmethod
     def from_lists(cls, clients: Iterable[Sequence[ArrayLike]], **others: Any) -> FederatedData:
         """Put together the samples of clients that are separate already.
 
@@ -350,7 +382,7 @@ class FederatedData:
                 )
             for x, y in ((parts[0], parts[1]), (parts[2], parts[3])):
                 x, y = np.asarray(x), np.asarray(y)
-                if y.shape != (len(x),):
+                if y.shape[:1] != (len(x),) or y.ndim > 2:
                     raise ValueError(
                         f"client {client} must have one label for each sample, got {len(x)} "
                         f"samples and labels of shape {y.shape}"
@@ -375,6 +407,12 @@ class FederatedData:
             test=tuple(places[1::2]),
             **others,
         )
+
+
+def _arrays(dataset):
+    """Return samples and labels of one of torch's map-style data sets as arrays."""
+    pairs = [dataset[index] for index in range(len(dataset))]
+    return tuple(np.stack([np.asarray(pair[i]) for pair in pairs]) for i in (0, 1))
 
 
 def channels_first(x: ArrayLike) -> NDArray:

@@ -11,7 +11,7 @@ from linrep.deep import layers
 from linrep.deep.training import Batch, Parameters, belongs
 
 # What passes at once should fill an accelerator, and stay in the caches of a processor.
-_SAMPLES_AT_ONCE = 2048
+SAMPLES_AT_ONCE = 2048
 _SAMPLES_IN_CACHE = 128
 
 
@@ -51,7 +51,7 @@ def in_pieces(module: nn.Module, params: Parameters, x: Tensor) -> Tensor:
     Tensor, shape (N, ...)
         Without gradients.
     """
-    size = _SAMPLES_AT_ONCE
+    size = SAMPLES_AT_ONCE
     if x.device.type == "cpu":
         size = _SAMPLES_IN_CACHE
         if x.ndim == 4:  # a processor's convolutions and poolings are faster with channels last

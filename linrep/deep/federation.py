@@ -6,11 +6,13 @@ Axes are those of :mod:`linrep.deep.state`.
 from __future__ import annotations
 
 import copy
+import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,11 @@ import torch
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.func import functional_call, vmap
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
+from linrep import _atomic as files
 from linrep import _validation as check
 from linrep.deep import features, layers
 from linrep.deep.data import FederatedData
@@ -49,11 +53,11 @@ LARGEST_TOGETHER = 200_000
 
 
 def choose_engine(device: torch.device, model: nn.Module) -> str:
-    """Return the engine that is faster for a network on a device; `linrep bench deep` measures it.
+    """Return the engine for a network on a device, as `linrep bench deep` has found it faster.
 
-    Stepping together saves the cost of launching operations, which is most of the time on an
-    accelerator and, on a processor, for networks of up to `LARGEST_TOGETHER` parameters. The
-    choice never depends on a timing, so that the same run has the same digits everywhere.
+    Stepping together saves the cost of launching operations, which on a processor is most of the
+    time for networks of up to `LARGEST_TOGETHER` parameters. The choice never depends on a timing
+    there, so that the same run has the same digits everywhere; elsewhere it is "measure".
 
     Parameters
     ----------
@@ -62,9 +66,48 @@ def choose_engine(device: torch.device, model: nn.Module) -> str:
         Only its number of parameters matters.
     """
     if device.type != "cpu":
-        return "vmap"
+        return "measure"
     size = sum(value.numel() for value in model.parameters())
     return "vmap" if size <= LARGEST_TOGETHER else "loop"
+
+
+def measured_engine(federation: Federation) -> str:
+    """Return the engine that is faster for a network on this device, timed once and stored.
+
+    The choices are in ``linrep/engines.json`` of the user's cache folder: a device, a version of
+    torch, a network and a size of batch have one each.
+
+    Parameters
+    ----------
+    federation : Federation
+        Trained for a few steps by either engine, from its start.
+    """
+    shapes = [tuple(value.shape[1:]) for value in federation.start().shared.values()]
+    batch = (federation.sgd.batch_size, *federation.x.shape[1:])
+    what = f"{type(federation.model).__name__} {shapes} {batch} {federation.compile}"
+    key = f"{describe(federation.device)}, torch {torch.__version__}, {what}"
+    store = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    store = store / "linrep" / "engines.json"
+    known = json.loads(store.read_text("utf-8")) if store.is_file() else {}
+    if known.get(key) not in ENGINES:
+        seconds = {}
+        for federation.engine in ENGINES:
+            for _ in range(2):  # the first warms up
+                seconds[federation.engine] = _seconds_of_steps(federation)
+        known[key] = min(seconds, key=lambda name: seconds[name])
+        store.parent.mkdir(parents=True, exist_ok=True)
+        files.write(store, json.dumps(known, indent=1).encode())
+    return known[key]
+
+
+def _seconds_of_steps(federation, steps=5):
+    """Return the seconds that a few steps of a part of the clients take."""
+    part = next(federation.everyone())
+    began = time.perf_counter()
+    found = federation.train(federation.start().shared, {}, part, (Phase(steps=steps),), round=0)
+    next(iter(found.values())).sum().item()  # waits for an accelerator
+    federation.samples_trained = 0
+    return time.perf_counter() - began
 
 
 class Federation:
@@ -84,8 +127,10 @@ class Federation:
     device : str
         "auto" takes that of the environment variable LINREP_DEVICE, else CUDA if there is one.
     dtype : {"float32", "float64"}
-    engine : {"auto", "loop", "vmap"}
-        How clients are trained: one by one, or together, see :func:`choose_engine`.
+    engine : {"auto", "loop", "vmap", "measure"}
+        How clients are trained, one by one or together: "auto" is "measure" on an accelerator and
+        else goes by the network's size, see :func:`choose_engine`; "measure" is the faster one for
+        this network on this device, which is timed once and stored, see :func:`measured_engine`.
     chunk : int
         Most clients trained or held at once.
     cache : bool or "auto"
@@ -93,6 +138,8 @@ class Federation:
         it is not.
     mixed_precision : bool
         Run networks in bfloat16 where torch deems it safe.
+    compile : bool
+        Let torch compile the gradient of engine "vmap"; on CUDA with graphs.
 
     Raises
     ------
@@ -113,6 +160,7 @@ class Federation:
         chunk: int = 64,
         cache: bool | str = "auto",
         mixed_precision: bool = False,
+        compile: bool = False,
     ):
         self.sgd = SGD() if sgd is None else sgd
         self.seeds = [s if isinstance(s, SeedSequence) else SeedSequence(s) for s in seeds]
@@ -124,9 +172,10 @@ class Federation:
         if not isinstance(cache, bool):
             check.choice("cache", cache, ("auto",))
         self.cache = cache
-        if not isinstance(mixed_precision, bool):
-            raise TypeError(f"mixed_precision must be true or false, got {mixed_precision!r}")
-        self.mixed_precision = mixed_precision
+        for name, value in (("mixed_precision", mixed_precision), ("compile", compile)):
+            if not isinstance(value, bool):
+                raise TypeError(f"{name} must be true or false, got {value!r}")
+        self.mixed_precision, self.compile = mixed_precision, compile
         self.samples_trained = 0  # passes of a sample through a step, for throughput
         self._load(data)
         starts = []
@@ -136,8 +185,10 @@ class Federation:
         self._starts = {name: torch.stack([s[name] for s in starts]) for name in starts[0]}
         self.parameters = tuple(name for name, _ in self.model.named_parameters())
         self.buffers = tuple(name for name in self._starts if name not in self.parameters)
-        check.choice("engine", engine, ("auto", *ENGINES))
-        self.engine = choose_engine(self.device, self.model) if engine == "auto" else engine
+        check.choice("engine", engine, ("auto", *ENGINES, "measure"))
+        if engine == "auto":
+            engine = choose_engine(self.device, self.model)
+        self.engine = measured_engine(self) if engine == "measure" else engine
 
     def __repr__(self):
         count = sum(value.numel() for value in self.model.parameters())
@@ -210,7 +261,7 @@ class Federation:
                 made = model()
             if not isinstance(made, nn.Module):
                 raise TypeError(f"model must make a torch Module, got {type(made).__name__}")
-        return made.to(self.device, self.dtype).train()
+        return layers.converted(made).to(self.device, self.dtype).train()
 
     def _values(self):
         layers.per_batch(self.model)  # raises where layers would see the padding
@@ -334,13 +385,32 @@ class Federation:
             row[: len(index)] = index
         return torch.as_tensor(places, device=self.device), counts
 
-    def _see(self, places, runs):
-        """Return what the network sees of samples (..., b); `runs` (...) says whose they are."""
+    def _see(self, places, runs, draws=None):
+        """Return what the network sees of samples (..., b); `runs` (...) says whose they are.
+
+        With `draws`, how many of each row are samples and a seed, these are augmented.
+        """
         x = self.x[places]
+        if draws is not None and self.sgd.augment is not None:
+            x = self._augmented(x, draws, self.sgd.augment)
         if self._scale is not None:
             mean, std = (value[runs].unsqueeze(runs.ndim) for value in self._scale)
             return (x.to(self.dtype) / 255.0 - mean) / std
         return x.to(self.dtype) if x.is_floating_point() else x
+
+    def _augmented(self, x, draws, augment):
+        # Torch's generator is all threads'.
+        with _DRAWING, torch.random.fork_rng(devices=[]):
+            for row, (size, seed) in enumerate(draws):
+                torch.manual_seed(seed)
+                changed = augment(x[row, :size])
+                if changed.shape != x[row, :size].shape:
+                    raise ValueError(
+                        f"augment must keep the shape {tuple(x[row, :size].shape)}, it returned "
+                        f"{tuple(changed.shape)}"
+                    )
+                x[row, :size] = changed
+        return x
 
     # Local work
 
@@ -399,13 +469,23 @@ class Federation:
         runs = torch.as_tensor([s for s, _ in workers], device=self.device)
         y = self.y[places]
 
-        def fetch(position, rows):
-            index = torch.gather(places[rows], 1, position)
-            return self._see(index, runs[rows]), torch.gather(y[rows], 1, position)
+        position = torch.as_tensor(batches.position, device=self.device)
+        workers_of = torch.arange(len(places), device=self.device).unsqueeze(1)
+
+        def fetch(t, rows):
+            at = workers_of[rows], position[rows, t]
+            index = places[at]
+            if self.sgd.augment is None:
+                return self._see(index, runs[rows]), y[at]
+            sizes = batches.weight[rows, t].sum(-1).tolist()
+            seeds = batches.key[rows, t].tolist()
+            return self._see(index, runs[rows], list(zip(sizes, seeds, strict=True))), y[at]
 
         everything = expand(shared, part) | own
         kept = {name: everything.pop(name) for name in self.buffers if name in everything}
         why_not = features.why_not_exact(self.model, moving)
+        if self.sgd.augment is not None:
+            why_not = why_not or "samples are augmented anew in every step"
         if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):
             raise ValueError(f"cache must not be True for this model: {why_not}")
         gradient = None
@@ -417,9 +497,9 @@ class Federation:
             if objective is loss and features.linear_head(self.model):
                 gradient = features.head_gradient
 
-            def fetch(position, rows):
-                chosen = torch.arange(len(places), device=self.device)[rows].unsqueeze(1)
-                return seen[chosen, position], torch.gather(y[rows], 1, position)
+            def fetch(t, rows):
+                at = workers_of[rows], position[rows, t]
+                return seen[at], y[at]
 
         self.samples_trained += int(batches.weight.sum())
         work = Work(
@@ -432,9 +512,10 @@ class Federation:
             z=self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)],
             objective=objective,
             context=_flat(context),
-            sgd=self.sgd if phase.lr is None else replace(self.sgd, lr=phase.lr),
+            sgd=self.sgd.at(key[0], phase.lr),
             from_features=cached,
             gradient=gradient,
+            compile=self.compile,
         )
         # Heads on features are small, and have a closed form: together is faster everywhere.
         engine = "vmap" if gradient is not None else self.engine
@@ -495,35 +576,47 @@ class Federation:
         """
         places, counts = self._pick("test", part)
         self.model.eval()
-        side = getattr(self.model, "side_information", False)
-        # With a representation that clients share, one pass over all their samples.
-        once = hasattr(self.model, "representation") and not side
-        once = once and not any(belongs(name, ("representation",)) for name in own)
-        seen = self._features(shared, own, part, places, counts) if once else None
-        correct, losses = [], []
-        with self._precision(), torch.no_grad():
-            for k, (s, client) in enumerate(_workers(part)):
-                params = {name: value[s] for name, value in shared.items()}
-                params |= {name: value[s, k % part.shape[1]] for name, value in own.items()}
-                index = places[k, : counts[k]]
-                y = self.y[index]
-                if seen is not None:
-                    params = features.block(params, "head")
-                    outputs = functional_call(self.model.head, params, (seen[k, : counts[k]],))
-                else:
-                    x = self._see(index, torch.full((), s, device=self.device))
-                    inputs = (x, self.side[s, client].expand(len(x), -1)) if side else (x,)
-                    outputs = functional_call(self.model, params, inputs)
-                if y.is_floating_point():
-                    correct.append(torch.full((), torch.nan))
-                else:
-                    correct.append((outputs.argmax(-1) == y).sum())
-                losses.append(sample_loss(outputs, y).mean())
-        found = {"correct": torch.stack(correct), "loss": torch.stack(losses)}
+        real = self._real(places, counts)
+        outputs = self._outputs(shared, own, part, places, counts)
+        y = self.y[places]
+        losses = sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(real.shape)
+        found = {"correct": torch.full(real.shape[:1], torch.nan, device=self.device)}
+        if not y.is_floating_point():
+            found["correct"] = ((outputs.argmax(-1) == y) & real).sum(1)
+        found["loss"] = torch.where(real, losses, 0.0).sum(1) / real.sum(1)
         result = {
             name: value.cpu().double().numpy().reshape(part.shape) for name, value in found.items()
         }
         return result | {"size": counts.reshape(part.shape)}
+
+    def _outputs(self, shared, own, part, places, counts):
+        """Return outputs (K, m, classes) of the workers' samples, without gradients."""
+        params = _flat(expand(shared, part) | own)
+        side = getattr(self.model, "side_information", False)
+        moved = any(belongs(name, ("representation",)) for name in own)
+        with self._precision(), torch.no_grad():
+            if hasattr(self.model, "representation") and not side and not moved:
+                # With a representation that clients share, one pass over all their samples.
+                seen = self._features(shared, own, part, places, counts)
+                heads = features.block(params, "head")
+                return vmap(lambda head, x: functional_call(self.model.head, head, (x,)))(
+                    heads, seen
+                )
+            runs = torch.as_tensor([s for s, _ in _workers(part)], device=self.device)
+            z = self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)]
+
+            def call(own, x, z):
+                inputs = (x, z.expand(len(x), -1)) if side else (x,)
+                return functional_call(self.model, own, inputs)
+
+            if self.engine == "vmap":
+                pieces = places.split(max(1, features.SAMPLES_AT_ONCE // len(places)), 1)
+                return torch.cat([vmap(call)(params, self._see(p, runs), z) for p in pieces], 1)
+            rows = []
+            for k, count in enumerate(counts):
+                own = {name: value[k] for name, value in params.items()}
+                rows.append(call(own, self._see(places[k, :count], runs[k]), z[k]))
+            return pad_sequence(rows, batch_first=True)
 
 
 def _workers(part):
@@ -563,3 +656,13 @@ def read_device(name: str) -> torch.device:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"device must be one that is here, got {name!r}: {reason}") from None
     return device
+
+
+def describe(device: torch.device) -> str:
+    """Return the name of a device, as a trace has it.
+
+    Parameters
+    ----------
+    device : torch.device
+    """
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

@@ -182,14 +182,9 @@ class BatchNorm(nn.Module):
         ----------
         x : Tensor, shape (b, channels, ...)
         """
-        whole = self.mask.shape == (1,) and x.shape[0] * math.prod(x.shape[2:]) > 1
-        if whole or not self.training:
-            averages = [value.clone() for value in (self.running_mean, self.running_var)]
-            result = F.batch_norm(
-                x, *averages, self.weight, self.bias, self.training, self.momentum, self.eps
-            )
-            self.running_mean, self.running_var = averages
-            return result
+        if not self.training:
+            averages = self.running_mean.detach(), self.running_var.detach()
+            return F.batch_norm(x, *averages, self.weight, self.bias, eps=self.eps)
         mean, var = self._batch_statistics(x)
         scale = self.weight * torch.rsqrt(var + self.eps)
         return (x - _channels(mean, x)) * _channels(scale, x) + _channels(self.bias, x)

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.random import SeedSequence
-from torch import nn
+from torch import Tensor, nn
 
 from linrep import _validation as check
 from linrep._progress import progress_bar
 from linrep.deep import _checkpoints as checkpoints
-from linrep.deep import models, partitions
+from linrep.deep import layers, models, partitions
 from linrep.deep._evaluation import History, by_client, judge, trace_of
 from linrep.deep.data import FederatedData
-from linrep.deep.federation import Federation
+from linrep.deep.federation import Federation, describe
 from linrep.deep.methods import HEAD, METHODS, FedAvg
 from linrep.deep.state import scatter
-from linrep.deep.training import SGD, Phase, check_blocks
+from linrep.deep.training import SGD, Optimizer, Phase, check_blocks
 from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 
@@ -68,6 +68,11 @@ def run_seeds(
     momentum: float = 0.5,
     weight_decay: float = 0.0,
     batch_size: int = 10,
+    clip: float | None = None,
+    optimizer: Optimizer | None = None,
+    schedule: Callable[[int], float] | None = None,
+    augment: Callable[[Tensor], Tensor] | None = None,
+    head: str | None = None,
     record: int | Sequence[int] = 1,
     checkpoint: str | Path | None = None,
     checkpoint_every: float = 10.0,
@@ -79,6 +84,7 @@ def run_seeds(
     chunk: int = 64,
     cache: bool | str = "auto",
     mixed_precision: bool = False,
+    compile: bool = False,
 ) -> list[Trace]:
     """Train with a method from several seeds at once.
 
@@ -95,12 +101,17 @@ def run_seeds(
     model : str, callable or Module
         A name of :func:`linrep.deep.models.build`; a function without arguments that makes the
         network, with new weights for each seed; or a network, whose weights all runs start from.
+        Torch's batch normalization and dropout are replaced by those of
+        :mod:`linrep.deep.layers`, see :func:`linrep.deep.layers.converted`.
     rounds : int
         Rounds of communication.
     participation : float
         Share of the clients in a round, drawn without replacement.
-    lr, momentum, weight_decay, batch_size : float and int
+    lr, momentum, weight_decay, batch_size, clip, optimizer, schedule, augment
         See :class:`linrep.deep.training.SGD`.
+    head : str, optional
+        Name of the network's head, such as "fc", where its parts are not called representation and
+        head: blocks are then named by these, see :func:`linrep.deep.models.split`.
     record : int or sequence of int
         Rounds after which all clients are evaluated: every so many, or a list.
     checkpoint : path, optional
@@ -114,7 +125,7 @@ def run_seeds(
         where the round is recorded, numbers of one seed and arrays of several, and else with none.
     progress : bool, optional
         Show rounds, accuracy so far and time left; by default on a terminal and in a notebook.
-    device, dtype, engine, chunk, cache, mixed_precision
+    device, dtype, engine, chunk, cache, mixed_precision, compile
         See :class:`linrep.deep.federation.Federation`.
 
     Returns
@@ -134,7 +145,8 @@ def run_seeds(
 
         ``state`` holds the final parameters as ``shared.<name>`` and ``personal.<name>``, and
         ``accuracies``, those of each client; ``settings`` also the device, the engine, how many
-        samples a second went through steps, and, on CUDA, the peak of its memory in bytes.
+        samples a second went through steps, and, on CUDA, the peak of its memory in bytes and what
+        is multiplied in TensorFloat-32.
 
     Raises
     ------
@@ -147,9 +159,10 @@ def run_seeds(
     checkpoint_every = check.real("checkpoint_every", checkpoint_every, minimum=0.0)
     recorded = read_record(record, rounds)
     federation = Federation(
-        data, method.network(_maker(model, data)), sgd=SGD(lr, momentum, weight_decay, batch_size),
+        data, method.network(_maker(model, data, head)),
+        sgd=SGD(lr, momentum, weight_decay, batch_size, clip, optimizer, schedule, augment),
         seeds=seeds, device=device, dtype=dtype, engine=engine, chunk=chunk, cache=cache,
-        mixed_precision=mixed_precision,
+        mixed_precision=mixed_precision, compile=compile,
     )  # fmt: skip
     count = check.count_participants(federation.n, participation)
     if method.ft == "head":
@@ -158,7 +171,7 @@ def run_seeds(
         torch.cuda.reset_peak_memory_stats(federation.device)
     settings = {
         "method": type(method).__name__, **asdict(method), "participants": count,
-        **asdict(federation.sgd), "dtype": dtype, "mixed_precision": mixed_precision,
+        **federation.sgd.settings, "dtype": dtype, "mixed_precision": mixed_precision,
         "model": model if isinstance(model, str) else type(federation.model).__name__,
     }  # fmt: skip
     identity = {} if checkpoint is None else checkpoints.identity(federation, settings)
@@ -202,10 +215,12 @@ def run_seeds(
     if found is None:  # the checkpoint was of the last round
         found = by_client(federation, method.models, state)
     tuned = None if method.ft is None else by_client(federation, method.fine_tuned, state)
-    settings |= {"device": _describe(federation.device), "engine": federation.engine}
+    settings |= {"device": describe(federation.device), "engine": federation.engine}
     if training:
         settings["samples_per_second"] = round(trained / training)
     if federation.device.type == "cuda":
+        kinds = {"products": torch.backends.cuda.matmul, "convolutions": torch.backends.cudnn}
+        settings["tf32"] = ", ".join(k for k, kind in kinds.items() if kind.allow_tf32) or "nothing"
         settings["peak_memory"] = torch.cuda.max_memory_allocated(federation.device)
     return [
         trace_of(run, method, state, history, settings, found, tuned)
@@ -331,6 +346,7 @@ def fine_tune(
     *,
     rng: Any = None,
     model: str | Callable[[], nn.Module] | nn.Module = "cnn",
+    head: str | None = None,
     blocks: Sequence[str] = ("head",),
     epochs: int = 10,
     lr: float = 0.01,
@@ -350,7 +366,7 @@ def fine_tune(
         The run, which has left its parameters in ``state``.
     rng : None, int, SeedSequence, Generator
         Root of the streams of weights and batches.
-    model : str, callable or Module
+    model, head : str, callable or Module, and str
         The run's network, see :func:`run_seeds`.
     blocks : sequence of str
         What each client trains. It starts anew, the same for all clients; everything else is
@@ -363,7 +379,7 @@ def fine_tune(
     record : int or sequence of int
         Epochs after which all clients are evaluated: every so many, or a list.
     **hardware
-        device, dtype, engine, chunk, cache and mixed_precision, see
+        device, dtype, engine, chunk, cache, mixed_precision and compile, see
         :class:`linrep.deep.federation.Federation`.
 
     Returns
@@ -384,7 +400,7 @@ def fine_tune(
     epochs = check.integer("epochs", epochs, minimum=0)
     recorded = read_record(record, epochs)
     federation = Federation(
-        data, _maker(model, data), sgd=SGD(lr, momentum, weight_decay, batch_size),
+        data, _maker(model, data, head), sgd=SGD(lr, momentum, weight_decay, batch_size),
         seeds=[_root(rng)], **hardware,
     )  # fmt: skip
     state, history = federation.start(tuple(blocks)), History()
@@ -407,7 +423,7 @@ def fine_tune(
     history.seconds = time.perf_counter() - began
     settings = {
         "method": "fine-tuning", "blocks": list(blocks), "epochs": epochs,
-        **asdict(federation.sgd), "device": _describe(federation.device),
+        **federation.sgd.settings, "device": describe(federation.device),
         "engine": federation.engine,
     }  # fmt: skip
     return trace_of(0, judged, state, history, settings, found, None)
@@ -429,11 +445,23 @@ def _method(method: FedAvg | str) -> FedAvg:
     return method
 
 
-def _maker(model, data):
+def _maker(model, data, head=None):
+    """Return what makes the network, with its head apart."""
     if not isinstance(model, str):
         if not isinstance(model, nn.Module) and not callable(model):
             raise TypeError(f"model must be a name, a function or a Module, got {model!r}")
-        return (lambda: copy.deepcopy(model)) if isinstance(model, nn.Module) else model
+        make = (lambda: copy.deepcopy(model)) if isinstance(model, nn.Module) else model
+
+        def ready():
+            made = make()
+            if not isinstance(made, nn.Module):
+                raise TypeError(f"model must make a torch Module, got {type(made).__name__}")
+            made = layers.converted(made)
+            return made if head is None else models.split(made, head)
+
+        return ready
+    if head is not None:
+        raise ValueError(f"head must not be given for linrep's own network {model}")
     first = data if isinstance(data, FederatedData) else data[0]
     settings: dict[str, Any] = {}
     for name, wanted, value in (
@@ -464,7 +492,3 @@ def _left_behind(trained, name, like):
             f"{value.shape}"
         )
     return torch.as_tensor(value).to(like)
-
-
-def _describe(device):
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

@@ -8,7 +8,7 @@ how they get from worker to worker, in nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +25,13 @@ from linrep.deep import layers
 Parameters = dict[str, Tensor]
 
 
+#: ``optimizer(parameters) -> torch.optim.Optimizer``.
+Optimizer = Callable[[list[Tensor]], torch.optim.Optimizer]
+
+
 @dataclass(frozen=True)
 class SGD:
-    """Stochastic gradient descent with momentum, which starts anew in every phase.
+    """Local steps: gradient descent with momentum, or another optimizer, new in every phase.
 
     Attributes
     ----------
@@ -37,18 +41,74 @@ class SGD:
         As in torch: v <- momentum v + g + weight_decay θ; θ <- θ - lr v.
     batch_size : int
         The last batch of an epoch may be smaller.
+    clip : float, optional
+        Largest norm of a client's gradient; a longer one is shortened to it.
+    optimizer : callable, optional
+        ``optimizer(parameters)`` returns a torch.optim.Optimizer, whose step size, momentum and
+        weight decay are taken in the place of those above. It has to work entry by entry, as Adam
+        does: several clients are stepped at once.
+    schedule : callable, optional
+        ``schedule(round)`` multiplies step sizes in a round, counted from 0.
+    augment : callable, optional
+        ``augment(x)`` changes the samples (b, ...) of a step before images are normalized. It may
+        draw from torch's generator, which is seeded for each client and step.
     """
 
     lr: float = 0.01
     momentum: float = 0.0
     weight_decay: float = 0.0
     batch_size: int = 10
+    clip: float | None = None
+    optimizer: Optimizer | None = None
+    schedule: Callable[[int], float] | None = None
+    augment: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self):
         check.real("lr", self.lr, above=0.0)
         check.real("momentum", self.momentum, minimum=0.0)
         check.real("weight_decay", self.weight_decay, minimum=0.0)
         check.integer("batch_size", self.batch_size, minimum=1)
+        if self.clip is not None:
+            check.real("clip", self.clip, above=0.0)
+        for name in ("optimizer", "schedule", "augment"):
+            if getattr(self, name) is not None and not callable(getattr(self, name)):
+                raise TypeError(f"{name} must be a function, got {getattr(self, name)!r}")
+
+    def at(self, round: int, lr: float | None = None) -> SGD:
+        """Return the steps of a round, with another step size if one is given.
+
+        Parameters
+        ----------
+        round : int
+        lr : float, optional
+        """
+        factor, optimizer = 1.0, self.optimizer
+        if self.schedule is not None:
+            factor = check.real("schedule", float(self.schedule(round)), above=0.0)
+
+        def scaled(parameters: list[Tensor]) -> torch.optim.Optimizer:
+            made = optimizer(parameters)  # type: ignore[misc]
+            for group in made.param_groups:
+                group["lr"] = factor * (group["lr"] if lr is None else lr)
+            return made
+
+        return replace(
+            self, lr=factor * (self.lr if lr is None else lr), schedule=None,
+            optimizer=None if optimizer is None else scaled,
+        )  # fmt: skip
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is set, functions by their names."""
+        names = [field.name for field in fields(self)]
+        if self.optimizer is not None:
+            names = [name for name in names if name not in ("lr", "momentum", "weight_decay")]
+        found = {name: getattr(self, name) for name in names}
+        return {
+            name: getattr(value, "__qualname__", repr(value)) if callable(value) else value
+            for name, value in found.items()
+            if value is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -254,16 +314,16 @@ def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
     Parameters
     ----------
     outputs : Tensor, shape (b, classes)
-        One column for real labels.
-    y : Tensor, shape (b,)
-        Classes, or real labels.
+        As many columns as real labels have entries.
+    y : Tensor, shape (b,) or (b, q)
+        Classes, or real labels, numbers or vectors.
 
     Returns
     -------
     Tensor, shape (b,)
     """
     if y.is_floating_point():
-        return 0.5 * (outputs.reshape(y.shape) - y) ** 2
+        return 0.5 * ((outputs.reshape(y.shape) - y) ** 2).reshape(len(y), -1).sum(1)
     return F.cross_entropy(outputs, y, reduction="none")
 
 
@@ -382,7 +442,7 @@ class Work:
         Names of the parameters that move.
     batches : Schedule
     fetch : callable
-        ``fetch(position, rows) -> (x, y)``: the samples at positions (..., b) of the workers `rows`
+        ``fetch(step, rows) -> (x, y)``: the samples of a step, with padding, of the workers `rows`
         (a slice), on the device.
     z : Tensor, shape (K, p)
         Side information; p may be 0.
@@ -394,6 +454,8 @@ class Work:
         x are features, and only the head is run.
     gradient : callable, optional
         ``gradient(params, batch) -> gradients`` for all workers at once, in place of autograd.
+    compile : bool
+        Let torch compile the gradient; on CUDA with graphs, as all steps have the same shapes.
     """
 
     model: nn.Module
@@ -401,13 +463,14 @@ class Work:
     buffers: Parameters
     trained: tuple[str, ...]
     batches: Schedule
-    fetch: Callable[[Tensor, slice], tuple[Tensor, Tensor]]
+    fetch: Callable[[int, slice], tuple[Tensor, Tensor]]
     z: Tensor
     objective: Objective
     context: Any
     sgd: SGD
     from_features: bool = False
     gradient: Callable[[Parameters, Batch], Parameters] | None = None
+    compile: bool = False
 
     def value(self, params, frozen, buffers, batch, context):
         """Return a worker's objective at a batch, and its buffers after it.
@@ -426,18 +489,20 @@ class Work:
         return self.objective(network, {**frozen, **params}, batch, context), network.buffers
 
 
-def _set_per_batch(work, buffers, key, weight):
-    """Return buffers with what layers must know of this step: keys of draws, and the padding."""
-    names = layers.per_batch(work.model)
-    prefix = "head." if work.from_features else ""
-    set_now = {name: key for name in names["key"]} | {name: weight for name in names["mask"]}
-    return {**buffers, **{n: value for n, value in set_now.items() if n.startswith(prefix)}}
-
-
 def _split(work):
     trained = {name: work.start[name] for name in work.trained}
     frozen = {name: value for name, value in work.start.items() if name not in trained}
     return trained, frozen
+
+
+def _per_batch(work):
+    """Return a function of key and padding that gives what layers must know of a step."""
+    names = layers.per_batch(work.model)
+    prefix = "head." if work.from_features else ""
+    names = {kind: [n for n in own if n.startswith(prefix)] for kind, own in names.items()}
+    return lambda key, weight: (
+        dict.fromkeys(names["key"], key) | dict.fromkeys(names["mask"], weight)
+    )
 
 
 def train_together(work: Work) -> tuple[Parameters, Parameters]:
@@ -451,25 +516,27 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     trained = {name: value.clone() for name, value in trained.items()}
     device = work.z.device
     dtype = next(iter(work.start.values())).dtype
-    position = torch.as_tensor(work.batches.position, device=device)
     weights = torch.as_tensor(work.batches.weight, dtype=dtype, device=device)
     keys = torch.as_tensor(work.batches.key, device=device)
     active = work.batches.active
     per_worker = vmap(grad(work.value, has_aux=True))
-    buffers, velocity = work.buffers, _at_rest(trained, work.sgd)
-    for t in range(position.shape[1]):
-        x, y = work.fetch(position[:, t], slice(None))
+    if work.compile:
+        mode = "reduce-overhead" if device.type == "cuda" else "default"
+        per_worker = torch.compile(per_worker, mode=mode)
+    set_now, step, buffers = _per_batch(work), _stepper(work.sgd, trained), work.buffers
+    for t in range(weights.shape[1]):
+        x, y = work.fetch(t, slice(None))
         batch = Batch(x, y, weights[:, t], work.z)
         if work.gradient is None:
-            seen = _set_per_batch(work, buffers, keys[:, t], weights[:, t])
+            seen = buffers | set_now(keys[:, t], weights[:, t])
             gradients, noted = per_worker(trained, frozen, seen, batch, work.context)
-            noted = {name: noted[name] for name in buffers}
+            # Graphs write into the same memory again.
+            noted = {n: noted[n].clone() if work.compile else noted[n] for n in buffers}
         else:
             gradients, noted = work.gradient({**frozen, **trained}, batch), buffers
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
-        buffers = _keep(noted, buffers, moving)
-        for name, value in trained.items():
-            _step(value, gradients[name], velocity.get(name), work.sgd, moving)
+        buffers = {name: _where(moving, noted[name], value) for name, value in buffers.items()}
+        step(_clipped(gradients, work.sgd.clip, len(weights)), moving)
     return {**work.start, **trained}, buffers
 
 
@@ -481,30 +548,28 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
     work : Work
     """
     device = work.z.device
-    dtype = next(iter(work.start.values())).dtype
     trained, frozen = _split(work)
     results = {name: value.clone() for name, value in trained.items()}
     kept = {name: value.clone() for name, value in work.buffers.items()}
-    for worker, active in enumerate(work.batches.active):
+    everyone = torch.ones(1, dtype=next(iter(work.start.values())).dtype, device=device)
+    set_now, counts = _per_batch(work), work.batches.weight.sum(-1)
+    for worker, sizes in enumerate(counts):
         own = {name: value[worker].clone().requires_grad_() for name, value in trained.items()}
         fixed = {name: value[worker] for name, value in frozen.items()}
         buffers = {name: value[worker] for name, value in work.buffers.items()}
         context = _worker(work.context, worker)
-        position = torch.as_tensor(work.batches.position[worker], device=device)
-        weights = torch.as_tensor(work.batches.weight[worker], dtype=dtype, device=device)
-        velocity = _at_rest(own, work.sgd)
-        for t in range(int(active.sum())):
-            x, y = work.fetch(position[None, t], slice(worker, worker + 1))
-            batch = Batch(x[0], y[0], weights[t], work.z[worker])
+        step = _stepper(work.sgd, own)
+        for t, size in enumerate(sizes[sizes > 0].tolist()):
+            x, y = work.fetch(t, slice(worker, worker + 1))
+            # Without the padding, so that layers need not know of it.
+            batch = Batch(x[0, :size], y[0, :size], everyone.expand(size), work.z[worker])
             key = torch.as_tensor(work.batches.key[worker, t], device=device)
-            value, noted = work.value(
-                own, fixed, _set_per_batch(work, buffers, key, weights[t]), batch, context
-            )
-            gradients = torch.autograd.grad(value, list(own.values()), materialize_grads=True)
+            value, noted = work.value(own, fixed, buffers | set_now(key, everyone), batch, context)
+            found = torch.autograd.grad(value, list(own.values()), materialize_grads=True)
             buffers = {name: noted[name].detach() for name in buffers}
+            gradients = dict(zip(own, found, strict=True))
             with torch.no_grad():
-                for (name, param), gradient in zip(own.items(), gradients, strict=True):
-                    _step(param, gradient, velocity.get(name), work.sgd)
+                step(_clipped(gradients, work.sgd.clip))
         for name, value in own.items():
             results[name][worker] = value.detach()
         for name, value in buffers.items():
@@ -515,32 +580,56 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
 ENGINES = {"loop": train_one_by_one, "vmap": train_together}
 
 
-def _at_rest(trained, sgd):
-    """Return velocities of zero, none without momentum."""
-    if not sgd.momentum:
-        return {}
-    return {name: torch.zeros_like(value) for name, value in trained.items()}
+def _stepper(sgd, trained):
+    """Return a function that moves parameters in place along gradients: (gradients, moving)."""
+    if sgd.optimizer is not None:
+        return _steps_of(sgd.optimizer(list(trained.values())), trained)
+    velocity = {}
+    if sgd.momentum:
+        velocity = {name: torch.zeros_like(value) for name, value in trained.items()}
+
+    def step(gradients, moving=None):
+        for name, value in trained.items():
+            gradient = gradients[name]
+            if sgd.weight_decay:
+                gradient = torch.add(gradient, value, alpha=sgd.weight_decay)
+            if velocity:
+                gradient = velocity[name].mul_(sgd.momentum).add_(gradient)
+            if moving is not None:
+                gradient = _where(moving, gradient, torch.zeros_like(gradient))
+            value.sub_(gradient, alpha=sgd.lr)
+
+    return step
 
 
-def _step(value, gradient, velocity, sgd, moving=None):
-    """Take a step in place, of the workers that are moving; the gradient is left as it is."""
-    if sgd.weight_decay:
-        gradient = torch.add(gradient, value, alpha=sgd.weight_decay)
-    if velocity is not None:
-        gradient = velocity.mul_(sgd.momentum).add_(gradient)
-    if moving is not None:
-        gradient = _where(moving, gradient, torch.zeros_like(gradient))
-    value.sub_(gradient, alpha=sgd.lr)
+def _steps_of(optimizer, trained):
+    """Return the steps of one of torch's optimizers; workers that do not move are put back."""
+
+    def step(gradients, moving=None):
+        before = {} if moving is None else {n: value.clone() for n, value in trained.items()}
+        for name, value in trained.items():
+            value.grad = gradients[name]
+        optimizer.step()
+        for name, value in before.items():
+            trained[name].copy_(_where(moving, trained[name], value))
+
+    return step
+
+
+def _clipped(gradients, most, workers=1):
+    """Return gradients of which each worker's norm is at most `most`."""
+    if most is None:
+        return gradients
+    squares = [(value**2).reshape(workers, -1).sum(1) for value in gradients.values()]
+    norms = torch.stack(squares).sum(0).sqrt()
+    scale = (most / norms.clamp(min=most)).reshape(workers, -1)
+    return {n: (g.reshape(workers, -1) * scale).reshape(g.shape) for n, g in gradients.items()}
 
 
 def _where(moving, new, old):
     if moving is None:
         return new
     return torch.where(moving.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-
-def _keep(new: Mapping[str, Tensor], old: Parameters, moving) -> Parameters:
-    return {name: _where(moving, new[name], value) for name, value in old.items()}
 
 
 def _worker(context, worker):

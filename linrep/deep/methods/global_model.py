@@ -63,6 +63,10 @@ class Scaffold(FedAvg):
 
     def start(self, federation):
         """Return a state with control variates of zero; the server's is the mean of all."""
+        if federation.sgd.optimizer is not None or federation.sgd.clip is not None:
+            raise ValueError(
+                "optimizer and clip must not be given: SCAFFOLD reads gradients off SGD"
+            )
         state = federation.start()
         size = (len(federation.seeds), federation.n)
         for name in federation.parameters:
@@ -88,7 +92,8 @@ class Scaffold(FedAvg):
         correction = self.context(federation, state, part)["control"]
         sizes = np.take_along_axis(federation.sizes["train"], part, axis=1)
         steps = self.epochs * -(-sizes // federation.sgd.batch_size)
-        scale = torch.as_tensor(1.0 / (federation.sgd.lr * travelled(steps, federation.sgd)))
+        sgd = federation.sgd.at(state.round)
+        scale = torch.as_tensor(1.0 / (sgd.lr * travelled(steps, sgd)))
         for name, value in correction.items():
             moved = state.shared[name].unsqueeze(1) - new[name]
             moved = moved * scale.to(moved).reshape(*scale.shape, *[1] * (moved.ndim - 2))

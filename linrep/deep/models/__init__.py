@@ -6,7 +6,7 @@ as torch starts them, from torch's generator; :func:`build` draws them from a se
 does not say how its network looks, the functions say so and what was chosen.
 """
 
-from linrep.deep.models.base import Model, SideInformationModel
+from linrep.deep.models.base import Model, SideInformationModel, split
 from linrep.deep.models.by_name import build
 from linrep.deep.models.factored import Factored
 from linrep.deep.models.images import blocks, cnn, cnn4, cnn100
@@ -31,6 +31,7 @@ __all__ = [
     "lstm",
     "mlp",
     "multiplied",
+    "split",
 ]
 
 

@@ -52,6 +52,34 @@ class SideInformationModel(Model):
     side_information = True
 
 
+def split(network: nn.Module, head: str) -> Model:
+    """Return a network as a representation and its head, which is taken out of it.
+
+    Parameters
+    ----------
+    network : nn.Module
+        Anything whose outputs are those of the head, as torchvision's networks; changed.
+    head : str
+        Name of the head in it, such as "fc" or "classifier.6".
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ValueError
+        If there is no such part.
+    """
+    parts = dict(network.named_modules())
+    if head not in parts or not head:
+        known = ", ".join(name for name, _ in network.named_children())
+        raise ValueError(f"head must be a part of the network, got {head!r}; it has {known}")
+    owner, _, name = head.rpartition(".")
+    setattr(parts[owner], name, nn.Identity())
+    return Model(network, parts[head])
+
+
 def layer_sizes(name: str, sizes: Any) -> list[int]:
     """Return the sizes of several layers."""
     if not isinstance(sizes, Sequence) or isinstance(sizes, str):
