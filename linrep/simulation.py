@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from numbers import Integral
@@ -133,8 +134,7 @@ def simulate(
     """
     check.choice("keep", keep, KEEP)
     family = family_of(cell["algorithm"], problem)
-    parameters = {name: cell[name] for name in family.parameters if name in cell}
-    settings = {name: cell[name] for name in cell if name not in (*family.parameters, "algorithm")}
+    parameters, settings = _divided(cell, family)
     truth_rng, run_rng = rng.spawn(2)
     algorithm = find_algorithm(cell["algorithm"])
     instance, settings = family.make(parameters, settings, algorithm, truth_rng)
@@ -173,6 +173,13 @@ def simulate(
     return _taken(trace, drawn) | row
 
 
+def _divided(cell, family):
+    """Return the parameters of a cell's problem, and the settings of its algorithm."""
+    parameters = {name: cell[name] for name in family.parameters if name in cell}
+    others = (*family.parameters, "algorithm")
+    return parameters, {name: cell[name] for name in cell if name not in others}
+
+
 def of_samples(algorithm: Callable[..., Any]) -> bool:
     """Tell whether an algorithm takes samples, which its first parameter, data, says.
 
@@ -180,7 +187,12 @@ def of_samples(algorithm: Callable[..., Any]) -> bool:
     ----------
     algorithm : callable
     """
-    return next(iter(inspect.signature(algorithm).parameters), None) == "data"
+    first = next(iter(inspect.signature(algorithm).parameters), None)
+    return first == "data" and not _trains_networks(algorithm)
+
+
+def _trains_networks(algorithm):
+    return getattr(algorithm, "trains_networks", False)
 
 
 def _drawn(truth, settings, algorithm, rng):
@@ -331,6 +343,9 @@ def sweep(
             )
         )
     grid = sum(grids[1:], grids[0])
+    if family.refuse is not None:
+        for cell in grid:
+            family.refuse(*_divided(cell, family))
     names = dict.fromkeys(name for cell in grid for name in cell)
     return Sweep(
         simulate,
@@ -345,6 +360,8 @@ def sweep(
 @cache  # a file would be run again for every replicate
 def find_algorithm(name: str) -> Callable[..., Any]:
     """Return an algorithm: one of this package by name, or ``module:function`` of your own.
+
+    A method for networks of your own is a class that derives from :class:`linrep.deep.FedAvg`.
 
     Parameters
     ----------
@@ -364,7 +381,13 @@ def find_algorithm(name: str) -> Callable[..., Any]:
             f"unknown algorithm {name!r}; there are {', '.join(ALGORITHMS)}, {_DEEP}fedrep and so "
             "on for networks, and module:function for one of your own"
         )
-    return load(name)
+    found = load(name)
+    methods = sys.modules.get("linrep.deep.methods")  # which a method of one's own has loaded
+    if methods is not None and isinstance(found, type) and issubclass(found, methods.FedAvg):
+        from linrep.deep.runs import algorithm
+
+        return algorithm(found)
+    return found
 
 
 def _deep(name):
@@ -451,7 +474,7 @@ def family_of(name: str, problem: str | None = None) -> Family:
         If there is no such family.
     """
     if problem is None:
-        if name.startswith(_DEEP):
+        if name.startswith(_DEEP) or (":" in name and _trains_networks(find_algorithm(name))):
             problem = "partitioned"
         elif name.startswith(_PERSONALIZED):
             problem = "clustered"

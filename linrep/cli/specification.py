@@ -59,6 +59,9 @@ def read_options(
     options["named"] = [
         name for each in (algorithm, algorithms, function) if each for name in read_names(each)
     ]
+    # Data, networks and functions for them are named as axes.
+    values = [value for axis in axes.values() if isinstance(axis, list) for value in axis]
+    options["named"] += [value for value in values if isinstance(value, str) and ":" in value]
     given = algorithm or algorithms
     if sum(map(bool, (algorithm, algorithms, function))) > 1:
         raise ValueError("give one of ALGORITHM, --algorithm and --function")

@@ -31,7 +31,7 @@ def by_client(federation, models_of, state):
         shared, own = models_of(federation, state, part)
         piece = federation.evaluate(shared, own, part)
         heads = {k: v for k, v in (expand(shared, part) | own).items() if k == "head.weight"}
-        if heads and federation.classes > 1:
+        if heads and federation.classes > 1 and not federation.y.is_floating_point():
             present = (federation.class_counts(part) > 0).to(federation.dtype)
             for name, local in (("nc2_global", False), ("nc2_local", True)):
                 value = neural_collapse(heads["head.weight"], present, local)

@@ -346,7 +346,7 @@ class FederatedData:
             As :meth:`from_lists`.
         """
         return cls.from_lists(
-            [[each for part in pair if len(part) for each in _arrays(part)] for pair in clients],
+            [[each for part in pair for each in _arrays(part)] for pair in clients],
             **others,
         )
 
@@ -411,6 +411,8 @@ class FederatedData:
 
 def _arrays(dataset):
     """Return samples and labels of one of torch's map-style data sets as arrays."""
+    if not len(dataset):
+        return np.empty(0), np.empty(0)
     pairs = [dataset[index] for index in range(len(dataset))]
     return tuple(np.stack([np.asarray(pair[i]) for pair in pairs]) for i in (0, 1))
 

@@ -234,13 +234,13 @@ _OF_ONE_RUN = (
 )  # fmt: skip
 
 
-def algorithm(name: str) -> Callable[..., Trace]:
+def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
     """Return a method as an algorithm: a function of data, with all settings as parameters.
 
     Parameters
     ----------
-    name : str
-        One of :data:`linrep.deep.methods.METHODS`.
+    method : str or type
+        One of :data:`linrep.deep.methods.METHODS`, or one of your own.
 
     Returns
     -------
@@ -253,7 +253,9 @@ def algorithm(name: str) -> Callable[..., Trace]:
     ValueError
         If there is no such method.
     """
-    kind = METHODS[check.choice("method", name, METHODS)]
+    known = isinstance(method, str)
+    kind = METHODS[check.choice("method", method, METHODS)] if known else method
+    name = method if known else kind.__name__
     own = {field.name: field.default for field in fields(kind)}
     of_run = {
         each.name: each.default
@@ -271,6 +273,7 @@ def algorithm(name: str) -> Callable[..., Trace]:
         return run(data, method, rng=rng, **settings)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
+    call.trains_networks = True  # type: ignore[attr-defined]
     call.__name__ = call.__qualname__ = name
     call.__doc__ = kind.__doc__
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

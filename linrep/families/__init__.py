@@ -37,6 +37,9 @@ class Family:
     make : callable
         ``make(parameters, settings, algorithm, rng) -> (problem, settings)``; draws the problem and
         takes what it used out of the settings.
+    refuse : callable, optional
+        ``refuse(parameters, settings)`` raises a ValueError where a cell cannot be run, before any
+        is.
     """
 
     parameters: tuple[str, ...]
@@ -47,6 +50,7 @@ class Family:
     options: tuple[str, ...] = field(default=())
     documented: tuple[Callable[..., Any], ...] = ()
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    refuse: Callable[[dict, dict], None] | None = None
 
 
 def names() -> list[str]:

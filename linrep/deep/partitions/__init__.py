@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from linrep import _validation as check
@@ -18,6 +19,7 @@ __all__ = [
     "dirichlet",
     "hold_out",
     "log_normal",
+    "named",
     "natural",
     "partition",
     "permuted_labels",
@@ -52,7 +54,22 @@ def partition(dataset: Dataset, name: str, *args: Any, **settings: Any) -> Feder
     ValueError
         If there is no such partition.
     """
-    return _PARTITIONS[check.choice("name", name, _PARTITIONS)](dataset, *args, **settings)
+    return named(name)(dataset, *args, **settings)
+
+
+def named(name: str) -> Callable[..., FederatedData]:
+    """Return a partition by its name.
+
+    Parameters
+    ----------
+    name : str
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    return _PARTITIONS[check.choice("partition", name, _PARTITIONS)]
 
 
 def __dir__():

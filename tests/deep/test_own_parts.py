@@ -1,0 +1,314 @@
+"""Networks, optimizers, data and functions of one's own, beside plain torch."""
+
+import copy
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import Subset, TensorDataset
+
+from linrep import deep
+from linrep.deep import SGD, Phase, federation
+from linrep.deep.augment import crop_and_flip
+from linrep.deep.training import schedule
+from linrep.random import keyed
+from tests.deep import small
+
+ENGINES = ["loop", "vmap"]
+ADAM = partial(torch.optim.Adam, lr=0.01, weight_decay=0.1)
+
+
+class Usual(nn.Module):
+    """A network as torchvision builds them: torch's layers, a dropout used twice, the head `fc`."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)
+        self.hidden, self.drop, self.fc = nn.Linear(36, 8), nn.Dropout(0.2), nn.Linear(8, 3)
+        self.late = nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        x = torch.max_pool2d(self.norm(self.conv(x)).relu(), 2)
+        x = self.late(self.hidden(self.drop(x.flatten(1)))).relu()
+        return self.fc(self.drop(x))
+
+
+TWICE = (Phase(epochs=2),)
+
+
+def trained(samples=None, network="mlp", engine="loop", round=0, phases=TWICE, **sgd):
+    """Return what all clients have after a round."""
+    sgd = SGD(lr=0.1, momentum=0.5, batch_size=4, **sgd)
+    fed = small.federation(network, samples, engine=engine, sgd=sgd)
+    return fed.train(fed.start().shared, {}, small.EVERYONE, phases, round=round)
+
+
+# Steps
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("optimizer", "clip"), [(ADAM, None), (None, 0.3), (ADAM, 0.01)])
+def test_steps_are_those_of_torchs_optimizer_with_clipped_gradients(engine, optimizer, clip):
+    samples, client = small.data(), 2
+    sgd = SGD(0.1, 0.5, 0.0, 5, clip=clip, optimizer=optimizer)
+    fed = small.federation(samples=samples, engine=engine, sgd=sgd)
+    shared = fed.start().shared
+    new = fed.train(shared, {}, small.EVERYONE, (Phase(epochs=2),), round=0)
+    model = fed.model
+    model.load_state_dict({name: value[0] for name, value in shared.items()})
+    plain = partial(torch.optim.SGD, lr=0.1, momentum=0.5) if optimizer is None else optimizer
+    steps = plain(model.parameters())
+    stream = keyed(fed.seeds[0], "batches", 0, 0, client)
+    plan = schedule([12], [stream], batch_size=5, epochs=2)
+    x, y = torch.as_tensor(samples.x).double(), torch.as_tensor(samples.y)
+    for position, weight in zip(plan.position[0], plan.weight[0], strict=True):
+        rows = samples.train[client][position[weight]]
+        steps.zero_grad()
+        nn.functional.cross_entropy(model(x[rows]), y[rows]).backward()
+        if clip is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+        steps.step()
+    for name, value in model.named_parameters():
+        # Torch divides by the norm and 1e-6.
+        torch.testing.assert_close(new[name][0, client], value.detach(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{}, {"optimizer": partial(torch.optim.SGD, lr=0.1)}])
+def test_a_schedule_multiplies_the_step_size_of_the_round(settings):
+    halved = trained(round=3, schedule=lambda round: 0.5 if round == 3 else 1.0, **settings)
+    by_hand = trained(round=3, phases=(Phase(epochs=2, lr=0.05),), **settings)
+    assert small.distance(halved, by_hand) == 0.0
+    assert small.distance(halved, trained(round=3, **settings)) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"clip": 0.0}, "clip must be greater than 0"),
+        ({"optimizer": "adam"}, "optimizer must be a function"),
+        ({"augment": 3}, "augment must be a function"),
+    ],
+)
+def test_bad_steps_are_refused(settings, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        SGD(**settings)
+
+
+def test_a_schedule_of_zero_and_scaffold_with_adam_are_refused():
+    with pytest.raises(ValueError, match="schedule must be greater than 0"):
+        trained(schedule=lambda round: 0.0)
+    with pytest.raises(ValueError, match="optimizer and clip must not be given: SCAFFOLD"):
+        deep.run(small.data(), "scaffold", model="mlp", participation=1.0, optimizer=ADAM)
+
+
+def test_settings_name_functions_and_leave_out_what_is_not_used():
+    found = SGD(optimizer=ADAM, augment=crop_and_flip).settings
+    assert found["augment"] == "crop_and_flip"
+    assert "Adam" in found["optimizer"]
+    assert not {"lr", "momentum", "weight_decay", "clip"} & set(found)
+    assert SGD(lr=0.2).settings["lr"] == 0.2
+
+
+# Augmentation
+
+
+def test_crops_are_windows_and_half_of_them_mirrored():
+    torch.manual_seed(0)
+    x = torch.arange(1, 1 + 3 * 5 * 7).reshape(1, 3, 5, 7).repeat(200, 1, 1, 1)
+    padded = nn.functional.pad(x[0], (2,) * 4)
+    windows = {}
+    for row in range(5):
+        for column in range(5):
+            window = padded[:, row : row + 5, column : column + 7]
+            windows[window.numpy().tobytes()] = (row, column, False)
+            windows[window.flip(2).contiguous().numpy().tobytes()] = (row, column, True)
+    seen = [windows[image.numpy().tobytes()] for image in crop_and_flip(x, padding=2)]
+    assert len(set(seen)) > 35  # of fifty
+    assert 70 < sum(mirrored for *_, mirrored in seen) < 130
+    torch.testing.assert_close(crop_and_flip(x[:1], padding=0).sum(), x[:1].sum())
+
+
+@pytest.mark.parametrize("network", ["cnn", "blocks"])
+def test_engines_draw_the_same_augmentations(network):
+    samples = small.data("images")
+    loop, vmap = (
+        trained(samples, network, engine, augment=partial(crop_and_flip, padding=1))
+        for engine in ENGINES
+    )
+    assert small.distance(loop, vmap) < 1e-11
+    assert small.distance(loop, trained(samples, network)) > 1e-4
+
+
+def test_augmented_features_are_not_computed_once():
+    samples, phase = small.data("images"), (Phase(("head",)),)
+    once = trained(samples, "cnn", phases=phase, augment=lambda x: x)
+    cached = trained(samples, "cnn", phases=phase)
+    assert small.distance(once, cached) < 1e-12
+    drawn = trained(samples, "cnn", phases=phase, augment=partial(crop_and_flip, padding=1))
+    assert small.distance(drawn, cached) > 1e-5
+
+
+def test_an_augmentation_that_changes_shapes_is_refused():
+    with pytest.raises(ValueError, match="augment must keep the shape"):
+        trained(small.data("images"), "cnn", augment=lambda x: x[..., 1:])
+
+
+# Networks
+
+
+@pytest.mark.parametrize("method", ["fedrep", "fedper", "fedavg", "ditto"])
+def test_torchs_layers_and_any_head_in_either_engine(method):
+    samples = small.data("images")
+    loop, vmap = (
+        deep.run(
+            samples, method, model=Usual, head="fc", rounds=2, participation=1.0, batch_size=4,
+            rng=0, engine=engine, dtype="float64", device=small.DEVICE,
+        )
+        for engine in ENGINES
+    )  # fmt: skip
+    assert loop.state.keys() == vmap.state.keys()
+    if method != "ditto":
+        assert "shared.representation.norm.running_mean" in loop.state
+    assert any(name.endswith("head.weight") for name in loop.state)
+    for name, value in loop.state.items():
+        np.testing.assert_allclose(value, vmap.state[name], rtol=1e-9, atol=1e-11)
+
+
+def test_a_network_that_is_split_computes_what_it_did():
+    whole = Usual().eval()
+    parts = deep.models.split(copy.deepcopy(whole), "fc")
+    x = torch.rand(2, 1, 8, 8)
+    torch.testing.assert_close(parts(x), whole(x))
+    assert parts.head.weight.equal(whole.fc.weight)
+    nested = nn.Sequential(nn.Flatten(), nn.Sequential(nn.ReLU(), nn.Linear(64, 3)))
+    assert isinstance(deep.models.split(nested, "1.1").head, nn.Linear)
+    for name in ("classifier", ""):
+        with pytest.raises(ValueError, match="head must be a part of the network, got"):
+            deep.models.split(Usual(), name)
+
+
+def test_a_head_of_linreps_own_networks_is_not_asked_for():
+    with pytest.raises(ValueError, match="head must not be given for linrep's own network mlp"):
+        deep.run(small.data(), "fedrep", model="mlp", head="fc", rounds=1)
+
+
+def test_new_clients_fine_tune_the_same_head():
+    samples = small.data("images")
+    run = deep.run(samples, "fedper", model=Usual, head="fc", rounds=1, participation=1.0, rng=0)
+    tuned = deep.fine_tune(samples, run, model=Usual, head="fc", epochs=1, rng=0)
+    kept = "shared.representation.conv.weight"
+    np.testing.assert_array_equal(tuned.state[kept], run.state[kept])
+
+
+# Data
+
+
+def test_data_sets_of_torch_are_clients():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 3)).astype(np.float32), rng.integers(0, 2, 20)
+    everything = TensorDataset(torch.as_tensor(x), torch.as_tensor(y))
+    pairs = [
+        (Subset(everything, range(0, 8)), Subset(everything, [8, 9])),
+        (Subset(everything, range(10, 20)), []),
+    ]
+    data = deep.FederatedData.from_torch(pairs, classes=2)
+    np.testing.assert_array_equal(data.x[data.train[1]], x[10:])
+    np.testing.assert_array_equal(data.y[data.test[0]], y[8:10])
+    assert data.sizes.tolist() == [8, 10]
+    assert len(data.test[1]) == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("cache", ["auto", False])
+def test_vectors_as_labels_by_hand(engine, cache):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(9, 4)).astype(np.float32), rng.normal(size=(9, 2))
+    data = deep.FederatedData.from_lists([(x[:5], y[:5], x[5:], y[5:])])
+    assert data.classes == 2
+    model = deep.models.linear(4, 3, outputs=2)
+    start = copy.deepcopy(model).double()
+    trace = deep.run(
+        data, deep.FedRep(head_epochs=1), model=model, rounds=1, participation=1.0, lr=0.1,
+        momentum=0.0, batch_size=9, dtype="float64", engine=engine, cache=cache,
+    )  # fmt: skip
+    inputs, wanted = torch.as_tensor(x).double(), torch.as_tensor(y)
+    for part in (start.head, start.representation):
+        residual = ((start(inputs[:5]) - wanted[:5]) ** 2).sum(1).mean() / 2.0
+        gradients = torch.autograd.grad(residual, list(part.parameters()))
+        with torch.no_grad():
+            for value, gradient in zip(part.parameters(), gradients, strict=True):
+                value -= 0.1 * gradient
+    np.testing.assert_allclose(
+        trace.state["personal.head.weight"][0], start.head.weight.detach(), rtol=1e-12
+    )
+    after = ((start(inputs[5:]) - wanted[5:]) ** 2).sum(1).mean().item() / 2.0
+    assert trace["test_loss"][-1] == pytest.approx(after, rel=1e-12)
+    assert np.isnan(trace["accuracy"]).all()
+
+
+# Evaluation, engines, compilation
+
+
+@pytest.mark.parametrize("network", small.NETWORKS)
+@pytest.mark.parametrize("method", [deep.Local(), deep.FedAvg()])
+def test_clients_are_judged_alike_together_and_one_by_one(network, method):
+    found = []
+    for engine in ENGINES:
+        fed = small.federation(network, engine=engine)
+        state = method.start(fed)
+        found.append(fed.evaluate(*method.models(fed, state, small.EVERYONE), small.EVERYONE))
+    for name, values in found[0].items():
+        np.testing.assert_allclose(values, found[1][name], rtol=1e-10)
+
+
+def test_the_faster_engine_is_measured_once_and_stored(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seconds = {"loop": 2.0, "vmap": 1.0}
+    asked = []
+
+    def timed(federation):
+        asked.append(federation.engine)
+        return seconds[federation.engine]
+
+    real = federation._seconds_of_steps
+    assert real(small.federation()) > 0.0
+    monkeypatch.setattr(federation, "_seconds_of_steps", timed)
+    assert small.federation(engine="measure").engine == "vmap"
+    assert sorted(set(asked)) == ENGINES
+    seconds["loop"] = 0.0
+    assert small.federation(engine="measure").engine == "vmap"  # as stored
+    assert small.federation("linear", engine="measure").engine == "loop"  # another network
+    stored = json.loads((tmp_path / "linrep" / "engines.json").read_text("utf-8"))
+    assert sorted(stored.values()) == ENGINES
+    assert all(torch.__version__ in key for key in stored)
+
+
+def test_measuring_leaves_a_run_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    measured = deep.run(
+        small.data(), "fedrep", model="mlp", rounds=2, participation=0.5, rng=0, engine="measure"
+    )
+    plain = deep.run(
+        small.data(),
+        "fedrep",
+        model="mlp",
+        rounds=2,
+        participation=0.5,
+        rng=0,
+        engine=measured.settings["engine"],
+    )
+    np.testing.assert_array_equal(measured["test_loss"], plain["test_loss"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, in its compiler
+@pytest.mark.parametrize("network", ["mlp", "blocks"])
+def test_compiled_gradients_are_the_same(network):
+    found = []
+    for compiled in (False, True):
+        fed = small.federation(network, engine="vmap", compile=compiled)
+        found.append(fed.train(fed.start().shared, {}, small.EVERYONE, (Phase(epochs=2),), round=0))
+    assert small.distance(*found) < 1e-10
