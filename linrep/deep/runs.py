@@ -253,9 +253,11 @@ def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
     ValueError
         If there is no such method.
     """
-    known = isinstance(method, str)
-    kind = METHODS[check.choice("method", method, METHODS)] if known else method
-    name = method if known else kind.__name__
+    kind: type[FedAvg]
+    if isinstance(method, str):
+        name, kind = method, METHODS[check.choice("method", method, METHODS)]
+    else:
+        name, kind = method.__name__, method
     own = {field.name: field.default for field in fields(kind)}
     of_run = {
         each.name: each.default
@@ -269,8 +271,8 @@ def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
             raise TypeError(f"unknown setting {unknown[0]!r} of {name}")
         if isinstance(settings.get("personal"), str):  # one block, as the command line has it
             settings["personal"] = (settings["personal"],)
-        method = kind(**{each: settings.pop(each) for each in list(settings) if each in own})
-        return run(data, method, rng=rng, **settings)
+        made = kind(**{each: settings.pop(each) for each in list(settings) if each in own})
+        return run(data, made, rng=rng, **settings)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     call.trains_networks = True  # type: ignore[attr-defined]
