@@ -21,7 +21,9 @@ class Markdown(SphinxDirective):
 
     def run(self):
         node = nodes.Element()
-        text = StringList(self.lines(*self.arguments), "generated")
+        # As the papers write it; what Python and terminals show has a caret.
+        lines = [line.replace("pFL^MF", "pFL<sup>MF</sup>") for line in self.lines(*self.arguments)]
+        text = StringList(lines, "generated")
         self.state.nested_parse(text, self.content_offset, node, match_titles=True)
         return node.children
 
