@@ -99,7 +99,7 @@ class Statements(Markdown):
             figure = figure_of(item.id, shown)
             links = [f"[evidence](#{ledger.anchor(item.id)})"]
             if item.id in reasons:
-                links.append(f"[why](#{ledger.anchor(reasons[item.id].ids[0], 'finding')})")
+                links.append(_link("why", reasons[item.id]))
             if figure:
                 links.append(f"[figure](#{_figure_label(figure)})")
             strength = entries[item.id]["strength"]
@@ -158,7 +158,7 @@ class Failures(Markdown):
                 cells = [
                     *_verdict(finding),
                     PAPERS[_paper(finding.ids[0])],
-                    f"[{ledger.cell(finding.headline)}](#{ledger.anchor(finding.ids[0], 'finding')})",
+                    _link(ledger.cell(finding.headline), finding),
                     ", ".join(_corrections(finding)) or "–",
                 ]
                 lines.append("| " + " | ".join(cells) + " |")
@@ -220,6 +220,10 @@ def _paper(name):
     return name.partition(".")[0]
 
 
+def _link(text, finding):
+    return f"[{text}](#{ledger.anchor(finding.ids[0], 'finding')})"
+
+
 def _verdict(finding):
     """Yield the badge of a finding's verdicts, linked to the first, as a list of one."""
     entries = [ledger.recorded()[name] for name in finding.ids]
@@ -262,12 +266,8 @@ def _rebased(text, paper):
 
 def _capital(headline):
     """Return a headline as a title, unless it begins with a symbol or a name."""
-    first = headline.split()[0]
-    return (
-        headline
-        if not (first.isalpha() and first.isascii())
-        else headline[0].upper() + headline[1:]
-    )
+    word = headline.split()[0]
+    return headline[0].upper() + headline[1:] if word.isalpha() and word.isascii() else headline
 
 
 class Figures(Markdown):
@@ -312,14 +312,14 @@ class Gallery(SphinxDirective):
             page, _, anchor = place.partition("#")
             builder = self.env.app.builder
             uri = builder.get_relative_uri(self.env.docname, page) + f"#{anchor}" * bool(anchor)
-            picture = nodes.image(uri=f"../figures/{name}.svg", alt="", loading="lazy")
-            title = nodes.paragraph(classes=["title"])
-            title += nodes.Text(manifest["title"])
-            link = nodes.reference("", "", refuri=uri, internal=True)
-            link += [picture, title]
-            text = nodes.paragraph()
-            text += [nodes.Text(f"{sentence} "), nodes.literal(text=name)]
-            cards += nodes.container("", link, text, classes=["card"])
+            picture = nodes.image(
+                uri=f"../figures/{name}.svg", alt=manifest["title"], loading="lazy"
+            )
+            link = nodes.reference("", "", picture, refuri=uri, internal=True)
+            title = nodes.paragraph("", manifest["title"], classes=["title"])
+            text = nodes.paragraph("", f"{sentence} ")
+            text += nodes.literal(text=name)
+            cards += nodes.container("", link, title, text, classes=["card"])
         return [cards]
 
 
