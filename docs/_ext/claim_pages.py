@@ -136,7 +136,7 @@ class Verdicts(Markdown):
             found = [entry["verdict"] for key, entry in entries.items() if _paper(key) == paper]
             counts = [str(found.count(verdict) or "–") for verdict in VERDICTS]
             lines.append(f"| [{name}]({paper}.md) | " + " | ".join(counts) + " |")
-        return lines
+        return ["````{container} counts", "", *lines, "````"]
 
 
 class Failures(Markdown):
@@ -151,18 +151,20 @@ class Failures(Markdown):
                 "",
                 _MEANINGS[severity],
                 "",
-                "| verdict | paper | what is wrong | corrected |",
+                "````{container} statements",
+                "",
+                "| verdict | paper | what is wrong | corrected form |",
                 "| --- | --- | --- | --- |",
             ]
             for finding in found:
                 cells = [
                     *_verdict(finding),
                     PAPERS[_paper(finding.ids[0])],
-                    _link(ledger.cell(finding.headline), finding),
-                    ", ".join(_corrections(finding)) or "–",
+                    _link(ledger.cell(_capital(finding.headline)), finding),
+                    " ".join(_corrections(finding)) or "–",
                 ]
                 lines.append("| " + " | ".join(cells) + " |")
-            lines.append("")
+            lines += ["````", ""]
         return lines
 
 
@@ -235,8 +237,11 @@ def _verdict(finding):
 
 
 def _corrections(finding):
-    found = [item for name in finding.ids for item in corrections(name)]
-    return [f"[`{item.id}`](#{ledger.anchor(item.id)})" for item in dict.fromkeys(found)]
+    """Return the badges of the corrected statements, each verdict linked to its first."""
+    found = {}
+    for item in (item for name in finding.ids for item in corrections(name)):
+        found.setdefault(ledger.recorded()[item.id]["verdict"], item.id)
+    return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]
 
 
 def _folded(text):
@@ -259,9 +264,9 @@ def _others(page):
 
 def _rebased(text, paper):
     """Return text with the links that lead on from where it is kept, seen from docs/findings."""
-    return text.replace("](proofs.md)", f"](../proofs/{paper}.md)").replace(
-        "](../../../docs/", "](../"
-    )
+    text = text.replace("](proofs.md)", f"](../proofs/{paper}.md)")
+    text = text.replace("](../../../docs/", "](../")
+    return re.sub(r"\n(?=\*\*Corrected\*\*)", "\n\n", text)
 
 
 def _capital(headline):

@@ -289,9 +289,10 @@ def cell(text: str) -> str:
 
 def badge(verdict: str, link: str = "") -> str:
     """Return a verdict for a page, in its colour, and perhaps as a link to a label."""
-    return f"[{verdict}]" + f"(#{link})" * bool(link) + f"{{.badge .{verdict}}}"
+    span = f"[{verdict}]{{.badge .{verdict}}}"
+    return f"[{span}](#{link})" if link else span
 
 
 def anchor(name: str, of: str = "claim") -> str:
-    """Return the label of a claim's section in the ledger, or of the finding that it is first in."""
+    """Return the label of a claim's section in the ledger, or of the finding it comes first in."""
     return f"{of}-" + name.replace(".", "-").replace("_", "-").lower()
