@@ -289,8 +289,8 @@ def cell(text: str) -> str:
 
 def badge(verdict: str, link: str = "") -> str:
     """Return a verdict for a page, in its colour, and perhaps as a link to a label."""
-    span = f"[{verdict}]{{.badge .{verdict}}}"
-    return f"[{span}](#{link})" if link else span
+    text = f"[{verdict}](#{link})" if link else verdict
+    return f"[{text}]{{.badge .{verdict}}}"
 
 
 def anchor(name: str, of: str = "claim") -> str:
