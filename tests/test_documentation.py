@@ -293,6 +293,10 @@ def test_tables_of_statements_know_theory_and_figures(monkeypatch):
     assert pages.figure_of("fedrep.figure30", ["fedrep.figure3"]) is None
 
 
+def test_the_page_on_citing_names_this_version():
+    assert f"{{{linrep.__version__}}}" in (DOCS / "cite.md").read_text("utf-8")
+
+
 README = (ROOT / "README.md").read_text("utf-8")
 
 

@@ -151,7 +151,7 @@ class Failures(Markdown):
                 "",
                 _MEANINGS[severity],
                 "",
-                "````{container} statements",
+                "````{container} statements failures",
                 "",
                 "| verdict | paper | what is wrong | corrected form |",
                 "| --- | --- | --- | --- |",

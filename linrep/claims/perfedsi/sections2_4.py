@@ -49,7 +49,7 @@ def table2(budget, rng, *, characters=_CHARACTERS):
 
 
 def _mixed(hidden, rng) -> float:
-    """Return the mixed difference of logits over two inputs and two side informations."""
+    """Return the mixed difference of logits over two inputs and two values of the side information."""
     g, w = rng.standard_normal((2, 3)), rng.standard_normal((2, 2))
     A, B, last = (rng.standard_normal(shape) for shape in ((4, 3), (4, 2), (3, 4)))
 
