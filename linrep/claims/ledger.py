@@ -160,18 +160,19 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
     overview = [
         "# Ledger",
         "",
-        "Made of what `linrep verify --record` recorded. Every claim of the papers that can be "
-        "tested, with its verdict: it **holds**, it **fails**, it is **vacuous** (its hypotheses "
-        "or its bound say nothing at any size that can exist), or it is **undecided**. The "
-        "probability that any verdict of the whole ledger is wrong by chance is at most "
-        f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness "
-        "is the left over the right side of a bound, where both are positive. "
-        "[Findings](findings.md) says why claims fail, [Proofs](proofs.md) has the derivations.",
+        "Every claim about the papers that can be tested, with its verdict, as recorded by `linrep "
+        "verify --record`: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its "
+        "bound say nothing at any size that can exist), or it is **undecided**. The probability "
+        "that any verdict in the ledger is wrong by chance is at most "
+        f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness is "
+        "the ratio of the left to the right side of a bound, where both are positive. "
+        "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
+        "derivations.",
     ]
     for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
         overview += [
             "",
-            "| paper | " + " | ".join(columns) + " |",
+            "| paper | " + " | ".join(map(badge, columns) if key == "verdict" else columns) + " |",
             "| --- |" + " --: |" * len(columns),
         ]
         total: Counter[str] = Counter()
