@@ -35,6 +35,7 @@ html_title = f"linrep {release}"
 # Colours, badges and the font of formulas are those of the report.
 html_static_path = ["_static", "../linrep/report/templates/components.css"]
 html_css_files = ["components.css", "linrep.css", "notebooks.css"]
+html_js_files = ["keyboard.js"]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "jupyter_execute", "notebooks/data/README.md"]
 numpydoc_show_class_members = False
