@@ -15,13 +15,14 @@ from numba import _dispatcher
 from numba.core.errors import NumbaError
 
 import linrep as lr
+from linrep.kernels import _whole as whole
 from linrep.kernels import designs, jit
 from tests.tools import COMPILED
 
 SOURCES = Path(jit.__file__).parent
 MODULES = (
-    "_border", "completion", "designs", "diameter", "factorization", "fedrep", "fedrep_adaptive",
-    "flute", "global_model", "gram", "gram_clients", "halves", "lapack", "linalg", "meta",
+    "_border", "_draws", "_gelsd", "completion", "designs", "diameter", "factorization", "fedrep", "fedrep_adaptive",
+    "flute", "global_model", "gram", "gram_clients", "halves", "linalg", "meta",
     "pflmf", "pflmf_samples", "public_fedrep", "public_flute", "public_perfedsi",
     "public_pflmf", "rounds", "samplers",
 )  # fmt: skip
@@ -36,11 +37,11 @@ def test_every_kernels_cache_key_carries_the_digest_of_all_sources(name):
     kernels = [value for value in vars(module).values() if hasattr(value, "py_func")]
     assert kernels
     for kernel in kernels:
-        assert jit._STATE in kernel._cache._cache_file._source_stamp
+        assert whole._STATE in kernel._cache._cache_file._source_stamp
 
 
 def test_all_kernel_modules_are_known_here():
-    nothing_compiled = {"__init__", "jit", "_numpy_random", "moments"}
+    nothing_compiled = {"__init__", "jit", "_numpy_random", "_whole", "lapack", "moments"}
     assert {path.stem for path in SOURCES.glob("*.py")} - nothing_compiled == set(MODULES)
 
 
@@ -68,7 +69,7 @@ def test_types_of_named_tuples_are_told_apart():
 
 
 def digest(folder):
-    spec = importlib.util.spec_from_file_location("copied_jit", folder / "jit.py")
+    spec = importlib.util.spec_from_file_location("copied", folder / "_whole.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module._DIGEST
@@ -78,10 +79,10 @@ def digest(folder):
 def test_digest_changes_with_any_kernel_source(tmp_path, edited):
     for path in SOURCES.glob("*.py"):
         shutil.copy(path, tmp_path)
-    assert digest(tmp_path) == jit._DIGEST
+    assert digest(tmp_path) == whole._DIGEST
     with open(tmp_path / f"{edited}.py", "a") as file:
         file.write("# edited\n")
-    assert digest(tmp_path) != jit._DIGEST
+    assert digest(tmp_path) != whole._DIGEST
 
 
 @pytest.mark.slow
@@ -91,7 +92,7 @@ def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
-    for name in ("jit.py", "_numpy_random.py"):
+    for name in ("jit.py", "_numpy_random.py", "_whole.py"):
         shutil.copy(SOURCES / name, package)
     shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     header = "from linrep.kernels.jit import kernel\n"
@@ -124,7 +125,7 @@ def small_package(folder):
     package.mkdir(parents=True)
     for each in (package, package.parent):
         (each / "__init__.py").touch()
-    for name in ("jit.py", "_numpy_random.py"):
+    for name in ("jit.py", "_numpy_random.py", "_whole.py"):
         shutil.copy(SOURCES / name, package)
     shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     (package / "twice.py").write_text(
@@ -193,14 +194,14 @@ def test_processes_that_compile_at_the_same_time_never_write_to_one_file(tmp_pat
     """Neither knows of the other's entry when it names the file of its own."""
     names = []
     for key, stamp in (("one", "a"), ("two", "a"), ("one", "b"), ("one", "a")):
-        entries = jit._Entries(str(tmp_path), "f", stamp)
+        entries = whole._Entries(str(tmp_path), "f", stamp)
         entries._load_index = dict
         entries.save(key, key)
         names.append({path.name for path in tmp_path.glob("f.*.nbc")})
     assert [len(name) for name in names] == [1] * 4  # those of no index are removed
     assert len(names[0] | names[1] | names[2]) == 3
     assert names[3] == names[0]
-    assert jit._Entries(str(tmp_path), "f", "a").load("one") == "one"
+    assert whole._Entries(str(tmp_path), "f", "a").load("one") == "one"
 
 
 COLD_AND_WARM = """
