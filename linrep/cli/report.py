@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from linrep import _scripts
 from linrep.cli import completion
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
@@ -26,7 +27,7 @@ from linrep.cli.verify import LEDGER_OPTION, STORE, STORE_OPTION, choose, read_l
 @click.option(
     "--figures",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of figures.  [default: figures, where it is there]",
+    help="Folder of figures.  [default: figures, or else those that come with linrep]",
 )
 @click.option(
     "--out",
@@ -51,6 +52,8 @@ def report(ids, budget, seed, store, book_path, figures, out):
     entries = read_ledger(file, book_path)
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")
+    elif figures is None:
+        figures = _scripts.record()
     with bad_input(OSError, ValueError):
         found = gather(
             chosen,
