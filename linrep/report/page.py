@@ -43,7 +43,7 @@ STEPS = {
     "constant": "a constant is wrong",
     "misprint": "obvious, and nothing rests on it",
 }
-_MANY = 60  # parts from which those that hold are left to the command
+_MANY = 24  # parts from which those that hold are left to the command
 
 
 def render(report: Report) -> str:
@@ -62,7 +62,8 @@ def render(report: Report) -> str:
         "readings": readings, "paper": lambda name: PAPERS.get(name, (name, ""))[0],
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "setting": setting,
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
-        "markdown": lambda text: prose.html(text, ids),
+        "markdown": lambda text: prose.html(text, ids), "inline": _inline,
+        "headline": lambda text: _inline(text) + Markup("."), "related": _related,
     }  # fmt: skip
     papers = outline(report.entries)
     shown = [
@@ -133,6 +134,21 @@ def _formula(latex):
         return mathml.formula(latex)
     except mathml.Unreadable:
         return Markup("<code>{}</code>").format(latex)
+
+
+def _inline(headline):
+    """Return a headline as the beginning of a sentence; one that begins with a symbol stays."""
+    first = headline.partition(" ")[0]
+    if len(first) > 1 and first.isascii() and first.isalpha():
+        headline = headline[0].upper() + headline[1:]
+    return prose.inline(headline)
+
+
+def _related(theorem):
+    """Return what a theorem's related statements are about, by the ends of their ids."""
+    whole = theorem.statement.printed.claim.id
+    ids = (item.printed.claim.id for item in theorem.related)
+    return [id.removeprefix(f"{whole}.").removeprefix(f"{id.partition('.')[0]}.") for id in ids]
 
 
 def _sentence(text):

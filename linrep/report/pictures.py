@@ -15,12 +15,15 @@ from PIL import Image
 
 from linrep import plotting
 
-_COLOURS = 64
-_DPI = 144  # one and a half pixels for each of the page's
+_COLOURS = 32
+_DPI = 132  # more than a pixel for each of the page's, for letters
 _CSS_DPI = 96
 _POINTS = 72  # an inch
 #: How a figure's SVG begins, up to its size.
 _ROOT = re.compile(r'(<svg[^>]*?) width="([\d.]+)pt" height="([\d.]+)pt" viewBox="[\d. ]+"')
+
+#: Numbers with more digits than can be seen.
+_DIGITS = re.compile(r"-?\b\d+\.\d{3,}\b")
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ def stored(path: Path, caption: str) -> Picture:
     across, down = float(root[2]), float(root[3])
     down = max(down - _POINTS * plotting.caption_height(caption, across / _POINTS), 1.0)
     size = f'width="{across:g}pt" height="{down:g}pt" viewBox="0 0 {across:g} {down:g}"'
-    content = f"{root[1]} {size}{text[root.end() :]}".encode()
+    drawing = _DIGITS.sub(lambda number: f"{float(number.group()):.2f}", text[root.end() :])
+    content = f"{root[1]} {size}{drawing}".encode()
     packed = base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
     scale = _CSS_DPI / _POINTS
     return Picture(packed, round(scale * across), round(scale * down))

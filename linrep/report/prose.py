@@ -25,7 +25,7 @@ class _Renderer(RendererHTML):
     def fence(self, tokens, place, options, env):
         label = "Code that reproduces it"
         return (
-            f'<pre class="scroll" tabindex="0" role="region" aria-label="{label}">'
+            f'<pre class="scroll" tabindex="0" role="group" aria-label="{label}">'
             f"<code>{escape(tokens[place].content)}</code></pre>\n"
         )
 
@@ -36,6 +36,11 @@ class _Renderer(RendererHTML):
 
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).disable("image")
+
+
+def inline(text: str) -> Markup:
+    """Return a line of Markdown as HTML."""
+    return Markup(_MARKDOWN.renderInline(text, {"ids": ()}))
 
 
 def html(text: str, ids: Collection[str] = ()) -> Markup:
