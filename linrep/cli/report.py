@@ -42,6 +42,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
     Of all claims, some by id or pattern, or those of a file. Runs that `linrep verify` stored are
     shown with their plots, of other claims what the ledger records: nothing is computed here.
     """
+    from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
     if store != STORE and not store.is_dir():
@@ -65,6 +66,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
             papers={item.paper for item in chosen} if ids else None,
             file=file,
             options=() if store == STORE else ("--store", str(store)),
+            book=book_path or (None if file else PATH),
         )
         page = render(found).encode()
         write_file(out, page)
