@@ -74,7 +74,7 @@ STRICT = {
     "random": (set(), {"numpy"}),
     # Their public calls check what users hand in, in the words of all other calls.
     "kernels": ({"_clock", "_memory", "_validation"}, {"llvmlite", "numba", "numpy"}),
-    "stats": ({"_validation"}, {"numpy", "scipy"}),
+    "stats": ({"_display", "_validation"}, {"numpy", "scipy"}),
     "prediction": ({"_memory", "_validation"}, {"numpy", "pandas"}),
     "trace": (
         {"_clock", "_display", "_memory", "_validation", "prediction", "stats"},
