@@ -24,6 +24,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.githubpages",
     "sphinx.ext.viewcode",
     "claim_pages",
     "mathml",
@@ -31,12 +32,14 @@ extensions = [
 ]
 html_theme = "furo"
 html_title = f"linrep {release}"
-html_static_path = ["_static"]
-html_css_files = ["linrep.css", "notebooks.css"]
+# Colours, badges and the font of formulas are those of the report.
+html_static_path = ["_static", "../linrep/report/templates/components.css"]
+html_css_files = ["components.css", "linrep.css", "notebooks.css"]
+html_js_files = ["keyboard.js"]
 html_math_renderer = "mathml"
-exclude_patterns = ["_build", "jupyter_execute", "notebooks/data/README.md"]
+exclude_patterns = ["_build", "jupyter_execute", "notebooks/data/README.md", "paper"]
 numpydoc_show_class_members = False
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["attrs_inline", "dollarmath"]
 myst_heading_anchors = 3
 # Notebooks are kept as text and run whenever the site is built; a cell that raises stops the build.
 nb_execution_mode = "force"

@@ -87,9 +87,9 @@ def with_measure(rows):
 
 def shades(count):
     """Return colours that grow lighter with p, for people of all colour visions."""
-    import seaborn as sns
+    from matplotlib import colormaps
 
-    return sns.color_palette("viridis", count + 1)[:count]
+    return colormaps["viridis"](np.linspace(0.0, 1.0, count + 3)[1 : count + 1])
 
 
 def draw(rows, sizes):

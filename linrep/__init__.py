@@ -64,7 +64,7 @@ _HOME = {
     "simulate_heads": "linrep.algorithms",
     "truncated_start": "linrep.algorithms",
     "statement": "linrep.claims.entry",
-    "statements": "linrep.claims.entry",
+    "statements": "linrep.claims.lookup",
     "streams": "linrep.random",
 }
 _MODULES = (

@@ -47,7 +47,7 @@ from linrep.algorithms import run_trials as run_trials
 from linrep.algorithms import simulate_heads as simulate_heads
 from linrep.algorithms import truncated_start as truncated_start
 from linrep.claims.entry import statement as statement
-from linrep.claims.entry import statements as statements
+from linrep.claims.lookup import statements as statements
 from linrep.comparison import Comparison as Comparison
 from linrep.comparison import compare as compare
 from linrep.diagnosis import RunWarning as RunWarning

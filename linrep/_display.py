@@ -11,6 +11,13 @@ from typing import Any
 
 _FEW = 4  # entries that are written out
 _LETTERS = 60  # of a text
+#: Of each verdict its sign and its colour, as in the report.
+_BADGES = {
+    "holds": ("✓ ", "#00694a"),
+    "fails": ("✗ ", "#a63a00"),
+    "vacuous": ("∅ ", "#6a2fb0"),
+    "undecided": ("? ", "#333841"),
+}
 
 
 def line(item: Any) -> str:
@@ -62,6 +69,49 @@ def table(rows: Iterable[Iterable[Any]], header: Iterable[Any] = ()) -> str:
         for first, *rest in rows
     )
     return f"<table>{f'<tr>{top}</tr>' if top else ''}{lines}</table>"
+
+
+def sheet(title: str, rows: Mapping[str, Any]) -> str:
+    """Return a title and what belongs to it as HTML; what is empty is left out."""
+    kept = (
+        (name, value if isinstance(value, str) else brief(value))
+        for name, value in rows.items()
+        if not (value is None or (isinstance(value, str) and not value))
+    )
+    return f"<strong>{escape(title)}</strong>{table(kept)}"
+
+
+def spread(values: Any) -> str:
+    """Return the least, the middle and the largest of an array's values, or the one they all are.
+
+    Parameters
+    ----------
+    values : ndarray
+        At least one value.
+    """
+    text = number if values.dtype.kind == "f" else str
+    least, largest = values.min(), values.max()
+    if least == largest:
+        return text(least)
+    middle = sorted(values.ravel())[values.size // 2]
+    return f"{text(least)} to {text(largest)} (median {text(middle)})"
+
+
+def leading(values: Any) -> str:
+    """Return the first of an array's values, and how many more there are."""
+    first = ", ".join(map(brief, values[:_FEW]))
+    rest = len(values) - _FEW
+    return f"{first} and {rest} more" if rest > 0 else first
+
+
+def badge(verdict: str) -> str:
+    """Return a verdict as HTML: a word and a sign on a colour that suits white and black pages."""
+    sign, color = _BADGES.get(verdict, ("", "#515962"))
+    style = (
+        f"background-color:{color};color:#ffffff;border-radius:1em;padding:0.1em 0.6em;"
+        "white-space:nowrap"
+    )
+    return f'<span style="{style}">{sign}{escape(verdict)}</span>'
 
 
 def _cell(tag, text):

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Mapping
 from statistics import median
 
+from linrep._extras import installed, need
+
 
 def progress_bar(shown: bool | None, **settings):
     """Return a tqdm bar.
@@ -14,10 +16,14 @@ def progress_bar(shown: bool | None, **settings):
     Parameters
     ----------
     shown : bool or None
-        None shows it where somebody looks: on a terminal and in a notebook.
+        None shows it where somebody looks, on a terminal and in a notebook, if tqdm is installed.
     **settings
         Of tqdm: total, initial, desc, unit.
     """
+    if not installed("tqdm"):
+        if shown:
+            need("sweeps", "a progress bar")
+        return _NoBar()
     from tqdm import TqdmWarning
 
     with warnings.catch_warnings():
@@ -28,6 +34,22 @@ def progress_bar(shown: bool | None, **settings):
         # A notebook's streams are no terminals; tqdm's own None shows bars on these alone.
         return tqdm(**settings, disable=False if in_notebook() else None)
     return tqdm(**settings, disable=not shown)
+
+
+class _NoBar:
+    """What stands for a bar where there is none."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def update(self, count=1):
+        pass
+
+    def set_postfix_str(self, text):
+        pass
 
 
 class JobsBar:

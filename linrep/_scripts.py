@@ -1,4 +1,4 @@
-"""Where the scripts of the experiments are, and their ids; loads nothing."""
+"""Where the scripts of the experiments and the record are, and their ids; loads nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ def folder() -> Path:
     package = Path(linrep.__file__).parent
     shipped = package / "_experiments"
     return shipped if shipped.is_dir() else package.parent / "experiments"
+
+
+def record() -> Path | None:
+    """Return the folder of the recorded figures that come with an installation, None elsewhere."""
+    shipped = Path(linrep.__file__).parent / "_figures"
+    return shipped if shipped.is_dir() else None
 
 
 def available() -> list[str]:

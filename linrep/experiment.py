@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +25,7 @@ from linrep import _atomic as files
 from linrep import _code as code
 from linrep import _validation as check
 from linrep import record
+from linrep._extras import command, installed
 from linrep._scripts import available, folder
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.provenance import surroundings
@@ -36,7 +36,6 @@ from linrep.sweeps.targets import load_file
 Cell = Mapping[str, Any]
 #: Folder, beside the figures, of the runs that are not finished.
 RUNS = ".runs"
-_EXTRAS = {"torch": "deep"}
 #: Layers that numbers of networks do not depend on.
 _NOT_OF_NETWORKS = (
     "algorithms", "claims", "comparison", "diagnosis", "driver", "families", "kernels", "problems",
@@ -225,9 +224,8 @@ class Experiment:
             Whether the quick settings are meant, which do with the data that come along.
         """
         for package in self.packages:
-            if find_spec(package) is None:
-                extra = _EXTRAS.get(package, "experiments")
-                return f"the package {package}: pip install 'linrep[{extra}]'"
+            if not installed(package):
+                return f"the package {package}: {command(package)}"
         if self.data and not quick and data_folder() is None:
             return f"--data FOLDER with {', '.join(self.data)} (or --quick)"
         return None

@@ -13,7 +13,7 @@ from typing import Any
 import linrep
 from linrep import _portable as portable
 
-LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib", "seaborn")
+LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib")
 
 
 def versions(

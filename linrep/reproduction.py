@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from linrep import _portable as portable
-from linrep import experiment, record
+from linrep import _scripts, experiment, record
 from linrep.experiment import Experiment
 
-#: Where the record is, and where other runs write.
+#: Where the record is, in the working directory or else in the installation, and where other runs
+#: write.
 RECORD, RESULTS = Path("figures"), Path("runs", "figures")
 #: The papers' figures, those on real data included.
 PAPERS = ("*.figure*", "*.digits")
@@ -107,7 +108,12 @@ def recorded(folder: Path = RECORD) -> list[str]:
     ----------
     folder : Path
     """
-    return sorted(path.stem for path in folder.glob("*.json"))
+    return sorted({path.stem for place in _places(folder) for path in place.glob("*.json")})
+
+
+def _places(folder):
+    own = _scripts.record()
+    return [folder] if folder != RECORD or own is None else [folder, own]
 
 
 def read_record(folder: Path, name: str) -> tuple[dict[str, Any], pd.DataFrame | None]:
@@ -130,8 +136,9 @@ def read_record(folder: Path, name: str) -> tuple[dict[str, Any], pd.DataFrame |
     ValueError
         If there is none, or it is damaged.
     """
-    path = folder / f"{name}.json"
-    if not path.is_file():
+    paths = [place / f"{name}.json" for place in _places(folder)]
+    path = next((each for each in paths if each.is_file()), None)
+    if path is None:
         raise ValueError(f"{name} has no record in {folder}; --record makes one")
     try:
         manifest = json.loads(path.read_text("utf-8"))

@@ -13,6 +13,7 @@ import numpy as np
 
 from linrep import _validation as check
 from linrep import families
+from linrep._extras import command
 from linrep.algorithms import (
     alternating_least_squares,
     altgdmin,
@@ -396,7 +397,7 @@ def _deep(name):
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ValueError(f"{name} needs torch: pip install 'linrep[deep]'") from None
+        raise ValueError(f"{name} needs torch: {command('torch')}") from None
     try:
         return algorithm(name.removeprefix(_DEEP))
     except ValueError as error:

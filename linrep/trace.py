@@ -344,7 +344,9 @@ class Trace:
     def _last_row(self):
         last = {name: values[-1] for name, values in self.metrics.items()}
         return {
-            "rounds": f"{self.rounds} ({self.stop_reason})",
+            # The budget is used up unless something else ended the run.
+            "rounds": str(self.rounds)
+            + ("" if self.stop_reason == "rounds" else f" ({self.stop_reason})"),
             **{LABELS.get(name, name): f"{value:.6g}" for name, value in last.items()},
             "wall time": f"{self.wall_time:.3g} s",
             **({"notes": "; ".join(self.notes)} if self.notes else {}),

@@ -1,5 +1,6 @@
 """Objects show themselves in a line or a small table, however large the arrays they hold."""
 
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -51,6 +52,45 @@ def test_a_line_names_the_fields():
 def test_a_table_is_well_formed_and_escaped():
     text = well_formed(show.table([("<a>", 1), ("b", "&")], ("name", "value")))
     assert text == ["name", "value", "<a>", "1", "b", "&"]
+
+
+def test_a_sheet_leaves_out_what_is_empty():
+    shown = well_formed(show.sheet("<T>", {"a": 1, "b": "", "c": None, "d": "text", "e": 0.0}))
+    assert shown == ["<T>", "a", "1", "d", "text", "e", "0"]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (np.array([3, 3]), "3"),
+        (np.array([10, 1, 7]), "1 to 10 (median 7)"),
+        (np.array([1 / 3, 20000.0, 1.0]), "0.3333 to 2e+04 (median 1)"),
+        (np.array([123456, 123457]), "123456 to 123457 (median 123457)"),
+    ],
+)
+def test_the_spread_of_values(values, text):
+    assert show.spread(values) == text
+
+
+def test_the_leading_of_many_values():
+    assert show.leading(np.arange(3)) == "0, 1, 2"
+    assert show.leading(np.arange(9)) == "0, 1, 2, 3 and 5 more"
+
+
+@pytest.mark.parametrize("verdict", ["holds", "fails", "vacuous", "undecided", "unchecked"])
+def test_a_badge_has_a_word_and_can_be_read(verdict):
+    html = show.badge(verdict)
+    assert well_formed(html)[0].endswith(verdict)
+    ground, letters = (
+        [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        for color in re.findall(r"color:(#[0-9a-f]{6})", html)
+    )
+
+    def luminance(color):
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    assert (luminance(letters) + 0.05) / (luminance(ground) + 0.05) > 4.5  # WCAG, AA
 
 
 def test_markdown_means_nothing_in_a_literal_text():
@@ -105,6 +145,42 @@ def test_every_class_shows_itself_in_a_line():
     abstract = {"Objectives", "SampleObjectives"}
     shown_elsewhere = {"Preparation", "Ratings", "SoftmaxObjectives"}
     assert exported - abstract - shown_elsewhere <= seen
+
+
+def sheets():
+    """Yield data and problems with texts that a notebook has to show of them."""
+    truth = lr.SharedRepresentation.random(n=6, d=5, k=2, noise=0.5, rng=0)
+    ragged = lr.ClientData.from_list([(np.ones((m, 3)), np.arange(float(m))) for m in (1, 4, 9)])
+    matrix = lr.SideInformationCompletion.random(n=20, d=5, p=6, k=2, rng=0)
+    low = lr.LowRankRegression.random(n=6, d=5, singular_values=[3, 2, 1], rng=0)
+    yield truth, {"clients n", "6", "noise σ", "0.5", f"{truth.condition:.6g}", "gaussian"}
+    yield lr.SharedRepresentation.random(n=9, d=10**9, k=3, store=False, rng=0), {"1000000000"}
+    yield truth.draw(4, rng=0), {"samples", "24", "samples per client", "4", repr(truth)}
+    yield ragged, {"1 to 9 (median 4)", "14", "mean 3, standard deviation 2.56", "not known"}
+    yield ragged.weighted("sample"), {"weights"}
+    yield low, {"singular values of Φ"}
+    yield matrix, {"columns of Z", "6", "singular values of U* V*ᵀ"}
+    yield (
+        matrix.observe(per_client=2, rng=0),
+        {"40 of 100 (40.00%)", "per client", "2", "6 columns"},
+    )
+    yield lr.BiasedRegression(np.ones(4), np.ones(3), np.ones((3, 2))), {"dimension d", "4", "2"}
+    yield lr.QuadraticObjectives(np.ones((30, 4))), {"clients n", "30", "not known"}
+    yield lr.problems.personal.clustered(n=6, d=4, clusters=3, rng=0), {"clusters", "3"}
+    yield lr.LeastSquaresObjectives(ragged, ridge=0.25), {"1 to 9 (median 4)", "ridge ρ", "0.25"}
+    ratings = pd.DataFrame({"client": ["a", "a", "b"], "item": [1, 2, 1], "value": [1.0, 5, 3]})
+    yield lr.Ratings.from_frame(ratings), {"3 of 4 (75.00%)", "1 to 5 (median 3)", "mean", "3"}
+    dataset = lr.deep.Dataset(np.zeros((60, 8)), np.arange(60) % 3, name="<b>")
+    networks = lr.deep.partitions.shards(dataset, n=6, classes_per_client=1, rng=0)
+    yield networks, {"FederatedData <b>", "classes per client", "1", "training samples", "(8,)"}
+
+
+def test_data_and_problems_are_small_tables_in_a_notebook():
+    for item, texts in sheets():
+        html = item._repr_html_()
+        shown = set(well_formed(html))
+        assert texts <= shown, texts - shown
+        assert html.count("<tr>") < 12
 
 
 def test_networks_data_show_their_sizes():

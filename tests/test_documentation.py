@@ -2,11 +2,15 @@
 
 import importlib
 import inspect
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
+from unicodedata import category
 
 import click
 import matplotlib
@@ -14,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
-from linrep.claims import HOLDS, UNDECIDED, claims, findings, ledger
+from linrep.claims import FAILS, HOLDS, UNDECIDED, VACUOUS, claims, findings, ledger
 from linrep.cli import main
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -28,6 +32,8 @@ PAGES = sorted(
 )
 #: Findings are reproductions that stand alone; all other pages read from top to bottom.
 ALONE = findings.PATHS
+#: Categories of characters beside letters and marks that stay in GitHub's anchors.
+NAME = ("Nd", "Pc")
 
 
 def blocks(path, language):
@@ -293,55 +299,158 @@ def test_tables_of_statements_know_theory_and_figures(monkeypatch):
     assert pages.figure_of("fedrep.figure30", ["fedrep.figure3"]) is None
 
 
+def test_the_page_on_citing_names_this_version():
+    assert f"{{{linrep.__version__}}}" in (DOCS / "cite.md").read_text("utf-8")
+
+
 README = (ROOT / "README.md").read_text("utf-8")
+LINKS = re.findall(r"\]\((?!https?:)([^)\s]+)\)", README)
+
+
+def slug(heading):
+    """Return the anchor that GitHub gives a heading."""
+    kept = (
+        c for c in heading.lower() if c in "- " or category(c)[0] in "LM" or category(c) in NAME
+    )
+    return "".join(kept).replace(" ", "-")
+
+
+def test_the_readme_fits_two_screens():
+    assert len(README.splitlines()) <= 120
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_the_readmes_links_lead_somewhere(link):
+    path, _, anchor = link.partition("#")
+    text = (ROOT / path).read_text("utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    assert not anchor or anchor in [slug(heading.replace("`", "")) for heading in headings]
+
+
+def test_the_readme_names_extras_that_there_are():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    named = set(re.findall(r"pip install '(?:linrep|\.)\[(\w+)\]'", README))
+    assert named
+    assert named <= set(settings["project"]["optional-dependencies"])
 
 
 def test_the_readme_counts_as_the_ledger_does():
-    words = " ".join(README.split())
+    known, entries = claims(), ledger.recorded()
+    counts = {}
+    for name, entry in entries.items():
+        counts.setdefault(name.partition(".")[0], []).append(entry["verdict"])
+    rows = re.findall(r"^\| \[.*\]\(docs/(\w+)\.md\).*? \| ([\d |]+) \|$", README, re.MULTILINE)
+    assert [paper for paper, _ in rows] == list(counts)
+    for paper, cells in rows:
+        own = counts[paper]
+        expected = [len(own), *(own.count(name) for name in (HOLDS, FAILS, VACUOUS, UNDECIDED))]
+        assert [int(cell) for cell in cells.split("|")] == expected, paper
+    corrected = [entries[name]["verdict"] for name in entries if known[name].corrects]
     found = re.search(
-        r"Of the (\d+) claims .*? (\d+) hold, (\d+) fail, (\d+) are vacuous and (\d+) (?:is|are) "
-        "undecided",
-        words,
+        r"These (\d+) claims .*? (\d+) corrected versions, of which (\d+) hold",
+        " ".join(README.split()),
     )
-    verdicts = [entry["verdict"] for entry in ledger.recorded().values()]
-    counts = [verdicts.count(name) for name in (HOLDS, "fails", "vacuous", UNDECIDED)]
-    assert list(map(int, found.groups())) == [len(verdicts), *counts]
+    expected = [len(entries), len(corrected), corrected.count(HOLDS)]
+    assert [int(number) for number in found.groups()] == expected
+
+
+def test_the_readmes_failures_are_findings_that_change_a_conclusion():
+    found = findings.findings()
+    lines = re.findall(r"^- \[`(.*)`\]\((.*)\): (.*)\.$", README, re.MULTILINE)
+    assert {name.partition(".")[0] for name, *_ in lines} == {name.parent.name for name in ALONE}
+    for name, link, text in lines:
+        finding = found[name]
+        heading = f"{', '.join(finding.ids)}: {finding.headline}"
+        page = f"linrep/claims/{name.partition('.')[0]}/findings.md#{slug(heading)}"
+        assert (text, link) == (finding.headline, page)
+        assert finding.severity == "conclusion", name
+
+
+def first_lines():
+    return re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
 
 
 @pytest.mark.compiled
 def test_the_readmes_first_lines_print_what_it_says(capsys):
-    code, output = re.search(
-        r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL
-    ).groups()
+    code, output = first_lines()
     assert len([line for line in code.splitlines() if line]) <= 6
     exec(compile(code, "README", "exec"), {})
     assert capsys.readouterr().out == output
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["Prescott", "Haswell", "SkylakeX"])
+def test_the_readmes_first_lines_print_that_elsewhere(processor):
+    code, output = first_lines()
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "OPENBLAS_CORETYPE": processor},
+    )  # fmt: skip
+    assert done.stdout == output
+
+
+def plain(text):
+    """Return lines without the seconds that end some, and as if columns had no width."""
+    lines = (re.sub(r" +", " ", line).rstrip() for line in text.splitlines())
+    return [re.sub(r" \d+\.\d$", "", line) for line in lines if line]
+
+
 @pytest.mark.compiled
-def test_the_readmes_verdicts_are_printed_as_it_says(tmp_path):
-    command, rows = re.search(
-        r"```sh\n(linrep verify .*?)\n.*?```text\n(claim .*?)\n\.\.\.\n", README, re.DOTALL
+def test_the_readmes_shell_prints_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    commands, output = re.search(
+        r"```sh\n(linrep verify .*?)```\n\n```text\n(.*?)```", README, re.DOTALL
     ).groups()
-    result = CliRunner().invoke(main, [*command.split()[1:], "--store", str(tmp_path)])
+    assert len(commands.splitlines()) <= 3
+    printed = []
+    for command in commands.splitlines():
+        result = CliRunner().invoke(main, shlex.split(command)[1:])
+        assert result.exit_code == 0, result.output
+        printed += plain(result.output)
+    rest = iter(printed)
+    for line in plain(output):  # in this order
+        assert line == "..." or line in rest, f"{line} is not in {printed}"
+
+
+@pytest.mark.compiled
+def test_the_readmes_own_bound_is_checked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files(ROOT / "README.md")
+    (command,) = re.findall(r"`linrep (verify my_bound\.py)`", README)
+    result = CliRunner().invoke(main, shlex.split(command))
     assert result.exit_code == 0, result.output
-    first, last = (re.sub(r" +", " ", text) for text in (rows, result.output))
-    for line in first.splitlines():
-        at_the_end = re.fullmatch(r"(.*) \d+\.\d", line)  # seconds
-        assert (at_the_end.group(1) if at_the_end else line) in last
+    assert re.search(r"^mine\.start +holds .* rejected ", result.output, re.MULTILINE)
 
 
-def test_the_readmes_picture_is_of_the_record(monkeypatch, tmp_path):
+def test_the_readme_calls_what_there_is():
+    calls = re.findall(r"`(lr\.[^`]+)`", README)
+    assert len(calls) == 2
+    for call in calls:
+        assert repr(eval(call, {"lr": linrep}))
+
+
+def front_picture(monkeypatch):
     monkeypatch.syspath_prepend(DOCS / "_ext")
-    front = importlib.import_module("front_picture")
-    picture = front.PICTURE.read_text("utf-8")
+    return importlib.import_module("front_picture")
+
+
+@pytest.mark.parametrize("name", ["front.svg", "front-dark.svg"])
+def test_the_readmes_picture_is_of_the_record(name, monkeypatch, tmp_path):
+    front = front_picture(monkeypatch)
+    assert name in front.THEMES
+    assert f"docs/_static/{name}" in README
+    picture = (front.STATIC / name).read_text("utf-8")
     assert f"<dc:description>{front.description()}</dc:description>" in picture
     # Another version of Matplotlib puts the same points elsewhere on the page.
     if f"Matplotlib v{matplotlib.__version__}," in picture:
-        front.draw(tmp_path / "again.svg")
-        assert (tmp_path / "again.svg").read_text("utf-8") == picture
-    p, ratio = front.ratios()
+        front.draw(tmp_path / name, front.THEMES[name])
+        assert (tmp_path / name).read_text("utf-8") == picture
+
+
+def test_the_readme_says_of_the_picture_what_it_shows(monkeypatch):
+    p, ratio = front_picture(monkeypatch).ratios()
     words = " ".join(README.split())
     for share in (0.02, 0.1, 0.5, 1.0):
         (value,) = ratio[p == share]
         assert f"{value:.3g} at {share:g}" in words
+    assert f"it is up to {max(ratio):.0f} times the bound" in words

@@ -15,6 +15,8 @@ TESTS = Path(__file__).parent
 #: From the lowest layer to the highest; a module imports from its own layer and from those before.
 LAYERS = (
     "_clock",
+    "_extras",
+    "_threads",
     "_atomic",
     "_portable",
     "_code",
@@ -55,21 +57,24 @@ LAYERS = (
     "reproduction",
     "bench",
     "cli",
+    "__main__",
 )
 #: Layers that may import only some of those below, and only these packages from elsewhere.
 STRICT = {
     "_clock": (set(), set()),
+    "_extras": (set(), set()),
+    "_threads": (set(), {"threadpoolctl"}),
     "_atomic": (set(), set()),
     "_portable": (set(), {"llvmlite", "numba", "numpy", "threadpoolctl"}),
     "_scripts": (set(), set()),
     "_display": (set(), set()),
     "_validation": (set(), {"numpy"}),
     "_memory": (set(), set()),
-    "_progress": (set(), {"tqdm"}),
+    "_progress": ({"_extras"}, {"tqdm"}),
     "random": (set(), {"numpy"}),
     # Their public calls check what users hand in, in the words of all other calls.
     "kernels": ({"_clock", "_memory", "_validation"}, {"llvmlite", "numba", "numpy"}),
-    "stats": ({"_validation"}, {"numpy", "scipy"}),
+    "stats": ({"_display", "_validation"}, {"numpy", "scipy"}),
     "prediction": ({"_memory", "_validation"}, {"numpy", "pandas"}),
     "trace": (
         {"_clock", "_display", "_memory", "_validation", "prediction", "stats"},
@@ -77,7 +82,7 @@ STRICT = {
     ),
     # The adapter needs no compiled kernels.
     "deep": (
-        {"_atomic", "_display", "_progress", "_validation", "random", "stats", "trace"},
+        {"_atomic", "_display", "_extras", "_progress", "_validation", "random", "stats", "trace"},
         {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
@@ -96,8 +101,17 @@ STRICT = {
     ),
     # What is swept is none of their business.
     "sweeps": (
-        {"_atomic", "_display", "_progress", "_validation", "provenance", "stats"},
-        {"cloudpickle", "numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
+        {
+            "_atomic",
+            "_display",
+            "_extras",
+            "_progress",
+            "_threads",
+            "_validation",
+            "provenance",
+            "stats",
+        },
+        {"cloudpickle", "numpy", "pandas", "pyarrow", "tqdm"},
     ),
 }
 

@@ -80,6 +80,7 @@ def test_repr_tells_the_method_its_ending_and_the_last_metrics():
         "  training loss: 1",
         "  wall time: 1.5 s",
     ]
+    assert repr(make()).splitlines()[1] == "  rounds: 5"
 
 
 def test_html_is_well_formed_and_escapes_what_it_shows():

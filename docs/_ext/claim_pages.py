@@ -1,7 +1,8 @@
 """What the pages say of claims, from the claims, the ledger and the figures' manifests.
 
-``{statements} PAPER`` makes the table of a paper's claims, ``{figures} PAPER`` shows its figures,
-``{failures}`` lists what fails, by severity.
+``{statements} PAPER`` makes the table of a paper's claims in its order, ``{figures} PAPER`` shows
+its figures, ``{failures}`` lists what fails by severity, ``{findings} PAPER`` explains it,
+``{derivations} PAPER`` has the proofs, and ``{gallery}`` shows the figures that it is given.
 """
 
 import ast
@@ -12,11 +13,16 @@ import textwrap
 from html import escape
 from pathlib import Path
 
+from docutils import nodes
 from reference import Markdown
+from sphinx.util.docutils import SphinxDirective
 
 import linrep
-from linrep.claims import HOLDS, UNDECIDED, claims, corrections, ledger
+from linrep.claims import claims, corrections, ledger
+from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import SEVERITIES, findings
+from linrep.claims.order import in_order
+from linrep.claims.sections import sections
 from linrep.report.mathml import prose
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -82,72 +88,191 @@ def figure_of(name, known):
     return None
 
 
-def _place(item):
-    """Sort places as a reader looks them up: by kind of statement, then by number."""
-    parts = re.split(r"(\d+)", item.place.lstrip("(").lower())
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
-
-
 class Statements(Markdown):
     def lines(self, paper):
-        entries, shown = ledger.recorded(), figures_of(paper)
+        entries, shown, reasons = ledger.recorded(), figures_of(paper), findings()
         known = [item for item in claims().values() if item.paper == paper and item.id in entries]
-        lines = [
-            "| statement | verdict | check | theory |",
-            "| --- | --- | --- | --- |",
-        ]
-        for item in sorted(known, key=_place):
+        lines = ["| verdict | statement | checked by |", "| --- | --- | --- |"]
+        for item in in_order(known):
             module, name = item.check.__module__, item.check.__qualname__
             theory = [_reference(name, _short(name)) for name in theory_of(item.check)]
             figure = figure_of(item.id, shown)
-            seen = f" ([figure](#{_figure_label(figure)}))" if figure else ""
+            links = [f"[evidence](#{ledger.anchor(item.id)})"]
+            if item.id in reasons:
+                links.append(_link("why", reasons[item.id]))
+            if figure:
+                links.append(f"[figure](#{_figure_label(figure)})")
+            strength = entries[item.id]["strength"]
             cells = [
+                ledger.badge(entries[item.id]["verdict"], ledger.anchor(item.id))
+                + f" [{strength}]{{.strength}}" * bool(strength),
                 f"**{ledger.cell(item.place)}**{', corrected' if item.corrects else ''}. "
-                f"{ledger.cell(prose(item.plain))}{seen}",
-                f"[{entries[item.id]['verdict']}](#{ledger.anchor(item.id)})"
-                + f", {entries[item.id]['strength']}" * bool(entries[item.id]["strength"]),
-                _reference(f"{module}.{name}", name),
-                ", ".join(theory) or "–",
+                f"{ledger.cell(prose(item.plain))} ({', '.join(links)})",
+                ", ".join([_reference(f"{module}.{name}", name), *theory]),
             ]
             lines.append("| " + " | ".join(cells) + " |")
-        return lines
+        return ["````{container} statements", "", *lines, "````"]
+
+
+#: What each severity means to a reader.
+_MEANINGS = {
+    "conclusion": "A rate, a sample size or a comparison that readers take away is wrong.",
+    "statement": "The statement is false as printed.",
+    "proof step": "A step of the proof does not follow; the statement itself stands.",
+    "constant": "A constant or a condition is too small or too large.",
+    "misprint": "Obvious, and nothing rests on it.",
+}
+PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL<sup>MF</sup>"}
+
+
+class Verdicts(Markdown):
+    """How many statements of each paper have which verdict."""
+
+    def lines(self):
+        entries = ledger.recorded()
+        badges = " | ".join(map(ledger.badge, VERDICTS))
+        lines = [f"| paper | {badges} |", "| --- |" + " --: |" * len(VERDICTS)]
+        for paper, name in PAPERS.items():
+            found = [entry["verdict"] for key, entry in entries.items() if _paper(key) == paper]
+            counts = [str(found.count(verdict) or "–") for verdict in VERDICTS]
+            lines.append(f"| [{name}]({paper}.md) | " + " | ".join(counts) + " |")
+        return ["````{container} counts", "", *lines, "````"]
 
 
 class Failures(Markdown):
     """What fails or is vacuous: a row for each cause, the gravest first."""
 
     def lines(self):
-        entries = ledger.recorded()
-        reasons = findings()
-        lines = [
-            "| claim | verdict | strength | severity | what is wrong | corrected |",
-            "| --- | --- | --- | --- | --- | --- |",
-        ]
-        causes = {}
-        for name in claims():
-            if entries[name]["verdict"] not in (HOLDS, UNDECIDED):
-                causes.setdefault(reasons[name], []).append(name)
-        for finding, names in sorted(
-            causes.items(), key=lambda pair: -SEVERITIES.index(pair[0].severity)
-        ):
-            by = [
-                f"[`{item.id}`](#{ledger.anchor(item.id)})"
-                for name in names
-                for item in corrections(name)
+        lines = []
+        for severity in reversed(SEVERITIES):
+            found = {item: None for item in findings().values() if item.severity == severity}
+            lines += [
+                f"## {severity.capitalize()}",
+                "",
+                _MEANINGS[severity],
+                "",
+                "````{container} statements failures",
+                "",
+                "| verdict | paper | what is wrong | corrected form |",
+                "| --- | --- | --- | --- |",
             ]
-            found = [entries[name] for name in names]
-            cells = [
-                ", ".join(f"[`{name}`](#{ledger.anchor(name)})" for name in names),
-                *(
-                    ", ".join(dict.fromkeys(entry.get(key) or "–" for entry in found))
-                    for key in ("verdict", "strength")
-                ),
-                finding.severity,
-                ledger.cell(finding.headline),
-                ", ".join(by) or "–",
-            ]
-            lines.append("| " + " | ".join(cells) + " |")
+            for finding in found:
+                cells = [
+                    *_verdict(finding),
+                    PAPERS[_paper(finding.ids[0])],
+                    _link(ledger.cell(_capital(finding.headline)), finding),
+                    " ".join(_corrections(finding)) or "–",
+                ]
+                lines.append("| " + " | ".join(cells) + " |")
+            lines += ["````", ""]
         return lines
+
+
+class Findings(Markdown):
+    """Why a paper's statements fail, the gravest first; behind them what has no severity."""
+
+    def lines(self, paper):
+        page = ROOT / "linrep" / "claims" / paper / "findings.md"
+        own = dict.fromkeys(item for item in findings().values() if item.ids[0].startswith(paper))
+        lines = []
+        for finding in sorted(own, key=lambda item: -SEVERITIES.index(item.severity)):
+            known = [claims()[name] for name in finding.ids]
+            about = [
+                f"{ledger.badge(ledger.recorded()[item.id]['verdict'], ledger.anchor(item.id))} "
+                f"{ledger.cell(item.place)} (`{item.id}`)"
+                for item in in_order(known)
+            ]
+            kind = finding.severity.replace(" ", "-")
+            lines += [
+                f"({ledger.anchor(finding.ids[0], 'finding')})=",
+                "",
+                f"## {_capital(finding.headline)}",
+                "",
+                f"[{finding.severity}]{{.severity .{kind}}}",
+                "",
+                *(f"- {line}" for line in about),
+                "",
+                *_folded(_rebased(finding.text, paper)),
+                "",
+            ]
+        return [*lines, *_rebased("\n".join(_others(page)), paper).splitlines()]
+
+
+class Derivations(Markdown):
+    """The derivations on a paper's page of proofs, what they share first."""
+
+    def lines(self, paper):
+        page = ROOT / "linrep" / "claims" / paper / "proofs.md"
+        text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
+        lines = text.splitlines()
+        for ids, headline, text in sections(page):
+            linked = [f"[`{name}`](#{ledger.anchor(name)})" for name in ids if name in claims()]
+            lines += [
+                f"## {_capital(headline)}",
+                "",
+                "Statements: " + ", ".join(linked) + ".",
+                "",
+                *_rebased(text, paper).splitlines(),
+                "",
+            ]
+        return lines
+
+
+def _paper(name):
+    return name.partition(".")[0]
+
+
+def _link(text, finding):
+    return f"[{text}](#{ledger.anchor(finding.ids[0], 'finding')})"
+
+
+def _verdict(finding):
+    """Yield the badge of a finding's verdicts, linked to the first, as a list of one."""
+    entries = [ledger.recorded()[name] for name in finding.ids]
+    strengths = dict.fromkeys(entry["strength"] for entry in entries if entry["strength"])
+    badges = dict.fromkeys(
+        ledger.badge(entry["verdict"], ledger.anchor(finding.ids[0])) for entry in entries
+    )
+    yield " ".join([*badges, *(f"[{name}]{{.strength}}" for name in strengths)])
+
+
+def _corrections(finding):
+    """Return the badges of the corrected statements, each verdict linked to its first."""
+    found = {}
+    for item in (item for name in finding.ids for item in corrections(name)):
+        found.setdefault(ledger.recorded()[item.id]["verdict"], item.id)
+    return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]
+
+
+def _folded(text):
+    """Yield lines of Markdown with blocks of Python behind a summary."""
+    for piece in re.split(r"(?ms)^(```python\n.*?^```$)", text):
+        if piece.startswith("```python"):
+            yield from ("<details><summary>Counterexample in Python</summary>", "")
+            yield from (*piece.splitlines(), "", "</details>", "")
+        else:
+            yield from piece.splitlines()
+
+
+def _others(page):
+    """Yield the lines of sections that name no statement: readings, what cannot be decided."""
+    text = page.read_text("utf-8")
+    for section in re.split(r"(?m)^(?=### )", text)[1:]:
+        if not section.startswith("### `"):
+            yield from section.removeprefix("#").splitlines()
+
+
+def _rebased(text, paper):
+    """Return text with the links that lead on from where it is kept, seen from docs/findings."""
+    text = text.replace("](proofs.md)", f"](../proofs/{paper}.md)")
+    text = text.replace("](../../../docs/", "](../")
+    return re.sub(r"\n(?=\*\*Corrected\*\*)", "\n\n", text)
+
+
+def _capital(headline):
+    """Return a headline as a title, unless it begins with a symbol or a name."""
+    word = headline.split()[0]
+    return headline[0].upper() + headline[1:] if word.isalpha() and word.isascii() else headline
 
 
 class Figures(Markdown):
@@ -174,6 +299,35 @@ class Figures(Markdown):
         return lines
 
 
+class Gallery(SphinxDirective):
+    """Cards of figures, a line each: id, where it is discussed, a sentence."""
+
+    has_content = True
+
+    def run(self):
+        cards = nodes.container(classes=["gallery"])
+        lines = [line.split(" | ") for line in self.content if line.strip()]
+        missing = {path.stem for path in (ROOT / "figures").glob("*.svg")} ^ {
+            name for name, _, _ in lines
+        }
+        if missing:
+            raise self.error(f"the gallery and figures/ differ in {', '.join(sorted(missing))}")
+        for name, place, sentence in lines:
+            manifest = json.loads((ROOT / "figures" / f"{name}.json").read_text("utf-8"))
+            page, _, anchor = place.partition("#")
+            builder = self.env.app.builder
+            uri = builder.get_relative_uri(self.env.docname, page) + f"#{anchor}" * bool(anchor)
+            picture = nodes.image(
+                uri=f"../figures/{name}.svg", alt=manifest["title"], loading="lazy"
+            )
+            link = nodes.reference("", "", picture, refuri=uri, internal=True)
+            title = nodes.paragraph("", manifest["title"], classes=["title"])
+            text = nodes.paragraph("", f"{sentence} ")
+            text += nodes.literal(text=name)
+            cards += nodes.container("", link, title, text, classes=["card"])
+        return [cards]
+
+
 def _reference(name, text):
     return f"{{py:obj}}`{text} <{name}>`"
 
@@ -189,8 +343,12 @@ def _figure_label(name):
 def setup(app):
     for name, directive in {
         "statements": Statements,
+        "verdicts": Verdicts,
         "failures": Failures,
         "figures": Figures,
+        "findings": Findings,
+        "derivations": Derivations,
+        "gallery": Gallery,
     }.items():
         app.add_directive(name, directive)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,16 +1,19 @@
-"""``{public} MODULE`` documents what a module is for, ``{checks} PAPER`` the checks of its claims.
-
-Both list names by themselves, so that the reference is complete whatever is added.
+"""``{public} MODULE`` documents what a module is for, ``{checks} PAPER`` the checks of its claims,
+``{extras}`` what can be installed. They list names by themselves, so that nothing is missing.
 """
 
 import importlib
 import inspect
+import re
 import sys
+import tomllib
+from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
+import linrep
 from linrep.claims import claims
 
 
@@ -21,7 +24,9 @@ class Markdown(SphinxDirective):
 
     def run(self):
         node = nodes.Element()
-        text = StringList(self.lines(*self.arguments), "generated")
+        # As the papers write it; what Python and terminals show has a caret.
+        lines = [line.replace("pFL^MF", "pFL<sup>MF</sup>") for line in self.lines(*self.arguments)]
+        text = StringList(lines, "generated")
         self.state.nested_parse(text, self.content_offset, node, match_titles=True)
         return node.children
 
@@ -68,6 +73,18 @@ def public(module):
         and item.__module__ == module.__name__
     }
     return sorted(own, key=own.__getitem__)
+
+
+class Extras(Markdown):
+    """What `pip install` can add, as pyproject.toml has it."""
+
+    def lines(self):
+        text = Path(linrep.__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8")
+        lines = ["| extra | installs |", "| --- | --- |"]
+        for extra, needs in tomllib.loads(text)["project"]["optional-dependencies"].items():
+            names = [re.match(r"[\w.-]+(\[.*\])?", need).group() for need in needs]
+            lines.append(f"| `{extra}` | {', '.join(f'`{name}`' for name in names)} |")
+        return lines
 
 
 class Checks(Markdown):
@@ -119,4 +136,5 @@ def setup(app):
     app.connect("missing-reference", _short_names)
     app.add_directive("public", Public)
     app.add_directive("checks", Checks)
+    app.add_directive("extras", Extras)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,16 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import cache
 from threading import current_thread, main_thread
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import ThreadpoolController
 
 from linrep import _validation as check
 from linrep._clock import Stopwatch
+from linrep._threads import one_thread
 from linrep.algorithms import _imc_ridge as ridges
 from linrep.algorithms._imc_biases import fit_biases
 from linrep.algorithms._imc_core import Core, dense, factors_of
@@ -489,13 +488,8 @@ def _threads_for(core):
     """Let one thread do the linear algebra of small systems: sharing them takes twice as long."""
     # The limit is the process's: threads that leave in another order would not restore it.
     if current_thread() is main_thread() and sum(core.shape) * (core.k or 1) < _SMALL:
-        return _libraries().limit(limits=1)
+        return one_thread(known=True)
     return nullcontext()
-
-
-@cache
-def _libraries():
-    return ThreadpoolController()  # it looks through all that is loaded
 
 
 def _is_spectral(start):

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from linrep import algorithms
-from linrep.bench.timing import Record, compared, largest_difference, one_thread, take_turns
+from linrep._threads import one_thread
+from linrep.bench.timing import Record, compared, largest_difference, take_turns
 from linrep.comparison import compare
 from linrep.problems import ClientData, SharedRepresentation
 

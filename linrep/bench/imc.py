@@ -16,8 +16,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
+from linrep._threads import one_thread
 from linrep.algorithms import imc, perfedsi
-from linrep.bench.timing import Record, compared, one_thread, take_turns
+from linrep.bench.timing import Record, compared, take_turns
 from linrep.problems import Observations, SideInformationCompletion
 from linrep.subspace import random_frame
 from linrep.trace import columns

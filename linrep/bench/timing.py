@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -135,14 +134,6 @@ def largest_difference(results) -> float:
         for part, expected in zip(other, first, strict=True)
     ]
     return float(np.max(differences))
-
-
-def one_thread():
-    """Return a context in which BLAS uses one thread, where threadpoolctl can see to that."""
-    try:
-        return import_module("threadpoolctl").threadpool_limits(1)
-    except ImportError:
-        return nullcontext()
 
 
 def has(module: str) -> bool:

@@ -1,5 +1,9 @@
 """Claims of the papers: statements with the checks that can refute them, verdicts, the ledger."""
 
+from linrep._extras import need
+
+need("claims", "linrep.claims")
+
 from linrep.claims.claim import (
     BUDGETS,
     Budget,

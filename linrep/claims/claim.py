@@ -362,7 +362,14 @@ def statement(
     return register
 
 
-def claims() -> dict[str, Claim]:
+class Claims(dict[str, Claim]):
+    """Claims by id, which show themselves in a line."""
+
+    def __repr__(self):
+        return f"{len(self)} claims; linrep.statements shows them with their verdicts"
+
+
+def claims() -> Claims:
     """Return the claims of the papers by id, in the order of their files."""
     package = __name__.rpartition(".")[0]
     modules = [item.name for item in walk_packages([str(_FOLDER)], f"{package}.")]
@@ -370,10 +377,8 @@ def claims() -> dict[str, Claim]:
         import_module(name)
     # Not in the order in which somebody imported them.
     ours = [item for item in _CLAIMS.values() if item.check.__module__ in modules]
-    return {
-        item.id: item
-        for item in sorted(ours, key=lambda item: modules.index(item.check.__module__))
-    }
+    ours.sort(key=lambda item: modules.index(item.check.__module__))
+    return Claims({item.id: item for item in ours})
 
 
 def load_file(path: str | Path) -> dict[str, Claim]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linrep._display import literal, number
+from linrep._display import badge, literal, number
 from linrep.claims import ledger
 from linrep.claims.claim import Claim, claims, corrections, unknown
 from linrep.claims.evidence import FAILS
@@ -112,6 +112,16 @@ class Entry:
             raise ValueError(f"no picture of {self.claim.id} is recorded: linrep verify draws one")
         return plotting.evidence(points).axes
 
+    def _corrections(self):
+        """Yield the corrected versions as Markdown, each with its verdict and its formula."""
+        if not self.corrected_by:
+            return
+        entries = ledger.recorded(self.book)
+        for item in corrections(self.claim.id):
+            verdict = entries.get(item.id, {}).get("verdict", "unchecked")
+            yield f"Corrected, **`{item.id}`** {badge(verdict)}: {literal(item.plain)}"
+            yield f"$$\n{item.latex}\n$$" if item.latex else ""
+
     def _picture(self):
         """Return the picture as Markdown, "" where none is recorded."""
         points = ledger.recorded_points(self.claim.id, self.book)
@@ -137,7 +147,6 @@ class Entry:
     __repr__ = __str__
 
     def _repr_markdown_(self):
-        by = ", ".join(f"`{name}`" for name in self.corrected_by)
         parts = (
             f"**`{self.claim.id}`**"
             + (f" ({self.claim.place})" if self.claim.place else "")
@@ -146,11 +155,13 @@ class Entry:
             f"Under {literal('; '.join(map(str, self.claim.hypotheses)))}."
             if self.claim.hypotheses
             else "",
-            " · ".join([f"**{self.verdict.capitalize()}**", *self._strength()])
-            + f". {escape(self._why(), quote=False)}",
-            escape(self.finding.reason, quote=False) if self.finding else "",
+            " · ".join([badge(self.verdict), *self._strength()]),
+            f"**Why:** {escape(self._why(), quote=False)}. "
+            + escape(self.finding.reason, quote=False)
+            if self.finding
+            else "",
             *(f"{literal(line)}." for line in ledger.readings(self.recorded)),
-            f"Corrected: {by}." if by else "",
+            *self._corrections(),
             f"Proof: {escape(self.proof.headline, quote=False)}." if self.proof else "",
             self._picture(),
         )
@@ -225,27 +236,3 @@ def entry(
         book=book,
         file=file,
     )
-
-
-class Statements(Mapping[str, Entry]):
-    """All statements of the papers by id; a notebook completes the ids."""
-
-    def __getitem__(self, id: str) -> Entry:
-        if id not in claims():
-            raise KeyError(id)
-        return statement(id)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(claims())
-
-    def __len__(self) -> int:
-        return len(claims())
-
-    def __repr__(self):
-        return f"{len(self)} statements, from {next(iter(self))!r} on"
-
-    def _ipython_key_completions_(self):
-        return list(claims())
-
-
-statements = Statements()

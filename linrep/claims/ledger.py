@@ -15,6 +15,8 @@ from linrep import _atomic as files
 from linrep._display import number as show
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, VERDICTS
+from linrep.claims.findings import findings
+from linrep.claims.order import in_order
 from linrep.claims.verify import Result
 
 PATH: Path = Path(__file__).with_name("ledger.json")
@@ -152,24 +154,25 @@ def record(
 def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Return the ledger as pages by file name: counts, and a page per paper."""
     own: dict[str, dict[str, Claim]] = {}
-    for name, item in known.items():
-        if name in entries:
-            own.setdefault(item.paper, {})[name] = item
+    for item in in_order(known.values()):
+        if item.id in entries:
+            own.setdefault(item.paper, {})[item.id] = item
     overview = [
         "# Ledger",
         "",
-        "Made of what `linrep verify --record` recorded. Every claim of the papers that can be "
-        "tested, with its verdict: it **holds**, it **fails**, it is **vacuous** (its hypotheses "
-        "or its bound say nothing at any size that can exist), or it is **undecided**. The "
-        "probability that any verdict of the whole ledger is wrong by chance is at most "
-        f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness "
-        "is the left over the right side of a bound, where both are positive. "
-        "[Findings](findings.md) says why claims fail, [Proofs](proofs.md) has the derivations.",
+        "Every claim about the papers that can be tested, with its verdict, as recorded by `linrep "
+        "verify --record`: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its "
+        "bound say nothing at any size that can exist), or it is **undecided**. The probability "
+        "that any verdict in the ledger is wrong by chance is at most "
+        f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness is "
+        "the ratio of the left to the right side of a bound, where both are positive. "
+        "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
+        "derivations.",
     ]
     for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
         overview += [
             "",
-            "| paper | " + " | ".join(columns) + " |",
+            "| paper | " + " | ".join(map(badge, columns) if key == "verdict" else columns) + " |",
             "| --- |" + " --: |" * len(columns),
         ]
         total: Counter[str] = Counter()
@@ -204,7 +207,7 @@ def _page(paper, own, entries):
         kinds, strength = ", ".join(entry.get("kinds", ())), entry.get("strength", "")
         lines.append(
             f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
-            f"| {entry['verdict']} | {strength} | {numbers} | {entry['n_trials']} |"
+            f"| {badge(entry['verdict'])} | {strength} | {numbers} | {entry['n_trials']} |"
         )
     for name, item in own.items():
         lines += _section(name, item, entries[name])
@@ -229,15 +232,17 @@ def _section(name, item, entry):
         f"$${item.latex}$$",
         "",
         *([f"Under {cell('; '.join(map(str, item.hypotheses)))}.", ""] if item.hypotheses else ()),
-        f"**{entry['verdict'].capitalize()}**: {cell(entry['sentence'])}.{needed}{by} "
+        f"{badge(entry['verdict'])} {cell(entry['sentence'])}.{needed}{by} "
         f"({strength}{entry['budget']}, seed {entry['seed']}, {entry['n_trials']} trials, "
         f"error level {entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",
     ]
+    if reason := findings().get(name):
+        lines += ["", f"Why: [{cell(reason.headline)}](#{anchor(reason.ids[0], 'finding')})."]
     if len(entry["parts"]) > 1:
         lines += ["", "| part | verdict | strength | measured | claimed | found |"]
         lines += ["| - | - | - | - | - | - |"]
         lines += [
-            f"| {cell(part['name'])} | {part['verdict']} | {part.get('strength', '')} | "
+            f"| {cell(part['name'])} | {badge(part['verdict'])} | {part.get('strength', '')} | "
             f"{show(part['measured'])} | "
             f"{show(part['predicted'])} | {cell(part['sentence'])} |"
             for part in entry["parts"]
@@ -283,6 +288,12 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*")
 
 
-def anchor(name: str) -> str:
-    """Return the label of a claim's section in the ledger."""
-    return "claim-" + name.replace(".", "-").replace("_", "-").lower()
+def badge(verdict: str, link: str = "") -> str:
+    """Return a verdict for a page, in its colour, and perhaps as a link to a label."""
+    text = f"[{verdict}](#{link})" if link else verdict
+    return f"[{text}]{{.badge .{verdict}}}"
+
+
+def anchor(name: str, of: str = "claim") -> str:
+    """Return the label of a claim's section in the ledger, or of the finding it comes first in."""
+    return f"{of}-" + name.replace(".", "-").replace("_", "-").lower()

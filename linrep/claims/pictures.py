@@ -67,7 +67,7 @@ def shares(items: Iterable[Frequency], levels: Iterable[float]) -> pd.DataFrame:
     return table.assign(
         panel="", series="", x=np.arange(1.0, len(table) + 1.0),
         y=table["y"].where(table["y"] > 0.0),
-        predicted=table["predicted"].where(table["predicted"] > 0.0),
+        predicted=table["predicted"].where(table["predicted"] > 0.0), allowed="below",
         xlabel="rank", ylabel="share of violations",
     )  # fmt: skip
 
@@ -87,7 +87,7 @@ def _trend(item):
 
 def _in_order(item):
     """Return what was measured in order of size, None if that is nothing."""
-    rank = "rank"
+    rank, allowed = "rank", "below"
     values: Any
     match item:
         case Cases():
@@ -111,6 +111,8 @@ def _in_order(item):
             values, label = item.samples, item.quantity
             bounds = (item.equals, item.at_most, item.at_least)
             claimed = next(bound for bound in bounds if bound is not None)
+            if item.at_most is None:
+                allowed = "" if item.at_least is None else "above"
             if len(values) < item.moments.size:
                 rank = f"rank in {len(values)} of {item.moments.size} samples"
         case _:
@@ -124,5 +126,6 @@ def _in_order(item):
         {
             "panel": item.name, "series": "", "x": x, "y": y[x.astype(int) - 1],
             "xlabel": rank, "ylabel": label, "predicted": claimed if claimed > 0.0 else np.nan,
+            "allowed": allowed,
         }
     )  # fmt: skip

@@ -252,6 +252,8 @@ def _(item: Mean, level):
         low = -np.inf if item.at_least is None else item.at_least
         high = np.inf if item.at_most is None else item.at_most
         found = decisions.mean_between(item.moments, low, high, level=level)
+    if item.at_most is None:
+        return found  # nothing is bounded from above
     return replace(found, tightness=_ratio(found.measured, found.predicted))
 
 
@@ -293,12 +295,16 @@ def _power(item, slope, level, n_trials):
 
 
 def _points(item, y):
-    predicted = item.equals if item.at_most is None else item.at_most
+    bound = item.at_most is not None
+    predicted = item.at_most if bound else item.equals
+    # From the smallest size on a smaller exponent stays below; an equal one is met at the largest.
+    start = item.x.argmin() if bound else item.x.argmax()
     return pd.DataFrame(
         {
             "panel": "", "series": "", "x": item.x, "y": y,
             "xlabel": item.along or "x", "ylabel": item.of or item.name or item.quantity,
-            "predicted": y[-1] * (item.x / item.x[-1]) ** predicted,
+            "predicted": y[start] * (item.x / item.x[start]) ** predicted,
+            "allowed": "below" if bound else "",
         }
     )  # fmt: skip
 

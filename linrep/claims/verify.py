@@ -40,6 +40,7 @@ _DECIDING = tuple(
         "evidence",
         "findings",
         "ledger",
+        "lookup",
         "pictures",
         "proofs",
         "sections",

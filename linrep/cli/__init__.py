@@ -1,5 +1,9 @@
 """The command line."""
 
+from linrep._extras import need
+
+need("cli", "the command line")
+
 # A command is there once its module is loaded.
 from linrep.cli import (
     bench,

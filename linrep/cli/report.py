@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from linrep import _scripts
 from linrep.cli import completion
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
@@ -26,7 +27,7 @@ from linrep.cli.verify import LEDGER_OPTION, STORE, STORE_OPTION, choose, read_l
 @click.option(
     "--figures",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of figures.  [default: figures, where it is there]",
+    help="Folder of figures.  [default: figures, or else those that come with linrep]",
 )
 @click.option(
     "--out",
@@ -41,6 +42,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
     Of all claims, some by id or pattern, or those of a file. Runs that `linrep verify` stored are
     shown with their plots, of other claims what the ledger records: nothing is computed here.
     """
+    from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
     if store != STORE and not store.is_dir():
@@ -51,6 +53,8 @@ def report(ids, budget, seed, store, book_path, figures, out):
     entries = read_ledger(file, book_path)
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")
+    elif figures is None:
+        figures = _scripts.record()
     with bad_input(OSError, ValueError):
         found = gather(
             chosen,
@@ -62,6 +66,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
             papers={item.paper for item in chosen} if ids else None,
             file=file,
             options=() if store == STORE else ("--store", str(store)),
+            book=book_path or (None if file else PATH),
         )
         page = render(found).encode()
         write_file(out, page)

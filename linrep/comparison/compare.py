@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
-from threadpoolctl import threadpool_limits
 
 from linrep import _validation as check
 from linrep._progress import progress_bar
+from linrep._threads import one_thread
 from linrep.algorithms.drawing import needs_truth, watched
 from linrep.comparison.measured import measured
 from linrep.comparison.result import AXES, COLUMNS, Comparison
@@ -154,7 +154,7 @@ def compare(
 
     with (
         warnings.catch_warnings(),
-        threadpool_limits(limits=1),  # BLAS's threads would be in each other's way
+        one_thread(),  # BLAS's threads would be in each other's way
         ThreadPoolExecutor(workers) as pool,
         progress_bar(progress, total=len(jobs), desc="compare", unit="run") as bar,
     ):

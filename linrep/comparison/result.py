@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from linrep import _validation as check
+from linrep._extras import need
 from linrep.stats import mean_interval
 
 if TYPE_CHECKING:
@@ -177,6 +178,7 @@ class Comparison:
         ----------
         path : str or Path
         """
+        need("sweeps", "to_parquet")
         self.rows.assign(sampling=self.sampling).to_parquet(path)
 
     def _ends(self):

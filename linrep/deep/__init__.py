@@ -6,6 +6,8 @@ partitions do without.
 
 from importlib import import_module
 
+from linrep._extras import command
+
 _HOME = {
     "APFL": "methods",
     "CFL": "methods",
@@ -61,7 +63,7 @@ def __getattr__(name):
         if error.name != "torch":
             raise
         raise ImportError(
-            f"linrep.deep.{name} needs torch: pip install 'linrep[deep]'", name="torch"
+            f"linrep.deep.{name} needs torch: {command('torch')}", name="torch"
         ) from None
     return module if name in _MODULES else getattr(module, name)
 

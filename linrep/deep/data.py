@@ -259,6 +259,23 @@ class FederatedData:
             f"{self.classes} classes)"
         )
 
+    def _repr_html_(self):
+        seen = np.array([np.unique(self.y[own]).size for own in self.train])
+        labels = {"classes": self.classes, "classes per client": show.spread(seen)}
+        return show.sheet(
+            f"FederatedData {self.name}".rstrip(),
+            {
+                "clients": self.n,
+                "training samples per client": show.spread(self.sizes),
+                "training samples": int(self.sizes.sum()),
+                "test samples": sum(map(len, self.test)),
+                "shape of a sample": str(self.x.shape[1:]),
+                **(labels if self.classes > 1 else {"labels": "real numbers"}),
+                "side information": "" if self.side is None else f"{self.side.shape[1]} columns",
+                "groups": None if self.groups is None else len(np.unique(self.groups)),
+            },
+        )
+
     @property
     def n(self) -> int:
         """Number of clients."""

@@ -1,90 +1,59 @@
-"""The decorator every kernel carries, how kernels are compiled, and where they are kept.
+"""The decorator every kernel carries, and what is done where numba lacks what it relies on.
 
-A kernel that Python calls is compiled whole: those it calls are simplified by themselves, and
-inlined and optimized there. Compiled as numba does it, each of them would be fully optimized by
-itself, again in every caller, and made an entry point of its own, in twice the time.
-
-Numba's disk cache is keyed by the file that defines a function, so an edit in one kernel module
-would leave stale machine code of its callers in others. The key here holds a digest of all kernel
-sources, too: any edit in this package recompiles whatever may depend on it. So does another version
-of NumPy, whose C functions draw random numbers where they can be called.
+Kernels are compiled whole, draw by NumPy's C functions and solve by LAPACK's through parts of numba
+that it does not promise to keep: `_whole`, `_draws` and `_gelsd`. Each has a stand-in that is made
+of public parts, slower. A version of numba that is not known is tried before it is relied on.
 
 Nothing fails for want of the cache: where no folder can be written, the disk is full, or a file is
 damaged, kernels are compiled again.
 """
 
-import gc
-import sys
-import threading
 import warnings
-from contextlib import contextmanager
 from functools import partial
-from hashlib import blake2b
+from importlib import import_module
 from multiprocessing import parent_process
-from pathlib import Path
 
 import numba
-import numpy as np
-from numba.core import compiler, types, typing
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
-
-from linrep import _clock
-from linrep.kernels._numpy_random import SHOWN
-
-_SOURCES = sorted(Path(__file__).parent.glob("*.py"))
-_DIGEST = blake2b(b"".join(path.read_bytes() for path in _SOURCES), digest_size=8).hexdigest()
-_STATE = (_DIGEST, np.__version__, SHOWN)  # what compiled kernels are of, beside what numba notes
 
 # Sums may be reordered (that is what lets them use vector registers) and multiplications fused;
 # NaN and infinity keep their meaning, which the detection of divergence relies on.
 _FASTMATH = {"reassoc", "contract", "nsz"}
+#: The newest version of numba that all tests were run with.
+_KNOWN = (0, 68)
 
 
-class _Entries(IndexDataCacheFile):
-    """Files of one function's compiled versions, each named by what it holds.
+def private(name):
+    """Return a module of this folder that relies on private parts of numba, None if they lack.
 
-    Numba numbers them: two processes that compile a function for different arguments at the same
-    time would write to one file, which the index then hands out for the wrong arguments.
+    Parameters
+    ----------
+    name : str
+        Its function ``attempt`` raises if it does not do its work.
     """
-
-    def load(self, key):
-        try:
-            return super().load(key)
-        except Exception:  # whatever the bytes of a damaged file are taken for
-            return None
-
-    def _load_index(self):
-        try:
-            return super()._load_index()
-        except Exception:  # the same
-            return {}
-
-    def save(self, key, data):
-        base = self._index_name.removesuffix(".nbi")
-        holds = repr((key, self._source_stamp)).encode()
-        name = f"{base}.{blake2b(holds, digest_size=8).hexdigest()}.nbc"
-        overloads = self._load_index()
-        if not overloads:  # of another state of the sources, if any
-            for path in Path(self._cache_path).glob(f"{base}.*.nbc"):
-                path.unlink(missing_ok=True)
-        self._save_data(name, data)
-        self._save_index({**overloads, key: name})
+    try:
+        module = import_module(f"linrep.kernels.{name}")
+        if tuple(int(part) for part in numba.__version__.split(".")[:2]) > _KNOWN:
+            module.attempt()
+    except Exception as error:  # whatever another version makes of it
+        _stands_in(error)
+        return None
+    return module
 
 
-class _Cache(FunctionCache):
-    def __init__(self, function):
-        super().__init__(function)
-        stamp = (self._impl.locator.get_source_stamp(), _STATE)
-        self._cache_file = _Entries(self._cache_path, self._impl.filename_base, stamp)
+_lacking: list[Exception] = []
 
-    def save_overload(self, signature, compiled):
-        try:
-            super().save_overload(signature, compiled)
-        except OSError as error:
-            _not_kept(error.strerror)
+
+def _stands_in(error):
+    """Warn, in one process and once, that kernels are not what they could be."""
+    _lacking.append(error)
+    if parent_process() is None and len(_lacking) == 1:
+        warnings.warn(
+            f"numba {numba.__version__} lacks what kernels are made of ({error}): they are "
+            f"compiled with its public parts alone, and slower; numba {_KNOWN[0]}.{_KNOWN[1]} "
+            "has all of them",
+            RuntimeWarning,
+            stacklevel=1,
+        )
 
 
 def _not_kept(reason):
@@ -98,121 +67,7 @@ def _not_kept(reason):
         )
 
 
-class _Linkable(JITCodeLibrary):
-    """Code of a kernel as its callers link it: its functions simplified, and no machine code."""
-
-    def finalize(self):
-        for library in dict.fromkeys(self._linking_libraries):
-            if hasattr(library, "_reload_init"):  # newer versions of numba have it
-                self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalized = True
-
-
-class _Callee:
-    """A kernel where another one calls it, with what numba asks of a dispatcher there."""
-
-    is_compiling = False  # no kernel calls itself
-
-    def __init__(self, kernel):
-        self._kernel = kernel
-        self._compiled = {}
-
-    @property
-    def nopython_signatures(self):
-        return [found.signature for found in self._compiled.values()]
-
-    def get_call_template(self, args, kws):
-        pysig, args = self._kernel.fold_argument_types(args, kws)
-        args = tuple(args)
-        if args not in self._compiled:
-            self._compiled[args] = self._compile(args)
-        name = self._kernel.py_func.__name__
-        signatures = [self._compiled[args].signature]
-        template = typing.make_concrete_template(name, key=name, signatures=signatures)
-        return template, pysig, args, {}
-
-    def get_overload(self, args):
-        return self._compiled[tuple(args)].library
-
-    @global_compiler_lock
-    def _compile(self, args):
-        kernel, function = self._kernel, self._kernel.py_func
-        flags = compiler.Flags()
-        kernel.targetdescr.options.parse_as_flags(flags, kernel.targetoptions)
-        # Sums are then in one order, whether small kernels call it or large ones.
-        flags.forceinline = True
-        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-        context = kernel.targetdescr.target_context
-        found = compiler.compile_extra(
-            kernel.targetdescr.typing_context,
-            context,
-            function,
-            args=args,
-            return_type=None,
-            flags=flags,
-            locals={},
-            library=_Linkable(context.codegen(), function.__qualname__),
-        )
-        context.insert_user_function(found.library, found.fndesc, [found.library])
-        return found
-
-
-class Kernel(CPUDispatcher):
-    """A compiled function of arrays; see :func:`kernel`."""
-
-    def __init__(self, function, targetoptions):
-        super().__init__(function, targetoptions=targetoptions)
-        self._compiler._customize_flags = _for_python_alone
-        self._callee = _Callee(self)
-
-    @property
-    def _numba_type_(self):
-        return types.Dispatcher(self._callee)
-
-    def compile(self, signature):
-        """Compile, or load, the version for some types of arguments."""
-        with _clock.account().compiling(), _announced(self._cache_misses), _no_garbage_collection():
-            return super().compile(signature)
-
-
-def _for_python_alone(flags):
-    flags.no_cfunc_wrapper = True
-    return flags
-
-
-_said = threading.Event()
-
-
-@contextmanager
-def _announced(misses):
-    """Say what one waits for, once, if it is a compilation and takes longer than a second."""
-    before = sum(misses.values())
-
-    def say():
-        if sum(misses.values()) > before and not _said.is_set() and parent_process() is None:
-            _said.set()
-            print("compiling kernels, once per installation ...", file=sys.stderr, flush=True)
-
-    timer = threading.Timer(1.0, say)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-@contextmanager
-def _no_garbage_collection():
-    """Spare the collector the compiler's many objects, which live until it has finished."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+_whole = None if numba.config.DISABLE_JIT else private("_whole")
 
 
 def kernel(function=None, *, counted=False):
@@ -230,19 +85,18 @@ def kernel(function=None, *, counted=False):
         return partial(kernel, counted=counted)
     if numba.config.DISABLE_JIT:
         return function
-    compiled = Kernel(
-        function,
-        {
-            "nopython": True,
-            "boundscheck": None,
-            "nogil": True,
-            "error_model": "numpy",
-            "fastmath": _FASTMATH,
-            "_nrt": counted,
-        },
-    )
+    options = {
+        "nopython": True,
+        "boundscheck": None,
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": _FASTMATH,
+    }
+    if _whole is not None:
+        return _whole.compiled(function, {**options, "_nrt": counted}, _not_kept)
+    compiled = numba.jit(**options)(function)
     try:
-        compiled._cache = _Cache(function)
-    except RuntimeError:  # what numba raises if it finds none
+        compiled.enable_caching()
+    except RuntimeError:  # what numba raises if it finds no folder
         _not_kept("no folder for them")
     return compiled

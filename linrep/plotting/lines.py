@@ -268,7 +268,8 @@ def evidence(points: pd.DataFrame) -> Figure:
     ----------
     points : DataFrame
         Columns panel, x, y, xlabel and ylabel; and, where there are, series, low and high (ends of
-        intervals) and predicted (drawn as a line).
+        intervals), predicted (drawn as a line) and allowed ("below" or "above", where that line is
+        a bound: what it allows is shaded).
 
     Returns
     -------
@@ -312,6 +313,7 @@ def evidence(points: pd.DataFrame) -> Figure:
                     ax.axhline(line["predicted"].iloc[0], **style)
                 else:
                     ax.plot(line["x"], line["predicted"], **style)
+        _shade(ax, own)
         ax.set(
             title=_wrapped(panel),
             xlabel=_wrapped(own["xlabel"].iloc[0]),
@@ -335,6 +337,26 @@ def evidence(points: pd.DataFrame) -> Figure:
         elif labels:
             ax.legend(fontsize=6)
     return figure
+
+
+def _shade(ax, rows):
+    """Shade what the bound of a panel allows; of several bounds, what all of them allow."""
+    if "allowed" not in rows or "predicted" not in rows:
+        return
+    bound = rows[rows["predicted"] > 0.0]
+    for side, strictest in (("below", "min"), ("above", "max")):
+        line = bound[bound["allowed"] == side].groupby("x")["predicted"].agg(strictest)
+        if line.empty:
+            continue
+        ends = ax.get_ylim()
+        edge = ends[0] if side == "below" else ends[1]
+        if len(line) == 1:
+            ax.axhspan(edge, line.iloc[0], color="C2", alpha=0.12, linewidth=0, label="allowed")
+        else:
+            ax.fill_between(
+                line.index, edge, line, color="C2", alpha=0.12, linewidth=0, label="allowed"
+            )
+        ax.set_ylim(ends)
 
 
 def _wrapped(text):

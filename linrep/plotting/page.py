@@ -6,12 +6,16 @@ import textwrap
 from contextlib import AbstractContextManager
 
 import matplotlib as mpl
-import seaborn as sns
 from cycler import cycler
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+# Seaborn's "colorblind".
+_COLOURS = (
+    "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494",
+    "#ece133", "#56b4e9",
+)  # fmt: skip
 COLUMN_WIDTH = 3.4  # inches, of a two-column page
 PAGE_WIDTH = 7.0
 
@@ -22,7 +26,7 @@ def style() -> AbstractContextManager[None]:
         {
             "axes.grid": True,
             "axes.labelsize": 8,
-            "axes.prop_cycle": cycler(color=sns.color_palette("colorblind")),
+            "axes.prop_cycle": cycler(color=_COLOURS),
             "axes.spines.right": False,
             "axes.spines.top": False,
             "axes.titlesize": 8.5,

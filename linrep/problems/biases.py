@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
@@ -169,3 +170,15 @@ class BiasedRegression:
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
         return f"BiasedRegression(n={self.n}, d={self.d}, p={self.p}{noise})"
+
+    def _repr_html_(self):
+        return show.sheet(
+            "BiasedRegression: y = ⟨θ, x⟩ + bᵢ + σε",
+            {
+                "clients n": self.n,
+                "dimension d": self.d,
+                "columns of side information p": self.p,
+                "noise σ": self.noise,
+                "design": self.design,
+            },
+        )

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.problems import preparation as prepare
 from linrep.problems import splits
@@ -423,3 +424,18 @@ class ClientData:
         more = "" if self.preparation is None else f", preparation={self.preparation}"
         more += "" if self.weights is None else ", weighted"
         return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth}{more})"
+
+    def _repr_html_(self):
+        return show.sheet(
+            "ClientData",
+            {
+                "clients": self.n,
+                "covariates": self.d,
+                "samples per client": show.spread(self.m),
+                "samples": int(self.m.sum()),
+                "labels": f"mean {self.y.mean():.3g}, standard deviation {self.y.std():.3g}",
+                "truth": repr(self.truth) if self.truth is not None else "not known",
+                "preparation": self.preparation,
+                "weights": "" if self.weights is None else show.spread(self.weights),
+            },
+        )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp, softmax
 
+from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
@@ -158,6 +159,13 @@ class SampleObjectives(Objectives):
         samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
         ridge = f", ridge={self.ridge:g}" if self.ridge else ""
         return f"{type(self).__name__}(n={self.n}, d={self.d}, {samples}{ridge})"
+
+    def _rows(self):
+        return {
+            **super()._rows(),
+            "samples per client": show.spread(self.data.m),
+            "ridge ρ": self.ridge,
+        }
 
 
 class LeastSquaresObjectives(SampleObjectives):

@@ -235,6 +235,18 @@ class LowRankRegression:
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
         return f"LowRankRegression(n={self.n}, d={self.d}{noise}{design})"
 
+    def _repr_html_(self):
+        return show.sheet(
+            "LowRankRegression: y = ⟨φᵢ, x⟩ + σε",
+            {
+                "clients n": self.n,
+                "dimension d": self.d,
+                "singular values of Φ": show.leading(self.singular_values),
+                "noise σ": self.noise,
+                "design": self.design,
+            },
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class BestModel:

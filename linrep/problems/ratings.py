@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.prediction import predict_entries
 from linrep.problems.completion import Observations
@@ -249,6 +250,14 @@ class Ratings:
         return (
             f"Ratings({len(self.observations)} by {len(self.clients)} clients of "
             f"{len(self.items)} items{sides})"
+        )
+
+    def _repr_html_(self):
+        rows = self.observations._rows()
+        values = show.spread(self.observations.values + self.mean) if len(self.observations) else ""
+        return show.sheet(
+            "Ratings",
+            {**rows, "values": values, "mean": self.mean, "columns": ", ".join(self.columns)},
         )
 
 

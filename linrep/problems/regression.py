@@ -10,6 +10,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep.problems.clients import ClientData
@@ -283,6 +284,19 @@ class SharedRepresentation:
         noise = f", noise={self.noise:g}" if self.noise else ""
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
         return f"{type(self).__name__}(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
+
+    def _repr_html_(self):
+        return show.sheet(
+            f"{type(self).__name__}: y = ⟨B* wᵢ*, x⟩ + σε",
+            {
+                "clients n": self.n,
+                "dimension d": self.d,
+                "rank k": self.k,
+                "condition number of W*": self.condition,
+                "noise σ": self.noise,
+                "design": self.design,
+            },
+        )
 
 
 class ImplicitRepresentation(SharedRepresentation):

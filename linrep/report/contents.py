@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,98 +16,14 @@ import linrep
 from linrep._progress import progress_bar
 from linrep._validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
-from linrep.claims.findings import Finding, findings
-from linrep.claims.ledger import CONTRADICTS, outcome
+from linrep.claims.findings import findings
+from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
 from linrep.claims.proofs import proofs
-from linrep.claims.sections import Section
 from linrep.claims.verify import is_damaged, stored
 from linrep.record import flat, table
 from linrep.report import pictures
-
-_FIGURE_WIDTH = 880  # CSS pixels
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A claim with its outcome.
-
-    Attributes
-    ----------
-    claim : Claim
-    result : mapping or None
-        As `linrep.claims.verify.Result.as_json` gives it; None where nothing is known yet.
-    stored : bool
-        Whether `result` is a run in the store; else it is the ledger's.
-    recorded : mapping or None
-        What the ledger has.
-    corrected_by : tuple of str
-        Ids of the claims that put this one right.
-    command : str
-        What gives `result`, and computes it where the store does not hold it.
-    damaged : bool
-        Whether the store has a run that cannot be read.
-    contradicts : bool
-        Whether the run in the store has an outcome that the ledger's cannot be squared with.
-    finding, proof : Finding, Section or None
-        Why it fails, if it does; what the verdict is derived from, if that is known.
-    picture : Picture or None
-        The evidence; only a stored run has one.
-    versions : str
-    finished : datetime or None
-        Of a stored run.
-    """
-
-    claim: Claim
-    result: Mapping[str, Any] | None
-    stored: bool
-    recorded: Mapping[str, Any] | None
-    corrected_by: tuple[str, ...]
-    command: str
-    damaged: bool = False
-    contradicts: bool = False
-    finding: Finding | None = None
-    proof: Section | None = None
-    picture: pictures.Picture | None = None
-    versions: str = ""
-    finished: datetime | None = None
-
-    @property
-    def verdict(self) -> str:
-        """The verdict shown; "unchecked" where there is none."""
-        return "unchecked" if self.result is None else self.result["verdict"]
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What kinds of statements the claim's measurements are about, where that is known."""
-        return tuple((self.result or {}).get("kinds", ()))
-
-    @property
-    def differs(self) -> bool:
-        """Whether a stored run and the ledger give different verdicts."""
-        both = self.stored and self.recorded is not None
-        return both and self.verdict != self.recorded["verdict"]  # type: ignore[index]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure that was drawn: its manifest, the numbers of its summary, its picture."""
-
-    manifest: Mapping[str, Any]
-    numbers: Sequence[Mapping[str, Any]]
-    picture: pictures.Picture
-    command: str
-
-
-@dataclass(frozen=True)
-class Report:
-    """All that the page shows; `source` is the file of claims that are not linrep's."""
-
-    entries: tuple[Entry, ...]
-    figures: tuple[Figure, ...]
-    made: datetime
-    processors: int
-    version: str
-    source: str | None = None
+from linrep.report.entries import Entry, Figure, Report
+from linrep.report.outline import outline, pictured
 
 
 def gather(
@@ -124,6 +40,7 @@ def gather(
     made: datetime | None = None,
     progress: bool | None = None,
     executor: Executor | None = None,
+    book: Path | None = None,
 ) -> Report:
     """Collect claims with their outcomes, and figures. Nothing is computed but pictures.
 
@@ -152,6 +69,8 @@ def gather(
         Show a bar; by default on a terminal and in a notebook.
     executor : Executor, optional
         Draws the pictures; by default this process does.
+    book : path, optional
+        The ledger's file, beside which is what its pictures are drawn from.
 
     Returns
     -------
@@ -169,22 +88,32 @@ def gather(
         words = ["linrep", "verify", *([file] if file else []), name]
         return shlex.join([*words, "--budget", budget, "--seed", str(seed), *options])
 
-    runs = [_run(item, store, budgets, seed) for item in chosen]
-    points = [None if run is None else run.points for run in runs]
-    drawn = (map if executor is None else executor.map)(_picture, points)
-    entries = []
-    with progress_bar(progress, total=len(chosen), desc="report", unit="claim") as bar:
-        for item, run, picture in zip(chosen, runs, drawn, strict=True):
-            recorded = ledger.get(item.id)
-            damaged = run is None and any(
-                is_damaged(item, budget=name, seed=seed, store=store) for name in budgets
-            )
-            entries.append(
-                _entry(item, recorded, run, damaged, picture, budgets, seed, command, file)
-            )
+    entries, points = {}, {}
+    for item in chosen:
+        run = _run(item, store, budgets, seed)
+        damaged = run is None and any(
+            is_damaged(item, budget=name, seed=seed, store=store) for name in budgets
+        )
+        recorded = ledger.get(item.id)
+        entries[item.id] = _entry(item, recorded, run, damaged, budgets, seed, command, file)
+        if run is not None:
+            points[item.id] = run.points
+    drawn = [("picture", id, table) for id, table in points.items() if table is not None]
+    for entry in pictured(outline(entries.values())):
+        id = entry.claim.id
+        if not entry.stored and entry.recorded and book is not None:
+            points[id] = recorded_points(id, book)
+        if points.get(id) is not None:
+            drawn.append(("chief", id, _deciding(points[id], entry.result)))
+    images = (map if executor is None else executor.map)(
+        pictures.evidence, [table for _, _, table in drawn]
+    )
+    with progress_bar(progress, total=len(drawn), desc="report", unit="picture") as bar:
+        for (place, id, _), image in zip(drawn, images, strict=True):
+            entries[id] = replace(entries[id], **{place: image})
             bar.update()
     return Report(
-        entries=tuple(entries),
+        entries=tuple(entries.values()),
         figures=() if figures is None else tuple(_figures(figures, papers)),
         made=made or datetime.now(UTC),
         processors=os.cpu_count() or 1,
@@ -199,11 +128,15 @@ def _run(item, store, budgets, seed):
     return next(filter(None, found), None)
 
 
-def _picture(points):
-    return None if points is None else pictures.evidence(points)
+def _deciding(points, result):
+    """Return the panel of the part that the verdict rests on, the first where none has its name."""
+    panels = list(dict.fromkeys(points["panel"]))
+    names = [part["name"] for part in result["parts"] if part["verdict"] == result["verdict"]]
+    found = (panel for name in names for panel in panels if panel.startswith(name))
+    return points[points["panel"] == next(found, panels[0])]
 
 
-def _entry(item, recorded, run, damaged, picture, budgets, seed, command, file):
+def _entry(item, recorded, run, damaged, budgets, seed, command, file):
     common = {
         "claim": item,
         "recorded": recorded,
@@ -223,7 +156,6 @@ def _entry(item, recorded, run, damaged, picture, budgets, seed, command, file):
         contradicts=recorded is not None
         and run.result.verdict != "error"
         and outcome(run.result.verdict, run.result.budget, recorded) == CONTRADICTS,
-        picture=picture,
         versions=run.versions,
         finished=run.finished,
         **common,
@@ -246,7 +178,7 @@ def _figures(folder, papers):
         _require(path, found["settings"], ("quick", "seed", "replicates"))
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
-        picture = pictures.stored(path.with_suffix(".svg"), _FIGURE_WIDTH, found["caption"])
+        picture = pictures.stored(path.with_suffix(".svg"), found["caption"])
         settings = found["settings"]
         words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
         words += ["--quick"] * bool(settings["quick"])

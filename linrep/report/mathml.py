@@ -20,17 +20,17 @@ _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η",
     "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "xi": "ξ", "rho": "ρ", "sigma": "σ",
     "tau": "τ", "phi": "φ", "psi": "ψ", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ",
-    "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+    "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "eps": "ε",
 }  # fmt: skip
-_SIGNS = (("<=", "≤"), (">=", "≥"), ("->", "→"), ("sqrt(", "√("))
+_SIGNS = (("<=", "≤"), (">=", "≥"), ("->", "→"), ("sqrt(", "√("), ("sqrt ", "√"))
 _NAMES = "|".join(_GREEK)
 _SCRIPT = r"(?:\{[^{}]+\}|\([^()]+\)|-?\d+\.\d+|-?[A-Za-z0-9*]+)"
 # A Greek letter; or a letter, a number or a bracket with an index, a power or both. What is left
 # are names: scaled_qr, lemma_A8.
 _SYMBOL = re.compile(
-    rf"(?P<base>(?<![\w.])(?:{_NAMES}|dist|NC|[A-Za-z0-9]|\w+(?=\^))[*']?|[)|\]])"
+    rf"(?P<base>(?<![\w.])(?:{_NAMES}|dist|NC|[A-Za-z0-9]|\w+(?=\^))[*'~]?|[)|\]])"
     rf"(?:_(?P<index>{_SCRIPT})(?:\^(?P<power>{_SCRIPT}))?|\^(?P<only>{_SCRIPT}))(?!\w)"
-    rf"|(?<![\w.])(?P<letter>(?:{_NAMES})[*']?)(?![\w])"
+    rf"|(?<![\w.])(?P<letter>(?:{_NAMES})[*'~]?)(?![\w])"
 )
 
 
@@ -130,10 +130,11 @@ def prose(text: str) -> Markup:
 
 def _symbol(match):
     base = match["letter"] or match["base"]
-    name = base.rstrip("*'")
-    html = escape(_GREEK.get(name, name) + base[len(name) :].replace("'", "′"))
+    name = base.rstrip("*'~")
+    marks = base[len(name) :].replace("'", "′").replace("~", "\N{COMBINING TILDE}")
+    html = escape(_GREEK.get(name, name) + marks)
     for tag, script in (("sub", match["index"]), ("sup", match["power"] or match["only"])):
         if script:
-            inner = prose(script.strip("{}").replace("-", "−"))
+            inner = prose(script.strip("{}()").replace("-", "−"))
             html += Markup("<{0}>{1}</{0}>").format(Markup(tag), inner)
     return html

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections import Counter
 from typing import Any
 
@@ -12,10 +10,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS
-from linrep.claims.evidence import LEDGER_LEVEL
+from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED
 from linrep.claims.ledger import readings, show
-from linrep.report import mathml
-from linrep.report.contents import Entry, Report
+from linrep.report import mathml, prose
+from linrep.report.entries import Entry, Report
+from linrep.report.grids import grids, setting
+from linrep.report.outline import outline
 
 PAPERS = {
     "fedrep": ("FedRep", "Collins, Hassani, Mokhtari and Shakkottai, Exploiting Shared "
@@ -27,17 +27,23 @@ PAPERS = {
     "pflmf": ("pFL^MF", "Dadras, Stich and Yurtsever, Personalized Federated Learning via "
               "Low-Rank Matrix Optimization, TMLR"),
 }  # fmt: skip
-#: Sign and meaning of each verdict; the sign and the word tell them apart without colour.
+#: What each verdict means.
 MEANINGS = {
-    "holds": ("✓", "the check found nothing against the statement"),
-    "fails": ("✗", "there is a counterexample, or a test rejects it"),
-    "vacuous": ("∅", "its hypotheses or its bound say nothing at any size that can exist"),
-    "undecided": ("?", "the check says what it would take to decide"),
-    "error": ("!", "the check stopped with an exception"),
-    "unchecked": ("–", "neither the store nor the ledger has a result"),
+    "holds": "the check found nothing against the statement",
+    "fails": "there is a counterexample, or a test rejects it",
+    "vacuous": "its hypotheses or its bound say nothing at any size that can exist",
+    "undecided": "the check says what it would take to decide",
+    "error": "the check stopped with an exception",
+    "unchecked": "neither the store nor the ledger has a result",
 }
-_AXIS = (-4, 4)  # decades of tightness that are drawn
-_LONG = 240  # letters from which a sentence of several readings becomes a list
+STEPS = {
+    "conclusion": "a rate, sample size or comparison that readers take away is wrong",
+    "statement": "the statement is false as printed",
+    "proof step": "a step of the proof is wrong, the statement itself stands",
+    "constant": "a constant is wrong",
+    "misprint": "obvious, and nothing rests on it",
+}
+_MANY = 24  # parts from which those that hold are left to the command
 
 
 def render(report: Report) -> str:
@@ -49,32 +55,38 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    ids = {entry.claim.id for entry in report.entries}
     environment.filters |= {
-        "formula": _formula, "prose": mathml.prose, "number": _number, "listed": _listed,
+        "formula": _formula, "prose": mathml.prose, "number": _number, "sentence": _sentence,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
         "readings": readings, "paper": lambda name: PAPERS.get(name, (name, ""))[0],
-        "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
+        "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "setting": setting,
+        "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
+        "markdown": lambda text: prose.html(text, ids), "inline": _inline,
+        "headline": lambda text: _inline(text) + Markup("."), "related": _related,
     }  # fmt: skip
-    papers = list(dict.fromkeys(entry.claim.paper for entry in report.entries))
+    papers = outline(report.entries)
     shown = [
         name
         for name in MEANINGS
         if name in VERDICTS or any(entry.verdict == name for entry in report.entries)
     ]
+    strengths = {(entry.result or {}).get("strength") for entry in report.entries}
+    severities = set(map(severity, report.entries))
     return environment.get_template("report.html").render(
         report=report,
-        groups={
-            paper: [entry for entry in report.entries if entry.claim.paper == paper]
-            for paper in papers
-        },
-        citations={paper: PAPERS.get(paper, ("", ""))[1] for paper in papers},
+        papers=papers,
+        theorems=[(paper, item) for paper in papers for item in paper.theorems],
+        citations={name: citation for name, (_, citation) in PAPERS.items()},
         verdicts=shown,
         meanings=MEANINGS,
+        steps=STEPS,
+        severities=[name for name in STEPS if name in severities],
+        strengths=[name for name in STRENGTHS if name in strengths],
         counts=Counter((entry.claim.paper, entry.verdict) for entry in report.entries),
-        kinds=sorted({kind for entry in report.entries for kind in entry.kinds}),
-        origins=list(dict.fromkeys(map(origin, report.entries))),
         origin=origin,
-        ids={entry.claim.id for entry in report.entries},
+        ids=ids,
+        many=_MANY,
         contradicting=[entry for entry in report.entries if entry.contradicts],
         damaged=[entry for entry in report.entries if entry.damaged],
         raised=[entry for entry in report.entries if entry.verdict == "error"],
@@ -83,22 +95,32 @@ def render(report: Report) -> str:
             for entry in report.entries
             if entry.differs and not entry.contradicts and entry.verdict != "error"
         ],
-        bounds=_bounds(report.entries),
-        ticks=[
-            (mathml.prose(f"10^{decade}" if decade else "1"), _percent(decade))
-            for decade in range(_AXIS[0], _AXIS[1] + 1, 2)
-        ],
         runs=_runs(report),
         level=f"{LEDGER_LEVEL:.0%}",
     )
 
 
 def origin(entry: Entry) -> str:
-    """Return where a result comes from, one of the page's filters."""
+    """Return where a result comes from."""
     if entry.result is None:
         return "no result"
     budget = entry.result["budget"]
     return f"{budget} run" if entry.stored else f"ledger, {budget}"
+
+
+def severity(entry: Entry) -> str:
+    """Return how severe a failure is, "" of what holds."""
+    failing = entry.finding is not None and entry.verdict not in (HOLDS, UNDECIDED)
+    return entry.finding.severity if failing else ""  # type: ignore[union-attr]
+
+
+def _of(entries):
+    """Return verdict, severity and strength of claims, as the page's filters compare them."""
+    values = (
+        (entry.verdict, severity(entry), (entry.result or {}).get("strength") or "")
+        for entry in entries
+    )
+    return ";".join("/".join(each) for each in values)
 
 
 def _number(value):
@@ -114,18 +136,24 @@ def _formula(latex):
         return Markup("<code>{}</code>").format(latex)
 
 
-def _listed(sentence):
-    """Return a sentence, as a list where it tells several readings, ``name: found``, at length."""
-    items: list[str] = []
-    for piece in re.split(r"; (?![^(]*\))", sentence):
-        if items and ": " not in piece:
-            items[-1] += f"; {piece}"
-        else:
-            items.append(piece)
-    if len(sentence) < _LONG or len(items) < 3:
-        return mathml.prose(sentence if sentence.endswith(".") else f"{sentence}.")
-    lines = (Markup("<li>{}</li>").format(mathml.prose(item)) for item in items)
-    return Markup("<ul>{}</ul>").format(Markup("").join(lines))
+def _inline(headline):
+    """Return a headline as the beginning of a sentence; one that begins with a symbol stays."""
+    first = headline.partition(" ")[0]
+    if len(first) > 1 and first.isascii() and first.isalpha():
+        headline = headline[0].upper() + headline[1:]
+    return prose.inline(headline)
+
+
+def _related(theorem):
+    """Return what a theorem's related statements are about, by the ends of their ids."""
+    whole = theorem.statement.printed.claim.id
+    ids = (item.printed.claim.id for item in theorem.related)
+    return [id.removeprefix(f"{whole}.").removeprefix(f"{id.partition('.')[0]}.") for id in ids]
+
+
+def _sentence(text):
+    """Return a sentence with its full stop."""
+    return mathml.prose(text if text.endswith(".") else f"{text}.")
 
 
 def _cells(records):
@@ -146,25 +174,6 @@ def _value(value: Any) -> Markup:
         return escape(f"{value:.6g}")
     words = {None: "none", True: "yes", False: "no"}
     return escape(words.get(value, value) if value is None or isinstance(value, bool) else value)
-
-
-def _bounds(entries):
-    """Return the bounds whose tightness is known, the loosest first, with places on the axis."""
-    found = [
-        (entry, entry.result["tightness"])
-        for entry in entries
-        if (entry.result or {}).get("tightness") is not None
-    ]
-    return [
-        {"entry": entry, "tightness": tightness,
-         "place": _percent(math.log10(tightness) if tightness > 0.0 else -math.inf)}
-        for entry, tightness in sorted(found, key=lambda pair: pair[1])
-    ]  # fmt: skip
-
-
-def _percent(decade):
-    low, high = _AXIS
-    return round(100.0 * (min(max(decade, low), high) - low) / (high - low), 1)
 
 
 def _runs(report):

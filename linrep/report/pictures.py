@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -15,19 +15,30 @@ from PIL import Image
 
 from linrep import plotting
 
-_COLOURS = 64
-_DPI = 144  # one and a half pixels for each of the page's
+_COLOURS = 32
+_DPI = 132  # more than a pixel for each of the page's, for letters
 _CSS_DPI = 96
 _POINTS = 72  # an inch
 #: How a figure's SVG begins, up to its size.
 _ROOT = re.compile(r'(<svg[^>]*?) width="([\d.]+)pt" height="([\d.]+)pt" viewBox="[\d. ]+"')
 
+#: Numbers with more digits than can be seen.
+_DIGITS = re.compile(r"-?\b\d+\.\d{3,}\b")
+
 
 @dataclass(frozen=True)
 class Picture:
-    """An image as a ``data:`` address, with its size on the page in CSS pixels."""
+    """An image with its size on the page in CSS pixels.
 
-    address: str
+    Attributes
+    ----------
+    content : str
+        Of an image in pixels its ``data:`` address; of a drawing the SVG, compressed by gzip and
+        written in base64, which the page's script unpacks.
+    width, height : int
+    """
+
+    content: str
     width: int
     height: int
 
@@ -44,8 +55,8 @@ def evidence(points: pd.DataFrame) -> Picture:
     return _picture(Image.open(buffer), _CSS_DPI / _DPI)
 
 
-def stored(path: Path, width: int, caption: str) -> Picture:
-    """Return a figure's SVG without the caption under it, to be shown so wide.
+def stored(path: Path, caption: str) -> Picture:
+    """Return a figure's SVG without the caption under it, in its natural size.
 
     Raises
     ------
@@ -58,11 +69,12 @@ def stored(path: Path, width: int, caption: str) -> Picture:
         raise OSError(f"{path} is no SVG of a figure")
     across, down = float(root[2]), float(root[3])
     down = max(down - _POINTS * plotting.caption_height(caption, across / _POINTS), 1.0)
-    size = f'width="{across:g}" height="{down:g}" viewBox="0 0 {across:g} {down:g}"'
-    # Base64 would be longer: most of it are numbers.
-    content = re.sub(r"\s+", " ", f"{root[1]} {size}{text[root.end() :]}")
-    address = f"data:image/svg+xml,{quote(content, safe=' =;,/-_.')}"
-    return Picture(address, width, round(width * down / across))
+    size = f'width="{across:g}pt" height="{down:g}pt" viewBox="0 0 {across:g} {down:g}"'
+    drawing = _DIGITS.sub(lambda number: f"{float(number.group()):.2f}", text[root.end() :])
+    content = f"{root[1]} {size}{drawing}".encode()
+    packed = base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+    scale = _CSS_DPI / _POINTS
+    return Picture(packed, round(scale * across), round(scale * down))
 
 
 def _picture(image, scale):

@@ -1,11 +1,13 @@
 """How fast a trajectory contracts, and where it stops doing so."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from linrep import _display as show
 from linrep import _validation as check
 from linrep.stats._arguments import fraction
 
@@ -13,6 +15,7 @@ _SHORTEST_PLATEAU = 10  # steps
 _FLAT = 0.1  # largest slope on a plateau, as a share of the slope before it
 _SURPRISE = 4.0  # standard deviations by which going on as before would have left the plateau
 _CLEAR = 10.0  # values count as decaying while they are this many times the plateau's level
+_DIGITS = 12  # that are shown at most, of an interval of the size of rounding errors
 _FEWEST = 4  # steps from which an interval is estimated
 
 
@@ -46,10 +49,40 @@ class ContractionRate:
     level: float | None
 
     def __str__(self):
-        text = f"{self.rate:.6g} [{self.low:.6g}, {self.high:.6g}] over {self.steps} rounds"
+        low, rate, high = self._numbers()
+        return f"{rate} [{low}, {high}] over {self.steps} rounds, {self._ending()}"
+
+    def __repr__(self):
+        low, rate, high = self._numbers()
+        return (
+            f"ContractionRate({rate} per step, {self.confidence:.4g} interval [{low}, {high}] over "
+            f"{self.steps} steps, {self._ending()})"
+        )
+
+    def _repr_html_(self):
+        low, rate, high = self._numbers()
+        rows = {
+            "per step": rate,
+            f"{100.0 * self.confidence:.4g} % interval": f"{low} to {high}",
+            "steps": str(self.steps),
+            "plateau": "none" if self.plateau is None else self._ending().removeprefix("plateau "),
+        }
+        return show.sheet("Contraction rate", rows)
+
+    def _numbers(self):
+        """Return the ends of the interval and the rate between them, to two digits of its width."""
+        numbers = self.low, self.rate, self.high
+        half = (self.high - self.low) / 2.0
+        if not 0.0 < half < math.inf:
+            return tuple(f"{value:.4g}" for value in numbers)
+        digits = max(1 - math.floor(math.log10(half)), 0)
+        form = f".{digits}f" if digits < _DIGITS else f".{_DIGITS}g"
+        return tuple(format(value, form) for value in numbers)
+
+    def _ending(self):
         if self.plateau is None:
-            return text + ", no plateau"
-        return text + f", plateau {self.level:.2g} from round {self.plateau}"
+            return "no plateau"
+        return f"plateau {self.level:.2g} from round {self.plateau}"
 
 
 def contraction_rate(

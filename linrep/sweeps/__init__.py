@@ -5,6 +5,10 @@ with rows, chunk by chunk, and goes on where it was after any interruption. Noth
 federated learning.
 """
 
+from linrep._extras import need
+
+need("sweeps", "linrep.sweeps")
+
 from linrep.sweeps.checkpoints import note, scratch
 from linrep.sweeps.comparison import Deviation
 from linrep.sweeps.directories import create_run

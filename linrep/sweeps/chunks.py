@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
 
+from linrep._threads import one_thread
 from linrep.sweeps import checkpoints, targets
 from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment
@@ -287,8 +287,7 @@ def _read_row(row, parameters):
 
 @cache
 def _one_thread_of_blas():
-    """Matrices are small, and sums must not depend on the number of cores."""
-    threadpool_limits(limits=1)
+    one_thread()
 
 
 @cache

@@ -8,10 +8,10 @@ from math import copysign
 from typing import Any
 
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._threads import one_thread
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
 from linrep.sweeps.columns import as_text
 from linrep.sweeps.comparison import Deviation, deviation
@@ -112,7 +112,7 @@ def replay(
     error: BaseException | None = None
     rows: list[dict[str, Any]] = []
     try:
-        with loading_only(allowed), threadpool_limits(limits=1):  # as in the sweep
+        with loading_only(allowed), one_thread():  # as in the sweep
             result = call(function, cell, run.keys(cell), replicate, run.description["settings"])
         rows = read_rows(result, run.parameters)
     except Untrusted:
@@ -124,7 +124,7 @@ def replay(
     same = _same(rows, error, stored, own) if known else None
     found = pd.DataFrame(rows)
     comparable = known and error is None and 0 < len(rows) == len(stored)
-    with threadpool_limits(limits=1):
+    with one_thread():
         here = this_machine()
     before = run.machine_of(cell_name(cell), replicate)
     return Replay(

@@ -22,10 +22,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from linrep import _validation as check
 from linrep._progress import progress_bar
+from linrep._threads import one_thread
 from linrep.sweeps import checkpoints
 from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
@@ -174,7 +173,7 @@ def run(
                     file=sys.stderr,
                 )
             crew = _crew(executor, workers, guarded or was_killed, timeout)
-            with threadpool_limits(limits=1):  # sums must not depend on the number of cores
+            with one_thread():
                 job = _job_factory(sweep, chunk_seconds, stored.path)
                 _drive(stored, todo, job, crew, workers, bar, grace, budget)
     return stored

@@ -1,15 +1,17 @@
 """How claims and evidence show themselves."""
 
+import re
+
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
 import linrep as lr
-from linrep.claims import Evidence, claims, ledger
+from linrep.claims import VERDICTS, Evidence, claims, ledger
 from linrep.claims.entry import entry
 from linrep.claims.evidence import combine
 from linrep.claims.verify import verify
-from tests.tools import well_formed
+from tests.tools import complaint, well_formed
 
 
 def evidence():
@@ -81,7 +83,96 @@ def test_statements_are_found_and_completed_by_id():
     assert list(lr.statements) == lr.statements._ipython_key_completions_() == list(claims())
     assert len(lr.statements) == len(claims())
     assert "pflmf.nothing" not in lr.statements
-    assert repr(lr.statements).startswith(f"{len(claims())} statements")
+    with pytest.raises(KeyError, match=r"did you mean pflmf\.lemma3"):
+        lr.statements["pflmf.lema3"]
+
+
+def test_all_statements_are_shown_as_counts():
+    entries = ledger.recorded().values()
+    shown = repr(lr.statements)
+    assert shown.startswith(f"{len(claims())} statements: ")
+    assert len(shown.splitlines()) == 7
+    own = [entry["verdict"] for entry in entries if entry["id"].startswith("perfedsi.")]
+    (row,) = (line.split() for line in shown.splitlines() if "perfedsi " in line)
+    assert row[1:3] == [str(own.count("holds")), str(own.count("fails"))]
+    cells = well_formed(lr.statements._repr_html_())
+    place = cells.index("perfedsi")
+    assert cells[place + 1 : place + 3] == row[1:3]
+    assert repr(claims()).startswith(f"{len(claims())} claims; ")
+
+
+def test_statements_are_found_by_words_paper_and_verdict():
+    found = lr.statements.find("THEOREM start", paper="fedrep", verdict="fails")
+    assert "fedrep.theorem2" in found
+    assert "fedrep.lemma5" not in found
+    for item in found.values():
+        assert (item.claim.paper, item.verdict) == ("fedrep", "fails")
+    conclusions = lr.statements.find(severity="conclusion")
+    assert {item.finding.severity for item in conclusions.values()} == {"conclusion"}
+    assert {
+        item.recorded["strength"] for item in lr.statements.find(strength="proved").values()
+    } == {"proved"}
+    parts = [len(lr.statements.find(verdict=name)) for name in VERDICTS]
+    assert sum(parts) == len(lr.statements)
+    with pytest.raises(KeyError, match=r"no claim 'fedrep\.lemma5'"):
+        found["fedrep.lemma5"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("paper", "fedprox"), ("verdict", "fail"), ("severity", "grave"), ("strength", "strong")],
+)
+def test_what_no_statement_can_have_is_an_error(name, value):
+    with complaint(ValueError, name, "must be one of", value):
+        lr.statements.find(**{name: value})
+
+
+def test_found_statements_are_a_table_in_a_terminal():
+    found = lr.statements.find(paper="fedrep", verdict="fails")
+    title, *lines = repr(found).splitlines()
+    assert title == f"{len(found)} statements: {len(found)} fail"
+    assert [line.split()[0] for line in lines] == list(found)
+    assert max(map(len, lines)) <= 100
+    (line,) = (line for line in lines if line.startswith("fedrep.theorem2 "))
+    assert line.endswith(f"fails      {found['fedrep.theorem2'].finding.headline}")
+    assert repr(lr.statements.find("no such words")) == "0 statements"
+
+
+def test_found_statements_are_a_table_with_links_in_a_notebook():
+    found = lr.statements.find("theorem2", paper="fedrep")
+    page = found._repr_html_()
+    shown = well_formed(page)
+    assert {"fedrep.theorem2", "✗ fails", "✓ holds", "Theorem 2, (86); Section 1.1"} <= set(shown)
+    assert found["fedrep.theorem2"].finding.headline in shown
+    links = re.findall(r'href="#([\w-]+)"', page)
+    assert "claim-fedrep-theorem2-corrected" in links
+    assert set(links) <= set(re.findall(r'id="([\w-]+)"', page))
+    alone = lr.statements.find("theorem2", paper="fedrep", verdict="fails")._repr_html_()
+    assert "fedrep.theorem2.corrected" in alone
+    assert "href" not in alone  # there is nothing to lead to
+
+
+def test_found_statements_go_to_pandas():
+    table = lr.statements.find(paper="pflmf").to_frame()
+    assert list(table.index) == list(lr.statements.find(paper="pflmf"))
+    assert table.loc["pflmf.theorem1", ["verdict", "severity"]].tolist() == ["fails", "conclusion"]
+    assert "pflmf.theorem1.corrected" in table.loc["pflmf.theorem1", "corrected_by"]
+
+
+def test_a_statement_shows_badge_reason_and_corrected_formula(monkeypatch):
+    monkeypatch.setattr(ledger, "recorded_points", lambda id, book: None)
+    found = lr.statements["fedrep.theorem2"]
+    shown = found._repr_markdown_()
+    corrected = claims()["fedrep.theorem2.corrected"]
+    for text in (
+        ">✗ fails</span>",
+        f"**Why:** {found.finding.headline} (severity: conclusion). {found.finding.reason[:40]}",
+        f"$$\n{found.claim.latex}\n$$",
+        f"**`{corrected.id}`**",
+        ">✓ holds</span>",
+        f"$$\n{corrected.latex}\n$$",
+    ):
+        assert text in shown
 
 
 def test_claims_show_id_and_statement():

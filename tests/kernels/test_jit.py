@@ -15,13 +15,15 @@ from numba import _dispatcher
 from numba.core.errors import NumbaError
 
 import linrep as lr
+from linrep.kernels import _whole as whole
 from linrep.kernels import designs, jit
 from tests.tools import COMPILED
 
 SOURCES = Path(jit.__file__).parent
 MODULES = (
-    "_border", "completion", "designs", "diameter", "factorization", "fedrep", "fedrep_adaptive",
-    "flute", "global_model", "gram", "gram_clients", "halves", "lapack", "linalg", "meta",
+    "_border", "_draws", "_gelsd", "completion", "designs", "diameter", "factorization", "fedrep",
+    "fedrep_adaptive",
+    "flute", "global_model", "gram", "gram_clients", "halves", "linalg", "meta",
     "pflmf", "pflmf_samples", "public_fedrep", "public_flute", "public_perfedsi",
     "public_pflmf", "rounds", "samplers",
 )  # fmt: skip
@@ -36,11 +38,11 @@ def test_every_kernels_cache_key_carries_the_digest_of_all_sources(name):
     kernels = [value for value in vars(module).values() if hasattr(value, "py_func")]
     assert kernels
     for kernel in kernels:
-        assert jit._STATE in kernel._cache._cache_file._source_stamp
+        assert whole._STATE in kernel._cache._cache_file._source_stamp
 
 
 def test_all_kernel_modules_are_known_here():
-    nothing_compiled = {"__init__", "jit", "_numpy_random", "moments"}
+    nothing_compiled = {"__init__", "jit", "_numpy_random", "_whole", "lapack", "moments"}
     assert {path.stem for path in SOURCES.glob("*.py")} - nothing_compiled == set(MODULES)
 
 
@@ -68,7 +70,7 @@ def test_types_of_named_tuples_are_told_apart():
 
 
 def digest(folder):
-    spec = importlib.util.spec_from_file_location("copied_jit", folder / "jit.py")
+    spec = importlib.util.spec_from_file_location("copied", folder / "_whole.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module._DIGEST
@@ -78,10 +80,10 @@ def digest(folder):
 def test_digest_changes_with_any_kernel_source(tmp_path, edited):
     for path in SOURCES.glob("*.py"):
         shutil.copy(path, tmp_path)
-    assert digest(tmp_path) == jit._DIGEST
+    assert digest(tmp_path) == whole._DIGEST
     with open(tmp_path / f"{edited}.py", "a") as file:
         file.write("# edited\n")
-    assert digest(tmp_path) != jit._DIGEST
+    assert digest(tmp_path) != whole._DIGEST
 
 
 @pytest.mark.slow
@@ -91,7 +93,7 @@ def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
-    for name in ("jit.py", "_numpy_random.py"):
+    for name in ("jit.py", "_numpy_random.py", "_whole.py"):
         shutil.copy(SOURCES / name, package)
     shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     header = "from linrep.kernels.jit import kernel\n"
@@ -124,7 +126,7 @@ def small_package(folder):
     package.mkdir(parents=True)
     for each in (package, package.parent):
         (each / "__init__.py").touch()
-    for name in ("jit.py", "_numpy_random.py"):
+    for name in ("jit.py", "_numpy_random.py", "_whole.py"):
         shutil.copy(SOURCES / name, package)
     shutil.copy(SOURCES.parent / "_clock.py", package.parent)
     (package / "twice.py").write_text(
@@ -193,14 +195,14 @@ def test_processes_that_compile_at_the_same_time_never_write_to_one_file(tmp_pat
     """Neither knows of the other's entry when it names the file of its own."""
     names = []
     for key, stamp in (("one", "a"), ("two", "a"), ("one", "b"), ("one", "a")):
-        entries = jit._Entries(str(tmp_path), "f", stamp)
+        entries = whole._Entries(str(tmp_path), "f", stamp)
         entries._load_index = dict
         entries.save(key, key)
         names.append({path.name for path in tmp_path.glob("f.*.nbc")})
     assert [len(name) for name in names] == [1] * 4  # those of no index are removed
     assert len(names[0] | names[1] | names[2]) == 3
     assert names[3] == names[0]
-    assert jit._Entries(str(tmp_path), "f", "a").load("one") == "one"
+    assert whole._Entries(str(tmp_path), "f", "a").load("one") == "one"
 
 
 COLD_AND_WARM = """
@@ -340,3 +342,91 @@ def test_a_kernel_called_by_kernels_alone_is_no_entry_point():
     np.testing.assert_array_equal(out, [4.0, 4.0, 4.0])
     assert not shifted.signatures
     assert shifted(np.ones(5)) == 5.0
+
+
+# Stands for a numba that has not what kernels are made of; numba itself goes on using it.
+LACKING = """
+import builtins
+
+found = builtins.__import__
+
+def lacking(name, globals=None, locals=None, fromlist=(), level=0):
+    own = (globals or {}).get("__name__", "").startswith("linrep.")
+    if own and name.startswith(("numba.core", "numba.np", "numba._helperlib")):
+        raise ImportError(f"no {name}")
+    return found(name, globals, locals, fromlist, level)
+
+builtins.__import__ = lacking
+"""
+USES = """
+import numpy as np
+from linrep.kernels import jit, lapack, samplers
+
+assert jit._whole is samplers._draws is lapack._gelsd is None
+rng, same = np.random.default_rng(0), np.random.default_rng(0)
+drawn = (samplers.uniform(rng), samplers.standard_normal(rng), samplers.standard_t(rng, 3.0),
+         samplers.below(rng, 9))
+assert np.allclose(
+    drawn, [same.random(), same.standard_normal(), same.standard_t(3.0), same.integers(9)]
+)
+"""
+RUNS = """
+import numpy as np
+import linrep as lr
+from linrep.kernels import lapack
+
+A, y, w = np.array([[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]]), np.array([1.0, 0.0, 2.0]), np.empty(2)
+lapack.minimum_norm_solution(A, 3, y, w)
+assert np.allclose(w, np.linalg.lstsq(A.T, y, rcond=None)[0])
+lapack.minimum_norm_solution(A, 3, np.full(3, np.nan), w)
+assert np.isnan(w).all()
+
+truth = lr.SharedRepresentation.random(n=8, d=6, k=2, noise=0.1, rng=0)
+trace = lr.fedrep(truth, m=5, rounds=5, rng=1)
+print(*trace["distance"])
+"""
+
+
+def without_private_parts(script, folder):
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+
+@compiled_only
+def test_kernels_work_without_numbas_private_parts_and_one_line_says_so(tmp_path):
+    done = without_private_parts(LACKING + USES, tmp_path)
+    assert done.stderr.count("RuntimeWarning") == 1
+    assert "lacks what kernels are made of (no numba.core" in done.stderr
+    assert any(tmp_path.rglob("*.nbc"))  # they are kept all the same
+
+
+@compiled_only
+@pytest.mark.slow
+def test_runs_come_to_the_same_without_numbas_private_parts(tmp_path):
+    lacking, whole = (
+        without_private_parts(start + RUNS, tmp_path / name).stdout.split()
+        for name, start in (("lacking", LACKING), ("whole", ""))
+    )
+    np.testing.assert_allclose(*(np.array(each, float) for each in (lacking, whole)), rtol=1e-9)
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ["_whole", "_draws", "_gelsd"])
+def test_a_numba_that_is_not_known_is_tried_first(name, monkeypatch):
+    monkeypatch.setattr(jit.numba, "__version__", "99.0.1")
+    monkeypatch.setattr(jit, "_lacking", [])
+    module = import_module(f"linrep.kernels.{name}")
+    assert jit.private(name) is module
+
+    def fails():
+        raise TypeError("compile_extra() takes 3 arguments")
+
+    monkeypatch.setattr(module, "attempt", fails)
+    with pytest.warns(RuntimeWarning, match=r"numba 99\.0\.1 lacks .*compile_extra"):
+        assert jit.private(name) is None
+    assert jit.private(name) is None  # and says so once
+    monkeypatch.setattr(jit.numba, "__version__", "0.61.2")
+    assert jit.private(name) is module

@@ -1,4 +1,4 @@
-"""Bounds on errors, from Fisher informations written out entry by entry (float64)."""
+"""Bounds on errors, from Fisher information written out entry by entry (float64)."""
 
 import numpy as np
 import scipy.linalg

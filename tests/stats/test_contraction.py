@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from scipy import stats as scipy_stats
 from linrep.stats import contraction_rate
 from tests.stats.shared import RUNS
 from tests.strategies import seeds
-from tests.tools import EPS, FALSE_ALARM, complaint
+from tests.tools import EPS, FALSE_ALARM, complaint, well_formed
 
 rates = st.floats(0.2, 0.99)
 lengths = st.integers(4, 200)
@@ -238,6 +240,29 @@ def test_str_tells_rate_interval_and_plateau():
     assert text.startswith("0.5 [0.5, 0.5] over ")
     assert text.endswith("plateau 9.3e-10 from round 30")
     assert str(contraction_rate(values[:20])).endswith("over 19 rounds, no plateau")
+
+
+def test_a_rate_is_shown_to_two_digits_of_its_interval():
+    rng = np.random.default_rng(0)
+    found = contraction_rate(np.exp(np.cumsum(-0.2 + 0.05 * rng.standard_normal(80))))
+    low, rate, high = re.search(r"([\d.]+) per step.*\[([\d.]+), ([\d.]+)\]", repr(found)).group(
+        2, 1, 3
+    )
+    digits = len(rate.partition(".")[2])
+    assert 1.0 <= (found.high - found.low) / 2.0 * 10.0**digits / 10.0 < 10.0
+    for text, value in ((low, found.low), (rate, found.rate), (high, found.high)):
+        assert text == f"{value:.{digits}f}"
+    assert str(found).startswith(f"{rate} [{low}, {high}] over ")
+    assert repr(found) == (
+        f"ContractionRate({rate} per step, 0.95 interval [{low}, {high}] over {found.steps} steps, "
+        "no plateau)"
+    )
+    shown = well_formed(found._repr_html_())
+    assert {"per step", rate, "95 % interval", f"{low} to {high}", "none"} <= set(shown)
+
+
+def test_a_rate_without_an_interval_is_shown():
+    assert str(contraction_rate([8, 4, 2])) == "0.5 [0, inf] over 2 rounds, no plateau"
 
 
 def test_lists_and_integers_are_read():

@@ -116,7 +116,7 @@ def test_known_representations_are_least_squares_in_dimension_k():
 
 @pytest.mark.parametrize(("n", "d", "m"), [(5, 3, 12), (20, 6, 10), (1, 2, 14)])
 def test_means_over_gaussian_covariates(n, d, m, fresh_rng):
-    """Rank 1 and equal heads: the informations are Wishart matrices of n (m - 1) and n m."""
+    """Rank 1 and equal heads: information matrices are Wishart, of n (m - 1) and n m."""
     truth = lr.SharedRepresentation(frame(fresh_rng, d, 1), np.full((n, 1), 2.0), 0.3)
     found, count = [], draws(2000)
     for _ in range(count):

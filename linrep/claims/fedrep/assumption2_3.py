@@ -167,7 +167,7 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
     r"\tfrac1n\textstyle\sum_i\|w_i^*\|_2^2 = k; \qquad"
     r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",
     plain="Multiplied by sqrt(n), A.1's heads have squared norm k on average; without noise that "
-    "factor is one of the step size.",
+    "factor only rescales the step size.",
     negative_control={"power": 1.0},
     corrects="fedrep.A1_W",
 )

@@ -36,7 +36,7 @@ def _shortened(n, d, k, least, rng):
     place="Section 4.2, below Assumption 3; Theorem 1",
     latex=r"\|w_i^*\|_2 \le \sqrt k \ \forall i, \quad m \ge c\Big(\frac{\kappa^4 k^2 d}{E_0^2 rn}"
     r" + \frac{\kappa^4 k^3\log(rn)}{E_0^2}\Big) \implies (11)",
-    plain="Theorem 1 holds for heads that are no longer than sqrt(k), instead of as long.",
+    plain="Theorem 1 holds for heads of norm at most sqrt(k), instead of exactly sqrt(k).",
     hypotheses=(SUB_GAUSSIAN, DIVERSE),
     negative_control={"gain": 2.0},
 )
@@ -81,7 +81,7 @@ relaxed.corrected(
     "fedrep.assumption3.relaxed.corrected",
     latex=r"\tfrac12\sqrt k \le \|w_i^*\|_2 \le \sqrt k \ \forall i, \quad m \ge c\Big("
     r"\frac{\kappa^4 k^2 d}{E_0^2 rn} + \frac{\kappa^4 k^3\log(rn)}{E_0^2}\Big) \implies (11)",
-    plain="Theorem 1 holds for heads between half of sqrt(k) and sqrt(k).",
+    plain="Theorem 1 holds for heads of norm between sqrt(k)/2 and sqrt(k).",
     constants={"least": 0.5},
     negative_control={"gain": 2.0},
 )

@@ -63,7 +63,7 @@ def _samples_for_half(X):
     place="Definition 4, Claim 1",
     latex=r"m \le d/2 \;\Rightarrow\; \Pr\big[\tfrac1{\sqrt m}\mathcal A \text{ violates 1-RIP"
     r" for every } \delta_1 \in [0, 1)\big] \ge 1 - e^{-cd}; \quad \text{RIP needs } m = \Omega(d)",
-    plain="With m <= d/2 samples per client the measurements are no restricted isometry.",
+    plain="With m <= d/2 samples per client the measurements are not a restricted isometry.",
     hypotheses=[SUB_GAUSSIAN],
     negative_control={"share": 1.5},
 )

@@ -61,8 +61,8 @@ class Curve:
     place="Section 1, contribution (ii), (I)-(II); Section 4.2",
     latex=r"m_{\text{shared}} = O(d/n + \log n), \qquad m_{\text{local}} = \Theta(d), \qquad "
     r"m_{\text{new}} = \Theta(k), \qquad 1 \ll n \ll e^{\Theta(d)}",
-    plain="A client needs at most of order d/n + log n samples in a federation, d alone, and k if "
-    "the representation is there when it comes.",
+    plain="A client needs at most of the order of d/n + log n samples in a federation, d alone, "
+    "and k if the representation has already been learned.",
     hypotheses=[SUB_GAUSSIAN],
     negative_control={"head_power": 2},
 )
@@ -113,7 +113,7 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
     "fedrep.fedhelps.single_client",
     place="Section 4.2, against Section 1 (I)",
     latex=r"m_{\text{single client, no collaboration}} = \Theta(d/n + \log n)",
-    plain="A single client without collaboration needs of order d/n + log n samples.",
+    plain="A single client without collaboration needs of the order of d/n + log n samples.",
     hypotheses=[SUB_GAUSSIAN],
     negative_control={"power": 2},
 )
@@ -148,7 +148,7 @@ def _large_both(bits, constant=1000):
 single_client.corrected(
     "fedrep.fedhelps.single_client.corrected",
     latex=r"m_{\text{single client, no collaboration}} = \Theta(d)",
-    plain="A single client without collaboration needs of order d samples, whatever n.",
+    plain="A single client without collaboration needs of the order of d samples, whatever n.",
     constants={"shared": False},
     negative_control={"shared": True},
 )
@@ -167,7 +167,7 @@ def _fitted(x, y):
     "fedrep.fedhelps.theta",
     place="Section 1 (I)",
     latex=r"m_{\text{shared}} = \Theta(d/n + \log n)",
-    plain="In a federation a client needs of order d/n + log n samples, not less.",
+    plain="In a federation a client needs at least of the order of d/n + log n samples.",
     hypotheses=[SUB_GAUSSIAN],
     negative_control={"ratio_power": 2.0},
 )
@@ -198,7 +198,8 @@ def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
 theta.corrected(
     "fedrep.fedhelps.theta.corrected",
     latex=r"m_{\text{shared}} = \Theta(d/n + 1)",
-    plain="In a federation a client needs of order d/n samples, and a few however large n is.",
+    plain="In a federation a client needs of the order of d/n samples, and a few however large n "
+    "is.",
     constants={"log_power": 0.0},
     negative_control={"log_power": 1.0},
 )

@@ -46,8 +46,8 @@ def _log_rates(n, k, condition, start, m, gain, rng):
     latex=r"\frac{\mathrm{dist}_{t+1}}{\mathrm{dist}_t} \le"
     r"\big(1 - \eta E_0\bar\sigma_{\min,*}^2/2\big)^{1/2}, \quad \text{as } rn \to \infty:"
     r"\ 1 - \eta(1 - k/m)\bar\sigma_{\min,*}^2",
-    plain="A round shrinks the distance at least by the factor of (11); that of many clients is 1 "
-    "- eta (1 - k/m) sigma_min^2.",
+    plain="A round shrinks the distance at least by the factor of (11); with many clients the "
+    "factor is 1 - eta (1 - k/m) sigma_min^2.",
     hypotheses=ASSUMPTIONS,
     negative_control={"gain": 1.9},
 )

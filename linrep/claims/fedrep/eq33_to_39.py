@@ -22,7 +22,7 @@ from linrep.claims.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of, instan
     r"9^{2k}e^{-c_1 k^2\log(rn)} \le e^{-111 k^2\log(rn)}, \quad "
     r"rn\,e^{-111 k^2\log(rn)} \le e^{-110 k^2\log(rn)} \quad (rn \ge 2)",
     plain="One client's error in Lemma 3 has mean zero, and the exponents in the lemma's proof "
-    "add up.",
+    "are right.",
     hypotheses=[SUB_GAUSSIAN],
     negative_control={"constant": 112},
 )

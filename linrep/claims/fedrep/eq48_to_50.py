@@ -101,8 +101,8 @@ eq50.corrected(
     "fedrep.lemma5.conditioning",
     place="the last display of the proof of Lemma 5",
     latex=r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
-    plain="P(A) is at most P(A | complement of E) plus the probability of that complement, in "
-    "which rows are long.",
+    plain="P(A) is at most P(A | complement of E) plus the probability of that complement, where "
+    "rows are long.",
     negative_control={"slack": Fraction(-1, 10)},
 )
 def conditioning(budget, rng, *, given="complement", slack=Fraction(0)):
@@ -137,7 +137,7 @@ conditioning.corrected(
     place="(44)-(47) and the event E, in the proof of Lemma 5",
     latex=r"e^{-112 k^2\log(rn)} + e^{-121 k^3\log(rn)} \le e^{-111 k^2\log(rn)}, \qquad "
     r"rn\,e^{-111 k^2\log(rn)} \le e^{-110 k^2\log(rn)} \qquad (rn \ge 2)",
-    plain="The exponents of the events on which the proof of Lemma 5 rests add up.",
+    plain="The exponents of the events in the proof of Lemma 5 are right.",
     negative_control={"cost": 0},
 )
 def events(budget, rng, *, cost=1):

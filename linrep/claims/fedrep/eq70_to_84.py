@@ -79,8 +79,8 @@ def _no_stretch(budget, rng):
     latex=r"\|R^{-1}\|_2 \le \Big(1 - 4\eta\frac{\bar\delta}{(1-\bar\delta)^2}\sigma_{\max}^2"
     r"\Big)^{-1/2}, \qquad \max_{\|x\|=1}\frac{2\eta}{rn}x^\top W^\top\Big(\frac1m A^*A(Q) - Q"
     r"\Big)Bx \le 2\eta\delta_k'",
-    plain="Orthonormalizing enlarges the distance by a factor near 1 only, as the gradient has a "
-    "small part in span(B).",
+    plain="Orthonormalizing increases the distance only by a factor near 1, since the gradient "
+    "has a small component in span(B).",
     hypotheses=ASSUMPTIONS,
     negative_control={"size_power": 1.0},
 )
@@ -121,8 +121,8 @@ def eq84(budget, rng, *, size_power=0.5):
     place="(73), in the proof of Lemma 6",
     latex=r"\frac{2\eta}{rn}\Big\|W^\top\Big(\frac1m A^*A(Q) - Q\Big)\Big\|_2\|\hat B\|_2"
     r"\le 2\eta\delta_k'",
-    plain="The norm by which (73) bounds the first term of (72) is small, though heads and "
-    "gradient are of one batch.",
+    plain="The norm by which (73) bounds the first term of (72) is small, although heads and "
+    "gradient use the same batch.",
     hypotheses=ASSUMPTIONS,
     negative_control={"size_power": 1.0},
 )
@@ -144,8 +144,8 @@ eq73.corrected(
     "fedrep.eq84.eq73.corrected",
     latex=r"\frac{2\eta}{rn}\Big\|W^\top\Big(\frac1m A^*A(Q) - Q\Big)\Big\|_2\|\hat B\|_2"
     r"\le 2\eta\delta_k' \quad \text{for } A \text{ independent of } W,\ m \ge 2k + 4",
-    plain="The norm by which (73) bounds the first term of (72) is small where the gradient is "
-    "of a second batch, independent of the heads.",
+    plain="The norm by which (73) bounds the first term of (72) is small if the gradient uses a "
+    "second batch, independent of the heads.",
     constants={"batches": "split"},
     negative_control={"batches": "same"},
 )
@@ -160,7 +160,8 @@ eq73.corrected(
     r"\tfrac{\delta_k}{1 - \delta_k}\bar\sigma_{\max}^2, \quad -\tfrac{2\eta}{rn}\langle Q, "
     r"F xx^\top\hat B^\top\rangle = \tfrac{2\eta}{rn}x^\top F^\top F x \le 2\eta"
     r"\tfrac{\delta_k^2}{(1 - \delta_k)^2}\bar\sigma_{\max}^2",
-    plain="Where Lemma 4 holds, the second term of (72) is as small as the heads' errors.",
+    plain="If the bound of Lemma 4 holds, the second term of (72) is as small as the heads' "
+    "errors.",
     negative_control={"sign": 1.0},
 )
 def eq70_83(budget, rng, *, sign=-1.0):

@@ -93,7 +93,8 @@ def closed_form(m, k):
     "fedrep.heads_cost",
     place="Section 4.1, below (8)",
     latex=r"\hat w = \arg\min_w \hat f_i^t(w, B)\text{ in }O(mk^2 + k^3)\text{ operations}",
-    plain="A head takes O(m k^2 + k^3) operations, once its client has the samples' features B'x.",
+    plain="A head takes O(m k^2 + k^3) operations, once the features B'x of the samples are "
+    "computed.",
     negative_control={"power": 1},
 )
 def heads_cost(budget, rng, *, power=2):

@@ -194,7 +194,7 @@ def _krylov(spectrum, error, epsilon):
     latex=r"\epsilon\text{-close after }O(\log(1/\epsilon))\text{ gradient updates},\quad"
     r"\text{step }1/\lambda_{\max}(G^i),\ \epsilon \to 0",
     plain="On each batch a head is within epsilon of its minimizer after O(log(1/epsilon)) "
-    "gradient updates, by a factor of that batch.",
+    "gradient updates, with a factor that depends on the batch.",
     negative_control={"power": 0.5},
 )
 def heads_gd_order(budget, rng, *, power=1.0):
@@ -230,7 +230,7 @@ def heads_gd_order(budget, rng, *, power=1.0):
     latex=r"\|w^s - \hat w\|_2 \le \epsilon\|w^0 - \hat w\|_2\text{ for }s \ge"
     r"\kappa(G^i)\log(1/\epsilon),\quad\text{step }1/\lambda_{\max}(G^i)",
     plain="A head is within epsilon of its minimizer after cond(G^i) log(1/epsilon) gradient "
-    "updates, be its loss strongly convex or not.",
+    "updates, whether or not its loss is strongly convex.",
     negative_control={"power": 0.5},
     corrects="fedrep.heads_gd",
 )

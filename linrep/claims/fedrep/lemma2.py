@@ -97,8 +97,8 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     place="(31), (32), in the proof of Lemma 2",
     latex=r"(12 k^{3/2}\sqrt{\log rn} - \sqrt k)^2 \ge k(12\sqrt k\sqrt{\log rn} - 1)^2"
     r"\ge 121 k^3 \log(rn), \quad rn\,e^{-121 k^3\log(rn)} \le e^{-110 k^3\log(rn)}",
-    plain="(31) and (32), which give the exponent in the proof of Lemma 2, are true, read with "
-    "the minus sign that is missing in print.",
+    plain="(31) and (32), which give the exponent in the proof of Lemma 2, are true with the "
+    "minus sign that is missing in print.",
     negative_control={"coefficient": 11.0},
 )
 def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power: float | None = 0.5, least=0.0):
@@ -149,7 +149,7 @@ lemma2_eq31.corrected(
     "fedrep.lemma2.eq31.corrected",
     latex=r"(12 k^{3/2}\sqrt{\log rn} - \sqrt k)^2 \ge 121 k^3\log(rn) \ge 110 k^3\log(rn) +"
     r"\log(rn) \quad \text{if } k^2\log(rn) \ge 1",
-    plain="Without its middle term (31) is true, and (32) with it, but for k = 1, rn = 2.",
+    plain="Without its middle term (31) is true, and so is (32), except for k = 1, rn = 2.",
     constants={"rank_power": None, "least": 1.0},
     negative_control={"coefficient": 11.0},
 )
@@ -161,7 +161,7 @@ lemma2_eq31.corrected(
     latex=r"z^\top G z = \sum_i (z^i)^\top\hat B^\top\Pi^i\hat B z^i, \qquad \sigma_{\min}(G) \ge"
     r"\min_i \sigma_{\min}(\hat B^\top\Pi^i\hat B), \qquad \hat B^\top\Pi^i\hat B = \sum_j v_i^j"
     r"(v_i^j)^\top",
-    plain="All clients' Gram matrix is as well conditioned as the worst of them.",
+    plain="The joint Gram matrix of all clients is as well conditioned as the worst client's.",
     negative_control={"scale": 1.1},
 )
 def lemma2_blocks(budget, rng, *, scale=1.0):
@@ -197,8 +197,8 @@ _SERVES = 33.0  # a constant with which the printed probability is proved, for n
     place="Lemma 2",
     latex=r"\exists c\ \forall m, k, rn \ge 2: \quad \delta_k < 1 \implies P\Big[\|G^{-1}\|_2 > "
     r"\frac{1}{1 - \delta_k}\Big] \le e^{-111 k^3\log(rn)} \qquad (x \sim N(0, I))",
-    plain="One absolute constant serves Lemma 2 with its printed probability, for normal "
-    "covariates.",
+    plain="For normal covariates, one absolute constant is enough for Lemma 2 with its printed "
+    "probability.",
     hypotheses=ASSUMPTIONS[:1],
     negative_control={"k_power": 1.0},
 )

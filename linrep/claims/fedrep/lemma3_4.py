@@ -83,7 +83,8 @@ def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_powe
     place="Lemma 3",
     latex=r"\|(GD - C) w^*\|_2 \le \delta_k \|W^*\|_2\,\mathrm{dist}(\hat B, \hat B^*), \quad"
     r"\delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-111 k^2\log(rn)}",
-    plain="What clients see of B* outside span(B) hardly correlates with what they see in it.",
+    plain="What clients observe of B* outside span(B) is nearly uncorrelated with what they "
+    "observe inside it.",
     hypotheses=ASSUMPTIONS,
     negative_control={"m_power": 1.0},
 )
@@ -197,7 +198,7 @@ def _probability(power, factor):
     place="Lemma 3, without the m of (38)",
     latex=r"\exists c\ \forall m, k, rn: \quad P\big[\|(GD - C) w^*\|_2 > \delta_k \|W^*\|_2\,"
     r"\mathrm{dist}\big] \le e^{-111 k^2\log(rn)}",
-    plain="One absolute constant serves Lemma 3 with its printed probability at any m.",
+    plain="One absolute constant is enough for Lemma 3 with its printed probability, for every m.",
     hypotheses=ASSUMPTIONS,
     negative_control={"m_power": 0.5},
 )
@@ -211,8 +212,8 @@ lemma3_probability.corrected(
     place="Lemma 3, with the m of (38)",
     latex=r"\exists c\ \forall k, rn,\ m \ge k^2\log(rn): \quad P\big[\|(GD - C) w^*\|_2 >"
     r"\delta_k \|W^*\|_2\,\mathrm{dist}\big] \le e^{-111 k^2\log(rn)} \quad (x \sim N(0, I))",
-    plain="With at least k^2 log(rn) samples, as (38) has, one absolute constant serves Lemma 3 "
-    "with its printed probability.",
+    plain="With at least k^2 log(rn) samples, as in (38), one absolute constant is enough for "
+    "Lemma 3 with its printed probability.",
     constants={"m_power": 2.0},
     negative_control={"m_power": 0.5},
 )
@@ -223,7 +224,7 @@ lemma3_probability.corrected(
     place="Lemma 4 (40)",
     latex=r"\|F\|_F \le \frac{\delta_k}{1 - \delta_k} \|W^*\|_2\,\mathrm{dist}(\hat B, \hat B^*),"
     r"\quad \delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-110 k^2\log(n)}",
-    plain="Least-squares heads are near B'B* w_i*, the nearer the smaller the distance.",
+    plain="Least-squares heads are close to B'B* w_i*, the closer the smaller the distance.",
     hypotheses=ASSUMPTIONS,
     negative_control={"m_power": 1.0},
 )

@@ -70,7 +70,7 @@ def _bounds(factor):
     latex=r"\exists c\ \forall m, k, rn, n: \quad P\Big[\|F\|_F > \frac{\delta_k}{1 - \delta_k}"
     r"\|W^*\|_2\,\mathrm{dist}\Big] \le e^{-110 k^2\log(n)},\quad \delta_k = "
     r"c\,k^{3/2}\sqrt{\log(rn)/m}",
-    plain="Heads are as near as Lemma 4 says, but for a probability of at most n^(-110 k^2), at "
+    plain="Heads are as close as Lemma 4 says, except with probability at most n^(-110 k^2), for "
     "any number of participants.",
     hypotheses=ASSUMPTIONS,
     negative_control={"of": "m"},

@@ -94,7 +94,7 @@ def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
     latex=r"\frac{1}{rn} \Big\|\Big(\frac1m A^*A(Q) - Q\Big)^\top W\Big\|_2 \le \delta_k'\,"
     r"\mathrm{dist}(\hat B, \hat B^*), \quad \delta_k' = c\,k\sqrt{d/(rnm)} \le k, \quad"
     r"\text{w.p. } 1 - e^{-110 d} - e^{-110 k^2\log(rn)}",
-    plain="On the batch on which heads are fitted, too, the gradient is near its mean.",
+    plain="The gradient is close to its mean even on the batch on which the heads are fitted.",
     hypotheses=ASSUMPTIONS,
     negative_control={"size_power": 1.0},
 )
@@ -167,7 +167,7 @@ lemma5.corrected(
     latex=r"\frac{1}{rn} \Big\|\Big(\frac1m A^*A(Q) - Q\Big)^\top W\Big\|_2 \le \delta_k'\,"
     r"\mathrm{dist}(\hat B, \hat B^*) \quad \text{for } A \text{ independent of } W,"
     r"\ m \ge 2k + 4",
-    plain="On a second batch, independent of the heads, the gradient is near its mean.",
+    plain="On a second batch, independent of the heads, the gradient is close to its mean.",
     constants={"batches": "split"},
     negative_control={"batches": "same"},
 )
@@ -181,7 +181,7 @@ lemma5.corrected(
     r"\frac km \Phi S C^\top, \quad C = B^\top B^*,\ \Phi = B^* - BC,\ "
     r"S = \tfrac{1}{rn}W^{*\top}W^* \quad (x \sim N(0, I),\ m \ge 2k + 4)",
     plain="On one batch of normal covariates Lemma 5's matrix has a mean M that does not shrink "
-    "with rn; less M it is as small as the lemma says.",
+    "with rn; minus M it is as small as the lemma says.",
     hypotheses=ASSUMPTIONS,
     negative_control={"share": 0.0},
     corrects="fedrep.lemma5",
@@ -206,7 +206,7 @@ def lemma5_same_batch(budget, rng, *, share=1.0):
     place="(42)-(47), in the proof of Lemma 5",
     latex=r"\|(G^i)^{-1}\|_2 \le \tfrac{1}{1-\delta},\ \|G^iD - C^i\|_2 \le \delta\,\mathrm{dist},"
     r"\ \delta \le \tfrac12 \implies \|q_i\|^2 \le 4k\,\mathrm{dist}^2,\ \|w_i\|^2 \le 4k",
-    plain="Where Lemmas 2 and 3 hold, the rows of Q and W are short.",
+    plain="If the bounds of Lemmas 2 and 3 hold, the rows of Q and W are short.",
     hypotheses=(NORMALIZED,),
     negative_control={"factor": 1.0},
 )

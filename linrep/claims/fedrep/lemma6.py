@@ -184,7 +184,7 @@ def lemma6_probability(budget, rng, *, promised=100):
     latex=r"m \ge c'\Big(\frac{\kappa^4 k^3\log(rn)}{E_0^2} + \frac{\kappa^4 k^2 d}{E_0^2 rn}\Big),"
     r"\ c' = 2\big(\tfrac{125}{16}c\big)^2 \implies \delta_k + \delta_k' \le "
     r"\frac{16 E_0}{25\cdot 5\kappa^2}",
-    plain="The samples that Lemma 6 asks for make its errors small enough.",
+    plain="The number of samples in Lemma 6 makes its errors small enough.",
     negative_control={"factor": 1.0},
 )
 def lemma6_samples(budget, rng, *, factor=2.0):

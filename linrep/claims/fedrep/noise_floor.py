@@ -39,7 +39,7 @@ def _typical_norm(rows, columns, rng):
     r"\sqrt{\frac{\eta}{2 - \eta(1 - k/m)}}; \quad\text{fixed data: } "
     r"\mathrm{dist} \approx s\,\frac{\|N\|_2}{\sqrt{n(m - k)}}, \quad N \in"
     r" \mathbb R^{(d-k)\times k} \text{ normal, } \|N\|_2 \approx \sqrt{d - k} + \sqrt k",
-    plain="With label noise s the distance settles at the order of s sqrt(d/(nm)).",
+    plain="With label noise s the distance settles at a value of the order of s sqrt(d/(nm)).",
     negative_control={"noise_power": 2.0},
 )
 def noise_floor(

@@ -137,8 +137,8 @@ def _outside(x, frame):
     place="Section 4.2, remark on initialization",
     latex=r"m < d:\ \mathrm{range}(Z_i) = \mathrm{span}\{x_i^1, \dots, x_i^m\};\qquad"
     r"2 \le m \le d:\ Z_i\text{ determines no } x_i^j \in \mathbb R^d",
-    plain="The statistic gives away the span of m < d samples, but for 2 <= m <= d none of them "
-    "alone.",
+    plain="The statistic reveals the span of m < d samples, but for 2 <= m <= d no single one of "
+    "them.",
     negative_control={"offset": -1},
     corrects="fedrep.privacy",
 )

@@ -127,7 +127,7 @@ def _shares(budget, rng):
     r"\ \eta \le \frac1{4\bar\sigma_{\max,*}^2} \;\Rightarrow\; \mathrm{dist}(B^T, B^*) \le"
     r"\big(1 - \eta E_0 \bar\sigma_{\min,*}^2/2\big)^{T/2} \mathrm{dist}(B^0, B^*)",
     plain="With the samples per client and round that Theorem 1 asks for, FedRep converges "
-    "linearly, one c for all problems.",
+    "linearly, with one c for all problems.",
     hypotheses=ASSUMPTIONS,
     negative_control={"ratio_power": 0.5},
 )
@@ -171,7 +171,7 @@ def theorem1(
     "fedrep.theorem1.probability",
     place="Theorem 1",
     latex=r"\Pr[(11)] \ge 1 - T e^{-100\min(k^2\log(rn),\, d)}",
-    plain="Theorem 1's conclusion fails with a probability no experiment could notice.",
+    plain="Theorem 1's conclusion fails with a probability that no experiment could detect.",
     hypotheses=ASSUMPTIONS,
     negative_control={"constant": 0.003},
 )

@@ -351,7 +351,7 @@ init_remark.corrected(
     "fedrep.init_remark.corrected",
     latex=r"x \text{ rotation invariant (normal, sphere)} \Rightarrow"
     r"\mathrm{dist}(B^0, B^*) = \tilde O\big(\sqrt{d/(mn)}\big)",
-    plain="Where the covariates' law is rotation invariant the moments start is near to B*.",
+    plain="If the law of the covariates is rotation invariant, the moments start is close to B*.",
     constants={"designs": ("gaussian", "sphere"), "power": -0.5},
     negative_control={"designs": ("rademacher", "uniform")},
 )

@@ -18,7 +18,7 @@ from linrep.problems import LowRankRegression
     latex=r"\tfrac1M\sum_i\|Bw_i - B^*w_i^*\| \le \tfrac1{\sqrt M}\|BW - B^*W^*\|_F,\quad"
     r" \|BW - B^*W^*\|_F = \|\tilde B\tilde W - \mathrm{diag}(\Lambda_k, 0)\|_F,\quad"
     r" 400\kappa\sqrt k\rho^{t-T_{\mathcal R}} = c_4\kappa\sqrt k\rho^t",
-    plain="Rotation, Cauchy-Schwarz and the rounds before R turn the bound on Theta into (8).",
+    plain="A rotation, Cauchy-Schwarz and the rounds before R turn the bound on Theta into (8).",
     negative_control={"root": 0.6},
 )
 def appendix(budget, rng, *, root=0.5):

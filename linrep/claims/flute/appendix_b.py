@@ -105,8 +105,7 @@ def _squared_norms(equation, power):
     latex=r"\frac{H_i^\top H_i}{\|H_i^\top H_i\|_F} = \frac1{\sqrt{m' - 1}}u_iu_i^\top\odot"
     r"\Big(I - \frac{11^\top}{m'}\Big) \text{ locally}, \qquad ="
     r" \frac1{\sqrt{m - 1}}u_iu_i^\top\odot\Big(I - \frac{11^\top}m\Big) \text{ globally}",
-    plain="The clients' normalized Gram matrices of heads equal the masked simplexes that are "
-    "printed.",
+    plain="The clients' normalized Gram matrices of heads equal the printed masked simplexes.",
     negative_control={"power": 1.0},
     holds_with={"equations": ("(57)",)},
 )
@@ -279,8 +278,8 @@ def _minima(budget, rng):
     r"\ 4m'\lambda_1\lambda_2 < \tfrac{m(m' - 1)}{m'(m - 1)} \Rightarrow (57)\text{ for one client,"
     r" and for all}\tbinom m{m'}\text{ sets of classes}; \quad"
     r" \min\mathcal{NC}_i = 1 - \frac1m\sqrt{\frac{m'(m^2 - 2m + m')}{m - 1}}",
-    plain="Heads obey (57) at the minimum that clients share as well, and NC_i as printed does "
-    "not reach 0.",
+    plain="Heads satisfy (57) also at the minimum over all clients, and NC_i as printed does not "
+    "reach 0.",
     negative_control={"count": 2.1},
     corrects="flute.nc",
 )

@@ -38,7 +38,8 @@ def _mean_square(d, samples):
     place="Section 5.2 and Remark 5.6",
     latex=r"B^*W^* \ne \Phi:\quad \sum_i\big(I - \tfrac{X_iX_i^\top}N\big)(B^*w_i^* - \phi_i)"
     r"w_i^{*\top} \ne 0 \text{ possible, less only with } N; \qquad B^*W^* = \Phi:\ = 0",
-    plain="At the optimum gradients still differ from the population's, unless Phi is fitted.",
+    plain="At the optimum, gradients still differ from those of the population, unless Phi is "
+    "fitted exactly.",
     negative_control={"dof": 0},
 )
 def discrepancy(budget, rng, *, dof=1):

@@ -348,8 +348,8 @@ def _runs(spectrum, alpha, samples, trials, rng, share):
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \sigma_1(\Theta^0) \le \sqrt{2\lambda^*_1},\;"
     r" N \text{ as (47)} \;\Rightarrow\; \sigma_1(\Theta_{res}^\tau) \le"
     r" \big(1+\tfrac{\eta\lambda^*_{k+1}}2+\tfrac{\eta\Delta}8\big)^\tau\sigma_1(\Theta_{res}^0)",
-    plain="In each step the norm of the rest grows at most by the factor 1 + eta lambda*_{k+1}/2 "
-    "+ eta Delta/8.",
+    plain="In each step the norm of the remainder grows at most by the factor 1 + eta "
+    "lambda*_{k+1}/2 + eta Delta/8.",
     hypotheses=ASSUMPTIONS,
     negative_control={"share": 0.1},
 )

@@ -103,7 +103,7 @@ def _both_sides(instance, factor):
     latex=r"\sigma_1(\Theta) \le \sqrt{2\lambda^*_1}:\quad \|\Theta\Theta^\top -"
     r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \sqrt k\,\|D\| + 2\sqrt{k\lambda^*_1}\,"
     r"\|\Theta_{\mathrm{res}}\|",
-    plain="The error of Theta is bounded by those of its leading block and of the rest.",
+    plain="The error of Theta is bounded by those of its leading block and of the remainder.",
     negative_control={"factor": 1.7},
 )
 def eq37(budget, rng, *, factor=2.0):

@@ -111,7 +111,7 @@ def eq3(budget, rng, *, factor=1.0):
     latex=r"\Phi = U\,\mathrm{diag}(\lambda),\ k = 1:\quad w_i = \lambda_i \Rightarrow"
     r" B = \tfrac1M\sum_i u_i, \qquad w_i = \sqrt{\lambda_i/M} \Rightarrow"
     r" B = \sum_i u_i\sqrt{\lambda_i/M}",
-    plain="Which direction averaged representations favour depends on how heads are scaled.",
+    plain="Which direction averaged representations favour depends on the scaling of the heads.",
     negative_control={"power": 0.4},
 )
 def example1(budget, rng, *, power=0.5):

@@ -31,7 +31,7 @@ def _rates(B, W):
     place="Section 4.2, term (I)",
     latex=r"\min_{B,W} -\gamma_1\|BW\|_F^2 \text{ alone enlarges all } k \text{ singular values"
     r" of } BW \text{ uniformly}",
-    plain="Minimizing term (I) alone enlarges all k singular values of BW, uniformly.",
+    plain="Minimizing term (I) alone increases all k singular values of BW, uniformly.",
     negative_control={"growth": 2.1},
 )
 def term1(budget, rng, *, growth=2.0):

@@ -184,8 +184,8 @@ def where_it_ends_lower(budget, rng, *, share=1.0):
     place=FIGURE1,
     latex=r"\sum_{t \le 100}\mathrm{error}_{\text{FedRep(RI)}}(t) >"
     r" \sum_{t \le 100}\mathrm{error}_{\text{FedRep}}(t)",
-    plain="Independent normal models: FedRep(RI), from FLUTE's random start, has the larger errors "
-    "at equal epochs than FedRep, up to epoch 100, so that FLUTE is past it sooner.",
+    plain="Independent normal models: FedRep(RI), from FLUTE's random start, has larger errors "
+    "than FedRep at equal epochs, up to epoch 100, so that FLUTE overtakes it sooner.",
     hypotheses=SAMPLED,
     negative_control={"share": 0.8},
 )
@@ -391,8 +391,8 @@ statement(
     "flute.figure1.small_k",
     place=FIGURE1,
     latex=_GAIN,
-    plain="Independent normal models: FLUTE's gain over FedRep, in epochs or in the last error, is "
-    "there at k = 2 and falls as k grows.",
+    plain="Independent normal models: FLUTE has a gain over FedRep at k = 2, in epochs or in the "
+    "last error, and it shrinks as k grows.",
     hypotheses=SAMPLED,
     constants={"models": "Figure 1"},
     negative_control={"factor": 0.01},
@@ -401,8 +401,8 @@ statement(
     "flute.figure3.small_k",
     place=FIGURE3,
     latex=_GAIN,
-    plain="Models of decaying spectrum: FLUTE's gain over FedRep, in epochs or in the last error, "
-    "is there at k = 2 and falls as k grows.",
+    plain="Models of decaying spectrum: FLUTE has a gain over FedRep at k = 2, in epochs or in "
+    "the last error, and it shrinks as k grows.",
     hypotheses=SAMPLED,
     constants={"models": "Figure 3"},
     negative_control={"factor": 0.2},

@@ -200,7 +200,8 @@ def _at_allowed_scale(budget, rng, alpha_power, k_power):
     latex=r"\sigma_k(\Theta_k^0) \ge \alpha^2K\sqrt k,\quad \sigma_1(\Theta_{res}^0) \le"
     r" \alpha^2\big(2\sqrt{\bar d}+\sqrt{2\log(2/\delta')}\big),\quad \alpha^{4-2(1+\kappa)} \le"
     r" \tfrac{c_1(K\sqrt k)^{1+\kappa}}{8\bar d+4\log(2/\delta')}",
-    plain="The start's rest is of order alpha^2 at most, and the alpha displayed is small enough.",
+    plain="The start's remainder is at most of order alpha^2, and the displayed alpha is small "
+    "enough.",
     negative_control={"alpha_power": 1.5},
 )
 def lemmaA4_proof(budget, rng, *, alpha_power=2.0, k_power=0.5):
@@ -286,7 +287,7 @@ lemmaA4_scale.corrected(
     r" \Big(\tfrac{c_1(\delta/(2\sqrt k))^{1+\kappa}}{w^2}"
     r"\Big)^{\frac1{1-\kappa}},\; \tfrac{\sqrt\Delta}{2w}\Big\},\; w = \sqrt{n+d}+\sqrt k+"
     r"\sqrt{2\log(4/\delta)} \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
-    plain="An alpha that is known from the spectrum, eta and delta is small enough for Claim A.3.",
+    plain="An alpha computed from the spectrum, eta and delta is small enough for Claim A.3.",
     constants={"share": 1.0},
     negative_control={"share": 0.5},
 )

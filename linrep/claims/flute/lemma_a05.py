@@ -108,7 +108,7 @@ def _without_claim_A3(budget, rng):
     latex=r"\min\{t: \sigma_k^2(\Theta_k^t) \ge \tfrac\Delta4\} \le \lceil T_{\mathcal R}\rceil,"
     r"\quad T_{\mathcal R} = \frac{\log(\Delta/(4\sigma_k^2(\Theta_k^0)))}"
     r"{2\log(1+\frac\eta2(\lambda^*_k-\Delta/2))}",
-    plain="From starts of Claim A.3, T_R is an upper bound of the time to the region.",
+    plain="From starts of Claim A.3, T_R is an upper bound on the time to the region.",
     negative_control={"share": 0.9},
 )
 def TR(budget, rng, *, share=1.0):

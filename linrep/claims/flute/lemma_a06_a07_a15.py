@@ -154,7 +154,7 @@ def _from_full_rest(samples):
     r" \le \sqrt{\lambda_k^* - \tfrac\Delta2}\,\big(1 - \tfrac{\eta\Delta}4\big) + \sigma_1(R);"
     r"\quad \sqrt N \ge \max\Big\{\tfrac{\ell}{\sqrt{c_1}}, \tfrac{48\sqrt{\lambda_1^*}S\ell}"
     r"{\Delta\sqrt{c_1(\lambda_k^* - \Delta/2)}}\Big\} \Rightarrow \text{stays},\ 1 - 2t\delta",
-    plain="The rest of Theta stays below sqrt(lambda*_k - Delta/2).",
+    plain="The remainder of Theta stays below sqrt(lambda*_k - Delta/2).",
     negative_control={"drop": 0.5},
 )
 def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
@@ -268,7 +268,8 @@ def _splits(budget, rng):
     r" \sigma_1(\Theta_{res}^+) \le \big(1 + \tfrac\eta2(\lambda_{k+1}^* -"
     r" \sigma_1^2(\Theta_{res}) - \sigma_k^2(\Theta_k))\big)\sigma_1(\Theta_{res}) +"
     r" \sigma_1(R_{res})",
-    plain="In a step the rest of Theta grows at most as if all its directions were the worst.",
+    plain="In a step the remainder of Theta grows at most as if all its directions were the worst "
+    "one.",
     negative_control={"leading": 1.5},
 )
 def lemma_A15(budget, rng, *, leading=1.0):

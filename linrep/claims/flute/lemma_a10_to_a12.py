@@ -56,7 +56,7 @@ def _links():
     r"{\sigma_{ref}^{t+1}\Delta}, \tfrac{\lambda_1^*S}{\Delta^2}\Big\} \Rightarrow"
     r" \sigma_1(\Theta_{res}^{t+1}) \le \tfrac{2\sqrt2\lambda_1^*}{\sqrt\Delta}"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
-    plain="Within R the rest of Theta shrinks by the factor 1 - eta Delta/16 a step.",
+    plain="Within R the remainder of Theta shrinks by the factor 1 - eta Delta/16 per step.",
     negative_control={"rate": 0.6},
 )
 def lemma_A10(budget, rng, *, rate=1 / 16):

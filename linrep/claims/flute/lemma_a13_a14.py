@@ -228,7 +228,8 @@ _ENOUGH = (
     latex=_ENOUGH
     + r"\Theta^\tau \in \mathcal R_s \Rightarrow \|\tilde Q_\star^{\tau+1} V_\star\| \le "
     + _BOUND,
-    plain="What samples change in the heads' step is of order sqrt(max(d, M)/N) all over R_s.",
+    plain="The effect of finite samples on the heads' step is of order sqrt(max(d, M)/N) "
+    "everywhere in R_s.",
     constants={"heads": True},
     hypotheses=SAMPLED,
     negative_control={"share": 0.01},
@@ -239,7 +240,8 @@ _ENOUGH = (
     latex=_ENOUGH
     + r"\Theta^\tau \in \mathcal R_s \Rightarrow \|U_\star^\top Q_\star^{\tau+1}\| \le "
     + _BOUND,
-    plain="What samples change in the step of B is of order sqrt(max(d, M)/N) all over R_s.",
+    plain="The effect of finite samples on the step of B is of order sqrt(max(d, M)/N) everywhere "
+    "in R_s.",
     hypotheses=SAMPLED,
     negative_control={"share": 0.01},
 )

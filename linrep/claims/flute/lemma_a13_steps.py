@@ -98,8 +98,8 @@ steps.corrected(
     latex=r"N \ge \tfrac{\log(1/\delta) + 6d}{c} \text{ in Lemma A.13}, \qquad"
     r" s^2 = 18\lambda^*_1(k\lambda_1^{*2} + E)\tfrac{\log(1/\delta) + 6\bar d}{Nc}"
     r" \text{ in Lemma A.14}",
-    plain="With 6 for 2 in the side condition, and the 18 of Lemma A.13 in A.14, the steps of "
-    "both lemmas' proofs hold.",
+    plain="With 6 in place of 2 in the side condition, and the 18 of Lemma A.13 in A.14, the "
+    "steps of both lemmas' proofs are valid.",
     constants={"side": 6, "scale": 18},
     negative_control={"scale": 9},
 )

@@ -205,7 +205,8 @@ def lemma_A16(budget, rng, *, loss=0.25, floor=0.0):
 lemma_A16.corrected(
     "flute.lemmaA16.corrected",
     latex=_A16 % r",\ \sigma_k^2(\Theta_k) \ge \tfrac\Delta4",
-    plain="Where sigma_k^2(Theta_k) >= Delta/4, the weakest leading direction grows as if alone.",
+    plain="If sigma_k^2(Theta_k) >= Delta/4, the weakest leading direction grows as if it were "
+    "alone.",
     constants={"floor": 0.25},
     negative_control={"loss": -0.25},
 )

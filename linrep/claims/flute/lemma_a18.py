@@ -140,7 +140,8 @@ statement(
     place="Lemma A.18, its proof",
     latex=r"\sqrt2\,\|BW - \mathrm{diag}(\Lambda_k, 0)\|_F \le"
     r" \|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F",
-    plain="The blocks of Theta Theta' hold the error of BW twice, whether BW is symmetric or not.",
+    plain="The blocks of Theta Theta' contain the error of BW twice, whether or not BW is "
+    "symmetric.",
     constants={"constant": 1.0 / 2.0**0.5},
     negative_control={"constant": 1.0 / 1.43},
     corrects="flute.lemmaA18.proof",

@@ -152,7 +152,7 @@ def _leading_modes(spectrum, eta, rng):
     latex=r"\Theta_{\mathrm{res}}: 1 - \tfrac\eta2(\lambda^*_j - \lambda^*_i), \qquad"
     r" D = \Theta_k\Theta_k^\top - \tilde\Lambda_k: 1 - \tfrac\eta2(\lambda^*_i + \lambda^*_j),"
     r" \qquad \text{slowest: } 1 - \tfrac\eta2\Delta",
-    plain="Near the optimum the slowest deviation shrinks by 1 - eta Delta/2 a step.",
+    plain="Near the optimum the slowest deviation shrinks by 1 - eta Delta/2 per step.",
     hypotheses=POPULATION,
     negative_control={"share": 0.49},
 )

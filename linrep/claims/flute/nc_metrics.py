@@ -31,7 +31,8 @@ def _metrics(m, own, k, clients, rng):
     "flute.C2.nc_metrics",
     place="Appendix C.2",
     latex=r"\text{Global NC2 and Averaged Local NC2 are positively correlated}",
-    plain="Of two sets of heads the one of smaller Global NC2 usually has the smaller Local NC2.",
+    plain="Of two sets of heads, the one with the smaller Global NC2 usually has the smaller "
+    "Local NC2.",
     negative_control={"sign": -1.0},
 )
 def nc_metrics(budget, rng, *, sign=1.0):

@@ -89,8 +89,8 @@ def _within(F):
     place="Observation B.2, (55)-(57)",
     latex=r"|\mathcal D_i^c| \text{ equal},\ 4m'\lambda_1\lambda_2 < 1:\quad f_{B^*}(x_1) ="
     r" f_{B^*}(x_2),\quad \cos(f_{B^*}(x), h^*_{i,c}) = 1,\quad (57)",
-    plain="Features of a client that trains alone, its classes of equal size, collapse to classes,"
-    " and heads to a simplex.",
+    plain="For a client that trains alone with classes of equal size, features collapse to class "
+    "means, and heads to a simplex.",
     negative_control={"classes": 1},
 )
 def observation_B2(budget, rng, *, classes=0):
@@ -154,7 +154,7 @@ def _exactly():
     place="Observation B.3, (58) and (59), and the text after it",
     latex=r"f_{B^*}(x_1) = f_{B^*}(x_2),\quad \cos(f_{B^*}(x), h^*_{i,c}) = 1,\quad"
     r" \cos(h^*_{i,c}, h^*_{j,c}) = 1",
-    plain="At minima that clients share, all heads of a class point along its feature.",
+    plain="At minima over all clients, all heads of a class are parallel to its feature.",
     negative_control={"shrink": 0.9},
     holds_with={"parts": ("(58)", "all classes at every client")},
 )

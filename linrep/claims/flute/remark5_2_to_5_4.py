@@ -191,7 +191,7 @@ def remark_5_3(budget, rng, *, power=10.0):
     place="Remark 5.4",
     latex=r"\tfrac1M\sum_i\|Bw_i - B^*w_i^*\| \text{ small} \Rightarrow N \text{ large for every"
     r" client, not only } MN",
-    plain="Every client's own samples must be many, not only all clients' together.",
+    plain="Each client needs many samples, not only all clients together.",
     hypotheses=ASSUMPTIONS,
     negative_control={"power": 1.0},
 )

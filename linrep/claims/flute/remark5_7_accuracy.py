@@ -13,8 +13,8 @@ from linrep.claims.evidence import PROVED
     place="Remark 5.7",
     latex=r"|\hat\sigma_k - \sigma_k|, |\hat\sigma_{k+1} - \sigma_{k+1}| \le \tfrac\Delta2"
     r" \Rightarrow \hat\sigma_{k+1} \le \hat\sigma_k;\quad \text{not with more}",
-    plain="Estimates within Delta/2 keep the k-th and the next singular value in their order, and "
-    "those within more may not.",
+    plain="Estimates within Delta/2 preserve the order of the k-th and the next singular value, "
+    "and less accurate ones may not.",
     negative_control={"share": Fraction(6, 10)},
 )
 def accuracy(budget, rng, *, share=Fraction(1, 2)):

@@ -25,8 +25,8 @@ def _grid(rounds):
     latex=r"\sigma_1^2(\Theta_{res}^{t+1}) \le \tfrac{8\lambda_1^*}\Delta(\sigma_{ref}^{t+1})^2"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1-t')} \le \tfrac{8\lambda_1^{*2}}\Delta"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1)}",
-    plain="Once the rest is below its reference it stays below the bound of Lemma A.10 until "
-    "step t + 1.",
+    plain="Once the remainder is below its reference, it stays below the bound of Lemma A.10 "
+    "until step t + 1.",
     negative_control={"rate": Fraction(1, 10)},
 )
 def lemma_A10(budget, rng, *, rate=Fraction(1, 16)):
@@ -57,7 +57,7 @@ def lemma_A10(budget, rng, *, rate=Fraction(1, 16)):
     latex=r"\frac{\sigma_1(D^{t+1})}{(1 - \eta\Delta/16)^{t+1-t'}} \le"
     r" \frac{200\lambda_1^{*2}}{\eta\Delta^2} \;\Rightarrow\; \sigma_1(D^{t+1}) \le"
     r" \frac{200\lambda_1^{*2}}{\eta\Delta^2}\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
-    plain="What the second case of Lemma A.11 arrives at is the lemma's bound.",
+    plain="The second case of Lemma A.11 yields the lemma's bound.",
     negative_control={"constant": 100},
 )
 def lemma_A11(budget, rng, *, powers=False, constant=200):
@@ -89,8 +89,8 @@ lemma_A11.corrected(
     latex=r"\sigma_1(D^{t+1}) \le \big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1-t'}\sigma_D^{t+1} +"
     r" \tfrac{8\lambda_1^{*2}}\Delta\sum_{\tau=t'}^t\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+\tau}"
     r" \le \frac{200\lambda_1^{*2}}{\eta\Delta^2}\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
-    plain="With the powers of the rate kept, the second case of Lemma A.11 arrives at the "
-    "lemma's bound.",
+    plain="With the powers of the rate kept, the second case of Lemma A.11 yields the lemma's "
+    "bound.",
     constants={"powers": True},
     negative_control={"constant": 100},
 )

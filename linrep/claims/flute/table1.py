@@ -135,7 +135,8 @@ def _growth(references, name):
     latex=r"\mathrm{acc}(\text{FLUTE}) - \mathrm{acc}(\text{baseline}) \text{ and }"
     r" \mathrm{acc}(\text{FLUTE*}) - \mathrm{acc}(\text{baseline}) \text{ grow with } N"
     r" \text{ and with } m",
-    plain="In Table 1 the gain of FLUTE and FLUTE* grows with the clients and with the classes.",
+    plain="In Table 1 the gain of FLUTE and FLUTE* grows with the number of clients and of "
+    "classes.",
     negative_control={"compared": ("Fed-LG",), "against": ("best baseline",)},
 )
 def gain(budget, rng, *, compared=OURS, against=None):
@@ -165,7 +166,8 @@ gain.corrected(
     "flute.table1.gain.corrected",
     latex=r"\mathrm{acc}(\text{FLUTE*}) - \mathrm{acc}(\text{FedRep*}) \text{ grows with } N"
     r" \text{ and with } m",
-    plain="In Table 1 the gain of FLUTE* over FedRep* grows with the clients and the classes.",
+    plain="In Table 1 the gain of FLUTE* over FedRep* grows with the number of clients and of "
+    "classes.",
     constants={"compared": ("FLUTE*",), "against": ("FedRep, FedRep*",)},
     negative_control={"compared": ("FLUTE",)},
 )

@@ -160,7 +160,7 @@ _RATE = (
     place="Theorem 5.5",
     latex=r"N \ge c_1\frac{(d + \log\frac1\delta + \log T)(\sqrt{k\lambda_1^2 + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
-    plain="With enough samples the error shrinks by 1 - eta Delta/16 a round.",
+    plain="With enough samples the error shrinks by 1 - eta Delta/16 per round.",
     hypotheses=ASSUMPTIONS,
     negative_control={"rate": 0.55},
 )
@@ -184,8 +184,8 @@ theorem_5_5.corrected(
     place="Theorem A.1",
     latex=r"N \ge c_1\frac{(\max(d, M) + \log\frac1\delta + \log T)(k\sqrt{\lambda_1^{*2} + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
-    plain="With samples of order max(d, M), as Theorem A.1 restates it, the error shrinks by "
-    "1 - eta Delta/16 a round.",
+    plain="With samples of order max(d, M), as in the restatement in Theorem A.1, the error "
+    "shrinks by 1 - eta Delta/16 per round.",
     constants={"restated": True},
     negative_control={"rate": 0.55},
 )

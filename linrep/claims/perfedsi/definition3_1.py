@@ -224,7 +224,7 @@ def _between_readings(rows):
     r" c\min(\mathcal L, c_0\sigma_r^2); \quad \mathcal G_{t,s} = \Big(\bigcap_{t'=1}^t"
     r"\bigcap_{s'=1}^\tau \mathcal A_{t',s'}\Big) \cap \bigcap_{s'=0}^s \mathcal A_{t,s'}; \quad"
     r" \mathcal G_{T-1,\tau} \Rightarrow \text{balanced}",
-    plain="The regularity event balances the norms of U and V, and is not a rare one.",
+    plain="The regularity event balances the norms of U and V, and is not rare.",
     negative_control={"power": 1.0},
     holds_with={"c_0": 0.4},
 )

@@ -200,7 +200,7 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
     latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; U_t \text{ is } \frac{c^2\mu}{(1 - \sqrt s)^2}"
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
     plain="With a small c_0 the event makes the server's U and its error incoherent, with "
-    "parameters of their own.",
+    "different parameters.",
     negative_control={"power": 1.0},
     corrects="perfedsi.definitionC3",
 )

@@ -27,7 +27,8 @@ def _stuck() -> tuple[_exact.Exact, _exact.Limits]:
     latex=r"E[\mathcal L_t 1_{\mathcal G_{t-1,\tau}} \mid \mathcal S_{t-1}] \le (1 - \rho)"
     r"\mathcal L_{t-1}1_{\mathcal G_{t,0}},\quad E[\mathcal L_T1_{\mathcal G_{T-1,\tau}}] \le"
     r" (1 - \rho)E[\mathcal L_{T-1}1_{\mathcal G_{T-1,\tau}}]",
-    plain="In the induction over rounds the fall of a round keeps the event of that same round.",
+    plain="In the induction over rounds, the decrease in a round may be conditioned on the event "
+    "of that same round.",
     hypotheses=ROUNDS,
     negative_control={"fall": 1.0 - 1e-9},
     holds_with={"before": True},

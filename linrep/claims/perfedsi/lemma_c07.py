@@ -164,8 +164,8 @@ def _needed(on_side) -> tuple[float, float]:
     r"\Big(\frac1{Cd} + \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}},\quad"
     r" E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \frac{\eta^2\tau^2 kr}{d^2}"
     r"(c + \mu_U)\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}}",
-    plain="The mean squares of a round's moves of U and V are at most like c and c + mu_U, times "
-    "eta^2 tau^2 k L.",
+    plain="The mean squared moves of U and V in a round are at most of the order of c and c + "
+    "mu_U, times eta^2 tau^2 k L.",
     negative_control={"norm_power": 0.0},
 )
 def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0):
@@ -195,8 +195,8 @@ lemma_c7.corrected(
     latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G} \le 2\eta^2\tau^2 k\Big(\frac1{Cd} +"
     r" \frac1{d^2}\Big) c^3\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
     r" \le \frac{2\eta^2\tau^2 kr}{d^2} c(c^2 + \mu_U)\mu_z\sigma_1 \mathcal L",
-    plain="The mean squares of a round's moves of U and V are at most like 2 c^3 and 2 c (c^2 + "
-    "mu_U), times eta^2 tau^2 k L.",
+    plain="The mean squared moves of U and V in a round are at most of the order of 2 c^3 and 2 c "
+    "(c^2 + mu_U), times eta^2 tau^2 k L.",
     constants={"factor": 2.0, "norm_power": 2.0, "loss_power": 1.0},
     negative_control={"norm_power": 0.0},
 )

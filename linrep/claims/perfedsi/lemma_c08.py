@@ -206,7 +206,7 @@ def _products(future):
     latex=r"\|E[X 1_{\mathcal G_{t,s+1}}]\|_F \le \|E[X 1_{\mathcal G_{t,s}}]\|_F"
     r" \ (1_{\mathcal G_{t,s+1}} \le 1_{\mathcal G_{t,s}}); \quad"
     r" E[e e^\top 1_{\mathcal G}] = \tfrac1d E[1_{\mathcal G}] I",
-    plain="A smaller event makes the norm of a mean smaller, and leaves items uniform.",
+    plain="Restricting to a smaller event decreases the norm of a mean, and leaves items uniform.",
     negative_control={"norms": True, "larger": True},
     holds_with={"norms": True},
 )

@@ -47,7 +47,8 @@ def _starts(budget, rng) -> Readings:
     place="Lemma C.9, (53)",
     hypotheses=COMPLETION,
     latex=_C9_LATEX,
-    plain="In the steps of a round local gradients drift by at most tau times what one step does.",
+    plain="In the steps of a round, local gradients drift by at most tau times the drift of one "
+    "step.",
     negative_control={"d_power": 2.0},
 )
 def lemma_c9(budget, rng, *, factor=6.0, d_power=1.0):

@@ -228,7 +228,7 @@ def proof_of(powers) -> str:
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
-    plain="In each round the loss falls, in the mean, by a factor set by sigma_r/c.",
+    plain="In each round the loss decreases in expectation by a factor set by sigma_r/c.",
     negative_control={"c_power": 0.0},
 )
 def lemma_c11(
@@ -273,7 +273,7 @@ lemma_c11.corrected(
     latex=_LIMIT + _NEAR + r" \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
-    plain="In each round near the truth the loss falls, in the mean, by a factor set by "
+    plain="In each round near the truth, the loss decreases in expectation by a factor set by "
     "sigma_r^2/(c^2 sigma_1).",
     constants=CORRECTED | {"orders": False},
     negative_control={"c_z_power": 0},

@@ -100,8 +100,8 @@ def _in_fractions() -> Cases:
     place="Section 2, last sentence; Section 3",
     hypotheses=[NORMALIZED],
     latex=r"(U_{t,m,\tau}, V_{t,m,\tau}, M_*) \not\mapsto z_m,\ M_*z_m",
-    plain="As z_m is not sent, the server cannot compute a client's embedding and ratings, even if "
-    "it knows M*.",
+    plain="Since z_m is not sent, the server cannot compute a client's embedding and ratings, "
+    "even if it knows M*.",
     negative_control={"noise": 0.01},
     holds_with={"noise": 10.0},
 )

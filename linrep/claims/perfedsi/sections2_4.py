@@ -26,8 +26,8 @@ _MEANS = ((50, 519), (500, 32))
     place="Table 2; Section 4, Omniglot",
     latex=r"\nu_{tr} + \nu_{ts} = 20 \cdot \frac{50}M;\quad \frac{1623\,\nu_{tr}}{50} = 519"
     r"\ (M = 50),\ 32\ (M = 500)",
-    plain="Omniglot's 20 samples per character are dealt out whole, and clients have 519 or 32 "
-    "training samples in the mean.",
+    plain="Omniglot's 20 samples per character are all distributed, and clients have 519 or 32 "
+    "training samples on average.",
     negative_control={"characters": 1600},
 )
 def table2(budget, rng, *, characters=_CHARACTERS):
@@ -49,7 +49,7 @@ def table2(budget, rng, *, characters=_CHARACTERS):
 
 
 def _mixed(hidden, rng) -> float:
-    """Return the mixed difference of logits over two inputs and two side informations."""
+    """Return the mixed difference of logits over two inputs and two values of the information."""
     g, w = rng.standard_normal((2, 3)), rng.standard_normal((2, 2))
     A, B, last = (rng.standard_normal(shape) for shape in ((4, 3), (4, 2), (3, 4)))
 
@@ -132,7 +132,7 @@ def _needed(Z, biases, d, noise, risk) -> list[int]:
     hypotheses=[EXPLAINED],
     latex=r"m_\epsilon(\text{no local parameters}) \le m_\epsilon(\text{a local bias}) \le"
     r" m_\epsilon(\text{all local})",
-    plain="The more parameters are local, the more samples per client it takes to learn them.",
+    plain="The more parameters are local, the more samples per client are needed to learn them.",
     negative_control={"reverse": True},
 )
 def remark2_1(budget, rng, *, reverse=False):

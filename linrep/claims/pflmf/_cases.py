@@ -305,7 +305,7 @@ def drawn_as(table: pd.DataFrame, panel: str = "", ylabel: str = "left over righ
     """Return the points of a picture of such ratios."""
     rows = [
         {"panel": panel, "series": f"{table.columns.name} = {at:g}", "x": p, "y": ratios[at],
-         "predicted": 1.0, "xlabel": "p", "ylabel": ylabel}
+         "predicted": 1.0, "allowed": "below", "xlabel": "p", "ylabel": ylabel}
         for p, ratios in table.iterrows()
         for at in table.columns
         if np.isfinite(ratios[at])

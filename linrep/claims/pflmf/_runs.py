@@ -173,7 +173,7 @@ class Cells:
         return curve(
             panel="left over right side", series=[f"T = {T}" for T in points["T"]],
             x=points["p"], y=points["ratio"], predicted=1.0, xlabel="p",
-            ylabel="left over right side",
+            ylabel="left over right side", allowed="below",
         )  # fmt: skip
 
 

@@ -271,7 +271,7 @@ def _variance_growth(name, variance, budget, rng, power) -> Exponent:
     place="Assumption 2",
     latex=r"\mathbb E\tilde\nabla=\nabla,\quad\mathbb E\|\tilde\nabla_U-\nabla_U\|^2\le\sigma^2,"
     r"\quad\mathbb E\|\tilde\nabla_V-\nabla_V\|^2\le\sigma^2\quad\text{for all }U,V",
-    plain="There are stochastic gradients, unbiased and of a variance that is bounded everywhere.",
+    plain="There are unbiased stochastic gradients whose variance is bounded everywhere.",
     negative_control={"factor": 0.5},
 )
 def assumption2(budget, rng, *, factor=1.0):
@@ -311,8 +311,8 @@ def one_sample_variance(radius: Fraction) -> Fraction:
     place="Assumption 2, of the estimator in Section 5",
     latex=r"\tilde\nabla\ \text{of a mini-batch}:\quad\mathbb E\|\tilde\nabla_U-\nabla_U\|^2\le"
     r"\sigma^2\quad\text{for all }U,V",
-    plain="Mini-batch gradients, those of the experiments, have a variance that is bounded for all "
-    "U and V.",
+    plain="Mini-batch gradients, as in the experiments, have a variance that is bounded for all U "
+    "and V.",
     holds_with={"power": 6.0},
     negative_control={"power": 5.0},
 )

@@ -181,6 +181,21 @@ def corollary2_constants(budget, rng, *, p_power=2.0, start=2.0, noise=2.0):
     )  # fmt: skip
     settings = [(p, K, corollary_step(T, square), T, square) for p, K, T, square in grid]
     yield exact(Bound(p_power, start, noise), settings, strength=PROVED)
+    for p in (1.0, 0.5, 0.3, 0.1, 0.02):
+        yield from _constants(p)
+
+
+def _constants(p):
+    """Yield the constants before the rates of Delta_V, over L(F^0 - F*), and what (uv)^2/2 attains.
+
+    With noise, sigma^2 = L(F^0 - F*)/100, T being large for the p.
+    """
+    for noise, power, rate in ((0.0, 1.0, "1/T, no noise"), (0.01, 0.5, "1/sqrt T, noise")):
+        T = 1e8 / p ** (4 if noise else 2)
+        bound = _bound(1.0, 1.0, T, float(np.sqrt(noise)), p, (1.0, 0.5))
+        attained = exact_left(p, T, corollary_step(T, noise), noise)
+        yield Fact(f"before {rate}: bound, p = {p:g}", bound * T**power)
+        yield Fact(f"before {rate}: attained, p = {p:g}", attained * T**power)
 
 
 # The abstract.

@@ -163,7 +163,8 @@ step_c.corrected(
     latex=r"\eta^2\frac{p^2L}{2K^2}\Big\|\sum_kG_k\Big\|^2-\frac{\eta p^2}K\Big(1-\eta p"
     r"\frac{(K+1)L}{2K}\Big)\sum_k\|G_k\|^2\le\frac{\eta p^2}K"
     r"\Big(\frac{\eta L}2\frac{(1+p)K+1}K-1\Big)\sum_k\|G_k\|^2\le0,\quad\eta\le\frac1{2L}",
-    plain="What the heads' displacement costs in case K is paid for by the gradients of step (C).",
+    plain="The cost of the heads' displacement in case K is compensated by the gradients of step "
+    "(C).",
     negative_control={"factor": 3.0},
 )
 def auxiliary(budget, rng, *, factor=1.0):

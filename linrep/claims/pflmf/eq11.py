@@ -291,8 +291,8 @@ def _display_exactly() -> Cases:
     latex=r"\mathbb E_{t,k}\|D\tilde\nabla_V\|^2=\|D\nabla_V\|^2+\|D\|_2^2\sigma^2;\quad"
     r"\mathbb E_{S_t}\mathbb E_{t,k}\|D_t\tilde\nabla_V(U,V_k)\|_F^2\le"
     r" p\|\nabla_V(U,V^t)\|_F^2+\sigma^2",
-    plain="The participants' stochastic gradients in V have at most p times the gradient's "
-    "square, plus sigma^2, in the mean square.",
+    plain="The mean square of the participants' stochastic gradients in V is at most p times that "
+    "of the gradient, plus sigma^2.",
     negative_control={"noise_power": 1.2},
 )
 def eq11(budget, rng, *, exact=False, noise_power=0.0):

@@ -135,7 +135,7 @@ def fedrep_models(rng, n, d, k, network, shared) -> Array:
     place="Section 2, on Collins et al. (2021)",
     latex=r"\text{FedRep: each }\theta_i\text{ of low rank};\quad\text{pFL}^{\text{MF}}:\ \Theta="
     r"[\theta_1,\dots,\theta_n]\text{ of low rank}",
-    plain="FedRep's models are not, as pFL^MF's are, of low rank together.",
+    plain="Unlike pFL^MF's, FedRep's models taken together do not have low rank.",
     holds_with={"shared": False},
     negative_control={"excess": 20},
 )

@@ -111,7 +111,8 @@ def _path(picture: Planar, shares) -> list[float]:
     place="Figure 1",
     latex=r"\theta_i^\star = a_i, \quad \theta^\star = \tfrac1n \sum_i a_i, \quad \theta_i^\star("
     r"\delta): \|\theta_i - \theta_j\| \le \delta, \quad \theta_i^{fac} \in \mathrm{span}(u)",
-    plain="Own optima are the points, FedAvg's is their mean, rank 1 puts them on a line.",
+    plain="The clients' own optima are the points, FedAvg's is their mean, and rank 1 puts them "
+    "on a line.",
     negative_control={"centred": True},
 )
 def figure1(budget, rng, *, centred=False):

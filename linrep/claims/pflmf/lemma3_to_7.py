@@ -48,7 +48,8 @@ def _equal(pairs, name) -> Identity:
     "pflmf.lemma3",
     place="Lemma 3",
     latex=r"\|AB\|_F \le \|A\|_2 \|B\|_F",
-    plain="A product is no larger than the one factor's spectral norm times the other's size.",
+    plain="The norm of a product is at most one factor's spectral norm times the other's "
+    "Frobenius norm.",
     negative_control={"factor": 0.99},
 )
 def lemma3(budget, rng, *, factor=1.0):
@@ -214,7 +215,7 @@ def _dependent(budget, rng):
     "pflmf.lemma6",
     place="Lemma 6",
     latex=r"\mathbb E_D\|DA\|_F^2 = p\|A\|_F^2",
-    plain="Participation with probability p leaves p times a matrix's squared norm in the mean.",
+    plain="Participation with probability p leaves p times a matrix's squared norm on average.",
     negative_control={"power": 1.1},
 )
 def lemma6(budget, rng, *, power=1.0):
@@ -236,7 +237,7 @@ def lemma6(budget, rng, *, power=1.0):
     "pflmf.participation",
     place="Appendix A.1",
     latex=r"[D_t]_{ii}\sim\mathrm{Bernoulli}(p):\quad\mathbb E_{S_t}[D_t]=pI",
-    plain="The participation matrix is p times the identity in the mean.",
+    plain="The mean of the participation matrix is p times the identity.",
     negative_control={"power": 2},
 )
 def participation(budget, rng, *, power=1):

@@ -179,7 +179,8 @@ def _exact(budget, variant):
             ):  # fmt: skip
                 rows.append({"series": series, "x": p, "y": float(ratio)})
     points = pd.DataFrame(rows).assign(
-        panel="U fixed, T large", predicted=1.0, xlabel="p", ylabel="left over right side"
+        panel="U fixed, T large", predicted=1.0, allowed="below", xlabel="p",
+        ylabel="left over right side",
     )
     yield Cases(cases, quantity="left over right side", name="U fixed, exact", strength=PROVED)
     yield Curve(points)

@@ -43,7 +43,7 @@ def _room(cases, lhs_rhs, ylabel) -> Curve:
         rows.append(
             {"panel": f"K = {s.local_steps}", "series": f"p = {s.participation:g}",
              "x": s.step_size * s.participation * s.largest, "y": left / right,
-             "predicted": 1.0, "xlabel": r"$\eta p L$", "ylabel": ylabel}
+             "predicted": 1.0, "allowed": "below", "xlabel": r"$\eta p L$", "ylabel": ylabel}
         )  # fmt: skip
     return Curve(pd.DataFrame(rows))
 

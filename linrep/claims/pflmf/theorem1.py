@@ -115,8 +115,8 @@ _LATEX = (
     "pflmf.theorem1",
     place="Theorem 1",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1{2L}:\ " + _LATEX % "",
-    plain="The mean squared gradients of U and V are O(1/T), with a constant that p is not in; L "
-    "is valid where the iterates go.",
+    plain="The mean squared gradients of U and V are O(1/T), with a constant that does not "
+    "contain p; L is valid where the iterates go.",
     hypotheses=ASSUMPTIONS,
     negative_control={"p_power": 1.0},
     holds_with={"p_power": 2.0},

@@ -1,0 +1,55 @@
+"""What ``pip install linrep`` does not bring, and the line that says how to get it."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+#: Modules by the extra of pyproject.toml that brings them; an extra may include others.
+EXTRAS = {
+    "sweeps": ("cloudpickle", "pyarrow", "threadpoolctl", "tqdm"),
+    "claims": ("PIL", "flint", "hypothesis", "jinja2", "markupsafe", "math_core"),
+    "cli": ("click",),
+    "experiments": ("sklearn",),
+    "cluster": ("distributed",),
+    "deep": ("torch",),
+}
+
+
+class MissingPackage(ModuleNotFoundError):
+    """A package that comes with an extra of linrep is not installed."""
+
+
+def need(extra: str, what: str) -> None:
+    """Raise one line that says how to get an extra, unless it is installed.
+
+    Parameters
+    ----------
+    extra : str
+    what : str
+        What cannot be done without it.
+
+    Raises
+    ------
+    MissingPackage
+    """
+    missing = [module for module in EXTRAS[extra] if not installed(module)]
+    if missing:
+        line = f"{what} needs {', '.join(missing)}: {command(missing[0])}"
+        raise MissingPackage(line, name=missing[0])
+
+
+def installed(module: str) -> bool:
+    """Tell whether a module is there, without loading it."""
+    try:
+        return module in sys.modules or find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def command(module: str) -> str:
+    """Return the command that installs a module: with its extra, if it is of one."""
+    for extra, modules in EXTRAS.items():
+        if module in modules:
+            return f"pip install 'linrep[{extra}]'"
+    return f"pip install {module}"

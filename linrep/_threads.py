@@ -1,0 +1,34 @@
+"""Threads of linear algebra, where threadpoolctl is installed: it comes with an extra."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+
+def one_thread(*, known: bool = False) -> AbstractContextManager[Any]:
+    """Let BLAS use one thread, from now on or, as a context, within it.
+
+    Matrices are small: sharing them takes longer than multiplying them, and sums must not depend
+    on the number of cores. Without threadpoolctl nothing changes.
+
+    Parameters
+    ----------
+    known : bool, default False
+        Whether libraries are meant that were loaded when they were first looked for: a search
+        through all of them takes longer than a small system.
+    """
+    controller = _known() if known else _loaded()
+    return nullcontext() if controller is None else controller.limit(limits=1)
+
+
+def _loaded():
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return ThreadpoolController()
+
+
+_known = cache(_loaded)

@@ -1,0 +1,236 @@
+"""The statements of the papers as a table to look things up in: by id, by words, by verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from textwrap import shorten
+from typing import TYPE_CHECKING
+
+from linrep import _display as show
+from linrep._validation import choice
+from linrep.claims import ledger
+from linrep.claims.claim import claims, unknown
+from linrep.claims.entry import Entry, entry
+from linrep.claims.evidence import STRENGTHS, VERDICTS
+from linrep.claims.findings import SEVERITIES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WIDTH = 100  # characters of a line
+_MOST_SHOWN = 60  # statements; of more it is said how many there are
+
+
+class Statements(Mapping[str, Entry]):
+    """Statements of the papers by id, all of them or those that were found.
+
+    A notebook completes the ids, and shows a table. In a terminal that is plain text.
+
+    Parameters
+    ----------
+    ids : iterable of str, optional
+        By default of all statements.
+    """
+
+    def __init__(self, ids: Iterable[str] | None = None):
+        self._ids = None if ids is None else tuple(ids)
+
+    def __getitem__(self, id: str) -> Entry:
+        known = claims()
+        if id not in known or (self._ids is not None and id not in self._ids):
+            raise KeyError(unknown(str(id), self))
+        return entry(known[id], ledger.recorded())
+
+    def __contains__(self, id: object) -> bool:
+        return id in (claims() if self._ids is None else self._ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(claims() if self._ids is None else self._ids)
+
+    def __len__(self) -> int:
+        return len(claims() if self._ids is None else self._ids)
+
+    def find(
+        self,
+        words: str = "",
+        *,
+        paper: str | None = None,
+        verdict: str | None = None,
+        severity: str | None = None,
+        strength: str | None = None,
+    ) -> Statements:
+        """Return those of the statements that have all the words, and the verdict, and so on.
+
+        Parameters
+        ----------
+        words : str
+            Parts of words, in any order and in small or large letters: of the id, the place in the
+            paper, the statement in plain words, and what is wrong with it.
+        paper : str, optional
+            Such as "fedrep".
+        verdict : {"holds", "fails", "vacuous", "undecided"}, optional
+            As it is recorded.
+        severity : {"misprint", "constant", "proof step", "statement", "conclusion"}, optional
+            What a failure concerns.
+        strength : {"proved", "enumerated exactly", "statistical", "searched"}, optional
+            How firmly the verdict stands.
+
+        Raises
+        ------
+        ValueError
+            If there is no such paper, verdict, severity or strength.
+
+        Examples
+        --------
+        >>> import linrep as lr
+        >>> list(lr.statements.find("theorem", paper="fedrep", verdict="fails"))[-1]
+        'fedrep.theorem2'
+        """
+        papers = tuple(dict.fromkeys(name.partition(".")[0] for name in claims()))
+        for name, value, allowed in (
+            ("paper", paper, papers), ("verdict", verdict, VERDICTS),
+            ("severity", severity, SEVERITIES), ("strength", strength, STRENGTHS),
+        ):  # fmt: skip
+            if value is not None:
+                choice(name, value, allowed)
+        wanted = words.lower().split()
+        found = [
+            item.claim.id
+            for item in self._entries()
+            if paper in (None, item.claim.paper)
+            and verdict in (None, item.verdict)
+            and severity in (None, item.finding.severity if item.finding else "")
+            and strength in (None, item.recorded.get("strength"))
+            and all(word in _text(item) for word in wanted)
+        ]
+        return Statements(found)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per statement, indexed by id: place, verdict, what it says, why it fails."""
+        import pandas as pd
+
+        rows = {
+            item.claim.id: {
+                "paper": item.claim.paper,
+                "place": item.claim.place,
+                "verdict": item.verdict,
+                "strength": item.recorded.get("strength", ""),
+                "severity": item.finding.severity if item.finding else "",
+                "plain": item.claim.plain,
+                "why": item.finding.headline if item.finding else "",
+                "corrected_by": ", ".join(item.corrected_by),
+            }
+            for item in self._entries()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("id")
+
+    def _entries(self) -> list[Entry]:
+        known, recorded = claims(), ledger.recorded()
+        return [entry(known[id], recorded) for id in self]
+
+    def __repr__(self):
+        entries = self._entries()
+        title = f"{_title(entries)}\n{_HOW}" if self._ids is None else _title(entries)
+        if len(entries) > _MOST_SHOWN:
+            counts = _counts(entries)
+            widths = [max(map(len, column)) for column in zip(*counts, strict=True)]
+            lines = [
+                "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+                for row in counts
+            ]
+        else:
+            width = max((len(item.claim.id) for item in entries), default=0)
+            lines = [_line(item, width) for item in entries]
+        return "\n".join([title, *lines])
+
+    def _repr_html_(self):
+        entries = self._entries()
+        title = f"<p>{escape(_title(entries))}</p>"
+        if self._ids is None:
+            title += f"<p>{escape(_HOW)}</p>"
+        if len(entries) > _MOST_SHOWN:
+            head, *rows = _counts(entries)
+            return title + show.table(rows, head)
+        ids = {item.claim.id for item in entries}
+        head = "".join(f"<th {_LEFT}>{name}</th>" for name in ("statement", "place", "verdict", ""))
+        rows = "".join(_row(item, ids) for item in entries)
+        return f"{title}<table><tr>{head}</tr>{rows}</table>"
+
+    def _ipython_key_completions_(self):
+        return list(self)
+
+
+_HOW = (
+    'statements.find("lemma", paper="fedrep", verdict="fails") lists some, '
+    'statements["fedrep.lemma5"] shows one'
+)
+_PLURAL = {"holds": "hold", "fails": "fail"}
+_LEFT = 'style="text-align:left;vertical-align:top;padding-right:0.8em"'
+
+
+def _text(item):
+    reason = item.finding.headline if item.finding else ""
+    return f"{item.claim.id} {item.claim.place} {item.claim.plain} {reason}".lower()
+
+
+def _title(entries):
+    counts = Counter(item.verdict for item in entries)
+    words = ", ".join(
+        f"{counts[name]} {name if counts[name] == 1 else _PLURAL.get(name, name)}"
+        for name in (*VERDICTS, "unchecked")
+        if counts[name]
+    )
+    plural = "statement" if len(entries) == 1 else "statements"
+    return f"{len(entries)} {plural}" + (f": {words}" if words else "")
+
+
+def _counts(entries):
+    """Return the verdicts of each paper as rows of a table, the names of the columns first."""
+    papers: dict[str, Counter[str]] = {}
+    for item in entries:
+        papers.setdefault(item.claim.paper, Counter())[item.verdict] += 1
+    names = [name for name in (*VERDICTS, "unchecked") if any(own[name] for own in papers.values())]
+    rows = [[paper, *(str(own[name]) for name in names)] for paper, own in papers.items()]
+    return [["paper", *names], *rows]
+
+
+def _says(item):
+    """Return what is wrong with a statement, or what it says."""
+    return item.finding.headline if item.finding else item.claim.plain
+
+
+def _line(item, width):
+    start = f"{item.claim.id:{width}}  {item.verdict:9}  "
+    return start + shorten(_says(item), max(_WIDTH - len(start), 30), placeholder=" …")
+
+
+def _row(item, ids):
+    """Return a row of HTML; the id unfolds the statement, a link leads to its other version."""
+    claim = item.claim
+    others = [*item.corrected_by, *filter(None, [claim.corrects])]
+    links = ", ".join(
+        f'<a href="#{ledger.anchor(name)}">{escape(name)}</a>' if name in ids else escape(name)
+        for name in others
+    )
+    label = "corrects" if claim.corrects else "corrected"
+    unfolded = [
+        escape(claim.plain) if item.finding else "",
+        f"$${escape(claim.latex)}$$" if claim.latex else "",
+        escape(item.finding.reason) if item.finding else "",
+        f"{label}: {links}" if links else "",
+    ]
+    inside = "".join(f"<p>{part}</p>" for part in unfolded if part)
+    cells = (
+        f"<code>{escape(claim.id)}</code>",
+        escape(claim.place),
+        show.badge(item.verdict),
+        f"<details><summary>{escape(_says(item))}</summary>{inside}</details>",
+    )
+    body = "".join(f"<td {_LEFT}>{cell}</td>" for cell in cells)
+    return f'<tr id="{ledger.anchor(claim.id)}">{body}</tr>'
+
+
+#: All statements.
+statements = Statements()
