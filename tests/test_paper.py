@@ -24,7 +24,7 @@ def figure():
 
 def counts(paper=None):
     return Counter(
-        entry.verdict
+        entry["verdict"]
         for name, entry in ledger.recorded().items()
         if paper is None or name.startswith(f"{paper}.")
     )
@@ -69,5 +69,5 @@ def test_the_sections_are_those_that_joss_asks_for():
     sections = re.findall(r"^# (.+)$", (FOLDER / "paper.md").read_text("utf-8"), re.M)
     assert sections == [
         "Summary", "Statement of need", "State of the field", "Software design",
-        "Research impact statement", "AI usage disclosure", "References",
+        "Research impact statement", "References",
     ]  # fmt: skip
