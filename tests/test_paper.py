@@ -1,0 +1,73 @@
+"""What docs/paper says is what the ledger and the record say, and its figure is drawn from them."""
+
+import importlib.util
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from linrep.claims import ledger
+
+FOLDER = Path(__file__).parents[1] / "docs" / "paper"
+TEXT = " ".join((FOLDER / "paper.md").read_text("utf-8").split())
+
+
+@pytest.fixture(scope="module")
+def figure():
+    spec = importlib.util.spec_from_file_location("figure_of_the_paper", FOLDER / "figure.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def counts(paper=None):
+    return Counter(
+        entry["verdict"]
+        for name, entry in ledger.recorded().items()
+        if paper is None or name.startswith(f"{paper}.")
+    )
+
+
+def test_verdicts_are_those_of_the_ledger():
+    found = counts()
+    assert (
+        f"Of the {found.total()} claims that were made of them, corrected forms included, "
+        f"{found['holds']} hold, {found['fails']} fail, {found['vacuous']} are vacuous and "
+        f"{found['undecided']} is undecided."
+    ) in TEXT
+    fedrep, flute, perfedsi, pflmf = map(counts, ("fedrep", "flute", "perfedsi", "pflmf"))
+    assert (
+        f"of FedRep {fedrep['holds']} claims hold and {fedrep['fails']} fail, of FLUTE "
+        f"{flute['holds']} and {flute['fails']}, of PerFedSI {perfedsi['holds']} and "
+        f"{perfedsi['fails']}, of pFL^MF^ {pflmf['holds']} and {pflmf['fails']}."
+    ) in TEXT
+
+
+def test_ratios_are_those_of_the_record(figure):
+    printed = figure.ratios(figure.PRINTED)
+    assert (
+        f"it is {printed[1.0]:.2g} of the bound when all take part and {printed[0.1]:.2g} times "
+        f"the bound at $p = 0.1$; where one client in fifty takes part, it is {printed[0.02]:.3g} "
+        "times the bound"
+    ) in TEXT
+    assert max(figure.ratios(figure.CORRECTED).values()) < 1.0  # no measurement exceeds it
+
+
+def test_the_figure_is_of_the_record(figure):
+    with Image.open(figure.PICTURE) as picture:
+        assert picture.text["Description"] == figure.description()
+
+
+def test_every_reference_is_cited_and_every_citation_is_there():
+    cited = set(re.findall(r"\[@(\w+)\]", TEXT))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", (FOLDER / "paper.bib").read_text(), re.M))
+
+
+def test_the_sections_are_those_that_joss_asks_for():
+    sections = re.findall(r"^# (.+)$", (FOLDER / "paper.md").read_text("utf-8"), re.M)
+    assert sections == [
+        "Summary", "Statement of need", "State of the field", "Software design",
+        "Research impact statement", "References",
+    ]  # fmt: skip
