@@ -166,7 +166,7 @@ def sheets():
     )
     yield lr.BiasedRegression(np.ones(4), np.ones(3), np.ones((3, 2))), {"dimension d", "4", "2"}
     yield lr.QuadraticObjectives(np.ones((30, 4))), {"clients n", "30", "not known"}
-    yield lr.problems.personal.clustered(n=6, d=4, clusters=3, rng=0), {"clusters", "3"}
+    yield lr.problems.personal.clustered(n=6, d=4, clusters=3, m=2, rng=0), {"clusters", "3"}
     yield lr.LeastSquaresObjectives(ragged, ridge=0.25), {"1 to 9 (median 4)", "ridge ρ", "0.25"}
     ratings = pd.DataFrame({"client": ["a", "a", "b"], "item": [1, 2, 1], "value": [1.0, 5, 3]})
     yield lr.Ratings.from_frame(ratings), {"3 of 4 (75.00%)", "1 to 5 (median 3)", "mean", "3"}

@@ -356,9 +356,10 @@ def test_the_readme_counts_as_the_ledger_does():
 
 def test_the_readmes_failures_are_findings_that_change_a_conclusion():
     found = findings.findings()
-    lines = re.findall(r"^- \[`(.*)`\]\((.*)\): (.*)\.$", README, re.MULTILINE)
-    assert {name.partition(".")[0] for name, *_ in lines} == {name.parent.name for name in ALONE}
-    for name, link, text in lines:
+    lines = re.findall(r"^- .*?, (.*) \(\[`(.*)`\]\((.*)\)\): (.*)\.$", README, re.MULTILINE)
+    assert {name.partition(".")[0] for _, name, *_ in lines} == {page.parent.name for page in ALONE}
+    for place, name, link, text in lines:
+        assert place in claims()[name].place
         finding = found[name]
         heading = f"{', '.join(finding.ids)}: {finding.headline}"
         page = f"linrep/claims/{name.partition('.')[0]}/findings.md#{slug(heading)}"
