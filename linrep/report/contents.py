@@ -129,11 +129,13 @@ def _run(item, store, budgets, seed):
 
 
 def _deciding(points, result):
-    """Return the panel of the part that the verdict rests on, the first where none has its name."""
-    panels = list(dict.fromkeys(points["panel"]))
+    """Return the panel of a part that the verdict rests on, rather along an axis than in order."""
+    panels = points.groupby("panel", sort=False)["xlabel"].first()
     names = [part["name"] for part in result["parts"] if part["verdict"] == result["verdict"]]
-    found = (panel for name in names for panel in panels if panel.startswith(name))
-    return points[points["panel"] == next(found, panels[0])]
+    own = [panel for name in names for panel in panels.index if panel.startswith(name)]
+    own = own or list(panels.index)
+    along = [panel for panel in own if not panels[panel].startswith("rank")]
+    return points[points["panel"] == (along or own)[0]]
 
 
 def _entry(item, recorded, run, damaged, budgets, seed, command, file):

@@ -43,7 +43,7 @@ STEPS = {
     "constant": "a constant is wrong",
     "misprint": "obvious, and nothing rests on it",
 }
-_MANY = 24  # parts from which those that hold are left to the command
+_MANY = 12  # parts from which those that hold are left to the command
 
 
 def render(report: Report) -> str:

@@ -1,9 +1,10 @@
 """What the page is made of."""
 
+import base64
+import gzip
 import json
 import shlex
 import shutil
-from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
@@ -42,7 +43,7 @@ def test_of_a_stored_run_the_evidence_is_drawn(known, store):
     bound = found["mine.bound"]
     assert bound.stored
     assert bound.verdict == "holds"
-    assert bound.picture.address.startswith("data:image/png;base64,")
+    assert bound.picture.content.startswith("data:image/png;base64,")
     assert bound.picture.width > bound.picture.height > 100
     assert bound.versions.startswith("linrep ")
     assert found["mine.wrong"].verdict == "fails"
@@ -108,11 +109,12 @@ def test_figures_come_with_their_manifests(known, tmp_path, figures):
     (figure,) = found().figures
     assert figure.command == "linrep figures mine.figure --quick --seed 3"
     # The caption under it, of one line, is cut off.
-    assert figure.picture.width == 880
+    assert figure.picture.width == 672  # 7 inches
     assert figure.numbers == [{"n": 1, "value": 0.5}, {"n": 2, "value": None}]
-    root = ElementTree.fromstring(unquote(figure.picture.address.partition(",")[2]))
-    assert root.get("viewBox").split()[2:] == [root.get("width"), root.get("height")]
-    assert 0.8 < figure.picture.height / 880 * 700 / 600 < 0.98
+    root = ElementTree.fromstring(gzip.decompress(base64.b64decode(figure.picture.content)))
+    sizes = [root.get(name).removesuffix("pt") for name in ("width", "height")]
+    assert root.get("viewBox").split()[2:] == sizes
+    assert 0.8 < figure.picture.height / 672 * 700 / 600 < 0.98
     assert found(papers={"fedrep"}).figures == ()
     assert len(found(papers={"mine"}).figures) == 1
 
@@ -162,3 +164,12 @@ def test_a_damaged_figure_is_named(tmp_path, figures):
 
 def test_counterexamples_of_the_ledger_are_plain():
     assert json.dumps([entry["counterexample"] for entry in book.recorded().values()])
+
+
+def test_of_the_ledger_theorems_and_causes_are_drawn():
+    chosen = [item for name, item in claims().items() if name.startswith("pflmf.theorem1")]
+    options = {"ledger": book.recorded(), "store": book.PATH.parent / "none", "progress": False}
+    found = entries(gather(chosen, book=book.PATH, **options))
+    drawn = {name for name, entry in found.items() if entry.chief is not None}
+    assert drawn == {"pflmf.theorem1"}  # its finding is about theorem1.noise as well
+    assert all(entry.chief is None for entry in gather(chosen, **options).entries)

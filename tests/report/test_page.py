@@ -9,7 +9,10 @@ import pytest
 
 from linrep.claims import claims
 from linrep.claims import ledger as book
+from linrep.claims.findings import SEVERITIES, findings
+from linrep.claims.order import in_order
 from linrep.report import gather, render
+from linrep.report.grids import grids
 
 VOID = {"meta", "link", "input", "img", "br", "wbr", "hr", "mspace"}
 
@@ -43,6 +46,10 @@ class Page(HTMLParser):
         return [attributes for tag, attributes, _ in self.elements if tag in tags]
 
 
+def _is(attributes, name):
+    return name in attributes.get("class", "").split()
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     report = gather(
@@ -64,8 +71,8 @@ def page(known, store, figures):
 
 
 def test_every_claim_has_its_place(recorded):
-    found = [entry.get("id") for entry in recorded.all("article")]
-    assert found == list(claims())
+    found = [entry.get("id") for entry in recorded.all("li") if _is(entry, "claim")]
+    assert found == [item.id for item in in_order(claims().values())]
     for entry in book.recorded().values():
         assert f'href="#{entry["id"]}"' in recorded.text
 
@@ -119,6 +126,7 @@ def test_who_does_not_see_is_told(page):
         assert int(image["width"]) > 0
         assert int(image["height"]) > 0
     assert len(page.all("img")) == 3
+    assert len([entry for entry in page.all("div") if _is(entry, "drawing")]) == 1
     assert len(page.all("table")) == len(page.all("caption"))
     assert all(head["scope"] in ("row", "col") for head in page.all("th"))
     for tag, _, around in page.elements:
@@ -132,7 +140,7 @@ def test_who_does_not_see_is_told(page):
 
 def test_verdicts_are_words(page):
     text = " ".join("".join(page.texts).split())
-    for verdict in ("✓ holds", "✗ fails", "! error", "– unchecked"):
+    for verdict in ("holds", "fails", "error", "unchecked"):
         assert verdict in text
     assert "There is no result yet" in text
     assert "inf" in text  # the counterexample
@@ -151,22 +159,57 @@ def test_both_verdicts_are_shown_where_they_differ(known, store):
     assert "recorded then" in page
 
 
-def test_many_readings_become_a_list(known, tmp_path):
-    def made(sentence):
-        result = book.recorded()["fedrep.lemma1"] | {"sentence": sentence}
-        report = gather(
-            [known["mine.bound"]], ledger={"mine.bound": result}, store=tmp_path, progress=False
-        )
-        return render(report).count("<li>")
+def test_theorems_come_first_with_the_reason_and_the_corrected_form(recorded):
+    cards = [entry["id"] for entry in recorded.all("article")]
+    assert cards == [
+        "theorem-fedrep.theorem1", "theorem-fedrep.theorem2", "theorem-flute.theorem5.1",
+        "theorem-flute.theorem5.5", "theorem-perfedsi.theorem3.3", "theorem-perfedsi.theoremC4",
+        "theorem-pflmf.theorem1", "theorem-pflmf.corollary2",
+    ]  # fmt: skip
+    start = recorded.text.index('id="theorem-fedrep.theorem2"')
+    card = recorded.text[start : recorded.text.index("</article>", start)]
+    headline = findings()["fedrep.theorem2"].headline
+    for words in ("fails", headline[4:], "Corrected:", 'href="#fedrep.theorem2.corrected"'):
+        assert words in card
+    assert card.count('class="formula') == 2
 
-    navigation = made("short")
-    reading = "first reading (a; b): holds, by a measured value that is long enough; at most 2"
-    assert made("; ".join([reading] * 4)) == navigation + 4
-    assert made("short: yes; shorter: no; shortest: no") == navigation
-    pieces = ["no reading of all these pieces has any name of its own"] * 9
-    assert made("; ".join(pieces)) == navigation
+
+def test_findings_are_in_order_of_severity_with_their_code(recorded):
+    for paper in ("fedrep", "flute", "perfedsi", "pflmf"):
+        found = [
+            SEVERITIES.index(findings()[entry["id"].removeprefix("finding-")].severity)
+            for entry in recorded.all("li")
+            if _is(entry, "finding") and entry["data-paper"] == paper
+        ]
+        assert len(found) > 4
+        assert found == sorted(found, reverse=True)
+    assert "import numpy as np" in "".join(recorded.texts)
+
+
+def test_numbers_at_settings_are_tables():
+    facts = [
+        {"name": f"{of}, p = {p}, K = {K}", "value": p * K, "unit": ""}
+        for of in ("error", "rate")
+        for p in (0.1, 1)
+        for K in (1, 5)
+    ]
+    (table,), rest = grids([*facts, {"name": "alone, x = 1", "value": 2, "unit": ""}])
+    assert table.heads == ("p", "K", "error", "rate")
+    assert [row[:2] for row in table.rows] == [("0.1", "1"), ("0.1", "5"), ("1", "1"), ("1", "5")]
+    assert [fact["name"] for fact in rest] == ["alone, x = 1"]
+    (table,), _ = grids(facts[:3])
+    assert (table.title, table.heads) == ("error", ("p", "K = 1", "K = 5"))
+    assert [row[0] for row in table.rows] == ["0.1", "1"]
+    assert table.rows[0][2]["value"] == 0.5
+    assert table.rows[1][2] is None
+
+
+def test_the_constants_at_a_share_of_clients_are_a_row(recorded):
+    start = recorded.text.index('id="theorem-pflmf.corollary2"')
+    card = recorded.text[start : recorded.text.index("</article>", start)]
+    assert re.search(r'<th scope="row">0.1</th><td>1600</td><td>405', card)
 
 
 def test_nothing_at_all(tmp_path):
     page = render(gather([], ledger={}, store=tmp_path, progress=False))
-    assert Page(page).all("article") == []
+    assert Page(page).all("li", "article") == []
