@@ -20,6 +20,8 @@ LAYERS = (
     "_code",
     "_scripts",
     "_display",
+    "_suggest",
+    "_formulas",
     "_validation",
     "_memory",
     "_progress",
@@ -63,6 +65,8 @@ STRICT = {
     "_portable": (set(), {"llvmlite", "numba", "numpy", "threadpoolctl"}),
     "_scripts": (set(), set()),
     "_display": (set(), set()),
+    "_suggest": (set(), set()),
+    "_formulas": ({"_suggest"}, set()),
     "_validation": (set(), {"numpy"}),
     "_memory": (set(), set()),
     "_progress": (set(), {"tqdm"}),
@@ -96,7 +100,16 @@ STRICT = {
     ),
     # What is swept is none of their business.
     "sweeps": (
-        {"_atomic", "_display", "_progress", "_validation", "provenance", "stats"},
+        {
+            "_atomic",
+            "_display",
+            "_formulas",
+            "_progress",
+            "_suggest",
+            "_validation",
+            "provenance",
+            "stats",
+        },
         {"cloudpickle", "numpy", "pandas", "pyarrow", "threadpoolctl", "tqdm"},
     ),
 }
