@@ -11,6 +11,7 @@ from linrep.cli import (
     pictures,
     report,
     reproduce,
+    show,
     sweeps,
     verify,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "report",
     "reproduce",
     "run_script",
+    "show",
     "sweeps",
     "verify",
 ]

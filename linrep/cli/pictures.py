@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from linrep._formulas import parse
+from linrep._suggest import unknown
 from linrep.cli import completion
-from linrep.cli.group import bad_input, main, partial_option, tell_completeness
+from linrep.cli.group import bad_input, check_run, main, partial_option, tell_completeness
 from linrep.cli.output import write_figure, write_file
-from linrep.cli.text import echo, for_spreadsheets
+from linrep.cli.text import echo, for_spreadsheets, frame
 from linrep.cli.values import read_names
 
 _where_option = click.option(
@@ -51,6 +53,9 @@ _where_option = click.option(
 @partial_option
 def summary(run, value, by, statistic, threshold, exponents, where, csv, partial):
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
+    with bad_input(ValueError):
+        check_run(run)
+        _check_formulas(run, value, where)
     from linrep.sweeps import open_run, power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
@@ -87,7 +92,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         echo(sampling, err=True)
     if pooled:
         echo(f"taken together over {', '.join(pooled)}", err=True)
-    echo(table.to_string(index=False, float_format="{:.5g}".format))
+    frame(table)
     if threshold is not None:
         _tell_missing(rows, value, threshold, columns, table)
     for law in laws:
@@ -136,6 +141,9 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     are left, --by, --facet and --where 'm == 10' say what becomes of them. With --y a heat map is
     drawn: of a condition it is the phase diagram, one for every algorithm.
     """
+    with bad_input(ValueError):
+        check_run(run)
+        _check_formulas(run, value, [*where, *filter(None, [boundary])])
     import pandas as pd
 
     from linrep import plotting
@@ -172,7 +180,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
             notes.append(f"{lacking} of {len(rows)} rows have no value of {value}")
         for name in (x, y, by, facet):
             if name is not None and name not in rows:
-                raise ValueError(f"no column {name!r}; there are {', '.join(stored.columns)}")
+                raise ValueError(unknown("no column", name, stored.columns))
         facet = _facet(rows, facet, [c for c in varying if c not in (x, by, y)])
         line = boundary and (
             boundary,
@@ -198,6 +206,17 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         echo(note, err=True)
     echo(str(out))
     tell_completeness(completeness, partial)
+
+
+def _check_formulas(run, value, others):
+    """Refuse what is no formula, before anything heavy is loaded; a value may be any column."""
+    for formula in others:
+        parse(formula)
+    try:
+        parse(value)
+    except ValueError:
+        if value not in completion.columns_of(run):
+            raise
 
 
 def _tell_missing(rows, value, x, columns, table):

@@ -13,10 +13,12 @@ from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.estimate import duration, estimate
 from linrep.cli.group import (
+    MOST_REPLICATES,
     BadInput,
     Unfinished,
     allow_option,
     bad_input,
+    check_run,
     interruptible,
     main,
     partial_option,
@@ -84,7 +86,9 @@ def _names_one(name):
     help="The family of problems, such as completion.  [default: that of the algorithm, "
     "regression for your own]",
 )
-@click.option("--replicates", type=click.IntRange(min=1), help="Per cell.  [default: 10]")
+@click.option(
+    "--replicates", type=click.IntRange(1, MOST_REPLICATES), help="Per cell.  [default: 10]"
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Root of all streams.  [default: 0]")
 @click.option(
     "--keep",
@@ -125,13 +129,15 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     START:STOP[:STEP] includes its ends; logN and linN in place of the step give N points. With an
     algorithm, --help lists its axes. The same command again goes on where an interrupted one was.
     """
+    own = [option.name for option in click.get_current_context().command.params[1:]]
+    with bad_input(ValueError, TypeError):
+        options = read_options(source, arguments, algorithm, function, flags, own)
     if portable:
         start_portable()
     from linrep.sweeps import Stopped, run
     from linrep.sweeps.runner import read_shard as check_shard
 
     with bad_input(ValueError, TypeError):
-        options = read_options(source, arguments, algorithm, function, flags)
         specification, name = build(options, allow)
         shard = check_shard(read_shard(options["shard"])) if "shard" in options else None
     out = Path(options.get("out") or Path("runs", name))
@@ -224,7 +230,7 @@ def runs(directories):
     shell_complete=completion.parameters,
     help="Parameters that single out a cell: n=10,m=5.",
 )
-@click.option("--replicate", type=int, required=True, help="Its number, from 0.")
+@click.option("--replicate", type=click.IntRange(min=0), required=True, help="Its number, from 0.")
 @click.option("--function", help="Where it is now: module:name or file.py:name.")
 @allow_option("the run")
 @click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
@@ -232,6 +238,9 @@ def replay(run, cell, replicate, function, allow, debug):
     """Run one replicate of a sweep again, alone, and compare it with what is stored."""
     import traceback
 
+    with bad_input(ValueError):
+        check_run(run)
+        selection = read_cell(cell) if cell else {}
     from linrep.sweeps import cell_name, load, machines, open_run
     from linrep.sweeps import replay as replay_one
 
@@ -240,7 +249,6 @@ def replay(run, cell, replicate, function, allow, debug):
         if all(machines.is_portable(each) for each in opened.machines() or [""]):
             start_portable()
         found = load(function) if function else None
-        selection = read_cell(cell) if cell else {}
         result = replay_one(opened, selection, replicate, function=found, allow=allow)
     echo(f"{cell_name(result.cell)}, replicate {replicate}")
     if result.error is not None:
@@ -287,6 +295,9 @@ def replay(run, cell, replicate, function, allow, debug):
 @partial_option
 def merge(out, directories, partial):
     """Put the run directories of shards together in OUT; they stay as they are."""
+    with bad_input(ValueError):
+        for directory in directories:
+            check_run(directory)
     from linrep.sweeps import Overlapping, open_run
     from linrep.sweeps import merge as merge_runs
 

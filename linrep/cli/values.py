@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,21 @@ _PARAMETER = re.compile(
     r"""(?P<name>[^=,]*[^=,\s])\s*=\s*(?P<value>"(?:[^"\\]|\\.)*"|[^,]*)\s*(?:,(?=.)|$)""",
     re.DOTALL,
 )
+#: Values of an axis, and cells of a grid.
 _MOST = 1_000_000
+_COUNTS, _STEPS = (1, 10**9), (0.0, 1e12)
+#: What the numbers of an algorithm's axes may be, ends included, but 0 where it is no count.
+_RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("n", "d", "k", "p"), (1, 10**7)),
+    **dict.fromkeys(("m", "per_client", "entries", "participants", "clusters"), _COUNTS),
+    **dict.fromkeys(("local_steps", "iterations", "workers", "batch"), _COUNTS),
+    "rounds": (0, 10**9),
+    **dict.fromkeys(("step_size", "head_step_size", "inner_step_size"), _STEPS),
+    "regularizer_step_size": _STEPS,
+    **dict.fromkeys(("noise", "gradient_noise"), (0.0, 1e12)),
+    "participation": (0.0, 1.0),
+}
+_MAY_BE_ZERO = ("noise", "gradient_noise", "rounds")
 
 
 def read_axis(name: str, text: str) -> list[Any]:
@@ -43,6 +57,34 @@ def read_axis(name: str, text: str) -> list[Any]:
         else:
             values.append(read_value(item))
     return values
+
+
+def check_ranges(axes: Mapping[str, Any]) -> None:
+    """Raise ValueError for a number that is none of an algorithm's axis, or that nobody means."""
+    for name, values in axes.items():
+        low, high = _RANGES.get(name, (-math.inf, math.inf))
+        for value in values if isinstance(values, list) else [values]:
+            if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+                continue
+            open_below = low == 0 and name not in _MAY_BE_ZERO
+            if not low <= value <= high or (open_below and value == 0):
+                least = f"above {low:g}" if open_below else f"at least {low:,}"
+                most = f"{high:,}" if isinstance(high, int) else f"{high:g}"
+                raise ValueError(f"--{name} must be {least} and at most {most}, got {value}")
+
+
+def check_cells(axes: Mapping[str, Any], zipped: Iterable[Iterable[str]] = ()) -> None:
+    """Raise ValueError for a grid of more cells than anybody can run."""
+    together = {name for group in zipped for name in list(group)[1:]}
+    sizes = {
+        name: len(values)
+        for name, values in axes.items()
+        if isinstance(values, list) and name not in together
+    }
+    cells = math.prod(sizes.values())
+    if cells > _MOST:
+        of = " x ".join(f"{name} {size:,}" for name, size in sizes.items() if size > 1)
+        raise ValueError(f"the grid has {cells:,} cells ({of}); at most {_MOST:,} are allowed")
 
 
 def split_arguments(arguments: Iterable[str]) -> tuple[list[str], dict[str, str]]:
@@ -139,7 +181,7 @@ def _read_range(name, item):
     if points:
         count = int(points["count"])
         if not 2 <= count <= _MOST:
-            raise ValueError(f"--{name}: {item!r} must have 2 to {_MOST} points")
+            raise ValueError(f"--{name}: {item!r} must have 2 to {_MOST:,} points, got {count:,}")
         if points["kind"] == "log" and start <= 0:
             raise ValueError(f"--{name}: {item!r} must start above 0 to be log-spaced")
         if points["kind"] == "log":
@@ -157,11 +199,17 @@ def _read_range(name, item):
     if match["step"] is not None and not _is_number(match["step"]):
         raise ValueError(f"--{name}: the step in {item!r} must be a number, logN or linN")
     step = 1 if match["step"] is None else _number(match["step"])
-    if not (0 < step < math.inf and (stop - start) / step < _MOST):
-        raise ValueError(f"--{name}: the step in {item!r} must be above 0, and not tiny")
+    if not 0 < step < math.inf:
+        raise ValueError(f"--{name}: the step in {item!r} must be above 0")
     # Fractions, so that the third of 0:1:0.1 is 0.3, as it would be if written out.
     low, width = Fraction(match["start"]), Fraction(match["step"] or 1)
     count = (Fraction(match["stop"]) - low) // width + 1
+    if count > _MOST:
+        many = f"{count:,}" if count < 10**15 else f"about {float(count):.0e}"
+        raise ValueError(
+            f"--{name}: {item!r} has {many} values; at most {_MOST:,} are allowed: give a larger "
+            f"step, or {match['start']}:{match['stop']}:log20 for 20 of them"
+        )
     return _plain([low + width * place for place in range(count)], whole and isinstance(step, int))
 
 
