@@ -60,6 +60,9 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
         known.check_axes(read_names(words[0]), options, own)
         for name, text in options.items():
             check_ranges({name: read_axis(name, text)})
+        for name in ("n", "d", "k"):
+            if name not in options:
+                raise ValueError(f"--{name} must be given: n, d, k and m are")
     from linrep.comparison import compare as run
     from linrep.families import find
     from linrep.problems import SharedRepresentation
@@ -76,9 +79,6 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
             name: values.pop(name) for name in family.parameters
             if name in values and name != "models"
         }  # fmt: skip
-        for name in family.sizes:
-            if name not in problem:
-                raise ValueError(f"--{name} must be given: {', '.join(family.sizes)} and m are")
         methods = {
             name.rpartition(":")[2]: load(name) if ":" in name else name
             for name in read_names(words[0])

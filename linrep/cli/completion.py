@@ -58,14 +58,22 @@ def run_directories(context, parameter, incomplete):
 def parameters(context, parameter, incomplete):
     """Offer the parameters of the run directory that stands on the line, also after a comma."""
     before, comma, last = incomplete.rpartition(",")
-    known = dict.fromkeys(name for cell in _specification(context)["cells"] for name in cell)
+    known = parameters_of(_run(context))
     return [before + comma + name for name in _beginning(known, last)]
+
+
+def parameters_of(run):
+    """Return the parameters of a run directory, none of what cannot be read."""
+    try:
+        cells = json.loads((run / "sweep.json").read_text("utf-8"))["cells"]
+        return list(dict.fromkeys(name for cell in cells for name in dict(cell)))
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def columns(context, parameter, incomplete):
     """Offer what the function of the run directory that stands on the line returned."""
-    known = {name for cell in _specification(context)["cells"] for name in cell}
-    hidden = known | ADDED
+    hidden = {*parameters_of(_run(context)), *ADDED}
     there = columns_of(_run(context), most=1)
     return _beginning((name for name in there if name not in hidden), incomplete)
 
@@ -93,12 +101,3 @@ def _beginning(known, incomplete):
 def _run(context):
     # An option that waits for its value leaves the arguments unread.
     return context.params.get("run") or Path(*context.args[:1])
-
-
-def _specification(context):
-    """Return what the run directory on the line holds, no cells if it is none."""
-    try:
-        found = json.loads((_run(context) / "sweep.json").read_text("utf-8"))
-        return {"cells": [cell for cell in found["cells"] if isinstance(cell, dict)]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {"cells": []}

@@ -125,6 +125,8 @@ def check_experiments(names) -> None:
     """Raise ValueError for an id or a pattern that no experiment matches."""
     known = available()
     for name in names:
+        if name.endswith(".py") and not Path(name).is_file():
+            raise ValueError(f"no such file: {name}")
         if not name.endswith(".py") and not any(fnmatchcase(each, name) for each in known):
             raise ValueError(unknown("unknown experiment", name, known))
 

@@ -55,7 +55,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
     with bad_input(ValueError):
         check_run(run)
-        _check_formulas(run, value, where)
+        _check_formulas(run, value, where, [*read_names(by or ()), *read_names(threshold or ())])
     from linrep.sweeps import open_run, power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
@@ -143,7 +143,9 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     """
     with bad_input(ValueError):
         check_run(run)
-        _check_formulas(run, value, [*where, *filter(None, [boundary])])
+        if boundary is not None:
+            parse(boundary)
+        _check_formulas(run, value, where, filter(None, [x, by, y, facet]))
     import pandas as pd
 
     from linrep import plotting
@@ -208,15 +210,20 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     tell_completeness(completeness, partial)
 
 
-def _check_formulas(run, value, others):
-    """Refuse what is no formula, before anything heavy is loaded; a value may be any column."""
-    for formula in others:
-        parse(formula)
-    try:
-        parse(value)
-    except ValueError:
-        if value not in completion.columns_of(run):
-            raise
+def _check_formulas(run, value, conditions, columns):
+    """Refuse what is no formula or no column, before anything heavy is loaded."""
+    wanted = {name for condition in conditions for name in parse(condition).names} | {*columns}
+    parameters = completion.parameters_of(run)
+    there = {*parameters, *completion.ADDED, *completion.columns_of(run, most=1)}
+    if wanted <= there and value in there:
+        return
+    there |= {*completion.columns_of(run)}
+    if not there - {*parameters, *completion.ADDED}:  # no part can be read
+        return
+    if value not in there:
+        wanted |= {*parse(value).names}
+    for name in sorted(wanted - there):
+        raise ValueError(unknown("no column", name, sorted(there), of=f"in {run}"))
 
 
 def _tell_missing(rows, value, x, columns, table):

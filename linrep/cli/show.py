@@ -13,11 +13,13 @@ from linrep._suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, size_section
 from linrep.cli.group import bad_input, main
-from linrep.cli.text import Painted, echo, table, verdict, wrapped
+from linrep.cli.text import Painted, echo, listing, table, verdict, wrapped
 from linrep.cli.verify import LEDGER_OPTION, choose, read_ledger
 
 _LABEL = 11  # letters of a label and the blank after it
 _MOST_VALUES = 8  # of a parameter
+#: Of the parameters that have to be given, for an example.
+_VALUES = {"n": 20, "d": 10, "k": 2, "p": 4}
 
 
 @main.command()
@@ -102,6 +104,7 @@ def _claim(item, verbose):
     """Print a statement with all that is recorded of it."""
     from linrep._display import number
     from linrep.claims import ledger
+    from linrep.claims.claim import registered
     from linrep.claims.entry import failing_parts
 
     claim, recorded, finding, proof = item.claim, item.recorded, item.finding, item.proof
@@ -134,7 +137,7 @@ def _claim(item, verbose):
         _line("instance", json.dumps(recorded["counterexample"], ensure_ascii=False))
     _line("corrects", claim.corrects)
     for name in item.corrected_by:
-        other = _corrected(name, item)
+        other = registered(name)
         _line("corrected", f"{name}: {other.plain}")
         _line("", other.latex)
     words = ["linrep", "verify", *filter(None, [item.file]), claim.id]
@@ -166,12 +169,6 @@ def _claim(item, verbose):
         echo(f"{len(facts)} facts were measured beside it: -v prints them")
 
 
-def _corrected(name, item):
-    from linrep.claims.claim import registered
-
-    return registered(name)
-
-
 def _figure(name):
     """Print what a figure is of, its sizes, and whether it is recorded."""
     from linrep import experiment
@@ -190,33 +187,29 @@ def _figure(name):
     if item.sizes is not None:
         _, lines = size_section(item.id, item.sizes)
         echo()
-        table(("size", "what it is"), lines, left=2)
+        listing(lines)
 
 
 def _algorithm(name):
     """Print what an algorithm does, and its axes."""
     import inspect
 
-    from linrep import simulation
+    from linrep import algorithms, simulation
 
     function = simulation.find_algorithm(name)
     text = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
     echo(Painted(name, "title"), ": ", wrapped(text, "  "))
     family = simulation.family_of(name)
     needed = [group[0] for group in simulation.required(name, family)]
-    given = " ".join(f"--{axis} {value}" for axis, value in zip(needed, _VALUES, strict=False))
-    _line("in Python", f"from linrep import algorithms; help(algorithms.{name})"
-          if hasattr(__import__("linrep.algorithms").algorithms, name) else "")  # fmt: skip
+    given = " ".join(f"--{axis} {_VALUES.get(axis, 5)}" for axis in needed)
+    if hasattr(algorithms, name):
+        _line("in Python", f"from linrep import algorithms; help(algorithms.{name})")
     _line("sweep it", f"linrep sweep {name} {given}")
     if name in names.papers():
         _line("its paper", f"linrep verify --list --paper {name}")
     echo()
     _, lines = axis_section([name])
-    table(("axis", "what it is"), lines, left=2)
-
-
-#: Of the parameters that have to be given, in their order, for an example.
-_VALUES = ("20", "10", "2", "5", "5")
+    listing(lines)
 
 
 def _run(name):
@@ -239,5 +232,7 @@ def _run(name):
     hidden = {*found.parameters, *completion.ADDED}
     measured = [column for column in columns if column not in hidden]
     _line("columns", ", ".join(measured))
-    value = shlex.quote(next(iter(measured), "seconds"))
+    texts = ("settings", "sampling", "stop_reason", "round")
+    wanted = [column for column in measured if column not in texts]
+    value = shlex.quote("distance" if "distance" in wanted else next(iter(wanted), "seconds"))
     _line("look at it", f"linrep summary {shlex.quote(name)} {value}")

@@ -29,7 +29,7 @@ from linrep.cli.group import (
     workers_option,
 )
 from linrep.cli.specification import build, read_options
-from linrep.cli.text import echo
+from linrep.cli.text import Painted, echo, echo_error, table
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -184,10 +184,14 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     shell_complete=completion.run_directories,
 )
-def runs(directories):
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="With those that checks and figures keep here.",
+)
+def runs(directories, everything):
     """List run directories: what is done, missing and failed, and the time left."""
-    from linrep.sweeps import open_run
-
     found = []
     for directory in directories or (Path("runs"),):
         inside = sorted(path.parent for path in directory.glob("**/sweep.json"))
@@ -196,29 +200,49 @@ def runs(directories):
         found += inside
     if not found:
         raise BadInput("no run directory under runs; name a folder, or start with linrep sweep")
+    found = list(dict.fromkeys(found))
+    kept = [] if directories else [path for path in found if path.parts[1:2] in _KEPT]
+    own = [path for path in found if path not in kept]
     unreadable = False
-    lines: list[tuple] = [("run", "cells", "done", "missing", "failed", "left on one core")]
-    for path in dict.fromkeys(found):
+    lines: list[tuple] = []
+    for path in [*own, *kept] if everything else own:
         try:
-            stored = open_run(path)
-            done = stored.count()
-            failed = stored.failed()
-            missing = stored.total - done
-            left = duration(missing * _mean_seconds(stored)) if done and missing else "-"
+            lines += _described(path)
         except (ValueError, OSError) as error:
-            echo(f"Error: {error}", err=True)
+            echo_error(error)
             unreadable = True
-            continue
-        lines.append((str(path), len(stored.cells), done, missing, failed, left))
-        for broken in stored.damaged():
-            lines.append((f"  damaged: {broken.name}", "", "", "", "", ""))
-        lines += [(f"  {line}", "", "", "", "", "") for line in _mixed(stored)]
-    widths = [max(len(str(line[place])) for line in lines) for place in range(6)]
-    for first, *others in lines:
-        cells = [str(item).rjust(width) for item, width in zip(others, widths[1:], strict=True)]
-        echo("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    if lines:
+        table(("run", "cells", "done", "missing", "failed", "left on one core"), lines)
+    if kept and not everything:
+        what = "others are" if own else "run directories are all"
+        echo(f"{len(kept)} {what} of claims and figures; linrep runs --all lists them", err=True)
     if unreadable:
         raise click.exceptions.Exit(2)
+
+
+#: Folders of runs in which the other commands keep theirs.
+_KEPT = (("verify",), ("figures",), ("reproduce",))
+
+
+def _described(path):
+    """Return the lines of a run directory: numbers, and what is to be known of its parts."""
+    from linrep.sweeps import open_run
+
+    stored = open_run(path)
+    done, failed = stored.count(), stored.failed()
+    missing = stored.total - done
+    left = duration(missing * _mean_seconds(stored)) if done and missing else "-"
+    numbers: list[str | Painted] = [
+        str(number) for number in (len(stored.cells), done, missing, failed)
+    ]
+    if missing:
+        numbers[2] = Painted(str(missing), "note")
+    if failed:
+        numbers[3] = Painted(str(failed), "error")
+    rows = [(str(path), *numbers, left)]
+    notes = [f"  damaged: {part.name}" for part in stored.damaged()]
+    notes += [f"  {line}" for line in _mixed(stored)]
+    return [*rows, *((note, "", "", "", "", "") for note in notes)]
 
 
 @main.command()

@@ -66,9 +66,11 @@ def check_ranges(axes: Mapping[str, Any]) -> None:
         for value in values if isinstance(values, list) else [values]:
             if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
                 continue
+            if isinstance(high, int) and math.isfinite(value) and value != int(value):
+                raise ValueError(f"--{name} must be an integer, got {value}")
             open_below = low == 0 and name not in _MAY_BE_ZERO
             if not low <= value <= high or (open_below and value == 0):
-                least = f"above {low:g}" if open_below else f"at least {low:,}"
+                least = f"above {low:g}" if open_below else f"at least {low:g}"
                 most = f"{high:,}" if isinstance(high, int) else f"{high:g}"
                 raise ValueError(f"--{name} must be {least} and at most {most}, got {value}")
 
