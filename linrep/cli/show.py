@@ -20,6 +20,7 @@ _LABEL = 11  # letters of a label and the blank after it
 _MOST_VALUES = 8  # of a parameter
 #: Of the parameters that have to be given, for an example.
 _VALUES = {"n": 20, "d": 10, "k": 2, "p": 4}
+_NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a ground truth
 
 
 @main.command()
@@ -202,6 +203,7 @@ def _algorithm(name):
     family = simulation.family_of(name)
     needed = [group[0] for group in simulation.required(name, family)]
     given = " ".join(f"--{axis} {_VALUES.get(axis, 5)}" for axis in needed)
+    given += _NEEDED.get(name, "")
     if hasattr(algorithms, name):
         _line("in Python", f"from linrep import algorithms; help(algorithms.{name})")
     _line("sweep it", f"linrep sweep {name} {given}")

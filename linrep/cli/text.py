@@ -21,7 +21,7 @@ _COLORS = {
     "holds": "green", "fails": "red", "vacuous": "yellow", "undecided": "cyan",
     "error": "bright_red", "rejected": None, "title": "bright_white", "note": "yellow",
 }  # fmt: skip
-_NARROWEST = 24  # letters of the last column of a table, however narrow the terminal is
+_NARROWEST = 16  # letters of the last column of a table, however narrow the terminal is
 _GAP = "  "
 
 
@@ -105,12 +105,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left:
 
 
 def listing(rows: Iterable[Sequence[str | Painted]]) -> None:
-    """Print rows whose last column is a sentence, cut on a terminal to what has room."""
+    """Print rows whose last column is a sentence, cut on a terminal to what has room.
+
+    Columns beside the first two go before the sentence gets too short to be one.
+    """
     rows = list(rows)
+    room, columns = None, width()
     *widths, _ = [max(map(len, map(str, column))) for column in zip(*rows, strict=True)]
-    room = None
-    if (columns := width()) is not None:
-        room = max(_NARROWEST, columns - sum(widths) - len(_GAP) * len(widths))
+    if columns is not None:
+        while (room := columns - sum(widths) - len(_GAP) * len(widths)) < 30 and len(widths) > 2:
+            widths.pop()
+            rows = [(*row[: len(widths)], row[-1]) for row in rows]
+        room = max(_NARROWEST, room)
     for *cells, last in rows:
         text = str(last)
         if room is not None and len(text) > room:
