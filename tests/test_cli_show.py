@@ -116,7 +116,7 @@ def test_the_users_runs_come_first(tmp_path, monkeypatch):
     found = call("runs")
     assert "runs/fedrep" in found
     assert "runs/verify" not in found
-    assert "1 others are of claims and figures; linrep runs --all lists them" in found
+    assert "more, of claims and figures: 1; linrep runs --all lists them" in found
     every = [line.split()[0] for line in call("runs", "--all").splitlines()]
     assert every[:2] == ["run", "runs/fedrep"]
     assert every[2].startswith("runs/verify/")

@@ -61,6 +61,8 @@ AXES: dict[str, tuple[str, ...]] = {
 ALGORITHMS = tuple(AXES)
 
 
+#: The families of problems.
+PROBLEMS = tuple(sorted(path.stem for path in _CLAIMS.parent.glob("families/[a-z]*.py")))
 #: The sizes of each figure that has any.
 SIZES: dict[str, tuple[str, ...]] = {
     name: tuple(text.split())
@@ -108,6 +110,11 @@ def check_claims(patterns) -> None:
     for pattern in patterns:
         if any(fnmatchcase(name, pattern) for name in recorded):
             continue
+        if pattern in papers():
+            raise ValueError(
+                f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
+                f"lists its claims, '{pattern}.*' is all of them"
+            )
         if not any(fnmatchcase(name, pattern) for name in _made()):  # and not recorded yet
             otherwise = "linrep verify --list shows them"
             raise ValueError(unknown("no claim", pattern, recorded, otherwise=otherwise))
@@ -147,9 +154,35 @@ def check_sizes(figures, sizes) -> None:
 def check_algorithms(names) -> None:
     """Raise ValueError for a name that is no algorithm's, and does not say where to find one."""
     for name in names:
+        check_reference(name)
         if name not in AXES and ":" not in name and not name.startswith("deep."):
             every = f"there are {', '.join(ALGORITHMS)}, and module:function for one of your own"
             raise ValueError(unknown("unknown algorithm", name, ALGORITHMS, otherwise=every))
+
+
+def check_reference(name) -> None:
+    """Raise ValueError for file.py:name where there is no such file."""
+    home, colon, _ = name.rpartition(":")
+    if colon and home.endswith(".py") and not Path(home).is_file():
+        raise ValueError(f"no such file: {home}")
+
+
+def check_given(algorithms, axes) -> None:
+    """Raise ValueError where a size without which there is no problem is not given.
+
+    Parameters
+    ----------
+    algorithms, axes : iterables of str
+    """
+    axes = list(axes)
+    needed: dict[str, None] = {}
+    for name in algorithms:
+        own = AXES.get(name, ())
+        needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in own)
+        if "m" in own and "batches" not in axes:  # FLUTE's population has no samples
+            needed["m"] = None
+    if missing := [f"--{name}" for name in needed if name not in axes]:
+        raise ValueError(f"{', '.join(missing)} must be given")
 
 
 def check_axes(algorithms, axes, options=()) -> None:

@@ -10,7 +10,7 @@ from linrep._formulas import parse
 from linrep._suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import bad_input, check_run, main, partial_option, tell_completeness
-from linrep.cli.output import write_figure, write_file
+from linrep.cli.output import check_output, write_figure, write_file
 from linrep.cli.text import echo, for_spreadsheets, frame
 from linrep.cli.values import read_names
 
@@ -53,8 +53,10 @@ _where_option = click.option(
 @partial_option
 def summary(run, value, by, statistic, threshold, exponents, where, csv, partial):
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
-    with bad_input(ValueError):
+    with bad_input(ValueError, OSError):
         check_run(run)
+        if csv is not None:
+            check_output("--csv", csv)
         _check_formulas(run, value, where, [*read_names(by or ()), *read_names(threshold or ())])
     from linrep.sweeps import open_run, power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
@@ -141,8 +143,14 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     are left, --by, --facet and --where 'm == 10' say what becomes of them. With --y a heat map is
     drawn: of a condition it is the phase diagram, one for every algorithm.
     """
-    with bad_input(ValueError):
+    if out is None:  # "." has a name once it is resolved
+        named = run if run.name else run.resolve()
+        out = named.parent / f"{named.name}.png"
+    with bad_input(ValueError, OSError):
         check_run(run)
+        check_output("--out", out)
+        if not set(log) <= {"x", "y"}:
+            raise ValueError(f"--log must be x, y or xy, got {log!r}")
         if boundary is not None:
             parse(boundary)
         _check_formulas(run, value, where, filter(None, [x, by, y, facet]))
@@ -152,13 +160,8 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     from linrep.sweeps import open_run
     from linrep.sweeps.summary import evaluate, is_condition
 
-    if out is None:  # "." has a name once it is resolved
-        named = run if run.name else run.resolve()
-        out = named.parent / f"{named.name}.png"
     with bad_input(ValueError, TypeError, OSError), plotting.style():
         statistic = statistic or ("geometric" if "y" in log else "mean")
-        if not set(log) <= {"x", "y"}:
-            raise ValueError(f"--log must be x, y or xy, got {log!r}")
         if boundary is not None and y is None:
             raise ValueError("--boundary needs a heat map: give --y")
         if y is not None and by is not None:

@@ -224,7 +224,7 @@ def _run(name):
         columns, done = found.columns, found.count()
     echo(Painted(name, "title"), f": {len(found.cells)} cells, {done} of {found.total} replicates")
     if not completeness.whole:
-        _line("incomplete", Painted(str(completeness).partition(": ")[2], "note"))
+        _line("incomplete", Painted(str(completeness), "note"))
     if failed:
         _line("failed", Painted(str(failed), "note"))
     for parameter in found.parameters:

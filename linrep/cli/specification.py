@@ -94,6 +94,8 @@ def _check(options, own):
     for rule in options.get("where", ()):
         if not parse(rule).names:
             raise ValueError(f"--where must be a condition, such as 'm >= 2 * k', got {rule!r}")
+    if "function" in options:
+        known.check_reference(options["function"])
     if "algorithm" in options:
         names = read_names(options["algorithm"])
         known.check_algorithms(names)
@@ -102,6 +104,8 @@ def _check(options, own):
         if all(name in known.AXES for name in names):
             check_ranges(axes)
     check_cells(axes, zipped)
+    if "algorithm" in options and options.get("problem") is None:
+        known.check_given(names, [*axes, *(name.strip() for name, _, _ in derived)])
 
 
 def build(options: Mapping[str, Any], allow: Collection[str] = ()):
@@ -163,6 +167,8 @@ def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
     """Return the algorithms, None without any, and the axes among the arguments."""
     words, options = split_arguments(arguments)
     if len(words) > 1:
+        if words[1] in known.ALGORITHMS:
+            raise ValueError(f"several algorithms are one word: {','.join(words)}")
         raise ValueError(f"unexpected argument {words[1]!r}; an axis is given as --n 10,100")
     return next(iter(words), None), {name: read_axis(name, text) for name, text in options.items()}
 

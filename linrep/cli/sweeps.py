@@ -28,6 +28,7 @@ from linrep.cli.group import (
     warnings_as_lines,
     workers_option,
 )
+from linrep.cli.names import PROBLEMS
 from linrep.cli.specification import build, read_options
 from linrep.cli.text import Painted, echo, echo_error, table
 from linrep.cli.values import read_cell, read_shard
@@ -83,6 +84,8 @@ def _names_one(name):
 )
 @click.option(
     "--problem",
+    type=click.Choice(PROBLEMS),
+    metavar="FAMILY",
     help="The family of problems, such as completion.  [default: that of the algorithm, "
     "regression for your own]",
 )
@@ -132,14 +135,13 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     own = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
         options = read_options(source, arguments, algorithm, function, flags, own)
+        shard = read_shard(options["shard"]) if "shard" in options else None
     if portable:
         start_portable()
     from linrep.sweeps import Stopped, run
-    from linrep.sweeps.runner import read_shard as check_shard
 
     with bad_input(ValueError, TypeError):
         specification, name = build(options, allow)
-        shard = check_shard(read_shard(options["shard"])) if "shard" in options else None
     out = Path(options.get("out") or Path("runs", name))
     if dry_run:
         estimate(specification, out, flags["workers"], extend=flags["extend"])
@@ -214,8 +216,8 @@ def runs(directories, everything):
     if lines:
         table(("run", "cells", "done", "missing", "failed", "left on one core"), lines)
     if kept and not everything:
-        what = "others are" if own else "run directories are all"
-        echo(f"{len(kept)} {what} of claims and figures; linrep runs --all lists them", err=True)
+        more = "more" if own else "there are"
+        echo(f"{more}, of claims and figures: {len(kept)}; linrep runs --all lists them", err=True)
     if unreadable:
         raise click.exceptions.Exit(2)
 

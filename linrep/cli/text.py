@@ -113,10 +113,10 @@ def listing(rows: Iterable[Sequence[str | Painted]]) -> None:
     room, columns = None, width()
     *widths, _ = [max(map(len, map(str, column))) for column in zip(*rows, strict=True)]
     if columns is not None:
-        while (room := columns - sum(widths) - len(_GAP) * len(widths)) < 30 and len(widths) > 2:
+        while sum(widths) + len(_GAP) * len(widths) > columns - 30 and len(widths) > 2:
             widths.pop()
             rows = [(*row[: len(widths)], row[-1]) for row in rows]
-        room = max(_NARROWEST, room)
+        room = max(_NARROWEST, columns - sum(widths) - len(_GAP) * len(widths))
     for *cells, last in rows:
         text = str(last)
         if room is not None and len(text) > room:

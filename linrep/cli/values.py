@@ -30,6 +30,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("noise", "gradient_noise"), (0.0, 1e12)),
     "participation": (0.0, 1.0),
 }
+_WHOLE = ("n", "d", "k", "p", "m")
 _MAY_BE_ZERO = ("noise", "gradient_noise", "rounds")
 
 
@@ -64,6 +65,8 @@ def check_ranges(axes: Mapping[str, Any]) -> None:
     for name, values in axes.items():
         low, high = _RANGES.get(name, (-math.inf, math.inf))
         for value in values if isinstance(values, list) else [values]:
+            if name in _WHOLE and isinstance(value, str):
+                raise ValueError(f"--{name} must be an integer, got {value!r}")
             if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
                 continue
             if isinstance(high, int) and math.isfinite(value) and value != int(value):
@@ -105,6 +108,8 @@ def split_arguments(arguments: Iterable[str]) -> tuple[list[str], dict[str, str]
         if not flag.startswith("-"):
             words.append(flag)
             continue
+        if re.fullmatch(r"-[a-zA-Z]\w*", flag):
+            raise ValueError(f"unexpected argument {flag!r}; did you mean -{flag}?")
         if not flag.startswith("--") or flag == "--":
             raise ValueError(f"unexpected argument {flag!r}; an axis is given as --n 10,100")
         name, equals, text = flag[2:].partition("=")
@@ -163,6 +168,8 @@ def read_shard(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if not match:
         raise ValueError(f"--shard must be i/N, such as 2/8, got {text!r}")
+    if not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError(f"--shard: i must be between 1 and {match[2]}, got {match[1]}")
     return int(match[1]), int(match[2])
 
 
@@ -208,9 +215,10 @@ def _read_range(name, item):
     count = (Fraction(match["stop"]) - low) // width + 1
     if count > _MOST:
         many = f"{count:,}" if count < 10**15 else f"about {float(count):.0e}"
+        spaced = "log20" if start > 0 else "lin20"
         raise ValueError(
             f"--{name}: {item!r} has {many} values; at most {_MOST:,} are allowed: give a larger "
-            f"step, or {match['start']}:{match['stop']}:log20 for 20 of them"
+            f"step, or {match['start']}:{match['stop']}:{spaced} for 20 of them"
         )
     return _plain([low + width * place for place in range(count)], whole and isinstance(step, int))
 
