@@ -137,7 +137,7 @@ def test_info_prints_versions(run):
         (("figures", "fedrep.figure3", "--n", "50", "--n", "60"), "--n is given twice"),
         (
             ("figures", "fedrep.figure3", "fedrep.figure4", "--new", "5"),
-            "fedrep.figure3: this figure has no size 'new'",
+            "has no size 'new'",
         ),
         (("figures", "fedrep.figure3", "-n", "50"), "unexpected argument '-n'"),
         (("bench", "nothing"), "nothing"),

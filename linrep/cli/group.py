@@ -18,12 +18,33 @@ import linrep
 from linrep._suggest import unknown
 from linrep.cli.text import Painted, echo, echo_error
 
-#: The commands, in the groups of the help.
+#: The commands in the groups of the help, with what fits a line.
 GROUPS = {
-    "Check": ("verify", "show", "constants", "reproduce", "new"),
-    "Run": ("figures", "sweep", "compare", "networks"),
-    "Look": ("runs", "summary", "plot", "report", "merge", "replay"),
-    "About": ("bench", "info"),
+    "Check": {
+        "verify": "Check claims and compare with the ledger; --list lists them.",
+        "show": "Show a claim and why it fails; or a figure, algorithm, run.",
+        "constants": "Estimate the constants that a paper's bounds leave open.",
+        "reproduce": "Draw and check everything again: was it reproduced?",
+        "new": "Write a file to begin with: linrep new claim.",
+    },
+    "Run": {
+        "figures": "Draw the papers' figures again, also with other sizes.",
+        "sweep": "Run algorithms over a grid of parameters.",
+        "compare": "Compare algorithms on the same problems and data.",
+        "networks": "Train the networks of the papers' tables.",
+    },
+    "Look": {
+        "runs": "List your run directories: done, missing, failed.",
+        "summary": "Summarize a column or a condition of a run.",
+        "plot": "Draw a column or a condition of a run.",
+        "report": "Write claims and figures to one HTML page.",
+        "merge": "Put the shards of a run together.",
+        "replay": "Run one replicate again, alone.",
+    },
+    "About": {
+        "bench": "Time kernels and simulations on this machine.",
+        "info": "Print versions and settings, for a bug report.",
+    },
 }
 MOST_WORKERS = 1024
 MOST_REPLICATES = 10**9  # of a cell
@@ -157,12 +178,11 @@ class _Group(OneLine, click.Group):  # type: ignore[misc]
 
     def format_commands(self, ctx, formatter):
         """Write the commands in their groups, a line each."""
-        for title, names in GROUPS.items():
+        longest = max(map(len, self.commands))
+        for title, group in GROUPS.items():
             with formatter.section(title):
-                room = formatter.width - 6 - max(map(len, self.commands))
-                formatter.write_dl(
-                    [(name, self.commands[name].get_short_help_str(room)) for name in names]
-                )
+                lines = [(name.ljust(longest), text) for name, text in group.items()]
+                formatter.write_dl(lines)
 
 
 class _Command(OneLine, click.Command):  # type: ignore[misc]
