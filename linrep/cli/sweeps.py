@@ -6,6 +6,7 @@ import logging
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -177,6 +178,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         echo(f"the first failure: {first['exception']}")
         echo(replay_command(result, first))
         raise click.exceptions.Exit(1)
+    echo(f"linrep show {quote(str(out))} says what it holds, and how to look at it", err=True)
 
 
 @main.command()

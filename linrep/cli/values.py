@@ -69,7 +69,9 @@ def check_ranges(axes: Mapping[str, Any]) -> None:
                 raise ValueError(f"--{name} must be an integer, got {value!r}")
             if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
                 continue
-            if isinstance(high, int) and math.isfinite(value) and value != int(value):
+            if math.isinf(value):
+                raise ValueError(f"--{name} must be finite, got {value}")
+            if isinstance(high, int) and value != int(value):
                 raise ValueError(f"--{name} must be an integer, got {value}")
             open_below = low == 0 and name not in _MAY_BE_ZERO
             if not low <= value <= high or (open_below and value == 0):
