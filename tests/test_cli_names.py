@@ -87,7 +87,7 @@ WRONG = [
     ("sweep fedrep --n 5 --replicates 99999999999", "--replicates"),
     ("sweep fedrep --n 5 --workers 99999", "1<=x<=1024"),
     ("sweep", "no algorithm is given"),
-    ("sweep fedrep --n 5 --d 4", "--k, --m must be given"),
+    ("sweep fedrep --n 5 --d 4", "k, m must be given"),
     ("sweep fedrep --n five", "--n must be an integer, got 'five'"),
     ("sweep fedrep flute", "several algorithms are one word: fedrep,flute"),
     ("sweep fedrep -n 5", "did you mean --n?"),

@@ -181,7 +181,7 @@ def check_given(algorithms, axes) -> None:
         needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in own)
         if "m" in own and "batches" not in axes:  # FLUTE's population has no samples
             needed["m"] = None
-    if missing := [f"--{name}" for name in needed if name not in axes]:
+    if missing := [name for name in needed if name not in axes]:
         raise ValueError(f"{', '.join(missing)} must be given")
 
 

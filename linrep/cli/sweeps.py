@@ -31,7 +31,7 @@ from linrep.cli.group import (
 )
 from linrep.cli.names import PROBLEMS
 from linrep.cli.specification import build, read_options
-from linrep.cli.text import Painted, echo, echo_error, table
+from linrep.cli.text import Painted, echo, echo_error, table, width
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -178,7 +178,8 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         echo(f"the first failure: {first['exception']}")
         echo(replay_command(result, first))
         raise click.exceptions.Exit(1)
-    echo(f"linrep show {quote(str(out))} says what it holds, and how to look at it", err=True)
+    if width() is not None:  # somebody is there
+        echo(f"linrep show {quote(str(out))} says what it holds, and how to look at it")
 
 
 @main.command()

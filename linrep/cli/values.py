@@ -65,7 +65,7 @@ def check_ranges(axes: Mapping[str, Any]) -> None:
     for name, values in axes.items():
         low, high = _RANGES.get(name, (-math.inf, math.inf))
         for value in values if isinstance(values, list) else [values]:
-            if name in _WHOLE and isinstance(value, str):
+            if name in _WHOLE and not isinstance(value, int | float):
                 raise ValueError(f"--{name} must be an integer, got {value!r}")
             if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
                 continue
