@@ -27,6 +27,7 @@ from linrep import _validation as check
 from linrep import record
 from linrep._extras import command, installed
 from linrep._scripts import available, folder
+from linrep._suggest import unknown
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.provenance import surroundings
 from linrep.settings.sizes import Sizes, listed
@@ -694,7 +695,7 @@ def matching(names: Iterable[str]) -> list[str]:
     for name in names:
         chosen = [name] if not set(name) & set("*?[") else fnmatch.filter(known, name)
         if not chosen:
-            raise ValueError(f"unknown experiment {name!r}; there are {', '.join(known)}")
+            raise ValueError(unknown("unknown experiment", name, known))
         found += chosen
     return list(dict.fromkeys(found))
 
@@ -714,7 +715,7 @@ def load(name: str) -> Experiment:
     """
     path = Path(name) if name.endswith(".py") else folder() / f"{name.replace('.', '_', 1)}.py"
     if not name.endswith(".py") and name not in available():
-        raise ValueError(f"unknown experiment {name!r}; there are {', '.join(available())}")
+        raise ValueError(unknown("unknown experiment", name, available()))
     experiment = load_file(path).get("EXPERIMENT")
     if not isinstance(experiment, Experiment):
         raise ValueError(f"{path} must define EXPERIMENT, a linrep.experiment.Experiment")

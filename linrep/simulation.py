@@ -14,6 +14,7 @@ import numpy as np
 from linrep import _validation as check
 from linrep import families
 from linrep._extras import command
+from linrep._suggest import unknown
 from linrep.algorithms import (
     alternating_least_squares,
     altgdmin,
@@ -296,10 +297,8 @@ def sweep(
                                                  *families.find(other).data)
             ]  # fmt: skip
             hint = f"; problem={others[0]!r} has it" if others else ""
-            raise ValueError(
-                f"unknown parameter {name!r} of {' and '.join(algorithms)}; "
-                f"there are {', '.join(every)}{hint}"
-            )
+            of = f"of {' and '.join(algorithms)}"
+            raise ValueError(unknown("unknown parameter", name, every, of=of) + hint)
     for name in (*family.sizes, *family.data):
         if name == "oversampling":
             continue
@@ -320,7 +319,7 @@ def sweep(
             raise ValueError(f"zipped must hold groups of at least two axes, got {group!r}")
         for name in group:
             if name not in axes:
-                raise ValueError(f"zipped: unknown axis {name!r}; there are {', '.join(axes)}")
+                raise ValueError(unknown("zipped: unknown axis", name, axes))
     given = {*axes, *derived}
     groups = [group for name in algorithms for group in required(name, family, axes)]
     if missing := [group for group in dict.fromkeys(groups) if not given & {*group}]:
@@ -378,10 +377,11 @@ def find_algorithm(name: str) -> Callable[..., Any]:
     if name.startswith(_DEEP):
         return _deep(name)
     if ":" not in name:
-        raise ValueError(
-            f"unknown algorithm {name!r}; there are {', '.join(ALGORITHMS)}, {_DEEP}fedrep and so "
-            "on for networks, and module:function for one of your own"
+        every = (
+            f"there are {', '.join(ALGORITHMS)}, {_DEEP}fedrep and so on for networks, and "
+            "module:function for one of your own"
         )
+        raise ValueError(unknown("unknown algorithm", name, ALGORITHMS, otherwise=every))
     found = load(name)
     methods = sys.modules.get("linrep.deep.methods")  # which a method of one's own has loaded
     if methods is not None and isinstance(found, type) and issubclass(found, methods.FedAvg):

@@ -135,7 +135,10 @@ def test_info_prints_versions(run):
         (("figures", "fedrep.figure3", "--n", "5:3"), "--n: '5:3' must go up"),
         (("figures", "fedrep.figure3", "--n"), "--n needs values"),
         (("figures", "fedrep.figure3", "--n", "50", "--n", "60"), "--n is given twice"),
-        (("figures", "fedrep.figure3", "fedrep.figure4", "--new", "5"), "--new is no size of this"),
+        (
+            ("figures", "fedrep.figure3", "fedrep.figure4", "--new", "5"),
+            "has no size 'new'",
+        ),
         (("figures", "fedrep.figure3", "-n", "50"), "unexpected argument '-n'"),
         (("bench", "nothing"), "nothing"),
         (("bench", "fedrep", "--sizes", "S,Q"), "'Q'"),

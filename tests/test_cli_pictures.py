@@ -219,7 +219,7 @@ def test_points_without_an_estimate_are_named():
     ("arguments", "words"),
     [
         (("summary", "{}/nothing", "error"), "not a run directory"),
-        (("summary", "{}/noisy", "eror"), "cannot evaluate 'eror'"),
+        (("summary", "{}/noisy", "eror"), "no column 'eror'"),
         (("summary", "{}/noisy", "error", "--by", "q"), "no column 'q'"),
         (("summary", "{}/noisy", "error", "--threshold", "m"), "true or false"),
         (("summary", "{}/noisy", "error", "--exponents", "q"), "no column 'q'"),
@@ -232,7 +232,7 @@ def test_points_without_an_estimate_are_named():
         (("plot", "{}/noisy", "error", "--x", "m", "--log", "z"), "--log"),
         (("plot", "{}/noisy", "error", "--x", "m", "--boundary", "m"), "--boundary"),
         (("plot", "{}/noisy", "error", "--x", "m", "--y", "n", "--boundary", "q"), "'q'"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--out", "{}/no/such/a.png"), "No such file"),
+        (("plot", "{}/noisy", "error", "--x", "m", "--out", "{}/no/such/a.png"), "no folder"),
     ],
 )
 def test_bad_input_gets_one_line_and_status_2(stored, arguments, words):

@@ -552,7 +552,7 @@ def test_bad_input_in_a_file(call, folder, text, words):
         (("replay", "nowhere", "--replicate", "0"), ["nowhere", "not a run directory"]),
         (("replay", "mine", "--cell", "a=1"), ["--replicate"]),
         (("replay", "mine", "--cell", "a=1", "--replicate", "9"), ["between 0 and 2", "9"]),
-        (("replay", "mine", "--cell", "a=1", "--replicate", "-1"), ["between 0 and 2", "-1"]),
+        (("replay", "mine", "--cell", "a=1", "--replicate", "-1"), ["--replicate", "-1"]),
         (("replay", "mine", "--cell", "a", "--replicate", "0"), ["NAME=VALUE"]),
         (("replay", "mine", "--cell", "a=7", "--replicate", "0"), ["no cell with a=7"]),
         (("replay", "mine", "--cell", "a=nan", "--replicate", "0"), ["finite"]),

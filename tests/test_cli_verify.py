@@ -386,6 +386,12 @@ def test_a_check_that_accepts_its_negative_control_is_flagged_when_it_is_recorde
 
 
 def test_the_list_is_filtered():
+
+    def call(*arguments, code=0):
+        result = CliRunner().invoke(main, ["verify", *arguments])
+        assert result.exit_code == code, result.output
+        return result.stdout or result.stderr
+
     every = call("--list").splitlines()
     fails = call("--list", "--verdict", "fails").splitlines()
     assert 0 < len(fails) < len(every)
@@ -398,7 +404,11 @@ def test_the_list_is_filtered():
     recorded = ledger.recorded()
     assert searched
     assert all(recorded[line.split()[0]]["strength"] == "searched" for line in searched)
-    assert "no claim is left" in call("--list", "--paper", "nobody", code=2)
+    none = ("--paper", "perfedsi", "--severity", "conclusion", "--verdict", "holds")
+    assert "no claim is left" in call("--list", *none, code=2)
+    assert "no paper 'nobody'" in call("--list", "--paper", "nobody", code=2)
+    counts = CliRunner().invoke(main, ["verify", "--list", "--paper", "pflmf"]).stderr
+    assert f"{len([name for name in recorded if name.startswith('pflmf.')])} claims: " in counts
 
 
 def test_a_statement_is_shown_with_the_reason():
@@ -409,6 +419,16 @@ def test_a_statement_is_shown_with_the_reason():
     near = CliRunner().invoke(main, ["show", "fedrep.lema5"])
     assert near.exit_code == 2
     assert "fedrep.lemma5" in near.output
+
+
+def test_what_fails_is_said_in_a_line_unless_asked_for_more(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    short = call("fedrep.A1_W", "fedrep.lemma5.union")
+    reason = findings.findings()["fedrep.A1_W"].headline
+    assert f"\nfedrep.A1_W fails: {reason}\nfedrep.lemma5.union fails: " in short
+    long = call("fedrep.A1_W", "--verbose")
+    assert f"fedrep.A1_W fails: {reason} (2 of 3 parts fail)" in long
+    assert "  measured: n > k: mean squared row norm is k at least" in long
 
 
 def test_a_caption_has_the_place_where_there_is_one(other, monkeypatch):

@@ -345,7 +345,7 @@ def test_an_axis_that_only_one_algorithm_has_is_zipped_for_that_one():
         ("fedrep", {"m": []}, {}, ["'m'", "empty"]),
         ("fedrep", {"k": 7}, {}, ["no cell is left", "k > d"]),
         ("fedrep", {}, {"keep": "all"}, ["keep", "'final'", "'all'"]),
-        ("fedrep", {}, {"zipped": [("n", "mm")]}, ["zipped", "'mm'", "there are n"]),
+        ("fedrep", {}, {"zipped": [("n", "mm")]}, ["zipped", "'mm'", "did you mean m?"]),
         (["fedrep", "fedsgd"], {}, {"zipped": ["nm"]}, ["zipped", "at least two"]),
         ("fedrep", {}, {"replicates": 0}, ["replicates", "at least 1"]),
     ],

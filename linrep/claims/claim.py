@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linrep import _display as show
+from linrep import _suggest
 from linrep._validation import identifier
 from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
@@ -428,13 +428,8 @@ def unknown(id: str, known: Iterable[str]) -> str:
     known : iterable of str
         The ids that there are.
     """
-    near = get_close_matches(id, known, n=3)
-    hint = (
-        f"did you mean {' or '.join(near)}?"
-        if near
-        else "linrep verify [FILE.py] --list shows them"
-    )
-    return f"no claim {id!r}; {hint}"
+    otherwise = "linrep verify [FILE.py] --list shows them"
+    return _suggest.unknown("no claim", id, known, otherwise=otherwise)
 
 
 def corrections(id: str) -> list[Claim]:

@@ -15,6 +15,7 @@ from linrep.cli import (
     pictures,
     report,
     reproduce,
+    show,
     sweeps,
     verify,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "report",
     "reproduce",
     "run_script",
+    "show",
     "sweeps",
     "verify",
 ]

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from linrep.cli import completion
+from linrep.cli import names as known
 from linrep.cli.group import bad_input, main, workers_option
 from linrep.cli.output import check_output, write_figure, write_file
-from linrep.cli.text import echo, for_spreadsheets
-from linrep.cli.values import read_axis, read_names, read_value, split_arguments
+from linrep.cli.text import echo, for_spreadsheets, frame
+from linrep.cli.values import check_ranges, read_axis, read_names, read_value, split_arguments
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
@@ -36,7 +37,7 @@ from linrep.cli.values import read_axis, read_names, read_value, split_arguments
     help="The same samples for all, once; new ones in every round; or as each does by default.",
 )
 @click.option("--metric", help="distance or population_risk.  [default: the first that all have]")
-@click.option("--trials", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--trials", type=click.IntRange(1, 10**6), default=10, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @workers_option("Threads; the numbers do not depend on it.")
 @click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the table.")
@@ -50,15 +51,24 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
     client, one number or several; everything else, such as --rounds, is for all algorithms that
     take it. The table ends with a sentence on who is ahead where.
     """
+    own = [option.name for option in click.get_current_context().command.params[1:]]
+    with bad_input(ValueError, TypeError):
+        words, options = split_arguments(arguments)
+        if len(words) != 1:
+            raise ValueError("give the algorithms in one word: fedrep,alternating_least_squares")
+        known.check_algorithms(read_names(words[0]))
+        known.check_axes(read_names(words[0]), options, own)
+        for name, text in options.items():
+            check_ranges({name: read_axis(name, text)})
+        for name in ("n", "d", "k"):
+            if name not in options:
+                raise ValueError(f"--{name} must be given: n, d, k and m are")
     from linrep.comparison import compare as run
     from linrep.families import find
     from linrep.problems import SharedRepresentation
     from linrep.sweeps import load
 
     with bad_input(ValueError, TypeError):
-        words, options = split_arguments(arguments)
-        if len(words) != 1:
-            raise ValueError("give the algorithms in one word: fedrep,alternating_least_squares")
         family = find("regression")
         for path, option in ((csv, "--csv"), (rows, "--rows"), (out, "--out")):
             if path is not None:
@@ -69,9 +79,6 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
             name: values.pop(name) for name in family.parameters
             if name in values and name != "models"
         }  # fmt: skip
-        for name in family.sizes:
-            if name not in problem:
-                raise ValueError(f"--{name} must be given: {', '.join(family.sizes)} and m are")
         methods = {
             name.rpartition(":")[2]: load(name) if ":" in name else name
             for name in read_names(words[0])
@@ -89,5 +96,5 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
         write_figure(out, found.plot().figure)
     table = found.table.reset_index()
     shown = table.rename(columns={"mean": found.metric})
-    echo(shown.to_string(index=False, float_format="{:.4g}".format))
+    frame(shown, digits=4)
     echo(found.summary())

@@ -6,21 +6,17 @@ The shell calls the command at every press of the key, so names come from where 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from click.shell_completion import CompletionItem
 
-import linrep
 from linrep._scripts import available
+from linrep.cli import names
 
-#: `linrep.simulation.ALGORITHMS` and the methods for networks, whose modules take a second to load.
-ALGORITHMS = (
-    "fedrep", "fedsgd", "fedavg", "local_only", "flute", "anil", "maml", "pflmf",
-    "altgdmin", "alternating_least_squares", "altmin_gd", "cross_moments", "linear_factorization",
-    "method_of_moments", "pooled", "ridge",
-    "perfedsi", "gauss_newton", "alternating", "balanced_gradient", "nuclear_norm",
-    "least_squares",
-)  # fmt: skip
+#: Columns that a run has beside its parameters and what the function returned.
+ADDED = {"cell", "replicate", "row", "status", "exception", "stream", "versions"}
 
 
 def experiments(context, parameter, incomplete):
@@ -30,18 +26,23 @@ def experiments(context, parameter, incomplete):
 
 def claims(context, parameter, incomplete):
     """Offer the ids of claims, or else files."""
-    return _ids(_claims(), incomplete)
+    return _ids(names.claims(), incomplete)
+
+
+def shown(context, parameter, incomplete):
+    """Offer claims, figures and algorithms, or else files."""
+    return _ids([*names.claims(), *available(), *names.ALGORITHMS], incomplete)
 
 
 def papers(context, parameter, incomplete):
     """Offer the names of papers."""
-    return _beginning(dict.fromkeys(name.partition(".")[0] for name in _claims()), incomplete)
+    return _beginning(names.papers(), incomplete)
 
 
 def algorithms(context, parameter, incomplete):
     """Offer algorithms, also after others and a comma."""
     before, comma, last = incomplete.rpartition(",")
-    return [before + comma + name for name in _beginning(ALGORITHMS, last)]
+    return [before + comma + name for name in _beginning(names.ALGORITHMS, last)]
 
 
 def run_directories(context, parameter, incomplete):
@@ -57,47 +58,46 @@ def run_directories(context, parameter, incomplete):
 def parameters(context, parameter, incomplete):
     """Offer the parameters of the run directory that stands on the line, also after a comma."""
     before, comma, last = incomplete.rpartition(",")
-    names = dict.fromkeys(name for cell in _specification(context)["cells"] for name in cell)
-    return [before + comma + name for name in _beginning(names, last)]
+    known = parameters_of(_run(context))
+    return [before + comma + name for name in _beginning(known, last)]
+
+
+def parameters_of(run):
+    """Return the parameters of a run directory, none of what cannot be read."""
+    try:
+        cells = json.loads((run / "sweep.json").read_text("utf-8"))["cells"]
+        return list(dict.fromkeys(name for cell in cells for name in dict(cell)))
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def columns(context, parameter, incomplete):
     """Offer what the function of the run directory that stands on the line returned."""
+    hidden = {*parameters_of(_run(context)), *ADDED}
+    there = columns_of(_run(context), most=1)
+    return _beginning((name for name in there if name not in hidden), incomplete)
+
+
+def columns_of(run, most=None):
+    """Return the columns of a run directory's first parts; none of what cannot be read."""
     from pyarrow import ArrowException
     from pyarrow.parquet import read_schema
 
-    known = {name for cell in _specification(context)["cells"] for name in cell}
-    first = next((_run(context) / "parts").glob("[!.]*.parquet"), None)
-    try:
-        names = read_schema(first).names if first else ()
-    except (OSError, ArrowException):
-        names = ()
-    hidden = known | {"cell", "replicate", "row", "status", "exception", "stream", "versions"}
-    return _beginning((name for name in names if name not in hidden), incomplete)
+    found: dict[str, None] = {}
+    for part in islice((run / "parts").glob("[!.]*.parquet"), most):
+        with suppress(OSError, ArrowException):
+            found |= dict.fromkeys(read_schema(part).names)
+    return list(found)
 
 
-def _ids(names, incomplete):
-    return _beginning(names, incomplete) or [CompletionItem(incomplete, type="file")]
+def _ids(known, incomplete):
+    return _beginning(known, incomplete) or [CompletionItem(incomplete, type="file")]
 
 
-def _beginning(names, incomplete):
-    return [name for name in names if name.startswith(incomplete)]
-
-
-def _claims():
-    path = Path(linrep.__file__).parent / "claims" / "ledger.json"
-    return [entry["id"] for entry in json.loads(path.read_text("utf-8"))]
+def _beginning(known, incomplete):
+    return [name for name in known if name.startswith(incomplete)]
 
 
 def _run(context):
     # An option that waits for its value leaves the arguments unread.
     return context.params.get("run") or Path(*context.args[:1])
-
-
-def _specification(context):
-    """Return what the run directory on the line holds, no cells if it is none."""
-    try:
-        found = json.loads((_run(context) / "sweep.json").read_text("utf-8"))
-        return {"cells": [cell for cell in found["cells"] if isinstance(cell, dict)]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {"cells": []}

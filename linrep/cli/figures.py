@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 
 from linrep.cli import completion
+from linrep.cli import names as known
 from linrep.cli.axes import CommandWithAxes, size_section
 from linrep.cli.group import (
+    MOST_REPLICATES,
     SEED_OPTION,
     BadInput,
     OneLine,
@@ -22,8 +24,8 @@ from linrep.cli.group import (
     start_portable,
     workers_option,
 )
-from linrep.cli.text import echo
-from linrep.cli.values import read_axis, split_arguments
+from linrep.cli.text import echo, echo_error, frame, listing
+from linrep.cli.values import check_cells, read_axis, split_arguments
 
 _LONGEST_NAME = 100
 
@@ -33,7 +35,7 @@ def _run_options(command):
         (
             click.option(
                 "--replicates",
-                type=click.IntRange(min=1),
+                type=click.IntRange(1, MOST_REPLICATES),
                 help="Per cell.  [default: those of the figure]",
             ),
             click.option(
@@ -82,8 +84,8 @@ class _Figures(CommandWithAxes):
         """Return the sizes of the figures on the command line."""
         from linrep import experiment
 
-        known = experiment.available()
-        named = [word for word in arguments if word in known or word.endswith(".py")]
+        there = experiment.available()
+        named = [word for word in arguments if word in there or word.endswith(".py")]
         with bad_input(ValueError):
             chosen = [experiment.load(name) for name in dict.fromkeys(named)]
         found = [size_section(item.id, item.sizes) for item in chosen if item.sizes is not None]
@@ -111,6 +113,10 @@ def figures(arguments, list_only, **options):
     """
     with bad_input(ValueError):
         names, given = split_arguments(arguments)
+        known.check_experiments(names)
+        known.check_sizes(names, given)
+        read = {name: read_axis(name, text) for name, text in given.items()}
+        check_cells(read)
     _start(**options)
     from linrep import experiment, reproduction
 
@@ -124,8 +130,7 @@ def figures(arguments, list_only, **options):
         ]
         chosen = [experiment.load(name) for name in found]
     if list_only:
-        for item in chosen:
-            echo(f"{item.id:20} {item.title}")
+        listing([(item.id, item.title) for item in chosen])
         return
     ready = []
     for item in chosen:
@@ -201,8 +206,8 @@ def _sized(item, given, replicates, quick, option):
         sweep_of(item, quick=quick)
         others = item.others(quick)
     except (ValueError, TypeError) as error:
-        known = () if item.sizes is None else vars(item.sizes)
-        named = str(error).partition(" ")[0] in {*given, *known}
+        own = () if item.sizes is None else vars(item.sizes)
+        named = str(error).partition(" ")[0] in {*given, *own}
         raise BadInput(f"{item.id}: {'--' if named else ''}{error}") from None
     folder = RESULTS / "quick" if quick else RESULTS
     if not others:
@@ -273,7 +278,7 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
                 show_drawn(item, drawn, began)
             return
     except Failed as error:
-        echo(f"Error: {error}", err=True)
+        echo_error(error)
         echo(replay_command(error.run, error.first), err=True)
         raise click.exceptions.Exit(1) from None
     echo(found.text())
@@ -291,5 +296,5 @@ def show_drawn(item, drawn, began):
     from linrep.record import flat
 
     echo(f"{item.id}: {item.title}")
-    echo(flat(drawn.summary).to_string(index=False, float_format="{:.4g}".format))
+    frame(flat(drawn.summary), digits=4)
     echo(f"{item.id}: {drawn.path} ({time.perf_counter() - began:.0f} s)")

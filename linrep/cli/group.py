@@ -9,13 +9,45 @@ import warnings
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from pathlib import Path
 from shlex import join
 
 import click
 
 import linrep
-from linrep.cli.text import echo
+from linrep._suggest import unknown
+from linrep.cli.text import Painted, echo, echo_error
 
+#: The commands in the groups of the help, with what fits a line.
+GROUPS = {
+    "Check": {
+        "verify": "Check claims and compare with the ledger; --list lists them.",
+        "show": "Show a claim and why it fails; or a figure, algorithm, run.",
+        "constants": "Estimate the constants that a paper's bounds leave open.",
+        "reproduce": "Draw and check everything again: was it reproduced?",
+        "new": "Write a file to begin with: linrep new claim.",
+    },
+    "Run": {
+        "figures": "Draw the papers' figures again, also with other sizes.",
+        "sweep": "Run algorithms over a grid of parameters.",
+        "compare": "Compare algorithms on the same problems and data.",
+        "networks": "Train the networks of the papers' tables.",
+    },
+    "Look": {
+        "runs": "List your run directories: done, missing, failed.",
+        "summary": "Summarize a column or a condition of a run.",
+        "plot": "Draw a column or a condition of a run.",
+        "report": "Write claims and figures to one HTML page.",
+        "merge": "Put the shards of a run together.",
+        "replay": "Run one replicate again, alone.",
+    },
+    "About": {
+        "bench": "Time kernels and simulations on this machine.",
+        "info": "Print versions and settings, for a bug report.",
+    },
+}
+MOST_WORKERS = 1024
+MOST_REPLICATES = 10**9  # of a cell
 DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
 
 
@@ -98,13 +130,13 @@ class OneLine:
                 if isinstance(error, _ONLY_HELP):
                     error.show()
                 else:
-                    echo(f"Error: {_first_line(error.format_message())}", err=True)
+                    echo_error(_first_line(error.format_message()))
                 code = error.exit_code
             except click.Abort:
                 echo("stopped", err=True)
                 code = 128 + (signals or [signal.SIGINT])[0]
             except OSError as error:  # that no command has foreseen: standard output's disk is full
-                echo(f"Error: {error}", err=True)
+                echo_error(error)
                 code = 2
                 _discard_output()
         sys.exit(code if isinstance(code, int) else 0)
@@ -137,7 +169,20 @@ def _terminable():
 
 
 class _Group(OneLine, click.Group):  # type: ignore[misc]
-    pass
+    def resolve_command(self, ctx, args):
+        """Return the command that is named, or say which ones are near."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            otherwise = "linrep --help lists the commands"
+            raise BadInput(unknown("no command", args[0], self.commands, otherwise=otherwise))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx, formatter):
+        """Write the commands in their groups, a line each."""
+        longest = max(map(len, self.commands))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                lines = [(name.ljust(longest), text) for name, text in group.items()]
+                formatter.write_dl(lines)
 
 
 class _Command(OneLine, click.Command):  # type: ignore[misc]
@@ -151,7 +196,10 @@ _ONLY_HELP: tuple = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpE
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(linrep.__version__, prog_name="linrep")
 def main():
-    """Check the theory of federated representation learning by running it."""
+    """Check the theory of federated representation learning by running it.
+
+    Begin with: linrep verify --list, linrep show fedrep.lemma5, linrep COMMAND --help.
+    """
 
 
 def start_portable():
@@ -196,6 +244,18 @@ def replay_command(run, failure):
     return f"see it with: {join(words)}"
 
 
+def check_run(path):
+    """Raise ValueError for what is no run directory, and say which ones are near."""
+    if (path / "sweep.json").exists():
+        return
+    known = [str(found.parent) for found in Path("runs").glob("*/sweep.json")]
+    otherwise = "linrep runs lists them" if known else "linrep sweep makes one"
+    raise ValueError(
+        unknown("not a run directory, which has a sweep.json:", str(path), known,
+                otherwise=otherwise)
+    )  # fmt: skip
+
+
 def allow_option(where):
     """Return the option --allow; the text says where the code is named."""
     return click.option(
@@ -218,7 +278,7 @@ def tell_completeness(found, partial):
     """Say in a line that a run is not whole, and end with status 1 unless that is accepted."""
     if found.whole:
         return
-    echo(f"{found.path} is incomplete: {found}", err=True)
+    echo(Painted(f"{found.path} is incomplete: {found}", "note"), err=True)
     if not partial or not found.stored:
         raise click.exceptions.Exit(1)
 
@@ -227,7 +287,7 @@ def workers_option(text):
     """Return the option --workers; the text says what they are."""
     return click.option(
         "--workers",
-        type=click.IntRange(min=1),
+        type=click.IntRange(min=1, max=MOST_WORKERS),
         default=DEFAULT_WORKERS,
         show_default=True,
         help=text,

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import click
 
+from linrep._formulas import parse
 from linrep.cli import completion
+from linrep.cli import names as known
 from linrep.cli.estimate import duration
 from linrep.cli.figures import show_drawn
 from linrep.cli.group import (
@@ -20,7 +22,7 @@ from linrep.cli.group import (
     replay_command,
     workers_option,
 )
-from linrep.cli.text import echo
+from linrep.cli.text import echo, echo_error, frame
 
 _PATTERN = "deep.*table*"
 
@@ -55,6 +57,10 @@ def networks(names, where, hours, device, workers, seed, data, plan, draw, recor
     ends within seconds, and the same command goes on, each run from its last checkpoint. What has
     not been run is left out of pictures and tables, which say so.
     """
+    with bad_input(ValueError):
+        known.check_experiments(names)
+        if where is not None:
+            parse(where)
     from linrep import experiment
     from linrep.experiment import data_folder
     from linrep.reproduction import RECORD, RESULTS
@@ -100,7 +106,7 @@ def networks(names, where, hours, device, workers, seed, data, plan, draw, recor
                 raise Unfinished(stopped, at_once=stopped.at_once) from None
             echo(str(stopped), err=True)
         except experiment.Failed as error:
-            echo(f"Error: {error}", err=True)
+            echo_error(error)
             echo(replay_command(error.run, error.first), err=True)
             raise click.exceptions.Exit(1) from None
     for item in chosen:
@@ -168,14 +174,14 @@ def _plan(item, runs, seed, wanted):
         rows = open_run(run_directory(runs, item, sweep)).read(partial=True)
     except (ValueError, OSError):
         rows = pd.DataFrame({"cell": [], "seconds": []})
-    known = rows.groupby("cell")["seconds"].agg(["count", "mean"])
+    timed = rows.groupby("cell")["seconds"].agg(["count", "mean"])
     keys = [name for name in sweep.parameters if name != "method"] or ["method"]
     lines = [
         {
             **{name: cell.get(name) for name in keys},
             "runs": sweep.replicates,
-            "done": int(known["count"].get(name, 0)),
-            "seconds": known["mean"].get(name, float("nan")),
+            "done": int(timed["count"].get(name, 0)),
+            "seconds": timed["mean"].get(name, float("nan")),
         }
         for name, cell in zip(sweep.names, sweep.grid, strict=True)
         if wanted(cell)
@@ -188,4 +194,4 @@ def _plan(item, runs, seed, wanted):
     )
     shown["left on one core"] = shown.pop("left").map(duration)
     echo(f"{item.id}: {item.title}")
-    echo(shown.reset_index().to_string(index=False))
+    frame(shown.reset_index(), digits=6)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from linrep._formulas import parse
+from linrep._suggest import unknown
 from linrep.cli import completion
-from linrep.cli.group import bad_input, main, partial_option, tell_completeness
-from linrep.cli.output import write_figure, write_file
-from linrep.cli.text import echo, for_spreadsheets
+from linrep.cli.group import bad_input, check_run, main, partial_option, tell_completeness
+from linrep.cli.output import check_output, write_figure, write_file
+from linrep.cli.text import echo, for_spreadsheets, frame
 from linrep.cli.values import read_names
 
 _where_option = click.option(
@@ -51,6 +53,11 @@ _where_option = click.option(
 @partial_option
 def summary(run, value, by, statistic, threshold, exponents, where, csv, partial):
     """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
+    with bad_input(ValueError, OSError):
+        check_run(run)
+        if csv is not None:
+            check_output("--csv", csv)
+        _check_formulas(run, value, where, [*read_names(by or ()), *read_names(threshold or ())])
     from linrep.sweeps import open_run, power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
@@ -87,7 +94,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         echo(sampling, err=True)
     if pooled:
         echo(f"taken together over {', '.join(pooled)}", err=True)
-    echo(table.to_string(index=False, float_format="{:.5g}".format))
+    frame(table)
     if threshold is not None:
         _tell_missing(rows, value, threshold, columns, table)
     for law in laws:
@@ -136,19 +143,25 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     are left, --by, --facet and --where 'm == 10' say what becomes of them. With --y a heat map is
     drawn: of a condition it is the phase diagram, one for every algorithm.
     """
+    if out is None:  # "." has a name once it is resolved
+        named = run if run.name else run.resolve()
+        out = named.parent / f"{named.name}.png"
+    with bad_input(ValueError, OSError):
+        check_run(run)
+        check_output("--out", out)
+        if not set(log) <= {"x", "y"}:
+            raise ValueError(f"--log must be x, y or xy, got {log!r}")
+        if boundary is not None:
+            parse(boundary)
+        _check_formulas(run, value, where, filter(None, [x, by, y, facet]))
     import pandas as pd
 
     from linrep import plotting
     from linrep.sweeps import open_run
     from linrep.sweeps.summary import evaluate, is_condition
 
-    if out is None:  # "." has a name once it is resolved
-        named = run if run.name else run.resolve()
-        out = named.parent / f"{named.name}.png"
     with bad_input(ValueError, TypeError, OSError), plotting.style():
         statistic = statistic or ("geometric" if "y" in log else "mean")
-        if not set(log) <= {"x", "y"}:
-            raise ValueError(f"--log must be x, y or xy, got {log!r}")
         if boundary is not None and y is None:
             raise ValueError("--boundary needs a heat map: give --y")
         if y is not None and by is not None:
@@ -172,7 +185,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
             notes.append(f"{lacking} of {len(rows)} rows have no value of {value}")
         for name in (x, y, by, facet):
             if name is not None and name not in rows:
-                raise ValueError(f"no column {name!r}; there are {', '.join(stored.columns)}")
+                raise ValueError(unknown("no column", name, stored.columns))
         facet = _facet(rows, facet, [c for c in varying if c not in (x, by, y)])
         line = boundary and (
             boundary,
@@ -198,6 +211,22 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         echo(note, err=True)
     echo(str(out))
     tell_completeness(completeness, partial)
+
+
+def _check_formulas(run, value, conditions, columns):
+    """Refuse what is no formula or no column, before anything heavy is loaded."""
+    wanted = {name for condition in conditions for name in parse(condition).names} | {*columns}
+    parameters = completion.parameters_of(run)
+    there = {*parameters, *completion.ADDED, *completion.columns_of(run, most=1)}
+    if wanted <= there and value in there:
+        return
+    there |= {*completion.columns_of(run)}
+    if not there - {*parameters, *completion.ADDED}:  # no part can be read
+        return
+    if value not in there:
+        wanted |= {*parse(value).names}
+    for name in sorted(wanted - there):
+        raise ValueError(unknown("no column", name, sorted(there), of=f"in {run}"))
 
 
 def _tell_missing(rows, value, x, columns, table):

@@ -42,14 +42,13 @@ def report(ids, budget, seed, store, book_path, figures, out):
     Of all claims, some by id or pattern, or those of a file. Runs that `linrep verify` stored are
     shown with their plots, of other claims what the ledger records: nothing is computed here.
     """
-    from linrep.claims.ledger import PATH
-    from linrep.report import gather, render
-
     if store != STORE and not store.is_dir():
         raise BadInput(f"--store: there is no folder {store}")
     with bad_input(OSError):
         check_output("--out", out)
     chosen, file = choose(ids)
+    from linrep.report import gather, render
+
     entries = read_ledger(file, book_path)
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")

@@ -19,7 +19,7 @@ from linrep.cli.group import (
     start_portable,
     workers_option,
 )
-from linrep.cli.text import echo
+from linrep.cli.text import Painted, echo
 from linrep.cli.verify import compare
 
 #: Where everything is written, beside what is recorded.
@@ -119,7 +119,11 @@ def reproduce(wanted, portable, workers, out):
     )
     echo(f"report: {page}")
     counts = f"{len(results)} of {len(known)} claims checked, {again} as recorded"
-    echo(_last(good, same, counts, time.perf_counter() - began))
+    echo(
+        Painted(
+            _last(good, same, counts, time.perf_counter() - began), "holds" if good else "fails"
+        )
+    )
     if not good:
         raise click.exceptions.Exit(1)
 

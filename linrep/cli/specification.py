@@ -6,7 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linrep.cli.values import read_axis, read_names, split_arguments
+from linrep._formulas import parse
+from linrep._suggest import unknown
+from linrep.cli import names as known
+from linrep.cli.values import (
+    check_cells,
+    check_ranges,
+    read_axis,
+    read_names,
+    split_arguments,
+)
 
 #: Keys of a sweep file, and what each may be.
 _FILE_KEYS: dict[str, tuple[type, ...]] = {
@@ -32,6 +41,7 @@ def read_options(
     algorithm: str | None,
     function: str | None,
     flags: Mapping[str, Any],
+    own: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the options of a TOML file with those of the command line, which win, put over them.
 
@@ -45,6 +55,8 @@ def read_options(
         What is swept, where a flag says so.
     flags : mapping
         All other flags by name; None and () where one is not given.
+    own : collection of str
+        The names of the command's options, which a wrong axis may have meant.
 
     Raises
     ------
@@ -68,7 +80,35 @@ def read_options(
     if given or function:
         options.pop("algorithm", None), options.pop("function", None)
         options["algorithm" if given else "function"] = given or function
+    _check(options, own)
     return options
+
+
+def _check(options, own):
+    """Refuse what is seen to be wrong before anything is loaded."""
+    if "algorithm" not in options and "function" not in options:
+        raise ValueError(f"no algorithm is given; there are {', '.join(known.ALGORITHMS)}")
+    axes, zipped = options["axes"], [read_names(group) for group in options.get("zipped", ())]
+    derived = [text.partition("=") for text in options.get("derive", ())]
+    for name, equals, rule in derived:
+        if not equals or not name.strip().isidentifier():
+            raise ValueError(f"--derive must be NAME = EXPRESSION, got {name + equals + rule!r}")
+        parse(rule.strip())
+    for rule in options.get("where", ()):
+        if not parse(rule).names:
+            raise ValueError(f"--where must be a condition, such as 'm >= 2 * k', got {rule!r}")
+    if "function" in options:
+        known.check_reference(options["function"])
+    if "algorithm" in options:
+        names = read_names(options["algorithm"])
+        known.check_algorithms(names)
+        if options.get("problem") is None:
+            known.check_axes(names, [*axes, *(name.strip() for name, _, _ in derived)], own)
+        if all(name in known.AXES for name in names):
+            check_ranges(axes)
+    check_cells(axes, zipped)
+    if "algorithm" in options and options.get("problem") is None:
+        known.check_given(names, [*axes, *(name.strip() for name, _, _ in derived)])
 
 
 def build(options: Mapping[str, Any], allow: Collection[str] = ()):
@@ -101,9 +141,7 @@ def _build(options):
     zipped = [tuple(read_names(group)) for group in options.get("zipped", ())]
     derived = {}
     for text in options.get("derive", ()):
-        name, equals, rule = text.partition("=")
-        if not equals or not name.strip().isidentifier():
-            raise ValueError(f"--derive must be NAME = EXPRESSION, got {text!r}")
+        name, _, rule = text.partition("=")
         derived[name.strip()] = rule.strip()
     common = {"replicates": options.get("replicates", 10), "seed": options.get("seed", 0)}
     rules = {"zipped": zipped, "derived": derived, "constraints": options.get("where", ())}
@@ -119,8 +157,6 @@ def _build(options):
         paired = read_names(options.get("paired", ()))
         name = options["function"].rpartition(":")[2]
         return Sweep(function, Grid.product(axes, **rules), paired=paired, **common), name
-    if "algorithm" not in options:
-        raise ValueError(f"no algorithm is given; there are {', '.join(simulation.ALGORITHMS)}")
     if options.get("paired"):
         raise ValueError("--paired belongs to --function; algorithms are compared in pairs")
     names = read_names(options["algorithm"])
@@ -134,6 +170,8 @@ def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
     """Return the algorithms, None without any, and the axes among the arguments."""
     words, options = split_arguments(arguments)
     if len(words) > 1:
+        if words[1] in known.ALGORITHMS:
+            raise ValueError(f"several algorithms are one word: {','.join(words)}")
         raise ValueError(f"unexpected argument {words[1]!r}; an axis is given as --n 10,100")
     return next(iter(words), None), {name: read_axis(name, text) for name, text in options.items()}
 
@@ -150,7 +188,7 @@ def _read_file(path) -> dict[str, Any]:
         raise ValueError(f"{path} cannot be read: {error}") from None
     for name, value in content.items():
         if name not in _FILE_KEYS:
-            raise ValueError(f"{path}: unknown key {name!r}; there are {', '.join(_FILE_KEYS)}")
+            raise ValueError(unknown(f"{path}: unknown key", name, _FILE_KEYS))
         if not _is_of(value, *_FILE_KEYS[name]):
             kinds = " or ".join(_KINDS[kind] for kind in _FILE_KEYS[name])
             raise ValueError(f"{path}: {name} must be {kinds}, got {value!r}")

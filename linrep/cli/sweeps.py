@@ -6,6 +6,7 @@ import logging
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -13,10 +14,12 @@ from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.estimate import duration, estimate
 from linrep.cli.group import (
+    MOST_REPLICATES,
     BadInput,
     Unfinished,
     allow_option,
     bad_input,
+    check_run,
     interruptible,
     main,
     partial_option,
@@ -26,8 +29,9 @@ from linrep.cli.group import (
     warnings_as_lines,
     workers_option,
 )
+from linrep.cli.names import PROBLEMS
 from linrep.cli.specification import build, read_options
-from linrep.cli.text import echo
+from linrep.cli.text import Painted, echo, echo_error, table, width
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -81,10 +85,14 @@ def _names_one(name):
 )
 @click.option(
     "--problem",
+    type=click.Choice(PROBLEMS),
+    metavar="FAMILY",
     help="The family of problems, such as completion.  [default: that of the algorithm, "
     "regression for your own]",
 )
-@click.option("--replicates", type=click.IntRange(min=1), help="Per cell.  [default: 10]")
+@click.option(
+    "--replicates", type=click.IntRange(1, MOST_REPLICATES), help="Per cell.  [default: 10]"
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Root of all streams.  [default: 0]")
 @click.option(
     "--keep",
@@ -125,15 +133,16 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     START:STOP[:STEP] includes its ends; logN and linN in place of the step give N points. With an
     algorithm, --help lists its axes. The same command again goes on where an interrupted one was.
     """
+    own = [option.name for option in click.get_current_context().command.params[1:]]
+    with bad_input(ValueError, TypeError):
+        options = read_options(source, arguments, algorithm, function, flags, own)
+        shard = read_shard(options["shard"]) if "shard" in options else None
     if portable:
         start_portable()
     from linrep.sweeps import Stopped, run
-    from linrep.sweeps.runner import read_shard as check_shard
 
     with bad_input(ValueError, TypeError):
-        options = read_options(source, arguments, algorithm, function, flags)
         specification, name = build(options, allow)
-        shard = check_shard(read_shard(options["shard"])) if "shard" in options else None
     out = Path(options.get("out") or Path("runs", name))
     if dry_run:
         estimate(specification, out, flags["workers"], extend=flags["extend"])
@@ -169,6 +178,8 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         echo(f"the first failure: {first['exception']}")
         echo(replay_command(result, first))
         raise click.exceptions.Exit(1)
+    if width() is not None:  # somebody is there
+        echo(f"linrep show {quote(str(out))} says what it holds, and how to look at it")
 
 
 @main.command()
@@ -178,10 +189,14 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     shell_complete=completion.run_directories,
 )
-def runs(directories):
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="With those that checks and figures keep here.",
+)
+def runs(directories, everything):
     """List run directories: what is done, missing and failed, and the time left."""
-    from linrep.sweeps import open_run
-
     found = []
     for directory in directories or (Path("runs"),):
         inside = sorted(path.parent for path in directory.glob("**/sweep.json"))
@@ -190,29 +205,49 @@ def runs(directories):
         found += inside
     if not found:
         raise BadInput("no run directory under runs; name a folder, or start with linrep sweep")
+    found = list(dict.fromkeys(found))
+    kept = [] if directories else [path for path in found if path.parts[1:2] in _KEPT]
+    own = [path for path in found if path not in kept]
     unreadable = False
-    lines: list[tuple] = [("run", "cells", "done", "missing", "failed", "left on one core")]
-    for path in dict.fromkeys(found):
+    lines: list[tuple] = []
+    for path in [*own, *kept] if everything else own:
         try:
-            stored = open_run(path)
-            done = stored.count()
-            failed = stored.failed()
-            missing = stored.total - done
-            left = duration(missing * _mean_seconds(stored)) if done and missing else "-"
+            lines += _described(path)
         except (ValueError, OSError) as error:
-            echo(f"Error: {error}", err=True)
+            echo_error(error)
             unreadable = True
-            continue
-        lines.append((str(path), len(stored.cells), done, missing, failed, left))
-        for broken in stored.damaged():
-            lines.append((f"  damaged: {broken.name}", "", "", "", "", ""))
-        lines += [(f"  {line}", "", "", "", "", "") for line in _mixed(stored)]
-    widths = [max(len(str(line[place])) for line in lines) for place in range(6)]
-    for first, *others in lines:
-        cells = [str(item).rjust(width) for item, width in zip(others, widths[1:], strict=True)]
-        echo("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    if lines:
+        table(("run", "cells", "done", "missing", "failed", "left on one core"), lines)
+    if kept and not everything:
+        more = "more" if own else "there are"
+        echo(f"{more}, of claims and figures: {len(kept)}; linrep runs --all lists them", err=True)
     if unreadable:
         raise click.exceptions.Exit(2)
+
+
+#: Folders of runs in which the other commands keep theirs.
+_KEPT = (("verify",), ("figures",), ("reproduce",))
+
+
+def _described(path):
+    """Return the lines of a run directory: numbers, and what is to be known of its parts."""
+    from linrep.sweeps import open_run
+
+    stored = open_run(path)
+    done, failed = stored.count(), stored.failed()
+    missing = stored.total - done
+    left = duration(missing * _mean_seconds(stored)) if done and missing else "-"
+    numbers: list[str | Painted] = [
+        str(number) for number in (len(stored.cells), done, missing, failed)
+    ]
+    if missing:
+        numbers[2] = Painted(str(missing), "note")
+    if failed:
+        numbers[3] = Painted(str(failed), "error")
+    rows = [(str(path), *numbers, left)]
+    notes = [f"  damaged: {part.name}" for part in stored.damaged()]
+    notes += [f"  {line}" for line in _mixed(stored)]
+    return [*rows, *((note, "", "", "", "", "") for note in notes)]
 
 
 @main.command()
@@ -224,7 +259,7 @@ def runs(directories):
     shell_complete=completion.parameters,
     help="Parameters that single out a cell: n=10,m=5.",
 )
-@click.option("--replicate", type=int, required=True, help="Its number, from 0.")
+@click.option("--replicate", type=click.IntRange(min=0), required=True, help="Its number, from 0.")
 @click.option("--function", help="Where it is now: module:name or file.py:name.")
 @allow_option("the run")
 @click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
@@ -232,6 +267,9 @@ def replay(run, cell, replicate, function, allow, debug):
     """Run one replicate of a sweep again, alone, and compare it with what is stored."""
     import traceback
 
+    with bad_input(ValueError):
+        check_run(run)
+        selection = read_cell(cell) if cell else {}
     from linrep.sweeps import cell_name, load, machines, open_run
     from linrep.sweeps import replay as replay_one
 
@@ -240,7 +278,6 @@ def replay(run, cell, replicate, function, allow, debug):
         if all(machines.is_portable(each) for each in opened.machines() or [""]):
             start_portable()
         found = load(function) if function else None
-        selection = read_cell(cell) if cell else {}
         result = replay_one(opened, selection, replicate, function=found, allow=allow)
     echo(f"{cell_name(result.cell)}, replicate {replicate}")
     if result.error is not None:
@@ -287,6 +324,9 @@ def replay(run, cell, replicate, function, allow, debug):
 @partial_option
 def merge(out, directories, partial):
     """Put the run directories of shards together in OUT; they stay as they are."""
+    with bad_input(ValueError):
+        for directory in directories:
+            check_run(directory)
     from linrep.sweeps import Overlapping, open_run
     from linrep.sweeps import merge as merge_runs
 

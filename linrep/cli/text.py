@@ -1,8 +1,14 @@
-"""What is printed: texts of data can hold what a terminal or a spreadsheet would obey."""
+"""What is printed: colours where a terminal shows them, tables that fit it, texts that are safe."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import click
 
@@ -11,16 +17,126 @@ _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet's formulas may begin
+_COLORS = {
+    "holds": "green", "fails": "red", "vacuous": "yellow", "undecided": "cyan",
+    "error": "bright_red", "rejected": None, "title": "bright_white", "note": "yellow",
+}  # fmt: skip
+_NARROWEST = 16  # letters of the last column of a table, however narrow the terminal is
+_GAP = "  "
 
 
-def echo(text="", *, err=False):
-    """Print a line, control characters as their escapes."""
-    click.echo(printable(str(text)), err=err)
+class Painted(NamedTuple):
+    """A text in the colour of a kind: a verdict, "error", "title" or "note"."""
+
+    text: str
+    kind: str
+
+    def __str__(self):
+        return self.text
+
+
+def verdict(text: str) -> Painted:
+    """Return a verdict in its colour."""
+    return Painted(text, text if text in _COLORS else "")
+
+
+def echo(*parts, err=False):
+    """Print parts as one line, control characters as their escapes, painted ones in colour."""
+    colored = has_color(sys.stderr if err else sys.stdout)
+    texts = [_styled(part) if colored else printable(str(part)) for part in parts]
+    click.echo("".join(texts), err=err, color=colored)
+
+
+def echo_error(message):
+    """Print what went wrong, as one line."""
+    echo(Painted("Error:", "error"), f" {message}", err=True)
+
+
+def has_color(stream) -> bool:
+    """Tell whether a stream is shown in colour: on terminals, unless the environment decides.
+
+    NO_COLOR forbids it, FORCE_COLOR asks for it, and the first one wins.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return _is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int | None:
+    """Return the columns of the terminal, None where the output is none and has all it needs."""
+    return shutil.get_terminal_size().columns if _is_terminal(sys.stdout) else None
 
 
 def printable(text):
     """Return a text with escapes in place of control characters."""
     return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Return a text broken into lines of the terminal's width, those after the first indented."""
+    columns = width()
+    if columns is None:
+        return text
+    return textwrap.fill(
+        text, max(columns, len(indent) + _NARROWEST), subsequent_indent=indent,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left: int = 1) -> None:
+    """Print rows under their heads, the first so many columns to the left, others to the right.
+
+    On a terminal that is too narrow the table comes in several parts, each of which begins with the
+    first column.
+    """
+    lines = [tuple(head), *rows]
+    widths = [max(len(str(cell)) for cell in column) for column in zip(*lines, strict=True)]
+    for places in _parts(widths):
+        for line in lines:
+            cells = [line[place] for place in places]
+            while len(cells) > 1 and not str(cells[-1]):  # and no blanks in their place
+                cells.pop()
+            wide = [widths[place] for place in places[: len(cells)]]
+            echo(*_aligned(cells, wide, sum(place < left for place in places)))
+        if places[-1] < len(widths) - 1:
+            echo()
+
+
+def listing(rows: Iterable[Sequence[str | Painted]]) -> None:
+    """Print rows whose last column is a sentence, cut on a terminal to what has room.
+
+    Columns beside the first two go before the sentence gets too short to be one.
+    """
+    rows = list(rows)
+    room, columns = None, width()
+    *widths, _ = [max(map(len, map(str, column))) for column in zip(*rows, strict=True)]
+    if columns is not None:
+        while sum(widths) + len(_GAP) * len(widths) > columns - 30 and len(widths) > 2:
+            widths.pop()
+            rows = [(*row[: len(widths)], row[-1]) for row in rows]
+        room = max(_NARROWEST, columns - sum(widths) - len(_GAP) * len(widths))
+    for *cells, last in rows:
+        text = str(last)
+        if room is not None and len(text) > room:
+            text = f"{text[: room - 1].rstrip()}…"
+        echo(*_aligned([*cells, text], [*widths, 0], len(cells) + 1))
+
+
+def frame(data, digits: int = 5) -> None:
+    """Print a DataFrame, numbers to so many digits, in parts where the terminal is too narrow."""
+    columns = width()
+    text = data.to_string(index=False, float_format=f"{{:.{digits}g}}".format)
+    if columns is None or max(map(len, text.splitlines()), default=0) <= columns:
+        echo(text)
+        return
+    shown = [
+        data[[name]].to_string(index=False, float_format=f"{{:.{digits}g}}".format).splitlines()
+        for name in data
+    ]
+    head, *rows = zip(*([line.strip() for line in column] for column in shown), strict=True)
+    table(head, rows, left=0)
 
 
 def for_spreadsheets(table):
@@ -30,3 +146,47 @@ def for_spreadsheets(table):
         return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
     return table.map(harmless)
+
+
+def _is_terminal(stream):
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):  # closed, or replaced by something else
+        return False
+
+
+def _styled(part):
+    text = printable(str(part))
+    kind = part.kind if isinstance(part, Painted) else ""
+    if kind == "title":
+        return click.style(text, bold=True)
+    color = _COLORS.get(kind)
+    return click.style(text, fg=color, bold=True if kind == "error" else None) if color else text
+
+
+def _aligned(cells, widths, left):
+    """Return the parts of a line: painted cells stay so, with blanks around them."""
+    parts: list[str | Painted] = []
+    for place, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
+        blank = " " * max(0, wide - len(str(cell)))
+        last = place == len(cells) - 1
+        gap = "" if last else _GAP
+        parts += [cell, "" if last else blank + gap] if place < left else [blank, cell, gap]
+    return parts
+
+
+def _parts(widths):
+    """Yield the places of the columns that stand beside each other; the first one always."""
+    columns = width()
+    every = list(range(len(widths)))
+    if columns is None or sum(widths) + len(_GAP) * (len(widths) - 1) <= columns:
+        yield every
+        return
+    part = [0]
+    for place in every[1:]:
+        taken = sum(widths[other] + len(_GAP) for other in part) + widths[place]
+        if taken > columns and len(part) > 1:
+            yield part
+            part = [0]
+        part.append(place)
+    yield part

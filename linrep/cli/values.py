@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,22 @@ _PARAMETER = re.compile(
     r"""(?P<name>[^=,]*[^=,\s])\s*=\s*(?P<value>"(?:[^"\\]|\\.)*"|[^,]*)\s*(?:,(?=.)|$)""",
     re.DOTALL,
 )
+#: Values of an axis, and cells of a grid.
 _MOST = 1_000_000
+_COUNTS, _STEPS = (1, 10**9), (0.0, 1e12)
+#: What the numbers of an algorithm's axes may be, ends included, but 0 where it is no count.
+_RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("n", "d", "k", "p"), (1, 10**7)),
+    **dict.fromkeys(("m", "per_client", "entries", "participants", "clusters"), _COUNTS),
+    **dict.fromkeys(("local_steps", "iterations", "workers", "batch"), _COUNTS),
+    "rounds": (0, 10**9),
+    **dict.fromkeys(("step_size", "head_step_size", "inner_step_size"), _STEPS),
+    "regularizer_step_size": _STEPS,
+    **dict.fromkeys(("noise", "gradient_noise"), (0.0, 1e12)),
+    "participation": (0.0, 1.0),
+}
+_WHOLE = ("n", "d", "k", "p", "m")
+_MAY_BE_ZERO = ("noise", "gradient_noise", "rounds")
 
 
 def read_axis(name: str, text: str) -> list[Any]:
@@ -45,6 +60,40 @@ def read_axis(name: str, text: str) -> list[Any]:
     return values
 
 
+def check_ranges(axes: Mapping[str, Any]) -> None:
+    """Raise ValueError for a number that is none of an algorithm's axis, or that nobody means."""
+    for name, values in axes.items():
+        low, high = _RANGES.get(name, (-math.inf, math.inf))
+        for value in values if isinstance(values, list) else [values]:
+            if name in _WHOLE and not isinstance(value, int | float):
+                raise ValueError(f"--{name} must be an integer, got {value!r}")
+            if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+                continue
+            if math.isinf(value):
+                raise ValueError(f"--{name} must be finite, got {value}")
+            if isinstance(high, int) and value != int(value):
+                raise ValueError(f"--{name} must be an integer, got {value}")
+            open_below = low == 0 and name not in _MAY_BE_ZERO
+            if not low <= value <= high or (open_below and value == 0):
+                least = f"above {low:g}" if open_below else f"at least {low:g}"
+                most = f"{high:,}" if isinstance(high, int) else f"{high:g}"
+                raise ValueError(f"--{name} must be {least} and at most {most}, got {value}")
+
+
+def check_cells(axes: Mapping[str, Any], zipped: Iterable[Iterable[str]] = ()) -> None:
+    """Raise ValueError for a grid of more cells than anybody can run."""
+    together = {name for group in zipped for name in list(group)[1:]}
+    sizes = {
+        name: len(values)
+        for name, values in axes.items()
+        if isinstance(values, list) and name not in together
+    }
+    cells = math.prod(sizes.values())
+    if cells > _MOST:
+        of = " x ".join(f"{name} {size:,}" for name, size in sizes.items() if size > 1)
+        raise ValueError(f"the grid has {cells:,} cells ({of}); at most {_MOST:,} are allowed")
+
+
 def split_arguments(arguments: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Return words, and the texts of options such as ``--n 10,100`` or ``--n=10``, as they stand.
 
@@ -61,6 +110,8 @@ def split_arguments(arguments: Iterable[str]) -> tuple[list[str], dict[str, str]
         if not flag.startswith("-"):
             words.append(flag)
             continue
+        if re.fullmatch(r"-[a-zA-Z]\w*", flag):
+            raise ValueError(f"unexpected argument {flag!r}; did you mean -{flag}?")
         if not flag.startswith("--") or flag == "--":
             raise ValueError(f"unexpected argument {flag!r}; an axis is given as --n 10,100")
         name, equals, text = flag[2:].partition("=")
@@ -119,6 +170,8 @@ def read_shard(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if not match:
         raise ValueError(f"--shard must be i/N, such as 2/8, got {text!r}")
+    if not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError(f"--shard: i must be between 1 and {match[2]}, got {match[1]}")
     return int(match[1]), int(match[2])
 
 
@@ -139,7 +192,7 @@ def _read_range(name, item):
     if points:
         count = int(points["count"])
         if not 2 <= count <= _MOST:
-            raise ValueError(f"--{name}: {item!r} must have 2 to {_MOST} points")
+            raise ValueError(f"--{name}: {item!r} must have 2 to {_MOST:,} points, got {count:,}")
         if points["kind"] == "log" and start <= 0:
             raise ValueError(f"--{name}: {item!r} must start above 0 to be log-spaced")
         if points["kind"] == "log":
@@ -157,11 +210,18 @@ def _read_range(name, item):
     if match["step"] is not None and not _is_number(match["step"]):
         raise ValueError(f"--{name}: the step in {item!r} must be a number, logN or linN")
     step = 1 if match["step"] is None else _number(match["step"])
-    if not (0 < step < math.inf and (stop - start) / step < _MOST):
-        raise ValueError(f"--{name}: the step in {item!r} must be above 0, and not tiny")
+    if not 0 < step < math.inf:
+        raise ValueError(f"--{name}: the step in {item!r} must be above 0")
     # Fractions, so that the third of 0:1:0.1 is 0.3, as it would be if written out.
     low, width = Fraction(match["start"]), Fraction(match["step"] or 1)
     count = (Fraction(match["stop"]) - low) // width + 1
+    if count > _MOST:
+        many = f"{count:,}" if count < 10**15 else f"about {float(count):.0e}"
+        spaced = "log20" if start > 0 else "lin20"
+        raise ValueError(
+            f"--{name}: {item!r} has {many} values; at most {_MOST:,} are allowed: give a larger "
+            f"step, or {match['start']}:{match['stop']}:{spaced} for 20 of them"
+        )
     return _plain([low + width * place for place in range(count)], whole and isinstance(step, int))
 
 

@@ -1,14 +1,16 @@
-"""Commands for claims: verify, show, constants."""
+"""Commands that check claims: verify, constants."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from textwrap import shorten
 
 import click
 
 from linrep.cli import completion
+from linrep.cli import names as known_names
 from linrep.cli.group import (
     SEED_OPTION,
     BadInput,
@@ -19,7 +21,16 @@ from linrep.cli.group import (
     workers_option,
 )
 from linrep.cli.output import check_output, write_figure, write_file
-from linrep.cli.text import echo
+from linrep.cli.text import (
+    Painted,
+    echo,
+    frame,
+    listing,
+    table,
+    verdict,
+    width,
+    wrapped,
+)
 
 MODE_OPTION = click.option(
     "--portable/--native",
@@ -29,7 +40,7 @@ MODE_OPTION = click.option(
 )
 STORE = Path("runs", "verify")
 _SHOWN = 20  # verdicts that contradict the ledger
-_LONGEST = 300  # characters of what was found, a few lines
+_LONGEST = 160  # characters of a line on what was found, where there is no terminal
 STORE_OPTION = click.option(
     "--store",
     type=click.Path(file_okay=False, path_type=Path),
@@ -69,7 +80,13 @@ def _options(command):
 @main.command()
 @click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
 @_options
-@click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
+@click.option(
+    "--list",
+    "list_only",
+    is_flag=True,
+    help="List the claims with their recorded verdicts, and stop.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Say all that was found of what does not hold.")
 @click.option(
     "--verdict",
     "verdicts",
@@ -118,22 +135,29 @@ def _options(command):
 )
 @MODE_OPTION
 def verify(
-    ids, budget, workers, seed, store, list_only, verdicts, papers, severities, strengths, fresh,
-    level, book_path, path, figures, record, portable,
+    ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, severities, strengths,
+    fresh, level, book_path, path, figures, record, portable,
 ):  # fmt: skip
-    """Check claims of the papers: all of them, some by id or pattern, or those of a file.
+    """Check claims of the papers: all, some by id or pattern, or a file's.
 
-    The exit status is 0 unless a verdict contradicts the one that the ledger records, or a check
-    raised: then it is 1. A claim of your own is expected to hold unless it says otherwise or your
-    ledger does, and its check has to reject its negative control.
+    A claim of your own is expected to hold unless it says otherwise or your ledger does, and its
+    check has to reject its negative control. linrep show ID has the statement and the reason.
+
+    The exit status is 0 if no verdict contradicts the one that is recorded or expected; 1 if one
+    does, a check raised or accepts its negative control, or a claim of the ledger is gone; 2 for
+    bad input.
     """
+    with bad_input(ValueError):
+        if not any(name.endswith(".py") for name in ids):
+            known_names.check_claims(ids)
+            known_names.check_papers(papers)
     if record if portable is None else portable:
         start_portable()
+    chosen, file = choose(ids)
     from linrep.claims import claims, load_file
     from linrep.claims import ledger as book
     from linrep.claims.verify import evidence
 
-    chosen, file = choose(ids)
     if file is not None and record and book_path is None:
         raise BadInput("--record of claims of your own needs --ledger FILE")
     if record and level is not None:
@@ -147,10 +171,7 @@ def verify(
         severities=severities,
     )  # fmt: skip
     if list_only:
-        for item in chosen:
-            recorded = entries.get(item.id, {})
-            verdict, strength = (recorded.get(key) or "-" for key in ("verdict", "strength"))
-            echo(f"{item.id:44} {verdict:10} {strength:19}  {item.plain}")
+        _list(chosen, entries)
         return
     if path is not None and figures is not None and path.resolve() == figures.resolve():
         raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
@@ -160,7 +181,7 @@ def verify(
         if figures is not None:
             figures.mkdir(parents=True, exist_ok=True)
     results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level)
-    _print(results, entries)
+    _print(results, entries, verbose)
     with bad_input(OSError, ValueError):
         if path is not None:
             text = json.dumps([result.as_json() for result in results], indent=1)
@@ -184,25 +205,6 @@ def verify(
 
 
 @main.command()
-@click.argument(
-    "ids", metavar="ID|FILE.py...", nargs=-1, required=True, shell_complete=completion.claims
-)
-@LEDGER_OPTION
-def show(ids, book_path):
-    """Show claims: the statement, its verdict, and why it fails.
-
-    Some by id or pattern, or those of a file with the verdicts of its ledger.
-    """
-    from linrep.claims import ledger as book
-    from linrep.claims.entry import entry
-
-    chosen, file = choose(ids)
-    entries = read_ledger(file, book_path)
-    shown = [str(entry(item, entries, book_path or book.PATH, file)) for item in chosen]
-    echo("\n\n".join(shown))
-
-
-@main.command()
 @click.argument("paper", shell_complete=completion.papers)
 @_options
 @click.option(
@@ -214,6 +216,8 @@ def show(ids, book_path):
 )
 def constants(paper, budget, workers, seed, store, out):
     """Estimate the absolute constants that a paper's bounds leave open, over scale."""
+    with bad_input(ValueError):
+        known_names.check_papers([paper])
     import pandas as pd
 
     from linrep.claims import claims, ledger, select
@@ -247,7 +251,7 @@ def constants(paper, budget, workers, seed, store, out):
                  "from": line["x"].min(), "to": line["x"].max(),
                  "smallest": line["y"].min(), "largest": line["y"].max()}
             )  # fmt: skip
-    echo(pd.DataFrame(lines).to_string(index=False, float_format="{:.4g}".format))
+    frame(pd.DataFrame(lines), digits=4)
     with bad_input(OSError):
         for name, chart in pictures.items():
             echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
@@ -273,13 +277,19 @@ def read_ledger(file, path, made=False):
 
 def choose(names):
     """Return the claims that ids, patterns or a file of claims name, and that file or None."""
-    from linrep.claims import claims, load_file, select
-
     files = [name for name in names if name.endswith(".py")]
     patterns = [name for name in names if not name.endswith(".py")]
-    with bad_input(ValueError, TypeError, OSError):
+    with bad_input(ValueError):
         if len(files) > 1:
             raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
+        for name in files:
+            if not Path(name).is_file():
+                raise ValueError(f"no such file: {name}")
+        if not files:
+            known_names.check_claims(patterns)
+    from linrep.claims import claims, load_file, select
+
+    with bad_input(ValueError, TypeError, OSError):
         file = files[0] if files else None
         return select(load_file(file) if file else claims(), patterns), file
 
@@ -316,11 +326,24 @@ def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level
         )  # fmt: skip
 
 
-def _print(results, entries):
+def _list(chosen, entries):
+    """Print a line for each claim, and how to go on."""
+    rows = []
+    for item in chosen:
+        recorded = entries.get(item.id, {})
+        found = recorded.get("verdict") or "-"
+        rows.append((item.id, verdict(found), recorded.get("strength") or "-", item.plain))
+    listing(rows)
+    counts = Counter(str(found) for _, found, _, _ in rows)
+    counted = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "-")
+    echo(
+        f"{len(chosen)} claims{': ' if counted else ''}{counted}; linrep show ID has the reason",
+        err=True,
+    )
+
+
+def _print(results, entries, verbose):
     from linrep._display import number as show
-    from linrep.claims.entry import failing_parts
-    from linrep.claims.findings import findings
-    from linrep.claims.ledger import readings
 
     controls = any(item.control is not None for item in results)
     columns = {
@@ -328,10 +351,9 @@ def _print(results, entries):
         "control": controls,
     }  # fmt: skip
     head = tuple(name for name, there in columns.items() if there)
-    rows = [(*head, "measured", "claimed", "trials", "CPU s")]
-    rows += [
+    rows = [
         (
-            item.id, item.verdict,
+            item.id, verdict(item.verdict),
             *((entries.get(item.id, {}).get("verdict", "-"),) if entries else ()),
             item.strength or "-",
             *((_control(item),) if controls else ()),
@@ -340,26 +362,51 @@ def _print(results, entries):
         )
         for item in results
     ]  # fmt: skip
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    left = len(head)
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row[:left], widths[:left], strict=True)]
-        cells += [cell.rjust(width) for cell, width in zip(row[left:], widths[left:], strict=True)]
-        echo("  ".join(cells).rstrip())
+    table((*head, "measured", "claimed", "trials", "CPU s"), rows, left=len(head))
+    _reasons(results, verbose)
+    counts = Counter(item.verdict for item in results)
+    parts: list[str | Painted] = [f"\n{len(results)} claims: "]
+    for place, (name, count) in enumerate(counts.items()):
+        parts += [", " if place else "", verdict(name)._replace(text=f"{count} {name}")]
+    echo(*parts)
+
+
+def _reasons(results, verbose):
+    """Say why what does not hold does not: in a line for each claim, or all of it."""
+    from linrep.claims.entry import failing_parts
+    from linrep.claims.findings import findings
+    from linrep.claims.ledger import readings
+
     why = findings()
+    cut = False
+    lines = []
     for item in results:
-        if item.verdict in ("fails", "vacuous", "undecided", "error"):
-            known = item.verdict in ("fails", "vacuous") and item.id in why
-            reason = why[item.id].headline if known else _brief(item.sentence)
-            several = "" if known else failing_parts(item.parts)
-            needed = f"would take: {item.needed}" if item.needed else ""
-            more = "; ".join(filter(None, [several, needed]))
-            echo(f"\n{item.id} {item.verdict}: {reason}" + (f" ({more})" if more else ""))
-        for line in readings({"readings": item.readings}):
-            echo(f"\n{item.id} {line}")
-    counts = [item.verdict for item in results]
-    summary = ", ".join(f"{counts.count(name)} {name}" for name in dict.fromkeys(counts))
-    echo(f"\n{len(results)} claims: {summary}")
+        if item.verdict == "holds" and not item.readings:
+            continue
+        known = item.verdict in ("fails", "vacuous") and item.id in why
+        reason = why[item.id].headline if known else item.sentence
+        several = "" if known and not verbose else failing_parts(item.parts)
+        needed = f"would take: {item.needed}" if item.needed else ""
+        more = "; ".join(filter(None, [several, needed]))
+        text = f"{reason} ({more})" if more else reason
+        others = readings({"readings": item.readings})
+        if verbose:
+            echo("\n", item.id, " ", verdict(item.verdict), ": ", wrapped(text, "  "))
+            if known:
+                echo("  measured: ", wrapped(item.sentence, "  "))
+            for line in others:
+                echo("  ", wrapped(line, "  "))
+        elif item.verdict != "holds":
+            room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
+            short = shorten(text, max(room, 40), placeholder=" …")
+            cut = cut or bool(others) or short != " ".join(text.split())
+            lines.append((item.id, " ", verdict(item.verdict), ": ", short))
+    if lines:
+        echo()
+    for parts in lines:
+        echo(*parts)
+    if cut:
+        echo("-v prints all that was found; linrep show ID the statement, its parts and readings")
 
 
 def _control(item):
@@ -368,11 +415,6 @@ def _control(item):
     if not item.accepts_its_control:
         return "rejected"
     return "ACCEPTED" if item.control == "holds" else f"NOT REJECTED ({item.control})"
-
-
-def _brief(sentence):
-    """Return the beginning of a long sentence; the report and --json have all of it."""
-    return shorten(sentence, _LONGEST, placeholder=" ... (linrep report shows all)")
 
 
 def _accepting(results):

@@ -7,6 +7,7 @@ from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from linrep import _validation as check
+from linrep._suggest import unknown
 
 
 def size(
@@ -77,7 +78,7 @@ class Sizes:
         known = [each.name for each in fields(self)]
         for name in given:
             if name not in known:
-                raise ValueError(f"{name} is no size of this figure; there are {', '.join(known)}")
+                raise ValueError(unknown("this figure has no size", name, known, prefix="--"))
         return replace(self, **given)
 
     def quick(self) -> Self:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import operator
-import re
-import tokenize
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,10 +11,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from linrep import _formulas as formulas
+from linrep._suggest import unknown
 from linrep.sweeps.plain import LARGEST_IN_FLOATS
-
-_LENGTH = 1000  # of a text, in characters
-_DEPTH = 50  # of what is nested in one another
 
 _ARITHMETIC = {
     ast.Add: operator.add,
@@ -35,11 +31,6 @@ _COMPARISONS = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-#: Functions of numbers, which are NumPy's.
-FUNCTIONS = (
-    "abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "maximum",
-    "minimum", "sign", "sin", "sqrt", "tan", "tanh",
-)  # fmt: skip
 
 
 class Expression:
@@ -66,19 +57,8 @@ class Expression:
     """
 
     def __init__(self, text: str) -> None:
-        if not isinstance(text, str):
-            raise TypeError(f"an expression must be a text, got {type(text).__name__}")
-        self._text = text
-        if len(text) > _LENGTH:
-            raise ValueError(f"an expression has at most {_LENGTH} characters, got {len(text)}")
-        self._quoted: dict[str, str] = {}
-        try:
-            self._tree = ast.parse(_in_words(self._unquoted(text.strip())), mode="eval").body
-        except (SyntaxError, ValueError, tokenize.TokenError, RecursionError, MemoryError):
-            raise self._cannot(
-                "it is no expression (equality is '=='; '=' has no place in one)"
-            ) from None
-        self.names = tuple(dict.fromkeys(self._names(self._tree)))
+        self._formula = formulas.parse(text)
+        self.names = self._formula.names
 
     def value(self, columns: Mapping[str, Any]) -> Any:
         """Return what it is worth.
@@ -98,71 +78,16 @@ class Expression:
         """
         for name in self.names:
             if name not in columns:
-                there = ", ".join(map(str, columns))
-                raise self._cannot(f"no column {name!r}; there are {there or 'none'}")
+                raise self._cannot(unknown("no column", name, columns))
         try:
             with np.errstate(all="ignore"):
-                return self._evaluate(self._tree, columns)
+                return self._evaluate(self._formula.tree, columns)
         except (TypeError, ValueError, ArithmeticError) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise self._cannot(first) from None
 
     def _cannot(self, why):
-        return ValueError(f"cannot evaluate {self._text!r}: {why}")
-
-    def _unquoted(self, text):
-        """Replace names in backticks by identifiers."""
-
-        def stand_in(match):
-            if match[1] is None:  # a text
-                return match[0]
-            name = f"_quoted_{len(self._quoted)}"
-            while name in text:
-                name += "_"
-            self._quoted[name] = match[1]
-            return name
-
-        return re.sub(r"'[^']*'|\"[^\"]*\"|`([^`]+)`", stand_in, text)
-
-    def _names(self, node, depth=0):
-        """Check a node and those below it; yield the columns."""
-        if depth > _DEPTH:
-            raise self._cannot(f"it is nested more than {_DEPTH} deep")
-        match node:
-            case ast.Constant(value=bool() | int() | float() | str()):
-                return
-            case ast.Name(id=name):
-                yield self._quoted.get(name, name)
-                return
-            case ast.BoolOp(values=parts):
-                pass
-            case ast.UnaryOp(operand=part):
-                parts = [part]
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in {*_ARITHMETIC, ast.Pow}:
-                parts = [left, right]
-            case ast.Compare(left=left, ops=ops, comparators=rest):
-                parts = [left]
-                for comparison, part in zip(ops, rest, strict=True):
-                    if isinstance(comparison, ast.In | ast.NotIn):
-                        if not isinstance(part, ast.List | ast.Tuple | ast.Set):
-                            raise self._cannot("'in' needs values in brackets, as in 'n in [1, 2]'")
-                        parts += part.elts
-                    elif type(comparison) in _COMPARISONS:
-                        parts.append(part)
-                    else:
-                        raise self._cannot("'is' is not among what it may hold")
-            case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
-                if name not in FUNCTIONS:
-                    raise self._cannot(f"no function {name!r}; there are {', '.join(FUNCTIONS)}")
-                if len(parts) != getattr(np, name).nin:  # NumPy would write into what comes after
-                    raise self._cannot(f"{name} takes {getattr(np, name).nin} argument(s)")
-            case _:
-                raise self._cannot(
-                    "only names, numbers, arithmetic, comparisons, and, or, not and functions "
-                    "of numbers are allowed"
-                )
-        for part in parts:
-            yield from self._names(part, depth + 1)
+        return formulas.error(self._formula.text, why)
 
     def _evaluate(self, node: Any, columns: Mapping[str, Any]) -> Any:
         def worth(part):
@@ -172,7 +97,7 @@ class Expression:
             case ast.Constant(value=value):
                 return value
             case ast.Name(id=name):
-                return columns[self._quoted.get(name, name)]
+                return columns[self._formula.quoted.get(name, name)]
             case ast.BoolOp(op=op, values=parts):
                 combine = operator.and_ if isinstance(op, ast.And) else operator.or_
                 result, *others = [_truth(worth(part)) for part in parts]
@@ -206,15 +131,6 @@ class Expression:
                     result = result & holds
                 return result
         raise AssertionError(node)
-
-
-def _in_words(text):
-    """Write ``&`` and ``|`` as words, which bind less than comparisons, as pandas has it."""
-    words = {"&": "and", "|": "or", "~": "not"}
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return tokenize.untokenize(
-        (tokenize.NAME, words[word]) if word in words else (kind, word) for kind, word, *_ in tokens
-    )
 
 
 def _has_texts(value):

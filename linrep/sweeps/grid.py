@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from linrep._suggest import unknown
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.plain import LARGEST_INTEGER, plain
 
@@ -258,9 +259,7 @@ def _bundles(values, zipped):
             raise ValueError(f"zipped must hold groups of at least two axes, got {group!r}")
         for name in group:
             if name not in values:
-                raise ValueError(
-                    f"zipped: unknown axis {name!r}; there are {', '.join(values) or 'none'}"
-                )
+                raise ValueError(unknown("zipped: unknown axis", name, values))
             if name in group_of:
                 raise ValueError(f"zipped: axis {name!r} is in two groups")
             group_of[name] = tuple(group)

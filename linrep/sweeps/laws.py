@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from linrep._suggest import unknown
 from linrep.stats import ScalingExponents, scaling_exponents
 
 _NAMED = 4  # of points that are left out
@@ -74,7 +75,7 @@ def power_laws(
     """
     for name in (*x, *by, value):
         if name not in table:
-            raise ValueError(f"no column {name!r} in the summary")
+            raise ValueError(unknown("no column", name, table))
     groups = table.groupby(list(by), sort=False, dropna=False) if by else [((), table)]
     laws = []
     for key, group in groups:

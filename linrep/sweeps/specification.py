@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from linrep import _validation as check
+from linrep._suggest import unknown
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.targets import reference
 
@@ -220,7 +221,5 @@ def _known(argument, names: Iterable[str], known) -> Sequence[str]:
     names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
         if name not in known:
-            raise ValueError(
-                f"{argument}: unknown parameter {name!r}; there are {', '.join(known)}"
-            )
+            raise ValueError(unknown(f"{argument}: unknown parameter", name, known))
     return names

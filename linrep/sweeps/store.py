@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 
 from linrep import _atomic as files
 from linrep import _display as show
+from linrep._suggest import unknown
 from linrep.sweeps.columns import (
     alike,
     parameter_column,
@@ -439,8 +440,7 @@ class Run:
         known = self.columns
         absent = [name for name in wanted or () if name not in known]
         if absent and self.parts():
-            there = ", ".join(known)
-            raise ValueError(f"no column {absent[0]!r} in {self.path}; there are {there}")
+            raise ValueError(unknown("no column", absent[0], known, of=f"in {self.path}"))
         needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
         tables = self.again(lambda: self._tables(owned(), needed))
         if not tables:

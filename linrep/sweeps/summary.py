@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from linrep import _validation as check
+from linrep._suggest import unknown
 from linrep.stats import mean_interval, proportion_interval, transition_point
 from linrep.sweeps.columns import parameter_column, parameter_type
 from linrep.sweeps.expressions import Expression
@@ -64,7 +65,7 @@ def summarize(
     by = [by] if isinstance(by, str) else list(by)
     for name in by:
         if name not in rows:
-            raise ValueError(f"no column {name!r}; there are {', '.join(rows)}")
+            raise ValueError(unknown("no column", name, rows))
         if by.count(name) > 1:
             raise ValueError(f"by must name each column once, got {name!r} twice")
     failed = rows["status"] == "failed" if "status" in rows else pd.Series(False, rows.index)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from linrep.sweeps.expressions import FUNCTIONS, Expression
+from linrep._formulas import FUNCTIONS
+from linrep.sweeps.expressions import Expression
 from tests.tools import complaint
 
 ROWS = pd.DataFrame(
@@ -151,6 +152,14 @@ ATTACKS = (
     "abs(n, out=x)",
     "abs(*n)",
     "abs.__globals__",
+    "__builtins__",
+    "__class__ == 1",
+    "__import__ == 1",
+    "n._data",
+    "n.real > 1",
+    "n.__class__.__init__.__globals__['os'] == 1",
+    "''.join(['a'])",
+    "'{0.__class__}'.format(n)",
     "save('here', n)",
     "load('here')",
     "n.eval('1')",
@@ -205,3 +214,22 @@ def refusal(text):
 @given(st.text(alphabet=string.printable + "`@·é", max_size=40))
 def test_any_text_is_a_formula_or_refused_in_one_line(text):
     assert "\n" not in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x.values", ["'.values'", "no attributes"]),
+        ("x.__class__", ["'.__class__'", "no attributes"]),
+        ("__builtins__", ["'__builtins__'", "Python's"]),
+        ("sqrtt(n)", ["no function 'sqrtt'", "did you mean sqrt"]),
+    ],
+)
+def test_what_is_refused_is_refused_when_it_is_read(text, words):
+    with complaint(ValueError, *words):
+        Expression(text)
+
+
+def test_a_column_whose_name_begins_as_pythons_do_stands_in_backticks():
+    rows = pd.DataFrame({"__n": [1, 2]})
+    assert Expression("`__n` > 1").value(rows).tolist() == [False, True]

@@ -1,0 +1,61 @@
+"""What somebody may have meant by a name that there is not; loads nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_FEW = 30  # names that are listed
+
+
+def unknown(
+    what: str,
+    name: str,
+    known: Iterable[str],
+    *,
+    of: str = "",
+    otherwise: str | None = None,
+    prefix: str = "",
+) -> str:
+    """Return a line: there is no such name, and what is near, or else what there is.
+
+    Parameters
+    ----------
+    what : str
+        How the line begins, such as "no column".
+    name : str
+    known : iterable of str
+        The names that there are.
+    of : str
+        Of what there is no such name, such as "of fedrep".
+    otherwise : str, optional
+        What is said where nothing is near; by default the names, if they are few.
+    prefix : str
+        What stands before names that are proposed, such as "--".
+    """
+    known = [str(each) for each in known]
+    found = near(name, known)
+    if found:
+        hint = f"did you mean {' or '.join(prefix + each for each in found)}?"
+    elif otherwise is not None:
+        hint = otherwise
+    else:
+        more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
+        hint = f"there are {', '.join(known[:_FEW]) or 'none'}{more}"
+    return f"{' '.join(filter(None, [what, repr(name), of]))}; {hint}"
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """Return the at most three names that are most like one, whatever their capitals.
+
+    Parameters
+    ----------
+    name : str
+    known : iterable of str
+    """
+    folded: dict[str, str] = {}
+    for each in known:
+        folded.setdefault(each.casefold(), each)
+    begun = [each for low, each in folded.items() if len(name) > 2 and low.startswith(name.lower())]
+    matches = [folded[low] for low in get_close_matches(name.casefold(), folded, n=3, cutoff=0.65)]
+    return list(dict.fromkeys([*matches, *begun[:3]]))[:3]

@@ -1,0 +1,240 @@
+"""``linrep show``: what is known of a claim, a figure, an algorithm or a run directory."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import click
+
+from linrep._scripts import available
+from linrep._suggest import unknown
+from linrep.cli import completion, names
+from linrep.cli.axes import axis_section, size_section
+from linrep.cli.group import bad_input, main
+from linrep.cli.text import Painted, echo, listing, table, verdict, wrapped
+from linrep.cli.verify import LEDGER_OPTION, choose, read_ledger
+
+_LABEL = 11  # letters of a label and the blank after it
+_MOST_VALUES = 8  # of a parameter
+#: Of the parameters that have to be given, for an example.
+_VALUES = {"n": 20, "d": 10, "k": 2, "p": 4}
+_NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a ground truth
+
+
+@main.command()
+@click.argument(
+    "ids",
+    metavar="ID|FILE.py|RUN...",
+    nargs=-1,
+    required=True,
+    shell_complete=completion.shown,
+)
+@click.option("-v", "--verbose", is_flag=True, help="With derivations and facts.")
+@LEDGER_OPTION
+def show(ids, verbose, book_path):
+    """Show a claim: the statement, its verdict and why; or a figure, an algorithm, a run.
+
+    Claims by id or pattern, or those of a file with the verdicts of its ledger. Of a figure its
+    sizes and its record, of an algorithm its axes, of a run directory what it holds.
+    """
+    kinds = {name: _kind(name) for name in ids}
+    claims = [name for name, kind in kinds.items() if kind is None]
+    with bad_input(ValueError):
+        if claims and not any(name.endswith(".py") for name in claims):
+            _check(claims)
+    first = True
+    for name, kind in kinds.items():
+        if kind is not None:
+            if not first:
+                echo()
+            kind(name)
+            first = False
+    if not claims:
+        return
+    chosen, file = choose(claims)
+    entries = read_ledger(file, book_path)
+    from linrep.claims import ledger
+    from linrep.claims.entry import entry
+
+    for item in chosen:
+        if not first:
+            echo()
+        _claim(entry(item, entries, book_path or ledger.PATH, file), verbose)
+        first = False
+
+
+def _kind(name):
+    """Return what shows a name that is no claim's, None for one."""
+    if Path(name, "sweep.json").exists():
+        return _run
+    if name in names.AXES:
+        return _algorithm
+    return _figure if name in available() else None
+
+
+def _check(patterns):
+    """Refuse what is the name of nothing, with what is near of all kinds."""
+    try:
+        names.check_claims(patterns)
+    except ValueError:
+        known = [*names.claims(), *available(), *names.ALGORITHMS]
+        for name in patterns:
+            try:
+                names.check_claims([name])
+            except ValueError:
+                what = "no claim, figure, algorithm or run directory"
+                otherwise = "linrep verify --list, linrep figures --list and linrep runs list them"
+                raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
+
+
+def _line(label, *parts):
+    """Print a label and what belongs to it, further lines of which are indented."""
+    if len(parts) == 1 and isinstance(parts[0], str):
+        if not parts[0]:
+            return
+        indent = " " * (_LABEL + 2)
+        text = wrapped(f"{indent}{parts[0]}", indent).removeprefix(indent)
+        echo(f"  {label:{_LABEL}}", text)
+    else:
+        echo(f"  {label:{_LABEL}}", *parts)
+
+
+def _claim(item, verbose):
+    """Print a statement with all that is recorded of it."""
+    from linrep._display import number
+    from linrep.claims import ledger
+    from linrep.claims.claim import registered
+    from linrep.claims.entry import failing_parts
+
+    claim, recorded, finding, proof = item.claim, item.recorded, item.finding, item.proof
+    echo(Painted(claim.id, "title"), ": ", wrapped(claim.plain, "  "))
+    _line("place", claim.place)
+    _line("statement", claim.latex)
+    _line("under", "; ".join(map(str, claim.hypotheses)))
+    numbers = [
+        f"{name} {number(recorded[key])}"
+        for name, key in (("measured", "measured"), ("claimed", "predicted"))
+        if recorded.get(key) is not None
+    ]
+    found = [
+        recorded.get("strength"), *numbers, failing_parts(recorded.get("parts", ())),
+        f"it would take {recorded['needed']}" if recorded.get("needed") else "",
+    ]  # fmt: skip
+    _line("verdict", verdict(item.verdict), "".join(f" · {each}" for each in found if each))
+    for line in ledger.readings(recorded):
+        _line("reading", line)
+    if finding is not None:
+        _line("severity", finding.severity)
+        _line("why", finding.headline)
+        _line("reason", finding.reason)
+    if proof is not None:
+        _line("proof", proof.headline + ("" if verbose else " (-v prints the derivation)"))
+        if verbose:
+            for paragraph in proof.text.replace("\\*", "*").split("\n\n"):
+                _line("", " ".join(paragraph.split()))
+    if recorded.get("counterexample"):
+        _line("instance", json.dumps(recorded["counterexample"], ensure_ascii=False))
+    _line("corrects", claim.corrects)
+    for name in item.corrected_by:
+        other = registered(name)
+        _line("corrected", f"{name}: {other.plain}")
+        _line("", other.latex)
+    words = ["linrep", "verify", *filter(None, [item.file]), claim.id]
+    if recorded:
+        words += ["--budget", recorded["budget"], "--seed", str(recorded["seed"])]
+    _line("check it", shlex.join(words))
+    parts = recorded.get("parts", ())
+    if parts:
+        echo()
+        head = ("measurement", "verdict", "strength", "measured", "claimed", "low", "high",
+                "trials")  # fmt: skip
+        keys = ("measured", "predicted", "low", "high")
+        rows = [
+            (
+                part["name"] or part.get("quantity") or "-", verdict(part["verdict"]),
+                part.get("strength") or "-", *(number(part[key]) for key in keys),
+                str(part["n_trials"]),
+            )
+            for part in parts
+        ]  # fmt: skip
+        table(head, rows, left=3)
+    facts = recorded.get("facts", ())
+    if facts and verbose:
+        echo()
+        for fact in facts:
+            value = fact["value"] if isinstance(fact["value"], str) else number(fact["value"])
+            echo(f"{fact['name']}: {value} {fact['unit']}".rstrip())
+    elif facts:
+        echo(f"{len(facts)} facts were measured beside it: -v prints them")
+
+
+def _figure(name):
+    """Print what a figure is of, its sizes, and whether it is recorded."""
+    from linrep import experiment
+    from linrep.reproduction import RECORD
+
+    with bad_input(ValueError, OSError):
+        item = experiment.load(name)
+    echo(Painted(item.id, "title"), ": ", wrapped(item.title, "  "))
+    record = RECORD / f"{item.id}.json"
+    _line("record", str(record) if record.exists() else f"none in {RECORD}")
+    _line("replicates", f"{item.replicates} per cell; {item.quick_replicates} with --quick")
+    _line("needs", item.missing() or "")
+    _line("draw it", f"linrep figures {item.id} --quick")
+    if record.exists():
+        _line("compare it", f"linrep figures {item.id} --check")
+    if item.sizes is not None:
+        _, lines = size_section(item.id, item.sizes)
+        echo()
+        listing(lines)
+
+
+def _algorithm(name):
+    """Print what an algorithm does, and its axes."""
+    import inspect
+
+    from linrep import algorithms, simulation
+
+    function = simulation.find_algorithm(name)
+    text = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+    echo(Painted(name, "title"), ": ", wrapped(text, "  "))
+    family = simulation.family_of(name)
+    needed = [group[0] for group in simulation.required(name, family)]
+    given = " ".join(f"--{axis} {_VALUES.get(axis, 5)}" for axis in needed)
+    given += _NEEDED.get(name, "")
+    if hasattr(algorithms, name):
+        _line("in Python", f"from linrep import algorithms; help(algorithms.{name})")
+    _line("sweep it", f"linrep sweep {name} {given}")
+    if name in names.papers():
+        _line("its paper", f"linrep verify --list --paper {name}")
+    echo()
+    _, lines = axis_section([name])
+    listing(lines)
+
+
+def _run(name):
+    """Print what a run directory holds, and how it is looked at."""
+    from linrep.sweeps import open_run
+
+    with bad_input(ValueError, OSError):
+        found = open_run(name)
+        completeness, failed = found.completeness(), found.failed()
+        columns, done = found.columns, found.count()
+    echo(Painted(name, "title"), f": {len(found.cells)} cells, {done} of {found.total} replicates")
+    if not completeness.whole:
+        _line("incomplete", Painted(str(completeness), "note"))
+    if failed:
+        _line("failed", Painted(str(failed), "note"))
+    for parameter in found.parameters:
+        values = list(dict.fromkeys(str(cell.get(parameter)) for cell in found.cells))
+        more = f" … ({len(values)} values)" if len(values) > _MOST_VALUES else ""
+        _line(parameter, ", ".join(values[:_MOST_VALUES]) + more)
+    hidden = {*found.parameters, *completion.ADDED}
+    measured = [column for column in columns if column not in hidden]
+    _line("columns", ", ".join(measured))
+    texts = ("settings", "sampling", "stop_reason", "round")
+    wanted = [column for column in measured if column not in texts]
+    value = shlex.quote("distance" if "distance" in wanted else next(iter(wanted), "seconds"))
+    _line("look at it", f"linrep summary {shlex.quote(name)} {value}")

@@ -1,0 +1,33 @@
+"""What is said of a name that there is not."""
+
+import pytest
+
+from linrep._suggest import near, unknown
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("verfy", ["verify"]),
+        ("Verify", ["verify"]),
+        ("replicats", ["replicates"]),
+        ("xyzzy", []),
+        ("", []),
+    ],
+)
+def test_near_names(name, found):
+    assert near(name, ["verify", "replicates", "show", "n"]) == found
+
+
+def test_the_beginning_of_a_name_is_near_it():
+    assert near("step", ["head", "step_size", "n"]) == ["step_size"]
+
+
+def test_a_line_proposes_or_lists():
+    assert unknown("no column", "eror", ["error", "n"]) == "no column 'eror'; did you mean error?"
+    assert unknown("no column", "q", ["error", "n"]) == "no column 'q'; there are error, n"
+    assert unknown("no column", "q", []) == "no column 'q'; there are none"
+    said = unknown("no size", "rond", ["rounds"], of="of it", prefix="--")
+    assert said == "no size 'rond' of it; did you mean --rounds?"
+    assert unknown("no claim", "q", ["a.b"], otherwise="--list") == "no claim 'q'; --list"
+    assert unknown("no", "q", map(str, range(40))).endswith("29 and 10 more")
