@@ -183,9 +183,10 @@ def caption(rows, replicates, sizes):
     what = "scikit-learn's digits, two classes called an alphabet"
     if not digits:
         what = f"{first['alphabets']} alphabets of Omniglot, 28 by 28 pixels"
-    less = "" if digits or first["alphabets"] >= 50 else """
-        The paper's 50, 200 and 500 clients are of 50 alphabets; here as many have the same
-        alphabet, 1, 4 and 10, with as many samples of each character."""
+    less = ""
+    if not digits and first["alphabets"] < 50:
+        less = """ The paper's 50, 200 and 500 clients are of 50 alphabets; here as many have the
+            same alphabet, 1, 4 and 10, with as many samples of each character."""
     entries = "" if digits else "The paper's embeddings have 256 entries. "
     networks = "; ".join(
         f"{own['depth'].iloc[0]} blocks of {own['width'].iloc[0]} channels, "
