@@ -191,7 +191,7 @@ def replicate(cell, rng, scale, rounds):
 
 def summary(rows, sizes):
     """Return accuracies in percent with 95 % intervals, beside those of Table 1."""
-    return beside(with_tuned(rows, TUNED), NUMBERS, by=[*KEYS, "method"])
+    return beside(with_tuned(rows, TUNED), NUMBERS, by=[*KEYS, "method"], ordered="method")
 
 
 def draw(rows, sizes):

@@ -174,7 +174,7 @@ def draw(rows, sizes):
 def summary(rows, sizes):
     """Return mean accuracies of the last ten rounds with 95 % intervals."""
     by = [*KEYS, "clients", "method"]
-    return beside(mean_of_last(rows, by=by), {}, by=by)
+    return beside(mean_of_last(rows, by=by), {}, by=by, ordered="method")
 
 
 def caption(rows, replicates, sizes):
