@@ -17,6 +17,7 @@ from linrep.trace import Trace
 
 #: How a method compares with the one of the highest mean, see :func:`against_highest`.
 HIGHEST, LOWER, OPEN = "highest", "lower", "not distinguishable"
+TOO_FEW = "too few replicates"
 
 
 def beside(
@@ -94,7 +95,7 @@ def differences(
     DataFrame
         Columns `by`, ``first``, ``second``, ``replicates``, the mean ``difference`` and ``p``: of
         Student's paired test of mean zero, two-sided, adjusted by Holm's method for all pairs of
-        the group; 1 for pairs with fewer than two common replicates.
+        the group that have two common replicates; NaN for the others.
     """
     lines = []
     for group, own in rows.groupby(list(by), sort=False) if by else [((), rows)]:
@@ -110,7 +111,7 @@ def differences(
 
 def _p_of_mean_zero(values):
     if values.size < 2:
-        return 1.0
+        return np.nan
     mean, error = abs(values.mean()), values.std(ddof=1) / np.sqrt(values.size)
     if error == 0.0:
         return float(mean == 0.0)
@@ -119,10 +120,11 @@ def _p_of_mean_zero(values):
 
 def _holm(p):
     """Return p-values adjusted so that any of them is at most the level with that probability."""
-    order = np.argsort(p)
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-    return np.minimum(adjusted, 1.0)
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # NaN is sorted to the end
+    adjusted = np.full_like(p, np.nan)
+    steps = np.maximum.accumulate(p[order] * np.arange(order.size, 0, -1))
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted
 
 
 def against_highest(
@@ -146,7 +148,8 @@ def against_highest(
     -------
     dict
         By the values of `by` and `of`: "highest" of the highest mean, "lower" where p of the two is
-        at most `level`, "not distinguishable" otherwise.
+        at most `level`, "not distinguishable" where it is not, "too few replicates" where there
+        is none.
     """
     names = [*by, "first", "second", "p"]
     found = {}
@@ -160,14 +163,16 @@ def against_highest(
     highest: dict[tuple, str] = {}
     for *group, method in means.sort_values(ascending=False, kind="stable").index:
         highest.setdefault(tuple(group), method)
-    return {
-        (*group, method): (
-            HIGHEST if method == highest[tuple(group)]
-            else LOWER if found[*group, highest[tuple(group)], method] <= level
-            else OPEN
-        )
-        for *group, method in means.index
-    }  # fmt: skip
+    order = {}
+    for *group, method in means.index:
+        best = highest[tuple(group)]
+        if method == best:
+            order[*group, method] = HIGHEST
+        elif np.isnan(p := found[*group, best, method]):
+            order[*group, method] = TOO_FEW
+        else:
+            order[*group, method] = LOWER if p <= level else OPEN
+    return order
 
 
 def along(rows: pd.DataFrame, axis: str, middle: Mapping[str, Any]) -> pd.DataFrame:

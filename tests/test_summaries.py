@@ -116,13 +116,17 @@ def test_an_order_of_methods_is_claimed_only_where_the_seeds_support_it():
     table = summaries.beside(rows, {}, by=["method"], ordered="method")
     assert table["low"].max() < table["high"].min()
     assert table["order"].tolist() == [found[name,] for name in "ABC"]
-    # A seed or two claim nothing, nor do replicates that methods do not share.
+    # One seed claims nothing, nor do replicates that methods do not share.
     few = rows[rows["replicate"] == 0]
     assert sorted(summaries.against_highest(few).values()) == [
-        "highest", "not distinguishable", "not distinguishable",
+        "highest", "too few replicates", "too few replicates",
     ]  # fmt: skip
     apart = rows.assign(replicate=np.arange(len(rows)))
-    assert (summaries.differences(apart)["p"] == 1.0).all()
+    assert summaries.differences(apart)["p"].isna().all()
+    # Pairs that cannot be compared cost the others nothing.
+    more = pd.concat([rows, few.assign(method=few["method"] + " + FT")])
+    compared = summaries.differences(more).dropna(subset="p").reset_index(drop=True)
+    pd.testing.assert_frame_equal(compared, summaries.differences(rows))
 
 
 def test_groups_are_compared_by_themselves_and_all_pairs_share_a_level():
