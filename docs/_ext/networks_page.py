@@ -42,7 +42,7 @@ def entry(manifest, picture):
         "",
     ]
     for name, about in manifest["provenance"].get("data", {}).items():
-        text = about["about"] or "no description in the file"
+        text = (about["about"] or "no description in the file").rstrip(".")
         lines += [f"Data `{name}`, SHA-256 {about['sha256'][:12]}…: {escape(text)}.", ""]
     columns = by_column(result["summary"])
     wanted = runs_by_column(result)
