@@ -15,7 +15,6 @@ cifar10_16.npz in the folder of data.
 """
 
 from dataclasses import dataclass
-from functools import cache
 
 from linrep import deep, plotting
 from linrep.cli import run_script
@@ -116,7 +115,6 @@ def order(cell, replicate):
     return (1 if early else 2, replicate, place, method(cell["method"]))
 
 
-@cache
 def dataset(name):
     """Return a dataset, of FEMNIST ten small letters."""
     found = deep.load(name)

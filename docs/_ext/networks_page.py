@@ -46,8 +46,12 @@ def entry(manifest, picture):
         lines += [f"Data `{name}`, SHA-256 {about['sha256'][:12]}…: {escape(text)}.", ""]
     columns = by_column(result["summary"])
     wanted = runs_by_column(result)
+    row = row_label(result["summary"])
     for column, found in columns.items():
-        lines += [f"**{escape(column)}**", "", *table(found), "", *remarks(found), ""]
+        lines += [f"**{escape(column)}**", "", *table(found, row), ""]
+        if row != "method":
+            continue
+        lines += [*remarks(found), ""]
         shown = {line["method"] for line in found}
         if missing := [method for method in wanted.get(column, ()) if method not in shown]:
             lines += [f"*Not run:* {', '.join(missing)}.", ""]
@@ -58,11 +62,16 @@ def entry(manifest, picture):
 
 def by_column(summary):
     """Return the lines of a summary by their column: what labels them beside the method."""
-    labels = [name for name in summary["labels"] if name != "method"]
+    labels = [name for name in summary["labels"] if name != row_label(summary)]
     found = {}
     for line in summary["lines"]:
         found.setdefault(_title(line, labels), []).append(line)
     return found
+
+
+def row_label(summary):
+    """Return the label of the rows of a table: methods, or what the summary has last."""
+    return "method" if "method" in summary["labels"] else summary["labels"][-1]
 
 
 def runs_by_column(result):
@@ -79,19 +88,21 @@ def _title(line, labels):
     return ", ".join(f"{name} = {line[name]}" for name in labels)
 
 
-def table(lines):
+def table(lines, row="method"):
     """Return the numbers of a column, the highest first, beside those of the paper."""
+    value = next(name for name in ("accuracy", "error") if name in lines[0])
     rows = [
-        "| method | paper | here | 95 % interval | seeds | |",
+        f"| {row} | paper | {value} here | 95 % interval | seeds | |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for line in sorted(lines, key=lambda line: -_number(line, "accuracy")):
+    digits = ".3f" if value == "error" else ".1f"
+    for line in sorted(lines, key=lambda line: -_number(line, value)):
         low, high = _number(line, "low"), _number(line, "high")
         cells = [
-            line["method"],
+            str(line[row]),
             _text(_number(line, "paper"), ".2f"),
-            _text(_number(line, "accuracy")),
-            "–" if low is None else f"{low:.1f} to {high:.1f}",
+            _text(_number(line, value), digits),
+            "–" if low is None else " to ".join(_text(end, digits) for end in (low, high)),
             str(line["replicates"]["value"]),
             line.get("order", {}).get("value", ""),
         ]
