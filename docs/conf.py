@@ -28,6 +28,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "claim_pages",
     "mathml",
+    "networks_page",
     "reference",
 ]
 html_theme = "furo"

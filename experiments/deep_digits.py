@@ -4,12 +4,15 @@ What FedRep's Table 1 asks, on data that come along and in less than a minute: w
 with a representation of all and a head of one's own.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.settings.sizes import Sizes, size
 from linrep.stats import mean_interval
 from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
@@ -28,24 +31,31 @@ METHODS = {
 FINE_TUNED = "FedAvg, heads tuned"
 
 
-def cells(quick):
-    return Grid.product({"rounds": (4,) if quick else (ROUNDS,)})
+@dataclass(frozen=True)
+class Digits(Sizes):
+    """How long."""
+
+    rounds: int = size(ROUNDS, "Rounds of each run.", quick=4)
 
 
-def replicate(cell, rng):
+def cells(sizes):
+    return Grid.product({"rounds": (sizes.rounds,)})
+
+
+def replicate(cell, rng, rounds):
     seed = rng.integers(2**32)
     data = deep.partitions.shards(deep.load("digits", rng=seed), N, CLASSES, rng=seed)
     rows = []
     for label, (name, settings) in METHODS.items():
         trace = deep.run(
-            data, getattr(deep, name)(**settings), model="mlp", rounds=cell["rounds"], lr=LR,
+            data, getattr(deep, name)(**settings), model="mlp", rounds=rounds, lr=LR,
             participation=PARTICIPATION, rng=seed,
         )  # fmt: skip
         collapse = trace.metrics.get("nc2_global", np.nan)  # factored networks have no such head
         metrics = {"accuracy": trace["accuracy"], "nc2": collapse}
         rows.append(pd.DataFrame({"method": label, "round": trace.recorded, **metrics}))
         if "fine_tuned" in trace:
-            last = {"round": cell["rounds"], "accuracy": trace["fine_tuned"][-1]}
+            last = {"round": rounds, "accuracy": trace["fine_tuned"][-1]}
             rows.append(pd.DataFrame([{"method": FINE_TUNED, "nc2": np.nan, **last}]))
     return pd.concat(rows, ignore_index=True)
 
@@ -59,7 +69,7 @@ def frames():
     return 1.0 - size, np.sqrt(1.0 + size**2 - 2.0 * np.sqrt((CLASSES - 1) / 9))
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 3.0))
@@ -82,13 +92,13 @@ def draw(rows):
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return mean accuracies with 95 % intervals over replicates."""
     table = beside(mean_of_last(rows, by=["method"]), {}, by=["method"])
     return table.drop(columns="paper").sort_values("accuracy", ascending=False)
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     least, local = frames()
     return f"""
         scikit-learn's digits (8 × 8 pixels), {N} clients of {CLASSES} classes each (shards), two
@@ -115,6 +125,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
+    sizes=Digits(),
     packages=("torch", "sklearn"),
 )
 

@@ -3,67 +3,107 @@
 Section 5.2 and Appendix A.2: 100 clients of two classes each, batches of 50 and step 0.1. Open in
 the paper's text, and what is taken here: the numbers of epochs; one epoch of FedRep's
 representation, as in Table 1; the network, as FLUTE's Appendix C.2 has it.
+
+The small scale is of CIFAR-10 with a fifth of the images at 16 by 16 pixels, the file
+cifar10_16.npz in the folder of data.
 """
 
-import pandas as pd
+from dataclasses import dataclass
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.networks import outcome, train
+from linrep.settings.sizes import Sizes, size
 from linrep.summaries import beside
 from linrep.sweeps import Grid
-from linrep.trace import last_rounds
 
 LR, BATCH = 0.1, 50
-EPOCHS = (1, 2, 5, 10, 20)
-FULL = {"data": "cifar10", "n": 100, "classes": 2, "rounds": 100, "participation": 0.1}
-SMALL = {"data": "digits", "n": 20, "classes": 2, "rounds": 10, "participation": 0.25}
+TITLES = {"cifar10_16": "CIFAR-10, 16 px", "cifar10": "CIFAR-10", "digits": "digits"}
 METHODS = ("FedAvg", "FedRep")
+FULL = {
+    "data": "cifar10", "n": 100, "classes": 2, "rounds": 100, "participation": 0.1,
+    "E": (1, 2, 5, 10, 20),
+}  # fmt: skip
+SCALES = {
+    "digits": {
+        "data": "digits", "n": 20, "classes": 2, "rounds": 10, "participation": 0.25,
+        "E": (1, 4, 10),
+    },
+    "small": FULL | {"data": "cifar10_16"},
+    "paper": FULL,
+}  # fmt: skip
 
 
-def cells(quick):
-    return Grid.product((SMALL if quick else FULL) | {"E": (1, 4, 10) if quick else EPOCHS})
+@dataclass(frozen=True)
+class Figure5(Sizes):
+    """Which data, and for how long."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
+        quick=("digits",), among=tuple(SCALES),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
 
 
-def replicate(cell, rng):
-    name, rounds, epochs = cell["data"], cell["rounds"], cell["E"]
+def cells(sizes):
+    grids = [
+        Grid.product(
+            {"scale": scale, **SCALES[scale], "method": METHODS}
+            | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        )
+        for scale in sizes.scale
+    ]
+    return sum(grids[1:], grids[0])
+
+
+def order(cell, replicate):
+    """Run the small scale first."""
+    return (cell["scale"] == "paper", replicate)
+
+
+def replicate(cell, rng, scale, rounds):
+    name, epochs = cell["data"], cell["E"]
     seed = rng.integers(2**32)
     dataset = deep.load(name)
     data = deep.partitions.shards(dataset, cell["n"], cell["classes"], rng=seed)
-    rows = []
-    for method in (deep.FedAvg(epochs=epochs), deep.FedRep(head_epochs=epochs)):
-        trace = deep.run(
-            data, method, model="mlp" if name == "digits" else "cnn", rounds=rounds, lr=LR,
-            batch_size=BATCH, participation=cell["participation"],
-            record=last_rounds(rounds), rng=seed,
-        )  # fmt: skip
-        rows.append((trace.algorithm, 1.0 - trace.mean_of_last("accuracy")))
-    return pd.DataFrame(rows, columns=["method", "error"])
+    averaged = cell["method"] == "FedAvg"
+    method = deep.FedAvg(epochs=epochs) if averaged else deep.FedRep(head_epochs=epochs)
+    trace = train(
+        data, method, f"{cell['method']}, {epochs} epochs, {name}",
+        model="mlp" if name == "digits" else "cnn", rounds=cell["rounds"], lr=LR, batch_size=BATCH,
+        participation=cell["participation"], rng=seed,
+    )  # fmt: skip
+    return outcome(trace).assign(error=1.0 - trace.mean_of_last("accuracy"))
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(plotting.COLUMN_WIDTH + 0.6, 2.8))
-    ax = figure.subplots()
-    plotting.curves(ax, rows, x="E", y="error", by="method", order=METHODS, markers=True)
-    epochs = sorted(rows["E"].unique())
-    ax.set(xscale="log", xlabel="local epochs E (FedRep: of the heads)", ylabel="local test error")
-    ax.set_xticks(epochs, [str(number) for number in epochs])
-    ax.minorticks_off()
-    ax.set_ylim(0.0, 1.0)
-    ax.legend()
+    panels = list(rows.groupby("data", sort=False))
+    figure = Figure(figsize=((plotting.COLUMN_WIDTH + 0.6) * len(panels), 2.8))
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for ax, (name, own) in zip(axes, panels, strict=True):
+        plotting.curves(ax, own, x="E", y="error", by="method", order=METHODS, markers=True)
+        epochs = sorted(own["E"].unique())
+        ax.set(xscale="log", xlabel="local epochs E (FedRep: of the heads)", title=TITLES[name])
+        ax.set_xticks(epochs, [str(number) for number in epochs])
+        ax.minorticks_off()
+        ax.set_ylim(0.0, 1.0)
+    axes[0].set_ylabel("local test error")
+    axes[0].legend()
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return mean errors with 95 % intervals; the paper shows them, but prints no numbers."""
     return beside(rows, {}, by=["data", "n", "classes", "method", "E"], value="error")
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     first = rows.iloc[0]
-    data = "CIFAR-10, the five-layer network of FLUTE's Appendix C.2"
+    names = "; ".join(TITLES[name] for name in rows["data"].unique())
+    data = f"{names}, the five-layer network of FLUTE's Appendix C.2"
     if first["data"] == "digits":
         data = "scikit-learn's digits in place of CIFAR-10, two hidden layers of 200 units"
     return f"""
@@ -73,7 +113,7 @@ def caption(rows, replicates):
         {data}; {first["n"]} clients of {first["classes"]} classes each,
         {first["participation"]:.0%} of them in a round; SGD with step {LR}, momentum 0.5, batches
         of {BATCH} (FedRep, Section 5.2 and Appendix A.2, which leave the values of E and the
-        network open). Mean and 95 % interval of {replicates} draws of partition, weights,
+        network open). Mean and 95 % interval of up to {replicates} draws of partition, weights,
         participants and batches.
     """
 
@@ -88,8 +128,11 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
+    sizes=Figure5(),
+    paired=("method",),
+    order=order,
     packages=("torch", "sklearn"),
-    data=("cifar10",),
+    data=("cifar10_16", "cifar10"),
 )
 
 if __name__ == "__main__":

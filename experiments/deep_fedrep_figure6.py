@@ -6,16 +6,20 @@ and what is taken here: the digits are those of FEMNIST itself, drawn as its let
 start anew, the same for all methods, since digits are not letters; a method whose clients have
 representations of their own hands on their mean; the number of epochs. A departure: the letters,
 which are those of Table 1's script.
+
+The small scale is of mnist_10k.npz in the folder of data: networks are trained on the digits 0 to
+4, and new clients have digits 5 to 9.
 """
 
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.networks import train
+from linrep.settings.sizes import Sizes, size
 from linrep.summaries import beside
 from linrep.sweeps import Grid
 
@@ -25,21 +29,53 @@ FULL = {
     "new": 100, "new_classes": 5, "train": 100, "test": 20, "tuning": 10,
 }  # fmt: skip
 SMALL = {
+    "data": "mnist_10k", "n": 50, "classes": 2, "rounds": 200, "participation": 0.1, "epochs": 5,
+    "new": 20, "new_classes": 3, "train": 50, "test": 10, "tuning": 10,
+}  # fmt: skip
+DIGITS = {
     "data": "digits", "n": 8, "classes": 2, "rounds": 8, "participation": 0.25, "epochs": 1,
     "new": 8, "new_classes": 3, "train": 24, "test": 8, "tuning": 5,
 }  # fmt: skip
+SCALES = {"digits": DIGITS, "small": SMALL, "paper": FULL}
+LEARNED = {  # and what new clients have
+    "femnist": ("ten letters of FEMNIST", "digits of FEMNIST"),
+    "mnist_10k": ("MNIST's digits 0 to 4", "digits 5 to 9"),
+    "digits": ("scikit-learn's digits 0 to 4", "digits 5 to 9"),
+}
 METHODS = ("FedRep", "FedAvg", "FedProx", "PerFedAvg", "LG-FedAvg", "APFL", "L2GD")
 
 
-def cells(quick):
-    return Grid.product(SMALL if quick else FULL)
+@dataclass(frozen=True)
+class Figure6(Sizes):
+    """Which data, and for how long."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
+        quick=("digits",), among=tuple(SCALES),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
 
 
-@cache
+def cells(sizes):
+    grids = [
+        Grid.product(
+            {"scale": scale, **SCALES[scale], "method": METHODS}
+            | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        )
+        for scale in sizes.scale
+    ]
+    return sum(grids[1:], grids[0])
+
+
+def order(cell, replicate):
+    """Run the small scale first."""
+    return (cell["scale"] == "paper", replicate)
+
+
 def datasets(name):
     """Return what the network is trained on, and what new clients have."""
     found = deep.load(name)
-    if name == "digits":
+    if name != "femnist":
         return found.restrict(range(5)), found.restrict(range(5, 10))
     return found.restrict(found.largest(10, among=range(36, 62))), found.restrict(range(10))
 
@@ -73,50 +109,49 @@ def methods(epochs):
     }
 
 
-def replicate(cell, rng):
+def replicate(cell, rng, scale, rounds):
     seed = rng.integers(2**32)
     first, second = datasets(cell["data"])
-    split = deep.partitions.shards if cell["data"] == "digits" else deep.partitions.log_normal
+    split = deep.partitions.shards if cell["data"] != "femnist" else deep.partitions.log_normal
     known = split(first, cell["n"], cell["classes"], rng=seed)
     new = newcomers(second, cell, known, seed)
-    rows = []
-    for method, (chosen, lr) in methods(cell["epochs"]).items():
-        trained = deep.run(
-            known, chosen, model="mlp", rounds=cell["rounds"], lr=lr, record=cell["rounds"],
-            participation=cell["participation"], rng=seed,
-        )  # fmt: skip
-        tuned = deep.fine_tune(new, trained, model="mlp", lr=LR, epochs=cell["tuning"], rng=seed)
-        accuracy = 100.0 * tuned["accuracy"]
-        rows.append(pd.DataFrame({"method": method, "epoch": tuned.recorded, "accuracy": accuracy}))
-    return pd.concat(rows, ignore_index=True)
+    chosen, lr = methods(cell["epochs"])[cell["method"]]
+    trained = train(
+        known, chosen, f"{cell['method']}, {cell['data']}", model="mlp", rounds=cell["rounds"],
+        lr=lr, participation=cell["participation"], rng=seed,
+    )  # fmt: skip
+    tuned = deep.fine_tune(new, trained, model="mlp", lr=LR, epochs=cell["tuning"], rng=seed)
+    return pd.DataFrame({"epoch": tuned.recorded, "accuracy": 100.0 * tuned["accuracy"]})
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(plotting.COLUMN_WIDTH + 1.6, 2.8))
-    ax = figure.subplots()
-    plotting.curves(ax, rows, x="epoch", y="accuracy", by="method", order=METHODS, markers=True)
-    ax.set(xlabel="epochs of the heads", ylabel="accuracy of new clients (%)", ylim=(0, 100))
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
+    panels = list(rows.groupby("data", sort=False))
+    figure = Figure(figsize=(plotting.COLUMN_WIDTH * len(panels) + 1.6, 2.8))
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for ax, (name, own) in zip(axes, panels, strict=True):
+        plotting.curves(ax, own, x="epoch", y="accuracy", by="method", order=METHODS, markers=True)
+        ax.set(xlabel="epochs of the heads", title=LEARNED[name][1], ylim=(0, 100))
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    axes[0].set_ylabel("accuracy of new clients (%)")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return accuracies after the last epoch; the paper shows them, but prints no numbers."""
     last = rows[rows["epoch"] == rows["epoch"].max()]
-    return beside(last, {}, by=["data", "method", "epoch"])
+    return beside(last, {}, by=["data", "epoch", "method"], ordered="method")
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     cell = rows.iloc[0]
-    learned, then, cut = "ten letters of FEMNIST", "digits of FEMNIST", "log-normal numbers"
+    (learned, then), cut = LEARNED[cell["data"]], "log-normal numbers"
     letters = """ A departure: the letters are the ten small ones with most samples, not 'a' to 'j'
         as in Li et al. (2019), some of which are too rare for log-normal sizes."""
-    if cell["data"] == "digits":
-        letters = ""
-        learned, then, cut = "scikit-learn's digits 0 to 4", "digits 5 to 9", "equal numbers"
+    if cell["data"] != "femnist":
+        letters, cut = "", "equal numbers"
     return f"""
         Accuracy on test samples of {cell["new"]} clients that took no part in training, against
         epochs of their heads on frozen representations, mean over clients. Before: {learned},
@@ -128,7 +163,7 @@ def caption(rows, replicates):
         and {cell["test"]} test samples of each class, the same step and batches.{letters} Open in
         the paper: heads start anew, alike for all; of representations that clients had of their own
         (LG-FedAvg, L2GD) the mean is taken, of APFL the shared one, which is FedAvg's. Mean and
-        95 % interval of {replicates} draws of partition, weights, participants and batches.
+        95 % interval of up to {replicates} draws of partition, weights, participants and batches.
     """
 
 
@@ -142,8 +177,11 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
+    sizes=Figure6(),
+    paired=("method",),
+    order=order,
     packages=("torch", "sklearn"),
-    data=("femnist",),
+    data=("mnist_10k", "femnist"),
 )
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ cifar10_16.npz in the folder of data.
 """
 
 from dataclasses import dataclass
-from functools import cache
 
 from linrep import deep, plotting
 from linrep.cli import run_script
@@ -116,7 +115,6 @@ def order(cell, replicate):
     return (1 if early else 2, replicate, place, method(cell["method"]))
 
 
-@cache
 def dataset(name):
     """Return a dataset, of FEMNIST ten small letters."""
     found = deep.load(name)
@@ -191,7 +189,7 @@ def replicate(cell, rng, scale, rounds):
 
 def summary(rows, sizes):
     """Return accuracies in percent with 95 % intervals, beside those of Table 1."""
-    return beside(with_tuned(rows, TUNED), NUMBERS, by=[*KEYS, "method"])
+    return beside(with_tuned(rows, TUNED), NUMBERS, by=[*KEYS, "method"], ordered="method")
 
 
 def draw(rows, sizes):

@@ -152,7 +152,7 @@ def summary(rows, sizes):
     last = mean_of_last(rows, by=by, rounds=_last(rows))
     tuned = mean_of_last(rows.dropna(subset="fine_tuned"), by=by, value="fine_tuned")
     tuned = tuned.rename(columns={"fine_tuned": "accuracy"}).assign(method=TUNED)
-    return beside(pd.concat([last, tuned], ignore_index=True), NUMBERS, by=by)
+    return beside(pd.concat([last, tuned], ignore_index=True), NUMBERS, by=by, ordered="method")
 
 
 def _last(rows):

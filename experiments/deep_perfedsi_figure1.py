@@ -9,50 +9,90 @@ accuracy was evaluated on the local models" means: here the server averages firs
 model is what the server then has with the client's own parameters. The step sizes are those that
 Appendix D states. Its "SR-PH treats the first two convolutional layers as personalized" is read as
 PR-SH. A departure: with images of 28 pixels the embeddings have 64 entries, the paper's 256.
+
+The paper's 50, 200 and 500 clients are 1, 4 and 10 for each of Omniglot's 50 alphabets. Where the
+data hold fewer alphabets there are as many clients for each, with as many samples of each
+character. The small scale has narrower networks and fewer rounds.
 """
 
 import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.summaries import accuracies, beside, mean_of_last
+from linrep.networks import curve, train
+from linrep.settings.sizes import Sizes, size
+from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
-from linrep.trace import last_rounds
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10, "lr": 0.05}
 BLOCKS = ("representation.block1", "representation.block2")
 METHODS = {
-    "PerFedSI": ("PerFedSI", {}),
-    "FedAvg": ("FedAvg", {}),
-    "Ditto": ("Ditto", {"penalty": 1.0}),
-    "SR-PH": ("FedPer", {}),
-    "PR-SH": ("LGFedAvg", {"personal": BLOCKS}),
-    "Local": ("Local", {}),
+    "PerFedSI": deep.PerFedSI(),
+    "FedAvg": deep.FedAvg(),
+    "Ditto": deep.Ditto(penalty=1.0),
+    "SR-PH": deep.FedPer(),
+    "PR-SH": deep.LGFedAvg(personal=BLOCKS),
+    "Local": deep.Local(),
 }
-SAMPLES = {50: (16, 4), 200: (4, 1), 500: (1, 1)}  # Table 2, of each character
+SAMPLES = {1: (16, 4), 4: (4, 1), 10: (1, 1)}  # Table 2: of each character, by clients per alphabet
+SCALES = {
+    "digits": {
+        "data": "digits", "rounds": 3, "every": 1, "epochs": 1, "width": 8, "depth": 2,
+        "per_alphabet": (1, 4),
+    },
+    "small": {
+        "data": "omniglot", "rounds": 100, "every": 10, "epochs": 10, "width": 16, "depth": 4,
+        "per_alphabet": tuple(SAMPLES),
+    },
+    "paper": {
+        "data": "omniglot", "rounds": 200, "every": 10, "epochs": 10, "width": 64, "depth": 4,
+        "per_alphabet": tuple(SAMPLES),
+    },
+}  # fmt: skip
+KEYS = ("scale", "per_alphabet")
 
 
-def cells(quick):
-    if quick:
-        small = {"data": "digits", "rounds": 3, "every": 1, "epochs": 1, "width": 8, "depth": 2}
-        return Grid.product({**small, "n": (5, 20)})
-    full = {"rounds": 200, "every": 10, "epochs": 10, "width": 64, "depth": 4}
-    return Grid.product({"data": "omniglot", **full, "n": tuple(SAMPLES)})
+@dataclass(frozen=True)
+class Figure1(Sizes):
+    """Which networks, and for how long."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Of scikit-learn's digits, narrow networks, the paper's.",
+        quick=("digits",), among=tuple(SCALES),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
+
+
+def cells(sizes):
+    grids = [
+        Grid.product(
+            {"scale": scale, **SCALES[scale], "method": tuple(METHODS)}
+            | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        )
+        for scale in sizes.scale
+    ]
+    return sum(grids[1:], grids[0])
+
+
+def order(cell, replicate):
+    """Run the small networks first, and few clients for each alphabet."""
+    return (cell["scale"] == "paper", replicate, cell["per_alphabet"])
 
 
 def alphabets(cell, seed):
     """Return the clients' samples, each client's from one alphabet."""
-    images = deep.load(cell["data"], rng=seed)
-    if cell["data"] != "digits":
-        return deep.partitions.alphabets(images, cell["n"], *SAMPLES[cell["n"]], rng=seed)
-    pairs = {"owner": images.y // 2, "owner_test": images.y_test // 2}  # five alphabets of two
-    images = dataclasses.replace(images, **pairs)
-    each = 5 * 100 // cell["n"]
-    return deep.partitions.alphabets(images, cell["n"], each - each // 5, each // 5, rng=seed)
+    images, clients = deep.load(cell["data"], rng=seed), cell["per_alphabet"]
+    train_each, test_each = SAMPLES[clients]
+    if cell["data"] == "digits":  # five alphabets of two, with more samples of each
+        pairs = {"owner": images.y // 2, "owner_test": images.y_test // 2}
+        images = dataclasses.replace(images, **pairs)
+        train_each, test_each = 5 * train_each, 5 * test_each
+    n = clients * len(np.unique(images.owner))
+    return deep.partitions.alphabets(images, n, train_each, test_each, rng=seed)
 
 
 def with_side_information(data, cell, seed):
@@ -68,7 +108,7 @@ def with_side_information(data, cell, seed):
     )
     trained = deep.run(
         one, deep.Local(), model=network("blocks", one, cell), rounds=cell["epochs"], record=[],
-        rng=seed, **SETTINGS | {"participation": 1.0},
+        rng=seed, progress=False, **SETTINGS | {"participation": 1.0},
     ).state  # fmt: skip
     classifier = network("blocks", one, cell)()
     values = {name.removeprefix("personal."): value for name, value in trained.items()}
@@ -91,65 +131,82 @@ def network(name, data, cell):
     return lambda: deep.models.build(name, data.x.shape[1:], data.classes, **sizes)
 
 
-def replicate(cell, rng):
-    seed, rounds = int(rng.integers(2**32)), cell["rounds"]
-    data = with_side_information(alphabets(cell, seed), cell, seed)
-    record = [*range(0, rounds, cell["every"]), *last_rounds(rounds)]
-    tables = []
-    for label, (name, settings) in METHODS.items():
-        model = network("concatenated" if name == "PerFedSI" else "blocks", data, cell)
-        trace = deep.run(
-            data, getattr(deep, name)(**settings), model=model, rounds=rounds, record=record,
-            rng=seed, **SETTINGS,
-        )  # fmt: skip
-        tables.append(accuracies(trace, method=label))
-    return pd.concat(tables, ignore_index=True).assign(samples=data.sizes.mean())
+def replicate(cell, rng, scale, rounds):
+    seed, name, rounds = int(rng.integers(2**32)), cell["method"], cell["rounds"]
+    data = alphabets(cell, seed)
+    if name == "PerFedSI":  # the only one that reads it
+        data = with_side_information(data, cell, seed)
+    trace = train(
+        data, METHODS[name], f"{name}, {data.n} clients", rounds=rounds,
+        model=network("concatenated" if name == "PerFedSI" else "blocks", data, cell),
+        record=range(0, rounds, cell["every"]), rng=seed, **SETTINGS,
+    )  # fmt: skip
+    known = {"clients": data.n, "alphabets": len(set(data.groups)), "samples": data.sizes.mean()}
+    return curve(trace).assign(**known)
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    clients = sorted(rows["n"].unique())
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.7))
-    axes = figure.subplots(1, len(clients), sharex=True, sharey=True, squeeze=False)[0]
     shown = rows[rows["round"] % rows["every"] == 0]
-    for ax, n in zip(axes, clients, strict=True):
-        own = shown[shown["n"] == n]
-        plotting.curves(
-            ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
-        )
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        samples = own["samples"].mean()
-        ax.set(title=f"M = {n}, {samples:.0f} training samples each", xlabel="round")
-    axes[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
+    scales = list(shown.groupby("scale", sort=False))
+    across = shown["per_alphabet"].nunique()
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.5 + 2.2 * len(scales)))
+    axes = figure.subplots(len(scales), across, sharey=True, squeeze=False)
+    for line, (_, of_scale) in zip(axes, scales, strict=True):
+        panels = list(of_scale.groupby("per_alphabet"))
+        for ax, (_, own) in zip(line, panels, strict=False):
+            plotting.curves(
+                ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
+            )
+            ax.xaxis.get_major_locator().set_params(integer=True)
+            first = own.iloc[0]
+            ax.set_title(f"M = {first['clients']}, {first['samples']:.0f} training samples each")
+        for ax in line[len(panels) :]:
+            ax.remove()
+        line[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
+    for ax in axes[-1]:
+        ax.set_xlabel("round")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return mean accuracies of the last ten rounds with 95 % intervals."""
-    by = ["n", "method"]
-    return beside(mean_of_last(rows, by=by), {}, by=by)
+    by = [*KEYS, "clients", "method"]
+    return beside(mean_of_last(rows, by=by), {}, by=by, ordered="method")
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     first = rows.iloc[0]
-    quick = "digits" in set(rows["data"])
-    what = "scikit-learn's digits, two classes called an alphabet" if quick else "Omniglot"
-    size = "" if quick else " Of images of 28 pixels it has 64 numbers (the paper's: 256)."
+    digits = first["data"] == "digits"
+    what = "scikit-learn's digits, two classes called an alphabet"
+    if not digits:
+        what = f"{first['alphabets']} alphabets of Omniglot, 28 by 28 pixels"
+    less = ""
+    if not digits and first["alphabets"] < 50:
+        less = """ The paper's 50, 200 and 500 clients are of 50 alphabets; here as many have the
+            same alphabet, 1, 4 and 10, with as many samples of each character."""
+    entries = "" if digits else "The paper's embeddings have 256 entries. "
+    networks = "; ".join(
+        f"{own['depth'].iloc[0]} blocks of {own['width'].iloc[0]} channels, "
+        f"{own['rounds'].iloc[0]} rounds ({scale})"
+        for scale, own in rows.groupby("scale", sort=False)
+    )
     return f"""
-        {what}; each of M clients has one alphabet and equally many samples of its characters.
+        {what}; each of M clients has one alphabet and equally many samples of its characters.{less}
         SR-PH: shared representation, personal head (FedPer); PR-SH: first two blocks personal.
         PerFedSI: model 1, the head also reads an embedding of the client's side information, which
         is the mean of its training samples' features in a classifier of alphabets, trained on the
         training samples of all clients for {first["epochs"]} epochs with the step and batches of
-        the other networks and momentum that restarts every epoch.{size} Networks of
-        {first["depth"]} blocks of {first["width"]} channels; {SETTINGS["participation"]:.0%} of the
+        the other networks and momentum that restarts every epoch. {entries}Networks: {networks};
+        the paper's have 4 blocks of 64 channels. {SETTINGS["participation"]:.0%} of the
         clients in a round, one local epoch of SGD with momentum {SETTINGS["momentum"]:g}, batches
-        of {SETTINGS["batch_size"]} and step {SETTINGS["lr"]:g}; Ditto's penalty 1. Rounds and
+        of {SETTINGS["batch_size"]} and step {SETTINGS["lr"]:g}; Ditto's penalty 1; Local trains
+        those that are drawn. Rounds and
         the classifier's training are open in the paper. Accuracy of every client's model, after
         averaging (the paper: "evaluated on the local models"), on its own test samples, mean over
-        clients; mean and 95 % interval of {replicates} draws of partition,
+        clients; mean and 95 % interval of up to {replicates} draws of partition,
         weights, participants and batches.
     """
 
@@ -164,6 +221,9 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=3,
     quick_replicates=2,
+    sizes=Figure1(),
+    paired=("method",),
+    order=order,
     packages=("torch", "sklearn"),
     data=("omniglot",),
 )

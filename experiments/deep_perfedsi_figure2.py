@@ -5,36 +5,79 @@ Open in the paper, and what is taken here: rounds (200), and how four indicators
 models" means: here the server averages first, and a client's model is what the server then has with
 the client's own parameters. The step sizes are those that Appendix D states.
 Its "SR-PH treats the first two convolutional layers as personalized" is read as PR-SH.
+
+The small panels are of CIFAR-10 with a fifth of the images at 16 by 16 pixels, the file
+cifar10_16.npz in the folder of data, with narrower networks and fewer rounds; so that a client has
+as many samples as in the paper, there are 20 and 100 clients.
 """
 
-import pandas as pd
+from dataclasses import dataclass
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.summaries import accuracies, beside, mean_of_last
+from linrep.networks import curve, train
+from linrep.settings.sizes import Sizes, size
+from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
-from linrep.trace import last_rounds
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10}
 LR, LR_DITTO = 0.1, 0.05
 BLOCKS = ("representation.block1", "representation.block2")
 METHODS = {
-    "PerFedSI": ("PerFedSI", {}),
-    "FedAvg": ("FedAvg", {}),
-    "Ditto": ("Ditto", {"penalty": 1.0}),
-    "SR-PH": ("FedPer", {}),
-    "PR-SH": ("LGFedAvg", {"personal": BLOCKS}),
-    "Local": ("Local", {}),
+    "PerFedSI": deep.PerFedSI(),
+    "FedAvg": deep.FedAvg(),
+    "Ditto": deep.Ditto(penalty=1.0),
+    "SR-PH": deep.FedPer(),
+    "PR-SH": deep.LGFedAvg(personal=BLOCKS),
+    "Local": deep.Local(),
+}
+SCALES = {
+    "digits": {
+        "data": "digits", "rounds": 3, "every": 1, "width": 8, "depth": 2, "layer": 1, "n": (8, 16),
+    },
+    "small": {
+        "data": "cifar10_16", "rounds": 100, "every": 10, "width": 16, "depth": 4, "layer": 3,
+        "n": (20, 100),
+    },
+    "paper": {
+        "data": ("cifar10", "cifar100"), "rounds": 200, "every": 10, "width": 64, "depth": 4,
+        "layer": 3, "n": (100, 500),
+    },
+}  # fmt: skip
+TITLES = {
+    "cifar10_16": "CIFAR-10, 16 px",
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "digits": "digits",
 }
 
 
-def cells(quick):
-    if quick:
-        small = {"rounds": 3, "every": 1, "width": 8, "depth": 2, "layer": 1}
-        return Grid.product({"data": "digits", **small, "n": (8, 16)})
-    full = {"rounds": 200, "every": 10, "width": 64, "depth": 4, "layer": 3}
-    return Grid.product({"data": ("cifar10", "cifar100"), **full, "n": (100, 500)})
+@dataclass(frozen=True)
+class Figure2(Sizes):
+    """Which panels, and for how long."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Panels: of scikit-learn's digits, at 16 pixels, the paper's.",
+        quick=("digits",), among=tuple(SCALES),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
+
+
+def cells(sizes):
+    grids = [
+        Grid.product(
+            {**SCALES[scale], "method": tuple(METHODS)}
+            | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        )
+        for scale in sizes.scale
+    ]
+    return sum(grids[1:], grids[0])
+
+
+def order(cell, replicate):
+    """Run the small panels first, and few clients."""
+    return (cell["data"] in SCALES["paper"]["data"], replicate, cell["data"], cell["n"])
 
 
 def network(name, data, cell):
@@ -45,35 +88,34 @@ def network(name, data, cell):
     return lambda: deep.models.build(name, data.x.shape[1:], data.classes, **sizes)
 
 
-def replicate(cell, rng):
-    seed, rounds = int(rng.integers(2**32)), cell["rounds"]
+def replicate(cell, rng, scale, rounds):
+    seed, name, rounds = int(rng.integers(2**32)), cell["method"], cell["rounds"]
     data = deep.partitions.affine_shifts(deep.load(cell["data"], rng=seed), cell["n"], rng=seed)
-    record = [*range(0, rounds, cell["every"]), *last_rounds(rounds)]
-    tables = []
-    for label, (name, settings) in METHODS.items():
-        trace = deep.run(
-            data, getattr(deep, name)(**settings), rounds=rounds, record=record, rng=seed,
-            model=network("multiplied" if name == "PerFedSI" else "blocks", data, cell),
-            lr=LR_DITTO if name == "Ditto" else LR, **SETTINGS,
-        )  # fmt: skip
-        tables.append(accuracies(trace, method=label))
-    return pd.concat(tables, ignore_index=True)
+    trace = train(
+        data, METHODS[name], f"{name}, {TITLES[cell['data']]}, {data.n} clients", rounds=rounds,
+        model=network("multiplied" if name == "PerFedSI" else "blocks", data, cell),
+        record=range(0, rounds, cell["every"]), rng=seed, lr=LR_DITTO if name == "Ditto" else LR,
+        **SETTINGS,
+    )  # fmt: skip
+    return curve(trace).assign(samples=data.sizes.mean())
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     shown = rows[rows["round"] % rows["every"] == 0]
     panels = list(shown.groupby(["data", "n"], sort=False))
     down = rows["data"].nunique()
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.5 + 2.1 * down))
-    axes = figure.subplots(down, len(panels) // down, sharex=True, sharey="row", squeeze=False)
-    for ax, ((name, n), own) in zip(axes.flat, panels, strict=True):
+    axes = figure.subplots(down, -(-len(panels) // down), sharey="row", squeeze=False)
+    for ax, ((name, n), own) in zip(axes.flat, panels, strict=False):
         plotting.curves(
             ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
         )
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set(title=f"{name}, M = {n}")
+        ax.set(title=f"{TITLES[name]}, M = {n}")
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
     for ax in axes[-1]:
         ax.set(xlabel="round")
     for ax in axes[:, 0]:
@@ -82,27 +124,33 @@ def draw(rows):
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return mean accuracies of the last ten rounds with 95 % intervals."""
     by = ["data", "n", "method"]
-    return beside(mean_of_last(rows, by=by), {}, by=by)
+    return beside(mean_of_last(rows, by=by), {}, by=by, ordered="method")
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     first = rows.iloc[0]
-    names = ", ".join(rows["data"].unique())
+    networks = "; ".join(
+        f"{own['depth'].iloc[0]} blocks of {own['width'].iloc[0]} channels, "
+        f"{own['rounds'].iloc[0]} rounds, {own['samples'].mean():.0f} training samples of a client "
+        f"on average ({TITLES[name]})"
+        for name, own in rows.groupby("data", sort=False)
+    )
     return f"""
-        Data ({names}) divided evenly among M clients, whose images are turned and sheared by one of
+        Data divided evenly among M clients, whose images are turned and sheared by one of
         four shifts (90° and 3°, 180° and 6°, 270° and 9°, none). SR-PH: shared representation,
         personal head (FedPer); PR-SH: first two blocks personal. PerFedSI: model 2, the four
         indicators of a client's shift multiply a quarter of the channels of block {first["layer"]}
-        each, so that three quarters are zero. Networks of {first["depth"]} blocks of
-        {first["width"]} channels; {SETTINGS["participation"]:.0%} of the clients in a round, one
+        each, so that three quarters are zero. Networks: {networks}; the paper's have 4 blocks of 64
+        channels. {SETTINGS["participation"]:.0%} of the clients in a round, one
         local epoch of SGD with momentum {SETTINGS["momentum"]:g}, batches of
-        {SETTINGS["batch_size"]} and step {LR:g}; Ditto's step {LR_DITTO:g} and penalty 1. The
+        {SETTINGS["batch_size"]} and step {LR:g}; Ditto's step {LR_DITTO:g} and penalty 1; Local
+        trains those that are drawn. The
         number of rounds is open in the paper. Accuracy of every client's model, after
         averaging (the paper: "evaluated on the local models"), on its own test samples, mean over
-        clients; mean and 95 % interval of {replicates} draws of partition,
+        clients; mean and 95 % interval of up to {replicates} draws of partition,
         weights, participants and batches.
     """
 
@@ -117,8 +165,11 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=3,
     quick_replicates=2,
+    sizes=Figure2(),
+    paired=("method",),
+    order=order,
     packages=("torch", "sklearn"),
-    data=("cifar10", "cifar100"),
+    data=("cifar10_16", "cifar10", "cifar100"),
 )
 
 if __name__ == "__main__":

@@ -5,33 +5,69 @@ Open in the paper, and what is taken here: which ranks between 1 and 20, rounds 
 in Theorem 1, with steps η of U and participation p). The step size is chosen from the paper's set
 for each rank and replicate, by a quarter of the training samples in shorter runs, which are not in
 the run time.
+
+The small scale is of the files mnist_10k.npz and cifar10_16.npz in the folder of data, with fewer
+ranks and rounds.
 """
 
-import pandas as pd
+from dataclasses import dataclass
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.networks import choose_lr, outcome, train
+from linrep.settings.sizes import Sizes, size
 from linrep.summaries import beside
 from linrep.sweeps import Grid
-from linrep.trace import last_rounds
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
 ALPHA = 0.1
-NETWORKS = {"mnist": "mlp", "cifar10": "cnn4", "digits": "mlp"}
+NETWORKS = {
+    "mnist_10k": "mlp", "cifar10_16": "cnn4", "mnist": "mlp", "cifar10": "cnn4", "digits": "mlp",
+}  # fmt: skip
+SCALES = {
+    "digits": {"data": "digits", "n": 10, "rounds": 30, "tried": 1, "rank": (1, 5, 20)},
+    "small": {
+        "data": ("mnist_10k", "cifar10_16"), "n": 100, "rounds": 100, "tried": 3,
+        "rank": (1, 5, 10, 20),
+    },
+    "paper": {
+        "data": ("mnist", "cifar10"), "n": 100, "rounds": 500, "tried": 4,
+        "rank": (1, 2, 3, 5, 8, 10, 12, 15, 20),
+    },
+}  # fmt: skip
 
 
-def cells(quick):
-    if quick:
-        small = {"data": "digits", "n": 10, "rounds": 30, "tried": 1}
-        return Grid.product({**small, "rank": (1, 5, 20)})
-    full = {"data": ("mnist", "cifar10"), "n": 100, "rounds": 500, "tried": 4}
-    return Grid.product({**full, "rank": (1, 2, 3, 5, 8, 10, 12, 15, 20)})
+@dataclass(frozen=True)
+class Figure3(Sizes):
+    """Which data, and for how long."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
+        quick=("digits",), among=tuple(SCALES),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
 
 
-def replicate(cell, rng):
-    seed, rounds, tried = int(rng.integers(2**32)), cell["rounds"], cell["rounds"] // 5
+def cells(sizes):
+    grids = [
+        Grid.product(
+            {"scale": scale, **SCALES[scale]} | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        )
+        for scale in sizes.scale
+    ]
+    return sum(grids[1:], grids[0])
+
+
+def order(cell, replicate):
+    """Run the small scale first."""
+    return (cell["scale"] == "paper", replicate)
+
+
+def replicate(cell, rng, scale, rounds):
+    seed, rounds = int(rng.integers(2**32)), cell["rounds"]
+    tried, label = max(2, rounds // 5), f"rank {cell['rank']}, {cell['data']}"
     images = deep.load(cell["data"], rng=seed)
     data = deep.partitions.dirichlet(images, cell["n"], ALPHA, rng=seed)
     K = data.batches(SETTINGS["batch_size"])
@@ -41,13 +77,12 @@ def replicate(cell, rng):
         return deep.PFLMF(rank=cell["rank"], steps_U=K, lr_v=lr_v)
 
     settings = {"model": NETWORKS[cell["data"]], "rng": seed, **SETTINGS}
-    lr = deep.choose_lr(data, make, LRS[: cell["tried"]], rounds=tried, **settings)
-    trace = deep.run(data, make(lr), lr=lr, rounds=rounds, record=last_rounds(rounds), **settings)
-    accuracy = 100.0 * trace.mean_of_last("accuracy")
-    return pd.DataFrame([{"lr": lr, "accuracy": accuracy, "time": trace.wall_time}])
+    lr = choose_lr(data, make, LRS[: cell["tried"]], label, rounds=tried, **settings)
+    trace = train(data, make(lr), label, lr=lr, rounds=rounds, **settings)
+    return outcome(trace).assign(lr=lr, time=trace.wall_time)
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6))
@@ -62,14 +97,14 @@ def draw(rows):
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return mean accuracies with 95 % intervals, mean run times, and the step sizes chosen."""
     by = ["data", "rank"]
     times = rows.groupby(by)["time"].mean()
     return beside(rows, {}, by=by, listed=["lr"]).join(times, on=by)
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     first = rows.iloc[0]
     return f"""
         pFL^MF on data ({", ".join(rows["data"].unique())}) divided by Dir({ALPHA:g}) among
@@ -83,7 +118,7 @@ def caption(rows, replicates):
         training samples, held out in runs of {first["rounds"] // 5} rounds. Left, accuracy of every
         client's model on its own test samples, mean over clients and the last ten rounds; right,
         time of a run with its evaluations, which depends on the machine and on what else it does.
-        Mean and 95 % interval of {replicates} draws of partition, weights, participants and
+        Mean and 95 % interval of up to {replicates} draws of partition, weights, participants and
         batches.
     """
 
@@ -98,8 +133,10 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
+    sizes=Figure3(),
+    order=order,
     packages=("torch", "sklearn"),
-    data=("mnist", "cifar10"),
+    data=("mnist_10k", "cifar10_16", "mnist", "cifar10"),
 )
 
 if __name__ == "__main__":

@@ -5,18 +5,20 @@ batches for the average client), steps of v (p η / K, as in Theorem 1, with ste
 participation p). The step size is chosen from the paper's set for each number of steps, rank and
 replicate, by a quarter of the training samples in shorter runs. With steps of 0.1 for U and for v,
 runs with many steps of U diverge.
+
+The small scale is of the file mnist_10k.npz in the folder of data, with fewer rounds.
 """
 
+from dataclasses import dataclass
 from functools import partial
-
-import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.summaries import accuracies, beside, mean_of_last
+from linrep.networks import choose_lr, curve, train
+from linrep.settings.sizes import Sizes, size
+from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
-from linrep.trace import last_rounds
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
@@ -24,12 +26,40 @@ ALPHA = 0.1
 STEPS, RANKS = (1, 10, 20), (1, 10, 20)  # Setup 6
 
 
-def cells(quick):
-    if quick:
-        small = {"data": "digits", "n": 10, "rounds": 12, "every": 4, "tried": 1}
-        return Grid.product({**small, "rank": (1, 5)})
-    full = {"data": "mnist", "n": 200, "rounds": 200, "every": 10, "tried": 4}
-    return Grid.product({**full, "rank": RANKS})
+SCALES = {
+    "digits": {"data": "digits", "n": 10, "rounds": 12, "every": 4, "tried": 1, "rank": (1, 5)},
+    "small": {
+        "data": "mnist_10k", "n": 200, "rounds": 100, "every": 10, "tried": 3, "rank": RANKS,
+    },
+    "paper": {"data": "mnist", "n": 200, "rounds": 200, "every": 10, "tried": 4, "rank": RANKS},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure4(Sizes):
+    """Which data, and for how long."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
+        quick=("digits",), among=tuple(SCALES),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
+
+
+def cells(sizes):
+    grids = [
+        Grid.product(
+            {"scale": scale, **SCALES[scale], "steps": STEPS}
+            | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        )
+        for scale in sizes.scale
+    ]
+    return sum(grids[1:], grids[0])
+
+
+def order(cell, replicate):
+    """Run the small scale first."""
+    return (cell["scale"] == "paper", replicate)
 
 
 def method(lr, rank, steps, K):
@@ -37,50 +67,53 @@ def method(lr, rank, steps, K):
     return deep.PFLMF(rank=rank, steps_U=steps, lr_v=SETTINGS["participation"] * lr / K)
 
 
-def replicate(cell, rng):
-    seed, rounds, tried = int(rng.integers(2**32)), cell["rounds"], cell["rounds"] // 5
+def replicate(cell, rng, scale, rounds):
+    seed, rounds = int(rng.integers(2**32)), cell["rounds"]
+    label = f"rank {cell['rank']}, {cell['steps']} steps of U, {cell['data']}"
     images = deep.load(cell["data"], rng=seed)
     data = deep.partitions.dirichlet(images, cell["n"], ALPHA, rng=seed)
-    record = [*range(0, rounds, cell["every"]), *last_rounds(rounds)]
     settings = {"model": "mlp", "rng": seed, **SETTINGS}
     K = data.batches(SETTINGS["batch_size"])
-    tables = []
-    for steps in STEPS:
-        make = partial(method, rank=cell["rank"], steps=steps, K=K)
-        lr = deep.choose_lr(data, make, LRS[: cell["tried"]], rounds=tried, **settings)
-        trace = deep.run(data, make(lr), lr=lr, rounds=rounds, record=record, **settings)
-        tables.append(accuracies(trace, steps=steps, lr=lr))
-    return pd.concat(tables, ignore_index=True)
+    make = partial(method, rank=cell["rank"], steps=cell["steps"], K=K)
+    tried = max(2, rounds // 5)
+    lr = choose_lr(data, make, LRS[: cell["tried"]], label, rounds=tried, **settings)
+    trace = train(
+        data, make(lr), label, lr=lr, rounds=rounds, record=range(0, rounds, cell["every"]),
+        **settings,
+    )  # fmt: skip
+    return curve(trace).assign(lr=lr)
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    ranks = sorted(rows["rank"].unique())
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6))
-    axes = figure.subplots(1, len(ranks), sharex=True, sharey=True, squeeze=False)[0]
-    shown = rows[rows["round"] % rows["every"] == 0]
-    shown = shown.assign(label="$K_U$ = " + shown["steps"].astype(str))
-    for ax, rank in zip(axes, ranks, strict=True):
-        own = shown[shown["rank"] == rank]
-        plotting.curves(ax, own, x="round", y="accuracy", by="label")
-        ax.set(title=f"r = {rank}", xlabel="round")
-    axes[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    ranks, scales = sorted(rows["rank"].unique()), list(rows.groupby("scale", sort=False))
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.4 + 2.2 * len(scales)))
+    axes = figure.subplots(len(scales), len(ranks), sharey=True, squeeze=False)
+    for line, (_, of_scale) in zip(axes, scales, strict=True):
+        shown = of_scale[of_scale["round"] % of_scale["every"] == 0]
+        shown = shown.assign(label="$K_U$ = " + shown["steps"].astype(str))
+        for ax, rank in zip(line, ranks, strict=True):
+            own = shown[shown["rank"] == rank]
+            plotting.curves(ax, own, x="round", y="accuracy", by="label")
+            ax.set(title=f"r = {rank}, {own['data'].iloc[0]}", xlabel="round")
+        line[0].set(ylabel="accuracy of all clients (%)", ylim=(0.0, 100.0))
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 
-def summary(rows):
+def summary(rows, sizes):
     """Return mean accuracies of the last ten rounds with 95 % intervals, and the steps chosen."""
-    means = mean_of_last(rows, by=["rank", "steps", "lr"])
-    return beside(means, {}, by=["rank", "steps"], listed=["lr"])
+    means = mean_of_last(rows, by=["data", "rank", "steps", "lr"])
+    return beside(means, {}, by=["data", "rank", "steps"], listed=["lr"])
 
 
-def caption(rows, replicates):
+def caption(rows, replicates, sizes):
     first = rows.iloc[0]
     return f"""
-        pFL^MF on {first["data"]} divided by Dir({ALPHA:g}) among {first["n"]} clients, 75 % of each
-        client's samples for training, 10 % of the clients in a round, batches of 256, SGD without
+        pFL^MF on {", ".join(rows["data"].unique())} divided by Dir({ALPHA:g}) among {first["n"]}
+        clients, 75 % of each client's samples for training, 10 % of the clients in a round, batches
+        of 256, SGD without
         momentum, two hidden layers of 200 units; one epoch of v, which has K batches for the
         average client, then K_U steps of U; steps of v are shorter by the factor 0.1 / K, as in
         Theorem 1.
@@ -88,7 +121,7 @@ def caption(rows, replicates):
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
         training samples, held out in runs of {first["rounds"] // 5} rounds; {first["rounds"]}
         rounds, which are open in the paper. Accuracy of every client's model on its own test
-        samples, mean over clients; mean and 95 % interval of {replicates} draws of partition,
+        samples, mean over clients; mean and 95 % interval of up to {replicates} draws of partition,
         weights, participants and batches.
     """
 
@@ -103,8 +136,14 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
+    sizes=Figure4(),
+    paired=(
+        "rank",
+        "steps",
+    ),
+    order=order,
     packages=("torch", "sklearn"),
-    data=("mnist",),
+    data=("mnist_10k", "mnist"),
 )
 
 if __name__ == "__main__":

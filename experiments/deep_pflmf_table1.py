@@ -144,7 +144,7 @@ def draw(rows, sizes):
 
 def summary(rows, sizes):
     """Return mean accuracies with 95 % intervals, the paper's, and the step sizes chosen."""
-    return beside(rows, NUMBERS, by=["data", "alpha", "method"], listed=["lr"])
+    return beside(rows, NUMBERS, by=["data", "alpha", "method"], listed=["lr"], ordered="method")
 
 
 def caption(rows, replicates, sizes):

@@ -6,30 +6,59 @@ the average client's local epochs have batches, here one each), steps of v (p η
 representation, after ten of the heads: 10 + 1 and 10 + 5). The step size of each method is chosen
 from the paper's set anew in every replicate, by a quarter of the training samples in shorter runs.
 The paper's 1091 writers are 30 % of FEMNIST's, those with ten images.
+
+The small columns are of a part of the images, the files mnist_10k.npz and cifar100.npz in the
+folder of data, CIFAR-100 shrunk to 16 by 16 pixels, with so many clients that one has about as
+many samples as in the paper, and fewer rounds.
 """
 
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
+from linrep.networks import choose_lr, outcome, train
+from linrep.settings.sizes import Sizes, size
 from linrep.summaries import beside
 from linrep.sweeps import Grid
-from linrep.trace import last_rounds
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
 RANKS = (1, 5, 10, 15)
 OTHERS = ("Local", "FedAvg", "FedPer", "FedRep")
 METHODS = (*OTHERS, *(f"pFL$^{{MF}}$, r = {rank}" for rank in RANKS))
-SETUPS = {  # Setups 3, 2, 4: data, network, number of clients
-    "permuted labels": ("mnist", "mlp", 1000),
-    "super groups": ("cifar100", "cnn4", 500),
-    "writers": ("femnist", "mlp", 1091),
+SETUPS = {  # Setups 3, 2, 4, in each scale: data, network, number of clients
+    "digits": {
+        "permuted labels": ("digits", "mlp", 6),
+        "super groups": ("digits", "mlp", 6),
+        "writers": ("digits", "mlp", 6),
+    },
+    "small": {
+        "permuted labels": ("mnist_10k", "mlp", 200),
+        "super groups": ("cifar100", "cnn4", 200),
+    },
+    "paper": {
+        "permuted labels": ("mnist", "mlp", 1000),
+        "super groups": ("cifar100", "cnn4", 500),
+        "writers": ("femnist", "mlp", 1091),
+    },
 }
+LENGTHS = {  # rounds, step sizes tried, rounds of these runs
+    "digits": {"rounds": 5, "tried": 1, "rounds_tried": 2},
+    "small": {"rounds": 100, "tried": 3, "rounds_tried": 20},
+    "paper": {"rounds": 500, "tried": 4, "rounds_tried": 100},
+}
+TITLES = {
+    "mnist_10k": "MNIST",
+    "mnist": "MNIST",
+    "cifar100": "CIFAR-100",
+    "femnist": "FEMNIST",
+    "digits": "digits",
+}
+KEYS = ("scale", "setup", "epochs")
 GROUPS = 10  # of clients with permuted labels
 PAPER = {
     ("permuted labels", 1): (25.36, 12.02, 19.86, 21.30, 14.70, 23.75, 34.23, 39.31),
@@ -38,26 +67,46 @@ PAPER = {
     ("writers", 5): (65.69, 77.19, 67.72, 66.29, 71.42, 72.09, 72.47, 76.41),
 }
 NUMBERS = {
-    (*cell, method): number
+    (scale, *cell, method): number
+    for scale in ("small", "paper")
     for cell, numbers in PAPER.items()
     for method, number in zip(METHODS, numbers, strict=True)
 }
 
 
-def cells(quick):
-    small = {"data": "digits", "network": "mlp", "n": 6, "rounds": 5, "tried": 1}
-    full = {"rounds": 500, "tried": 4}
+@dataclass(frozen=True)
+class Table(Sizes):
+    """Which columns, and for how long."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Columns: of scikit-learn's digits, of fewer images, the paper's.",
+        quick=("digits",), among=tuple(SETUPS),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
+
+
+def cells(sizes):
     grids = []
-    for setup, (data, network, n) in SETUPS.items():
-        own = small if quick else {"data": data, "network": network, "n": n, **full}
-        epochs = (1, 5) if setup == "writers" else 1
-        grids.append(Grid.product({"setup": setup, "epochs": epochs, **own}))
+    for scale in sizes.scale:
+        lengths = LENGTHS[scale] | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        for setup, (data, network, n) in SETUPS[scale].items():
+            own = {"data": data, "network": network, "n": n, **lengths, "method": METHODS}
+            epochs = (1, 5) if setup == "writers" else 1
+            grids.append(Grid.product({"scale": scale, "setup": setup, "epochs": epochs, **own}))
     return sum(grids[1:], grids[0])
+
+
+def order(cell, replicate):
+    """Run the small columns first, all of them with one seed, then with the next."""
+    setups = list(SETUPS["paper"])
+    return (cell["scale"] == "paper", replicate, setups.index(cell["setup"]), cell["epochs"])
 
 
 def divided(cell, seed):
     """Return the clients' samples."""
     images, n = deep.load(cell["data"], rng=seed), cell["n"]
+    if cell["scale"] == "small" and cell["data"] == "cifar100":
+        images = replace(images, x=halved(images.x), x_test=halved(images.x_test))
     if cell["setup"] == "permuted labels":
         return deep.partitions.permuted_labels(images, n, min(GROUPS, n // 2), rng=seed)
     if cell["setup"] == "super groups":  # the digits have no coarse classes: two in a group
@@ -72,6 +121,12 @@ def divided(cell, seed):
     return deep.partitions.natural(together, n, min_samples=10, rng=seed)
 
 
+def halved(images):
+    """Return images of half the size: means of two by two pixels."""
+    blocks = images.reshape(*images.shape[:2], images.shape[2] // 2, 2, images.shape[3] // 2, 2)
+    return np.rint(blocks.mean((3, 5), dtype=np.float32)).astype(np.uint8)
+
+
 def method(name, lr, epochs, K):
     """Return a method by its name, with K steps of U and of v, these as short as in Theorem 1."""
     if name in OTHERS:
@@ -81,76 +136,81 @@ def method(name, lr, epochs, K):
     return deep.PFLMF(rank=rank, epochs=epochs, steps_U=K, lr_v=lr_v)
 
 
-def tried_for(rounds):
-    return max(2, rounds // 5)
-
-
-def replicate(cell, rng):
-    seed = int(rng.integers(2**32))
-    data, rounds = divided(cell, seed), cell["rounds"]
+def replicate(cell, rng, scale, rounds):
+    seed, name, epochs = int(rng.integers(2**32)), cell["method"], cell["epochs"]
+    data = divided(cell, seed)
     settings = {"model": cell["network"], "rng": seed, **SETTINGS}
-    tried, epochs = tried_for(rounds), cell["epochs"]
     K = epochs * data.batches(SETTINGS["batch_size"])
-    rows = []
-    for name in METHODS:
-        make = partial(method, name, epochs=epochs, K=K)
-        lr = deep.choose_lr(data, make, LRS[: cell["tried"]], rounds=tried, **settings)
-        trace = deep.run(
-            data, make(lr), lr=lr, rounds=rounds, record=last_rounds(rounds), **settings
-        )
-        rows.append((name, lr, 100.0 * trace.mean_of_last("accuracy")))
-    return pd.DataFrame(rows, columns=["method", "lr", "accuracy"])
+    make = partial(method, name, epochs=epochs, K=K)
+    label, lrs = f"{name}, {cell['setup']}", LRS[: cell["tried"]]
+    lr = choose_lr(data, make, lrs, label, rounds=cell["rounds_tried"], **settings)
+    trace = train(data, make(lr), label, lr=lr, rounds=cell["rounds"], **settings)
+    return outcome(trace).assign(lr=lr, samples=data.sizes.mean())
 
 
-def draw(rows):
+def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    panels = list(summary(rows).reset_index().groupby(["setup", "epochs"], sort=False))
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6))
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for ax, ((setup, epochs), own) in zip(axes, panels, strict=True):
+    panels = list(summary(rows, sizes).reset_index().groupby(list(KEYS), sort=False))
+    across = min(4, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6 * down))
+    axes = figure.subplots(down, across, sharey=True, squeeze=False)
+    data = rows.drop_duplicates(list(KEYS)).set_index(list(KEYS))["data"]
+    for ax, ((scale, setup, epochs), own) in zip(axes.flat, panels, strict=False):
         plotting.dots(ax, own, order=METHODS, limits=(0.0, 100.0))
         local = f"{epochs} local epoch{'s' if epochs > 1 else ''}"
-        ax.set(title=f"{setup}\n{local}", xlabel="accuracy (%)")
-    handles, labels = axes[0].get_legend_handles_labels()
+        name = TITLES[data[scale, setup, epochs]]
+        ax.set(title=f"{setup}, {name}\n{scale}, {local}", xlabel="accuracy (%)")
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
     return figure
 
 
-def is_quick(rows):
-    return "digits" in set(rows["data"])
-
-
-def summary(rows):
+def summary(rows, sizes):
     """Return mean accuracies with 95 % intervals, the paper's, and the step sizes chosen."""
-    paper = {} if is_quick(rows) else NUMBERS
-    return beside(rows, paper, by=["setup", "epochs", "method"], listed=["lr"])
+    return beside(rows, NUMBERS, by=[*KEYS, "method"], listed=["lr"], ordered="method")
 
 
-def caption(rows, replicates):
-    shown = rows.drop_duplicates(["setup", "epochs"])
+def caption(rows, replicates, sizes):
+    digits = rows["data"].iloc[0] == "digits"
     of = "; ".join(
-        f"{own['data'].iloc[0]}, {own['n'].iloc[0]} clients ({setup})"
-        for setup, own in shown.groupby("setup", sort=False)
+        f"{setup}, {scale}: {TITLES[own['data'].iloc[0]]}, {own['n'].iloc[0]} clients with "
+        f"{own['samples'].mean():.0f} training samples on average, {own['rounds'].iloc[0]} rounds, "
+        f"step sizes {', '.join(f'{lr:g}' for lr in LRS[: own['tried'].iloc[0]])} tried in "
+        f"{own['rounds_tried'].iloc[0]}"
+        for (scale, setup), own in rows.groupby(["scale", "setup"], sort=False)
     )
-    groups, rounds = min(GROUPS, shown["n"].iloc[0] // 2), shown["rounds"].iloc[0]
-    writers = "whom the digits are dealt to at random" if is_quick(rows) else "with ten images"
-    against = "" if is_quick(rows) else "Diamonds: Table 2 of the paper."
+    groups = min(GROUPS, rows["n"].iloc[0] // 2)
+    writers = "whom the digits are dealt to at random" if digits else "with ten images"
+    shown = set(rows["setup"])
+    known = {
+        "permuted labels": f"""{groups} groups of clients, each with a permutation of the classes of
+            its own""",
+        "super groups": f"""clients have samples from one group of {"two" if digits else "five"}
+            classes""",
+        "writers": f"clients are writers {writers}",
+    }
+    if ("small", "super groups") in set(zip(rows["scale"], rows["setup"], strict=True)):
+        of += ", shrunk to 16 by 16 pixels"
+    setups = "; ".join(f"{name}: {text}" for name, text in known.items() if name in shown)
+    against = "" if digits else "Diamonds: Table 2 of the paper, of all images."
     return f"""
-        Data: {of}. Permuted labels: {groups} groups of clients, each with a permutation of the
-        classes of its own. Super groups: clients have samples from one group of five classes (of
-        two, digits). Writers: clients are writers {writers}. 75 % of each client's samples for
-        training, 10 % of the clients in a round, batches of 256, SGD without momentum, {rounds}
-        rounds (open in the paper); two hidden layers of 200 units, CIFAR-100 two convolutions and
+        {setups}. {of}. 75 % of each client's samples for
+        training, 10 % of the clients in a round, batches of 256, SGD without momentum (rounds are
+        open in the paper); two hidden layers of 200 units, CIFAR-100 two convolutions and
         two linear layers. FedRep's heads move ten epochs before the local epochs of the rest, which
         is open in the paper; K, the batches of the average client's local epochs, is the number of
         steps of U and of v, these shorter by the factor 0.1 / K, as in Theorem 1. The step size is
-        chosen for each method and replicate among
-        {", ".join(f"{lr:g}" for lr in LRS[: shown["tried"].iloc[0]])} by a quarter of each client's
-        training samples, held out in runs of {tried_for(rounds)} rounds. Accuracy of every client's
-        model on its own test samples, mean over clients and the last {min(10, rounds)} rounds; mean
-        and 95 % interval of {replicates} draws of partition, weights, participants and batches.
-        {against}
+        chosen for each method and replicate by a quarter of each client's
+        training samples, held out in shorter runs. Local trains the clients that are drawn.
+        Accuracy of every client's
+        model on its own test samples, mean over clients and the last
+        {min(10, rows["rounds"].min())} rounds; mean
+        and 95 % interval of up to {replicates} draws of partition, weights, participants and
+        batches. {against}
     """
 
 
@@ -164,8 +224,11 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
+    sizes=Table(),
+    paired=("method",),
+    order=order,
     packages=("torch", "sklearn"),
-    data=("mnist", "cifar100", "femnist"),
+    data=("mnist_10k", "cifar100", "mnist", "femnist"),
 )
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from linrep import deep
+from linrep.summaries import accuracies
 from linrep.sweeps import note, scratch
 from linrep.trace import Trace, last_rounds
 
@@ -109,6 +110,22 @@ def outcome(trace: Trace, last: int = 10) -> pd.DataFrame:
         "trained": trace.wall_time,
     }
     return pd.DataFrame([row])
+
+
+def curve(trace: Trace) -> pd.DataFrame:
+    """Return how accurate a run was against rounds, and what it was computed by, in rows.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        ``round``, ``accuracy`` in percent, and what :func:`outcome` has of the whole run.
+    """
+    whole = outcome(trace).drop(columns=["accuracy", "fine_tuned"])
+    return accuracies(trace).merge(whole, how="cross")
 
 
 def with_tuned(rows: pd.DataFrame, label: str = " + FT") -> pd.DataFrame:

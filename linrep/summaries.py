@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.stats import t as student
 
 from linrep.stats import ScalingExponents, mean_interval, scaling_exponents
 from linrep.sweeps import summarize, thresholds
 from linrep.trace import Trace
+
+#: How a method compares with the one of the highest mean, see :func:`against_highest`.
+HIGHEST, LOWER, OPEN = "highest", "lower", "not distinguishable"
+TOO_FEW = "too few replicates"
 
 
 def beside(
@@ -21,6 +27,7 @@ def beside(
     by: Sequence[str],
     value: str = "accuracy",
     listed: Sequence[str] = (),
+    ordered: str | None = None,
 ) -> pd.DataFrame:
     """Return means over replicates with 95 % intervals, beside the numbers of a paper.
 
@@ -36,12 +43,16 @@ def beside(
         Column that is averaged.
     listed : sequence of str
         Columns of numbers whose distinct values are listed, as step sizes that were chosen.
+    ordered : str, optional
+        One of the columns `by`, as "method": say how each compares with the highest of those that
+        differ in nothing else, see :func:`against_highest`.
 
     Returns
     -------
     DataFrame
         By `by`: columns ``replicates``, `value`, ``low``, ``high`` (NaN for a single replicate),
-        ``paper`` (NaN where there is none) and `listed`; groups in the order of the rows.
+        ``paper`` (NaN where there is none), `listed` and, with `ordered`, ``order``; groups in the
+        order of the rows.
     """
     lines = [
         (*group, len(own), *map(float, mean_interval(own[value])), paper.get(group, np.nan),
@@ -49,7 +60,119 @@ def beside(
         for group, own in rows.groupby(list(by), sort=False)
     ]  # fmt: skip
     names = [*by, "replicates", value, "low", "high", "paper", *listed]
-    return pd.DataFrame(lines, columns=names).set_index(list(by))
+    found = pd.DataFrame(lines, columns=names).set_index(list(by))
+    if ordered is None:
+        return found
+    others = [name for name in by if name != ordered]
+    order = against_highest(rows, by=others, of=ordered, value=value)
+    return found.assign(
+        order=[
+            order[group]
+            for group in found.reset_index()[[*others, ordered]].itertuples(index=False, name=None)
+        ]
+    )
+
+
+def differences(
+    rows: pd.DataFrame, *, by: Sequence[str] = (), of: str = "method", value: str = "accuracy"
+) -> pd.DataFrame:
+    """Compare all pairs of methods by the replicates that both have.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns `by`, `of`, ``replicate`` and `value`, a row for each of them; methods share what a
+        replicate draws.
+    by : sequence of str
+        Columns that make a group, within which methods are compared.
+    of : str
+        The column of methods.
+    value : str
+        The column that is compared.
+
+    Returns
+    -------
+    DataFrame
+        Columns `by`, ``first``, ``second``, ``replicates``, the mean ``difference`` and ``p``: of
+        Student's paired test of mean zero, two-sided, adjusted by Holm's method for all pairs of
+        the group that have two common replicates; NaN for the others.
+    """
+    lines = []
+    for group, own in rows.groupby(list(by), sort=False) if by else [((), rows)]:
+        wide = own.pivot(index="replicate", columns=of, values=value)
+        pairs = list(combinations(own[of].unique(), 2))
+        each = [(wide[one] - wide[two]).dropna().to_numpy() for one, two in pairs]
+        adjusted = _holm(np.array([_p_of_mean_zero(values) for values in each]))
+        for (one, two), values, p in zip(pairs, each, adjusted, strict=True):
+            mean = values.mean() if values.size else np.nan
+            lines.append((*group, one, two, values.size, mean, p))
+    return pd.DataFrame(lines, columns=[*by, "first", "second", "replicates", "difference", "p"])
+
+
+def _p_of_mean_zero(values):
+    if values.size < 2:
+        return np.nan
+    mean, error = abs(values.mean()), values.std(ddof=1) / np.sqrt(values.size)
+    if error == 0.0:
+        return float(mean == 0.0)
+    return float(2.0 * student.sf(mean / error, values.size - 1))
+
+
+def _holm(p):
+    """Return p-values adjusted so that any of them is at most the level with that probability."""
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # NaN is sorted to the end
+    adjusted = np.full_like(p, np.nan)
+    steps = np.maximum.accumulate(p[order] * np.arange(order.size, 0, -1))
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted
+
+
+def against_highest(
+    rows: pd.DataFrame,
+    *,
+    by: Sequence[str] = (),
+    of: str = "method",
+    value: str = "accuracy",
+    level: float = 0.05,
+) -> dict[tuple, str]:
+    """Return for each method whether replicates support that it is below the highest mean.
+
+    Parameters
+    ----------
+    rows, by, of, value
+        As for :func:`differences`.
+    level : float
+        Probability, at most, that any order within a group is claimed where there is none.
+
+    Returns
+    -------
+    dict
+        By the values of `by` and `of`: "highest" of the highest mean, "lower" where p of the two is
+        at most `level`, "not distinguishable" where it is not, "too few replicates" where there
+        is none.
+    """
+    names = [*by, "first", "second", "p"]
+    found = {}
+    for *group, one, two, p in differences(rows, by=by, of=of, value=value)[names].itertuples(
+        index=False, name=None
+    ):
+        found[*group, one, two] = found[*group, two, one] = p
+    means = rows.groupby([*by, of], sort=False)[value].mean()
+    if not by:
+        means.index = pd.MultiIndex.from_arrays([means.index])
+    highest: dict[tuple, str] = {}
+    for *group, method in means.sort_values(ascending=False, kind="stable").index:
+        highest.setdefault(tuple(group), method)
+    order = {}
+    for *group, method in means.index:
+        best = highest[tuple(group)]
+        if method == best:
+            order[*group, method] = HIGHEST
+        elif np.isnan(p := found[*group, best, method]):
+            order[*group, method] = TOO_FEW
+        else:
+            order[*group, method] = LOWER if p <= level else OPEN
+    return order
 
 
 def along(rows: pd.DataFrame, axis: str, middle: Mapping[str, Any]) -> pd.DataFrame:

@@ -66,6 +66,16 @@ def test_one_step_at_a_time_is_all_at_once(run, tmp_path):
     pd.testing.assert_frame_equal(parts[same], whole[same])
 
 
+def test_a_number_of_seeds_has_a_folder_of_its_own(run):
+    result = run("mine.py", "--replicates", "1", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    assert "no record to compare with, of replicates = 1" in result.output
+    found = json.loads((RESULTS / "replicates=1" / "mine.networks.json").read_text("utf-8"))
+    assert found["result"]["settings"]["others"] == {"replicates": 1}
+    assert found["result"]["rows"]["count"] == 2
+    assert not (RESULTS / "mine.networks.json").exists()
+
+
 def test_nothing_run_is_nothing_drawn(run):
     result = run("mine.py", "--draw")
     assert result.exit_code == 0
@@ -82,6 +92,8 @@ def test_nothing_run_is_nothing_drawn(run):
         (("mine.py", "--where", "method ="), "cannot evaluate"),
         (("mine.py", "--where", "clients == 3", "--plan"), "no column 'clients'"),
         (("mine.py", "--where", "method == 'x'", "--plan"), "no cell is left"),
+        (("mine.py", "--rounds", "3"), "--rounds is no size of this figure"),
+        (("mine.py", "--replicates", "2", "--record"), "a record is of the default sizes"),
         (("deep.fedrep_table1",), "needs --data FOLDER"),
     ],
 )

@@ -90,3 +90,77 @@ def test_crossings_take_conditions_and_may_be_of_one_group():
     assert summaries.crossings(rows, "error < 0.5", "m")["estimate"].item() == np.inf
     assert summaries.crossings(rows, "error < 5.0", "m")["estimate"].item() == 0.0
     assert 1.0 < summaries.crossings(rows, "error < 2.5", "m")["estimate"].item() < 2.0
+
+
+def seeds_of(means, noise, replicates=5):
+    """Return rows of methods whose replicates share what makes most of their spread."""
+    rng = np.random.default_rng(3)
+    shared = 10.0 * rng.standard_normal(replicates)
+    return pd.DataFrame(
+        {
+            "method": name,
+            "replicate": range(replicates),
+            "accuracy": mean + shared + noise * rng.standard_normal(replicates),
+        }
+        for name, mean in means.items()
+    ).explode(["replicate", "accuracy"], ignore_index=True).astype({"accuracy": float})  # fmt: skip
+
+
+def test_an_order_of_methods_is_claimed_only_where_the_seeds_support_it():
+    rows = seeds_of({"A": 50.0, "B": 52.0, "C": 51.99}, noise=0.05)
+    found = summaries.against_highest(rows)
+    assert found == {("A",): "lower", ("B",): "highest", ("C",): "not distinguishable"} or (
+        found == {("A",): "lower", ("B",): "not distinguishable", ("C",): "highest"}
+    )
+    # By their intervals alone all three overlap: what seeds share is taken out.
+    table = summaries.beside(rows, {}, by=["method"], ordered="method")
+    assert table["low"].max() < table["high"].min()
+    assert table["order"].tolist() == [found[name,] for name in "ABC"]
+    # One seed claims nothing, nor do replicates that methods do not share.
+    few = rows[rows["replicate"] == 0]
+    assert sorted(summaries.against_highest(few).values()) == [
+        "highest", "too few replicates", "too few replicates",
+    ]  # fmt: skip
+    apart = rows.assign(replicate=np.arange(len(rows)))
+    assert summaries.differences(apart)["p"].isna().all()
+    # Pairs that cannot be compared cost the others nothing.
+    more = pd.concat([rows, few.assign(method=few["method"] + " + FT")])
+    compared = summaries.differences(more).dropna(subset="p").reset_index(drop=True)
+    pd.testing.assert_frame_equal(compared, summaries.differences(rows))
+
+
+def test_groups_are_compared_by_themselves_and_all_pairs_share_a_level():
+    one, two = seeds_of({"A": 1.0, "B": 5.0}, 0.01), seeds_of({"A": 5.0, "B": 1.0}, 0.01)
+    both = pd.concat([one.assign(n=10), two.assign(n=20)])
+    found = summaries.against_highest(both, by=["n"])
+    assert found == {
+        (10, "A"): "lower", (10, "B"): "highest", (20, "A"): "highest", (20, "B"): "lower",
+    }  # fmt: skip
+    assert summaries.differences(both, by=["n"])["n"].tolist() == [10, 20]
+
+
+def test_pairs_have_the_p_values_of_the_paired_test_by_holm():
+    from scipy.stats import ttest_rel
+
+    rows = seeds_of({"A": 0.0, "B": 0.2, "C": 0.5}, noise=0.2)
+    wide = rows.pivot(index="replicate", columns="method", values="accuracy")
+    raw = [ttest_rel(wide[one], wide[two]).pvalue for one, two in ("AB", "AC", "BC")]
+    first, second, third = np.sort(raw)
+    expected = dict(zip(np.sort(raw), [
+        3 * first, max(3 * first, 2 * second), max(3 * first, 2 * second, third),
+    ], strict=True))  # fmt: skip
+    found = summaries.differences(rows)
+    np.testing.assert_allclose(found["p"], [min(1.0, expected[p]) for p in raw])
+    np.testing.assert_allclose(found["difference"][0], (wide["A"] - wide["B"]).mean())
+
+
+def test_among_equal_methods_an_order_is_hardly_ever_claimed():
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        rows = pd.DataFrame(
+            [(name, i, rng.standard_normal()) for name in "ABCDEF" for i in range(5)],
+            columns=["method", "replicate", "accuracy"],
+        )
+        wrong += "lower" in summaries.against_highest(rows).values()
+    assert wrong <= 20  # of 200 at the level 5 %: more has probability 1 %

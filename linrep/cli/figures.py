@@ -192,7 +192,7 @@ def _start(check, record, quick, portable, data, **_):
     _set_data(data)
 
 
-def _sized(item, given, replicates, quick, option):
+def sized(item, given, replicates, quick, option):
     """Return a figure with the sizes of the command line, and the folder in which it is drawn.
 
     Whatever is wrong with them is found here, before the first replicate of the first figure.
@@ -241,7 +241,7 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
         if missing := item.missing(quick):
             raise BadInput(f"{item.id} needs {missing}")
     option = "--check" if check else "--record" if record else ""
-    sized = [_sized(item, given, replicates, quick, option) for item in chosen]
+    sized = [sized(item, given, replicates, quick, option) for item in chosen]
     chosen = [item for item, _ in sized]
     for item in chosen:
         if record and item.replicates < 2:

@@ -12,7 +12,7 @@ from linrep._formulas import parse
 from linrep.cli import completion
 from linrep.cli import names as known
 from linrep.cli.estimate import duration
-from linrep.cli.figures import show_drawn
+from linrep.cli.figures import show_drawn, sized
 from linrep.cli.group import (
     SEED_OPTION,
     BadInput,
@@ -38,6 +38,12 @@ _PATTERN = "deep.*table*"
     help="Stop after so long, and draw what there is.  [default: when all is done]",
 )
 @click.option(
+    "--replicates", type=click.IntRange(min=1), help="Seeds.  [default: those of the table]"
+)
+@click.option(
+    "--rounds", type=click.IntRange(min=1), help="Of each run.  [default: those of the table]"
+)
+@click.option(
     "--device", default="auto", help="Of torch: cpu, cuda, cuda:1.  [default: cuda if any]"
 )
 @workers_option("Processes, of one thread each.")
@@ -50,7 +56,9 @@ _PATTERN = "deep.*table*"
 @click.option("--plan", is_flag=True, help="Say what is done, missing, and how long it takes.")
 @click.option("--draw", is_flag=True, help="Draw what has been run, and run nothing.")
 @click.option("--record", is_flag=True, help="Draw into figures, what others compare with.")
-def networks(names, where, hours, device, workers, seed, data, plan, draw, record):
+def networks(
+    names, where, hours, replicates, rounds, device, workers, seed, data, plan, draw, record
+):
     """Train the networks of the papers' tables: all of them, some by id or pattern.
 
     A run is a method in a column with a seed. What is worth most is run first; Ctrl-C or SIGTERM
@@ -73,6 +81,10 @@ def networks(names, where, hours, device, workers, seed, data, plan, draw, recor
         if not item.trains_networks:
             raise BadInput(f"{item.id} trains no networks; linrep figures draws it")
     _surroundings(chosen, device, data)
+    given = {} if rounds is None else {"rounds": str(rounds)}
+    option = "--record" if record else ""
+    made = [sized(item, given, replicates, False, option) for item in chosen]
+    chosen, folders = [item for item, _ in made], [folder for _, folder in made]
     runs = RESULTS / experiment.RUNS
     absent: set[str] = set()
     for item in chosen:
@@ -109,11 +121,11 @@ def networks(names, where, hours, device, workers, seed, data, plan, draw, recor
             echo_error(error)
             echo(replay_command(error.run, error.first), err=True)
             raise click.exceptions.Exit(1) from None
-    for item in chosen:
+    for item, folder in zip(chosen, folders, strict=True):
         began = time.perf_counter()
         try:
             drawn = experiment.make_figure(
-                item, out=RECORD if record else RESULTS, seed=seed, runs=runs, recorded=record,
+                item, out=RECORD if record else folder, seed=seed, runs=runs, recorded=record,
                 partial=True,
             )  # fmt: skip
         except ValueError as error:

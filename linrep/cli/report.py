@@ -47,6 +47,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
     with bad_input(OSError):
         check_output("--out", out)
     chosen, file = choose(ids)
+    from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
     entries = read_ledger(file, book_path)

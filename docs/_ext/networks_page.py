@@ -1,0 +1,146 @@
+"""``{networks} ID`` shows a table or figure of networks as it is recorded, beside the paper.
+
+All numbers are those of ``figures/ID.json``. What was meant to run and has not is named.
+"""
+
+import json
+from html import escape
+from pathlib import Path
+
+from reference import Markdown
+
+import linrep
+
+FIGURES = Path(linrep.__file__).parents[1] / "figures"
+HIGHEST, OPEN = "highest", "not distinguishable"
+
+
+class Networks(Markdown):
+    def lines(self, name):
+        path = FIGURES / f"{name}.json"
+        if not path.is_file():
+            return [
+                f"`{name}` is not recorded yet: `linrep networks {name} --data FOLDER --record` "
+                "runs and records it."
+            ]
+        up = "../" * (1 + self.env.docname.count("/"))
+        self.env.note_dependency(str(path))
+        return entry(json.loads(path.read_text("utf-8")), f"{up}figures/{name}.svg")
+
+
+def entry(manifest, picture):
+    """Return the lines of Markdown about a recorded table or figure."""
+    result = manifest["result"]
+    lines = [
+        f"```{{image}} {picture}",
+        f":alt: {manifest['title']}",
+        ":class: figure",
+        "```",
+        "",
+        # The picture has it, too, in letters that are small on a phone.
+        f"<details><summary>Caption</summary>{escape(result['caption'])}</details>",
+        "",
+    ]
+    for name, about in manifest["provenance"].get("data", {}).items():
+        text = (about["about"] or "no description in the file").rstrip(".")
+        lines += [f"Data `{name}`, SHA-256 {about['sha256'][:12]}…: {escape(text)}.", ""]
+    columns = by_column(result["summary"])
+    wanted = runs_by_column(result)
+    row = row_label(result["summary"])
+    for column, found in columns.items():
+        lines += [f"**{escape(column)}**", "", *table(found, row), ""]
+        if row != "method":
+            continue
+        lines += [*remarks(found), ""]
+        shown = {line["method"] for line in found}
+        if missing := [method for method in wanted.get(column, ()) if method not in shown]:
+            lines += [f"*Not run:* {', '.join(missing)}.", ""]
+    if absent := [column for column in wanted if column not in columns]:
+        lines += ["*Not run at all:* " + "; ".join(map(escape, absent)) + ".", ""]
+    return lines
+
+
+def by_column(summary):
+    """Return the lines of a summary by their column: what labels them beside the method."""
+    labels = [name for name in summary["labels"] if name != row_label(summary)]
+    found = {}
+    for line in summary["lines"]:
+        found.setdefault(_title(line, labels), []).append(line)
+    return found
+
+
+def row_label(summary):
+    """Return the label of the rows of a table: methods, or what the summary has last."""
+    return "method" if "method" in summary["labels"] else summary["labels"][-1]
+
+
+def runs_by_column(result):
+    """Return the methods that were to run in each column, where cells say what columns are."""
+    labels = [name for name in result["summary"]["labels"] if name != "method"]
+    found = {}
+    for cell in result["settings"]["cells"]:
+        if "method" in cell and all(name in cell for name in labels):
+            found.setdefault(_title(cell, labels), []).append(cell["method"])
+    return found
+
+
+def _title(line, labels):
+    return ", ".join(f"{name} = {line[name]}" for name in labels)
+
+
+def table(lines, row="method"):
+    """Return the numbers of a column, the highest first, beside those of the paper."""
+    value = next(name for name in ("accuracy", "error") if name in lines[0])
+    rows = [
+        f"| {row} | paper | {value} here | 95 % interval | seeds | |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    digits = ".3f" if value == "error" else ".1f"
+    for line in sorted(lines, key=lambda line: -_number(line, value)):
+        low, high = _number(line, "low"), _number(line, "high")
+        cells = [
+            str(line[row]),
+            _text(_number(line, "paper"), ".2f"),
+            _text(_number(line, value), digits),
+            "–" if low is None else " to ".join(_text(end, digits) for end in (low, high)),
+            str(line["replicates"]["value"]),
+            line.get("order", {}).get("value", ""),
+        ]
+        rows.append("| " + " | ".join(cells) + " |")
+    return rows
+
+
+def remarks(lines):
+    """Return where the seeds contradict the paper's order, as far as it concerns the highest."""
+    by_method = {line["method"]: line for line in lines}
+    order = {name: line.get("order", {}).get("value") for name, line in by_method.items()}
+    paper = {name: _number(line, "paper") for name, line in by_method.items()}
+    known = {name: number for name, number in paper.items() if number is not None}
+    best = next((name for name, word in order.items() if word == HIGHEST), None)
+    if best is None or len(known) < 2:
+        return []
+    text = f"Highest in the paper among these: {max(known, key=known.get)}; here {best}"
+    if ties := [name for name, word in order.items() if word == OPEN]:
+        text += f", from which the seeds do not distinguish {', '.join(ties)}"
+    if best in known and (
+        other := [
+            name
+            for name, word in order.items()
+            if word == "lower" and known.get(name, 0.0) > known[best]
+        ]
+    ):
+        text += f". Above {best} in the paper and below it here: {', '.join(other)}"
+    return [f"{text}."]
+
+
+def _number(line, name):
+    return line.get(name, {}).get("value")
+
+
+def _text(value, form=".1f"):
+    return "–" if value is None else format(value, form)
+
+
+def setup(app):
+    app.add_directive("networks", Networks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
