@@ -74,6 +74,6 @@ def attempt():
     """Raise if the numbers are not NumPy's."""
     rng, out = np.random.default_rng(0), np.empty(4)
     _one_of_each(np.random.default_rng(0), out)
-    expected = rng.random(), rng.standard_normal(), rng.standard_t(3.0), rng.integers(9)
+    expected = [rng.random(), rng.standard_normal(), rng.standard_t(3.0), float(rng.integers(9))]
     if not np.allclose(out, expected):
         raise ArithmeticError("drawn numbers are wrong")

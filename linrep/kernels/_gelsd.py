@@ -2,7 +2,7 @@
 
 import numba
 import numpy as np
-from numba._helperlib import c_helpers
+from numba._helperlib import c_helpers  # type: ignore[attr-defined]
 from numba.np.linalg import F_INT_nbtype, F_INT_nptype, ensure_lapack
 
 from linrep.kernels.jit import kernel

@@ -179,7 +179,10 @@ def _exact(budget, variant):
             ):  # fmt: skip
                 rows.append({"series": series, "x": p, "y": float(ratio)})
     points = pd.DataFrame(rows).assign(
-        panel="U fixed, T large", predicted=1.0, allowed="below", xlabel="p",
+        panel="U fixed, T large",
+        predicted=1.0,
+        allowed="below",
+        xlabel="p",
         ylabel="left over right side",
     )
     yield Cases(cases, quantity="left over right side", name="U fixed, exact", strength=PROVED)
