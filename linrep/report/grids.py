@@ -61,9 +61,13 @@ def _grid(keys, group):
     settings = list(dict.fromkeys(where for where, _ in cells))
     names = list(dict.fromkeys(of for _, of in cells))
     if len(keys) == 2 and len(names) == 1:
-        rows, columns = (list(dict.fromkeys(where[place] for where in settings)) for place in (0, 1))
+        rows, columns = (
+            list(dict.fromkeys(where[place] for where in settings)) for place in (0, 1)
+        )
         heads = (keys[0], *(f"{keys[1]} = {column}" for column in columns))
-        lines = ((row, *(cells.get(((row, column), names[0])) for column in columns)) for row in rows)
+        lines = (
+            (row, *(cells.get(((row, column), names[0])) for column in columns)) for row in rows
+        )
         return Grid(names[0], heads, 1, tuple(lines))
     title = names[0] if len(names) == 1 else ""
     heads = (*keys, *(names if len(names) > 1 else ["value"]))

@@ -20,7 +20,9 @@ class _Renderer(RendererHTML):
     def code_inline(self, tokens, place, options, env):
         name = tokens[place].content
         code = Markup("<code>{}</code>").format(name)
-        return str(Markup('<a href="#{}">{}</a>').format(name, code) if name in env["ids"] else code)
+        return str(
+            Markup('<a href="#{}">{}</a>').format(name, code) if name in env["ids"] else code
+        )
 
     def fence(self, tokens, place, options, env):
         label = "Code that reproduces it"
