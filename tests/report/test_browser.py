@@ -184,7 +184,8 @@ def test_a_claims_address_opens_it_even_where_a_filter_hides_it(browse):
     page = browse("#fedrep.theorem1")
     claim = page.find_element("id", "fedrep.theorem1")
     assert claim.find_element("css selector", "details").get_attribute("open")
-    assert page.switch_to.active_element == claim.find_element("css selector", "summary")
+    focused = "return document.activeElement.closest('.claim')"
+    eventually(lambda: page.execute_script(focused) == claim)
     assert 0 < claim.rect["y"] - page.execute_script("return scrollY") < 150  # under the filter
     formula = claim.find_element("css selector", ".formula math")
     assert formula.size["height"] > 10
@@ -207,7 +208,7 @@ def test_a_word_of_a_summary_opens_by_keyboard(browse):
 def test_commands_are_copied(browse):
     page = browse("#fedrep.lemma1")
     row = page.find_element("id", "fedrep.lemma1")
-    row.find_element("css selector", ".raw > summary").click()
+    row.find_element("css selector", ".raw:has(.command) > summary").click()
     button = row.find_element("css selector", ".command .copy")
     assert button.is_displayed()
     assert "linrep verify fedrep.lemma1" in button.get_attribute("data-copy")
@@ -318,6 +319,7 @@ def test_evidence_is_drawn(browse, known, store, figures, tmp_path):
     assert len(Page(path.read_text(encoding="utf-8")).all("img")) == 3
     page = browse("#mine.bound", url=path.as_uri(), width=360)
     loaded = page.execute_script(
+        "for (const image of document.images) image.loading = 'eager';"
         "return Promise.all([...document.images].map((i) => i.decode().then(() => i.naturalWidth)))"
     )
     assert min(loaded) > 100
@@ -356,6 +358,7 @@ def test_the_filter_stays_in_sight(browse):
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
 def test_axe_finds_nothing_serious(browse, width, scheme):
     page = browse(width=width, scheme=scheme)
+    page.set_script_timeout(300)
     page.execute_script(Path(AXE).read_text("utf-8"))
     found = page.execute_async_script(
         "const done = arguments[0]; axe.run().then((all) => done("
