@@ -241,8 +241,8 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
         if missing := item.missing(quick):
             raise BadInput(f"{item.id} needs {missing}")
     option = "--check" if check else "--record" if record else ""
-    sized = [sized(item, given, replicates, quick, option) for item in chosen]
-    chosen = [item for item, _ in sized]
+    at_sizes = [sized(item, given, replicates, quick, option) for item in chosen]
+    chosen = [item for item, _ in at_sizes]
     for item in chosen:
         if record and item.replicates < 2:
             raise BadInput(f"--record: {item.id} has one replicate, which shows no spread")
@@ -263,7 +263,7 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
                     done=lambda drawn: _say_done(drawn, began),
                 )
         else:
-            for item, results in sized:
+            for item, results in at_sizes:
                 began = time.perf_counter()
                 with bad_input(OSError), interruptible(Stopped):
                     drawn = make_figure(

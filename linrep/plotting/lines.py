@@ -26,6 +26,7 @@ _TITLE = 32  # letters across a small panel
 _FEW_SERIES = 8  # whose names a legend gives; else their number
 _INSIDE = 60  # characters of a legend that has room beside the lines
 _NEARLY_ONE = 1e-4  # relative range of an axis whose ticks differ in late digits only
+_LINE = 0.12  # inches, of a legend
 _OPEN = 2.0  # factor by which what has one end, or one point, is continued
 
 
@@ -290,6 +291,7 @@ def evidence(points: pd.DataFrame) -> Figure:
     )  # fmt: skip
     for ax in axes.flat[len(panels) :]:
         ax.remove()
+    below = 0  # lines of the longest legend under a panel
     for ax, panel in zip(axes.flat, panels, strict=False):
         own = points[points["panel"] == panel]
         names = own["series"].fillna("").unique() if "series" in own else [""]
@@ -334,8 +336,10 @@ def evidence(points: pd.DataFrame) -> Figure:
         labels = ax.get_legend_handles_labels()[1]
         if sum(map(len, labels)) > _INSIDE:
             ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(0.0, -0.3))
+            below = max(below, sum(label.count("\n") + 1 for label in labels))
         elif labels:
             ax.legend(fontsize=6)
+    figure.set_figheight((2.3 + _LINE * below) * down)
     return figure
 
 

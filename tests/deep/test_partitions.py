@@ -158,7 +158,7 @@ def test_a_partition_is_called_by_its_name():
     assert places(partition(whole, "dirichlet", 3, alpha=0.5, train_share=0.5, rng=1)) == places(
         direct
     )
-    with pytest.raises(ValueError, match="name must be one of 'shards', 'dirichlet'"):
+    with pytest.raises(ValueError, match="partition must be one of 'shards', 'dirichlet'"):
         partition(whole, "halves", 3)
 
 

@@ -1,12 +1,15 @@
 """The page in a browser: filters, anchors, themes, paper, a phone's width."""
 
+import os
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
 from linrep.claims import claims
 from linrep.claims import ledger as book
+from linrep.claims.order import in_order
 from linrep.report import gather, render
 from tests.report.test_page import Page
 
@@ -15,6 +18,8 @@ from selenium.common.exceptions import WebDriverException  # noqa: E402
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
+FIGURES = Path(__file__).parents[2] / "figures"
+AXE = os.environ.get("AXE")  # axe.min.js, of the npm package axe-core
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (BROWSER and DRIVER), reason="Chromium or its driver is not installed"),
@@ -50,8 +55,9 @@ def address(tmp_path_factory):
     """Write a page of all claims as the ledger has them."""
     folder = tmp_path_factory.mktemp("page")
     report = gather(
-        claims().values(), ledger=book.recorded(), store=folder / "none", progress=False
-    )
+        claims().values(), ledger=book.recorded(), store=folder / "none", book=book.PATH,
+        figures=FIGURES if FIGURES.is_dir() else None, progress=False,
+    )  # fmt: skip
     path = folder / "report.html"
     path.write_text(render(report), encoding="utf-8")
     return path.as_uri()
@@ -102,16 +108,14 @@ def choose(page, name, value):
 
 
 def expected(**wanted):
-    """Return the ids of the ledger's entries of a verdict, and perhaps a paper."""
-
-    def values(item):
-        entry = book.recorded()[item.id]
-        return {"paper": [item.paper], "verdict": [entry["verdict"]], "kind": entry["kinds"]}
-
+    """Return the ids of the ledger's entries of a verdict and a strength, and perhaps a paper."""
+    entries = book.recorded()
     return [
         item.id
-        for item in claims().values()
-        if all(value in values(item)[key] for key, value in wanted.items())
+        for item in in_order(claims().values())
+        if all(
+            value == {"paper": item.paper, **entries[item.id]}[key] for key, value in wanted.items()
+        )
     ]
 
 
@@ -129,7 +133,7 @@ def test_nothing_is_asked_of_the_network(browse, driver):
 
 def test_all_claims_are_there_and_closed(browse):
     page = browse()
-    assert shown(page) == list(claims())
+    assert shown(page) == [item.id for item in in_order(claims().values())]
     assert find(page, "#shown").text == f"{len(claims())} claims"
     assert page.find_elements("css selector", ".claim details[open]") == []
 
@@ -156,8 +160,8 @@ def test_a_number_of_the_table_shows_its_claims(browse):
     page = browse()
     find(page, ".counts a[href='#paper=perfedsi&verdict=fails']").click()
     eventually(lambda: shown(page) == expected(paper="perfedsi", verdict="fails"))
-    choose(page, "kind", "identity")
-    found = expected(paper="perfedsi", verdict="fails", kind="identity")
+    choose(page, "strength", "proved")
+    found = expected(paper="perfedsi", verdict="fails", strength="proved")
     assert 0 < len(found) < len(expected(paper="perfedsi", verdict="fails"))
     assert shown(page) == found
 
@@ -180,8 +184,9 @@ def test_a_claims_address_opens_it_even_where_a_filter_hides_it(browse):
     page = browse("#fedrep.theorem1")
     claim = page.find_element("id", "fedrep.theorem1")
     assert claim.find_element("css selector", "details").get_attribute("open")
-    assert page.switch_to.active_element == claim
-    assert abs(claim.rect["y"] - page.execute_script("return scrollY")) < 100
+    focused = "return document.activeElement.closest('.claim')"
+    eventually(lambda: page.execute_script(focused) == claim)
+    assert 0 < claim.rect["y"] - page.execute_script("return scrollY") < 150  # under the filter
     formula = claim.find_element("css selector", ".formula math")
     assert formula.size["height"] > 10
     choose(page, "paper", "pflmf")
@@ -196,15 +201,15 @@ def test_a_word_of_a_summary_opens_by_keyboard(browse):
     assert not first.get_attribute("open")
     first.find_element("css selector", "summary").send_keys("\ue007")
     assert first.get_attribute("open")
-    find(page, "#collapse").click()
+    first.find_element("css selector", "summary").send_keys("\ue00c")  # Esc
     assert not first.get_attribute("open")
-    find(page, "#expand").click()
-    assert first.get_attribute("open")
 
 
 def test_commands_are_copied(browse):
     page = browse("#fedrep.lemma1")
-    button = page.find_element("id", "fedrep.lemma1").find_element("css selector", ".command .copy")
+    row = page.find_element("id", "fedrep.lemma1")
+    row.find_element("css selector", ".raw:has(.command) > summary").click()
+    button = row.find_element("css selector", ".command .copy")
     assert button.is_displayed()
     assert "linrep verify fedrep.lemma1" in button.get_attribute("data-copy")
     page.execute_script(
@@ -284,11 +289,11 @@ def test_the_page_is_never_wider_than_the_window(browse, width):
 def test_on_paper_everything_is_open_and_no_control_is_left(browse):
     page = browse(media="print", scheme="dark")
     page.execute_script("dispatchEvent(new Event('beforeprint'))")
-    assert page.find_elements("css selector", "details:not([open])") == []
+    assert page.find_elements("css selector", "details:not([open], .raw, .legend)") == []
     assert ground(page) == "rgb(255, 255, 255)"
-    for selector in ("#filters", "#theme", "nav", ".copy"):
+    for selector in ("#filters", "#theme", ".copy"):
         assert not find(page, selector).is_displayed()
-    assert find(page, ".claim .numbers").is_displayed()
+    assert find(page, ".claim .sentence").is_displayed()
     page.execute_script("dispatchEvent(new Event('afterprint'))")
     assert page.find_elements("css selector", ".claim details[open]") == []
 
@@ -314,7 +319,49 @@ def test_evidence_is_drawn(browse, known, store, figures, tmp_path):
     assert len(Page(path.read_text(encoding="utf-8")).all("img")) == 3
     page = browse("#mine.bound", url=path.as_uri(), width=360)
     loaded = page.execute_script(
+        "for (const image of document.images) image.loading = 'eager';"
         "return Promise.all([...document.images].map((i) => i.decode().then(() => i.naturalWidth)))"
     )
     assert min(loaded) > 100
     assert page.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+def test_the_page_is_short_and_light(browse, address):
+    assert Path(address.removeprefix("file://")).stat().st_size < 3e6
+    page = browse()
+    assert page.execute_script("return document.documentElement.scrollHeight") < 12_000
+
+
+def test_keys_go_from_line_to_line(browse):
+    page = browse("#paper=pflmf&verdict=vacuous")
+    find(page, "body").send_keys("/")
+    search = find(page, "#filters [name=q]")
+    assert page.switch_to.active_element == search
+    search.send_keys("\ue015")  # down
+    first = page.switch_to.active_element
+    first.send_keys("j")
+    second = page.switch_to.active_element
+    assert second.tag_name == "summary"
+    assert second != first
+    second.send_keys("k")
+    assert page.switch_to.active_element == first
+
+
+def test_the_filter_stays_in_sight(browse):
+    page = browse()
+    page.execute_script("scrollTo(0, 6000)")
+    place = page.execute_script("return document.getElementById('filters').getBoundingClientRect()")
+    assert place["top"] == 0
+
+
+@pytest.mark.skipif(not AXE, reason="AXE names no axe.min.js: npm install axe-core")
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_axe_finds_nothing_serious(browse, width, scheme):
+    page = browse(width=width, scheme=scheme)
+    page.set_script_timeout(300)
+    page.execute_script(Path(AXE).read_text("utf-8"))
+    found = page.execute_async_script(
+        "const done = arguments[0]; axe.run().then((all) => done("
+        "all.violations.map(({id, impact, nodes}) => [id, impact, nodes.length])))"
+    )
+    assert [each for each in found if each[1] in ("serious", "critical")] == []
