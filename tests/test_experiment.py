@@ -305,7 +305,7 @@ def test_other_sizes_are_not_recorded(tmp_path):
 
 def test_wrong_sizes_are_refused_before_anything_runs(tmp_path):
     for given, words in (
-        ({"b": 1}, ["b is no size", "a, more"]),
+        ({"b": 1}, ["has no size 'b'", "a, more"]),
         ({"more": 20.0}, ["more must be below"]),
         ({"replicates": 0}, ["replicates must be at least 1"]),
     ):

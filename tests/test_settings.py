@@ -42,7 +42,7 @@ def test_quick_sizes_and_what_differs():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"x": 1}, ["x is no size", "n, d, share, kind"]),
+        ({"x": 1}, ["has no size 'x'", "n, d, share, kind"]),
         ({"d": (1, 2)}, ["d must be one value", "1, 2"]),
         ({"d": 5, "n": (6, 4)}, ["d must be at most n = 4"]),
         ({"d": 0}, ["d must be at least 1"]),

@@ -67,9 +67,17 @@ PROBLEMS = tuple(sorted(path.stem for path in _CLAIMS.parent.glob("families/[a-z
 SIZES: dict[str, tuple[str, ...]] = {
     name: tuple(text.split())
     for name, text in {
+        "deep.digits": "rounds",
+        "deep.fedrep_figure5": "scale rounds",
+        "deep.fedrep_figure6": "scale rounds",
         "deep.fedrep_table1": "scale rounds",
         "deep.flute_table1": "scale rounds",
+        "deep.perfedsi_figure1": "scale rounds",
+        "deep.perfedsi_figure2": "scale rounds",
+        "deep.pflmf_figure3": "scale rounds",
+        "deep.pflmf_figure4": "scale rounds",
         "deep.pflmf_table1": "scale rounds",
+        "deep.pflmf_table2": "scale rounds",
         "fedrep.figure1": "n m d k rounds",
         "fedrep.figure3": "n d k m participation rounds",
         "fedrep.figure4": "n m d k rounds m_new new",
@@ -181,6 +189,10 @@ def check_given(algorithms, axes) -> None:
         needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in own)
         if "m" in own and "batches" not in axes:  # FLUTE's population has no samples
             needed["m"] = None
+        # What is seen of a matrix: federated averaging can draw it anew.
+        seen = ("per_client", "entries", "oversampling")
+        if "entries" in own and "local_steps" not in own and not {*seen} & {*axes}:
+            needed[" or ".join(seen)] = None
     if missing := [name for name in needed if name not in axes]:
         raise ValueError(f"{', '.join(missing)} must be given")
 
