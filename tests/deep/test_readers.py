@@ -119,12 +119,15 @@ def torchvision(request, monkeypatch):
         monkeypatch.setitem(sys.modules, "torchvision", SimpleNamespace(datasets=StandIn))
         return
     real = pytest.importorskip("torchvision")
-    for kind in (real.datasets.CIFAR100, real.datasets.Omniglot):
-        there = lambda self: Path(  # noqa: E731
-            getattr(self, "target_folder", None) or Path(self.root) / self.base_folder
-        ).is_dir()
-        monkeypatch.setattr(kind, "_check_integrity", there)
+    parts = {"CIFAR100": lambda self: self.base_folder, "Omniglot": real_omniglot_part}
+    for name, part in parts.items():
+        there = lambda self, part=part: (Path(self.root) / part(self)).is_dir()  # noqa: E731
+        monkeypatch.setattr(getattr(real.datasets, name), "_check_integrity", there)
     monkeypatch.setattr(real.datasets.CIFAR100, "_load_meta", _no_meta)
+
+
+def real_omniglot_part(self):
+    return "images_background" if self.background else "images_evaluation"
 
 
 def _no_meta(self):
