@@ -78,7 +78,7 @@ def call(*arguments, code=0, workers=1):
 
 def test_a_claim_of_ones_own(own):
     output = call("own_claims.py", "mine.square", "--json", "out.json")
-    assert "1 claims: 1 holds" in output
+    assert "1 claim: 1 holds" in output
     (entry,) = json.loads((own / "out.json").read_text())
     wanted = {"id", "verdict", "measured", "predicted", "tightness", "n_trials", "level", "seed",
               "counterexample", "corrected_by", "hypotheses"}  # fmt: skip

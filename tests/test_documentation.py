@@ -143,7 +143,7 @@ def test_a_command_is_one(page, words, monkeypatch, tmp_path):
 
 
 def test_every_shell_block_is_of_commands_that_are_known():
-    known = {"linrep", "make", "python", "pip", "bash", "eval", "for", "done", "source", "npm"}
+    known = {"linrep", "make", "python", "pip", "bash", "eval", "for", "done", "source"}
     for page in PAGES:
         for block in blocks(page, "sh"):
             for line in block.replace("\\\n", " ").splitlines():

@@ -237,7 +237,7 @@ def test_the_record_keeps_its_level_and_its_weight():
             assert len({"tolerance", "interval", "share", "order", "of"} & set(entry)) == 1
             numbers += "of" not in entry
     assert 0 < numbers <= record.CAPACITY
-    files = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    files = [path for path in folder.iterdir() if path.is_file() and path.name[0] != "."]
     assert {path.suffix for path in files} == {".json", ".parquet", ".svg"}
     assert all(path.stat().st_size < 150_000 for path in folder.glob("*.parquet"))
 

@@ -172,7 +172,7 @@ def test_nothing_can_be_written_but_here(folder):
               package=package, **variables)
     )  # fmt: skip
     assert (status, "Traceback" in errors) == (0, False)
-    assert "1 claims: 1 holds" in output
+    assert "1 claim: 1 holds" in output
     reported = finish(start(folder, "info", "--json", package=package, **variables))
     assert reported[0] == 0
     assert json.loads(reported[1])["kernels"]["kept in"] is None

@@ -1,6 +1,6 @@
 """``{networks} ID`` shows a table or figure of networks as it is recorded, beside the paper.
 
-All numbers are those of ``figures/ID.json``. What was meant to run and has not is named.
+All numbers are those of ``figures/networks/ID.json``. What was meant to run and has not is named.
 """
 
 import json
@@ -11,7 +11,7 @@ from reference import Markdown
 
 import linrep
 
-FIGURES = Path(linrep.__file__).parents[1] / "figures"
+FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
 HIGHEST, OPEN = "highest", "not distinguishable"
 
 
@@ -25,7 +25,7 @@ class Networks(Markdown):
             ]
         up = "../" * (1 + self.env.docname.count("/"))
         self.env.note_dependency(str(path))
-        return entry(json.loads(path.read_text("utf-8")), f"{up}figures/{name}.svg")
+        return entry(json.loads(path.read_text("utf-8")), f"{up}figures/networks/{name}.svg")
 
 
 def entry(manifest, picture):

@@ -97,7 +97,7 @@ class Statements(Mapping[str, Entry]):
                 choice(name, value, allowed)
         wanted = words.lower().split()
         found = [
-            item.claim.id
+            item.claim
             for item in self._entries()
             if paper in (None, item.claim.paper)
             and verdict in (None, item.verdict)
@@ -105,7 +105,9 @@ class Statements(Mapping[str, Entry]):
             and strength in (None, item.recorded.get("strength"))
             and all(word in _text(item) for word in wanted)
         ]
-        return Statements(found)
+        # What is called so in the paper goes before what only mentions it.
+        found.sort(key=lambda claim: not all(word in claim.place.lower() for word in wanted))
+        return Statements([claim.id for claim in found])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per statement, indexed by id: place, verdict, what it says, why it fails."""

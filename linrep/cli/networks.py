@@ -125,8 +125,8 @@ def networks(
         began = time.perf_counter()
         try:
             drawn = experiment.make_figure(
-                item, out=RECORD if record else folder, seed=seed, runs=runs, recorded=record,
-                partial=True,
+                item, out=RECORD / "networks" if record else folder, seed=seed, runs=runs,
+                recorded=record, partial=True,
             )  # fmt: skip
         except ValueError as error:
             echo(str(error), err=True)

@@ -173,17 +173,17 @@ def _claim(item, verbose):
 def _figure(name):
     """Print what a figure is of, its sizes, and whether it is recorded."""
     from linrep import experiment
-    from linrep.reproduction import RECORD
+    from linrep.reproduction import RECORD, recorded
 
     with bad_input(ValueError, OSError):
         item = experiment.load(name)
+    known = item.id in recorded()
     echo(Painted(item.id, "title"), ": ", wrapped(item.title, "  "))
-    record = RECORD / f"{item.id}.json"
-    _line("record", str(record) if record.exists() else f"none in {RECORD}")
+    _line("record", "numbers and rows are recorded" if known else f"none in {RECORD}")
     _line("replicates", f"{item.replicates} per cell; {item.quick_replicates} with --quick")
     _line("needs", item.missing() or "")
     _line("draw it", f"linrep figures {item.id} --quick")
-    if record.exists():
+    if known:
         _line("compare it", f"linrep figures {item.id} --check")
     if item.sizes is not None:
         _, lines = size_section(item.id, item.sizes)

@@ -251,6 +251,9 @@ def constants(paper, budget, workers, seed, store, out):
                  "from": line["x"].min(), "to": line["x"].max(),
                  "smallest": line["y"].min(), "largest": line["y"].max()}
             )  # fmt: skip
+    if not lines:
+        echo(f"{paper}: no bound that is checked along an axis leaves a constant open")
+        return
     frame(pd.DataFrame(lines), digits=4)
     with bad_input(OSError):
         for name, chart in pictures.items():
@@ -365,7 +368,8 @@ def _print(results, entries, verbose):
     table((*head, "measured", "claimed", "trials", "CPU s"), rows, left=len(head))
     _reasons(results, verbose)
     counts = Counter(item.verdict for item in results)
-    parts: list[str | Painted] = [f"\n{len(results)} claims: "]
+    word = "claim" if len(results) == 1 else "claims"
+    parts: list[str | Painted] = [f"\n{len(results)} {word}: "]
     for place, (name, count) in enumerate(counts.items()):
         parts += [", " if place else "", verdict(name)._replace(text=f"{count} {name}")]
     echo(*parts)
