@@ -8,7 +8,7 @@ from importlib.util import find_spec
 #: Modules by the extra of pyproject.toml that brings them; an extra may include others.
 EXTRAS = {
     "sweeps": ("cloudpickle", "pyarrow", "threadpoolctl", "tqdm"),
-    "claims": ("PIL", "flint", "hypothesis", "jinja2", "markupsafe", "math_core"),
+    "claims": ("PIL", "flint", "hypothesis", "jinja2", "markdown_it", "markupsafe", "math_core"),
     "cli": ("click",),
     "experiments": ("sklearn",),
     "cluster": ("distributed",),
