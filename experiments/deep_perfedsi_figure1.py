@@ -30,13 +30,13 @@ from linrep.sweeps import Grid
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10, "lr": 0.05}
 BLOCKS = ("representation.block1", "representation.block2")
-METHODS = {
-    "PerFedSI": deep.PerFedSI(),
-    "FedAvg": deep.FedAvg(),
-    "Ditto": deep.Ditto(penalty=1.0),
-    "SR-PH": deep.FedPer(),
-    "PR-SH": deep.LGFedAvg(personal=BLOCKS),
-    "Local": deep.Local(),
+METHODS = {  # by name, so that figures are listed without torch
+    "PerFedSI": ("PerFedSI", {}),
+    "FedAvg": ("FedAvg", {}),
+    "Ditto": ("Ditto", {"penalty": 1.0}),
+    "SR-PH": ("FedPer", {}),
+    "PR-SH": ("LGFedAvg", {"personal": BLOCKS}),
+    "Local": ("Local", {}),
 }
 SAMPLES = {1: (16, 4), 4: (4, 1), 10: (1, 1)}  # Table 2: of each character, by clients per alphabet
 SCALES = {
@@ -131,13 +131,19 @@ def network(name, data, cell):
     return lambda: deep.models.build(name, data.x.shape[1:], data.classes, **sizes)
 
 
+def method(name):
+    """Return a method by its name in the figure."""
+    kind, settings = METHODS[name]
+    return getattr(deep, kind)(**settings)
+
+
 def replicate(cell, rng, scale, rounds):
     seed, name, rounds = int(rng.integers(2**32)), cell["method"], cell["rounds"]
     data = alphabets(cell, seed)
     if name == "PerFedSI":  # the only one that reads it
         data = with_side_information(data, cell, seed)
     trace = train(
-        data, METHODS[name], f"{name}, {data.n} clients", rounds=rounds,
+        data, method(name), f"{name}, {data.n} clients", rounds=rounds,
         model=network("concatenated" if name == "PerFedSI" else "blocks", data, cell),
         record=range(0, rounds, cell["every"]), rng=seed, **SETTINGS,
     )  # fmt: skip

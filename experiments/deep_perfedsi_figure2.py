@@ -24,13 +24,13 @@ from linrep.sweeps import Grid
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10}
 LR, LR_DITTO = 0.1, 0.05
 BLOCKS = ("representation.block1", "representation.block2")
-METHODS = {
-    "PerFedSI": deep.PerFedSI(),
-    "FedAvg": deep.FedAvg(),
-    "Ditto": deep.Ditto(penalty=1.0),
-    "SR-PH": deep.FedPer(),
-    "PR-SH": deep.LGFedAvg(personal=BLOCKS),
-    "Local": deep.Local(),
+METHODS = {  # by name, so that figures are listed without torch
+    "PerFedSI": ("PerFedSI", {}),
+    "FedAvg": ("FedAvg", {}),
+    "Ditto": ("Ditto", {"penalty": 1.0}),
+    "SR-PH": ("FedPer", {}),
+    "PR-SH": ("LGFedAvg", {"personal": BLOCKS}),
+    "Local": ("Local", {}),
 }
 SCALES = {
     "digits": {
@@ -88,11 +88,17 @@ def network(name, data, cell):
     return lambda: deep.models.build(name, data.x.shape[1:], data.classes, **sizes)
 
 
+def method(name):
+    """Return a method by its name in the figure."""
+    kind, settings = METHODS[name]
+    return getattr(deep, kind)(**settings)
+
+
 def replicate(cell, rng, scale, rounds):
     seed, name, rounds = int(rng.integers(2**32)), cell["method"], cell["rounds"]
     data = deep.partitions.affine_shifts(deep.load(cell["data"], rng=seed), cell["n"], rng=seed)
     trace = train(
-        data, METHODS[name], f"{name}, {TITLES[cell['data']]}, {data.n} clients", rounds=rounds,
+        data, method(name), f"{name}, {TITLES[cell['data']]}, {data.n} clients", rounds=rounds,
         model=network("multiplied" if name == "PerFedSI" else "blocks", data, cell),
         record=range(0, rounds, cell["every"]), rng=seed, lr=LR_DITTO if name == "Ditto" else LR,
         **SETTINGS,
