@@ -5,10 +5,10 @@ import os
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from linrep.cli import main, text
 from linrep.cli.text import Painted, echo, frame, has_color, listing, table, verdict
+from tests.tools import runner
 
 
 class Terminal(io.StringIO):
@@ -50,7 +50,7 @@ def test_verdicts_and_errors_have_colours_and_data_cannot_have_any(monkeypatch, 
     echo(verdict("fails"), " and ", verdict("holds"), " \x1b[31m")
     out = capsys.readouterr().out
     assert out == "\x1b[31mfails\x1b[0m and \x1b[32mholds\x1b[0m \\x1b[31m\n"
-    done = CliRunner(env={"FORCE_COLOR": "1"}).invoke(main, ["nothing"], color=True)
+    done = runner(env={"FORCE_COLOR": "1"}).invoke(main, ["nothing"], color=True)
     assert done.stderr.startswith("\x1b[")
     monkeypatch.delenv("FORCE_COLOR")
     echo(verdict("fails"), Painted("x", "error"))

@@ -13,7 +13,7 @@ from linrep import plotting
 from linrep.claims import claims, findings, ledger
 from linrep.claims.verify import Result
 from linrep.cli import main
-from tests.tools import complaint
+from tests.tools import complaint, runner
 
 OWN = """
 import numpy as np
@@ -388,7 +388,7 @@ def test_a_check_that_accepts_its_negative_control_is_flagged_when_it_is_recorde
 def test_the_list_is_filtered():
 
     def call(*arguments, code=0):
-        result = CliRunner().invoke(main, ["verify", *arguments])
+        result = runner().invoke(main, ["verify", *arguments])
         assert result.exit_code == code, result.output
         return result.stdout or result.stderr
 
@@ -407,7 +407,7 @@ def test_the_list_is_filtered():
     none = ("--paper", "perfedsi", "--severity", "conclusion", "--verdict", "holds")
     assert "no claim is left" in call("--list", *none, code=2)
     assert "no paper 'nobody'" in call("--list", "--paper", "nobody", code=2)
-    counts = CliRunner().invoke(main, ["verify", "--list", "--paper", "pflmf"]).stderr
+    counts = runner().invoke(main, ["verify", "--list", "--paper", "pflmf"]).stderr
     assert f"{len([name for name in recorded if name.startswith('pflmf.')])} claims: " in counts
 
 

@@ -6,16 +6,17 @@ from functools import partial
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
-from torch.utils.data import Subset, TensorDataset
 
-from linrep import deep
-from linrep.deep import SGD, Phase, federation
-from linrep.deep.augment import crop_and_flip
-from linrep.deep.training import schedule
-from linrep.random import keyed
-from tests.deep import small
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.utils.data import Subset, TensorDataset  # noqa: E402
+
+from linrep import deep  # noqa: E402
+from linrep.deep import SGD, Phase, federation  # noqa: E402
+from linrep.deep.augment import crop_and_flip  # noqa: E402
+from linrep.deep.training import schedule  # noqa: E402
+from linrep.random import keyed  # noqa: E402
+from tests.deep import small  # noqa: E402
 
 ENGINES = ["loop", "vmap"]
 ADAM = partial(torch.optim.Adam, lr=0.01, weight_decay=0.1)

@@ -5,6 +5,8 @@ import textwrap
 import pytest
 from click.testing import CliRunner
 
+pytest.importorskip("torch")
+
 from linrep import simulation
 from linrep.cli import main
 from linrep.sweeps import open_run
