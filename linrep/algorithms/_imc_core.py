@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from scipy.sparse.linalg import LinearOperator, svds
+from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
 from linrep import _validation as check
 from linrep.algorithms._imc_sides import Side
@@ -246,10 +246,12 @@ class Core:
         """
         M = self.adjoint(values)
         if issparse(M) and count < min(self.shape):
-            left, size, right = svds(M, k=count, v0=np.ones(min(self.shape)))
-            left, size, right = left[:, ::-1], size[::-1], right[::-1]
-        else:
-            left, size, right = np.linalg.svd(dense(M), full_matrices=False)
+            try:
+                left, size, right = svds(M, k=count, v0=np.ones(min(self.shape)))
+                return left[:, ::-1], size[::-1], right[::-1].T
+            except ArpackError:
+                pass  # singular values too close to each other, as after soft thresholding
+        left, size, right = np.linalg.svd(dense(M), full_matrices=False)
         return left[:, :count], size[:count], right[:count].T
 
     def spectral(self) -> tuple[Values, Values]:
