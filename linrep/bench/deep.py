@@ -26,7 +26,8 @@ from torch.utils.data import DataLoader
 from linrep.bench.timing import TOLERANCE, Record, compared, largest_difference, take_turns
 from linrep.deep import models
 from linrep.deep.data import FederatedData
-from linrep.deep.federation import Federation, choose_engine
+from linrep.deep.engines import choose
+from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, FedAvg, FedRep
 from linrep.deep.training import ENGINES, SGD, Phase, schedule
 from linrep.random import keyed
@@ -122,7 +123,7 @@ def engines(name: str, clients: int, repetitions: int = 5, *, device: str = "cpu
     """Time local steps of clients one by one, and of all of them together.
 
     Results must agree after two steps in double precision. The note tells which is taken, by
-    :func:`linrep.deep.federation.choose_engine`.
+    :func:`linrep.deep.engines.choose`.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def engines(name: str, clients: int, repetitions: int = 5, *, device: str = "cpu
     timed = partial(build, phase=Phase(steps=_STEPS), dtype="float32")
     words = {"loop": "one by one", "vmap": "together"}
     size = sum(value.numel() for value in model.parameters())
-    taken = words.get(choose_engine(torch.device(device), model))  # on CUDA, what is measured
+    taken = words.get(choose(torch.device(device), model))  # on CUDA, what is measured
     return _compared(
         f"A client's step on a batch of {_SGD.batch_size}",
         f"{name}, {size} parameters, {clients} clients", device,

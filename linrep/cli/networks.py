@@ -148,7 +148,7 @@ def _selection(where):
 
 def _surroundings(chosen, device, data):
     """Refuse what cannot be run before the first run, and set where it is."""
-    from linrep.deep.federation import DEVICE_VARIABLE, read_device
+    from linrep.deep.devices import DEVICE_VARIABLE, read_device
     from linrep.deep.readers import FOLDER_VARIABLE
 
     if data is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import time
+import types
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -12,7 +15,7 @@ import torch
 from linrep import _atomic as files
 from linrep.deep._evaluation import History
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def identity(federation, settings):
@@ -24,13 +27,55 @@ def identity(federation, settings):
             data.update(b"" if array is None else array.tobytes())
         for index in (*one.train, *one.test):
             data.update(np.int64(len(index)).tobytes() + np.ascontiguousarray(index).tobytes())
-    shapes = {name: list(value.shape[1:]) for name, value in federation.start().shared.items()}
+    weights = hashlib.sha256()
+    for name, value in federation.start().shared.items():
+        weights.update(f"{name} {tuple(value.shape)}".encode() + value.cpu().numpy().tobytes())
+    functions = {
+        name: content_of(value) for name, value in vars(federation.sgd).items() if callable(value)
+    }
     return {
         **settings,
+        **functions,
         "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
-        "model": f"{federation.model} {shapes}",
+        "model": str(federation.model),
+        "weights": weights.hexdigest(),
         "data": data.hexdigest(),
     }
+
+
+def content_of(value, within=()):
+    """Return what a function computes with: its code, what it closes over, and its defaults.
+
+    Functions that it calls by name are not looked into.
+    """
+    if id(value) in within:
+        return "itself"
+    within = (*within, id(value))
+
+    def contents(values):
+        return [content_of(each, within) for each in values]
+
+    if isinstance(value, functools.partial):
+        return contents([value.func, *value.args, *value.keywords.items()])
+    if isinstance(value, types.MethodType):
+        return contents([value.__func__, value.__self__])
+    if isinstance(value, types.FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return contents([value.__code__, *cells, value.__defaults__, value.__kwdefaults__])
+    if isinstance(value, types.CodeType):  # wherever its file is
+        found = repr((value.co_code, value.co_names, contents(value.co_consts)))
+        return hashlib.sha256(found.encode()).hexdigest()
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return hashlib.sha256(np.asarray(value).tobytes()).hexdigest()
+    if isinstance(value, type | types.BuiltinFunctionType | types.ModuleType):
+        return getattr(value, "__qualname__", value.__name__)
+    if isinstance(value, tuple | list):
+        return contents(value)
+    if isinstance(value, Mapping):
+        return contents(value.items())
+    if " at 0x" in repr(value):  # an address
+        return contents([type(value), vars(value)])
+    return repr(value)
 
 
 def save(path, identity, state, history):
@@ -73,7 +118,7 @@ def load(path, identity, state, device):
     differing = [name for name in names if mine.get(name) != other.get(name)]
     if differing:
         name = differing[0]
-        long = name in ("model", "data")
+        long = name in ("model", "weights", "data")
         what = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
         raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{what}")
     state.shared, state.personal, state.extra, state.round = values

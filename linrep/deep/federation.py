@@ -6,13 +6,8 @@ Axes are those of :mod:`linrep.deep.state`.
 from __future__ import annotations
 
 import copy
-import json
-import os
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +16,13 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
-from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from linrep import _atomic as files
 from linrep import _validation as check
-from linrep.deep import features, layers
+from linrep.deep import engines, features, layers, probe
 from linrep.deep.data import FederatedData
+from linrep.deep.devices import read_device
+from linrep.deep.samples import Samples, real, workers
 from linrep.deep.state import Clients, State, expand
 from linrep.deep.training import (
     ENGINES,
@@ -44,73 +39,10 @@ from linrep.deep.training import (
 )
 from linrep.random import keyed
 
-_DRAWING = threading.Lock()
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
-#: Environment variable with the device that "auto" stands for.
-DEVICE_VARIABLE = "LINREP_DEVICE"
-#: On a processor, networks of more parameters are trained one by one: see `choose_engine`.
-LARGEST_TOGETHER = 200_000
 
 
-def choose_engine(device: torch.device, model: nn.Module) -> str:
-    """Return the engine for a network on a device, as `linrep bench deep` has found it faster.
-
-    Stepping together saves the cost of launching operations, which on a processor is most of the
-    time for networks of up to `LARGEST_TOGETHER` parameters. The choice never depends on a timing
-    there, so that the same run has the same digits everywhere; elsewhere it is "measure".
-
-    Parameters
-    ----------
-    device : torch.device
-    model : nn.Module
-        Only its number of parameters matters.
-    """
-    if device.type != "cpu":
-        return "measure"
-    size = sum(value.numel() for value in model.parameters())
-    return "vmap" if size <= LARGEST_TOGETHER else "loop"
-
-
-def measured_engine(federation: Federation) -> str:
-    """Return the engine that is faster for a network on this device, timed once and stored.
-
-    The choices are in ``linrep/engines.json`` of the user's cache folder: a device, a version of
-    torch, a network and a size of batch have one each.
-
-    Parameters
-    ----------
-    federation : Federation
-        Trained for a few steps by either engine, from its start.
-    """
-    shapes = [tuple(value.shape[1:]) for value in federation.start().shared.values()]
-    batch = (federation.sgd.batch_size, *federation.x.shape[1:])
-    what = f"{type(federation.model).__name__} {shapes} {batch} {federation.compile}"
-    key = f"{describe(federation.device)}, torch {torch.__version__}, {what}"
-    store = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    store = store / "linrep" / "engines.json"
-    known = json.loads(store.read_text("utf-8")) if store.is_file() else {}
-    if known.get(key) not in ENGINES:
-        seconds = {}
-        for federation.engine in ENGINES:
-            for _ in range(2):  # the first warms up
-                seconds[federation.engine] = _seconds_of_steps(federation)
-        known[key] = min(seconds, key=lambda name: seconds[name])
-        store.parent.mkdir(parents=True, exist_ok=True)
-        files.write(store, json.dumps(known, indent=1).encode())
-    return known[key]
-
-
-def _seconds_of_steps(federation, steps=5):
-    """Return the seconds that a few steps of a part of the clients take."""
-    part = next(federation.everyone())
-    began = time.perf_counter()
-    found = federation.train(federation.start().shared, {}, part, (Phase(steps=steps),), round=0)
-    next(iter(found.values())).sum().item()  # waits for an accelerator
-    federation.samples_trained = 0
-    return time.perf_counter() - began
-
-
-class Federation:
+class Federation(Samples):
     """Clients' data, a network and settings of local SGD on a device.
 
     Parameters
@@ -129,8 +61,9 @@ class Federation:
     dtype : {"float32", "float64"}
     engine : {"auto", "loop", "vmap", "measure"}
         How clients are trained, one by one or together: "auto" is "measure" on an accelerator and
-        else goes by the network's size, see :func:`choose_engine`; "measure" is the faster one for
-        this network on this device, which is timed once and stored, see :func:`measured_engine`.
+        else goes by the network's size, see :func:`linrep.deep.engines.choose`; "measure" is the
+        faster one for this network on this device, which is timed once and stored, see
+        :func:`linrep.deep.engines.measured`.
     chunk : int
         Most clients trained or held at once.
     cache : bool or "auto"
@@ -141,10 +74,17 @@ class Federation:
     compile : bool
         Let torch compile the gradient of engine "vmap"; on CUDA with graphs.
 
+    Attributes
+    ----------
+    parameters, frozen, buffers : tuple of str
+        Names of the parameters that may move, of those that torch would not differentiate, and of
+        running statistics.
+
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of range, or the data of several seeds do not fit together.
+        If an argument is out of range, the data of several seeds do not fit together, or the
+        network keeps from step to step what clients would share unseen.
     """
 
     def __init__(
@@ -166,8 +106,8 @@ class Federation:
         self.seeds = [s if isinstance(s, SeedSequence) else SeedSequence(s) for s in seeds]
         if not self.seeds:
             raise ValueError("seeds must hold one at least")
-        self.device = read_device(device)
-        self.dtype = DTYPES[check.choice("dtype", dtype, DTYPES)]
+        dtype = check.choice("dtype", dtype, DTYPES)
+        super().__init__(data, len(self.seeds), read_device(device), DTYPES[dtype])
         self.chunk = check.integer("chunk", chunk, minimum=1)
         if not isinstance(cache, bool):
             check.choice("cache", cache, ("auto",))
@@ -177,18 +117,23 @@ class Federation:
                 raise TypeError(f"{name} must be true or false, got {value!r}")
         self.mixed_precision, self.compile = mixed_precision, compile
         self.samples_trained = 0  # passes of a sample through a step, for throughput
-        self._load(data)
+        if compile:
+            torch.compiler.reset()  # it gives up after a few objectives otherwise
         starts = []
         for seed in self.seeds:
             self.model = self._make(model, seed)
             starts.append(self._values())
         self._starts = {name: torch.stack([s[name] for s in starts]) for name in starts[0]}
-        self.parameters = tuple(name for name, _ in self.model.named_parameters())
-        self.buffers = tuple(name for name in self._starts if name not in self.parameters)
-        check.choice("engine", engine, ("auto", *ENGINES, "measure"))
-        if engine == "auto":
-            engine = choose_engine(self.device, self.model)
-        self.engine = measured_engine(self) if engine == "measure" else engine
+        named = dict(self.model.named_parameters())
+        self.buffers = tuple(name for name in self._starts if name not in named)
+        self.frozen = tuple(name for name, value in named.items() if not value.requires_grad)
+        self.parameters = tuple(name for name in named if name not in self.frozen)
+        if getattr(self.model, "side_information", False) and not self.side.shape[-1]:
+            raise ValueError("data must have side information of clients for this network")
+        places = torch.arange(min(2, len(self.x)), device=self.device)
+        runs = torch.zeros((), dtype=torch.int64, device=self.device)
+        self.traits = probe.traits(self.model, self.see(places, runs), self.side[0, 0])
+        self.engine = engines.chosen(self, engine)
 
     def __repr__(self):
         count = sum(value.numel() for value in self.model.parameters())
@@ -197,67 +142,13 @@ class Federation:
             f"of {count} parameters on {self.device.type}, engine={self.engine!r})"
         )
 
-    # Data and network
-
-    def _load(self, data):
-        each = list(data) if isinstance(data, Sequence) else [data]
-        for one in each:
-            if not isinstance(one, FederatedData):
-                raise TypeError(f"data must be FederatedData, got {type(one).__name__}")
-        each = each * len(self.seeds) if len(each) == 1 else each
-        if len(each) != len(self.seeds):
-            raise ValueError(
-                f"data must be one or one for each of {len(self.seeds)} seeds, got {len(each)}"
-            )
-        first = each[0]
-        for other in each[1:]:
-            shapes = [
-                (one.n, one.classes, one.x.shape[1:], one.x.dtype, one.y.dtype, np.shape(one.side))
-                for one in (first, other)
-            ]
-            if shapes[0] != shapes[1]:
-                raise ValueError("data of several seeds must agree in clients, classes and shapes")
-        self.data = each
-        self.n, self.classes = first.n, first.classes
-        # Partitions of the same samples share them, unless labels are permuted.
-        keys = [(id(one.x), one.y.tobytes()) for one in each]
-        kinds = dict(zip(keys, each, strict=True))
-        ends = np.cumsum([len(one.x) for one in kinds.values()])
-        begins = {
-            key: end - len(one.x) for (key, one), end in zip(kinds.items(), ends, strict=True)
-        }
-        self.x = torch.tensor(np.concatenate([one.x for one in kinds.values()])).to(self.device)
-        y = torch.tensor(np.concatenate([one.y for one in kinds.values()]))
-        self.y = y.to(self.device, self.dtype if y.is_floating_point() else y.dtype)
-        self._places = {
-            split: [
-                [np.asarray(index) + begins[key] for index in getattr(one, split)]
-                for key, one in zip(keys, each, strict=True)
-            ]
-            for split in ("train", "test")
-        }
-        self.sizes = {
-            split: np.array([[len(index) for index in own] for own in places])
-            for split, places in self._places.items()
-        }
-        self._scale = None
-        if first.mean is not None:
-            shape = (-1, *[1] * (first.x.ndim - 2))
-            moments = [
-                torch.stack([torch.as_tensor(getattr(one, name)).reshape(shape) for one in each])
-                for name in ("mean", "std")
-            ]
-            self._scale = tuple(value.to(self.device, self.dtype) for value in moments)
-        sides = [np.zeros((self.n, 0)) if one.side is None else one.side for one in each]
-        self.side = torch.as_tensor(np.stack(sides)).to(self.device, self.dtype)
+    # Network
 
     def _make(self, model, seed):
         if isinstance(model, nn.Module):
             made = copy.deepcopy(model)
         else:
-            # Layers draw their weights from a generator that all threads share.
-            with _DRAWING, torch.random.fork_rng(devices=[]):
-                torch.manual_seed(int(keyed(seed, "start").integers(2**63)))
+            with layers.seeded(int(keyed(seed, "start").integers(2**63))):
                 made = model()
             if not isinstance(made, nn.Module):
                 raise TypeError(f"model must make a torch Module, got {type(made).__name__}")
@@ -280,7 +171,7 @@ class Federation:
         all_personal : bool
             Everything does.
         """
-        check_blocks(personal, self.parameters)
+        check_blocks(personal, tuple(self._starts))
         mine = {
             name: value
             for name, value in self._starts.items()
@@ -324,19 +215,6 @@ class Federation:
         for begin in range(0, clients.shape[1], width):
             yield clients[:, begin : begin + width]
 
-    def class_counts(self, part: Clients) -> Tensor:
-        """Return how many of each client's training samples are of each class, (S, c, classes).
-
-        Parameters
-        ----------
-        part : ndarray of int, shape (S, c)
-            Clients.
-        """
-        places, counts = self._pick("train", part)
-        real = self._real(places, counts)
-        ones = F.one_hot(self.y[places].long(), self.classes) * real.unsqueeze(2)
-        return ones.sum(1).to(self.dtype).unflatten(0, part.shape)
-
     def samples(self, part: Clients) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield what the network sees of each client's training samples, and their labels.
 
@@ -348,10 +226,10 @@ class Federation:
             Clients.
         """
         self.model.eval()
-        places, counts = self._pick("train", part)
-        for k, (s, _) in enumerate(_workers(part)):
+        places, counts = self.pick("train", part)
+        for k, (s, _) in enumerate(workers(part)):
             index = places[k, : counts[k]]
-            yield self._see(index, torch.full((), s, device=self.device)), self.y[index]
+            yield self.see(index, torch.full((), s, device=self.device)), self.y[index]
 
     def features(
         self, shared: Parameters, own: Parameters, part: Clients
@@ -364,53 +242,21 @@ class Federation:
             The representation's parameters, together.
         part : ndarray of int, shape (S, c)
             Clients.
+
+        Raises
+        ------
+        ValueError
+            If the network's outputs are not what its head makes of its representation.
         """
+        if not self.traits.in_parts:
+            raise ValueError(
+                "model must compute head(representation(x)) for a method that reads features"
+            )
         self.model.eval()
-        places, counts = self._pick("train", part)
+        places, counts = self.pick("train", part)
         seen = self._features(shared, own, part, places, counts)
         for k, count in enumerate(counts):
             yield seen[k, :count], self.y[places[k, :count]]
-
-    def _real(self, places, counts):
-        """Tell samples from padding, (K, m)."""
-        position = torch.arange(places.shape[1], device=self.device)
-        return position < torch.as_tensor(counts, device=self.device).unsqueeze(1)
-
-    def _pick(self, split, part):
-        """Return padded places (K, m) of the workers' samples, and how many each has."""
-        own = [self._places[split][s][client] for s, client in _workers(part)]
-        counts = np.array([len(index) for index in own])
-        places = np.zeros((len(own), counts.max(initial=0)), dtype=np.int64)
-        for row, index in zip(places, own, strict=True):
-            row[: len(index)] = index
-        return torch.as_tensor(places, device=self.device), counts
-
-    def _see(self, places, runs, draws=None):
-        """Return what the network sees of samples (..., b); `runs` (...) says whose they are.
-
-        With `draws`, how many of each row are samples and a seed, these are augmented.
-        """
-        x = self.x[places]
-        if draws is not None and self.sgd.augment is not None:
-            x = self._augmented(x, draws, self.sgd.augment)
-        if self._scale is not None:
-            mean, std = (value[runs].unsqueeze(runs.ndim) for value in self._scale)
-            return (x.to(self.dtype) / 255.0 - mean) / std
-        return x.to(self.dtype) if x.is_floating_point() else x
-
-    def _augmented(self, x, draws, augment):
-        # Torch's generator is all threads'.
-        with _DRAWING, torch.random.fork_rng(devices=[]):
-            for row, (size, seed) in enumerate(draws):
-                torch.manual_seed(seed)
-                changed = augment(x[row, :size])
-                if changed.shape != x[row, :size].shape:
-                    raise ValueError(
-                        f"augment must keep the shape {tuple(x[row, :size].shape)}, it returned "
-                        f"{tuple(changed.shape)}"
-                    )
-                x[row, :size] = changed
-        return x
 
     # Local work
 
@@ -425,6 +271,7 @@ class Federation:
         objective: Objective = loss,
         context: Any = None,
         purpose: str = "batches",
+        after: bool = False,
     ) -> Parameters:
         """Return the clients' own values, (S, c, ...), after the phases of a round.
 
@@ -443,30 +290,35 @@ class Federation:
             See :data:`linrep.deep.training.Objective`.
         purpose : str
             Of the batches, for a method that trains twice in a round.
+        after : bool
+            Whether this comes after `round` rounds, as fine-tuning does, and not in the next one:
+            a schedule of step sizes then is at the last.
         """
         shared, own = dict(shared), dict(own)
         for place, phase in enumerate(phases):
-            trained = phase.trained([*shared, *own])
+            named = phase.trained([*shared, *own])
+            trained = tuple(name for name in named if name not in self.frozen)
             if not trained:
                 continue
             draw = (purpose, round, place)
-            new = self._run(shared, own, part, phase, trained, draw, objective, context or {})
+            sgd = self.sgd.at(max(0, round - after), phase.lr)
+            new = self._run(shared, own, part, phase, trained, draw, sgd, objective, context or {})
             for name, value in new.items():
                 shared.pop(name, None)
                 own[name] = value
         return own
 
-    def _run(self, shared, own, part, phase, trained, draw, objective, context):
+    def _run(self, shared, own, part, phase, trained, draw, sgd, objective, context):
         purpose, *key = draw
-        workers = _workers(part)
+        each = workers(part)
         self.model.train()
         moving = tuple(name for name in trained if name not in self.buffers)
-        places, counts = self._pick("train", part)
-        streams = [keyed(self.seeds[s], purpose, *key, client) for s, client in workers]
+        places, counts = self.pick("train", part)
+        streams = [keyed(self.seeds[s], purpose, *key, client) for s, client in each]
         batches = schedule(
-            counts, streams, batch_size=self.sgd.batch_size, epochs=phase.epochs, steps=phase.steps
+            counts, streams, batch_size=sgd.batch_size, epochs=phase.epochs, steps=phase.steps
         )
-        runs = torch.as_tensor([s for s, _ in workers], device=self.device)
+        runs = torch.as_tensor([s for s, _ in each], device=self.device)
         y = self.y[places]
 
         position = torch.as_tensor(batches.position, device=self.device)
@@ -474,17 +326,16 @@ class Federation:
 
         def fetch(t, rows):
             at = workers_of[rows], position[rows, t]
-            index = places[at]
-            if self.sgd.augment is None:
-                return self._see(index, runs[rows]), y[at]
-            sizes = batches.weight[rows, t].sum(-1).tolist()
-            seeds = batches.key[rows, t].tolist()
-            return self._see(index, runs[rows], list(zip(sizes, seeds, strict=True))), y[at]
+            index, x = places[at], None
+            if sgd.augment is not None:
+                sizes, keys = batches.weight[rows, t].sum(-1), batches.key[rows, t]
+                x = self._augmented(sgd.augment, index, sizes, keys)
+            return self.see(index, runs[rows], x), y[at]
 
         everything = expand(shared, part) | own
         kept = {name: everything.pop(name) for name in self.buffers if name in everything}
-        why_not = features.why_not_exact(self.model, moving)
-        if self.sgd.augment is not None:
+        why_not = features.why_not_exact(self.model, moving, self.traits.in_parts)
+        if sgd.augment is not None:
             why_not = why_not or "samples are augmented anew in every step"
         if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):
             raise ValueError(f"cache must not be True for this model: {why_not}")
@@ -512,10 +363,11 @@ class Federation:
             z=self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)],
             objective=objective,
             context=_flat(context),
-            sgd=self.sgd.at(key[0], phase.lr),
+            sgd=sgd,
             from_features=cached,
             gradient=gradient,
             compile=self.compile,
+            draws=self.traits.draws,
         )
         # Heads on features are small, and have a closed form: together is faster everywhere.
         engine = "vmap" if gradient is not None else self.engine
@@ -524,6 +376,23 @@ class Federation:
         # Running statistics move with their block: those of a frozen one stay as they were.
         new = {name: value for name, value in (params | noted).items() if name in trained}
         return {name: value.unflatten(0, part.shape) for name, value in new.items()}
+
+    def _augmented(self, augment, index, sizes, keys):
+        """Return samples (K, b, ...) as `augment` changes them, each worker's by its own draws."""
+        x = self.x[index]
+        for row, size, key in zip(x, sizes, keys, strict=True):
+            own = row[:size]
+            if not len(own):
+                continue
+            with layers.seeded(int(key), self.device):
+                changed = augment(own)
+            if changed.shape != own.shape or changed.dtype != own.dtype:
+                raise ValueError(
+                    f"augment must keep {own.dtype} of shape {tuple(own.shape)}, it returned "
+                    f"{changed.dtype} of shape {tuple(changed.shape)}"
+                )
+            own.copy_(changed)
+        return x
 
     def _precision(self):
         if not self.mixed_precision:
@@ -534,7 +403,7 @@ class Federation:
     def _features(self, shared, own, part, places, counts):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
         module = self.model.representation
-        real = self._real(places, counts)
+        given = real(places, counts)
         mine = [name for name in own if belongs(name, ("representation",))]
         together = {n: v for n, v in shared.items() if belongs(n, ("representation",))}
         width = part.shape[1]
@@ -549,12 +418,12 @@ class Federation:
                 params = {name: value[s] for name, value in together.items()}
                 params |= {name: own[name][s, group[0] % width] for name in mine}
                 rows = slice(group[0], group[-1] + 1)
-                index = places[rows][real[rows]]
-                x = self._see(index, torch.full((), s, device=self.device))
+                index = places[rows][given[rows]]
+                x = self.see(index, torch.full((), s, device=self.device))
                 passed = features.in_pieces(module, features.block(params, "representation"), x)
                 if found is None:
                     found = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
-                found[rows][real[rows]] = passed.to(self.dtype)
+                found[rows][given[rows]] = passed.to(self.dtype)
         return found
 
     # Evaluation
@@ -574,16 +443,16 @@ class Federation:
         dict of str to ndarray, shape (S, c)
             ``correct``, ``loss`` and ``size``; the loss of a client without samples is NaN.
         """
-        places, counts = self._pick("test", part)
+        places, counts = self.pick("test", part)
         self.model.eval()
-        real = self._real(places, counts)
+        tested = real(places, counts)
         outputs = self._outputs(shared, own, part, places, counts)
         y = self.y[places]
-        losses = sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(real.shape)
-        found = {"correct": torch.full(real.shape[:1], torch.nan, device=self.device)}
+        losses = sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(tested.shape)
+        found = {"correct": torch.full(tested.shape[:1], torch.nan, device=self.device)}
         if not y.is_floating_point():
-            found["correct"] = ((outputs.argmax(-1) == y) & real).sum(1)
-        found["loss"] = torch.where(real, losses, 0.0).sum(1) / real.sum(1)
+            found["correct"] = ((outputs.argmax(-1) == y) & tested).sum(1)
+        found["loss"] = torch.where(tested, losses, 0.0).sum(1) / tested.sum(1)
         result = {
             name: value.cpu().double().numpy().reshape(part.shape) for name, value in found.items()
         }
@@ -595,14 +464,14 @@ class Federation:
         side = getattr(self.model, "side_information", False)
         moved = any(belongs(name, ("representation",)) for name in own)
         with self._precision(), torch.no_grad():
-            if hasattr(self.model, "representation") and not side and not moved:
+            if self.traits.in_parts and not moved:
                 # With a representation that clients share, one pass over all their samples.
                 seen = self._features(shared, own, part, places, counts)
                 heads = features.block(params, "head")
                 return vmap(lambda head, x: functional_call(self.model.head, head, (x,)))(
                     heads, seen
                 )
-            runs = torch.as_tensor([s for s, _ in _workers(part)], device=self.device)
+            runs = torch.as_tensor([s for s, _ in workers(part)], device=self.device)
             z = self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)]
 
             def call(own, x, z):
@@ -611,17 +480,13 @@ class Federation:
 
             if self.engine == "vmap":
                 pieces = places.split(max(1, features.SAMPLES_AT_ONCE // len(places)), 1)
-                return torch.cat([vmap(call)(params, self._see(p, runs), z) for p in pieces], 1)
-            rows = []
-            for k, count in enumerate(counts):
+                return torch.cat([vmap(call)(params, self.see(p, runs), z) for p in pieces], 1)
+            rows = [torch.empty(0)] * len(counts)
+            for k in np.flatnonzero(counts):
                 own = {name: value[k] for name, value in params.items()}
-                rows.append(call(own, self._see(places[k, :count], runs[k]), z[k]))
-            return pad_sequence(rows, batch_first=True)
-
-
-def _workers(part):
-    """Return run and client of the workers of a part, in order."""
-    return [(s, int(client)) for s, row in enumerate(part) for client in row]
+                rows[k] = call(own, self.see(places[k, : counts[k]], runs[k]), z[k])
+            filled = next((row for row in rows if len(row)), torch.empty(0, self.classes))
+            return pad_sequence([row if len(row) else filled[:0] for row in rows], batch_first=True)
 
 
 def _flat(values):
@@ -629,40 +494,3 @@ def _flat(values):
     if isinstance(values, Mapping):
         return {name: _flat(value) for name, value in values.items()}
     return values.flatten(0, 1)
-
-
-def read_device(name: str) -> torch.device:
-    """Return the device of a name.
-
-    Parameters
-    ----------
-    name : str
-        Torch's; "auto" is that of the environment variable LINREP_DEVICE, or else a CUDA device if
-        there is one.
-
-    Raises
-    ------
-    ValueError
-        If torch does not know it, or it is not here.
-    """
-    if name == "auto":
-        name = os.environ.get(DEVICE_VARIABLE, "auto")
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"device must be one that is here, got {name!r}: {reason}") from None
-    return device
-
-
-def describe(device: torch.device) -> str:
-    """Return the name of a device, as a trace has it.
-
-    Parameters
-    ----------
-    device : torch.device
-    """
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -26,8 +29,25 @@ from linrep._validation import integer, real
 _GAMMA = 0x9E3779B97F4A7C15 - 2**64
 _FIRST = 0xBF58476D1CE4E5B9 - 2**64
 _SECOND = 0x94D049BB133111EB - 2**64
+_DRAWING = threading.Lock()
 _DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
+    """Let torch draw from a seed, and leave its generator, which all threads share, as it was.
+
+    Parameters
+    ----------
+    seed : int
+    device : torch.device, optional
+        Where draws happen beside the CPU.
+    """
+    accelerators = [device] if device is not None and device.type == "cuda" else []
+    with _DRAWING, torch.random.fork_rng(devices=accelerators):
+        torch.manual_seed(seed)
+        yield
 
 
 class Dropout(nn.Module):
@@ -244,6 +264,8 @@ def converted(model: nn.Module) -> nn.Module:
                 new = BatchNorm(module.num_features, module.eps, module.momentum)
                 norms[module] = new.to(module.weight)
                 new.load_state_dict(module.state_dict(), strict=False)
+                for name in ("weight", "bias"):
+                    getattr(new, name).requires_grad_(getattr(module, name).requires_grad)
             return norms[module]
         for name, child in module.named_children():
             setattr(module, name, replaced(child))

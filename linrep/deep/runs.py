@@ -7,7 +7,7 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,10 @@ from linrep.deep import _checkpoints as checkpoints
 from linrep.deep import layers, models, partitions
 from linrep.deep._evaluation import History, by_client, judge, trace_of
 from linrep.deep.data import FederatedData
-from linrep.deep.federation import Federation, describe
+from linrep.deep.devices import describe
+from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
-from linrep.deep.state import scatter
-from linrep.deep.training import SGD, Optimizer, Phase, check_blocks
+from linrep.deep.training import SGD, Optimizer, Phase, belongs, check_blocks
 from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 
@@ -64,8 +64,8 @@ def run_seeds(
     model: str | Callable[[], nn.Module] | nn.Module = "cnn",
     rounds: int = 100,
     participation: float = 0.1,
-    lr: float = 0.01,
-    momentum: float = 0.5,
+    lr: float | None = None,
+    momentum: float | None = None,
     weight_decay: float = 0.0,
     batch_size: int = 10,
     clip: float | None = None,
@@ -108,7 +108,7 @@ def run_seeds(
     participation : float
         Share of the clients in a round, drawn without replacement.
     lr, momentum, weight_decay, batch_size, clip, optimizer, schedule, augment
-        See :class:`linrep.deep.training.SGD`.
+        See :class:`linrep.deep.training.SGD`; momentum is 0.5 by default, without an optimizer.
     head : str, optional
         Name of the network's head, such as "fc", where its parts are not called representation and
         head: blocks are then named by these, see :func:`linrep.deep.models.split`.
@@ -158,6 +158,8 @@ def run_seeds(
     rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
     checkpoint_every = check.real("checkpoint_every", checkpoint_every, minimum=0.0)
     recorded = read_record(record, rounds)
+    if momentum is None:
+        momentum = 0.5 if optimizer is None else 0.0
     federation = Federation(
         data, method.network(_maker(model, data, head)),
         sgd=SGD(lr, momentum, weight_decay, batch_size, clip, optimizer, schedule, augment),
@@ -345,6 +347,22 @@ def choose_lr(
     return lrs[int(np.argmax([trace.mean_of_last("accuracy") for trace in traces]))]
 
 
+@dataclass(frozen=True)
+class _FineTuning(FedAvg):
+    """Every client trains its own copy of some blocks, and nothing is sent."""
+
+    blocks: tuple[str, ...] = HEAD
+
+    def start(self, federation):
+        return federation.start(self.blocks)
+
+    def phases(self):
+        return (Phase(self.blocks, epochs=self.epochs),)
+
+    def floats(self, state):
+        return 0
+
+
 def fine_tune(
     data: FederatedData,
     trained: Trace,
@@ -352,14 +370,9 @@ def fine_tune(
     rng: Any = None,
     model: str | Callable[[], nn.Module] | nn.Module = "cnn",
     head: str | None = None,
-    blocks: Sequence[str] = ("head",),
+    blocks: Sequence[str] = HEAD,
     epochs: int = 10,
-    lr: float = 0.01,
-    momentum: float = 0.5,
-    weight_decay: float = 0.0,
-    batch_size: int = 10,
-    record: int | Sequence[int] = 1,
-    **hardware: Any,
+    **settings: Any,
 ) -> Trace:
     """Train some blocks of the network on clients that took no part in a run, each for itself.
 
@@ -378,19 +391,14 @@ def fine_tune(
         frozen as the run has left it: what its clients shared, and the mean over them of what
         each had of its own.
     epochs : int
-        Passes over each client's samples; momentum restarts in each.
-    lr, momentum, weight_decay, batch_size : float and int
-        See :class:`linrep.deep.training.SGD`.
-    record : int or sequence of int
-        Epochs after which all clients are evaluated: every so many, or a list.
-    **hardware
-        device, dtype, engine, chunk, cache, mixed_precision and compile, see
-        :class:`linrep.deep.federation.Federation`.
+        Passes over each client's samples, the rounds of the trace; momentum restarts in each.
+    **settings
+        See :func:`run_seeds`.
 
     Returns
     -------
     Trace
-        Metrics as those of :func:`run_seeds`, against epochs, without what is sent.
+        Of :func:`run_seeds`, against epochs.
 
     Raises
     ------
@@ -401,37 +409,22 @@ def fine_tune(
     -----
     FedRep, section 5.2, Figure 6, where the blocks are heads.
     """
-    began = time.perf_counter()
-    epochs = check.integer("epochs", epochs, minimum=0)
-    recorded = read_record(record, epochs)
-    federation = Federation(
-        data, _maker(model, data, head), sgd=SGD(lr, momentum, weight_decay, batch_size),
-        seeds=[_root(rng)], **hardware,
+    make = _maker(model, data, head)
+
+    def left_behind():
+        network = layers.converted(make())
+        values = dict(network.named_parameters())
+        values |= {name: network.get_buffer(name) for name in layers.statistics(network)}
+        with torch.no_grad():
+            for name, value in values.items():
+                if not belongs(name, blocks):
+                    value.copy_(_left_behind(trained, name, value))
+        return network
+
+    return run(
+        data, _FineTuning(blocks=tuple(blocks)), model=left_behind, participation=1.0,
+        rounds=check.integer("epochs", epochs, minimum=0), rng=rng, **settings,
     )  # fmt: skip
-    state, history = federation.start(tuple(blocks)), History()
-    for name, value in state.shared.items():
-        value[0] = _left_behind(trained, name, value[0])
-    phase, judged = Phase(tuple(blocks), epochs=1), FedAvg()
-    while True:
-        if state.round in recorded:
-            found = by_client(federation, judged.models, state)
-            history.add(state.round, judge(found))
-        if state.round == epochs:
-            break
-        for part in federation.everyone():
-            own = federation.train(
-                state.shared, state.own(part), part, (phase,), round=state.round,
-                purpose="new clients",
-            )  # fmt: skip
-            scatter(state.personal, part, own)
-        state.round += 1
-    history.seconds = time.perf_counter() - began
-    settings = {
-        "method": "fine-tuning", "blocks": list(blocks), "epochs": epochs,
-        **federation.sgd.settings, "device": describe(federation.device),
-        "engine": federation.engine,
-    }  # fmt: skip
-    return trace_of(0, judged, state, history, settings, found, None)
 
 
 def _root(rng):

@@ -8,7 +8,9 @@ how they get from worker to worker, in nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,8 +37,8 @@ class SGD:
 
     Attributes
     ----------
-    lr : float
-        Step size.
+    lr : float, optional
+        Step size; by default 0.01, or that of the optimizer.
     momentum, weight_decay : float
         As in torch: v <- momentum v + g + weight_decay θ; θ <- θ - lr v.
     batch_size : int
@@ -44,17 +46,18 @@ class SGD:
     clip : float, optional
         Largest norm of a client's gradient; a longer one is shortened to it.
     optimizer : callable, optional
-        ``optimizer(parameters)`` returns a torch.optim.Optimizer, whose step size, momentum and
-        weight decay are taken in the place of those above. It has to work entry by entry, as Adam
-        does: several clients are stepped at once.
+        ``optimizer(parameters)`` returns a torch.optim.Optimizer, with a momentum and a weight
+        decay of its own. It has to work entry by entry, as Adam does and Adafactor does not:
+        several clients are stepped at once.
     schedule : callable, optional
         ``schedule(round)`` multiplies step sizes in a round, counted from 0.
     augment : callable, optional
-        ``augment(x)`` changes the samples (b, ...) of a step before images are normalized. It may
-        draw from torch's generator, which is seeded for each client and step.
+        ``augment(x)`` changes the samples (b, ...) of a step before images are normalized, and
+        keeps their shape and type. It may draw from torch's generator, which is seeded for each
+        client and step.
     """
 
-    lr: float = 0.01
+    lr: float | None = None
     momentum: float = 0.0
     weight_decay: float = 0.0
     batch_size: int = 10
@@ -64,9 +67,13 @@ class SGD:
     augment: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self):
-        check.real("lr", self.lr, above=0.0)
-        check.real("momentum", self.momentum, minimum=0.0)
-        check.real("weight_decay", self.weight_decay, minimum=0.0)
+        if self.lr is not None:
+            check.real("lr", self.lr, above=0.0)
+        elif self.optimizer is None:
+            object.__setattr__(self, "lr", 0.01)
+        for name in ("momentum", "weight_decay"):
+            if check.real(name, getattr(self, name), minimum=0.0) and self.optimizer is not None:
+                raise ValueError(f"{name} must not be given beside optimizer, which has its own")
         check.integer("batch_size", self.batch_size, minimum=1)
         if self.clip is not None:
             check.real("clip", self.clip, above=0.0)
@@ -83,6 +90,7 @@ class SGD:
         lr : float, optional
         """
         factor, optimizer = 1.0, self.optimizer
+        lr = self.lr if lr is None else lr
         if self.schedule is not None:
             factor = check.real("schedule", float(self.schedule(round)), above=0.0)
 
@@ -93,22 +101,34 @@ class SGD:
             return made
 
         return replace(
-            self, lr=factor * (self.lr if lr is None else lr), schedule=None,
+            self, lr=None if lr is None else factor * lr, schedule=None,
             optimizer=None if optimizer is None else scaled,
         )  # fmt: skip
 
     @property
     def settings(self) -> dict[str, Any]:
         """What is set, functions by their names."""
-        names = [field.name for field in fields(self)]
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
         if self.optimizer is not None:
-            names = [name for name in names if name not in ("lr", "momentum", "weight_decay")]
-        found = {name: getattr(self, name) for name in names}
+            del found["momentum"], found["weight_decay"]
         return {
-            name: getattr(value, "__qualname__", repr(value)) if callable(value) else value
+            name: name_of(value) if callable(value) else value
             for name, value in found.items()
             if value is not None
         }
+
+
+def name_of(function: Callable) -> str:
+    """Return the name of a function, of a partial one with its arguments.
+
+    Parameters
+    ----------
+    function : callable
+    """
+    if isinstance(function, partial):
+        given = [*map(repr, function.args), *(f"{k}={v!r}" for k, v in function.keywords.items())]
+        return f"{name_of(function.func)}({', '.join(given)})"
+    return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
 @dataclass(frozen=True)
@@ -380,7 +400,7 @@ class Schedule:
 
 
 def schedule(
-    sizes: Sequence[int],
+    sizes: Sequence[int] | NDArray[np.int64],
     streams: Sequence[np.random.Generator],
     *,
     batch_size: int,
@@ -456,6 +476,8 @@ class Work:
         ``gradient(params, batch) -> gradients`` for all workers at once, in place of autograd.
     compile : bool
         Let torch compile the gradient; on CUDA with graphs, as all steps have the same shapes.
+    draws : bool
+        The model draws from torch's generator, which is seeded anew in each step.
     """
 
     model: nn.Module
@@ -471,6 +493,7 @@ class Work:
     from_features: bool = False
     gradient: Callable[[Parameters, Batch], Parameters] | None = None
     compile: bool = False
+    draws: bool = False
 
     def value(self, params, frozen, buffers, batch, context):
         """Return a worker's objective at a batch, and its buffers after it.
@@ -563,8 +586,10 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
             x, y = work.fetch(t, slice(worker, worker + 1))
             # Without the padding, so that layers need not know of it.
             batch = Batch(x[0, :size], y[0, :size], everyone.expand(size), work.z[worker])
-            key = torch.as_tensor(work.batches.key[worker, t], device=device)
-            value, noted = work.value(own, fixed, buffers | set_now(key, everyone), batch, context)
+            number = int(work.batches.key[worker, t])
+            seen = buffers | set_now(torch.tensor(number, device=device), everyone)
+            with layers.seeded(number, device) if work.draws else nullcontext():
+                value, noted = work.value(own, fixed, seen, batch, context)
             found = torch.autograd.grad(value, list(own.values()), materialize_grads=True)
             buffers = {name: noted[name].detach() for name in buffers}
             gradients = dict(zip(own, found, strict=True))

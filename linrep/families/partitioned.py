@@ -40,7 +40,7 @@ def _partitioned(parameters, settings, algorithm, rng):
 
 def _refuse(parameters, settings):
     """Raise a ValueError for data, a partition, a network or a device that is not there."""
-    from linrep.deep.federation import read_device
+    from linrep.deep.devices import read_device
     from linrep.deep.models import build
 
     name = parameters.pop("dataset", "digits")

@@ -181,7 +181,7 @@ class PerFedAvg(FedAvg):
         """Return the model after each client's adaptation."""
         phase = Phase(epochs=self.adapt_epochs, lr=self.inner_lr)
         own = federation.train(
-            state.shared, {}, part, (phase,), round=state.round, purpose="adaptation"
+            state.shared, {}, part, (phase,), round=state.round, purpose="adaptation", after=True
         )
         return {}, expand(state.shared, part) | own
 
@@ -191,9 +191,7 @@ class PerFedSI(FedAvg):
     """Federated averaging of a network that takes clients' side information, (3) or (4)."""
 
     def start(self, federation):
-        """Return the state; the network must take side information, and clients have some."""
+        """Return the state; the network must take side information."""
         if not getattr(federation.model, "side_information", False):
             raise ValueError("model must take side information, as concatenation and mask do")
-        if federation.side.shape[-1] == 0:
-            raise ValueError("data must have side information of clients")
         return super().start(federation)

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from linrep._validation import integer
+from linrep.deep.layers import seeded
 from linrep.random import stream
 
 
@@ -111,6 +111,5 @@ def drawing_from(rng: Any, purpose: str) -> Iterator[None]:
     if rng is None:
         yield
         return
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(int(stream(rng, purpose).integers(2**63)))
+    with seeded(int(stream(rng, purpose).integers(2**63))):
         yield

@@ -1,0 +1,47 @@
+"""Devices that networks are trained on."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+#: Environment variable with the device that "auto" stands for.
+DEVICE_VARIABLE = "LINREP_DEVICE"
+
+
+def read_device(name: str) -> torch.device:
+    """Return the device of a name.
+
+    Parameters
+    ----------
+    name : str
+        Torch's; "auto" is that of the environment variable LINREP_DEVICE, or else a CUDA device if
+        there is one.
+
+    Raises
+    ------
+    ValueError
+        If torch does not know it, or it is not here.
+    """
+    if name == "auto":
+        name = os.environ.get(DEVICE_VARIABLE, "auto")
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"device must be one that is here, got {name!r}: {reason}") from None
+    return device
+
+
+def describe(device: torch.device) -> str:
+    """Return the name of a device, as a trace has it.
+
+    Parameters
+    ----------
+    device : torch.device
+    """
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

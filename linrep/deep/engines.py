@@ -1,0 +1,147 @@
+"""Which engine trains the clients of a federation: by rule on a processor, else by measurement."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import nn
+
+from linrep import _atomic as files
+from linrep import _validation as check
+from linrep.deep.devices import describe
+from linrep.deep.state import Clients
+from linrep.deep.training import ENGINES, Phase
+
+if TYPE_CHECKING:
+    from linrep.deep.federation import Federation
+
+#: On a processor, networks of more parameters are trained one by one: see `choose`.
+LARGEST_TOGETHER = 200_000
+
+
+def chosen(federation: Federation, name: str) -> str:
+    """Return the engine of a name, which may leave the choice open.
+
+    Parameters
+    ----------
+    federation : Federation
+        Whose network it is for.
+    name : {"auto", "loop", "vmap", "measure"}
+
+    Raises
+    ------
+    ValueError
+        If there is no such engine, or "vmap" is asked for a network that draws from torch's
+        generator.
+    """
+    check.choice("engine", name, ("auto", *ENGINES, "measure"))
+    if name == "auto":
+        name = choose(federation.device, federation.model)
+        first = np.zeros((len(federation.seeds), 1), dtype=np.int64)
+        if name == "vmap" and not math.isfinite(seconds(federation, "vmap", first, steps=1)):
+            name = "loop"
+    elif name == "vmap" and federation.traits.draws:
+        raise ValueError(
+            "engine must be 'loop' for a network that draws from torch's generator, as functional "
+            "dropout does; torch.nn.Dropout can be trained by either"
+        )
+    return measured(federation) if name == "measure" else name
+
+
+def choose(device: torch.device, model: nn.Module) -> str:
+    """Return the engine for a network on a device, as `linrep bench deep` has found it faster.
+
+    Stepping together saves the cost of launching operations, which on a processor is most of the
+    time for networks of up to `LARGEST_TOGETHER` parameters. The choice never depends on a timing
+    there, so that the same run has the same digits everywhere; elsewhere it is "measure".
+
+    Parameters
+    ----------
+    device : torch.device
+    model : nn.Module
+        Only its number of parameters matters.
+    """
+    if device.type != "cpu":
+        return "measure"
+    size = sum(value.numel() for value in model.parameters())
+    return "vmap" if size <= LARGEST_TOGETHER else "loop"
+
+
+def measured(federation: Federation) -> str:
+    """Return the engine that is faster for a network on this device, timed once and stored.
+
+    The choices are in ``linrep/engines.json`` of the user's cache folder: a device, a version of
+    torch, a network and what else steps depend on have one each.
+
+    Parameters
+    ----------
+    federation : Federation
+        Trained for a few steps by either engine, from its start.
+    """
+    shapes = [tuple(value.shape[1:]) for value in federation.start().shared.values()]
+    key = ", ".join(
+        [
+            f"{describe(federation.device)} with {torch.get_num_threads()} threads",
+            f"torch {torch.__version__}",
+            f"{type(federation.model).__name__} {shapes} {federation.dtype}",
+            f"{len(federation.seeds)} seeds, {federation.chunk} workers",
+            f"batches {(federation.sgd.batch_size, *federation.x.shape[1:])}",
+            f"mixed precision {federation.mixed_precision}, compiled {federation.compile}",
+        ]
+    )
+    store = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    store = store / "linrep" / "engines.json"
+    known = _stored(store)
+    if known.get(key) not in ENGINES:
+        part = next(federation.everyone())
+        for _ in range(2):  # the first warms up
+            took = {engine: seconds(federation, engine, part) for engine in ENGINES}
+        known[key] = min(took, key=lambda engine: took[engine])
+        try:
+            store.parent.mkdir(parents=True, exist_ok=True)
+            files.write(store, json.dumps(known, indent=1).encode())
+        except OSError as error:
+            warnings.warn(f"the faster engine is not remembered: {error}", stacklevel=2)
+    return known[key]
+
+
+def seconds(federation: Federation, engine: str, part: Clients, steps: int = 5) -> float:
+    """Return the seconds of a few steps and an evaluation, infinity where torch refuses.
+
+    Parameters
+    ----------
+    federation : Federation
+    engine : {"loop", "vmap"}
+    part : ndarray of int, shape (S, c)
+        Clients.
+    steps : int
+    """
+    federation.engine = engine
+    began = time.perf_counter()
+    shared = federation.start().shared
+    try:
+        own = federation.train(shared, {}, part, (Phase(steps=steps),), round=0)
+        rest = {name: value for name, value in shared.items() if name not in own}
+        federation.evaluate(rest, own, part)  # as numbers, for which an accelerator is waited
+    except RuntimeError:  # an operation that vmap does not know
+        return math.inf
+    finally:
+        federation.samples_trained = 0
+    return time.perf_counter() - began
+
+
+def _stored(store):
+    """Return the choices that are stored, none where the file is missing or damaged."""
+    try:
+        known = json.loads(store.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}

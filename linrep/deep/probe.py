@@ -1,0 +1,91 @@
+"""What a network does that its parameters do not tell, found by passing samples through it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from linrep.deep import layers
+from linrep.deep.features import block
+
+
+class Traits(NamedTuple):
+    """What a network does that its parameters do not tell.
+
+    Attributes
+    ----------
+    in_parts : bool
+        Its outputs are what its head makes of its representation, each with parameters of its own;
+        False if it takes side information.
+    draws : bool
+        It draws from torch's generator in training mode, as functional dropout does.
+    """
+
+    in_parts: bool
+    draws: bool
+
+
+def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
+    """Return what a network does.
+
+    Parameters
+    ----------
+    model : nn.Module
+    x : Tensor, shape (b, ...)
+        A few samples, as the network sees them.
+    z : Tensor, shape (p,)
+        Side information of a client.
+
+    Raises
+    ------
+    ValueError
+        If a step changes buffers other than batch normalization's averages: these would pass from
+        client to client.
+    """
+    side = getattr(model, "side_information", False)
+    inputs = (x, z.expand(len(x), -1)) if side else (x,)
+    state = {n: v.detach().clone() for n, v in [*model.named_parameters(), *model.named_buffers()]}
+    after = {name: value.clone() for name, value in state.items()}
+    set_in_steps = layers.per_batch(model)
+    ours = {*layers.statistics(model), *set_in_steps["key"], *set_in_steps["mask"]}
+    with torch.no_grad():
+        with layers.seeded(0, x.device):
+            before = _generator(x.device)
+            functional_call(model.train(), after, inputs)
+            draws = not torch.equal(before, _generator(x.device))
+        for name, _ in model.named_buffers():
+            if name not in ours and not torch.equal(state[name], after[name]):
+                owner = model.get_submodule(name.rpartition(".")[0])
+                raise ValueError(
+                    f"model must keep nothing from step to step but averages of BatchNorm, "
+                    f"{name} of a {type(owner).__name__} changes"
+                )
+        in_parts = not side and hasattr(model, "representation") and hasattr(model, "head")
+        if in_parts:
+            in_parts = _agrees(model.eval(), state, x)
+    model.train()
+    return Traits(in_parts, draws)
+
+
+def _agrees(model, state, x):
+    """Tell whether a network with other parameters computes head(representation(x))."""
+    generator = torch.Generator().manual_seed(0)
+    moved = dict(state)
+    for name, value in model.named_parameters():  # tied ones once
+        noise = torch.randn(value.shape, generator=generator).to(value)
+        moved[name] = value.detach() + 0.1 * noise
+    whole = functional_call(model, moved, (x,))
+    try:
+        features = functional_call(model.representation, block(moved, "representation"), (x,))
+        outputs = functional_call(model.head, block(moved, "head"), (features,))
+    except Exception:  # whatever parts raise that are made for something else
+        return False
+    same = outputs.shape == whole.shape
+    return same and torch.allclose(outputs, whole, rtol=1e-3, atol=1e-5, equal_nan=True)
+
+
+def _generator(device):
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()

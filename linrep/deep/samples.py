@@ -1,0 +1,168 @@
+"""Clients' samples on a device, those of several seeds together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from linrep.deep.data import FederatedData
+from linrep.deep.state import Clients
+
+
+class Samples:
+    """Clients' samples on a device, those of several seeds together.
+
+    Parameters
+    ----------
+    data : FederatedData, or a sequence of them
+        One for all seeds, or one for each.
+    runs : int
+        Number S of seeds.
+    device : torch.device
+    dtype : torch.dtype
+        Of what networks see.
+
+    Attributes
+    ----------
+    x, y : Tensor
+        Samples and labels of all seeds.
+    side : Tensor, shape (S, n, p)
+        Side information; p may be 0.
+    sizes : dict of str to ndarray of int, shape (S, n)
+        How many samples each client has for ``train`` and ``test``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the data of several seeds do not fit together.
+    """
+
+    def __init__(
+        self,
+        data: FederatedData | Sequence[FederatedData],
+        runs: int,
+        device: torch.device,
+        dtype: torch.dtype,
+    ):
+        self.device, self.dtype = device, dtype
+        each = list(data) if isinstance(data, Sequence) else [data]
+        for one in each:
+            if not isinstance(one, FederatedData):
+                raise TypeError(f"data must be FederatedData, got {type(one).__name__}")
+        each = each * runs if len(each) == 1 else each
+        if len(each) != runs:
+            raise ValueError(f"data must be one or one for each of {runs} seeds, got {len(each)}")
+        first = each[0]
+        for other in each[1:]:
+            shapes = [
+                (one.n, one.classes, one.x.shape[1:], one.x.dtype, one.y.dtype, one.side is None)
+                for one in (first, other)
+            ]
+            if shapes[0] != shapes[1]:
+                raise ValueError("data of several seeds must agree in clients, classes and shapes")
+        self.data = each
+        self.n, self.classes = first.n, first.classes
+        # Partitions of the same samples share them, unless labels are permuted.
+        keys = [(id(one.x), one.y.tobytes()) for one in each]
+        kinds = dict(zip(keys, each, strict=True))
+        ends = np.cumsum([len(one.x) for one in kinds.values()])
+        begins = {
+            key: end - len(one.x) for (key, one), end in zip(kinds.items(), ends, strict=True)
+        }
+        self.x = torch.tensor(np.concatenate([one.x for one in kinds.values()])).to(self.device)
+        y = torch.tensor(np.concatenate([one.y for one in kinds.values()]))
+        self.y = y.to(self.device, self.dtype if y.is_floating_point() else y.dtype)
+        self._places = {
+            split: [
+                [np.asarray(index) + begins[key] for index in getattr(one, split)]
+                for key, one in zip(keys, each, strict=True)
+            ]
+            for split in ("train", "test")
+        }
+        self.sizes = {
+            split: np.array([[len(index) for index in own] for own in places])
+            for split, places in self._places.items()
+        }
+        self._scale = None
+        if first.mean is not None:
+            shape = (-1, *[1] * (first.x.ndim - 2))
+            moments = [
+                torch.stack([torch.as_tensor(getattr(one, name)).reshape(shape) for one in each])
+                for name in ("mean", "std")
+            ]
+            self._scale = tuple(value.to(self.device, self.dtype) for value in moments)
+        sides = [np.zeros((self.n, 0)) if one.side is None else one.side for one in each]
+        self.side = torch.as_tensor(np.stack(sides)).to(self.device, self.dtype)
+
+    def class_counts(self, part: Clients) -> Tensor:
+        """Return how many of each client's training samples are of each class, (S, c, classes).
+
+        Parameters
+        ----------
+        part : ndarray of int, shape (S, c)
+            Clients.
+        """
+        places, counts = self.pick("train", part)
+        ones = F.one_hot(self.y[places].long(), self.classes) * real(places, counts).unsqueeze(2)
+        return ones.sum(1).to(self.dtype).unflatten(0, part.shape)
+
+    def pick(self, split: str, part: Clients) -> tuple[Tensor, NDArray[np.int64]]:
+        """Return padded places (K, m) of the workers' samples, and how many each has.
+
+        Parameters
+        ----------
+        split : {"train", "test"}
+        part : ndarray of int, shape (S, c)
+            Clients.
+        """
+        own = [self._places[split][s][client] for s, client in workers(part)]
+        counts = np.array([len(index) for index in own])
+        places = np.zeros((len(own), counts.max(initial=0)), dtype=np.int64)
+        for row, index in zip(places, own, strict=True):
+            row[: len(index)] = index
+        return torch.as_tensor(places, device=self.device), counts
+
+    def see(self, places: Tensor, runs: Tensor, x: Tensor | None = None) -> Tensor:
+        """Return what the network sees of samples (..., b).
+
+        Parameters
+        ----------
+        places : Tensor of int, shape (..., b)
+        runs : Tensor of int, shape (...)
+            Whose they are.
+        x : Tensor, optional
+            The samples, where they are changed before images are normalized.
+        """
+        x = self.x[places] if x is None else x
+        if self._scale is not None:
+            mean, std = (value[runs].unsqueeze(runs.ndim) for value in self._scale)
+            return (x.to(self.dtype) / 255.0 - mean) / std
+        return x.to(self.dtype) if x.is_floating_point() else x
+
+
+def real(places: Tensor, counts: NDArray[np.int64]) -> Tensor:
+    """Tell samples from padding, (K, m).
+
+    Parameters
+    ----------
+    places, counts
+        As of :meth:`Samples.pick`.
+    """
+    position = torch.arange(places.shape[1], device=places.device)
+    return position < torch.as_tensor(counts, device=places.device).unsqueeze(1)
+
+
+def workers(part: Clients) -> list[tuple[int, int]]:
+    """Return run and client of the workers of a part, in order.
+
+    Parameters
+    ----------
+    part : ndarray of int, shape (S, c)
+        Clients.
+    """
+    return [(s, int(client)) for s, row in enumerate(part) for client in row]

@@ -1,0 +1,394 @@
+"""Engines: which is taken, what they refuse, and what networks do that they must know."""
+
+import copy
+import json
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from linrep import deep
+from linrep.deep import SGD, Phase, engines, models
+from linrep.deep.training import ENGINES as BY_NAME
+from tests.deep import small
+
+ENGINES = sorted(BY_NAME)
+
+
+class Skipping(nn.Module):
+    """Outputs are more than what the head makes of the representation."""
+
+    def __init__(self):
+        super().__init__()
+        self.representation, self.head = nn.Linear(5, 4), nn.Linear(4, 3)
+        self.skip = nn.Linear(5, 3)
+
+    def forward(self, x):
+        return self.head(self.representation(x)) + self.skip(x)
+
+
+class Gated(Skipping):
+    """At its start, nothing tells it from its parts."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Parameter(torch.zeros(()))
+
+    def forward(self, x):
+        return self.head(self.representation(x)) + self.gate * self.skip(x)
+
+
+class Tied(nn.Module):
+    """The head's weights are the representation's."""
+
+    def __init__(self):
+        super().__init__()
+        self.representation = nn.Linear(5, 3, bias=False)
+        self.head = nn.Linear(3, 3)
+        self.representation = nn.Sequential(self.representation, nn.Linear(3, 3))
+        self.head.weight = self.representation[1].weight
+
+    def forward(self, x):
+        return self.head(self.representation(x))
+
+
+def judged_by_hand(fed, values):
+    """Return each client's right answers by the whole network with its own values."""
+    found = []
+    for client, test in enumerate(fed.data[0].test):
+        network = copy.deepcopy(fed.model).eval()
+        network.load_state_dict({n: v[0, client] for n, v in values.items()}, strict=False)
+        x = torch.as_tensor(fed.data[0].x[test]).double()
+        found.append((network(x).argmax(1).numpy() == fed.data[0].y[test]).sum())
+    return found
+
+
+@pytest.mark.parametrize("network", [Skipping, Gated, Tied])
+@pytest.mark.parametrize("blocks", [(), ("head",)])
+def test_networks_that_are_not_their_parts_are_trained_and_judged_whole(network, blocks):
+    samples = small.data(sizes=(8, 8), tested=(40, 40))
+    trained = {}
+    for engine in ENGINES:
+        fed = deep.Federation(
+            samples, network, sgd=SGD(lr=0.5), engine=engine, dtype="float64", device=small.DEVICE
+        )
+        assert not fed.traits.in_parts
+        part = np.array([[0, 1]])
+        shared = {name: value + 0.3 for name, value in fed.start().shared.items()}
+        own = fed.train(shared, {}, part, (Phase(blocks, epochs=3),), round=0)
+        rest = {name: value for name, value in shared.items() if name not in own}
+        found = fed.evaluate(rest, own, part)
+        everything = own | {n: v[:, None].expand(-1, 2, *v.shape[1:]) for n, v in rest.items()}
+        np.testing.assert_array_equal(found["correct"][0], judged_by_hand(fed, everything))
+        trained[engine] = own
+    assert small.distance(*trained.values()) < 1e-10
+    with pytest.raises(ValueError, match="model must compute head"):
+        next(fed.features(shared, {}, part))
+    with pytest.raises(ValueError, match="cache must not be True"):
+        deep.run(samples, deep.FedRep(), model=network, rounds=1, participation=1.0, cache=True)
+
+
+@pytest.mark.parametrize("network", small.NETWORKS)
+def test_networks_of_linrep_are_their_parts(network):
+    fed = small.federation(network)
+    side, parts = getattr(fed.model, "side_information", False), hasattr(fed.model, "head")
+    assert fed.traits == (parts and not side, False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("method", ["fedavg", "fedrep", "local", "ditto", "scaffold"])
+def test_parameters_without_gradient_stay(engine, method):
+    def make():
+        network = models.mlp(3, 5, hidden=(6, 4))
+        network.representation.fc1.weight.requires_grad_(False)
+        network.head.bias.requires_grad_(False)
+        return network
+
+    trace = deep.run(
+        small.data(), method, model=make, rounds=2, participation=1.0, rng=0, engine=engine
+    )
+    start = deep.run(
+        small.data(), "fedavg", model=make, rounds=0, participation=1.0, rng=0, engine=engine
+    )
+    moved = 0
+    for name, value in start.state.items():
+        name = name.removeprefix("shared.")
+        for kind in ("shared", "personal"):
+            if f"{kind}.{name}" in trace.state and name != "accuracies":
+                same = np.array_equal(
+                    trace.state[f"{kind}.{name}"],
+                    np.broadcast_to(value, trace.state[f"{kind}.{name}"].shape),
+                )
+                assert same == (name in ("representation.fc1.weight", "head.bias"))
+                moved += not same
+    assert moved
+
+
+def test_frozen_normalization_stays_frozen_when_it_is_converted():
+    norm = nn.BatchNorm1d(3)
+    norm.weight.requires_grad_(False)
+    network = deep.layers.converted(nn.Sequential(norm))
+    assert [value.requires_grad for value in network.parameters()] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(5, 5)),
+        lambda: nn.utils.spectral_norm(nn.Linear(5, 5)),
+        lambda: nn.Sequential(
+            nn.Unflatten(1, (5, 1)), nn.Upsample(2), nn.InstanceNorm1d(5, track_running_stats=True),
+            nn.Flatten(), nn.Linear(10, 5),
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*spectral_norm.*")
+def test_layers_that_keep_something_between_steps_are_refused(layer):
+    network = nn.Sequential(layer(), nn.Linear(5, 3))
+    with pytest.raises(ValueError, match="model must keep nothing from step to step"):
+        deep.run(small.data(), "fedavg", model=network, rounds=1, participation=1.0)
+
+
+class Dropping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.representation, self.head = nn.Linear(5, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        x = F.rrelu(self.representation(x), training=self.training)
+        return self.head(F.dropout(x, 0.5, training=self.training))
+
+
+def test_draws_of_functions_are_the_seeds_alone():
+    settings = {"model": Dropping, "rounds": 2, "participation": 1.0, "lr": 0.1}
+    found = []
+    for other, chunk in ((1, 64), (2, 1)):
+        torch.manual_seed(other)
+        state = torch.get_rng_state()
+        found.append(deep.run(small.data(), "fedavg", rng=0, chunk=chunk, **settings))
+        assert torch.equal(state, torch.get_rng_state())
+    assert found[0].settings["engine"] == "loop"
+    for name, value in found[0].state.items():
+        np.testing.assert_allclose(value, found[1].state[name], rtol=1e-5, atol=1e-7)
+    again = deep.run(small.data(), "fedavg", rng=1, **settings)
+    assert np.abs(again["test_loss"] - found[0]["test_loss"]).max() > 1e-4
+    with pytest.raises(ValueError, match="engine must be 'loop'"):
+        deep.run(small.data(), "fedavg", engine="vmap", **settings)
+
+
+def test_functional_dropout_draws_anew_in_each_step():
+    fed = deep.Federation(small.data(), Dropping, sgd=SGD(lr=1e-9, batch_size=99))
+    seen = []
+
+    def objective(network, params, batch, context):
+        seen.append(network(params, batch).detach())
+        return seen[-1].sum() * 0.0 + network(params, batch).sum()
+
+    fed.train(
+        fed.start().shared, {}, np.array([[0]]), (Phase(epochs=2),), round=0, objective=objective
+    )
+    assert sorted(seen[0].sum(1).tolist()) != pytest.approx(sorted(seen[1].sum(1).tolist()))
+
+
+class Recurrent(nn.Module):
+    """Torch's GRU, which vmap does not know."""
+
+    def __init__(self):
+        super().__init__()
+        self.representation, self.head = nn.GRU(1, 4, batch_first=True), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(self.representation(x.unsqueeze(-1))[0][:, -1])
+
+
+@pytest.mark.parametrize("engine", ["auto", "measure"])
+def test_networks_that_vmap_refuses_are_trained_one_by_one(engine, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    trace = deep.run(
+        small.data(), "fedavg", model=Recurrent, rounds=1, participation=1.0, engine=engine
+    )
+    assert trace.settings["engine"] == "loop"
+    assert np.isfinite(trace["test_loss"]).all()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"a": '])
+def test_a_damaged_store_of_engines_is_written_anew(content, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    store = tmp_path / "linrep" / "engines.json"
+    store.parent.mkdir()
+    store.write_text(content)
+    fed = small.federation(engine="measure")
+    assert list(json.loads(store.read_text()).values()) == [fed.engine]
+
+
+def test_a_store_that_cannot_be_written_is_said(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.warns(UserWarning, match="the faster engine is not remembered"):
+        assert small.federation(engine="measure").engine in ENGINES
+
+
+def test_what_steps_depend_on_is_measured_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for settings in ({}, {"dtype": "float32"}, {"mixed_precision": True}, {"chunk": 2}):
+        small.federation(engine="measure", **settings)
+    assert len(json.loads((tmp_path / "linrep" / "engines.json").read_text())) == 4
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_clients_without_test_samples_and_a_network_that_views(engine):
+    class Viewing(models.Model):
+        def forward(self, x):
+            return super().forward(x.view(len(x), -1))
+
+    def make():
+        return Viewing(nn.Linear(5, 4), nn.Linear(4, 3))
+
+    samples = small.data(sizes=(7, 3, 5), tested=(0, 4, 2))
+    trace = deep.run(samples, deep.Local(), model=make, rounds=1, participation=1.0, engine=engine)
+    assert np.isnan(trace.state["accuracies"][0])
+    assert np.isfinite(trace["accuracy"]).all()
+
+
+def test_schedules_are_asked_for_their_rounds_alone():
+    asked = set()
+
+    def halving(round):
+        asked.add(round)
+        return [1.0, 0.5, 0.25][round]
+
+    for method in (deep.FedAvg(ft="head"), deep.FedAvg(ft="all"), deep.PerFedAvg()):
+        deep.run(small.data(), method, model="mlp", rounds=3, participation=1.0, schedule=halving)
+    assert asked == {0, 1, 2}
+
+
+def test_fine_tuning_steps_are_the_last_rounds():
+    found = [
+        deep.run(
+            small.data(), deep.FedAvg(ft="all", ft_epochs=1), model="mlp", rounds=1, rng=0,
+            participation=1.0, **steps,
+        )["fine_tuned"][-1]
+        for steps in ({"lr": 0.2}, {"lr": 0.4, "schedule": lambda round: [0.5][round]})
+    ]  # fmt: skip
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_clients_that_are_done_are_not_augmented(engine):
+    def strict(x):
+        if not len(x):
+            raise RuntimeError("no samples")
+        return x
+
+    deep.run(
+        small.data(), "fedavg", model="mlp", rounds=1, participation=1.0, engine=engine,
+        augment=strict, batch_size=2,
+    )  # fmt: skip
+
+
+def test_augmentations_keep_the_type():
+    with pytest.raises(ValueError, match=r"augment must keep torch\.uint8"):
+        deep.run(
+            small.data("images"), "fedavg", model="mlp", rounds=1, participation=1.0,
+            augment=lambda x: x / 255.0,
+        )  # fmt: skip
+
+
+def test_step_sizes_beside_an_optimizer():
+    found = [
+        deep.run(small.data(), "fedavg", model="mlp", rounds=1, participation=1.0, rng=0, **steps)[
+            "test_loss"
+        ][-1]
+        for steps in (
+            {"optimizer": partial(torch.optim.AdamW, lr=0.02)},
+            {"optimizer": torch.optim.AdamW, "lr": 0.02},
+        )
+    ]
+    assert found[0] == found[1]
+    for name in ("momentum", "weight_decay"):
+        with pytest.raises(ValueError, match=f"{name} must not be given beside optimizer"):
+            deep.run(
+                small.data(), "fedavg", model="mlp", rounds=1, optimizer=torch.optim.AdamW,
+                **{name: 0.1},
+            )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, in its compiler
+def test_many_objectives_are_compiled_in_a_process():
+    torch.compiler.reset()
+    for count in range(10):
+        fed = small.federation("linear", engine="vmap", compile=True)
+
+        def objective(network, params, batch, context, count=count):
+            return (1.0 + count) * deep.training.loss(network, params, batch)
+
+        with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):
+            fed.train(
+                fed.start().shared, {}, small.EVERYONE, (Phase(),), round=0, objective=objective
+            )
+
+
+@pytest.mark.parametrize("network", small.NETWORKS)
+@pytest.mark.parametrize("method", [deep.Local(), deep.FedAvg()])
+def test_clients_are_judged_alike_together_and_one_by_one(network, method):
+    found = []
+    for engine in ENGINES:
+        fed = small.federation(network, engine=engine)
+        state = method.start(fed)
+        found.append(fed.evaluate(*method.models(fed, state, small.EVERYONE), small.EVERYONE))
+    for name, values in found[0].items():
+        np.testing.assert_allclose(values, found[1][name], rtol=1e-10)
+
+
+def test_the_faster_engine_is_measured_once_and_stored(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seconds = {"loop": 2.0, "vmap": 1.0}
+    asked = []
+
+    def timed(federation, engine, part):
+        asked.append(engine)
+        return seconds[engine]
+
+    assert 0.0 < engines.seconds(small.federation(), "vmap", small.EVERYONE) < math.inf
+    monkeypatch.setattr(engines, "seconds", timed)
+    assert small.federation(engine="measure").engine == "vmap"
+    assert sorted(set(asked)) == ENGINES
+    seconds["loop"] = 0.0
+    assert small.federation(engine="measure").engine == "vmap"  # as stored
+    assert small.federation("linear", engine="measure").engine == "loop"  # another network
+    stored = json.loads((tmp_path / "linrep" / "engines.json").read_text("utf-8"))
+    assert sorted(stored.values()) == ENGINES
+    assert all(torch.__version__ in key for key in stored)
+
+
+def test_measuring_leaves_a_run_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    measured = deep.run(
+        small.data(), "fedrep", model="mlp", rounds=2, participation=0.5, rng=0, engine="measure"
+    )
+    plain = deep.run(
+        small.data(),
+        "fedrep",
+        model="mlp",
+        rounds=2,
+        participation=0.5,
+        rng=0,
+        engine=measured.settings["engine"],
+    )
+    np.testing.assert_array_equal(measured["test_loss"], plain["test_loss"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, in its compiler
+@pytest.mark.parametrize("network", ["mlp", "blocks"])
+def test_compiled_gradients_are_the_same(network):
+    found = []
+    for compiled in (False, True):
+        fed = small.federation(network, engine="vmap", compile=compiled)
+        found.append(fed.train(fed.start().shared, {}, small.EVERYONE, (Phase(epochs=2),), round=0))
+    assert small.distance(*found) < 1e-10
