@@ -385,7 +385,7 @@ def find_algorithm(name: str) -> Callable[..., Any]:
     found = load(name)
     methods = sys.modules.get("linrep.deep.methods")  # which a method of one's own has loaded
     if methods is not None and isinstance(found, type) and issubclass(found, methods.FedAvg):
-        from linrep.deep.runs import algorithm
+        from linrep.deep.algorithms import algorithm
 
         return algorithm(found)
     return found
@@ -393,7 +393,7 @@ def find_algorithm(name: str) -> Callable[..., Any]:
 
 def _deep(name):
     try:
-        from linrep.deep.runs import algorithm
+        from linrep.deep.algorithms import algorithm
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

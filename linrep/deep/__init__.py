@@ -46,8 +46,9 @@ _HOME = {
     "run_seeds": "runs",
 }
 _MODULES = (
-    "augment", "collapse", "data", "devices", "engines", "features", "federation", "layers",
-    "methods", "models", "partitions", "probe", "readers", "runs", "samples", "state", "training",
+    "algorithms", "augment", "collapse", "data", "devices", "engines", "features", "federation",
+    "layers", "methods", "models", "partitions", "probe", "readers", "runs", "samples", "state",
+    "training",
 )  # fmt: skip
 
 __all__ = [*_HOME, *_MODULES]

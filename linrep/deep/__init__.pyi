@@ -1,5 +1,6 @@
 """What the lazily loaded names are, for type checkers; tests/test_types.py compares."""
 
+from linrep.deep import algorithms as algorithms
 from linrep.deep import augment as augment
 from linrep.deep import collapse as collapse
 from linrep.deep import data as data

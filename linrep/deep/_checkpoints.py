@@ -7,7 +7,8 @@ import hashlib
 import json
 import time
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,31 +52,24 @@ def content_of(value, within=()):
     if id(value) in within:
         return "itself"
     within = (*within, id(value))
-
-    def contents(values):
-        return [content_of(each, within) for each in values]
-
+    parts: Iterable[Any] | None = None
     if isinstance(value, functools.partial):
-        return contents([value.func, *value.args, *value.keywords.items()])
-    if isinstance(value, types.MethodType):
-        return contents([value.__func__, value.__self__])
-    if isinstance(value, types.FunctionType):
+        parts = [value.func, value.args, value.keywords]
+    elif isinstance(value, types.FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        return contents([value.__code__, *cells, value.__defaults__, value.__kwdefaults__])
-    if isinstance(value, types.CodeType):  # wherever its file is
-        found = repr((value.co_code, value.co_names, contents(value.co_consts)))
-        return hashlib.sha256(found.encode()).hexdigest()
-    if isinstance(value, torch.Tensor | np.ndarray):
-        return hashlib.sha256(np.asarray(value).tobytes()).hexdigest()
-    if isinstance(value, type | types.BuiltinFunctionType | types.ModuleType):
-        return getattr(value, "__qualname__", value.__name__)
-    if isinstance(value, tuple | list):
-        return contents(value)
-    if isinstance(value, Mapping):
-        return contents(value.items())
-    if " at 0x" in repr(value):  # an address
-        return contents([type(value), vars(value)])
-    return repr(value)
+        parts = [value.__code__, cells, value.__defaults__, value.__kwdefaults__]
+    elif isinstance(value, types.CodeType):  # wherever its file is
+        parts = [value.co_code.hex(), value.co_names, value.co_consts]
+    elif isinstance(value, torch.Tensor | np.ndarray):
+        parts = [hashlib.sha256(np.asarray(value).tobytes()).hexdigest()]
+    elif isinstance(value, tuple | list):
+        parts = value
+    elif isinstance(value, Mapping):
+        parts = [*value, *value.values()]
+    elif " at 0x" in repr(value):  # an object without a name of its own
+        name, owner = (getattr(value, part, None) for part in ("__qualname__", "__self__"))
+        parts = [type(value), name or vars(value), owner]
+    return repr(value) if parts is None else [content_of(part, within) for part in parts]
 
 
 def save(path, identity, state, history):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -125,18 +125,14 @@ class Dataset:
         number = np.full(self.classes, -1)
         number[kept] = np.arange(kept.size)
         train, test = number[self.y] >= 0, number[self.y_test] >= 0
-        return Dataset(
-            self.x[train],
-            number[self.y[train]],
-            self.x_test[test],
-            number[self.y_test[test]],
-            classes=kept.size,
-            name=self.name,
-            owner=None if self.owner is None else self.owner[train],
-            owner_test=None if self.owner_test is None else self.owner_test[test],
-            coarse=None if self.coarse is None else self.coarse[kept],
-            embedding=self.embedding,
-        )
+        changed: dict[str, Any] = {
+            "x": self.x[train], "y": number[self.y[train]],
+            "x_test": self.x_test[test], "y_test": number[self.y_test[test]],
+        }  # fmt: skip
+        for name, rows in (("owner", train), ("owner_test", test), ("coarse", kept)):
+            if getattr(self, name) is not None:
+                changed[name] = getattr(self, name)[rows]
+        return replace(self, **changed, classes=kept.size)
 
     def largest(self, count: int, among: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the classes with most samples, in increasing order.
@@ -303,11 +299,7 @@ class FederatedData:
         dataset: Dataset,
         train: Iterable[NDArray[np.int64]],
         test: Iterable[NDArray[np.int64]],
-        *,
-        x: NDArray | None = None,
-        y: NDArray[np.int64] | None = None,
-        side: NDArray | None = None,
-        groups: NDArray[np.int64] | None = None,
+        **others: Any,
     ) -> FederatedData:
         """Split a dataset among clients.
 
@@ -318,27 +310,17 @@ class FederatedData:
         train, test : iterables of integer arrays, one for each client
             Places of a client's samples, counted through the training samples of the dataset and
             on through its test samples.
-        x, y : array_like, optional
-            Instead of the samples and labels of the dataset, in this order, where clients see them
-            changed.
-        side, groups : array_like, optional
-            As in the class.
+        **others
+            Further fields of the class, such as side and groups; x and y where clients see samples
+            or labels changed, in this order.
 
         Returns
         -------
         FederatedData
         """
-        return cls(
-            dataset.all_x if x is None else x,
-            dataset.all_y if y is None else y,
-            train=tuple(train),
-            test=tuple(test),
-            classes=dataset.classes,
-            name=dataset.name,
-            side=side,
-            groups=groups,
-            embedding=dataset.embedding,
-        )
+        kept = {name: getattr(dataset, name) for name in ("classes", "name", "embedding")}
+        fields = {"x": dataset.all_x, "y": dataset.all_y, **kept, **others}
+        return cls(train=tuple(train), test=tuple(test), **fields)
 
     @classmethod
     def from_torch(cls, clients: Iterable[Sequence[Any]], **others: Any) -> FederatedData:

@@ -8,7 +8,7 @@ import os
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,14 +20,11 @@ from linrep.deep.devices import describe
 from linrep.deep.state import Clients
 from linrep.deep.training import ENGINES, Phase
 
-if TYPE_CHECKING:
-    from linrep.deep.federation import Federation
-
 #: On a processor, networks of more parameters are trained one by one: see `choose`.
 LARGEST_TOGETHER = 200_000
 
 
-def chosen(federation: Federation, name: str) -> str:
+def chosen(federation: Any, name: str) -> str:
     """Return the engine of a name, which may leave the choice open.
 
     Parameters
@@ -75,7 +72,7 @@ def choose(device: torch.device, model: nn.Module) -> str:
     return "vmap" if size <= LARGEST_TOGETHER else "loop"
 
 
-def measured(federation: Federation) -> str:
+def measured(federation: Any) -> str:
     """Return the engine that is faster for a network on this device, timed once and stored.
 
     The choices are in ``linrep/engines.json`` of the user's cache folder: a device, a version of
@@ -113,7 +110,7 @@ def measured(federation: Federation) -> str:
     return known[key]
 
 
-def seconds(federation: Federation, engine: str, part: Clients, steps: int = 5) -> float:
+def seconds(federation: Any, engine: str, part: Clients, steps: int = 5) -> float:
     """Return the seconds of a few steps and an evaluation, infinity where torch refuses.
 
     Parameters

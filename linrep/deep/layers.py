@@ -1,7 +1,7 @@
 """Layers that many clients can train at once under torch.func, and that know padded samples.
 
 ``functional_call`` under ``vmap`` and ``grad`` asks three things of a layer that torch's own
-dropout, batch normalization and LSTM do not give: randomness that is an argument, state that is a
+dropout and batch normalization do not give: randomness that is an argument, state that is a
 value, and operations with a rule for vmap. Here the randomness is a buffer ``key``, the samples
 that count are a buffer ``mask``, and running statistics are replaced, never written into. The
 trainer sets ``key`` and ``mask`` before each step; :func:`per_batch` names them.
@@ -14,7 +14,6 @@ import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -272,134 +271,6 @@ def converted(model: nn.Module) -> nn.Module:
         return module
 
     return replaced(model).train(model.training)
-
-
-class LSTM(nn.Module):
-    """Long short-term memory out of operations that vmap knows; equals ``torch.nn.LSTM``.
-
-    Parameters have the names, the order and the start of torch's, so that states can be exchanged
-    and the same seed gives the same network.
-
-    Parameters
-    ----------
-    inputs : int
-        Size of each token's vector.
-    hidden : int
-        Size of the state.
-    layers : int, optional
-        Number of layers, each reading the outputs of the one before it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer.
-    """
-
-    def __init__(self, inputs: int, hidden: int, layers: int = 1):
-        super().__init__()
-        self.hidden = integer("hidden", hidden, minimum=1)
-        self.layers = integer("layers", layers, minimum=1)
-        self.inputs = integer("inputs", inputs, minimum=1)
-        for layer in range(self.layers):
-            width = hidden if layer else inputs
-            for kind, shape in (
-                ("weight_ih", (4 * hidden, width)),
-                ("weight_hh", (4 * hidden, hidden)),
-                ("bias_ih", (4 * hidden,)),
-                ("bias_hh", (4 * hidden,)),
-            ):
-                self.register_parameter(f"{kind}_l{layer}", nn.Parameter(torch.empty(shape)))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters uniformly from ±1/√hidden."""
-        for parameter in self.parameters():
-            nn.init.uniform_(parameter, -(self.hidden**-0.5), self.hidden**-0.5)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the last layer's states, (b, length, hidden).
-
-        Parameters
-        ----------
-        x : Tensor, shape (b, length, inputs)
-        """
-        for layer in range(self.layers):
-            x = self._layer(x, layer)
-        return x
-
-    def _layer(self, x: Tensor, layer: int) -> Tensor:
-        """Run one layer over all tokens, from zero states."""
-        weight_ih, weight_hh, bias_ih, bias_hh = (
-            getattr(self, f"{kind}_l{layer}")
-            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        )
-        inputs = F.linear(x, weight_ih, bias_ih + bias_hh)
-        state = memory = x.new_zeros(x.shape[0], self.hidden)
-        states = []
-        for token in range(x.shape[1]):
-            gates = inputs[:, token] + F.linear(state, weight_hh)
-            enter, forget, new, leave = gates.chunk(4, dim=-1)
-            memory = forget.sigmoid() * memory + enter.sigmoid() * new.tanh()
-            state = leave.sigmoid() * memory.tanh()
-            states.append(state)
-        return torch.stack(states, dim=1)
-
-    def extra_repr(self) -> str:
-        """Say how the layer was made."""
-        return f"{self.inputs}, {self.hidden}, layers={self.layers}"
-
-
-class Embedding(nn.Module):
-    """Vectors of tokens from a given matrix that is not trained.
-
-    The matrix is a buffer and no part of ``state_dict()``: whoever builds the network brings it.
-
-    Parameters
-    ----------
-    matrix : (vocabulary, size) array or tensor
-        Row i is the vector of token i.
-
-    Raises
-    ------
-    ValueError
-        If matrix has not two dimensions or is empty.
-    """
-
-    matrix: Tensor
-
-    def __init__(self, matrix: Any):
-        super().__init__()
-        matrix = torch.as_tensor(matrix, dtype=torch.get_default_dtype())
-        if matrix.ndim != 2 or matrix.numel() == 0:
-            shape = tuple(matrix.shape)
-            raise ValueError(f"embedding must be a matrix (vocabulary, size), got shape {shape}")
-        self.register_buffer("matrix", matrix, persistent=False)
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Return the vectors of tokens, (b, length, size).
-
-        Parameters
-        ----------
-        tokens : Tensor of int64, shape (b, length)
-        """
-        return self.matrix[tokens]
-
-    def extra_repr(self) -> str:
-        """Say how the layer was made."""
-        return ", ".join(map(str, self.matrix.shape))
-
-
-class Last(nn.Module):
-    """The last of each sample's states: (b, length, size) to (b, size)."""
-
-    def forward(self, states: Tensor) -> Tensor:
-        """Return the states at the last token.
-
-        Parameters
-        ----------
-        states : Tensor, shape (b, length, size)
-        """
-        return states[:, -1]
 
 
 def per_batch(model: nn.Module) -> dict[str, list[str]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -228,67 +227,6 @@ def run_seeds(
         trace_of(run, method, state, history, settings, found, tuned)
         for run in range(len(federation.seeds))
     ]
-
-
-#: Settings that do not say what is computed.
-_OF_ONE_RUN = (
-    "data", "method", "seeds", "checkpoint", "checkpoint_every", "callback", "progress",
-)  # fmt: skip
-
-
-def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
-    """Return a method as an algorithm: a function of data, with all settings as parameters.
-
-    Parameters
-    ----------
-    method : str or type
-        One of :data:`linrep.deep.methods.METHODS`, or one of your own.
-
-    Returns
-    -------
-    callable
-        ``algorithm(data, *, rng, **settings) -> Trace``, with the settings of the method and those
-        of :func:`run_seeds` that say what is computed.
-
-    Raises
-    ------
-    ValueError
-        If there is no such method.
-    """
-    kind: type[FedAvg]
-    if isinstance(method, str):
-        name, kind = method, METHODS[check.choice("method", method, METHODS)]
-    else:
-        name, kind = method.__name__, method
-    own = {field.name: field.default for field in fields(kind)}
-    of_run = {
-        each.name: each.default
-        for each in inspect.signature(run_seeds).parameters.values()
-        if each.name not in _OF_ONE_RUN
-    }
-
-    def call(data: FederatedData, *, rng: Any = None, **settings: Any) -> Trace:
-        unknown = [each for each in settings if each not in own | of_run]
-        if unknown:
-            raise TypeError(f"unknown setting {unknown[0]!r} of {name}")
-        if isinstance(settings.get("personal"), str):  # one block, as the command line has it
-            settings["personal"] = (settings["personal"],)
-        made = kind(**{each: settings.pop(each) for each in list(settings) if each in own})
-        return run(data, made, rng=rng, **settings)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    call.trains_networks = True  # type: ignore[attr-defined]
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = kind.__doc__
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-            *(inspect.Parameter(each, keyword, default=own[each]) for each in own),
-            *(inspect.Parameter(each, keyword, default=of_run[each]) for each in of_run),
-            inspect.Parameter("rng", keyword, default=None),
-        ]
-    )
-    return call
 
 
 def choose_lr(

@@ -14,17 +14,15 @@ from torch import nn  # noqa: E402
 from torch.func import functional_call, vmap  # noqa: E402
 
 from linrep.deep.layers import (  # noqa: E402
-    LSTM,
     BatchNorm,
     Dropout,
-    Embedding,
-    Last,
     converted,
     depends_on_batch,
     kept,
     per_batch,
     statistics,
 )
+from linrep.deep.models.text import LSTM, Embedding, Last  # noqa: E402
 from tests.deep.functional import assert_vmap_is_loop, gradient, stacked  # noqa: E402
 
 WORD = 2**64

@@ -3,7 +3,9 @@ import pickle
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -329,6 +331,54 @@ def test_the_checkpoint_of_another_run_is_refused(settings, said, tmp_path):
     with pytest.raises(ValueError, match=said) as caught:
         start(checkpoint=path, **settings)
     assert "\n" not in str(caught.value)
+
+
+def adding(amount):
+    return lambda x: x + amount
+
+
+class Adding:
+    def __init__(self, amount):
+        self.amount = amount
+
+    def __call__(self, x):
+        return x + self.amount
+
+    def method(self, x):
+        return x + self.amount
+
+
+def start_with(function, path):
+    return start(augment=function, checkpoint=path, rounds=1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        adding,
+        lambda amount: partial(Adding.__call__, Adding(amount)),
+        lambda amount: partial(torch.add, other=amount),
+        Adding,
+        lambda amount: Adding(amount).method,
+        lambda amount: lambda x, by=amount: x + by,
+        lambda amount: {0.0: lambda x: x + 0.0, 1.0: lambda x: x + 1.0}[amount],
+    ],
+)
+def test_checkpoints_know_functions_by_what_they_compute(make, tmp_path):
+    path = tmp_path / "run.pt"
+    start_with(make(0.0), path)
+    start_with(make(0.0), path)
+    with pytest.raises(ValueError, match="another run, which differs in augment"):
+        start_with(make(1.0), path)
+
+
+def test_checkpoints_know_the_weights_that_a_network_starts_from(tmp_path):
+    path = tmp_path / "run.pt"
+    for seed, shown in ((0, None), (0, None), (1, "another run, which differs in weights")):
+        torch.manual_seed(seed)
+        network = models.mlp(small.CLASSES, 5, hidden=(6,))
+        with nullcontext() if shown is None else pytest.raises(ValueError, match=shown):
+            start(model=network, rounds=1, checkpoint=path)
 
 
 def test_another_partition_is_another_run(tmp_path):
