@@ -233,6 +233,23 @@ class FedAvg:
         return count(state.shared)
 
 
+def need_classes(method: FedAvg, federation: Federation) -> None:
+    """Raise an error if labels are no classes.
+
+    Parameters
+    ----------
+    method : FedAvg
+    federation : Federation
+
+    Raises
+    ------
+    ValueError
+        If labels are real numbers or vectors.
+    """
+    if federation.y.is_floating_point():
+        raise ValueError(f"data must have classes for {type(method).__name__}, not real labels")
+
+
 def count(values: Parameters, axes: int = 1) -> int:
     """Return how many numbers tensors hold for each place of their first axes."""
     return sum(int(np.prod(value.shape[axes:])) for value in values.values())

@@ -132,6 +132,7 @@ def test_fedcp_by_hand(penalty):
     method.round(hand.fed, state, np.array([[client]]))
     x, y = samples(hand, client)
     start = params = hand.start()
+    torch.testing.assert_close(start["head.context"], start["head.own.weight"].sum(0))
 
     def discrepancy(a, b):
         def kernel(u, v):
@@ -145,7 +146,7 @@ def test_fedcp_by_hand(penalty):
 
     def value(own):
         h = representation(hand, own, x)
-        v = own["head.own.weight"].sum(0)
+        v = start["head.context"]  # as the round began
         k = h.shape[1]
         policy = F.linear(h * v / v.norm(), own["head.policy.0.weight"], own["head.policy.0.bias"])
         policy = F.layer_norm(
@@ -162,14 +163,15 @@ def test_fedcp_by_hand(penalty):
         return found
 
     for _ in range(2):
-        moving = [name for name in params if not name.startswith("head.shared")]
+        still = ("head.shared", "head.context")
+        moving = [name for name in params if not name.startswith(still)]
         params = sgd_step(hand, value, params, moving)
-    for name in ("weight", "bias"):
-        assert torch.allclose(run(run(state.personal), client)[f"head.own.{name}"],
-                              params[f"head.own.{name}"], rtol=1e-10)  # fmt: skip
-        # The mean of the participants' heads, here of one.
-        params[f"head.shared.{name}"] = params[f"head.own.{name}"]
-    assert_close(run(state.shared), {k: v for k, v in params.items() if "head.own" not in k}, 1e-10)
+    own = {k: params.pop(k) for k in list(params) if k.startswith(("head.own", "head.context"))}
+    own["head.context"] = own["head.own.weight"].sum(0)
+    assert_close(run(run(state.personal), client), own, 1e-10)
+    for name in ("weight", "bias"):  # the mean of the participants' heads, here of one
+        params[f"head.shared.{name}"] = own[f"head.own.{name}"]
+    assert_close(run(state.shared), params, 1e-10)
 
 
 def test_cfl_without_cuts_is_federated_averaging():
