@@ -23,10 +23,12 @@ class CFL(FedAvg):
 
     Each cluster has a model, the mean of its participants'. Where the clients' last updates have a
     mean shorter than `eps1` while one of them is longer than `eps2`, the cluster is cut in two so
-    that the largest cosine between the parts is least: by single linkage, where the authors' code
-    has complete linkage. The cosine of an update of zero with any other is 0; a cluster of three or
-    more whose cosines are all the same is not cut. The paper has all clients in each round; here a
-    cluster is cut once all of its clients have taken part in it.
+    that the largest cosine between the parts is least (single linkage). The cosine of an update of
+    zero with any other is 0; three clients or more whose cosines are all the same stay together.
+
+    The paper has all clients in each round; here a cluster is cut once all of its clients have
+    taken part in it. The authors' public code differs in two points: it cuts by complete linkage,
+    and neither clusters of two clients nor any in the first twenty rounds.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from torch.func import grad, vmap
 from linrep import _validation as check
 from linrep.deep import models
 from linrep.deep.collapse import neural_collapse
-from linrep.deep.methods.base import HEAD, FedAvg, count, need_classes
+from linrep.deep.methods.base import HEAD, FedAvg, count, need_classes, need_features
 from linrep.deep.state import gather, scatter
 from linrep.deep.training import Phase, belongs
 
@@ -177,6 +177,7 @@ class FLUTE(FedPer):
         state = super().start(federation)
         if "head.weight" not in federation.parameters:
             raise ValueError("model must have a linear head for FLUTE, a parameter head.weight")
+        need_features(self, federation)
         if self.server_lr and "head.weight" not in state.personal:
             raise ValueError("personal must hold the heads, on which FLUTE's server takes a step")
         return state
@@ -235,6 +236,9 @@ class PFLMF(FedAvg):
     ratio of the paper's Theorem 1, lr_v = lr p / K with participation p and K steps of v, was
     stable where lr was. The η_i / n of Algorithm 1 is shorter by another factor n p / K: v_i then
     hardly moves within some hundred rounds, and clients keep about the same model.
+
+    Running averages of batch normalization move with U: with `steps_U` = 1 they take up one batch a
+    round, and after t rounds their start still weighs 0.9^t.
 
     Attributes
     ----------

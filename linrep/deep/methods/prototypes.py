@@ -9,7 +9,7 @@ from torch.func import functional_call
 
 from linrep import _validation as check
 from linrep.deep.methods import _gaussians as gaussians
-from linrep.deep.methods.base import HEAD, FedAvg, need_classes, weighted
+from linrep.deep.methods.base import HEAD, FedAvg, need_classes, need_features, weighted
 from linrep.deep.state import State, gather, scatter
 from linrep.deep.training import Phase, belongs, sample_loss
 from linrep.random import keyed
@@ -48,7 +48,7 @@ class FedAS(FedAvg):
 
     def start(self, federation):
         """Return a state in which clients have whole models, and the server a representation."""
-        _need_features(self, federation)
+        _need_class_features(self, federation)
         own = federation.start(all_personal=True)
         return State(federation.start(HEAD).shared, own.personal)
 
@@ -102,7 +102,7 @@ class FedAS(FedAvg):
             state.shared[name] = weighted(weights, own[name])
 
     def floats(self, state):
-        """Return the numbers of the representation and of the information, one."""
+        """Return the numbers of the representation, and the information, which is not sent back."""
         return super().floats(state) + 1
 
 
@@ -136,7 +136,7 @@ class PFedFDA(FedAvg):
 
     def start(self, federation):
         """Return a state with a representation, class means and covariance, all shared."""
-        _need_features(self, federation)
+        _need_class_features(self, federation)
         state = federation.start(HEAD)
         weight = state.personal.get("head.weight")
         if weight is None or "head.bias" not in state.personal:
@@ -209,9 +209,10 @@ def _representation(state):
     return {k: v for k, v in state.shared.items() if not belongs(k, (_GAUSSIANS,))}
 
 
-def _need_features(method, federation):
-    """Raise an error if there are no features of classes."""
+def _need_class_features(method, federation):
+    """Raise an error if classes cannot be known by features of samples."""
     need_classes(method, federation)
+    need_features(method, federation)
     if getattr(federation.model, "side_information", False):
         name = type(method).__name__
         raise ValueError(f"model must not take side information for {name}, got one that does")

@@ -82,9 +82,9 @@ class Conditional(Sum):
 class FedRoD(FedAvg):
     """Fed-RoD with linear personal heads (Chen, Chao, 2022).
 
-    Representation and shared head decrease a balanced loss, in which a class counts as much as the
-    client has samples of others (balanced softmax); the personal head what is left of the usual
-    one. Clients are judged by the sum of both heads.
+    Representation and shared head decrease the balanced softmax, the cross entropy of outputs plus
+    the logarithms of the client's numbers of samples by class. The personal head decreases the
+    cross entropy of the sum of both heads, which clients are judged by.
     """
 
     personal = (_OWN,)

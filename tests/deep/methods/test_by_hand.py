@@ -288,3 +288,17 @@ def test_a_schedule_multiplies_perfedavgs_alpha_in_training_and_adaptation(varia
 
     for one, other in zip(steps(0.2, 0.4, lambda round: 0.5), steps(0.1, 0.2, None), strict=True):
         assert_close(one, other)
+
+
+def test_pflmfs_running_averages_take_up_a_batch_a_round():
+    method = PFLMF(rank=2)
+    sgd = SGD(lr=1e-12, batch_size=100)  # so small that statistics stay
+    fed = small.federation("blocks", sgd=sgd, method=method)
+    state = method.start(fed)
+    seen = []
+    for _ in range(3):
+        method.round(fed, state, EVERYONE)
+        seen.append({n: state.shared[n].clone() for n in fed.buffers if n.endswith("_mean")})
+    for name, first in seen[0].items():
+        batch = first / 0.1  # the averages start at 0
+        torch.testing.assert_close(seen[2][name], (1.0 - 0.9**3) * batch)

@@ -45,3 +45,27 @@ def test_what_needs_features_of_samples_alone_says_so(name, network):
     with pytest.raises(ValueError, match=r"^model must not take side information for") as caught:
         METHODS[name]().start(small.federation(network))
     assert "\n" not in str(caught.value)
+
+
+class Headed(torch.nn.Module):
+    """A network with a head, whose representation has another name."""
+
+    def __init__(self):
+        super().__init__()
+        self.trunk, self.head = torch.nn.Linear(5, 4), torch.nn.Linear(4, small.CLASSES)
+
+    def forward(self, x):
+        return self.head(self.trunk(x).relu())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_networks_without_a_representation_are_trained_or_refused(name):
+    settings = {"model": Headed, "rounds": 1, "participation": 0.5, "lr": 0.01, "rng": 0}
+    if name in ("fedrod", "fedcp", "fedas", "pfedfda", "flute"):
+        with pytest.raises(ValueError, match=r"^model must have the children representation"):
+            deep.run(small.data(), name, **settings)
+    elif name in ("lg", "perfedsi"):
+        with pytest.raises(ValueError, match=r"no block|must take side information"):
+            deep.run(small.data(), name, **settings)
+    else:
+        assert np.isfinite(deep.run(small.data(), name, **settings)["test_loss"]).all()
