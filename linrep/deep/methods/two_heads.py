@@ -120,12 +120,12 @@ class FedCP(FedAvg):
 
     The shared head stands still in local training, and becomes the mean of the personal ones. In
     training the context of a client's policy is that of its personal head as the round began, in
-    evaluation that of its personal head.
+    evaluation that of its personal head as it is; it is not differentiated.
 
-    The authors' public code differs in four points. It adds Gumbel noise to the policy's softmax,
-    averages even mixtures of the personal and the shared head, draws the context of a client's
-    first round at random, and evaluates clients with the shared head and the policy of the last
-    round in which they took part.
+    The authors' public code (PFLlib) differs in four points: it adds Gumbel noise to the policy's
+    softmax; it averages even mixtures of the personal and the shared head; it draws the context of
+    a client's first round at random; and it evaluates a client with the shared head and the policy
+    of the last round in which the client took part.
 
     Attributes
     ----------
