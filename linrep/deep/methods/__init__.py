@@ -1,8 +1,8 @@
 """Methods of federated learning: each is what it does beyond federated averaging.
 
 A method is a frozen dataclass of its settings. Where code that authors published does something
-else than their paper, a setting chooses; the paper is the default. A method of one's own derives
-from :class:`FedAvg` and replaces what differs.
+else than their paper, a setting chooses, the paper being the default, or the method's docstring
+says what differs. A method of one's own derives from :class:`FedAvg` and replaces what differs.
 """
 
 from collections.abc import Mapping

@@ -233,6 +233,41 @@ class FedAvg:
         return count(state.shared)
 
 
+def need_classes(method: FedAvg, federation: Federation) -> None:
+    """Raise an error if labels are no classes.
+
+    Parameters
+    ----------
+    method : FedAvg
+    federation : Federation
+
+    Raises
+    ------
+    ValueError
+        If labels are real numbers or vectors.
+    """
+    if federation.y.is_floating_point():
+        raise ValueError(f"data must have classes for {type(method).__name__}, not real labels")
+
+
+def need_features(method: FedAvg, federation: Federation) -> None:
+    """Raise an error if the network has no representation.
+
+    Parameters
+    ----------
+    method : FedAvg
+    federation : Federation
+
+    Raises
+    ------
+    ValueError
+        If no child of the network is its representation.
+    """
+    if not hasattr(federation.model, "representation"):
+        name = type(method).__name__
+        raise ValueError(f"model must have the children representation and head for {name}")
+
+
 def count(values: Parameters, axes: int = 1) -> int:
     """Return how many numbers tensors hold for each place of their first axes."""
     return sum(int(np.prod(value.shape[axes:])) for value in values.values())

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import pdist
+from scipy.cluster.hierarchy import linkage, to_tree
+from scipy.spatial.distance import squareform
 
 from linrep import _validation as check
-from linrep.deep.methods.base import FedAvg
+from linrep.deep.methods.base import FedAvg, count
 from linrep.deep.state import State, scatter
+
+#: Differences of cosines of updates in single precision that are rounding.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,12 @@ class CFL(FedAvg):
 
     Each cluster has a model, the mean of its participants'. Where the clients' last updates have a
     mean shorter than `eps1` while one of them is longer than `eps2`, the cluster is cut in two so
-    that the largest cosine between the parts is least (single linkage). The paper has all clients
-    in each round; here a cluster is cut once all of its clients have taken part in it.
+    that the largest cosine between the parts is least (single linkage). The cosine of an update of
+    zero with any other is 0; three clients or more whose cosines are all the same stay together.
+
+    The paper has all clients in each round; here a cluster is cut once all of its clients have
+    taken part in it. The authors' public code differs in two points: it cuts by complete linkage,
+    and neither clusters of two clients nor any in the first twenty rounds.
 
     Attributes
     ----------
@@ -76,7 +83,25 @@ class CFL(FedAvg):
             return
         if own.mean(0).norm() >= self.eps1 or own.norm(dim=1).max() <= self.eps2:
             return
-        tree = linkage(pdist(own.cpu().double().numpy(), "cosine"), method="single")
-        second = np.flatnonzero(fcluster(tree, 2, "maxclust") == 2)
+        second = _second_part(own.cpu().double().numpy())
+        if not second:
+            return
         cluster[members.nonzero()[:, 0][second]] = int(cluster.max()) + 1
         update[members] = torch.nan
+
+    def floats(self, state):
+        """Return the numbers of a model, that of the client's cluster."""
+        return count(state.personal, axes=2)
+
+
+def _second_part(updates):
+    """Return the places of one of the parts into which updates (c, size) are cut, if they are."""
+    norms = np.linalg.norm(updates, axis=1, keepdims=True)
+    unit = np.divide(updates, norms, out=np.zeros_like(updates), where=norms > 0)
+    away = 1.0 - unit @ unit.T
+    np.fill_diagonal(away, 0.0)
+    distances = squareform(away, checks=False)
+    if len(distances) > 1 and np.ptp(distances) <= _SAME:
+        return []
+    # What single linkage joins last; a tie there leaves two parts, too.
+    return to_tree(linkage(distances, method="single")).get_right().pre_order()

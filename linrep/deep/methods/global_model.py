@@ -12,7 +12,7 @@ from torch.func import grad
 
 from linrep import _validation as check
 from linrep.deep.methods._anchor import anchored, penalized
-from linrep.deep.methods.base import FedAvg
+from linrep.deep.methods.base import FedAvg, count
 from linrep.deep.state import expand, gather, scatter
 from linrep.deep.training import Batch, Network, Parameters, Phase, loss, travelled
 
@@ -109,8 +109,9 @@ class Scaffold(FedAvg):
         return old + self.global_lr * (mean - old)
 
     def floats(self, state):
-        """Return the numbers of model and control variate."""
-        return 2 * super().floats(state)
+        """Return the numbers of model and control variate, which running averages lack."""
+        controls = {k: v for k, v in state.extra.items() if k.startswith("server.")}
+        return super().floats(state) + count(controls)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ class PerFedAvg(FedAvg):
     The samples of a batch are cut into support and target, one at least in each; a single one is
     both. With w' = w - α ∇f(w; support), the step is along
     ∇f(w'; target), less α times the Hessian at w times it in the Hessian-free variant, where the
-    product is a difference of two gradients.
+    product is a difference of two gradients at the support, where the paper draws other samples.
+    A schedule of step sizes multiplies α as well, in training and in adaptation.
 
     Attributes
     ----------
@@ -148,6 +150,12 @@ class PerFedAvg(FedAvg):
         check.choice("variant", self.variant, ("hf", "fo"))
         check.integer("adapt_epochs", self.adapt_epochs, minimum=0)
 
+    def context(self, federation, state, part):
+        """Return α of the round."""
+        rate = federation.sgd.at(state.round, self.inner_lr).lr
+        where = {"dtype": federation.dtype, "device": federation.device}
+        return {"rate": torch.full(part.shape, rate, **where)}
+
     def objective(self, network, params, batch, context):
         """Return a linear function whose gradient is the meta-gradient."""
         # By weights, since batches differ in how many samples they have.
@@ -164,14 +172,14 @@ class PerFedAvg(FedAvg):
             return {name: value + by * along[name] for name, value in fixed.items()}
 
         fixed = {name: value.detach() for name, value in params.items()}
-        inner = moved(gradient(fixed, support), -self.inner_lr)
+        inner = moved(gradient(fixed, support), -context["rate"])
         direction = gradient(inner, target)
         if self.variant == "hf":
             ahead, behind = (
                 gradient(moved(direction, by), support)
                 for by in (self._DIFFERENCE, -self._DIFFERENCE)
             )
-            rate = self.inner_lr / (2.0 * self._DIFFERENCE)
+            rate = context["rate"] / (2.0 * self._DIFFERENCE)
             direction = {k: v - rate * (ahead[k] - behind[k]) for k, v in direction.items()}
         loss(network, fixed, batch)  # for what layers note of the batch
         terms = [(params[name] * value.detach()).sum() for name, value in direction.items()]

@@ -14,9 +14,9 @@ from torch.func import grad, vmap
 from linrep import _validation as check
 from linrep.deep import models
 from linrep.deep.collapse import neural_collapse
-from linrep.deep.methods.base import HEAD, FedAvg, count
+from linrep.deep.methods.base import HEAD, FedAvg, count, need_classes, need_features
 from linrep.deep.state import gather, scatter
-from linrep.deep.training import Phase
+from linrep.deep.training import Phase, belongs
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,11 @@ class FedRep(FedPer):
             known = met.reshape(*met.shape, *[1] * (value.ndim - 2))
             state.personal[name] = torch.where(known, value, means[name])
 
+    def floats(self, state):
+        """Return the numbers of what is shared, and of the heads if the server averages them."""
+        heads = 0 if self.first_head == "own" else count(state.personal, axes=2)
+        return super().floats(state) + heads
+
 
 @dataclass(frozen=True)
 class FedAlt(FedRep):
@@ -112,6 +117,10 @@ class FedBABU(FedAvg):
     def phases(self):
         """Return the epochs of the representation."""
         return (Phase(frozen=HEAD, epochs=self.epochs),)
+
+    def floats(self, state):
+        """Return the numbers of the representation, since the head is the same everywhere."""
+        return count({k: v for k, v in state.shared.items() if not belongs(k, HEAD)})
 
 
 @dataclass(frozen=True)
@@ -164,11 +173,11 @@ class FLUTE(FedPer):
 
     def start(self, federation):
         """Return the state; classes are told apart by linear heads, which are personal."""
+        need_classes(self, federation)
         state = super().start(federation)
-        if federation.y.is_floating_point():
-            raise ValueError("data must have classes for FLUTE, not real labels")
         if "head.weight" not in federation.parameters:
             raise ValueError("model must have a linear head for FLUTE, a parameter head.weight")
+        need_features(self, federation)
         if self.server_lr and "head.weight" not in state.personal:
             raise ValueError("personal must hold the heads, on which FLUTE's server takes a step")
         return state
@@ -201,8 +210,9 @@ class FLUTE(FedPer):
         scatter(heads, clients, {"head.weight": new - self.server_lr * descent})
 
     def floats(self, state):
-        """Return the numbers of representation and head, which the server sees, too."""
-        return count(state.shared) + count(state.personal, axes=2)
+        """Return the numbers of representation and head, if the server takes its step."""
+        heads = count(state.personal, axes=2) if self.server_lr else 0
+        return super().floats(state) + heads
 
 
 def _present(federation, part):
@@ -226,6 +236,9 @@ class PFLMF(FedAvg):
     ratio of the paper's Theorem 1, lr_v = lr p / K with participation p and K steps of v, was
     stable where lr was. The η_i / n of Algorithm 1 is shorter by another factor n p / K: v_i then
     hardly moves within some hundred rounds, and clients keep about the same model.
+
+    Running averages of batch normalization move with U: with `steps_U` = 1 they take up one batch a
+    round, and after t rounds their start still weighs 0.9^t.
 
     Attributes
     ----------

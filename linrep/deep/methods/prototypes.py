@@ -6,22 +6,30 @@ from dataclasses import dataclass
 
 import torch
 from torch.func import functional_call
-from torch.nn import functional as F
 
 from linrep import _validation as check
-from linrep.deep.methods.base import HEAD, FedAvg, weighted
+from linrep.deep.methods import _gaussians as gaussians
+from linrep.deep.methods.base import HEAD, FedAvg, need_classes, need_features, weighted
 from linrep.deep.state import State, gather, scatter
-from linrep.deep.training import Phase, sample_loss
+from linrep.deep.training import Phase, belongs, sample_loss
+from linrep.random import keyed
+
+#: Name under which a state's shared tensors hold class means and covariance.
+_GAUSSIANS = "gaussians"
 
 
 @dataclass(frozen=True)
 class FedAS(FedAvg):
     """FedAS (Yang, Huang, Ye, CVPR 2024): aligned representations, weights by Fisher information.
 
-    A participant first moves the server's representation towards the class means of features that
-    its own, of its last round, makes of its samples; then it trains. The server weights clients by
-    the squared gradients of their batches, the trace of the empirical Fisher information. Clients
-    are judged by the models that they kept.
+    A participant first moves the server's representation so that features come near to their class
+    means, as its own representation of its last round has them; then it trains. The server weights
+    clients by the squared gradients of their batches, the trace of the empirical Fisher
+    information, and evenly if all are zero. Clients are judged by the models that they kept.
+
+    The authors' public code differs in two points. Clients align one model after each other, each
+    from where the one before left it, not each the server's; and alignment has batches of 16 and no
+    momentum, here the run's.
 
     Attributes
     ----------
@@ -40,11 +48,12 @@ class FedAS(FedAvg):
 
     def start(self, federation):
         """Return a state in which clients have whole models, and the server a representation."""
+        _need_class_features(self, federation)
         own = federation.start(all_personal=True)
         return State(federation.start(HEAD).shared, own.personal)
 
     def align(self, network, params, batch, context):
-        """Return the distance of a batch's class means from those of the client's own features.
+        """Return the mean squared distances from the class means, added over a batch's classes.
 
         Parameters
         ----------
@@ -54,18 +63,17 @@ class FedAS(FedAvg):
             ``means``, those of the client's own features by class.
         """
         features = network.features(params, batch)
-        classes = torch.arange(len(context["means"]), device=features.device)
-        members = (batch.y[:, None] == classes).to(features) * batch.weight[:, None]
-        counts = members.sum(0)
-        means = (members.T @ features) / counts.clamp(min=1.0)[:, None]
-        return ((means - context["means"]) ** 2).mean(1) @ (counts > 0).to(features)
+        squares = ((features - context["means"][batch.y]) ** 2).mean(1)
+        counts = (batch.y[:, None] == batch.y).to(features) @ batch.weight.to(features)
+        return (batch.weight * squares / counts.clamp(min=1.0)).sum()
 
     def local(self, federation, state, part):
         """Align, train, and keep the models; nothing is averaged before the server weighs it."""
         old = state.own(part)
         heads = {name: value for name, value in old.items() if name not in state.shared}
         means = [
-            _class_means(x, y, federation.classes) for x, y in federation.features({}, old, part)
+            gaussians.class_means(x, y, x.new_zeros(federation.classes, x.shape[1]))
+            for x, y in federation.features({}, old, part)
         ]
         aligned = federation.train(
             state.shared, heads, part,
@@ -87,9 +95,15 @@ class FedAS(FedAvg):
             for k, (x, y) in enumerate(federation.samples(clients))
         ]
         weights = torch.stack(found).reshape(clients.shape)
+        none = weights.sum(1, keepdim=True) == 0.0
+        weights = torch.where(none, torch.ones_like(weights), weights)
         weights = weights / weights.sum(1, keepdim=True)
         for name in state.shared:
             state.shared[name] = weighted(weights, own[name])
+
+    def floats(self, state):
+        """Return the numbers of the representation, and the information, which is not sent back."""
+        return super().floats(state) + 1
 
 
 @dataclass(frozen=True)
@@ -98,10 +112,15 @@ class PFedFDA(FedAvg):
 
     Representations are trained below the head of linear discriminant analysis with the server's
     class means and covariance and the client's own frequencies of classes. Means and covariance of
-    the client's features then are mixed with the server's by a β in [0, 1] that has the least loss
-    in a two-fold cross-validation, of eleven values (the authors minimize over β by L-BFGS); the
-    server averages the mixtures. Clients are judged by the heads of theirs. To the covariance of
-    their features comes the identity, as in the authors' code.
+    the client's features then are mixed with the server's by a β in [0, 1], and the server averages
+    the mixtures. Clients keep nothing: they are judged by the shared representation, below the head
+    of a mixture that is fitted to its features of their training samples, as new clients would be.
+
+    As in the authors' public code, means start uniform on [0, 1) and the covariance at the
+    identity, the identity is added to the covariance of a client's features, and a class of at most
+    two samples has the server's mean. That code differs in two points: it finds β by L-BFGS, here
+    the best of eleven values; and its mixtures in training are of features met on the way, here of
+    those after it.
 
     Attributes
     ----------
@@ -111,25 +130,22 @@ class PFedFDA(FedAvg):
 
     eps: float = 1e-4
 
-    personal = HEAD
-
     def __post_init__(self):
         super().__post_init__()
         check.real("eps", self.eps, above=0.0)
 
     def start(self, federation):
-        """Return a state with normal means and the identity as covariance."""
-        state = super().start(federation)
+        """Return a state with a representation, class means and covariance, all shared."""
+        _need_class_features(self, federation)
+        state = federation.start(HEAD)
         weight = state.personal.get("head.weight")
-        if weight is None or "head.bias" not in state.personal or federation.classes < 2:
-            raise ValueError("model must have a linear head with a bias, and data classes")
-        identity = torch.eye(weight.shape[-1]).to(weight)
-        for name, value in (
-            ("means", weight),
-            ("covariance", identity.expand(*weight.shape[:2], -1, -1)),
-        ):
-            state.extra[f"own.{name}"], state.extra[name] = value.clone(), value[:, 0].clone()
-        return state
+        if weight is None or "head.bias" not in state.personal:
+            raise ValueError("model must have a linear head with a bias for PFedFDA")
+        shape = weight.shape[2:]
+        means = [keyed(seed, "means").random(shape) for seed in federation.seeds]
+        covariance = torch.eye(shape[1]).to(weight).repeat(len(means), 1, 1)
+        own = (torch.stack([torch.as_tensor(each).to(weight) for each in means]), covariance)
+        return State(state.shared | _named(own), {})
 
     def phases(self):
         """Return the epochs of the representation."""
@@ -137,42 +153,23 @@ class PFedFDA(FedAvg):
 
     def begin(self, federation, state, part):
         """Return the heads that follow from the server's means and covariance."""
-        priors = self._priors(federation, part)
-        pairs = [
-            [_discriminant(mean, covariance, prior, self.eps) for prior in row]
-            for mean, covariance, row in zip(
-                state.extra["means"], state.extra["covariance"], priors, strict=True
-            )
-        ]
-        weight, bias = (
-            torch.stack([torch.stack([pair[i] for pair in row]) for row in pairs]) for i in (0, 1)
-        )
-        return {"head.weight": weight, "head.bias": bias}
+        server = [value.unsqueeze(1) for value in _of_server(state)]
+        return self._heads(server, self._priors(federation, part))
 
-    def end(self, federation, state, part, new):
-        """Fit means and covariances, mix them with the server's, and keep the heads."""
-        own = {name: value for name, value in new.items() if not name.startswith("head.")}
-        priors = self._priors(federation, part).flatten(0, 1)
-        found = []
-        for k, (x, y) in enumerate(federation.features({}, own, part)):
-            server = [state.extra[name][k // part.shape[1]] for name in ("means", "covariance")]
-            means, covariance = self._mixed(x, y, server, priors[k])
-            head = _discriminant(means, covariance, priors[k], self.eps)
-            found.append((means, covariance, *head))
-        names = ("own.means", "own.covariance", "head.weight", "head.bias")
-        values = {
-            name: torch.stack(each).unflatten(0, part.shape)
-            for name, each in zip(names, zip(*found, strict=True), strict=True)
-        }
-        scatter({name: state.extra[name] for name in names[:2]}, part, values)
-        scatter(state.personal, part, values)
+    def local(self, federation, state, part):
+        """Return representations, and the mixtures that follow from their features."""
+        new = federation.train(
+            _representation(state), self.begin(federation, state, part), part, self.phases(),
+            round=state.round,
+        )  # fmt: skip
+        new = {name: value for name, value in new.items() if not belongs(name, HEAD)}
+        return new | _named(self._mixed(federation, state, {}, new, part))
 
-    def server(self, federation, state, clients):
-        """Average means and covariances of the participants."""
-        weights = self.weights(federation, clients)
-        names = ("means", "covariance")
-        own = gather({name: state.extra[f"own.{name}"] for name in names}, clients)
-        state.extra |= {name: weighted(weights, value) for name, value in own.items()}
+    def models(self, federation, state, part):
+        """Return the shared representation, and heads of mixtures fitted to its features."""
+        shared = _representation(state)
+        own = self._mixed(federation, state, shared, {}, part)
+        return shared, self._heads(own, self._priors(federation, part))
 
     def _priors(self, federation, part):
         """Return the clients' frequencies of classes, (S, c, classes)."""
@@ -180,53 +177,45 @@ class PFedFDA(FedAvg):
         found = counts / counts.sum(-1, keepdim=True) + self.eps
         return found / found.sum(-1, keepdim=True)
 
-    def _mixed(self, x, y, server, prior):
-        """Return means and covariance for the best β, of too few samples the server's."""
-        betas = torch.linspace(0.0, 1.0, 11).tolist()
-        # Every other sample of each class, classes in order.
-        half = torch.argsort(y, stable=True)
-        folds = [(half[i::2], half[1 - i :: 2]) for i in (0, 1)]
-        if len(y) < 4:
-            return server
-        fits = [(_gaussian(x[fit], y[fit], server[0]), rest) for fit, rest in folds]
+    def _heads(self, own, priors):
+        """Return the heads of Gaussians (S, c or 1, ...)."""
+        weight, bias = gaussians.discriminant(own, priors, self.eps)
+        return {"head.weight": weight.expand(*bias.shape, -1), "head.bias": bias}
 
-        def mix(local, beta):
-            return [beta * a + (1.0 - beta) * b for a, b in zip(local, server, strict=True)]
-
-        def held_out(beta):
-            total = x.new_zeros(())
-            for local, rest in fits:
-                means, covariance = mix(local, beta)
-                weight, bias = _discriminant(means, covariance, prior, self.eps)
-                total += F.cross_entropy(F.linear(x[rest], weight, bias), y[rest])
-            return total
-
-        losses = torch.stack([held_out(beta) for beta in betas])
-        return mix(_gaussian(x, y, server[0]), betas[int(losses.argmin())])
+    def _mixed(self, federation, state, shared, own, part):
+        """Return the mixtures that follow from the clients' features."""
+        server = list(zip(*_of_server(state), strict=True))
+        priors = self._priors(federation, part).flatten(0, 1)
+        found = [
+            gaussians.mixed(x, y, server[k // part.shape[1]], priors[k], self.eps)
+            for k, (x, y) in enumerate(federation.features(shared, own, part))
+        ]
+        means, covariance = (torch.stack(each) for each in zip(*found, strict=True))
+        return means.unflatten(0, part.shape), covariance.unflatten(0, part.shape)
 
 
-def _class_means(x, y, classes, otherwise=None):
-    """Return the means of features by class, (classes, k); those of a class without samples 0."""
-    members = F.one_hot(y, classes).to(x)
-    counts = members.sum(0)[:, None]
-    means = (members.T @ x) / counts.clamp(min=1.0)
-    return means if otherwise is None else torch.where(counts > 0, means, otherwise)
+def _named(own):
+    """Return Gaussians as a state has them."""
+    return {f"{_GAUSSIANS}.means": own[0], f"{_GAUSSIANS}.covariance": own[1]}
 
 
-def _gaussian(x, y, means):
-    """Return class means, the server's where there are no samples, and covariance + identity."""
-    own = _class_means(x, y, len(means), means)
-    away = x - own[y]
-    return own, away.T @ away / max(1, len(x) - 1) + torch.eye(x.shape[1]).to(x)
+def _of_server(state):
+    """Return the server's class means (S, classes, k) and covariances (S, k, k)."""
+    return state.shared[f"{_GAUSSIANS}.means"], state.shared[f"{_GAUSSIANS}.covariance"]
 
 
-def _discriminant(means, covariance, prior, eps):
-    """Return weight and bias of linear discriminant analysis."""
-    k = len(covariance)
-    identity = torch.eye(k).to(covariance)
-    level = covariance.diagonal().mean().clamp(min=1e-12)
-    weight = torch.linalg.solve((1.0 - eps) * covariance + eps * level * identity, means.T).T
-    return weight, prior.log() - 0.5 * (means * weight).sum(1)
+def _representation(state):
+    """Return the shared parameters of the network."""
+    return {k: v for k, v in state.shared.items() if not belongs(k, (_GAUSSIANS,))}
+
+
+def _need_class_features(method, federation):
+    """Raise an error if classes cannot be known by features of samples."""
+    need_classes(method, federation)
+    need_features(method, federation)
+    if getattr(federation.model, "side_information", False):
+        name = type(method).__name__
+        raise ValueError(f"model must not take side information for {name}, got one that does")
 
 
 def _information(federation, params, x, y):

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from linrep import _validation as check
-from linrep.deep.methods.base import FedAvg, weighted
-from linrep.deep.models.base import Model
+from linrep.deep.methods.base import FedAvg, need_classes, weighted
+from linrep.deep.models.base import Model, SideInformationModel
 from linrep.deep.state import expand, gather
-from linrep.deep.training import Phase, loss
+from linrep.deep.training import Phase, sample_loss
 
-_OWN, _SHARED = "head.own", "head.shared"
+_OWN, _SHARED, _CONTEXT = "head.own", "head.shared", "head.context"
 #: Squared widths of the Gaussian kernels, those of the authors' public code.
 _WIDTHS = (10.0, 15.0, 20.0, 50.0)
 
@@ -50,6 +50,9 @@ class Sum(nn.Module):
 class Conditional(Sum):
     """Two heads among which a policy divides each feature of each sample.
 
+    The policy sees the features times `context`, the sum of a personal head's rows, which no
+    gradient reaches.
+
     Parameters
     ----------
     head : nn.Linear
@@ -59,6 +62,7 @@ class Conditional(Sum):
     def __init__(self, head: nn.Module):
         super().__init__(head)
         k = self.own.in_features
+        self.context = nn.Parameter(self.own.weight.detach().sum(0))
         self.policy = nn.Sequential(nn.Linear(k, 2 * k), nn.LayerNorm(2 * k), nn.ReLU())
 
     def forward(self, features: Tensor) -> Tensor:
@@ -68,7 +72,7 @@ class Conditional(Sum):
         ----------
         features : Tensor, shape (b, k)
         """
-        context = F.normalize(self.own.weight.sum(0), dim=0)
+        context = F.normalize(self.context.detach(), dim=0)
         shares = self.policy(features * context).unflatten(-1, (2, -1)).softmax(-2)
         own, shared = (features.unsqueeze(-2) * shares).unbind(-2)
         return self.own(own) + self.shared(shared)
@@ -78,9 +82,9 @@ class Conditional(Sum):
 class FedRoD(FedAvg):
     """Fed-RoD with linear personal heads (Chen, Chao, 2022).
 
-    Representation and shared head decrease a balanced loss, in which a class counts as much as the
-    client has samples of others (balanced softmax); the personal head what is left of the usual
-    one. Clients are judged by the sum of both heads.
+    Representation and shared head decrease the balanced softmax, the cross entropy of outputs plus
+    the logarithms of the client's numbers of samples by class. The personal head decreases the
+    cross entropy of the sum of both heads, which clients are judged by.
     """
 
     personal = (_OWN,)
@@ -88,6 +92,11 @@ class FedRoD(FedAvg):
     def network(self, make):
         """Return what makes the network with two heads."""
         return lambda: _with(make(), Sum)
+
+    def start(self, federation):
+        """Return the state; the balanced loss needs classes."""
+        need_classes(self, federation)
+        return super().start(federation)
 
     def context(self, federation, state, part):
         """Return the logarithms of the classes' frequencies among each client's samples."""
@@ -109,8 +118,14 @@ class FedRoD(FedAvg):
 class FedCP(FedAvg):
     """FedCP: a policy that divides features between two heads (Zhang et al., KDD 2023).
 
-    The policy's softmax is the paper's; the authors' code adds Gumbel noise to it. The shared head
-    stands still in local training, and becomes the mean of the personal ones.
+    The shared head stands still in local training, and becomes the mean of the personal ones. In
+    training the context of a client's policy is that of its personal head as the round began, in
+    evaluation that of its personal head as it is; it is not differentiated.
+
+    The authors' public code (PFLlib) differs in four points: it adds Gumbel noise to the policy's
+    softmax; it averages even mixtures of the personal and the shared head; it draws the context of
+    a client's first round at random; and it evaluates a client with the shared head and the policy
+    of the last round in which the client took part.
 
     Attributes
     ----------
@@ -121,7 +136,7 @@ class FedCP(FedAvg):
 
     penalty: float = 1.0
 
-    personal = (_OWN,)
+    personal = (_OWN, _CONTEXT)
 
     def __post_init__(self):
         super().__post_init__()
@@ -132,8 +147,8 @@ class FedCP(FedAvg):
         return lambda: _with(make(), Conditional)
 
     def phases(self):
-        """Return the local epochs, in which the shared head stands still."""
-        return (Phase(frozen=(_SHARED,), epochs=self.epochs),)
+        """Return the local epochs, in which the shared head and the context stand still."""
+        return (Phase(frozen=(_SHARED, _CONTEXT), epochs=self.epochs),)
 
     def context(self, federation, state, part):
         """Return the server's representation."""
@@ -142,16 +157,24 @@ class FedCP(FedAvg):
 
     def objective(self, network, params, batch, context):
         """Return the loss with the penalty."""
-        value = loss(network, params, batch)
+        features = network.features(params, batch)
+        value = batch.mean(sample_loss(network.head(params, features), batch.y))
         if not self.penalty:
             return value
-        own, server = (network.features(each, batch) for each in (params, context["server"]))
-        return value + self.penalty * _discrepancy(own, server, batch.weight)
+        # The server's pass must leave the client's running averages alone.
+        server = network.peek(batch.weight).features(context["server"], batch)
+        return value + self.penalty * _discrepancy(features, server, batch.weight)
+
+    def end(self, federation, state, part, new):
+        """Keep the personal heads, and the contexts that follow from them."""
+        context = new[f"{_OWN}.weight"].sum(-2)
+        super().end(federation, state, part, new | {_CONTEXT: context})
 
     def server(self, federation, state, clients):
         """Make the shared head the mean of the personal ones."""
         weights = self.weights(federation, clients)
-        for name, value in gather(state.personal, clients).items():
+        heads = {k: v for k, v in state.personal.items() if k != _CONTEXT}
+        for name, value in gather(heads, clients).items():
             state.shared[name.replace(_OWN, _SHARED)] = weighted(weights, value)
 
 
@@ -159,7 +182,9 @@ def _with(model, kind):
     """Return a model with another kind of head on the same representation."""
     if not hasattr(model, "representation"):
         raise ValueError("model must have the children representation and head for two heads")
-    return Model(model.representation, kind(model.head))
+    side = getattr(model, "side_information", False)
+    made = SideInformationModel if side else Model
+    return made(model.representation, kind(model.head))
 
 
 def _discrepancy(x, y, weight):

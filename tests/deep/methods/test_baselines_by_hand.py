@@ -18,12 +18,15 @@ from linrep.deep import (  # noqa: E402
     FedAvg,
     FedBABU,
     FedCP,
+    Federation,
     FedMTL,
     FedRep,
     FedRoD,
     Local,
     PFedFDA,
+    models,
 )
+from linrep.deep.data import FederatedData  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.methods.hand import Hand, mean, moved, run  # noqa: E402
 from tests.deep.small import CLASSES, EVERYONE, FULL, assert_close, assert_equal  # noqa: E402
@@ -132,6 +135,7 @@ def test_fedcp_by_hand(penalty):
     method.round(hand.fed, state, np.array([[client]]))
     x, y = samples(hand, client)
     start = params = hand.start()
+    torch.testing.assert_close(start["head.context"], start["head.own.weight"].sum(0))
 
     def discrepancy(a, b):
         def kernel(u, v):
@@ -145,7 +149,7 @@ def test_fedcp_by_hand(penalty):
 
     def value(own):
         h = representation(hand, own, x)
-        v = own["head.own.weight"].sum(0)
+        v = start["head.context"]  # as the round began
         k = h.shape[1]
         policy = F.linear(h * v / v.norm(), own["head.policy.0.weight"], own["head.policy.0.bias"])
         policy = F.layer_norm(
@@ -162,14 +166,15 @@ def test_fedcp_by_hand(penalty):
         return found
 
     for _ in range(2):
-        moving = [name for name in params if not name.startswith("head.shared")]
+        still = ("head.shared", "head.context")
+        moving = [name for name in params if not name.startswith(still)]
         params = sgd_step(hand, value, params, moving)
-    for name in ("weight", "bias"):
-        assert torch.allclose(run(run(state.personal), client)[f"head.own.{name}"],
-                              params[f"head.own.{name}"], rtol=1e-10)  # fmt: skip
-        # The mean of the participants' heads, here of one.
-        params[f"head.shared.{name}"] = params[f"head.own.{name}"]
-    assert_close(run(state.shared), {k: v for k, v in params.items() if "head.own" not in k}, 1e-10)
+    own = {k: params.pop(k) for k in list(params) if k.startswith(("head.own", "head.context"))}
+    own["head.context"] = own["head.own.weight"].sum(0)
+    assert_close(run(run(state.personal), client), own, 1e-10)
+    for name in ("weight", "bias"):  # the mean of the participants' heads, here of one
+        params[f"head.shared.{name}"] = own[f"head.own.{name}"]
+    assert_close(run(state.shared), params, 1e-10)
 
 
 def test_cfl_without_cuts_is_federated_averaging():
@@ -227,7 +232,8 @@ def test_fedas_by_hand():
         def align(params, x=x, y=y, classes=classes, wanted=wanted):
             features = representation(hand, params, x)
             return sum(
-                ((features[y == c].mean(0) - wanted[y == c].mean(0)) ** 2).mean() for c in classes
+                F.mse_loss(features[y == c], wanted[y == c].mean(0).expand((y == c).sum(), -1))
+                for c in classes
             )
 
         start = {name: server[name].clone().requires_grad_() for name in body}
@@ -244,10 +250,23 @@ def test_fedas_by_hand():
     assert_close(run(state.shared), mean(models, np.array(information)), 1e-10)
 
 
+def test_fedas_weighs_evenly_where_no_client_has_information():
+    samples = small.data()
+    sure = FederatedData(samples.x, 0 * samples.y, samples.train, samples.test, classes=1)
+    model = models.mlp(1, 5, hidden=(6,))  # of one class: losses and gradients are zero
+    fed = Federation(sure, model, sgd=FULL, dtype="float64")
+    method = FedAS(align_lr=0.3)
+    state = method.start(fed)
+    for round in range(2):
+        method.round(fed, state, np.array([[0, 2]]) + round)
+    for name, value in state.shared.items():
+        torch.testing.assert_close(value[0], state.personal[name][0, [1, 3]].mean(0))
+
+
 def gaussian(x, y, otherwise):
-    """Return class means, those given of classes without samples, and covariance + identity."""
+    """Return class means, those given of classes with two samples or fewer, and a covariance."""
     means = np.stack([
-        x[y == c].mean(0) if (y == c).any() else otherwise[c] for c in range(CLASSES)
+        x[y == c].mean(0) if (y == c).sum() > 2 else otherwise[c] for c in range(CLASSES)
     ])  # fmt: skip
     away = x - means[y]
     return means, away.T @ away / (len(x) - 1) + np.eye(x.shape[1])
@@ -262,50 +281,76 @@ def discriminant(means, covariance, prior, eps=1e-4):
     )
 
 
+def frequencies(y, eps=1e-4):
+    found = np.bincount(y, minlength=CLASSES) / len(y) + eps
+    return found / found.sum()
+
+
+def mixture(x, y, server):
+    """Return the mixture of a client's Gaussian features with the server's, for the best β."""
+    prior = frequencies(y)
+    twice = np.flatnonzero(np.bincount(y, minlength=CLASSES)[y] > 1)
+    order = twice[np.argsort(y[twice], kind="stable")]
+    if not len(order):
+        return server
+
+    def mix(fit, beta):
+        local = gaussian(x[fit], y[fit], server[0])
+        return [beta * a + (1 - beta) * b for a, b in zip(local, server, strict=True)]
+
+    def held_out(beta):
+        total = 0.0
+        for fit, rest in ((order[::2], order[1::2]), (order[1::2], order[::2])):
+            weight, bias = discriminant(*mix(fit, beta), prior)
+            outputs = torch.as_tensor(x[rest] @ weight.T + bias)
+            total += float(F.cross_entropy(outputs, torch.as_tensor(y[rest])))
+        return total
+
+    return mix(slice(None), min(np.linspace(0, 1, 11), key=held_out))
+
+
 def test_pfedfda_by_hand():
     hand = Hand()
     method = PFedFDA()
     state = method.start(hand.fed)
     start = hand.start()
-    server = (start["head.weight"].numpy(), np.eye(start["head.weight"].shape[1]))
+    names = [name for name in start if name.startswith("representation.")]
+    server = [state.shared[f"gaussians.{name}"][0].numpy() for name in ("means", "covariance")]
+    assert ((server[0] >= 0) & (server[0] < 1)).all()
+    np.testing.assert_array_equal(server[1], np.eye(6))
     method.round(hand.fed, state, np.array([[0, 2]]))
     bodies, mixtures = [], []
     for i in (0, 2):
         x, y = samples(hand, i)
-        prior = np.bincount(y, minlength=CLASSES) / len(y) + 1e-4
-        prior /= prior.sum()
-        weight, bias = discriminant(*server, prior)
+        weight, bias = discriminant(*server, frequencies(y.numpy()))
         params = start | {
             "head.weight": torch.as_tensor(weight),
             "head.bias": torch.as_tensor(bias),
         }
         after = moved(params, hand.gradient(params, i), -FULL.lr)
-        bodies.append({k: v for k, v in after.items() if k.startswith("representation.")})
-        features, labels = representation(hand, after, x).detach().numpy(), y.numpy()
-        order = np.argsort(labels, kind="stable")
-
-        def mix(fit, beta, features=features, labels=labels):
-            local = gaussian(features[fit], labels[fit], server[0])
-            return [beta * a + (1 - beta) * b for a, b in zip(local, server, strict=True)]
-
-        def held_out(beta, features=features, labels=labels, order=order, mix=mix, prior=prior):
-            total = 0.0
-            for fit, rest in ((order[::2], order[1::2]), (order[1::2], order[::2])):
-                weight, bias = discriminant(*mix(fit, beta), prior)
-                outputs = torch.as_tensor(features[rest] @ weight.T + bias)
-                total += float(F.cross_entropy(outputs, torch.as_tensor(labels[rest])))
-            return total
-
-        beta = min(np.linspace(0, 1, 11), key=held_out)
-        mixtures.append(mix(slice(None), beta))
-        head = discriminant(*mixtures[-1], prior)
-        kept = run(run(state.personal), i)
-        assert np.allclose(kept["head.weight"], head[0], rtol=1e-9)
-        assert np.allclose(kept["head.bias"], head[1], rtol=1e-9)
+        bodies.append({name: after[name] for name in names})
+        features = representation(hand, after, x).detach().numpy()
+        mixtures.append(mixture(features, y.numpy(), server))
+    shared = run(state.shared)
     for name, values in zip(("means", "covariance"), zip(*mixtures, strict=True), strict=True):
-        assert np.allclose(state.extra[name][0], np.mean(values, axis=0), rtol=1e-9)
-    shared = {k: v for k, v in run(state.shared).items() if k.startswith("representation.")}
-    assert_close(shared, mean(bodies), 1e-10)
+        assert np.allclose(shared[f"gaussians.{name}"], np.mean(values, axis=0), rtol=1e-9)
+    assert_close({name: shared[name] for name in names}, mean(bodies), 1e-10)
+
+
+def test_pfedfdas_clients_are_judged_by_heads_of_the_shared_representation():
+    hand = Hand()
+    method = PFedFDA()
+    state = small.rounds(method, hand.fed, count=2)
+    shared, own = method.models(hand.fed, state, EVERYONE)
+    after = run(state.shared)
+    server = [after[f"gaussians.{name}"].numpy() for name in ("means", "covariance")]
+    assert_equal(run(shared), {k: v for k, v in after.items() if k.startswith("representation.")})
+    for i in range(4):
+        x, y = samples(hand, i)
+        features = representation(hand, after, x).numpy()
+        head = discriminant(*mixture(features, y.numpy(), server), frequencies(y.numpy()))
+        assert np.allclose(own["head.weight"][0, i], head[0], rtol=1e-9)
+        assert np.allclose(own["head.bias"][0, i], head[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [FedCP, FedRoD, FedAS, PFedFDA, CFL, FedMTL, FedBABU, FedAlt])

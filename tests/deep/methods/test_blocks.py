@@ -31,8 +31,8 @@ NETWORK = {"lg": "cnn", "perfedsi": "concatenated"}
 
 
 SETTINGS = {"l2gd": {"p": 1e-9, "penalty": 0.0}}
-#: What stays as it was: FedBABU's head; and what may, a head where pFedFDA takes the server's.
-STILL = {"fedbabu": ("shared.head",), "pfedfda": ("personal.head",)}
+#: What stays as it was: FedBABU's head; and what may, where all clients of pFedFDA have β = 0.
+STILL = {"fedbabu": ("shared.head",), "pfedfda": ("shared.gaussians",)}
 #: Methods that change models of clients that took no part.
 ALL_MOVE = ("cfl",)
 

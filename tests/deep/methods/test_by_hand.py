@@ -275,3 +275,30 @@ def test_a_round_of_pflmf_by_hand():
         ("head.weight", w, np.mean([g[1] for g in gradients], 0)),
     ):
         np.testing.assert_allclose(state.shared[f"U.{name}"][0].numpy(), old - FULL.lr * of_u)
+
+
+@pytest.mark.parametrize("variant", ["fo", "hf"])
+def test_a_schedule_multiplies_perfedavgs_alpha_in_training_and_adaptation(variant):
+    def steps(lr, inner_lr, schedule):
+        sgd = SGD(lr=lr, batch_size=5, schedule=schedule)
+        fed, method = small.federation(sgd=sgd), PerFedAvg(inner_lr=inner_lr, variant=variant)
+        state = method.start(fed)
+        method.round(fed, state, EVERYONE)
+        return state.shared, method.models(fed, state, EVERYONE)[1]
+
+    for one, other in zip(steps(0.2, 0.4, lambda round: 0.5), steps(0.1, 0.2, None), strict=True):
+        assert_close(one, other)
+
+
+def test_pflmfs_running_averages_take_up_a_batch_a_round():
+    method = PFLMF(rank=2)
+    sgd = SGD(lr=1e-12, batch_size=100)  # so small that statistics stay
+    fed = small.federation("blocks", sgd=sgd, method=method)
+    state = method.start(fed)
+    seen = []
+    for _ in range(3):
+        method.round(fed, state, EVERYONE)
+        seen.append({n: state.shared[n].clone() for n in fed.buffers if n.endswith("_mean")})
+    for name, first in seen[0].items():
+        batch = first / 0.1  # the averages start at 0
+        torch.testing.assert_close(seen[2][name], (1.0 - 0.9**3) * batch)

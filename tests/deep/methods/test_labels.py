@@ -1,0 +1,71 @@
+"""Real labels and vectors with every method: trained on, or refused in a line before a round."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from linrep import deep  # noqa: E402
+from linrep.deep import METHODS, models  # noqa: E402
+from linrep.deep.data import FederatedData  # noqa: E402
+from tests.deep import small  # noqa: E402
+
+NEED_CLASSES = {"fedrod": "FedRoD", "fedas": "FedAS", "pfedfda": "PFedFDA", "flute": "FLUTE"}
+
+
+def regression(outputs):
+    rng = np.random.default_rng(0)
+    train, test = small.split()
+    count = sum(small.SIZES) + sum(small.TESTED)
+    y = rng.normal(size=(count, outputs)) if outputs > 1 else rng.normal(size=count)
+    x = rng.integers(256, size=(count, 1, 8, 8), dtype=np.uint8)
+    return FederatedData(x, y, train, test, classes=outputs, side=small.SIDE)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("name", METHODS)
+def test_real_labels_are_trained_on_or_refused(name, outputs):
+    def network():
+        if name == "perfedsi":
+            return models.multiplied(outputs, 2, 1, 8, layer=1, **small.BLOCKS)
+        return models.cnn(outputs, 1, 8, **small.CONVOLUTIONS)
+
+    settings = {"model": network, "rounds": 2, "participation": 0.5, "lr": 0.001, "rng": 0}
+    if name not in NEED_CLASSES:
+        trace = deep.run(regression(outputs), name, **settings)
+        assert np.isfinite(trace["test_loss"]).all()
+        return
+    with pytest.raises(ValueError, match=f"data must have classes for {NEED_CLASSES[name]}"):
+        deep.run(regression(outputs), name, **settings)
+
+
+@pytest.mark.parametrize("name", ["fedas", "pfedfda"])
+@pytest.mark.parametrize("network", ["concatenated", "multiplied"])
+def test_what_needs_features_of_samples_alone_says_so(name, network):
+    with pytest.raises(ValueError, match=r"^model must not take side information for") as caught:
+        METHODS[name]().start(small.federation(network))
+    assert "\n" not in str(caught.value)
+
+
+class Headed(torch.nn.Module):
+    """A network with a head, whose representation has another name."""
+
+    def __init__(self):
+        super().__init__()
+        self.trunk, self.head = torch.nn.Linear(5, 4), torch.nn.Linear(4, small.CLASSES)
+
+    def forward(self, x):
+        return self.head(self.trunk(x).relu())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_networks_without_a_representation_are_trained_or_refused(name):
+    settings = {"model": Headed, "rounds": 1, "participation": 0.5, "lr": 0.01, "rng": 0}
+    if name in ("fedrod", "fedcp", "fedas", "pfedfda", "flute"):
+        with pytest.raises(ValueError, match=r"^model must have the children representation"):
+            deep.run(small.data(), name, **settings)
+    elif name in ("lg", "perfedsi"):
+        with pytest.raises(ValueError, match=r"no block|must take side information"):
+            deep.run(small.data(), name, **settings)
+    else:
+        assert np.isfinite(deep.run(small.data(), name, **settings)["test_loss"]).all()
