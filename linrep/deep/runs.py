@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -398,20 +399,7 @@ def _maker(model, data, head=None):
         return ready
     if head is not None:
         raise ValueError(f"head must not be given for linrep's own network {model}")
-    first = data if isinstance(data, FederatedData) else data[0]
-    settings: dict[str, Any] = {}
-    for name, wanted, value in (
-        ("side", ("concatenated", "multiplied"), first.side),
-        ("embedding", ("lstm",), first.embedding),
-    ):
-        if model in wanted:
-            if value is None:
-                raise ValueError(f"model {model} needs data with {_NEEDS[name]}")
-            settings[name] = value.shape[1] if name == "side" else value
-    return lambda: models.build(model, first.x.shape[1:], first.classes, **settings)
-
-
-_NEEDS = {"side": "side information of clients", "embedding": "vectors of tokens"}
+    return partial(models.fitting, model, data if isinstance(data, FederatedData) else data[0])
 
 
 def _left_behind(trained, name, like):

@@ -7,7 +7,7 @@ does not say how its network looks, the functions say so and what was chosen.
 """
 
 from linrep.deep.models.base import Model, SideInformationModel, split
-from linrep.deep.models.by_name import build
+from linrep.deep.models.by_name import build, fitting
 from linrep.deep.models.factored import Factored
 from linrep.deep.models.images import blocks, cnn, cnn4, cnn100
 from linrep.deep.models.side import ChannelMasks, Concatenated, Multiplied, concatenated, multiplied
@@ -27,6 +27,7 @@ __all__ = [
     "cnn4",
     "cnn100",
     "concatenated",
+    "fitting",
     "linear",
     "lstm",
     "mlp",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linrep._validation import choice, integer
+from linrep.deep.data import FederatedData
 from linrep.deep.models.base import Model, drawing_from
 from linrep.deep.models.images import blocks, cnn, cnn4, cnn100
 from linrep.deep.models.side import concatenated, multiplied
@@ -60,6 +61,33 @@ def build(
         return function(**arguments, **settings)
 
 
+def fitting(name: str, data: FederatedData, *, rng: Any = None, **settings: Any) -> Model:
+    """Return a network by its name, of the size that clients' data need.
+
+    Parameters
+    ----------
+    name, rng, **settings
+        As for :func:`build`.
+    data : FederatedData
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ValueError
+        As :func:`build`, or if the data lack what the network needs.
+    """
+    if name in _NEEDS:
+        field, words = _NEEDS[name]
+        value = getattr(data, field)
+        if value is None:
+            raise ValueError(f"model {name} needs data with {words}")
+        settings[field] = value.shape[1] if field == "side" else value
+    return build(name, data.x.shape[1:], data.classes, rng=rng, **settings)
+
+
 def _image_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
     """Return what a CNN has to know about data."""
     if len(shape) != 3 or shape[1] != shape[2]:
@@ -96,4 +124,9 @@ _MODELS: dict[str, tuple[Callable[..., Model], Callable[..., dict[str, int]]]] =
     "mlp": (mlp, _vector_sizes),
     "linear": (linear, _linear_sizes),
     "lstm": (lstm, _text_sizes),
+}
+_NEEDS = {
+    "concatenated": ("side", "side information of clients"),
+    "multiplied": ("side", "side information of clients"),
+    "lstm": ("embedding", "vectors of tokens"),
 }
