@@ -326,6 +326,8 @@ class Federation(Samples):
 
         def fetch(t, rows):
             at = workers_of[rows], position[rows, t]
+            if cached:
+                return seen[at], y[at]
             index, x = places[at], None
             if sgd.augment is not None:
                 sizes, keys = batches.weight[rows, t].sum(-1), batches.key[rows, t]
@@ -347,11 +349,6 @@ class Federation(Samples):
             kept = {n: v for n, v in kept.items() if belongs(n, ("head",))}
             if objective is loss and features.linear_head(self.model):
                 gradient = features.head_gradient
-
-            def fetch(t, rows):
-                at = workers_of[rows], position[rows, t]
-                return seen[at], y[at]
-
         self.samples_trained += int(batches.weight.sum())
         work = Work(
             model=self.model,
@@ -460,31 +457,29 @@ class Federation(Samples):
 
     def _outputs(self, shared, own, part, places, counts):
         """Return outputs (K, m, classes) of the workers' samples, without gradients."""
-        params = _flat(expand(shared, part) | own)
-        side = getattr(self.model, "side_information", False)
-        moved = any(belongs(name, ("representation",)) for name in own)
+        module, params = self.model, _flat(expand(shared, part) | own)
+        runs = torch.as_tensor([s for s, _ in workers(part)], device=self.device)
+        z = self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)]
+        side = getattr(module, "side_information", False)
+        together = self.engine == "vmap"
+
+        def call(own, x, z):
+            return functional_call(module, own, (x, z.expand(len(x), -1)) if side else (x,))
+
         with self._precision(), torch.no_grad():
-            if self.traits.in_parts and not moved:
+            if self.traits.in_parts and not any(belongs(n, ("representation",)) for n in own):
                 # With a representation that clients share, one pass over all their samples.
-                seen = self._features(shared, own, part, places, counts)
-                heads = features.block(params, "head")
-                return vmap(lambda head, x: functional_call(self.model.head, head, (x,)))(
-                    heads, seen
-                )
-            runs = torch.as_tensor([s for s, _ in workers(part)], device=self.device)
-            z = self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)]
-
-            def call(own, x, z):
-                inputs = (x, z.expand(len(x), -1)) if side else (x,)
-                return functional_call(self.model, own, inputs)
-
-            if self.engine == "vmap":
-                pieces = places.split(max(1, features.SAMPLES_AT_ONCE // len(places)), 1)
-                return torch.cat([vmap(call)(params, self.see(p, runs), z) for p in pieces], 1)
+                x = self._features(shared, own, part, places, counts)
+                module, params = self.model.head, features.block(params, "head")
+                together = together or features.linear_head(self.model)
+            else:
+                x = self.see(places, runs)
+            if together:
+                pieces = x.split(max(1, features.SAMPLES_AT_ONCE // len(x)), 1)
+                return torch.cat([vmap(call)(params, piece, z) for piece in pieces], 1)
             rows = [torch.empty(0)] * len(counts)
             for k in np.flatnonzero(counts):
-                own = {name: value[k] for name, value in params.items()}
-                rows[k] = call(own, self.see(places[k, : counts[k]], runs[k]), z[k])
+                rows[k] = call({n: v[k] for n, v in params.items()}, x[k, : counts[k]], z[k])
             filled = next((row for row in rows if len(row)), torch.empty(0, self.classes))
             return pad_sequence([row if len(row) else filled[:0] for row in rows], batch_first=True)
 

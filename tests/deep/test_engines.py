@@ -205,11 +205,17 @@ class Recurrent(nn.Module):
         return self.head(self.representation(x.unsqueeze(-1))[0][:, -1])
 
 
+class RecurrentHead(models.Model):
+    def __init__(self):
+        super().__init__(nn.Linear(5, 4), Recurrent())
+
+
+@pytest.mark.parametrize("network", [Recurrent, RecurrentHead])
 @pytest.mark.parametrize("engine", ["auto", "measure"])
-def test_networks_that_vmap_refuses_are_trained_one_by_one(engine, tmp_path, monkeypatch):
+def test_networks_that_vmap_refuses_are_trained_one_by_one(engine, network, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     trace = deep.run(
-        small.data(), "fedavg", model=Recurrent, rounds=1, participation=1.0, engine=engine
+        small.data(), "fedavg", model=network, rounds=1, participation=1.0, engine=engine
     )
     assert trace.settings["engine"] == "loop"
     assert np.isfinite(trace["test_loss"]).all()
