@@ -8,18 +8,13 @@ The small scale is of CIFAR-10 with a fifth of the images at 16 by 16 pixels, th
 cifar10_16.npz in the folder of data.
 """
 
-from dataclasses import dataclass
-
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import outcome, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import TITLES, Scales, outcome, scaled, small_first, train
 from linrep.summaries import beside
-from linrep.sweeps import Grid
 
 LR, BATCH = 0.1, 50
-TITLES = {"cifar10_16": "CIFAR-10, 16 px", "cifar10": "CIFAR-10", "digits": "digits"}
 METHODS = ("FedAvg", "FedRep")
 FULL = {
     "data": "cifar10", "n": 100, "classes": 2, "rounds": 100, "participation": 0.1,
@@ -35,31 +30,8 @@ SCALES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Figure5(Sizes):
-    """Which data, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
-
-
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {"scale": scale, **SCALES[scale], "method": METHODS}
-            | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
-
-
-def order(cell, replicate):
-    """Run the small scale first."""
-    return (cell["scale"] == "paper", replicate)
+    return scaled(SCALES, sizes, method=METHODS)
 
 
 def replicate(cell, rng, scale, rounds):
@@ -128,9 +100,9 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Figure5(),
+    sizes=Scales(),
     paired=("method",),
-    order=order,
+    order=small_first,
     packages=("torch", "sklearn"),
     data=("cifar10_16", "cifar10"),
 )

@@ -11,17 +11,15 @@ The small scale is of mnist_10k.npz in the folder of data: networks are trained 
 4, and new clients have digits 5 to 9.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import Scales, scaled, small_first, train
 from linrep.summaries import beside
-from linrep.sweeps import Grid
 
 LR = 0.01
 FULL = {
@@ -45,31 +43,8 @@ LEARNED = {  # and what new clients have
 METHODS = ("FedRep", "FedAvg", "FedProx", "PerFedAvg", "LG-FedAvg", "APFL", "L2GD")
 
 
-@dataclass(frozen=True)
-class Figure6(Sizes):
-    """Which data, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
-
-
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {"scale": scale, **SCALES[scale], "method": METHODS}
-            | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
-
-
-def order(cell, replicate):
-    """Run the small scale first."""
-    return (cell["scale"] == "paper", replicate)
+    return scaled(SCALES, sizes, method=METHODS)
 
 
 def datasets(name):
@@ -177,9 +152,9 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Figure6(),
+    sizes=Scales(),
     paired=("method",),
-    order=order,
+    order=small_first,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "femnist"),
 )

@@ -14,13 +14,10 @@ The small columns are those of CIFAR-10 with a fifth of the images at 16 by 16 p
 cifar10_16.npz in the folder of data.
 """
 
-from dataclasses import dataclass
-
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import outcome, train, with_tuned
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import TITLES, Scales, outcome, table_of_dots, train, with_tuned
 from linrep.summaries import beside
 from linrep.sweeps import Grid
 
@@ -39,14 +36,6 @@ COLUMNS = (  # data, clients, classes of a client
 DIGITS = (("digits", 20, 2),)
 SCALES = {"digits": DIGITS, "small": SMALL, "paper": COLUMNS}
 KEYS = ("data", "n", "classes")
-TITLES = {
-    "cifar10_16": "CIFAR-10, 16 px",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "sent140": "Sent140",
-    "femnist": "FEMNIST",
-    "digits": "digits",
-}
 ROUNDS = {
     "cifar10_16": 100,
     "cifar10": 100,
@@ -83,17 +72,6 @@ NUMBERS = {
 }
 #: What is run first of the paper's columns.
 FIRST = ("Local", "FedAvg", "FedPer", "FedRep", "Ditto")
-
-
-@dataclass(frozen=True)
-class Table(Sizes):
-    """Which columns, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Columns: of scikit-learn's digits, at 16 pixels, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the paper.", minimum=0)
 
 
 def cells(sizes):
@@ -193,22 +171,10 @@ def summary(rows, sizes):
 
 
 def draw(rows, sizes):
-    from matplotlib.figure import Figure
-
-    table = summary(rows, sizes).reset_index()
-    columns = list(table.groupby(list(KEYS), sort=False))
-    across = min(3, len(columns))
-    down = -(-len(columns) // across)
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.3 + 2.9 * down))
-    axes = figure.subplots(down, across, sharey=True, squeeze=False)
-    for ax, ((name, n, classes), own) in zip(axes.flat, columns, strict=False):
-        plotting.dots(ax, own, order=ORDER, limits=(0.0, 100.0))
-        ax.set(title=f"{TITLES[name]} ({n}, {classes})", xlabel="accuracy (%)")
-    for ax in axes.flat[len(columns) :]:
-        ax.remove()
-    handles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=2)
-    return figure
+    return table_of_dots(
+        summary(rows, sizes), KEYS, lambda name, n, classes: f"{TITLES[name]} ({n}, {classes})",
+        order=ORDER, across=3,
+    )  # fmt: skip
 
 
 def caption(rows, replicates, sizes):
@@ -277,7 +243,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Table(),
+    sizes=Scales(),
     paired=("method",),
     order=order,
     packages=("torch", "sklearn"),

@@ -10,16 +10,13 @@ The small columns are those of CIFAR-10 with a fifth of the images at 16 by 16 p
 cifar10_16.npz in the folder of data.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import outcome, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import TITLES, Scales, outcome, train
 from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
 
@@ -44,12 +41,6 @@ COLUMNS = (  # data, clients, classes of a client
 DIGITS = (("digits", 10, 3),)
 SCALES = {"digits": DIGITS, "small": SMALL, "paper": COLUMNS}
 KEYS = ("data", "n", "classes")
-TITLES = {
-    "cifar10_16": "CIFAR-10, 16 px",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "digits": "digits",
-}
 ROUNDS = {"cifar10_16": 100, "cifar10": 100, "cifar100": 100, "digits": 4}
 NETWORKS = {"cifar10_16": "cnn", "cifar10": "cnn", "cifar100": "cnn100", "digits": "mlp"}
 TUNED = "FedAvg-FT"
@@ -78,17 +69,6 @@ CURVES = {
     "nc2_global": "global NC2",
     "nc2_local": "averaged local NC2",
 }
-
-
-@dataclass(frozen=True)
-class Table(Sizes):
-    """Which columns, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Columns: of scikit-learn's digits, at 16 pixels, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the paper.", minimum=0)
 
 
 def cells(sizes):
@@ -229,7 +209,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Table(),
+    sizes=Scales(),
     paired=("method",),
     order=order,
     packages=("torch", "sklearn"),

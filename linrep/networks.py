@@ -2,17 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from linrep import deep
+from linrep.settings.sizes import Sizes, size
 from linrep.summaries import accuracies
-from linrep.sweeps import note, scratch
+from linrep.sweeps import Grid, note, scratch
 from linrep.trace import Trace, last_rounds
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What pictures call data sets.
+TITLES = {
+    "mnist_10k": "MNIST, a sixth",
+    "cifar10_16": "CIFAR-10, 16 px",
+    "mnist": "MNIST",
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "sent140": "Sent140",
+    "femnist": "FEMNIST",
+    "digits": "digits",
+}
 _EVERY = 20  # rounds, after which it is said how accurate a run is so far
+
+
+@dataclass(frozen=True)
+class Scales(Sizes):
+    """How large the data and networks of a table or figure are, and for how long they train."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Of scikit-learn's digits, of fewer or smaller images, the paper's.",
+        quick=("digits",), among=("digits", "small", "paper"),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
+
+
+def scaled(
+    scales: Mapping[str, Mapping[str, Any]], sizes: Scales, *, named: bool = True, **axes: Any
+) -> Grid:
+    """Return the cells of the scales that are asked for.
+
+    Parameters
+    ----------
+    scales : mapping of str to mapping
+        Axes of each scale, with ``rounds``, in the place of which `sizes` may have others.
+    sizes : Scales
+    named : bool, default True
+        Whether cells have the name of their ``scale``.
+    **axes
+        Those of all scales.
+    """
+    grids = [
+        Grid.product(
+            ({"scale": scale} if named else {}) | {**scales[scale], **axes}
+            | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        )
+        for scale in sizes.scale
+    ]  # fmt: skip
+    return sum(grids[1:], grids[0])
+
+
+def small_first(cell: Mapping[str, Any], replicate: int) -> tuple[bool, int]:
+    """Return what orders the runs of a figure by scale, then by replicate.
+
+    Parameters
+    ----------
+    cell : mapping
+    replicate : int
+    """
+    return (cell["scale"] == "paper", replicate)
 
 
 def train(
@@ -126,6 +189,48 @@ def curve(trace: Trace) -> pd.DataFrame:
     """
     whole = outcome(trace).drop(columns=["accuracy", "fine_tuned"])
     return accuracies(trace).merge(whole, how="cross")
+
+
+def table_of_dots(
+    table: pd.DataFrame,
+    keys: Sequence[str],
+    title: Callable[..., str],
+    *,
+    order: Sequence[str],
+    across: int,
+) -> Figure:
+    """Return the picture of a table: a panel for each column, a line in it for each method.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`linrep.summaries.beside` makes it.
+    keys : sequence of str
+        What tells columns apart, of the table's index.
+    title : callable
+        ``title(*values)`` of a column, by the values of its keys.
+    order : sequence of str
+        Methods from top to bottom.
+    across : int
+        Panels side by side, at most.
+    """
+    from matplotlib.figure import Figure
+
+    from linrep import plotting
+
+    panels = list(table.reset_index().groupby(list(keys), sort=False))
+    across = min(across, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.3 + 2.8 * down))
+    axes = figure.subplots(down, across, sharey=True, squeeze=False)
+    for ax, (values, own) in zip(axes.flat, panels, strict=False):
+        plotting.dots(ax, own, order=order, limits=(0.0, 100.0))
+        ax.set(title=title(*values), xlabel="accuracy (%)")
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=2)
+    return figure
 
 
 def with_tuned(rows: pd.DataFrame, label: str = " + FT") -> pd.DataFrame:
