@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -15,6 +16,7 @@ torch = pytest.importorskip("torch")
 
 from linrep import experiment  # noqa: E402
 from linrep.cli import main  # noqa: E402
+from linrep.deep import readers  # noqa: E402
 from linrep.sweeps import open_run  # noqa: E402
 
 SCRIPT = Path(__file__).with_name("networks_figure.py").read_text("utf-8")
@@ -104,6 +106,52 @@ def test_what_cannot_be_run_is_refused_before_the_first_run(run, arguments, said
     assert said in result.output
     assert len(result.output.splitlines()) == 1
     assert not Path("runs").exists()
+
+
+def packed(folder, name):
+    images = np.zeros((4, 1, 2, 2), np.uint8)
+    np.savez(folder / f"{name}.npz", x_train=images, y_train=[0, 1, 0, 1])
+
+
+def test_tables_of_data_that_are_not_there_are_left_out(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    packed(tmp_path, "cifar10_16")
+    packed(tmp_path, "mnist_10k")
+    (tmp_path / "cifar100.npz").write_bytes((tmp_path / "mnist_10k.npz").read_bytes()[:-9])
+    (tmp_path / "cifar-10-batches-py").mkdir()
+    result = run("--data", str(tmp_path), "--plan")
+    assert result.exit_code == 0, result.output
+    assert (
+        f"left out, not in {tmp_path}: sent140 (sent140.npz, or LEAF's files and GloVe's vectors), "
+        "femnist (femnist.npz, or LEAF's files), mnist (mnist.npz, or torchvision's files)\n"
+    ) in result.output
+    assert "left out, cannot be read: cifar10: cifar10 is read by torchvision" in result.output
+    damaged = f"left out, cannot be read: cifar100: {tmp_path / 'cifar100.npz'} must be a file of"
+    assert damaged in result.output
+    assert "cifar10_16" in result.output
+    assert "femnist  " not in result.output
+
+
+def test_samples_are_not_read_to_see_that_they_are_there(run, tmp_path, monkeypatch):
+    packed(tmp_path, "cifar10_16")
+    monkeypatch.setattr(readers.arrays, "npz", None)
+    monkeypatch.setattr(readers, "npz", None)
+    assert run("deep.flute_table1", "--data", str(tmp_path), "--plan").exit_code == 0
+
+
+def test_a_condition_that_some_tables_cannot_meet_leaves_these_out(run, tmp_path):
+    packed(tmp_path, "cifar10_16")
+    condition = ("--data", str(tmp_path), "--plan", "--where", "n == 1000 and classes == 2")
+    result = run(*condition)
+    assert result.exit_code == 0, result.output
+    assert "left out, deep.flute_table1: no cell is left" in result.output
+    assert "no column 'classes'" in result.output  # pFL^MF's tables
+    assert "deep.fedrep_table1: FedRep, Table 1" in result.output
+    named = run("deep.flute_table1", *condition)
+    assert (named.exit_code, named.output.count("no cell is left")) == (2, 1)
+    nothing = run(*condition[:-1], "n == 7")
+    assert nothing.exit_code == 2
+    assert "no table has a cell that could be run" in nothing.output
 
 
 @pytest.mark.slow

@@ -75,7 +75,9 @@ def networks(
     from linrep.sweeps import Stopped
 
     with bad_input(ValueError):
-        chosen = [experiment.load(name) for name in experiment.matching(names or [_PATTERN])]
+        found = experiment.matching(names or [_PATTERN])
+        chosen = [experiment.load(name) for name in found]
+        named = {item.id for name, item in zip(found, chosen, strict=True) if name in names}
         selected = _selection(where)
     for item in chosen:
         if not item.trains_networks:
@@ -86,19 +88,12 @@ def networks(
     made = [sized(item, given, replicates, False, option) for item in chosen]
     chosen, folders = [item for item, _ in made], [folder for _, folder in made]
     runs = RESULTS / experiment.RUNS
-    absent: set[str] = set()
-    for item in chosen:
-        absent |= _absent(item, data_folder())
-    if absent:
-        echo(f"left out, not in {data_folder()}: {', '.join(sorted(absent))}", err=True)
+    absent = _without(chosen, data_folder())
 
     def wanted(cell):
         return cell.get("data") not in absent and selected(cell)
 
-    with bad_input(ValueError):  # before the first run
-        for item in chosen:
-            if not any([wanted(cell) for cell in experiment.sweep_of(item, seed=seed).grid]):
-                raise ValueError(f"{item.id}: no cell is left")
+    chosen, folders = zip(*_with_cells(chosen, folders, wanted, named, seed), strict=True)
     if plan:
         for item in chosen:
             _plan(item, runs, seed, wanted)
@@ -161,17 +156,44 @@ def _surroundings(chosen, device, data):
     os.environ[DEVICE_VARIABLE] = device
 
 
-def _absent(item, folder):
-    """Return the data sets of a figure that are not in the folder."""
-    from linrep import deep
+def _without(chosen, folder):
+    """Return the data sets that cannot be read, after saying which these are, and why."""
+    from linrep.deep.readers import probe
 
-    found = set()
-    for name in item.data:
+    missing, unreadable = {}, {}
+    for name in dict.fromkeys(name for item in chosen for name in item.data):
         try:
-            deep.load(name, folder)
-        except (OSError, ValueError):
-            found.add(name)
-    return found
+            probe(name, folder)
+        except FileNotFoundError as error:
+            missing[name] = str(error)
+        except (ImportError, ValueError, OSError) as error:
+            unreadable[name] = str(error)
+    if missing:
+        echo(f"left out, not in {folder}: {', '.join(missing.values())}", err=True)
+    for name, reason in unreadable.items():
+        echo(f"left out, cannot be read: {name}: {reason}", err=True)
+    return {*missing, *unreadable}
+
+
+def _with_cells(chosen, folders, wanted, named, seed):
+    """Return the tables that have a cell to run; a named one that has none is refused."""
+    from linrep.experiment import sweep_of
+
+    left = []
+    for item, folder in zip(chosen, folders, strict=True):
+        try:
+            if not any([wanted(cell) for cell in sweep_of(item, seed=seed).grid]):
+                raise ValueError("no cell is left")
+        except ValueError as error:
+            reason = f"{item.id}: {error}"
+            if item.id in named:
+                raise BadInput(reason) from None
+            echo(f"left out, {reason}", err=True)
+        else:
+            left.append((item, folder))
+    if not left:
+        raise BadInput("no table has a cell that could be run")
+    return left
 
 
 def _plan(item, runs, seed, wanted):
