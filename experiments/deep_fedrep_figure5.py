@@ -11,7 +11,7 @@ cifar10_16.npz in the folder of data.
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, outcome, scaled, small_first, train
+from linrep.networks import TITLES, Scales, method_of, outcome, scaled, small_first, train, with_own
 from linrep.summaries import beside
 
 LR, BATCH = 0.1, 50
@@ -39,10 +39,9 @@ def replicate(cell, rng, scale, rounds):
     seed = rng.integers(2**32)
     dataset = deep.load(name)
     data = deep.partitions.shards(dataset, cell["n"], cell["classes"], rng=seed)
-    averaged = cell["method"] == "FedAvg"
-    method = deep.FedAvg(epochs=epochs) if averaged else deep.FedRep(head_epochs=epochs)
+    known = {"FedAvg": deep.FedAvg(epochs=epochs), "FedRep": deep.FedRep(head_epochs=epochs)}
     trace = train(
-        data, method, f"{cell['method']}, {epochs} epochs, {name}",
+        data, method_of(known, cell["method"]), f"{cell['method']}, {epochs} epochs, {name}",
         model="mlp" if name == "digits" else "cnn", rounds=cell["rounds"], lr=LR, batch_size=BATCH,
         participation=cell["participation"], rng=seed,
     )  # fmt: skip
@@ -56,7 +55,8 @@ def draw(rows, sizes):
     figure = Figure(figsize=((plotting.COLUMN_WIDTH + 0.6) * len(panels), 2.8))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (name, own) in zip(axes, panels, strict=True):
-        plotting.curves(ax, own, x="E", y="error", by="method", order=METHODS, markers=True)
+        order = with_own(METHODS, own)
+        plotting.curves(ax, own, x="E", y="error", by="method", order=order, markers=True)
         epochs = sorted(own["E"].unique())
         ax.set(xscale="log", xlabel="local epochs E (FedRep: of the heads)", title=TITLES[name])
         ax.set_xticks(epochs, [str(number) for number in epochs])

@@ -17,7 +17,7 @@ cifar10_16.npz in the folder of data.
 from linrep import deep
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, outcome, table_of_dots, train, with_tuned
+from linrep.networks import TITLES, Scales, method_of, outcome, table_of_dots, train, with_tuned
 from linrep.summaries import beside
 from linrep.sweeps import Grid
 
@@ -118,11 +118,10 @@ def network(name):
 
 
 def methods(name, n, classes):
-    """Return the methods as Appendix A.2 sets them, each with what differs in its runs."""
+    """Return the methods as Appendix A.2 sets them."""
     name = "cifar10" if name == "cifar10_16" else name
     epochs = {"epochs": 1 if name in ("cifar10", "digits") and n <= 100 else 5}
     tuned = {**epochs, "ft": "head"}
-    letters = name == "femnist"
     mu = 0.25 if name in ("femnist", "sent140") else 0.1
     kept = {"cifar10": deep.LGFedAvg.personal, "cifar100": deep.LGFedAvg.personal}
     kept = kept.get(name, ("representation.lstm" if name == "sent140" else "representation",))
@@ -131,21 +130,28 @@ def methods(name, n, classes):
     penalty = 1.0 if name == "cifar100" else 0.75
     pull = 0.1 if (name, classes) == ("cifar100", 5) else 0.25
     return {
-        "Local": (deep.Local(everyone=True, **epochs), {}),
-        "Fed-MTL": (deep.FedMTL(**epochs), {}),
-        "FedAvg": (deep.FedAvg(**tuned), {}),
-        "FedProx": (deep.FedProx(mu=mu, **tuned), {}),
-        "SCAFFOLD": (deep.Scaffold(global_lr=0.5 if letters else 1.0, **tuned), {}),
-        "PerFedAvg": (deep.PerFedAvg(**epochs), {"batch_size": 10}),
-        "LG-FedAvg": (deep.LGFedAvg(personal=kept, **epochs), {}),
-        "L2GD": (deep.L2GD(alpha=pull, **epochs), {"lr": 0.001} if letters else {}),
-        "APFL": (deep.APFL(alpha=alpha, **epochs), {}),
-        "Ditto": (deep.Ditto(penalty=penalty, **epochs), {}),
-        "FedPer": (deep.FedPer(**epochs), {}),
-        "FedRep": (deep.FedRep(**epochs), {}),
-        ALONE: (deep.Local(**epochs), {}),
-        OTHER: (deep.FedBABU(**epochs), {}),
+        "Local": deep.Local(everyone=True, **epochs),
+        "Fed-MTL": deep.FedMTL(**epochs),
+        "FedAvg": deep.FedAvg(**tuned),
+        "FedProx": deep.FedProx(mu=mu, **tuned),
+        "SCAFFOLD": deep.Scaffold(global_lr=0.5 if name == "femnist" else 1.0, **tuned),
+        "PerFedAvg": deep.PerFedAvg(**epochs),
+        "LG-FedAvg": deep.LGFedAvg(personal=kept, **epochs),
+        "L2GD": deep.L2GD(alpha=pull, **epochs),
+        "APFL": deep.APFL(alpha=alpha, **epochs),
+        "Ditto": deep.Ditto(penalty=penalty, **epochs),
+        "FedPer": deep.FedPer(**epochs),
+        "FedRep": deep.FedRep(**epochs),
+        ALONE: deep.Local(**epochs),
+        OTHER: deep.FedBABU(**epochs),
     }
+
+
+def changes(method, name):
+    """Return what differs in the runs of a method, as Appendix A.2 has it."""
+    if method == "PerFedAvg":
+        return {"batch_size": 10}
+    return {"lr": 0.001} if (method, name) == ("L2GD", "femnist") else {}
 
 
 def replicate(cell, rng, scale, rounds):
@@ -159,10 +165,11 @@ def replicate(cell, rng, scale, rounds):
         "participation": QUICK_PARTICIPATION if small else PARTICIPATION,
         "momentum": 0.5, "batch_size": 4 if name == "sent140" else 10, "last": last,
     }  # fmt: skip
-    chosen, changes = methods(*column)[cell["method"]]
+    chosen = method_of(methods(*column), cell["method"])
     data = partition(*column, rng=seed)
     label = f"{cell['method']}, {TITLES[name]} {column[1:]}"
-    return outcome(train(data, chosen, label, rng=seed, **(settings | changes)), last)
+    settings |= changes(cell["method"], name)
+    return outcome(train(data, chosen, label, rng=seed, **settings), last)
 
 
 def summary(rows, sizes):

@@ -16,7 +16,7 @@ import pandas as pd
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, outcome, train
+from linrep.networks import TITLES, Scales, method_of, outcome, train, with_own
 from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
 
@@ -114,8 +114,9 @@ def replicate(cell, rng, scale, rounds):
     small = name == "digits"
     seed = rng.integers(2**32)
     data = deep.partitions.shards(deep.load(name), n, classes, rng=seed)
+    method = method_of(methods(name), cell["method"])
     trace = train(
-        data, methods(name)[cell["method"]], f"{cell['method']}, {TITLES[name]} {(n, classes)}",
+        data, method, f"{cell['method']}, {TITLES[name]} {(n, classes)}",
         model=NETWORKS[name], rounds=rounds, lr=QUICK_LR if small else LR, momentum=0.5,
         participation=QUICK_PARTICIPATION if small else PARTICIPATION, batch_size=10,
         record=range(0, rounds, EVERY), last=QUICK_LAST if small else LAST, rng=seed,
@@ -131,7 +132,8 @@ def summary(rows, sizes):
     by = [*KEYS, "method"]
     last = mean_of_last(rows, by=by, rounds=_last(rows))
     tuned = mean_of_last(rows.dropna(subset="fine_tuned"), by=by, value="fine_tuned")
-    tuned = tuned.rename(columns={"fine_tuned": "accuracy"}).assign(method=TUNED)
+    tuned = tuned.rename(columns={"fine_tuned": "accuracy"})
+    tuned["method"] += "-FT"
     return beside(pd.concat([last, tuned], ignore_index=True), NUMBERS, by=by, ordered="method")
 
 
@@ -150,12 +152,13 @@ def draw(rows, sizes):
     for (first, *others), (column, table) in zip(axes, columns, strict=True):
         name, n, classes = column
         own = curves.get_group(column)
-        plotting.dots(first, table, order=ORDER, colored=True, limits=(0.0, 100.0))
+        order = with_own(ORDER, table)
+        plotting.dots(first, table, order=order, colored=True, limits=(0.0, 100.0))
         first.tick_params(axis="y", labelsize=6)
         first.set_title(f"{TITLES[name]} ({n}, {classes})", loc="left")
         for ax, metric in zip(others, CURVES, strict=True):
             shown = own.dropna(subset=metric)
-            plotting.curves(ax, shown, x="round", y=metric, by="method", order=ORDER)
+            plotting.curves(ax, shown, x="round", y=metric, by="method", order=order)
             ax.xaxis.get_major_locator().set_params(integer=True)
     for ax, label in zip(axes[0, 1:], CURVES.values(), strict=True):
         ax.set_title(label)

@@ -22,7 +22,7 @@ import numpy as np
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import Scales, curve, scaled, train
+from linrep.networks import Scales, curve, method_of, scaled, train, with_own
 from linrep.summaries import beside, mean_of_last
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10, "lr": 0.05}
@@ -112,8 +112,8 @@ def network(name, data, cell):
 
 def method(name):
     """Return a method by its name in the figure."""
-    kind, settings = METHODS[name]
-    return getattr(deep, kind)(**settings)
+    known = {label: getattr(deep, kind)(**own) for label, (kind, own) in METHODS.items()}
+    return method_of(known, name)
 
 
 def replicate(cell, rng, scale, rounds):
@@ -141,8 +141,9 @@ def draw(rows, sizes):
     for line, (_, of_scale) in zip(axes, scales, strict=True):
         panels = list(of_scale.groupby("per_alphabet"))
         for ax, (_, own) in zip(line, panels, strict=False):
+            order = with_own(METHODS, own)
             plotting.curves(
-                ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
+                ax, own, x="round", y="accuracy", by="method", order=order, markers=True
             )
             ax.xaxis.get_major_locator().set_params(integer=True)
             first = own.iloc[0]

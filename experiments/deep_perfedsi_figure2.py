@@ -14,7 +14,7 @@ as many samples as in the paper, there are 20 and 100 clients.
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, curve, scaled, train
+from linrep.networks import TITLES, Scales, curve, method_of, scaled, train, with_own
 from linrep.summaries import beside, mean_of_last
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10}
@@ -62,8 +62,8 @@ def network(name, data, cell):
 
 def method(name):
     """Return a method by its name in the figure."""
-    kind, settings = METHODS[name]
-    return getattr(deep, kind)(**settings)
+    known = {label: getattr(deep, kind)(**own) for label, (kind, own) in METHODS.items()}
+    return method_of(known, name)
 
 
 def replicate(cell, rng, scale, rounds):
@@ -87,9 +87,8 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.5 + 2.1 * down))
     axes = figure.subplots(down, -(-len(panels) // down), sharey="row", squeeze=False)
     for ax, ((name, n), own) in zip(axes.flat, panels, strict=False):
-        plotting.curves(
-            ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
-        )
+        order = with_own(METHODS, own)
+        plotting.curves(ax, own, x="round", y="accuracy", by="method", order=order, markers=True)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set(title=f"{TITLES[name]}, M = {n}")
     for ax in axes.flat[len(panels) :]:

@@ -18,7 +18,17 @@ from functools import partial
 from linrep import deep
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, choose_lr, outcome, scaled, table_of_dots, train
+from linrep.networks import (
+    TITLES,
+    Scales,
+    choose_lr,
+    is_own,
+    outcome,
+    own_method,
+    scaled,
+    table_of_dots,
+    train,
+)
 from linrep.summaries import beside
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
@@ -72,6 +82,8 @@ def order(cell, replicate):
 
 def method(name, lr, K):
     """Return a method by its name, with K steps of U and of v, these as short as in Theorem 1."""
+    if is_own(name):
+        return own_method(name)
     if name == BY_SIZE:
         return deep.FedAvg(weighted=True)
     if name == "Local":

@@ -20,7 +20,16 @@ import numpy as np
 from linrep import deep
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, choose_lr, outcome, table_of_dots, train
+from linrep.networks import (
+    TITLES,
+    Scales,
+    choose_lr,
+    is_own,
+    outcome,
+    own_method,
+    table_of_dots,
+    train,
+)
 from linrep.summaries import beside
 from linrep.sweeps import Grid
 
@@ -110,6 +119,8 @@ def halved(images):
 
 def method(name, lr, epochs, K):
     """Return a method by its name, with K steps of U and of v, these as short as in Theorem 1."""
+    if is_own(name):
+        return own_method(name, epochs=epochs)
     if name in OTHERS:
         return getattr(deep, name)(epochs=epochs)
     rank = RANKS[METHODS.index(name) - len(OTHERS)]

@@ -454,6 +454,7 @@ def make_figure(
     runs: Path | None = None,
     keep: bool = False,
     partial: bool = False,
+    beside: pd.DataFrame | None = None,
 ) -> Drawn:
     """Run an experiment and write its picture, rows (Parquet) and manifest (JSON).
 
@@ -477,6 +478,8 @@ def make_figure(
         Keep them afterwards, too: drawn again by the same code, the figure has the same rows.
     partial : bool, default False
         Run nothing: draw what has been run so far, say how much that is, and keep it.
+    beside : DataFrame, optional
+        Rows of another run of the figure that are drawn and summarized, too.
 
     Returns
     -------
@@ -506,12 +509,14 @@ def make_figure(
     lock = runs / f"{directory.name}.lock"
     with files.shared(lock) as alone:
         if partial:
-            rows, absent = _so_far(experiment, directory)
+            rows, absent = so_far(experiment, directory)
         else:
             rows, absent = (
                 _rows(compute(experiment, runs, quick=quick, workers=workers, seed=seed).read()),
                 0,
             )
+        if beside is not None:
+            rows = pd.concat([beside, rows], ignore_index=True)
         elapsed = time.perf_counter() - began
         paths["json"].unlink(missing_ok=True)
         kept = kept_rows(experiment, rows) if recorded else rows
@@ -550,8 +555,20 @@ def make_figure(
     return Drawn(paths[pictures[0]], fixed.summary(rows), manifest, rows)
 
 
-def _so_far(experiment, directory):
-    """Return the rows that are stored of a run, and how many replicates are not."""
+def so_far(experiment: Experiment, directory: Path) -> tuple[pd.DataFrame, int]:
+    """Return the rows that are stored of a run, and how many replicates are not.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    directory : Path
+        Of the run, see :func:`run_directory`.
+
+    Raises
+    ------
+    ValueError
+        If none are.
+    """
     try:
         stored = open_run(directory)
         rows = stored.read(partial=True)

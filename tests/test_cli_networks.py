@@ -1,6 +1,8 @@
 """``linrep networks``: what is run, in which order, how it stops, what it says is missing."""
 
+import dataclasses
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,14 +13,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from matplotlib.text import Text
 
 torch = pytest.importorskip("torch")
 
-from linrep import experiment  # noqa: E402
+from linrep import experiment, plotting  # noqa: E402
 from linrep.cli import main  # noqa: E402
 from linrep.deep import readers  # noqa: E402
+from linrep.networks import with_method  # noqa: E402
 from linrep.sweeps import open_run  # noqa: E402
 
+SCALED = [
+    name for name in experiment.available() if name.startswith("deep.") and name != "deep.digits"
+]
 SCRIPT = Path(__file__).with_name("networks_figure.py").read_text("utf-8")
 RESULTS = Path("runs", "figures")
 
@@ -152,6 +159,113 @@ def test_a_condition_that_some_tables_cannot_meet_leaves_these_out(run, tmp_path
     nothing = run(*condition[:-1], "n == 7")
     assert nothing.exit_code == 2
     assert "no table has a cell that could be run" in nothing.output
+
+
+OWN = """
+from dataclasses import dataclass
+from linrep import deep
+
+@dataclass(frozen=True)
+class Clipped(deep.FedRep):
+    radius: float = 0.5
+
+class Same(deep.FedRep):
+    pass
+
+class Apart:
+    pass
+"""
+
+
+def test_a_method_of_ones_own_stands_beside_the_others_on_the_same_draws(run, tmp_path):
+    (tmp_path / "own_method.py").write_text(OWN)
+    assert run("mine.py", "--where", "method == 'FedRep'", "--workers", "1").exit_code == 0
+    before = pd.read_parquet(RESULTS / "mine.networks.parquet")
+    result = run("mine.py", "--method", "own_method.py:Same", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    assert "own_method:Same (own)" in result.output
+    folder = RESULTS / "method=own_method.Same"
+    found = json.loads((folder / "mine.networks.json").read_text("utf-8"))["result"]
+    assert found["caption"].startswith("own_method:Same (own): a method of the user's, run in")
+    labels = [line["method"] for line in found["summary"]["lines"]]
+    assert labels == ["FedRep", "own_method:Same (own)"]
+    assert "own_method:Same (own)" in (folder / "mine.networks.svg").read_text("utf-8")
+    rows = pd.read_parquet(folder / "mine.networks.parquet").set_index(["method", "replicate"])
+    same = ["accuracy", "weighted", "seed", "stream"]
+    pd.testing.assert_frame_equal(rows.loc["FedRep"][same], rows.loc["own_method:Same"][same])
+    # The table itself is as it was.
+    pd.testing.assert_frame_equal(pd.read_parquet(RESULTS / "mine.networks.parquet"), before)
+    assert "own" not in (RESULTS / "mine.networks.json").read_text("utf-8")
+
+
+def test_recorded_rows_stand_beside_a_method_of_ones_own(run, tmp_path):
+    (tmp_path / "own_method.py").write_text(OWN)
+    recorded = run("mine.py", "--record", "--workers", "1", "--where", "method == 'Local'")
+    assert recorded.exit_code == 0, recorded.output
+    kept = pd.read_parquet(Path("figures", "networks", "mine.networks.parquet"))
+    shutil.rmtree("runs")
+    result = run("mine.py", "--method", "own_method.py:Clipped", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    folder = RESULTS / "method=own_method.Clipped"
+    rows = pd.read_parquet(folder / "mine.networks.parquet")
+    of_record = rows[rows["method"] == "Local"]
+    assert of_record["accuracy"].tolist() == kept["accuracy"].tolist()
+    assert set(rows["method"]) == {"Local", "own_method:Clipped"}
+    fewer = run("mine.py", "--method", "own_method.py:Clipped", "--replicates", "1")
+    assert fewer.exit_code == 0, fewer.output
+    (other,) = RESULTS.glob("replicates=1/method=*/mine.networks.parquet")
+    assert set(pd.read_parquet(other)["method"]) == {"own_method:Clipped"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("mine.py", "--method", "own_method.py:Same", "--record"), "--method and --record"),
+        (("mine.py", "--method", "nowhere.py:Same"), "no such file: nowhere.py"),
+        (("mine.py", "--method", "own_method.py:None"), "own_method.py has no function None"),
+        (("mine.py", "--method", "own_method.py:Apart"), "a class that derives from linrep.deep"),
+        (("deep.pflmf_figure3", "--method", "own_method.py:Same"), "does not take a method"),
+        (("deep.digits", "--method", "own_method.py:Same"), "does not take a method"),
+    ],
+)
+def test_a_method_that_cannot_stand_in_a_table_is_refused(run, tmp_path, arguments, said):
+    (tmp_path / "own_method.py").write_text(OWN)
+    result = run(*arguments, "--data", str(tmp_path))
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    assert len(result.output.splitlines()) == 1
+    assert not Path("runs").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCALED)
+def test_every_table_by_methods_takes_one_of_ones_own(name, tmp_path, monkeypatch):
+    (tmp_path / "own_method.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    item = experiment.load(name)
+    if name in ("deep.pflmf_figure3", "deep.pflmf_figure4"):
+        return
+    own = with_method(item, "own_method:Same").with_sizes({"replicates": 2})
+    columns = [{k: v for k, v in cell.items() if k != "method"} for cell in item.at().cells(False)]
+    cells = [dict(cell) for cell in own.at().cells(False)]
+    assert len(cells) == len({json.dumps(column) for column in columns})
+    assert {cell["method"] for cell in cells} == {"own_method:Same"}
+    assert [own.order(cell, 1) for cell in cells]
+    fixed = own.at(quick=True)
+    cell = dict(fixed.cells(True).cells[0])
+    fellow = cell | {"method": dict(item.at(quick=True).cells(True).cells[0])["method"]}
+    sizes = dataclasses.asdict(own.sizes_at(quick=True))
+    rows = pd.concat([
+        own.replicate(each, np.random.default_rng(number), **sizes).assign(**each, replicate=number)
+        for each in (fellow, cell) for number in (0, 1)
+    ])  # fmt: skip
+    summary = fixed.summary(rows)
+    assert "own_method:Same (own)" in summary.index.get_level_values("method")
+    with plotting.style():
+        figure = fixed.draw(rows)
+    texts = {text.get_text() for text in figure.findobj(Text)}
+    assert "own_method:Same (own)" in texts
+    assert "own_method:Same (own): a method" in fixed.caption(rows, 2)
 
 
 @pytest.mark.slow
