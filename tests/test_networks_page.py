@@ -75,6 +75,13 @@ def test_where_the_order_differs_and_what_has_not_run_is_said(page):
     assert "Not run" not in agreeing
 
 
+def test_one_seed_claims_no_order(page):
+    few = [line("A", 50.0, 80.0, "highest"), line("B", 40.0, 75.5, "too few replicates")]
+    assert page.remarks(few) == [
+        "Highest in the paper among these: A; here A, of too few seeds to claim an order."
+    ]
+
+
 def test_how_long_runs_took_counts_each_run_once(page):
     runs = pd.DataFrame({"method": ["A", "A", "B"], "replicate": [0, 1, 0], "device": "cpu",
                          "trained": [1800.0, 3600.0, 5400.0]})  # fmt: skip

@@ -143,6 +143,8 @@ def remarks(lines):
     if best is None or len(known) < 2:
         return []
     text = f"Highest in the paper among these: {max(known, key=known.get)}; here {best}"
+    if not {OPEN, "lower"} & {*order.values()}:
+        return [f"{text}, of too few seeds to claim an order."]
     if ties := [name for name, word in order.items() if word == OPEN]:
         text += f", from which the seeds do not distinguish {', '.join(ties)}"
     if best in known and (
