@@ -106,6 +106,8 @@ class Experiment:
         ``order(cell, replicate)``: what is worth most has the smallest value and is run first.
     given : mapping
         What was chosen instead, see :meth:`with_sizes`.
+    sources : tuple of str
+        Files that rows depend on beside the script and linrep: with another content, runs are new.
     """
 
     id: str
@@ -125,6 +127,7 @@ class Experiment:
     paired: tuple[str, ...] = ()
     order: Callable[[Cell, int], Any] | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self):
         check.identifier("id", self.id)
@@ -393,8 +396,8 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
         As :func:`sweep_of` makes it.
     """
     digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
-    source = Path(experiment.replicate.__code__.co_filename)
-    digest.update(source.read_bytes() if source.is_file() else b"")
+    for source in map(Path, (experiment.replicate.__code__.co_filename, *experiment.sources)):
+        digest.update(source.read_bytes() if source.is_file() else b"")
     left_out = _NOT_OF_NETWORKS if experiment.trains_networks else ("claims",)
     digest.update(code.state(*left_out).encode())
     digest.update(repr([import_module(each).__version__ for each in experiment.packages]).encode())

@@ -21,7 +21,7 @@ from linrep import experiment, plotting  # noqa: E402
 from linrep.cli import main  # noqa: E402
 from linrep.deep import readers  # noqa: E402
 from linrep.networks import with_method  # noqa: E402
-from linrep.sweeps import open_run  # noqa: E402
+from linrep.sweeps import load, open_run  # noqa: E402
 
 SCALED = [
     name for name in experiment.available() if name.startswith("deep.") and name != "deep.digits"
@@ -196,6 +196,18 @@ def test_a_method_of_ones_own_stands_beside_the_others_on_the_same_draws(run, tm
     # The table itself is as it was.
     pd.testing.assert_frame_equal(pd.read_parquet(RESULTS / "mine.networks.parquet"), before)
     assert "own" not in (RESULTS / "mine.networks.json").read_text("utf-8")
+
+
+def test_a_method_that_has_changed_is_run_anew(run, tmp_path):
+    def folder(text):
+        (tmp_path / "own_method.py").write_text(text)
+        load("own_method.py:Same")
+        own = with_method(experiment.load("mine.py"), "own_method:Same")
+        return experiment.run_directory(RESULTS, own, experiment.sweep_of(own))
+
+    first = folder(OWN)
+    assert folder(OWN) == first
+    assert folder(OWN.replace("Same(deep.FedRep)", "Same(deep.Local)")) != first
 
 
 def test_recorded_rows_stand_beside_a_method_of_ones_own(run, tmp_path):
