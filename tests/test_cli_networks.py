@@ -38,7 +38,8 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "mine.py").write_text(SCRIPT)
     yield lambda *arguments: CliRunner().invoke(main, ["networks", *arguments])
-    sys.modules.pop("mine", None)
+    for name in ("mine", "own_method"):
+        sys.modules.pop(name, None)
 
 
 def manifest():
@@ -186,7 +187,9 @@ def test_a_method_of_ones_own_stands_beside_the_others_on_the_same_draws(run, tm
     assert "own_method:Same (own)" in result.output
     folder = RESULTS / "method=own_method.Same"
     found = json.loads((folder / "mine.networks.json").read_text("utf-8"))["result"]
-    assert found["caption"].startswith("own_method:Same (own): a method of the user's, run in")
+    said = "uns of the other methods: 3 run here, 0 of the record."
+    assert f"mine.networks: r{said}" in result.output
+    assert found["caption"].startswith(f"R{said} own_method:Same (own): a method of the user's, ")
     labels = [line["method"] for line in found["summary"]["lines"]]
     assert labels == ["FedRep", "own_method:Same (own)"]
     assert "own_method:Same (own)" in (folder / "mine.networks.svg").read_text("utf-8")
@@ -222,6 +225,7 @@ def test_recorded_rows_stand_beside_a_method_of_ones_own(run, tmp_path):
     rows = pd.read_parquet(folder / "mine.networks.parquet")
     of_record = rows[rows["method"] == "Local"]
     assert of_record["accuracy"].tolist() == kept["accuracy"].tolist()
+    assert "runs of the other methods: 0 run here, 3 of the record." in result.output
     assert set(rows["method"]) == {"Local", "own_method:Clipped"}
     fewer = run("mine.py", "--method", "own_method.py:Clipped", "--replicates", "1")
     assert fewer.exit_code == 0, fewer.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -134,7 +135,9 @@ def networks(
             others = None
             if method is not None:
                 data = {cell.get("data") for cell in filter(wanted, experiment.sweep_of(item).grid)}
-                others = _others(tables[item.id], runs, seed, data)
+                others, remark = _others(tables[item.id], runs, seed, data)
+                echo(f"{item.id}: {remark}", err=True)
+                item = _remarked(item, remark)
             drawn = experiment.make_figure(
                 item, out=RECORD / "networks" if record else folder, seed=seed, runs=runs,
                 recorded=record, partial=True, beside=others,
@@ -226,30 +229,42 @@ def _own(method, chosen, folders):
 
 
 def _others(item, runs, seed, data):
-    """Return rows of a table's methods, those that are here and else those of the record."""
+    """Return rows of a table's methods, run here or else recorded, and how many are of which."""
     import pandas as pd
 
     from linrep.experiment import run_directory, so_far, sweep_of
 
     sweep = sweep_of(item, seed=seed)
     names = [*sweep.parameters, "replicate"]
-    found: list[pd.DataFrame] = []
+    here = pd.DataFrame(columns=names)
     with suppress(ValueError):
-        found.append(so_far(item, run_directory(runs, item, sweep))[0])
+        here, _ = so_far(item, run_directory(runs, item, sweep))
+    found = {"run here": here}
     if not item.others():
-        found += _recorded(item, seed, data)
-    rows, known = [], set()
-    for each in found:
+        found["of the record"] = _recorded(item, seed, data, names)
+    rows, counts, known = [], [], set()
+    for where, each in found.items():
         if "data" in each:
             each = each[each["data"].isin(data)]
         keys = list(each[names].itertuples(index=False, name=None))
         rows.append(each[[key not in known for key in keys]])
+        counts.append(f"{len({*keys} - known)} {where}")
         known |= {*keys}
-    return pd.concat(rows, ignore_index=True) if rows else None
+    whole = [each for each in rows if len(each)]
+    remark = f"runs of the other methods: {', '.join(counts)}."
+    return pd.concat(whole, ignore_index=True) if whole else None, remark
 
 
-def _recorded(item, seed, data):
+def _remarked(item, remark):
+    """Return a figure whose caption begins with a remark."""
+    caption = item.caption
+    return replace(item, caption=lambda *given: f"R{remark[1:]} {caption(*given)}")
+
+
+def _recorded(item, seed, data, names):
     """Return the recorded rows of a table, of those data sets that are here as they were."""
+    import pandas as pd
+
     from linrep import _scripts, deep
     from linrep.reproduction import RECORD, read_record
 
@@ -258,14 +273,14 @@ def _recorded(item, seed, data):
             manifest, rows = read_record(folder / "networks", item.id)
             break
     else:
-        return []
+        rows = None
     if rows is None or seed != manifest["result"]["settings"]["seed"]:
-        return []
+        return pd.DataFrame(columns=names)
     for name, about in manifest["provenance"].get("data", {}).items():
         if name in data and deep.load(name).digest != about["sha256"]:
             echo(f"{item.id}: its record, of another {name} than is here, is left out", err=True)
             rows = rows[rows["data"] != name]
-    return [rows]
+    return rows
 
 
 def _plan(item, runs, seed, wanted):
