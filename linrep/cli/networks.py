@@ -242,7 +242,8 @@ def _others(item, runs, seed, data):
     found = {"run here": here}
     if not item.others():
         found["of the record"] = _recorded(item, seed, data, names)
-    rows, counts, known = [], [], set()
+    rows, counts = [], []
+    known: set[tuple] = set()
     for where, each in found.items():
         if "data" in each:
             each = each[each["data"].isin(data)]
