@@ -29,6 +29,7 @@ extensions = [
     "claim_pages",
     "mathml",
     "networks_page",
+    "networks_text",
     "reference",
 ]
 html_theme = "furo"

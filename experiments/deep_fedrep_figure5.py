@@ -8,18 +8,13 @@ The small scale is of CIFAR-10 with a fifth of the images at 16 by 16 pixels, th
 cifar10_16.npz in the folder of data.
 """
 
-from dataclasses import dataclass
-
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import outcome, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import TITLES, Scales, method_of, outcome, scaled, small_first, train, with_own
 from linrep.summaries import beside
-from linrep.sweeps import Grid
 
 LR, BATCH = 0.1, 50
-TITLES = {"cifar10_16": "CIFAR-10, 16 px", "cifar10": "CIFAR-10", "digits": "digits"}
 METHODS = ("FedAvg", "FedRep")
 FULL = {
     "data": "cifar10", "n": 100, "classes": 2, "rounds": 100, "participation": 0.1,
@@ -35,31 +30,8 @@ SCALES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Figure5(Sizes):
-    """Which data, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
-
-
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {"scale": scale, **SCALES[scale], "method": METHODS}
-            | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
-
-
-def order(cell, replicate):
-    """Run the small scale first."""
-    return (cell["scale"] == "paper", replicate)
+    return scaled(SCALES, sizes, method=METHODS)
 
 
 def replicate(cell, rng, scale, rounds):
@@ -67,10 +39,9 @@ def replicate(cell, rng, scale, rounds):
     seed = rng.integers(2**32)
     dataset = deep.load(name)
     data = deep.partitions.shards(dataset, cell["n"], cell["classes"], rng=seed)
-    averaged = cell["method"] == "FedAvg"
-    method = deep.FedAvg(epochs=epochs) if averaged else deep.FedRep(head_epochs=epochs)
+    known = {"FedAvg": deep.FedAvg(epochs=epochs), "FedRep": deep.FedRep(head_epochs=epochs)}
     trace = train(
-        data, method, f"{cell['method']}, {epochs} epochs, {name}",
+        data, method_of(known, cell["method"]), f"{cell['method']}, {epochs} epochs, {name}",
         model="mlp" if name == "digits" else "cnn", rounds=cell["rounds"], lr=LR, batch_size=BATCH,
         participation=cell["participation"], rng=seed,
     )  # fmt: skip
@@ -84,7 +55,8 @@ def draw(rows, sizes):
     figure = Figure(figsize=((plotting.COLUMN_WIDTH + 0.6) * len(panels), 2.8))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (name, own) in zip(axes, panels, strict=True):
-        plotting.curves(ax, own, x="E", y="error", by="method", order=METHODS, markers=True)
+        order = with_own(METHODS, own)
+        plotting.curves(ax, own, x="E", y="error", by="method", order=order, markers=True)
         epochs = sorted(own["E"].unique())
         ax.set(xscale="log", xlabel="local epochs E (FedRep: of the heads)", title=TITLES[name])
         ax.set_xticks(epochs, [str(number) for number in epochs])
@@ -128,9 +100,9 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Figure5(),
+    sizes=Scales(),
     paired=("method",),
-    order=order,
+    order=small_first,
     packages=("torch", "sklearn"),
     data=("cifar10_16", "cifar10"),
 )

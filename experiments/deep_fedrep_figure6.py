@@ -11,19 +11,17 @@ The small scale is of mnist_10k.npz in the folder of data: networks are trained 
 4, and new clients have digits 5 to 9.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import Scales, method_of, scaled, small_first, train, with_own
 from linrep.summaries import beside
-from linrep.sweeps import Grid
 
-LR = 0.01
+LR, LR_L2GD = 0.01, 0.001
 FULL = {
     "data": "femnist", "n": 150, "classes": 3, "rounds": 200, "participation": 0.1, "epochs": 5,
     "new": 100, "new_classes": 5, "train": 100, "test": 20, "tuning": 10,
@@ -45,31 +43,8 @@ LEARNED = {  # and what new clients have
 METHODS = ("FedRep", "FedAvg", "FedProx", "PerFedAvg", "LG-FedAvg", "APFL", "L2GD")
 
 
-@dataclass(frozen=True)
-class Figure6(Sizes):
-    """Which data, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
-
-
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {"scale": scale, **SCALES[scale], "method": METHODS}
-            | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
-
-
-def order(cell, replicate):
-    """Run the small scale first."""
-    return (cell["scale"] == "paper", replicate)
+    return scaled(SCALES, sizes, method=METHODS)
 
 
 def datasets(name):
@@ -97,15 +72,15 @@ def newcomers(dataset, cell, known, rng):
 
 
 def methods(epochs):
-    """Return the methods as Appendix A.2 sets them for FEMNIST, each with its step."""
+    """Return the methods as Appendix A.2 sets them for FEMNIST."""
     return {
-        "FedRep": (deep.FedRep(epochs=epochs), LR),
-        "FedAvg": (deep.FedAvg(epochs=epochs), LR),
-        "FedProx": (deep.FedProx(mu=0.25, epochs=epochs), LR),
-        "PerFedAvg": (deep.PerFedAvg(epochs=epochs), LR),
-        "LG-FedAvg": (deep.LGFedAvg(personal=("representation",), epochs=epochs), LR),
-        "APFL": (deep.APFL(epochs=epochs), LR),
-        "L2GD": (deep.L2GD(epochs=epochs), 0.001),
+        "FedRep": deep.FedRep(epochs=epochs),
+        "FedAvg": deep.FedAvg(epochs=epochs),
+        "FedProx": deep.FedProx(mu=0.25, epochs=epochs),
+        "PerFedAvg": deep.PerFedAvg(epochs=epochs),
+        "LG-FedAvg": deep.LGFedAvg(personal=("representation",), epochs=epochs),
+        "APFL": deep.APFL(epochs=epochs),
+        "L2GD": deep.L2GD(epochs=epochs),
     }
 
 
@@ -115,10 +90,11 @@ def replicate(cell, rng, scale, rounds):
     split = deep.partitions.shards if cell["data"] != "femnist" else deep.partitions.log_normal
     known = split(first, cell["n"], cell["classes"], rng=seed)
     new = newcomers(second, cell, known, seed)
-    chosen, lr = methods(cell["epochs"])[cell["method"]]
+    chosen = method_of(methods(cell["epochs"]), cell["method"])
     trained = train(
         known, chosen, f"{cell['method']}, {cell['data']}", model="mlp", rounds=cell["rounds"],
-        lr=lr, participation=cell["participation"], rng=seed,
+        lr=LR_L2GD if cell["method"] == "L2GD" else LR, participation=cell["participation"],
+        rng=seed,
     )  # fmt: skip
     tuned = deep.fine_tune(new, trained, model="mlp", lr=LR, epochs=cell["tuning"], rng=seed)
     return pd.DataFrame({"epoch": tuned.recorded, "accuracy": 100.0 * tuned["accuracy"]})
@@ -131,7 +107,8 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.COLUMN_WIDTH * len(panels) + 1.6, 2.8))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (name, own) in zip(axes, panels, strict=True):
-        plotting.curves(ax, own, x="epoch", y="accuracy", by="method", order=METHODS, markers=True)
+        order = with_own(METHODS, own)
+        plotting.curves(ax, own, x="epoch", y="accuracy", by="method", order=order, markers=True)
         ax.set(xlabel="epochs of the heads", title=LEARNED[name][1], ylim=(0, 100))
         ax.xaxis.get_major_locator().set_params(integer=True)
     axes[0].set_ylabel("accuracy of new clients (%)")
@@ -158,12 +135,13 @@ def caption(rows, replicates, sizes):
         {cell["n"]} clients of {cell["classes"]} classes and {cut} of samples, {cell["rounds"]}
         rounds of {cell["participation"]:.0%} of the clients, local epochs {cell["epochs"]}, of
         FedRep's heads ten before; two hidden layers of 200 units, SGD with step {LR}
-        (L2GD 0.001), momentum 0.5, batches of 10; methods as FedRep's Appendix A.2 sets them for
-        FEMNIST. New clients: {then}, {cell["new_classes"]} classes each, {cell["train"]} training
-        and {cell["test"]} test samples of each class, the same step and batches.{letters} Open in
-        the paper: heads start anew, alike for all; of representations that clients had of their own
-        (LG-FedAvg, L2GD) the mean is taken, of APFL the shared one, which is FedAvg's. Mean and
-        95 % interval of up to {replicates} draws of partition, weights, participants and batches.
+        (L2GD {LR_L2GD}), momentum 0.5, batches of 10; methods as FedRep's Appendix A.2 sets them
+        for FEMNIST. New clients: {then}, {cell["new_classes"]} classes each, {cell["train"]}
+        training and {cell["test"]} test samples of each class, the same step and batches.{letters}
+        Open in the paper: heads start anew, alike for all; of representations that clients had of
+        their own (LG-FedAvg, L2GD) the mean is taken, of APFL the shared one, which is FedAvg's.
+        Mean and 95 % interval of up to {replicates} draws of partition, weights, participants and
+        batches.
     """
 
 
@@ -177,9 +155,9 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Figure6(),
+    sizes=Scales(),
     paired=("method",),
-    order=order,
+    order=small_first,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "femnist"),
 )

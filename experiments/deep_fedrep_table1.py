@@ -14,13 +14,10 @@ The small columns are those of CIFAR-10 with a fifth of the images at 16 by 16 p
 cifar10_16.npz in the folder of data.
 """
 
-from dataclasses import dataclass
-
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import outcome, train, with_tuned
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import TITLES, Scales, method_of, outcome, table_of_dots, train, with_tuned
 from linrep.summaries import beside
 from linrep.sweeps import Grid
 
@@ -39,14 +36,6 @@ COLUMNS = (  # data, clients, classes of a client
 DIGITS = (("digits", 20, 2),)
 SCALES = {"digits": DIGITS, "small": SMALL, "paper": COLUMNS}
 KEYS = ("data", "n", "classes")
-TITLES = {
-    "cifar10_16": "CIFAR-10, 16 px",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "sent140": "Sent140",
-    "femnist": "FEMNIST",
-    "digits": "digits",
-}
 ROUNDS = {
     "cifar10_16": 100,
     "cifar10": 100,
@@ -83,17 +72,6 @@ NUMBERS = {
 }
 #: What is run first of the paper's columns.
 FIRST = ("Local", "FedAvg", "FedPer", "FedRep", "Ditto")
-
-
-@dataclass(frozen=True)
-class Table(Sizes):
-    """Which columns, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Columns: of scikit-learn's digits, at 16 pixels, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the paper.", minimum=0)
 
 
 def cells(sizes):
@@ -140,11 +118,10 @@ def network(name):
 
 
 def methods(name, n, classes):
-    """Return the methods as Appendix A.2 sets them, each with what differs in its runs."""
+    """Return the methods as Appendix A.2 sets them."""
     name = "cifar10" if name == "cifar10_16" else name
     epochs = {"epochs": 1 if name in ("cifar10", "digits") and n <= 100 else 5}
     tuned = {**epochs, "ft": "head"}
-    letters = name == "femnist"
     mu = 0.25 if name in ("femnist", "sent140") else 0.1
     kept = {"cifar10": deep.LGFedAvg.personal, "cifar100": deep.LGFedAvg.personal}
     kept = kept.get(name, ("representation.lstm" if name == "sent140" else "representation",))
@@ -153,21 +130,28 @@ def methods(name, n, classes):
     penalty = 1.0 if name == "cifar100" else 0.75
     pull = 0.1 if (name, classes) == ("cifar100", 5) else 0.25
     return {
-        "Local": (deep.Local(everyone=True, **epochs), {}),
-        "Fed-MTL": (deep.FedMTL(**epochs), {}),
-        "FedAvg": (deep.FedAvg(**tuned), {}),
-        "FedProx": (deep.FedProx(mu=mu, **tuned), {}),
-        "SCAFFOLD": (deep.Scaffold(global_lr=0.5 if letters else 1.0, **tuned), {}),
-        "PerFedAvg": (deep.PerFedAvg(**epochs), {"batch_size": 10}),
-        "LG-FedAvg": (deep.LGFedAvg(personal=kept, **epochs), {}),
-        "L2GD": (deep.L2GD(alpha=pull, **epochs), {"lr": 0.001} if letters else {}),
-        "APFL": (deep.APFL(alpha=alpha, **epochs), {}),
-        "Ditto": (deep.Ditto(penalty=penalty, **epochs), {}),
-        "FedPer": (deep.FedPer(**epochs), {}),
-        "FedRep": (deep.FedRep(**epochs), {}),
-        ALONE: (deep.Local(**epochs), {}),
-        OTHER: (deep.FedBABU(**epochs), {}),
+        "Local": deep.Local(everyone=True, **epochs),
+        "Fed-MTL": deep.FedMTL(**epochs),
+        "FedAvg": deep.FedAvg(**tuned),
+        "FedProx": deep.FedProx(mu=mu, **tuned),
+        "SCAFFOLD": deep.Scaffold(global_lr=0.5 if name == "femnist" else 1.0, **tuned),
+        "PerFedAvg": deep.PerFedAvg(**epochs),
+        "LG-FedAvg": deep.LGFedAvg(personal=kept, **epochs),
+        "L2GD": deep.L2GD(alpha=pull, **epochs),
+        "APFL": deep.APFL(alpha=alpha, **epochs),
+        "Ditto": deep.Ditto(penalty=penalty, **epochs),
+        "FedPer": deep.FedPer(**epochs),
+        "FedRep": deep.FedRep(**epochs),
+        ALONE: deep.Local(**epochs),
+        OTHER: deep.FedBABU(**epochs),
     }
+
+
+def changes(method, name):
+    """Return what differs in the runs of a method, as Appendix A.2 has it."""
+    if method == "PerFedAvg":
+        return {"batch_size": 10}
+    return {"lr": 0.001} if (method, name) == ("L2GD", "femnist") else {}
 
 
 def replicate(cell, rng, scale, rounds):
@@ -181,10 +165,11 @@ def replicate(cell, rng, scale, rounds):
         "participation": QUICK_PARTICIPATION if small else PARTICIPATION,
         "momentum": 0.5, "batch_size": 4 if name == "sent140" else 10, "last": last,
     }  # fmt: skip
-    chosen, changes = methods(*column)[cell["method"]]
+    chosen = method_of(methods(*column), cell["method"])
     data = partition(*column, rng=seed)
     label = f"{cell['method']}, {TITLES[name]} {column[1:]}"
-    return outcome(train(data, chosen, label, rng=seed, **(settings | changes)), last)
+    settings |= changes(cell["method"], name)
+    return outcome(train(data, chosen, label, rng=seed, **settings), last)
 
 
 def summary(rows, sizes):
@@ -193,22 +178,10 @@ def summary(rows, sizes):
 
 
 def draw(rows, sizes):
-    from matplotlib.figure import Figure
-
-    table = summary(rows, sizes).reset_index()
-    columns = list(table.groupby(list(KEYS), sort=False))
-    across = min(3, len(columns))
-    down = -(-len(columns) // across)
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.3 + 2.9 * down))
-    axes = figure.subplots(down, across, sharey=True, squeeze=False)
-    for ax, ((name, n, classes), own) in zip(axes.flat, columns, strict=False):
-        plotting.dots(ax, own, order=ORDER, limits=(0.0, 100.0))
-        ax.set(title=f"{TITLES[name]} ({n}, {classes})", xlabel="accuracy (%)")
-    for ax in axes.flat[len(columns) :]:
-        ax.remove()
-    handles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=2)
-    return figure
+    return table_of_dots(
+        summary(rows, sizes), KEYS, lambda name, n, classes: f"{TITLES[name]} ({n}, {classes})",
+        order=ORDER, across=3,
+    )  # fmt: skip
 
 
 def caption(rows, replicates, sizes):
@@ -277,7 +250,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Table(),
+    sizes=Scales(),
     paired=("method",),
     order=order,
     packages=("torch", "sklearn"),

@@ -10,16 +10,13 @@ The small columns are those of CIFAR-10 with a fifth of the images at 16 by 16 p
 cifar10_16.npz in the folder of data.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import outcome, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import TITLES, Scales, method_of, outcome, train, with_own
 from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
 
@@ -44,12 +41,6 @@ COLUMNS = (  # data, clients, classes of a client
 DIGITS = (("digits", 10, 3),)
 SCALES = {"digits": DIGITS, "small": SMALL, "paper": COLUMNS}
 KEYS = ("data", "n", "classes")
-TITLES = {
-    "cifar10_16": "CIFAR-10, 16 px",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "digits": "digits",
-}
 ROUNDS = {"cifar10_16": 100, "cifar10": 100, "cifar100": 100, "digits": 4}
 NETWORKS = {"cifar10_16": "cnn", "cifar10": "cnn", "cifar100": "cnn100", "digits": "mlp"}
 TUNED = "FedAvg-FT"
@@ -78,17 +69,6 @@ CURVES = {
     "nc2_global": "global NC2",
     "nc2_local": "averaged local NC2",
 }
-
-
-@dataclass(frozen=True)
-class Table(Sizes):
-    """Which columns, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Columns: of scikit-learn's digits, at 16 pixels, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the paper.", minimum=0)
 
 
 def cells(sizes):
@@ -134,8 +114,9 @@ def replicate(cell, rng, scale, rounds):
     small = name == "digits"
     seed = rng.integers(2**32)
     data = deep.partitions.shards(deep.load(name), n, classes, rng=seed)
+    method = method_of(methods(name), cell["method"])
     trace = train(
-        data, methods(name)[cell["method"]], f"{cell['method']}, {TITLES[name]} {(n, classes)}",
+        data, method, f"{cell['method']}, {TITLES[name]} {(n, classes)}",
         model=NETWORKS[name], rounds=rounds, lr=QUICK_LR if small else LR, momentum=0.5,
         participation=QUICK_PARTICIPATION if small else PARTICIPATION, batch_size=10,
         record=range(0, rounds, EVERY), last=QUICK_LAST if small else LAST, rng=seed,
@@ -151,7 +132,8 @@ def summary(rows, sizes):
     by = [*KEYS, "method"]
     last = mean_of_last(rows, by=by, rounds=_last(rows))
     tuned = mean_of_last(rows.dropna(subset="fine_tuned"), by=by, value="fine_tuned")
-    tuned = tuned.rename(columns={"fine_tuned": "accuracy"}).assign(method=TUNED)
+    tuned = tuned.rename(columns={"fine_tuned": "accuracy"})
+    tuned["method"] += "-FT"
     return beside(pd.concat([last, tuned], ignore_index=True), NUMBERS, by=by, ordered="method")
 
 
@@ -170,12 +152,13 @@ def draw(rows, sizes):
     for (first, *others), (column, table) in zip(axes, columns, strict=True):
         name, n, classes = column
         own = curves.get_group(column)
-        plotting.dots(first, table, order=ORDER, colored=True, limits=(0.0, 100.0))
+        order = with_own(ORDER, table)
+        plotting.dots(first, table, order=order, colored=True, limits=(0.0, 100.0))
         first.tick_params(axis="y", labelsize=6)
         first.set_title(f"{TITLES[name]} ({n}, {classes})", loc="left")
         for ax, metric in zip(others, CURVES, strict=True):
             shown = own.dropna(subset=metric)
-            plotting.curves(ax, shown, x="round", y=metric, by="method", order=ORDER)
+            plotting.curves(ax, shown, x="round", y=metric, by="method", order=order)
             ax.xaxis.get_major_locator().set_params(integer=True)
     for ax, label in zip(axes[0, 1:], CURVES.values(), strict=True):
         ax.set_title(label)
@@ -229,7 +212,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Table(),
+    sizes=Scales(),
     paired=("method",),
     order=order,
     packages=("torch", "sklearn"),

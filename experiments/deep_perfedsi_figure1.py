@@ -16,17 +16,14 @@ character. The small scale has narrower networks and fewer rounds.
 """
 
 import dataclasses
-from dataclasses import dataclass
 
 import numpy as np
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import curve, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import Scales, curve, method_of, scaled, train, with_own
 from linrep.summaries import beside, mean_of_last
-from linrep.sweeps import Grid
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10, "lr": 0.05}
 BLOCKS = ("representation.block1", "representation.block2")
@@ -56,26 +53,8 @@ SCALES = {
 KEYS = ("scale", "per_alphabet")
 
 
-@dataclass(frozen=True)
-class Figure1(Sizes):
-    """Which networks, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Of scikit-learn's digits, narrow networks, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
-
-
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {"scale": scale, **SCALES[scale], "method": tuple(METHODS)}
-            | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
+    return scaled(SCALES, sizes, method=tuple(METHODS))
 
 
 def order(cell, replicate):
@@ -133,8 +112,8 @@ def network(name, data, cell):
 
 def method(name):
     """Return a method by its name in the figure."""
-    kind, settings = METHODS[name]
-    return getattr(deep, kind)(**settings)
+    known = {label: getattr(deep, kind)(**own) for label, (kind, own) in METHODS.items()}
+    return method_of(known, name)
 
 
 def replicate(cell, rng, scale, rounds):
@@ -162,8 +141,9 @@ def draw(rows, sizes):
     for line, (_, of_scale) in zip(axes, scales, strict=True):
         panels = list(of_scale.groupby("per_alphabet"))
         for ax, (_, own) in zip(line, panels, strict=False):
+            order = with_own(METHODS, own)
             plotting.curves(
-                ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
+                ax, own, x="round", y="accuracy", by="method", order=order, markers=True
             )
             ax.xaxis.get_major_locator().set_params(integer=True)
             first = own.iloc[0]
@@ -227,7 +207,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=3,
     quick_replicates=2,
-    sizes=Figure1(),
+    sizes=Scales(),
     paired=("method",),
     order=order,
     packages=("torch", "sklearn"),

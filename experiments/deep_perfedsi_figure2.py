@@ -11,15 +11,11 @@ cifar10_16.npz in the folder of data, with narrower networks and fewer rounds; s
 as many samples as in the paper, there are 20 and 100 clients.
 """
 
-from dataclasses import dataclass
-
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import curve, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import TITLES, Scales, curve, method_of, scaled, train, with_own
 from linrep.summaries import beside, mean_of_last
-from linrep.sweeps import Grid
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10}
 LR, LR_DITTO = 0.1, 0.05
@@ -45,34 +41,10 @@ SCALES = {
         "layer": 3, "n": (100, 500),
     },
 }  # fmt: skip
-TITLES = {
-    "cifar10_16": "CIFAR-10, 16 px",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "digits": "digits",
-}
-
-
-@dataclass(frozen=True)
-class Figure2(Sizes):
-    """Which panels, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Panels: of scikit-learn's digits, at 16 pixels, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
 
 
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {**SCALES[scale], "method": tuple(METHODS)}
-            | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
+    return scaled(SCALES, sizes, method=tuple(METHODS), named=False)
 
 
 def order(cell, replicate):
@@ -90,8 +62,8 @@ def network(name, data, cell):
 
 def method(name):
     """Return a method by its name in the figure."""
-    kind, settings = METHODS[name]
-    return getattr(deep, kind)(**settings)
+    known = {label: getattr(deep, kind)(**own) for label, (kind, own) in METHODS.items()}
+    return method_of(known, name)
 
 
 def replicate(cell, rng, scale, rounds):
@@ -115,9 +87,8 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.5 + 2.1 * down))
     axes = figure.subplots(down, -(-len(panels) // down), sharey="row", squeeze=False)
     for ax, ((name, n), own) in zip(axes.flat, panels, strict=False):
-        plotting.curves(
-            ax, own, x="round", y="accuracy", by="method", order=list(METHODS), markers=True
-        )
+        order = with_own(METHODS, own)
+        plotting.curves(ax, own, x="round", y="accuracy", by="method", order=order, markers=True)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set(title=f"{TITLES[name]}, M = {n}")
     for ax in axes.flat[len(panels) :]:
@@ -171,7 +142,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=3,
     quick_replicates=2,
-    sizes=Figure2(),
+    sizes=Scales(),
     paired=("method",),
     order=order,
     packages=("torch", "sklearn"),

@@ -10,15 +10,11 @@ The small scale is of the files mnist_10k.npz and cifar10_16.npz in the folder o
 ranks and rounds.
 """
 
-from dataclasses import dataclass
-
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import choose_lr, outcome, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import Scales, choose_lr, outcome, scaled, small_first, train
 from linrep.summaries import beside
-from linrep.sweeps import Grid
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
@@ -39,30 +35,8 @@ SCALES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Figure3(Sizes):
-    """Which data, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
-
-
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {"scale": scale, **SCALES[scale]} | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
-
-
-def order(cell, replicate):
-    """Run the small scale first."""
-    return (cell["scale"] == "paper", replicate)
+    return scaled(SCALES, sizes)
 
 
 def replicate(cell, rng, scale, rounds):
@@ -133,8 +107,8 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Figure3(),
-    order=order,
+    sizes=Scales(),
+    order=small_first,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "cifar10_16", "mnist", "cifar10"),
 )

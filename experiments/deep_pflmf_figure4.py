@@ -9,16 +9,13 @@ runs with many steps of U diverge.
 The small scale is of the file mnist_10k.npz in the folder of data, with fewer rounds.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import choose_lr, curve, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import Scales, choose_lr, curve, scaled, small_first, train
 from linrep.summaries import beside, mean_of_last
-from linrep.sweeps import Grid
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
@@ -35,31 +32,8 @@ SCALES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Figure4(Sizes):
-    """Which data, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Of scikit-learn's digits, of fewer images, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
-
-
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {"scale": scale, **SCALES[scale], "steps": STEPS}
-            | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
-
-
-def order(cell, replicate):
-    """Run the small scale first."""
-    return (cell["scale"] == "paper", replicate)
+    return scaled(SCALES, sizes, steps=STEPS)
 
 
 def method(lr, rank, steps, K):
@@ -136,12 +110,12 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Figure4(),
+    sizes=Scales(),
     paired=(
         "rank",
         "steps",
     ),
-    order=order,
+    order=small_first,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "mnist"),
 )

@@ -13,16 +13,23 @@ The small columns are of the files mnist_10k.npz and cifar10_16.npz in the folde
 and a fifth of the images, CIFAR-10 at 16 by 16 pixels.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import choose_lr, outcome, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import (
+    TITLES,
+    Scales,
+    choose_lr,
+    is_own,
+    outcome,
+    own_method,
+    scaled,
+    table_of_dots,
+    train,
+)
 from linrep.summaries import beside
-from linrep.sweeps import Grid
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
@@ -47,14 +54,6 @@ BY_SIZE = "FedAvg, by size"
 METHODS = (*PAPER, BY_SIZE)
 SMALL = {"mnist_10k": "mnist", "cifar10_16": "cifar10"}  # what they stand for
 NETWORKS = {"mnist": "mlp", "cifar10": "cnn4", "cifar100": "cnn4", "digits": "mlp"}
-TITLES = {
-    "mnist_10k": "MNIST, a sixth",
-    "cifar10_16": "CIFAR-10, 16 px",
-    "mnist": "MNIST",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "digits": "digits",
-}
 NUMBERS = {
     (name, alpha, method): number
     for method, numbers in PAPER.items()
@@ -71,26 +70,8 @@ SCALES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Table(Sizes):
-    """Which columns, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Columns: of scikit-learn's digits, of fewer images, the paper's.",
-        quick=("digits",), among=tuple(SCALES),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
-
-
 def cells(sizes):
-    grids = [
-        Grid.product(
-            {**SCALES[scale], "alpha": (0.5, 1.0), "method": METHODS}
-            | ({"rounds": sizes.rounds} if sizes.rounds else {})
-        )
-        for scale in sizes.scale
-    ]
-    return sum(grids[1:], grids[0])
+    return scaled(SCALES, sizes, alpha=(0.5, 1.0), method=METHODS, named=False)
 
 
 def order(cell, replicate):
@@ -101,6 +82,8 @@ def order(cell, replicate):
 
 def method(name, lr, K):
     """Return a method by its name, with K steps of U and of v, these as short as in Theorem 1."""
+    if is_own(name):
+        return own_method(name)
     if name == BY_SIZE:
         return deep.FedAvg(weighted=True)
     if name == "Local":
@@ -124,22 +107,10 @@ def replicate(cell, rng, scale, rounds):
 
 
 def draw(rows, sizes):
-    from matplotlib.figure import Figure
-
-    panels = list(summary(rows, sizes).reset_index().groupby(["data", "alpha"], sort=False))
-    across = min(2, len(panels))
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.9 * -(-len(panels) // across)))
-    axes = figure.subplots(-(-len(panels) // across), across, sharey=True, squeeze=False)
-    for ax, ((name, alpha), own) in zip(axes.flat, panels, strict=False):
-        plotting.dots(ax, own, order=METHODS, limits=(0.0, 100.0))
-        ax.set(title=f"{TITLES[name]}, Dir({alpha:g})")
-    for ax in axes.flat[len(panels) :]:
-        ax.remove()
-    for ax in axes[-1]:
-        ax.set_xlabel("accuracy of all clients (%)")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2)
-    return figure
+    return table_of_dots(
+        summary(rows, sizes), ["data", "alpha"],
+        lambda name, alpha: f"{TITLES[name]}, Dir({alpha:g})", order=METHODS, across=2,
+    )  # fmt: skip
 
 
 def summary(rows, sizes):
@@ -180,7 +151,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Table(),
+    sizes=Scales(),
     paired=("method",),
     order=order,
     packages=("torch", "sklearn"),

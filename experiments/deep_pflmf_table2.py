@@ -12,16 +12,24 @@ folder of data, CIFAR-100 shrunk to 16 by 16 pixels, with so many clients that o
 many samples as in the paper, and fewer rounds.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import choose_lr, outcome, train
-from linrep.settings.sizes import Sizes, size
+from linrep.networks import (
+    TITLES,
+    Scales,
+    choose_lr,
+    is_own,
+    outcome,
+    own_method,
+    table_of_dots,
+    train,
+)
 from linrep.summaries import beside
 from linrep.sweeps import Grid
 
@@ -51,13 +59,6 @@ LENGTHS = {  # rounds, step sizes tried, rounds of these runs
     "small": {"rounds": 100, "tried": 3, "rounds_tried": 20},
     "paper": {"rounds": 500, "tried": 4, "rounds_tried": 100},
 }
-TITLES = {
-    "mnist_10k": "MNIST",
-    "mnist": "MNIST",
-    "cifar100": "CIFAR-100",
-    "femnist": "FEMNIST",
-    "digits": "digits",
-}
 KEYS = ("scale", "setup", "epochs")
 GROUPS = 10  # of clients with permuted labels
 PAPER = {
@@ -72,17 +73,6 @@ NUMBERS = {
     for cell, numbers in PAPER.items()
     for method, number in zip(METHODS, numbers, strict=True)
 }
-
-
-@dataclass(frozen=True)
-class Table(Sizes):
-    """Which columns, and for how long."""
-
-    scale: tuple[str, ...] = size(
-        ("small", "paper"), "Columns: of scikit-learn's digits, of fewer images, the paper's.",
-        quick=("digits",), among=tuple(SETUPS),
-    )  # fmt: skip
-    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
 
 
 def cells(sizes):
@@ -129,6 +119,8 @@ def halved(images):
 
 def method(name, lr, epochs, K):
     """Return a method by its name, with K steps of U and of v, these as short as in Theorem 1."""
+    if is_own(name):
+        return own_method(name, epochs=epochs)
     if name in OTHERS:
         return getattr(deep, name)(epochs=epochs)
     rank = RANKS[METHODS.index(name) - len(OTHERS)]
@@ -149,24 +141,13 @@ def replicate(cell, rng, scale, rounds):
 
 
 def draw(rows, sizes):
-    from matplotlib.figure import Figure
-
-    panels = list(summary(rows, sizes).reset_index().groupby(list(KEYS), sort=False))
-    across = min(4, len(panels))
-    down = -(-len(panels) // across)
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 2.6 * down))
-    axes = figure.subplots(down, across, sharey=True, squeeze=False)
     data = rows.drop_duplicates(list(KEYS)).set_index(list(KEYS))["data"]
-    for ax, ((scale, setup, epochs), own) in zip(axes.flat, panels, strict=False):
-        plotting.dots(ax, own, order=METHODS, limits=(0.0, 100.0))
+
+    def title(scale, setup, epochs):
         local = f"{epochs} local epoch{'s' if epochs > 1 else ''}"
-        name = TITLES[data[scale, setup, epochs]]
-        ax.set(title=f"{setup}, {name}\n{scale}, {local}", xlabel="accuracy (%)")
-    for ax in axes.flat[len(panels) :]:
-        ax.remove()
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2)
-    return figure
+        return f"{setup}, {TITLES[data[scale, setup, epochs]]}\n{scale}, {local}"
+
+    return table_of_dots(summary(rows, sizes), KEYS, title, order=METHODS, across=4)
 
 
 def summary(rows, sizes):
@@ -224,7 +205,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     replicates=5,
     quick_replicates=2,
-    sizes=Table(),
+    sizes=Scales(),
     paired=("method",),
     order=order,
     packages=("torch", "sklearn"),

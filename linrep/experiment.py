@@ -106,6 +106,8 @@ class Experiment:
         ``order(cell, replicate)``: what is worth most has the smallest value and is run first.
     given : mapping
         What was chosen instead, see :meth:`with_sizes`.
+    sources : tuple of str
+        Files that rows depend on beside the script and linrep: with another content, runs are new.
     """
 
     id: str
@@ -125,6 +127,7 @@ class Experiment:
     paired: tuple[str, ...] = ()
     order: Callable[[Cell, int], Any] | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self):
         check.identifier("id", self.id)
@@ -393,8 +396,8 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
         As :func:`sweep_of` makes it.
     """
     digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
-    source = Path(experiment.replicate.__code__.co_filename)
-    digest.update(source.read_bytes() if source.is_file() else b"")
+    for source in map(Path, (experiment.replicate.__code__.co_filename, *experiment.sources)):
+        digest.update(source.read_bytes() if source.is_file() else b"")
     left_out = _NOT_OF_NETWORKS if experiment.trains_networks else ("claims",)
     digest.update(code.state(*left_out).encode())
     digest.update(repr([import_module(each).__version__ for each in experiment.packages]).encode())
@@ -454,6 +457,7 @@ def make_figure(
     runs: Path | None = None,
     keep: bool = False,
     partial: bool = False,
+    beside: pd.DataFrame | None = None,
 ) -> Drawn:
     """Run an experiment and write its picture, rows (Parquet) and manifest (JSON).
 
@@ -477,6 +481,8 @@ def make_figure(
         Keep them afterwards, too: drawn again by the same code, the figure has the same rows.
     partial : bool, default False
         Run nothing: draw what has been run so far, say how much that is, and keep it.
+    beside : DataFrame, optional
+        Rows of another run of the figure that are drawn and summarized, too.
 
     Returns
     -------
@@ -506,12 +512,14 @@ def make_figure(
     lock = runs / f"{directory.name}.lock"
     with files.shared(lock) as alone:
         if partial:
-            rows, absent = _so_far(experiment, directory)
+            rows, absent = so_far(experiment, directory)
         else:
             rows, absent = (
                 _rows(compute(experiment, runs, quick=quick, workers=workers, seed=seed).read()),
                 0,
             )
+        if beside is not None:
+            rows = pd.concat([beside, rows], ignore_index=True)
         elapsed = time.perf_counter() - began
         paths["json"].unlink(missing_ok=True)
         kept = kept_rows(experiment, rows) if recorded else rows
@@ -550,8 +558,20 @@ def make_figure(
     return Drawn(paths[pictures[0]], fixed.summary(rows), manifest, rows)
 
 
-def _so_far(experiment, directory):
-    """Return the rows that are stored of a run, and how many replicates are not."""
+def so_far(experiment: Experiment, directory: Path) -> tuple[pd.DataFrame, int]:
+    """Return the rows that are stored of a run, and how many replicates are not.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    directory : Path
+        Of the run, see :func:`run_directory`.
+
+    Raises
+    ------
+    ValueError
+        If none are.
+    """
     try:
         stored = open_run(directory)
         rows = stored.read(partial=True)

@@ -75,6 +75,8 @@ _COMPLETION: dict[str, Callable[..., Any]] = {
 ALGORITHMS: Mapping[str, Callable[..., Any]] = _REGRESSION | _OF_SAMPLES | _COMPLETION
 #: Names of methods that train networks begin with it.
 _DEEP = "deep."
+#: Before the name of a setting that is a parameter of its problem, too.
+_OF_METHOD = "method_"
 _PERSONALIZED = "linrep.algorithms.personalized:"
 KEEP = ("final", "rate", "trace")
 _KEPT_ROUNDS = 200
@@ -86,6 +88,7 @@ def simulate(
     *,
     keep: str = "final",
     problem: str | None = None,
+    data: Mapping[str, str] | None = None,
 ) -> dict[str, Any] | list[dict[str, Any]]:
     """Draw a ground truth, run an algorithm on it, and return what it came to.
 
@@ -120,7 +123,10 @@ def simulate(
         - partitioned, for methods that train networks, ``deep.fedrep`` and so on, is a data set
           (``dataset``, by default the digits) split among clients by the function of
           :mod:`linrep.deep.partitions` named by ``partition`` (by default shards), whose parameters
-          are the problem's.
+          are the problem's. Where a method has a setting of the same name, as APFL's ``alpha``, the
+          two are ``partition_alpha`` and ``method_alpha``.
+    data : mapping of str to str, optional
+        Digests of data sets by name, which those of this process have to have.
 
     Returns
     -------
@@ -137,6 +143,8 @@ def simulate(
     check.choice("keep", keep, KEEP)
     family = family_of(cell["algorithm"], problem)
     parameters, settings = _divided(cell, family)
+    if data:
+        _check_digests(parameters, family, data)
     truth_rng, run_rng = rng.spawn(2)
     algorithm = find_algorithm(cell["algorithm"])
     instance, settings = family.make(parameters, settings, algorithm, truth_rng)
@@ -177,9 +185,41 @@ def simulate(
 
 def _divided(cell, family):
     """Return the parameters of a cell's problem, and the settings of its algorithm."""
-    parameters = {name: cell[name] for name in family.parameters if name in cell}
-    others = (*family.parameters, "algorithm")
-    return parameters, {name: cell[name] for name in cell if name not in others}
+    parameters: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for name, value in cell.items():
+        if name != "algorithm":
+            of_problem, plain = _owner(name, family)
+            (parameters if of_problem else settings)[plain] = value
+    return parameters, settings
+
+
+def plain_name(name: str, family: Family) -> str:
+    """Return the name of an axis without the prefix that tells whose it is.
+
+    Parameters
+    ----------
+    name : str
+    family : Family
+    """
+    return _owner(name, family)[1]
+
+
+def _owner(name, family):
+    """Return whether a name is of a parameter of the problem, and the name without prefix."""
+    for prefix in (family.prefix, _OF_METHOD) if family.prefix else ():
+        if name.startswith(prefix) and (plain := name.removeprefix(prefix)) in family.parameters:
+            return prefix == family.prefix, plain
+    return name in family.parameters, name
+
+
+def _check_digests(parameters, family, known):
+    for name, digest in family.digests(parameters).items():
+        if known.get(name, digest) != digest:
+            raise ValueError(
+                f"dataset {name} has other samples in this process than where the sweep was set "
+                "up; a function that draws them must take rng"
+            )
 
 
 def of_samples(algorithm: Callable[..., Any]) -> bool:
@@ -288,6 +328,7 @@ def sweep(
         name: known_parameters(function, family)
         for name, function in zip(algorithms, functions, strict=True)
     }
+    _check_owners((*axes, *derived), known, family)
     for name in (*axes, *derived):
         if not any(own is None or name in own for own in known.values()):
             every = dict.fromkeys(name for own in known.values() for name in own or ())
@@ -343,18 +384,36 @@ def sweep(
             )
         )
     grid = sum(grids[1:], grids[0])
-    if family.refuse is not None:
-        for cell in grid:
+    data: dict[str, str] = {}
+    for cell in grid:
+        if family.refuse is not None:
             family.refuse(*_divided(cell, family))
+        if family.digests is not None:
+            data |= family.digests(_divided(cell, family)[0])
     names = dict.fromkeys(name for cell in grid for name in cell)
     return Sweep(
         simulate,
         grid,
         replicates,
         seed=seed,
-        paired=[name for name in names if name not in (*family.parameters, *family.data)],
-        settings={"keep": keep} | ({} if problem is None else {"problem": problem}),
+        paired=[name for name in names if not _owner(name, family)[0] and name not in family.data],
+        settings={"keep": keep}
+        | ({} if problem is None else {"problem": problem})
+        | ({"data": data} if data else {}),
     )
+
+
+def _check_owners(names, known, family):
+    """Raise a ValueError for a name that could be the problem's or an algorithm's."""
+    for name in names if family.prefix else ():
+        apart = f"{_OF_METHOD}{name} or {family.prefix}{name}"
+        for algorithm, own in known.items():
+            if name in family.parameters and own is not None and name not in own:
+                raise ValueError(
+                    f"{name} is a setting of {algorithm} and a parameter of its data: give {apart}"
+                )
+        if name in family.parameters and f"{family.prefix}{name}" in names:
+            raise ValueError(f"give {name} or {family.prefix}{name}, not both")
 
 
 @cache  # a file would be run again for every replicate
@@ -424,6 +483,13 @@ def known_parameters(algorithm: Callable[..., Any], family: Family) -> tuple[str
     if family is families.find("regression") and of_samples(algorithm):
         own += ["m", "batches"]
     names = (*family.parameters, *seen, *family.options, *own)
+    if family.prefix:
+        both = [name for name in own if name in family.parameters]
+        names = (
+            *(name for name in names if name not in both),
+            *(f"{_OF_METHOD}{name}" for name in both),
+            *(f"{family.prefix}{name}" for name in family.parameters),
+        )
     return tuple(dict.fromkeys(name for name in names if name not in hidden))
 
 

@@ -1,20 +1,21 @@
 """A figure of networks: two methods on the digits, a few rounds."""
 
-from linrep import deep
+from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import outcome, train
+from linrep.networks import method_of, outcome, train, with_own
 from linrep.summaries import beside
 from linrep.sweeps import Grid
 
 ROUNDS = 6
-METHODS = {"Local": deep.Local(), "FedRep": deep.FedRep()}
+METHODS = {"Local": deep.Local(), "FedRep": deep.FedRep(), "FedAvg": deep.FedAvg()}
+SHOWN = ("Local", "FedRep")
 
 
 def replicate(cell, rng):
     seed = int(rng.integers(2**32))
     data = deep.partitions.shards(deep.load("digits"), n=8, classes_per_client=2, rng=seed)
-    method = METHODS[cell["method"]]
+    method = method_of(METHODS, cell["method"])
     trace = train(data, method, cell["method"], model="mlp", rounds=ROUNDS, last=2, rng=seed)
     return outcome(trace, last=2).assign(seed=str(seed))
 
@@ -23,7 +24,8 @@ def draw(rows):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.0, 2.0))
-    figure.subplots().plot(rows["accuracy"], ".")
+    ax = figure.subplots()
+    plotting.dots(ax, summary(rows).reset_index(), order=with_own(SHOWN, rows))
     return figure
 
 
@@ -34,7 +36,7 @@ def summary(rows):
 EXPERIMENT = Experiment(
     id="mine.networks",
     title="Mine",
-    cells=lambda quick: Grid.product({"method": tuple(METHODS)}),
+    cells=lambda quick: Grid.product({"method": SHOWN}),
     replicate=replicate,
     draw=draw,
     caption=lambda rows, replicates: f"Up to {replicates} draws.",

@@ -1,22 +1,31 @@
 """``linrep networks``: what is run, in which order, how it stops, what it says is missing."""
 
+import dataclasses
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from matplotlib.text import Text
 
 torch = pytest.importorskip("torch")
 
-from linrep import experiment  # noqa: E402
+from linrep import experiment, plotting  # noqa: E402
 from linrep.cli import main  # noqa: E402
-from linrep.sweeps import open_run  # noqa: E402
+from linrep.deep import readers  # noqa: E402
+from linrep.networks import with_method  # noqa: E402
+from linrep.sweeps import load, open_run  # noqa: E402
 
+SCALED = [
+    name for name in experiment.available() if name.startswith("deep.") and name != "deep.digits"
+]
 SCRIPT = Path(__file__).with_name("networks_figure.py").read_text("utf-8")
 RESULTS = Path("runs", "figures")
 
@@ -29,7 +38,8 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "mine.py").write_text(SCRIPT)
     yield lambda *arguments: CliRunner().invoke(main, ["networks", *arguments])
-    sys.modules.pop("mine", None)
+    for name in ("mine", "own_method"):
+        sys.modules.pop(name, None)
 
 
 def manifest():
@@ -104,6 +114,174 @@ def test_what_cannot_be_run_is_refused_before_the_first_run(run, arguments, said
     assert said in result.output
     assert len(result.output.splitlines()) == 1
     assert not Path("runs").exists()
+
+
+def packed(folder, name):
+    images = np.zeros((4, 1, 2, 2), np.uint8)
+    np.savez(folder / f"{name}.npz", x_train=images, y_train=[0, 1, 0, 1])
+
+
+def test_tables_of_data_that_are_not_there_are_left_out(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    packed(tmp_path, "cifar10_16")
+    packed(tmp_path, "mnist_10k")
+    (tmp_path / "cifar100.npz").write_bytes((tmp_path / "mnist_10k.npz").read_bytes()[:-9])
+    (tmp_path / "cifar-10-batches-py").mkdir()
+    result = run("--data", str(tmp_path), "--plan")
+    assert result.exit_code == 0, result.output
+    assert (
+        f"left out, not in {tmp_path}: sent140 (sent140.npz, or LEAF's files and GloVe's vectors), "
+        "femnist (femnist.npz, or LEAF's files), mnist (mnist.npz, or torchvision's files)\n"
+    ) in result.output
+    assert "left out, cannot be read: cifar10: cifar10 is read by torchvision" in result.output
+    damaged = f"left out, cannot be read: cifar100: {tmp_path / 'cifar100.npz'} must be a file of"
+    assert damaged in result.output
+    assert "cifar10_16" in result.output
+    assert "femnist  " not in result.output
+
+
+def test_samples_are_not_read_to_see_that_they_are_there(run, tmp_path, monkeypatch):
+    packed(tmp_path, "cifar10_16")
+    monkeypatch.setattr(readers.arrays, "npz", None)
+    monkeypatch.setattr(readers, "npz", None)
+    assert run("deep.flute_table1", "--data", str(tmp_path), "--plan").exit_code == 0
+
+
+def test_a_condition_that_some_tables_cannot_meet_leaves_these_out(run, tmp_path):
+    packed(tmp_path, "cifar10_16")
+    condition = ("--data", str(tmp_path), "--plan", "--where", "n == 1000 and classes == 2")
+    result = run(*condition)
+    assert result.exit_code == 0, result.output
+    assert "left out, deep.flute_table1: no cell is left" in result.output
+    assert "no column 'classes'" in result.output  # pFL^MF's tables
+    assert "deep.fedrep_table1: FedRep, Table 1" in result.output
+    named = run("deep.flute_table1", *condition)
+    assert (named.exit_code, named.output.count("no cell is left")) == (2, 1)
+    nothing = run(*condition[:-1], "n == 7")
+    assert nothing.exit_code == 2
+    assert "no table has a cell that could be run" in nothing.output
+
+
+OWN = """
+from dataclasses import dataclass
+from linrep import deep
+
+@dataclass(frozen=True)
+class Clipped(deep.FedRep):
+    radius: float = 0.5
+
+class Same(deep.FedRep):
+    pass
+
+class Apart:
+    pass
+"""
+
+
+def test_a_method_of_ones_own_stands_beside_the_others_on_the_same_draws(run, tmp_path):
+    (tmp_path / "own_method.py").write_text(OWN)
+    assert run("mine.py", "--where", "method == 'FedRep'", "--workers", "1").exit_code == 0
+    before = pd.read_parquet(RESULTS / "mine.networks.parquet")
+    result = run("mine.py", "--method", "own_method.py:Same", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    assert "own_method:Same (own)" in result.output
+    folder = RESULTS / "method=own_method.Same"
+    found = json.loads((folder / "mine.networks.json").read_text("utf-8"))["result"]
+    said = "uns of the other methods: 3 run here, 0 of the record."
+    assert f"mine.networks: r{said}" in result.output
+    assert found["caption"].startswith(f"R{said} own_method:Same (own): a method of the user's, ")
+    labels = [line["method"] for line in found["summary"]["lines"]]
+    assert labels == ["FedRep", "own_method:Same (own)"]
+    assert "own_method:Same (own)" in (folder / "mine.networks.svg").read_text("utf-8")
+    rows = pd.read_parquet(folder / "mine.networks.parquet").set_index(["method", "replicate"])
+    same = ["accuracy", "weighted", "seed", "stream"]
+    pd.testing.assert_frame_equal(rows.loc["FedRep"][same], rows.loc["own_method:Same"][same])
+    # The table itself is as it was.
+    pd.testing.assert_frame_equal(pd.read_parquet(RESULTS / "mine.networks.parquet"), before)
+    assert "own" not in (RESULTS / "mine.networks.json").read_text("utf-8")
+
+
+def test_a_method_that_has_changed_is_run_anew(run, tmp_path):
+    def folder(text):
+        (tmp_path / "own_method.py").write_text(text)
+        load("own_method.py:Same")
+        own = with_method(experiment.load("mine.py"), "own_method:Same")
+        return experiment.run_directory(RESULTS, own, experiment.sweep_of(own))
+
+    first = folder(OWN)
+    assert folder(OWN) == first
+    assert folder(OWN.replace("Same(deep.FedRep)", "Same(deep.Local)")) != first
+
+
+def test_recorded_rows_stand_beside_a_method_of_ones_own(run, tmp_path):
+    (tmp_path / "own_method.py").write_text(OWN)
+    recorded = run("mine.py", "--record", "--workers", "1", "--where", "method == 'Local'")
+    assert recorded.exit_code == 0, recorded.output
+    kept = pd.read_parquet(Path("figures", "networks", "mine.networks.parquet"))
+    shutil.rmtree("runs")
+    result = run("mine.py", "--method", "own_method.py:Clipped", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    folder = RESULTS / "method=own_method.Clipped"
+    rows = pd.read_parquet(folder / "mine.networks.parquet")
+    of_record = rows[rows["method"] == "Local"]
+    assert of_record["accuracy"].tolist() == kept["accuracy"].tolist()
+    assert "runs of the other methods: 0 run here, 3 of the record." in result.output
+    assert set(rows["method"]) == {"Local", "own_method:Clipped"}
+    fewer = run("mine.py", "--method", "own_method.py:Clipped", "--replicates", "1")
+    assert fewer.exit_code == 0, fewer.output
+    (other,) = RESULTS.glob("replicates=1/method=*/mine.networks.parquet")
+    assert set(pd.read_parquet(other)["method"]) == {"own_method:Clipped"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("mine.py", "--method", "own_method.py:Same", "--record"), "--method and --record"),
+        (("mine.py", "--method", "nowhere.py:Same"), "no such file: nowhere.py"),
+        (("mine.py", "--method", "own_method.py:None"), "own_method.py has no function None"),
+        (("mine.py", "--method", "own_method.py:Apart"), "a class that derives from linrep.deep"),
+        (("deep.pflmf_figure3", "--method", "own_method.py:Same"), "does not take a method"),
+        (("deep.digits", "--method", "own_method.py:Same"), "does not take a method"),
+    ],
+)
+def test_a_method_that_cannot_stand_in_a_table_is_refused(run, tmp_path, arguments, said):
+    (tmp_path / "own_method.py").write_text(OWN)
+    result = run(*arguments, "--data", str(tmp_path))
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    assert len(result.output.splitlines()) == 1
+    assert not Path("runs").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCALED)
+def test_every_table_by_methods_takes_one_of_ones_own(name, tmp_path, monkeypatch):
+    (tmp_path / "own_method.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    item = experiment.load(name)
+    if name in ("deep.pflmf_figure3", "deep.pflmf_figure4"):
+        return
+    own = with_method(item, "own_method:Same").with_sizes({"replicates": 2})
+    columns = [{k: v for k, v in cell.items() if k != "method"} for cell in item.at().cells(False)]
+    cells = [dict(cell) for cell in own.at().cells(False)]
+    assert len(cells) == len({json.dumps(column) for column in columns})
+    assert {cell["method"] for cell in cells} == {"own_method:Same"}
+    assert [own.order(cell, 1) for cell in cells]
+    fixed = own.at(quick=True)
+    cell = dict(fixed.cells(True).cells[0])
+    fellow = cell | {"method": dict(item.at(quick=True).cells(True).cells[0])["method"]}
+    sizes = dataclasses.asdict(own.sizes_at(quick=True))
+    rows = pd.concat([
+        own.replicate(each, np.random.default_rng(number), **sizes).assign(**each, replicate=number)
+        for each in (fellow, cell) for number in (0, 1)
+    ])  # fmt: skip
+    summary = fixed.summary(rows)
+    assert "own_method:Same (own)" in summary.index.get_level_values("method")
+    with plotting.style():
+        figure = fixed.draw(rows)
+    texts = {text.get_text() for text in figure.findobj(Text)}
+    assert "own_method:Same (own)" in texts
+    assert "own_method:Same (own): a method" in fixed.caption(rows, 2)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import importlib
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from linrep import experiment
@@ -72,6 +73,83 @@ def test_where_the_order_differs_and_what_has_not_run_is_said(page):
     )
     assert "below it here" not in agreeing
     assert "Not run" not in agreeing
+
+
+def test_one_seed_claims_no_order(page):
+    few = [line("A", 50.0, 80.0, "highest"), line("B", 40.0, 75.5, "too few replicates")]
+    assert page.remarks(few) == [
+        "Highest in the paper among these: A; here A, of too few seeds to claim an order."
+    ]
+
+
+def test_how_long_runs_took_counts_each_run_once(page):
+    runs = pd.DataFrame({"method": ["A", "A", "B"], "replicate": [0, 1, 0], "device": "cpu",
+                         "trained": [1800.0, 3600.0, 5400.0]})  # fmt: skip
+    rounds = runs.merge(pd.DataFrame({"round": range(5)}), how="cross")
+    said = page.time_taken(rounds, ["method"])
+    assert said.startswith("3 runs, which trained for 3.0 hours together")
+    assert said == page.time_taken(runs, ["method"])
+    assert "30 minutes" in page.time_taken(rounds[:5], ["method"])
+    text = "\n".join(page.entry(manifest(LINES), "x.svg", rounds.assign(data="x", n=10)))
+    assert said in text
+
+
+TEXT = (ROOT / "docs/networks.md").read_text("utf-8")
+REMARKS = re.findall(r"^```\{remarks\} (.*?)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+COLUMN = "deep.fedrep_table1 / cifar10_16 / 100 / 2"
+
+
+@pytest.fixture
+def text(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    return importlib.import_module("networks_text")
+
+
+def test_the_records_support_what_the_page_says(text):
+    assert REMARKS
+    for column, remarks in REMARKS:
+        assert "[[" in remarks
+        assert "[[" not in text.filled(column, remarks)
+
+
+def test_no_accuracy_is_written_by_hand():
+    by_hand = re.sub(r"\[\[.*?\]\]", "", TEXT, flags=re.DOTALL)
+    assert re.findall(r"\b\d\d\.\d+", by_hand) == []
+
+
+def test_numbers_and_orders_are_those_of_the_record(text):
+    line = text._line("deep.fedrep_table1", ["cifar10_16", "100", "2", "FedRep"])
+    accuracy = f"{line['accuracy']['value']:.1f}"
+    assert text.filled(COLUMN, "[[FedRep]] and [[paper\nFedRep]]") == f"{accuracy} and 87.70"
+    said = text.filled(COLUMN, "[[FedRep > FedPer]]")
+    assert re.fullmatch(r"FedRep is \d+\.\d points above FedPer \(p [=<] 0\.\d+, 5 seeds\)", said)
+
+
+def test_the_tests_in_the_text_are_those_of_the_table(text):
+    name, *labels = COLUMN.split(" / ")
+    for line in text._summary(name)["lines"]:
+        if [str(line[each]) for each in ("data", "n", "classes")] == labels:
+            sign = {"lower": ">", "not distinguishable": "~"}.get(line["order"]["value"])
+            assert sign is None or text.filled(COLUMN, f"[[FedRep {sign} {line['method']}]]")
+
+
+@pytest.mark.parametrize(
+    ("column", "quoted", "said"),
+    [
+        (COLUMN, "FedPer > FedRep", "is not what 5 seeds say"),
+        (COLUMN, "FedRep ~ FedPer", "is not what 5 seeds say"),
+        (COLUMN, "FedRep > Local", "is not what 5 seeds say"),
+        (COLUMN, "FedRep > FedNone", "with FedRep and FedNone"),
+        (COLUMN[:-1] + "5", "FedAvg + FT > FedAvg", "one seed says nothing"),
+        (COLUMN, "FedNone", "there is no line"),
+        (COLUMN, "paper FedBABU", "the paper prints no number"),
+        ("deep.nothing / x", "FedRep", "deep.nothing is not recorded"),
+    ],
+)
+def test_what_the_record_does_not_support_is_an_error(text, column, quoted, said):
+    with pytest.raises(ValueError, match=said):
+        text.filled(column, f"So [[{quoted}]].")
 
 
 def test_the_page_has_every_table_and_figure_of_a_paper():

@@ -7,6 +7,7 @@ import json
 from html import escape
 from pathlib import Path
 
+import pandas as pd
 from reference import Markdown
 
 import linrep
@@ -25,10 +26,15 @@ class Networks(Markdown):
             ]
         up = "../" * (1 + self.env.docname.count("/"))
         self.env.note_dependency(str(path))
-        return entry(json.loads(path.read_text("utf-8")), f"{up}figures/networks/{name}.svg")
+        rows = path.with_suffix(".parquet")
+        return entry(
+            json.loads(path.read_text("utf-8")),
+            f"{up}figures/networks/{name}.svg",
+            pd.read_parquet(rows) if rows.is_file() else None,
+        )
 
 
-def entry(manifest, picture):
+def entry(manifest, picture, rows=None):
     """Return the lines of Markdown about a recorded table or figure."""
     result = manifest["result"]
     lines = [
@@ -47,6 +53,11 @@ def entry(manifest, picture):
     columns = by_column(result["summary"])
     wanted = runs_by_column(result)
     row = row_label(result["summary"])
+    if rows is not None and "trained" in rows:
+        lines += [
+            time_taken(rows, [name for name in result["summary"]["labels"] if name in rows]),
+            "",
+        ]
     for column, found in columns.items():
         lines += [f"**{escape(column)}**", "", *table(found, row), ""]
         if row != "method":
@@ -58,6 +69,18 @@ def entry(manifest, picture):
     if absent := [column for column in wanted if column not in columns]:
         lines += ["*Not run at all:* " + "; ".join(map(escape, absent)) + ".", ""]
     return lines
+
+
+def time_taken(rows, labels):
+    """Return how long the runs of a table trained, all of them together, and on what."""
+    runs = rows.drop_duplicates([*labels, "replicate"])
+    hours = runs["trained"].sum() / 3600.0
+    took = f"{hours:.1f} hours" if hours >= 1.0 else f"{60.0 * hours:.0f} minutes"
+    devices = ", ".join(sorted(runs["device"].unique()))
+    return (
+        f"{len(runs)} runs, which trained for {took} together, evaluations included, one thread "
+        f"each (device: {devices})."
+    )
 
 
 def by_column(summary):
@@ -120,6 +143,8 @@ def remarks(lines):
     if best is None or len(known) < 2:
         return []
     text = f"Highest in the paper among these: {max(known, key=known.get)}; here {best}"
+    if not {OPEN, "lower"} & {*order.values()}:
+        return [f"{text}, of too few seeds to claim an order."]
     if ties := [name for name, word in order.items() if word == OPEN]:
         text += f", from which the seeds do not distinguish {', '.join(ties)}"
     if best in known and (

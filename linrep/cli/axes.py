@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 _FIELD = re.compile(r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : (?P<kind>.*))?$")
+_SECTION = re.compile(r"(?:Parameters|Attributes)\n----------\n")
 _AS_IN = re.compile(r"As in :func:`~?(?:\w*\.)*(\w+)`")
 _CHOICE = re.compile(r"\{(.*?)\}")
 #: Where a docstring has a symbol only, or names another one.
@@ -133,11 +134,17 @@ def axis_section(names: list[str], problem: str | None = None) -> Section:
         family = simulation.family_of(name, problem)
         own = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
         documents = documented(own, *family.documented, known=simulation.ALGORITHMS)
-        for axis in simulation.known_parameters(function, family) or (
+        axes = simulation.known_parameters(function, family) or (
             *family.parameters,
             *family.data,
-        ):
-            text = family.descriptions.get(axis, documents.get(axis, ""))
+        )
+        for axis in axes:
+            plain = simulation.plain_name(axis, family)
+            if plain != axis and plain in axes:  # which is shorter
+                continue
+            of_data = plain != axis and axis.startswith(family.prefix)
+            texts = documented(*family.documented) if of_data else documents
+            text = family.descriptions.get(plain, texts.get(plain, ""))
             if simulation.of_samples(function):
                 text = _OF_SAMPLES.get(axis, text)
             described.setdefault(axis, text)
@@ -155,10 +162,11 @@ def axis_section(names: list[str], problem: str | None = None) -> Section:
 
 
 def _fields(doc: str) -> Iterable[tuple[list[str], str, str]]:
-    """Yield names, kind and description of the parameters in a docstring."""
-    _, found, rest = doc.partition("Parameters\n----------\n")
+    """Yield names, kind and description of the parameters, or attributes, in a docstring."""
+    _, *found = _SECTION.split(doc, maxsplit=1)
     if not found:
         return
+    (rest,) = found
     names: list[str] = []
     kind, text = "", list[str]()
     for line in rest.splitlines():

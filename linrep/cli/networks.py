@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -44,6 +46,11 @@ _PATTERN = "deep.*table*"
     "--rounds", type=click.IntRange(min=1), help="Of each run.  [default: those of the table]"
 )
 @click.option(
+    "--method",
+    help="Beside the table's methods one of your own, mine.py:MyMethod: only it is run, with the "
+    "data, rounds, participation, step sizes and local epochs of each column.",
+)
+@click.option(
     "--device", default="auto", help="Of torch: cpu, cuda, cuda:1.  [default: cuda if any]"
 )
 @workers_option("Processes, of one thread each.")
@@ -57,7 +64,7 @@ _PATTERN = "deep.*table*"
 @click.option("--draw", is_flag=True, help="Draw what has been run, and run nothing.")
 @click.option("--record", is_flag=True, help="Draw into figures, what others compare with.")
 def networks(
-    names, where, hours, replicates, rounds, device, workers, seed, data, plan, draw, record
+    names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, draw, record
 ):
     """Train the networks of the papers' tables: all of them, some by id or pattern.
 
@@ -65,8 +72,11 @@ def networks(
     ends within seconds, and the same command goes on, each run from its last checkpoint. What has
     not been run is left out of pictures and tables, which say so.
     """
+    if method is not None and record:
+        raise BadInput("--method and --record: a record is of linrep's methods")
     with bad_input(ValueError):
         known.check_experiments(names)
+        known.check_reference(method or "")
         if where is not None:
             parse(where)
     from linrep import experiment
@@ -75,7 +85,9 @@ def networks(
     from linrep.sweeps import Stopped
 
     with bad_input(ValueError):
-        chosen = [experiment.load(name) for name in experiment.matching(names or [_PATTERN])]
+        found = experiment.matching(names or [_PATTERN])
+        chosen = [experiment.load(name) for name in found]
+        named = {item.id for name, item in zip(found, chosen, strict=True) if name in names}
         selected = _selection(where)
     for item in chosen:
         if not item.trains_networks:
@@ -84,27 +96,23 @@ def networks(
     given = {} if rounds is None else {"rounds": str(rounds)}
     option = "--record" if record else ""
     made = [sized(item, given, replicates, False, option) for item in chosen]
+    tables = {item.id: item for item, _ in made}
     chosen, folders = [item for item, _ in made], [folder for _, folder in made]
+    if method is not None:
+        chosen, folders = _own(method, chosen, folders)
     runs = RESULTS / experiment.RUNS
-    absent: set[str] = set()
-    for item in chosen:
-        absent |= _absent(item, data_folder())
-    if absent:
-        echo(f"left out, not in {data_folder()}: {', '.join(sorted(absent))}", err=True)
+    absent = _without(chosen, data_folder())
 
     def wanted(cell):
         return cell.get("data") not in absent and selected(cell)
 
-    with bad_input(ValueError):  # before the first run
-        for item in chosen:
-            if not any([wanted(cell) for cell in experiment.sweep_of(item, seed=seed).grid]):
-                raise ValueError(f"{item.id}: no cell is left")
+    to_run = _with_cells(chosen, folders, wanted, named, seed)
     if plan:
-        for item in chosen:
+        for item, _ in to_run:
             _plan(item, runs, seed, wanted)
         return
     until = None if hours is None else time.monotonic() + 3600.0 * hours
-    for item in () if draw else chosen:
+    for item, _ in () if draw else to_run:
         left = None if until is None else until - time.monotonic()
         if left is not None and left <= 0.0:
             break
@@ -121,12 +129,18 @@ def networks(
             echo_error(error)
             echo(replay_command(error.run, error.first), err=True)
             raise click.exceptions.Exit(1) from None
-    for item, folder in zip(chosen, folders, strict=True):
+    for item, folder in to_run:
         began = time.perf_counter()
         try:
+            others = None
+            if method is not None:
+                data = {cell.get("data") for cell in filter(wanted, experiment.sweep_of(item).grid)}
+                others, remark = _others(tables[item.id], runs, seed, data)
+                echo(f"{item.id}: {remark}", err=True)
+                item = _remarked(item, remark)
             drawn = experiment.make_figure(
                 item, out=RECORD / "networks" if record else folder, seed=seed, runs=runs,
-                recorded=record, partial=True,
+                recorded=record, partial=True, beside=others,
             )  # fmt: skip
         except ValueError as error:
             echo(str(error), err=True)
@@ -161,17 +175,113 @@ def _surroundings(chosen, device, data):
     os.environ[DEVICE_VARIABLE] = device
 
 
-def _absent(item, folder):
-    """Return the data sets of a figure that are not in the folder."""
-    from linrep import deep
+def _without(chosen, folder):
+    """Return the data sets that cannot be read, after saying which these are, and why."""
+    from linrep.deep.readers import probe
 
-    found = set()
-    for name in item.data:
+    missing, unreadable = {}, {}
+    for name in dict.fromkeys(name for item in chosen for name in item.data):
         try:
-            deep.load(name, folder)
-        except (OSError, ValueError):
-            found.add(name)
-    return found
+            probe(name, folder)
+        except FileNotFoundError as error:
+            missing[name] = str(error)
+        except (ImportError, ValueError, OSError) as error:
+            unreadable[name] = str(error)
+    if missing:
+        echo(f"left out, not in {folder}: {', '.join(missing.values())}", err=True)
+    for name, reason in unreadable.items():
+        echo(f"left out, cannot be read: {name}: {reason}", err=True)
+    return {*missing, *unreadable}
+
+
+def _with_cells(chosen, folders, wanted, named, seed):
+    """Return the tables that have a cell to run; a named one that has none is refused."""
+    from linrep.experiment import sweep_of
+
+    left = []
+    for item, folder in zip(chosen, folders, strict=True):
+        try:
+            if not any([wanted(cell) for cell in sweep_of(item, seed=seed).grid]):
+                raise ValueError("no cell is left")
+        except ValueError as error:
+            reason = f"{item.id}: {error}"
+            if item.id in named:
+                raise BadInput(reason) from None
+            echo(f"left out, {reason}", err=True)
+        else:
+            left.append((item, folder))
+    if not left:
+        raise BadInput("no table has a cell that could be run")
+    return left
+
+
+def _own(method, chosen, folders):
+    """Return the tables with a method of the user's in the place of theirs, and where they go."""
+    from linrep.networks import own_method, with_method
+    from linrep.sweeps import label, load
+
+    with bad_input(ValueError, TypeError):
+        load(method)
+        name = label(method)  # by which processes find what has been loaded
+        own_method(name, epochs=1)
+        found = [with_method(item, name) for item in chosen]
+    return found, [folder / f"method={name.replace(':', '.')}" for folder in folders]
+
+
+def _others(item, runs, seed, data):
+    """Return rows of a table's methods, run here or else recorded, and how many are of which."""
+    import pandas as pd
+
+    from linrep.experiment import run_directory, so_far, sweep_of
+
+    sweep = sweep_of(item, seed=seed)
+    names = [*sweep.parameters, "replicate"]
+    here = pd.DataFrame(columns=names)
+    with suppress(ValueError):
+        here, _ = so_far(item, run_directory(runs, item, sweep))
+    found = {"run here": here}
+    if not item.others():
+        found["of the record"] = _recorded(item, seed, data, names)
+    rows, counts = [], []
+    known: set[tuple] = set()
+    for where, each in found.items():
+        if "data" in each:
+            each = each[each["data"].isin(data)]
+        keys = list(each[names].itertuples(index=False, name=None))
+        rows.append(each[[key not in known for key in keys]])
+        counts.append(f"{len({*keys} - known)} {where}")
+        known |= {*keys}
+    whole = [each for each in rows if len(each)]
+    remark = f"runs of the other methods: {', '.join(counts)}."
+    return pd.concat(whole, ignore_index=True) if whole else None, remark
+
+
+def _remarked(item, remark):
+    """Return a figure whose caption begins with a remark."""
+    caption = item.caption
+    return replace(item, caption=lambda *given: f"R{remark[1:]} {caption(*given)}")
+
+
+def _recorded(item, seed, data, names):
+    """Return the recorded rows of a table, of those data sets that are here as they were."""
+    import pandas as pd
+
+    from linrep import _scripts, deep
+    from linrep.reproduction import RECORD, read_record
+
+    for folder in filter(None, (RECORD, _scripts.record())):
+        with suppress(ValueError):
+            manifest, rows = read_record(folder / "networks", item.id)
+            break
+    else:
+        rows = None
+    if rows is None or seed != manifest["result"]["settings"]["seed"]:
+        return pd.DataFrame(columns=names)
+    for name, about in manifest["provenance"].get("data", {}).items():
+        if name in data and deep.load(name).digest != about["sha256"]:
+            echo(f"{item.id}: its record, of another {name} than is here, is left out", err=True)
+            rows = rows[rows["data"] != name]
+    return rows
 
 
 def _plan(item, runs, seed, wanted):

@@ -87,10 +87,7 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of samples and labels, of training and test."""
-        found = hashlib.sha256()
-        for array in (self.x, self.y, self.x_test, self.y_test):
-            found.update(f"{array.shape} {array.dtype}".encode() + array.tobytes())
-        return found.hexdigest()
+        return _digest(self.x, self.y, self.x_test, self.y_test)
 
     @cached_property  # one array, which all partitions share
     def all_x(self) -> NDArray:
@@ -272,6 +269,12 @@ class FederatedData:
             },
         )
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of samples, labels and side information, and of who has what."""
+        side = () if self.side is None else (self.side,)
+        return _digest(self.x, self.y, *self.train, *self.test, *side)
+
     @property
     def n(self) -> int:
         """Number of clients."""
@@ -406,6 +409,13 @@ class FederatedData:
             test=tuple(places[1::2]),
             **others,
         )
+
+
+def _digest(*arrays):
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(f"{array.shape} {array.dtype}".encode() + array.tobytes())
+    return found.hexdigest()
 
 
 def _arrays(dataset):

@@ -40,6 +40,11 @@ class Family:
     refuse : callable, optional
         ``refuse(parameters, settings)`` raises a ValueError where a cell cannot be run, before any
         is.
+    prefix : str
+        What tells a parameter from a setting of an algorithm with the same name: with
+        ``"partition_"``, ``alpha`` is ``partition_alpha``, and the algorithm's ``method_alpha``.
+    digests : callable, optional
+        ``digests(parameters)`` returns digests of samples that are read, not drawn, by their names.
     """
 
     parameters: tuple[str, ...]
@@ -51,6 +56,8 @@ class Family:
     documented: tuple[Callable[..., Any], ...] = ()
     descriptions: Mapping[str, str] = field(default_factory=dict)
     refuse: Callable[[dict, dict], None] | None = None
+    prefix: str = ""
+    digests: Callable[[dict], dict[str, str]] | None = None
 
 
 def names() -> list[str]:

@@ -6,19 +6,41 @@ import inspect
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from linrep.deep import partitions, readers
-from linrep.deep.data import FederatedData
-from linrep.families import Family
+from linrep.deep.data import Dataset, FederatedData
+from linrep.families import Family, takes
 from linrep.sweeps.targets import load
 
 #: Settings that a text ``module:name`` or ``file.py:name`` may stand for.
 _OF_ONES_OWN = ("model", "optimizer", "schedule", "augment")
 
 
-@lru_cache(maxsize=4)  # data sets are read once, not for every replicate
-def _dataset(name: str) -> Any:
+#: Partitions whose docstrings together have all parameters.
+_SPLITS = ("shards", "dirichlet", "super_groups", "alphabets", "natural")
+_loaded = lru_cache(maxsize=4)(load)  # a file would be run again for every replicate
+
+
+def _is_drawn(name):
+    """Tell whether a data set is a function of one's own that draws it."""
+    return _is_reference(name) and takes(_loaded(name), "rng")
+
+
+def _dataset(name: str, rng: np.random.Generator) -> Any:
     """Return a data set by name, or what a function of one's own returns."""
-    return load(name)() if _is_reference(name) else readers.load(name)
+    return _loaded(name)(rng=rng) if _is_drawn(name) else _read(name)
+
+
+@lru_cache(maxsize=4)  # data sets are read once, not for every replicate
+def _read(name: str) -> Any:
+    return _loaded(name)() if _is_reference(name) else readers.load(name)
+
+
+def _digests(parameters):
+    """Return the digest of a data set by its name, unless it is drawn."""
+    name = parameters.get("dataset", "digits")
+    return {} if _is_drawn(name) else {name: _read(name).digest}
 
 
 def _is_reference(value):
@@ -27,7 +49,7 @@ def _is_reference(value):
 
 def _partitioned(parameters, settings, algorithm, rng):
     """Return a data set's samples, split among clients."""
-    dataset = _dataset(parameters.pop("dataset", "digits"))
+    dataset = _dataset(parameters.pop("dataset", "digits"), rng)
     settings = {
         name: load(value) if name in _OF_ONES_OWN and _is_reference(value) else value
         for name, value in settings.items()
@@ -45,9 +67,12 @@ def _refuse(parameters, settings):
 
     name = parameters.pop("dataset", "digits")
     try:
-        dataset = _dataset(name)
+        dataset = _dataset(name, np.random.default_rng(0))
     except (ImportError, OSError) as error:
         raise ValueError(str(error)) from None
+    if not isinstance(dataset, Dataset | FederatedData):
+        kind = type(dataset).__name__
+        raise ValueError(f"{name} must return a Dataset or FederatedData, it returned {kind}")
     if not isinstance(dataset, FederatedData):
         partition = parameters.pop("partition", "shards")
         function = partitions.named(partition)
@@ -75,10 +100,13 @@ FAMILY = Family(
     sizes=(),
     constraints={},
     make=_partitioned,
-    documented=(partitions.partition,),
+    documented=(partitions.partition, *map(partitions.named, _SPLITS)),
     descriptions={
-        "dataset": "Data set by name, .npz file, or your.py:function; by default the digits",
+        "dataset": "Data set by name, .npz file, or your.py:function, which may take rng; by "
+        "default the digits",
         "partition": "How it is split, by name",
     },
     refuse=_refuse,
+    prefix="partition_",
+    digests=_digests,
 )

@@ -1,14 +1,19 @@
 """Methods, networks and data of one's own in sweeps; what cannot be run is refused."""
 
+import json
+import re
 import textwrap
+from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("torch")
 
-from linrep import simulation
+from linrep import deep, simulation
 from linrep.cli import main
+from linrep.families import partitioned
 from linrep.sweeps import open_run
 
 OWN = """
@@ -48,6 +53,16 @@ OWN = """
 
     def noisy(x):
         return x + torch.randn(x.shape)
+
+    def drawn(rng):
+        x = rng.normal(size=(60, 64)).astype("float32")
+        return deep.Dataset(x[:40], np.arange(40) % 10, x[40:], np.arange(20) % 10)
+
+    def careless():
+        return drawn(np.random.default_rng())
+
+    def number():
+        return 3
 """
 SPLIT = ["--n", "4", "--classes_per_client", "2", "--rounds", "1", "--participation", "0.5"]
 
@@ -62,6 +77,10 @@ def folder(tmp_path, monkeypatch):
 def swept(*arguments):
     result = CliRunner().invoke(main, ["sweep", *arguments, "--replicates", "1", "--out", "run"])
     return result.exit_code, result.output
+
+
+def settings():
+    return json.loads(Path("run", "sweep.json").read_text("utf-8"))["settings"]
 
 
 def rows():
@@ -110,6 +129,17 @@ def test_clients_and_augmentation_of_ones_own():
         (["deep.fedrep", "--dataset", "own_parts.py:nobody"], "has no function nobody"),
         (["own_parts.py:Still", "--dataset", "own_parts.py:clients", "--n", "4"], "split already"),
         (["own_parts.py:Still", *SPLIT, "--model", "mlp", "--radios", "1"], "radios"),
+        (["deep.fedrep", "--dataset", "own_parts.py:number"], "must return a Dataset"),
+        (
+            ["deep.fedrep,deep.apfl", "--partition", "dirichlet", "--n", "4", "--alpha", "1"],
+            "alpha is a setting of deep.apfl and a parameter of its data: give method_alpha or "
+            "partition_alpha",
+        ),
+        (
+            ["deep.fedrep", "--partition", "dirichlet", "--alpha", "1", "--partition_alpha", "1"],
+            "give alpha or partition_alpha, not both",
+        ),
+        (["deep.fedrep", *SPLIT, "--model", "mlp", "--method_alpha", "1"], "method_alpha"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_the_first_replicate(folder, arguments, said):
@@ -121,3 +151,81 @@ def test_what_cannot_be_run_is_refused_before_the_first_replicate(folder, argume
 
 def test_the_problem_of_a_method_of_ones_own_is_found():
     assert simulation.family_of("own_parts.py:Still").refuse is not None
+
+
+SMALL = ["--model", "mlp", "--batch_size", "2", "--rounds", "1", "--participation", "0.5"]
+DIRICHLET = ["--partition", "dirichlet", "--n", "4"]
+
+
+def test_the_mixture_of_apfl_and_the_law_of_the_partition_are_both_axes():
+    code, output = swept(
+        *("deep.apfl,deep.fedavg", *DIRICHLET, *SMALL, "--dataset", "own_parts.py:drawn"),
+        *("--partition_alpha", "0.5,50", "--method_alpha", "0,1"),
+    )
+    assert code == 0, output
+    found = rows()
+    assert len(found) == 4 + 2
+    # The method's own changes no data; with a mixture of 0 a client has the shared model.
+    assert found.groupby("partition_alpha")["stream"].nunique().tolist() == [1, 1]
+    for _, of_data in found.groupby("partition_alpha"):
+        loss = of_data.set_index(["algorithm", "method_alpha"])["test_loss"]
+        assert loss["deep.apfl", 0] != pytest.approx(loss["deep.apfl", 1], rel=1e-6)
+    first, second = (part["test_loss"].iloc[0] for _, part in found.groupby("partition_alpha"))
+    assert first != pytest.approx(second, rel=1e-6)
+
+
+def test_help_names_both_alphas_only_where_there_are_two():
+    told = {name: CliRunner().invoke(main, ["sweep", name, "--help"]).output
+            for name in ("deep.apfl", "deep.fedrep")}  # fmt: skip
+    for name in ("--partition_alpha", "--method_alpha"):
+        assert name in told["deep.apfl"]
+        assert name not in told["deep.fedrep"]
+    assert re.search(r"--alpha +Concentration", told["deep.fedrep"])
+    assert re.search(r"--partition_alpha +Concentration", told["deep.apfl"])
+    assert re.search(r"--method_alpha +Weight of the personalized model", told["deep.apfl"])
+    assert "--alpha" not in told["deep.apfl"]
+
+
+def test_data_that_a_function_draws_are_those_of_the_stream():
+    arguments = ["deep.fedrep,deep.fedavg", "--dataset", "own_parts.py:drawn", "--n", "4", *SMALL]
+    code, output = swept(*arguments, "--classes_per_client", "2")
+    assert code == 0, output
+    cell = {
+        "algorithm": "deep.fedavg", "dataset": "own_parts.py:drawn", "n": 4, "model": "mlp",
+        "batch_size": 2, "rounds": 1, "participation": 0.5, "classes_per_client": 2,
+    }  # fmt: skip
+    again = [simulation.simulate(cell, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    assert again[0] == again[1] != again[2]
+    assert "data" not in settings()
+
+
+def test_the_digest_of_data_that_are_read_is_kept():
+    code, output = swept("deep.fedrep", *SPLIT, "--model", "mlp")
+    assert code == 0, output
+    assert settings()["data"] == {"digits": deep.load("digits").digest}
+
+
+def test_data_that_differ_between_processes_are_refused(folder):
+    careless = ["deep.fedrep", "--dataset", "own_parts.py:careless", "--n", "4", *SMALL]
+    code, output = swept(*careless, "--classes_per_client", "2", "--workers", "2", "--processes")
+    assert code == 1
+    assert "dataset own_parts.py:careless has other samples in this process" in output
+    assert "a function that draws them must take rng" in output
+
+
+def test_a_run_does_not_go_on_with_other_samples(folder):
+    x = np.random.default_rng(0).normal(size=(60, 64)).astype("float32")
+    labels = np.arange(60) % 10
+
+    def store(x):
+        np.savez("own.npz", x_train=x[:40], y_train=labels[:40], x_test=x[40:], y_test=labels[40:])
+        partitioned._read.cache_clear()
+
+    store(x)
+    arguments = ["deep.fedrep", "--dataset", "own.npz", "--n", "4", *SMALL]
+    assert swept(*arguments, "--classes_per_client", "2")[0] == 0
+    assert swept(*arguments, "--classes_per_client", "2")[0] == 0
+    store(x + 1)
+    code, output = swept(*arguments, "--classes_per_client", "2")
+    assert code == 2
+    assert "data" in output

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from linrep.deep.data import Dataset
+from linrep.deep.readers import arrays, leaf
 from linrep.deep.readers.arrays import digits, npz
-from linrep.deep.readers.images import CLASSES, images
+from linrep.deep.readers.images import CLASSES, find_torchvision, has_files, images
 from linrep.deep.readers.leaf import femnist, sent140
 
-__all__ = ["FOLDER_VARIABLE", "digits", "femnist", "images", "load", "npz", "sent140"]
+__all__ = ["FOLDER_VARIABLE", "digits", "femnist", "images", "load", "npz", "probe", "sent140"]
 
 #: Environment variable with the folder that data sets are read from by default.
 FOLDER_VARIABLE = "LINREP_DATA"
@@ -78,6 +79,49 @@ def load(
     if download:
         raise ValueError(f"download must be False for {name!r}, torchvision has no such dataset")
     return _LEAF[name](folder)
+
+
+def probe(name: str, folder: str | Path) -> None:
+    """Raise what :func:`load` would, as far as it is seen without reading the samples.
+
+    Parameters
+    ----------
+    name : str
+        As there, but no path.
+    folder : path
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder does not have it; says in one clause what it could have.
+    ImportError
+        If its files are there, and the package that reads them is not.
+    ValueError
+        If a file is there and damaged.
+    """
+    packed = Path(folder) / f"{name}.npz"
+    if name == "digits":
+        return
+    if packed.is_file():
+        arrays.names(packed)
+        return
+    inside = Path(folder) / name
+    place = inside if inside.is_dir() else Path(folder)
+    if name in CLASSES and has_files(name, place):
+        find_torchvision(name)
+    elif name in CLASSES:
+        raise FileNotFoundError(f"{name} ({packed.name}, or torchvision's files)")
+    elif name in _LEAF:
+        try:
+            leaf.find(name, place)
+            if name == "sent140":
+                leaf.find_vectors(place)
+        except FileNotFoundError:
+            vectors = " and GloVe's vectors" if name == "sent140" else ""
+            needed = f"{packed.name}, or LEAF's files{vectors}"
+            raise FileNotFoundError(f"{name} ({needed})") from None
+    else:
+        raise FileNotFoundError(f"{name} ({packed.name})")
 
 
 def __dir__():

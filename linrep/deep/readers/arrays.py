@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +70,9 @@ def npz(path: str | Path) -> Dataset:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not there")
-    try:
-        with np.load(path) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (AttributeError, EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} must be a file of numpy.savez with plain arrays") from error
-    missing = [name for name in ("x_train", "y_train") if name not in arrays]
-    if missing:
-        there = ", ".join(arrays) or "nothing"
-        raise ValueError(f"{path} must hold {' and '.join(missing)}, it holds {there}")
+    names(path)
+    with _opened(path) as file:
+        arrays = {name: file[name] for name in file.files}
     others = {
         name: arrays[name]
         for name in ("owner", "owner_test", "coarse", "embedding")
@@ -91,6 +86,35 @@ def npz(path: str | Path) -> Dataset:
         channels_first(arrays["x_train"]), _column(arrays["y_train"]), **tests,
         name=path.stem, about=str(arrays.get("about", "")), **others,
     )  # fmt: skip
+
+
+def names(path: Path) -> list[str]:
+    """Return what arrays a file of numpy.savez has, without reading them.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    ValueError
+        If it is none, or lacks x_train or y_train.
+    """
+    with _opened(path) as file:
+        found = list(file.files)
+    if missing := [name for name in ("x_train", "y_train") if name not in found]:
+        there = ", ".join(found) or "nothing"
+        raise ValueError(f"{path} must hold {' and '.join(missing)}, it holds {there}")
+    return found
+
+
+@contextmanager
+def _opened(path):
+    try:  # np.load leaves a file open that it cannot read
+        with path.open("rb") as stream, np.load(stream) as file:
+            yield file
+    except (AttributeError, EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} must be a file of numpy.savez with plain arrays") from error
 
 
 def _column(labels):

@@ -21,6 +21,48 @@ CLASSES = {
     "fashion-mnist": "FashionMNIST",
     "omniglot": "Omniglot",
 }
+#: The folder that torchvision keeps each set in.
+_FOLDERS = {
+    "cifar10": "cifar-10-batches-py",
+    "cifar100": "cifar-100-python",
+    "mnist": "MNIST/raw",
+    "fashion-mnist": "FashionMNIST/raw",
+    "omniglot": "omniglot-py",
+}
+
+
+def has_files(name: str, folder: str | Path) -> bool:
+    """Tell whether a folder has one in which torchvision keeps an image set.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`CLASSES`.
+    folder : path
+    """
+    return (Path(folder) / _FOLDERS[name]).is_dir()
+
+
+def find_torchvision(name: str) -> ModuleType:
+    """Return torchvision.
+
+    Parameters
+    ----------
+    name : str
+        What it is to read.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        return import_module("torchvision")
+    except ImportError:
+        raise ImportError(
+            f"{name} is read by torchvision, which is not installed: pip install torchvision, or "
+            f"put {name}.npz into the folder (docs/deep.md says what it holds)"
+        ) from None
 
 
 def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
@@ -44,17 +86,13 @@ def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
     Raises
     ------
     FileNotFoundError
-        If files are missing or damaged.
+        If files are missing.
     ImportError
         If torchvision is not installed.
+    ValueError
+        If files are there, but not all of them or damaged.
     """
-    try:
-        torchvision = import_module("torchvision")
-    except ImportError:
-        raise ImportError(
-            f"{name} is read by torchvision, which is not installed: pip install torchvision, or "
-            f"put {name}.npz into the folder (docs/deep.md says what it holds)"
-        ) from None
+    torchvision = find_torchvision(name)
     try:
         if name == "omniglot":
             return _omniglot(torchvision, folder, download)
@@ -62,6 +100,8 @@ def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
         parts = [kind(folder, train=train, download=download) for train in (True, False)]
     except RuntimeError as error:  # torchvision's word for files that are missing or damaged
         reason = str(error).partition("\n")[0]
+        if has_files(name, folder):
+            raise ValueError(f"{name} in {folder} is damaged or incomplete: {reason}") from None
         raise FileNotFoundError(f"{name} is not in {folder}: {reason}") from None
     (x, y), (x_test, y_test) = (
         (channels_first(np.asarray(part.data)), np.asarray(part.targets)) for part in parts

@@ -74,8 +74,7 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
     words = check.integer("words", words, minimum=1)
     train, test = _leaf("sent140", folder, _words)
     if glove is None:
-        (found,) = _find("sent140", folder, ("glove*.txt",))
-        glove = max(found, key=lambda file: file.stat().st_size)
+        glove = find_vectors(folder)
     tweets, tweets_test = ([tweet[:words] for tweet in part[0]] for part in (train, test))
     number, embedding = _glove(Path(glove), {word for t in (*tweets, *tweets_test) for word in t})
     return Dataset(
@@ -95,12 +94,45 @@ def _find(name, folder, *layouts):
     raise FileNotFoundError(f"{name} is not in {folder}: looked there and in data for {wanted}")
 
 
+def find(name: str, folder: str | Path) -> list[list[Path]]:
+    """Return LEAF's files, for training and, if there are, for testing.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    folder : path
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are none.
+    """
+    return _find(name, folder, ("train/*.json", "test/*.json"), ("*.json",))
+
+
+def find_vectors(folder: str | Path) -> Path:
+    """Return the largest file of GloVe's vectors.
+
+    Parameters
+    ----------
+    folder : path
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    """
+    (found,) = _find("sent140", folder, ("glove*.txt",))
+    return max(found, key=lambda file: file.stat().st_size)
+
+
 def _leaf(name, folder, convert):
     """Return samples, labels and owners of LEAF's users, for training and for testing.
 
     Samples are converted user by user, since as json they take many times their room.
     """
-    found = _find(name, folder, ("train/*.json", "test/*.json"), ("*.json",))
+    found = find(name, folder)
     users: dict[str, int] = {}
     parts = []
     for files in (*found, [])[:2]:
