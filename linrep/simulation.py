@@ -1,4 +1,4 @@
-"""Algorithms in sweeps: a ground truth drawn from parameters, a run on it, and what it came to."""
+"""Algorithms in sweeps: a ground truth drawn from parameters, a run on it, and its results."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def simulate(
     keep: str = "final",
     problem: str | None = None,
 ) -> dict[str, Any] | list[dict[str, Any]]:
-    """Draw a ground truth, run an algorithm on it, and return what it came to.
+    """Draw a ground truth, run an algorithm on it, and return the results.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def altgdmin(
     workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run AltGDmin: a truncated spectral start, then heads exactly and B by a gradient step.
+    r"""Run AltGDmin: a truncated spectral start, then exact heads and a gradient step in B.
 
     .. math:: B \leftarrow \mathrm{QR}\Big(B - \frac{\eta}{n} \sum_i
               \frac{1}{m_i} X_i^\top (X_i B w_i - y_i) w_i^\top\Big), \qquad
@@ -112,7 +112,7 @@ def altmin_gd(
     workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run AltMinGD: heads on one half of each client's samples, the gradient in B on the other.
+    r"""Run AltMinGD: heads fitted to one half of each client's samples, a step in B on the other.
 
     .. math:: w_i = \arg\min_w \|y_i^{(1)} - X_i^{(1)} B w\|^2, \quad
               B \leftarrow \mathrm{QR}\Big(B - \frac{\eta}{|T|} \sum_{i \in T}

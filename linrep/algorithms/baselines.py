@@ -139,7 +139,7 @@ def ridge_to_mean(data: ClientData, *, penalty: float | None = None) -> Trace:
 def ridge_penalty(
     data: ClientData, B: ArrayLike | None = None, *, per_client: bool = False
 ) -> NDArray[np.float64]:
-    r"""Return the ridge penalty of least squared error at samples left out one by one.
+    r"""Return the ridge penalty with the least leave-one-out squared error.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Inductive matrix completion: the centralized solvers that PerFedSI stands beside.
+"""Inductive matrix completion: the centralized solvers that PerFedSI is compared with.
 
 All fit entries of A M Z' with M of low rank. They work in orthonormal bases of the columns of A and
 Z, in which the literature states them, and return M's factors in the given ones. Entries whose

@@ -44,7 +44,7 @@ def anil(
     record: int | ArrayLike = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run ANIL: clients adapt the shared head by one step, the server learns where from.
+    r"""Run ANIL: clients adapt a shared head by one step; the server learns the initialization.
 
     .. math:: w_i = w - \alpha \nabla_w L_i^{(1)}(B, w), \qquad
               (B, w) \leftarrow (B, w) - \frac\beta{|I|} \sum_{i \in I}
@@ -134,7 +134,7 @@ def maml(
     record: int | ArrayLike = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run MAML: clients adapt representation and head by one step, the server learns where from.
+    r"""Run MAML: clients adapt B and the head by one step; the server learns the initialization.
 
     .. math:: (B_i, w_i) = (B, w) - \alpha \nabla L_i^{(1)}(B, w), \qquad
               (B, w) \leftarrow (B, w) - \frac\beta{|I|} \sum_{i \in I}

@@ -37,7 +37,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, samples: NDArray[np.float64]) -> Moments:
-        """Compute them; of one sample the deviation is NaN."""
+        """Compute them; with one sample the deviation is NaN."""
         with np.errstate(invalid="ignore", divide="ignore"):
             deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
         return cls(int(samples.size), float(samples.mean()), deviation)
@@ -45,7 +45,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What all measurements have.
+    """Base of all measurements.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Cases(Measurement):
-    """Numbers lhs that are claimed to be at most rhs, as exactly as they are given.
+    """Numbers lhs that are claimed to be at most rhs, compared as exactly as they are given.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Identity(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class Search(Measurement):
-    """What a search for a violation of left <= right has come to; :func:`search` makes one.
+    """The outcome of a search for a violation of left <= right; :func:`search` makes one.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Search(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class Frequency(Measurement):
-    """How often an event came that is claimed to be rare.
+    """How often an event occurred that is claimed to be rare.
 
     Attributes
     ----------
@@ -459,7 +459,7 @@ class Constant(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class Condition(Measurement):
-    """Something that computed numbers settle by themselves.
+    """A condition that computed numbers settle by themselves.
 
     Attributes
     ----------
@@ -557,7 +557,7 @@ class Readings(Measurement):
 
 @dataclass(frozen=True)
 class Fact:
-    """A number worth telling that decides nothing.
+    """A number worth reporting that decides nothing.
 
     Attributes
     ----------

@@ -215,7 +215,7 @@ class ClientData:
     def split(
         self, held_out: float | None = None, *, keep: int | None = None, rng: RNGLike = None
     ) -> tuple[ClientData, ClientData]:
-        """Split every client's samples at random into some to learn from and some held out.
+        """Split every client's samples at random into a training part and a held-out part.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class ClientData:
         names: Iterable[Hashable] | None = None,
         rng: RNGLike = None,
     ) -> tuple[ClientData, ClientData]:
-        """Split the clients: some to learn a representation from, others that come later.
+        """Split the clients into those that learn a representation and those that come later.
 
         Parameters
         ----------

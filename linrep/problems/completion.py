@@ -1,4 +1,4 @@
-"""Completion with side information: client i's preferences are M* z_i, seen entry by entry."""
+"""Completion with side information: client i's preferences M* z_i, observed entry by entry."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class SideInformationCompletion:
 
     @cached_property
     def heads(self) -> Values:
-        """What side information makes of each client, Z V*, shape (n, k)."""
+        """The clients' heads, which side information determines: Z V*, shape (n, k)."""
         return self.Z @ self.V
 
     @cached_property
@@ -207,7 +207,7 @@ class SideInformationCompletion:
     def observe(
         self, per_client: int | None = None, *, entries: int | None = None, rng: RNGLike = None
     ) -> Observations:
-        """Draw entries to be seen, without repetition.
+        """Draw the entries that are observed, without repetition.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ class SideInformationCompletion:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    r"""Entries of a matrix that were seen, with what is known of its rows and columns.
+    r"""Observed entries of a matrix, with side information on its rows and columns.
 
     Parameters
     ----------
@@ -345,17 +345,17 @@ class Observations:
 
     @property
     def per_item(self) -> Places:
-        """How many entries of each item were seen, shape (d,)."""
+        """Number of observed entries of each item, shape (d,)."""
         return np.bincount(self.items, minlength=self.d)
 
     @property
     def per_client(self) -> Places:
-        """How many entries of each client were seen, shape (n,)."""
+        """Number of observed entries of each client, shape (n,)."""
         return np.bincount(self.clients, minlength=self.n)
 
     @property
     def offsets(self) -> Places:
-        """Where each client's entries begin and the last one's end, shape (n + 1,)."""
+        """Where each client's entries begin and the last client's end, shape (n + 1,)."""
         return np.concatenate([[0], np.cumsum(self.per_client)])
 
     def degrees_of_freedom(self, rank: int) -> int:

@@ -300,7 +300,7 @@ class SharedRepresentation:
 
 
 class ImplicitRepresentation(SharedRepresentation):
-    """Ground truth of which only the heads and the dimension are kept, for any d.
+    """Ground truth that stores only the heads and the dimension, for any d.
 
     The law of all that is measured does not depend on which frame B* is: with Gaussian covariates
     and ``batches="gram"`` nothing of size d is needed.
@@ -349,7 +349,7 @@ class ImplicitRepresentation(SharedRepresentation):
         return self.W.shape[1]
 
     def with_heads(self, W: ArrayLike) -> ImplicitRepresentation:
-        """Return such a truth for other clients.
+        """Return a truth of this kind for other clients.
 
         Parameters
         ----------

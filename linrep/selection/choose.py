@@ -41,7 +41,7 @@ def select(
     rng: RNGLike = None,
     **grid: Any,
 ) -> Selection:
-    """Choose a method, its rank, its ridge and its rounds by samples held out of every client.
+    """Choose a method, its rank, its ridge and its rounds by held-out samples of every client.
 
     Parameters
     ----------

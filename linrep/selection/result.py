@@ -1,4 +1,4 @@
-"""What came of a selection."""
+"""The result of a selection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLEAR = 2.0  # paired standard errors
 
 @dataclass(eq=False)
 class Selection:
-    """Candidates and their errors at held-out samples, the chosen one, and its fit to all data.
+    """Candidates with their errors on held-out samples, the chosen one, and its fit to all data.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Selection:
         return self._fit(candidate)
 
     def compare(self, one: str, two: str) -> tuple[float, float]:
-        """Return by how much one candidate's error exceeds another's, and its paired error.
+        """Return the difference of two candidates' errors, and its paired standard error.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Selection:
         return paired(self.splits[one] - self.splits[two], self.overlap)
 
     def summary(self) -> str:
-        """Return in a sentence who is ahead, and whether by more than two paired standard errors.
+        """Say in a sentence who is ahead, and whether by more than two paired standard errors.
 
         The best candidate in which clients share anything stands beside the best in which none
         does; without one of either kind, the first method beside the second. By one standard error

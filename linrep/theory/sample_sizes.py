@@ -1,4 +1,4 @@
-"""The sample sizes that theorems on shared linear representations ask for, side by side."""
+"""The sample sizes that theorems on shared linear representations require, side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Values = NDArray[np.float64]
 
 
 class Threshold(NamedTuple):
-    """What one statement asks for.
+    """The sample size that one statement requires.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ def sample_size_thresholds(
     failure: float = 0.05,
     constant: float = 1.0,
 ) -> list[Threshold]:
-    """Return the sample sizes that theorems ask for, for one problem.
+    """Return the sample sizes that theorems require for one problem.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def altgdmin(
     d: ArrayLike, k: ArrayLike, n: ArrayLike, *, tolerance: ArrayLike, condition: ArrayLike = 1.0,
     incoherence: ArrayLike = 1.0, constant: float = 1.0,
 ) -> Values:  # fmt: skip
-    r"""Return the samples of all clients together that AltGDmin asks for.
+    r"""Return the number of samples, of all clients together, that AltGDmin requires.
 
     .. math:: nm \ge c\,\kappa^4 \mu^2 (d + n) k \Big(\kappa^4 k + \log\frac1\varepsilon\Big)
 
