@@ -67,8 +67,8 @@ class Method(ABC):
     def run(self, rounds: int) -> tuple[int, int]:
         """Run at most so many rounds; return how many were completed, and how they ended.
 
-        A round after which the state is not finite is none, and leaves that of the one before;
-        where `run` cannot see it, `saved_before_run` says so.
+        A round after which the state is not finite does not count, and leaves the state of the
+        round before; if `run` cannot see it, `saved_before_run` says so.
         """
 
     @abstractmethod
@@ -119,7 +119,7 @@ def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]
     Raises
     ------
     ValueError
-        If the trace cannot be gone on from, or comes with an `rng`.
+        If the trace cannot be continued, or comes with an `rng`.
     """
     if not isinstance(start, Trace):
         return streams(rng, *purposes)
@@ -192,13 +192,13 @@ def drive(
     Returns
     -------
     Trace
-        The state is that of its last row; of a run that diverged on data without a truth, that of
+        The state is that of its last row; for a run that diverged on data without a truth, that of
         the recorded round with the least training loss.
 
     Raises
     ------
     ValueError
-        If the start cannot be measured, `record` holds no rounds, or the trace to go on from is of
+        If the start cannot be measured, `record` has no rounds, or the trace to continue is of
         another algorithm or problem, or has other settings.
     """
     before = start if isinstance(start, Trace) else None

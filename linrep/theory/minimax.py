@@ -44,12 +44,12 @@ def prediction_error(
 
     Notes
     -----
-    Gaussian covariates. Who knows B faces n regressions in dimension k, who knows W one in
-    dimension d k, and in either least squares is minimax over all coefficients (Lehmann and
-    Casella, *Theory of point estimation*, 1998, Chapter 5): of its error the first term is the
-    mean of inverse Wishart matrices, the second a bound by Jensen. The first holds for any B, the
-    second for any W of rank k, however well its rows are spread. The larger one is at least half
-    of what counting parameters gives, sigma^2 k (n + d - k)/m.
+    Gaussian covariates. With known B there are n regressions in dimension k, with known W one in
+    dimension d k, and in both least squares is minimax over all coefficients (Lehmann and Casella,
+    *Theory of point estimation*, 1998, Chapter 5): of its error the first term is the mean of
+    inverse Wishart matrices, the second a bound by Jensen. The first holds for any B, the second
+    for any W of rank k, however well its rows are spread. The larger one is at least half of what
+    counting parameters gives, sigma^2 k (n + d - k)/m.
     """
     d = check.numbers("d", d, minimum=1.0, whole=True)
     k = check.numbers("k", k, minimum=1.0, whole=True)

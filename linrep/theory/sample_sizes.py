@@ -76,14 +76,14 @@ def sample_size_thresholds(
     failure : float, default 0.05
         Probability of failure in FLUTE's theorems.
     constant : float, default 1
-        Taken for every constant that a statement leaves open: rows with an open constant compare in
-        how they grow, not in size.
+        Used for every constant that a statement leaves open: rows with an open constant can be
+        compared in how they grow, not in size.
 
     Returns
     -------
     list of Threshold
         The first two count parameters, which is necessary for methods that share nothing, and for
-        all; what the theorems ask for is sufficient. ``pandas.DataFrame(...)`` makes a table.
+        all; what the theorems require is sufficient. ``pandas.DataFrame(...)`` makes a table.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def sample_size_thresholds(
     -----
     FedRep, Theorems 1 and 2 (an adaptation of Theorem 3 of Tripuraneni, Jin and Jordan, 2021) and
     equation (12); FLUTE, Theorems 5.1 and 5.5; Vaswani, 2024 (:func:`altgdmin`). PerFedSI's
-    theorems are about entries of a matrix and pFL^MF's about optimization: they ask for no number
+    theorems are about entries of a matrix and pFL^MF's about optimization: they require no number
     of samples.
     """
     require_spanning(truth)
@@ -177,8 +177,8 @@ def incoherence(truth: SharedRepresentation) -> float:
     Returns
     -------
     float
-        Between 1, for clients that share in all directions alike, and sqrt(n/k), for a direction
-        that only one client has.
+        Between 1, if clients share all directions equally, and sqrt(n/k), if a direction belongs to
+        a single client.
 
     Raises
     ------
