@@ -95,8 +95,8 @@ def simulate(
         ``algorithm``, see :func:`find_algorithm`; parameters of the problem; all others are the
         algorithm's.
     rng : Generator
-        Truth and run have streams of their own, spawned from it: algorithms given equal generators
-        meet the same truth, data and participants.
+        Truth and run have separate streams, spawned from it: algorithms given equal generators see
+        the same truth, data and participants.
     keep : {"final", "rate", "trace"}
         One row with the metrics after the last round; the same with the contraction of the distance
         per round, its interval, and its plateau, where there is a distance; or one row per round,
@@ -466,8 +466,8 @@ def family_of(name: str, problem: str | None = None) -> Family:
     name : str
         Of the algorithm.
     problem : str, optional
-        Of the family. By default the one that an algorithm of linrep is for, and regression for
-        those of your own.
+        Name of the family. By default the one that an algorithm of linrep is for, and regression
+        for your own.
 
     Raises
     ------

@@ -87,7 +87,7 @@ class SideInformationCompletion:
         side : {"gaussian", "unit", "isometric", "one-hot"}
             Independent N(0, 1) entries of Z; the same with rows divided by their norms (PerFedSI,
             Appendix C.4); :math:`\sqrt n` times a frame, which needs p at most n; the identity,
-            which tells nothing and needs p = n.
+            which carries no information and needs p = n.
         singular_values : array_like of length k, optional
             Of M*, positive; by default all 1. Each factor carries their square roots.
         condition : float, default 1
@@ -212,9 +212,9 @@ class SideInformationCompletion:
         Parameters
         ----------
         per_client : int, optional
-            So many items of every client, uniformly, at most d.
+            Number of items of every client, drawn uniformly, at most d.
         entries : int, optional
-            So many entries of Y, uniformly, instead.
+            Instead: number of entries of Y, drawn uniformly.
         rng : optional
             Anything `numpy.random.default_rng` takes.
 
@@ -275,13 +275,14 @@ class Observations:
     items, clients : array_like of int, shape (N,)
         Row and column of each entry; no pair twice.
     values : array_like, shape (N,)
-        What was seen there.
+        The observed values.
     Z : array_like, shape (n, p), optional
         Side information on the clients; by default none, which is the identity.
     A : array_like, shape (d, a), optional
         Side information on the items; by default none.
     n, d : int, optional
-        Clients and items, where Z or A do not tell; by default one more than the largest seen.
+        Numbers of clients and items, if Z or A do not determine them; by default one more than the
+        largest index.
     truth : SideInformationCompletion, optional
 
     Raises
