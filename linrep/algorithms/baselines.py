@@ -30,7 +30,7 @@ __all__ = ["pooled", "ridge", "ridge_penalty", "ridge_to_mean"]
 
 
 def pooled(data: ClientData) -> Trace:
-    """Fit one model to all samples of all clients by least squares.
+    """Fit a single model to all samples of all clients by least squares.
 
     Parameters
     ----------

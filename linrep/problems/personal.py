@@ -49,7 +49,7 @@ def clustered(
     ----------
     n, d, clusters : int
         Clients, dimension of the covariates, clusters, at most n. Client i is in cluster i modulo
-        their number; no method is told. The clusters' models have independent N(0, 1) entries.
+        their number, which no method knows. The clusters' models have independent N(0, 1) entries.
     m : int or array_like of int, shape (n,)
         Samples per client; for all losses but the quadratic one.
     loss : {"least_squares", "logistic", "softmax", "quadratic"}
