@@ -296,6 +296,6 @@ def _batches(entrant, simulated):
 
 
 def _parts(data, size, rng):
-    """Return the samples of one's own to learn from and those held out."""
+    """Return the user's samples to learn from and those held out."""
     split = {"held_out": 0.3} if size is None else {"keep": size}
     return data.split(**split, rng=rng)

@@ -17,7 +17,7 @@ _OF_ONES_OWN = ("model", "optimizer", "schedule", "augment")
 
 @lru_cache(maxsize=4)  # data sets are read once, not for every replicate
 def _dataset(name: str) -> Any:
-    """Return a data set by name, or what a function of one's own returns."""
+    """Return a data set by name, or what a user's own function returns."""
     return load(name)() if _is_reference(name) else readers.load(name)
 
 
