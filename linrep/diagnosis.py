@@ -125,7 +125,7 @@ def notes(
     problem : object
         What the method was given.
     data : ClientData or Observations
-        Of one's own, that it is made of; see :func:`own_data`.
+        The user's data that it is made of; see :func:`own_data`.
     metrics, state, settings, stop_reason
         As the trace has them.
     rounds : ndarray of int
