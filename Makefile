@@ -69,9 +69,10 @@ test-bench: .venv-bench/.installed ## run the benchmarks' tests with JAX
 coverage: env-deep ## compare the lines that `make test` and all tests run
 	.venv/bin/python .ci/covered.py $(TEST_PROCESSES)
 
-lint: .venv/.installed ## check style, formatting and types
+lint: .venv/.installed ## check style, formatting, spelling and types
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/codespell
 	.venv/bin/mypy
 	.venv/bin/mypy --strict tests/typed_use.py
 

@@ -237,7 +237,7 @@ def caption(rows, replicates, sizes):
 
 EXPERIMENT = Experiment(
     id="fedrep.scaling",
-    title="Smallest sufficient m against d, rn, k and kappa up to d = 10^6, n = 10^5",
+    title="Smallest sufficient m against d, rn, k and κ, up to d = 10⁶ and n = 10⁵",
     cells=cells,
     replicate=replicate,
     draw=draw,

@@ -1,4 +1,4 @@
-"""What a run on data of one's own says of itself: that it diverged, stood still, or lacked data.
+"""What a run on a user's own data reports: that it diverged, stalled, or lacked data.
 
 Where there is a truth, its distance says how a run went; of data that nobody drew there is only the
 training loss, which looks alike where a method has learned what there is, and where its step is too
@@ -34,14 +34,14 @@ _WARNED: WeakSet[Any] = WeakSet()  # data of which that was said
 
 
 class RunWarning(UserWarning):
-    """A run on data of one's own did not go well, or its data cannot tell all that it learns.
+    """A run on a user's own data went wrong, or its data do not determine all that it learns.
 
     Its text has a remedy for each; ``trace.notes`` keeps them.
     """
 
 
 def own_data(problem: Any) -> Any:
-    """Return the samples or entries that a problem is made of, where no truth of them is known.
+    """Return the samples or entries of a problem whose truth is not known.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ def notes(
     stop_reason: str,
     returned: int | None,
 ) -> tuple[str, ...]:
-    """Return what is to be said of a run, each with its remedy, and warn of it.
+    """Return the notes on a run, each with its remedy, and warn of them.
 
     Parameters
     ----------
     problem : object
         What the method was given.
     data : ClientData or Observations
-        Of one's own, that it is made of; see :func:`own_data`.
+        The user's data that it is made of; see :func:`own_data`.
     metrics, state, settings, stop_reason
         As the trace has them.
     rounds : ndarray of int
@@ -153,7 +153,7 @@ def notes(
 
 
 def tell(*lines: str) -> tuple[str, ...]:
-    """Warn of what is to be said of a run, if anything is, in one line; return it for its notes.
+    """Warn in one line of what is worth saying about a run, if anything; return it for its notes.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def _standstill(data, metrics, rounds, state):
 
 
 def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
-    r"""Return the share of the training loss that one step on the representation can gain.
+    r"""Return the share of the training loss that one step on the representation can remove.
 
     The step is along the gradient of :math:`\frac1n\sum_i\frac1{2m_i}\|X_iBw_i-y_i\|^2` in B, with
     the heads that fit B best, and of the length that gains most,

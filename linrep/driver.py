@@ -37,7 +37,7 @@ _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
 
 class Method(ABC):
-    """An algorithm under way: its state, and what moves it on.
+    """A running algorithm: its state, and the rounds that change it.
 
     Attributes
     ----------
@@ -61,19 +61,19 @@ class Method(ABC):
     @property
     @abstractmethod
     def state(self) -> dict[str, NDArray[np.float64]]:
-        """The state, as the trace has it in the end."""
+        """The state, as the trace has it at the end."""
 
     @abstractmethod
     def run(self, rounds: int) -> tuple[int, int]:
         """Run at most so many rounds; return how many were completed, and how they ended.
 
-        A round after which the state is not finite is none, and leaves that of the one before;
-        where `run` cannot see it, `saved_before_run` says so.
+        A round after which the state is not finite does not count, and leaves the state of the
+        round before; if `run` cannot see it, `saved_before_run` says so.
         """
 
     @abstractmethod
     def measure(self) -> Any:
-        """Return what is to be known of the state.
+        """Return the measurements of the state.
 
         None where it is not finite, which a method may return that is `saved_before_run`.
         """
@@ -88,7 +88,7 @@ class Method(ABC):
 
     @abstractmethod
     def save(self) -> Any:
-        """Return what `restore` needs to go on from here, as nested tuples."""
+        """Return what `restore` needs to continue from here, as nested tuples."""
 
     @abstractmethod
     def restore(self, saved: Any) -> None:
@@ -97,7 +97,7 @@ class Method(ABC):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run ended, of what problem, and the random streams it began with."""
+    """Where a run ended, its problem, and the random streams it began with."""
 
     saved: Any
     problem: str
@@ -105,7 +105,7 @@ class Checkpoint:
 
 
 def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]:
-    """Return the random streams of a run: new ones, or those of the trace it goes on from.
+    """Return the random streams of a run: new ones, or those of the trace that it continues.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]
     Raises
     ------
     ValueError
-        If the trace cannot be gone on from, or comes with an `rng`.
+        If the trace cannot be continued, or comes with an `rng`.
     """
     if not isinstance(start, Trace):
         return streams(rng, *purposes)
@@ -133,7 +133,7 @@ def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]
 
 
 def fingerprint(problem: Any) -> str:
-    """Return a digest of what a problem holds: of long arrays, of a thousand entries."""
+    """Return a digest of a problem's contents, a thousand entries of each long array."""
     digest = blake2b(type(problem).__name__.encode(), digest_size=8)
     for name, value in sorted(vars(problem).items()):
         if isinstance(getattr(type(problem), name, None), cached_property):
@@ -192,13 +192,13 @@ def drive(
     Returns
     -------
     Trace
-        The state is that of its last row; of a run that diverged on data without a truth, that of
+        The state is that of its last row; for a run that diverged on data without a truth, that of
         the recorded round with the least training loss.
 
     Raises
     ------
     ValueError
-        If the start cannot be measured, `record` holds no rounds, or the trace to go on from is of
+        If the start cannot be measured, `record` has no rounds, or the trace to continue is of
         another algorithm or problem, or has other settings.
     """
     before = start if isinstance(start, Trace) else None

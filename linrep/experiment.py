@@ -152,7 +152,7 @@ class Experiment:
         return replace(self, given=given)
 
     def at(self, quick: bool = False) -> Experiment:
-        """Return the figure with its sizes fixed: functions that ask for none.
+        """Return the figure with its sizes fixed: its functions take none.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Experiment:
         return "torch" in self.packages
 
     def missing(self, quick: bool = False) -> str | None:
-        """Return what it cannot run without and does not find, None if there is nothing.
+        """Return what it needs and does not find, None if nothing is missing.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ def data_folder() -> Path | None:
 
 
 class Failed(RuntimeError):
-    """Replicates of an experiment raised; ``run`` is where what they raised is stored.
+    """Replicates of an experiment raised exceptions, which are stored in ``run``.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def compute(
     chosen: Callable[[Cell], bool] | None = None,
     budget: float | None = None,
 ) -> Run:
-    """Run what is missing of a figure's replicates, those that are worth most first.
+    """Run the missing replicates of a figure, the most valuable first.
 
     Networks are trained in processes of one thread each, which an interrupt ends within seconds.
 
@@ -385,7 +385,7 @@ def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> S
 
 
 def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
-    """Return the folder of a figure's run: other settings or other code have another one.
+    """Return the folder of a figure's run, which depends on its settings and on the code.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Seed(NamedTuple):
 
 
 def seed_of(generator: Generator) -> Seed:
-    """Return what a generator was made of."""
+    """Return the seed that a generator was made from."""
     bits = generator.bit_generator
     seed = bits.seed_seq
     assert isinstance(seed, SeedSequence)

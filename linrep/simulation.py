@@ -1,4 +1,4 @@
-"""Algorithms in sweeps: a ground truth drawn from parameters, a run on it, and what it came to."""
+"""Algorithms in sweeps: a ground truth drawn from parameters, a run on it, and its results."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def simulate(
     problem: str | None = None,
     data: Mapping[str, str] | None = None,
 ) -> dict[str, Any] | list[dict[str, Any]]:
-    """Draw a ground truth, run an algorithm on it, and return what it came to.
+    """Draw a ground truth, run an algorithm on it, and return the results.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def simulate(
         ``algorithm``, see :func:`find_algorithm`; parameters of the problem; all others are the
         algorithm's.
     rng : Generator
-        Truth and run have streams of their own, spawned from it: algorithms given equal generators
-        meet the same truth, data and participants.
+        Truth and run have separate streams, spawned from it: algorithms given equal generators see
+        the same truth, data and participants.
     keep : {"final", "rate", "trace"}
         One row with the metrics after the last round; the same with the contraction of the distance
         per round, its interval, and its plateau, where there is a distance; or one row per round,
@@ -532,8 +532,8 @@ def family_of(name: str, problem: str | None = None) -> Family:
     name : str
         Of the algorithm.
     problem : str, optional
-        Of the family. By default the one that an algorithm of linrep is for, and regression for
-        those of your own.
+        Name of the family. By default the one that an algorithm of linrep is for, and regression
+        for your own.
 
     Raises
     ------

@@ -97,8 +97,8 @@ def distance_or_nan(B1: ArrayLike, B2: ArrayLike) -> float:
     Returns
     -------
     float
-        NaN where a basis is not finite or not of full column rank, or shapes differ: what a table
-        has of a run that came to such a state.
+        NaN where a basis is not finite or not of full column rank, or shapes differ: the entry of a
+        table for a run that ended in such a state.
     """
     try:
         return distance(B1, B2)

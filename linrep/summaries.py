@@ -176,7 +176,7 @@ def against_highest(
 
 
 def along(rows: pd.DataFrame, axis: str, middle: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows in which nothing but one parameter differs from a setting in the middle.
+    """Return the rows in which only one parameter differs from a base setting.
 
     Parameters
     ----------

@@ -69,8 +69,8 @@ class Trace:
         - ``distance``: principal-angle distance of B to B* (not squared);
         - ``loss``: mean of (1/2m)||y_i - X_i B w_i||^2 over the clients of the round, after their
           heads and before the representation moved; NaN in row 0;
-        - ``head_error``: root mean square over all clients of ||B w_i - P_B B* w_i*||, what the
-          heads could still gain on this representation;
+        - ``head_error``: root mean square over all clients of ||B w_i - P_B B* w_i*||, the error
+          that better heads on this representation would remove;
         - ``population_risk``: (1/2n) sum_i ||B w_i - B* w_i*||^2, the excess risk for covariates
           of covariance I;
         - ``floats_up``, ``floats_down``: numbers sent to the server and to the clients so far, by
@@ -81,28 +81,29 @@ class Trace:
     state : dict of str to ndarray
         Final ``B`` (d, k) and ``W`` (n, k), or what the method has instead.
     settings : dict
-        Everything the run depended on but the data and the random numbers.
+        Everything the run depended on, except the data and the random numbers.
     stop_reason : {"rounds", "converged", "diverged"}
-        Budget used up; tolerance reached; numbers no longer finite or B no longer of full rank,
-        the metrics and the state being those of the last round that was. On samples without a
-        truth a training loss a hundred times the first one is divergence, too, and the state is
-        that of the recorded round with the least loss.
+        Budget used up; tolerance reached; numbers no longer finite or B no longer of full rank, in
+        which case metrics and state are those of the last good round. On samples without a truth a
+        training loss a hundred times the first one is divergence, too, and the state is that of the
+        recorded round with the least loss.
     wall_time : float
         Seconds.
     recorded : ndarray of int
         The round each row belongs to; all of them unless a method records fewer. A run that goes
         on from another trace begins with that one's last round.
     checkpoint : object
-        What a further run needs to go on from here, ``algorithm(problem, start=trace, ...)``: the
-        state once more, and where the random streams are. Changing `state` does not change it.
+        What a further run needs to continue from here, ``algorithm(problem, start=trace, ...)``:
+        the state once more, and where the random streams are. Changing `state` does not change it.
         None where the algorithm takes no trace as its start.
     clients : tuple, optional
         Names of the clients in the order of the state's rows; None stands for 0 … n - 1.
     preparation : Preparation, optional
         The map that the data were prepared with, ``preparation`` of :class:`linrep.ClientData`.
     notes : tuple of str
-        What to know of a run on samples without a truth, each with its remedy: that it diverged,
-        hardly moved, or what its covariates lack. :class:`linrep.RunWarning` said so once.
+        Notes on a run on samples without a truth, each with its remedy: that it diverged or hardly
+        moved, or what its covariates lack. Each was also issued once as a
+        :class:`linrep.RunWarning`.
     """
 
     algorithm: str
@@ -153,10 +154,10 @@ class Trace:
         """The clients' models, shape (n, d), in the order of `clients`.
 
         The state's ``theta``, W B', or V U', which completes a matrix where there is no side
-        information. Of data that were prepared, in the units that the run
-        saw: ``trace.preparation.models(trace.models)`` are coefficients and intercepts for raw
-        covariates. Where the state has ``biases``, predictions add those. ValueError where the
-        state holds no models, as with simulated batches of an implicit truth.
+        information. Of data that were prepared, in the units that the run saw:
+        ``trace.preparation.models(trace.models)`` are coefficients and intercepts for raw
+        covariates. If the state has ``biases``, predictions add them. ValueError if the state has
+        no models, as with simulated batches of an implicit truth.
         """
         return prediction.models(self)
 
@@ -172,15 +173,15 @@ class Trace:
         Returns
         -------
         ndarray, shape (N,)
-            In the units of the data's labels: raw data are prepared as those that the run learned
-            from, and the predictions led back. The products with the models, which are log-odds
-            where the losses are logistic.
+            In the units of the data's labels: raw data are prepared like those that the run learned
+            from, and predictions are mapped back. They are the products with the models, that is,
+            log-odds if the losses are logistic.
 
         Raises
         ------
         ValueError, TypeError
-            If a client is unknown, the data are weighted, prepared otherwise, of another dimension
-            or of another kind, or the state holds no models.
+            If a client is unknown, the data are weighted, prepared differently, or of another
+            dimension or kind, or the state has no models.
 
         See Also
         --------
@@ -269,8 +270,8 @@ class Trace:
         metric : str
             Name of the metric.
         rounds : int
-            How many rounds count as the last, recorded or not. The start, row 0, is no round, and
-            does not count even if the run was shorter.
+            How many rounds count as the last, recorded or not. The start, row 0, is not a round and
+            does not count, even if the run was shorter.
 
         Returns
         -------

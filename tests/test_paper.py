@@ -33,7 +33,7 @@ def counts(paper=None):
 def test_verdicts_are_those_of_the_ledger():
     found = counts()
     assert (
-        f"Of the {found.total()} claims that were made of them, corrected forms included, "
+        f"Of the {found.total()} claims drawn from them, including corrected forms, "
         f"{found['holds']} hold, {found['fails']} fail, {found['vacuous']} are vacuous and "
         f"{found['undecided']} is undecided."
     ) in TEXT

@@ -193,7 +193,7 @@ def test_what_chance_may_do_is_not_told_as_a_finding():
     )
     difference, error = near.compare(near.table.index[1], near.table.index[0])
     assert difference <= 2 * error
-    assert near.summary().endswith("these data do not tell")
+    assert near.summary().endswith("these data cannot tell")
 
 
 def test_a_sentence_where_there_is_little_to_compare():

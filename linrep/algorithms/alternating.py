@@ -37,7 +37,7 @@ def alternating_least_squares(
     record: int | ArrayLike = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Minimize the loss of rank k by turns in the heads and in the representation, both exactly.
+    r"""Minimize the loss at rank k alternately in the heads and the representation, both exactly.
 
     .. math:: \min_{B, W} \frac1n \sum_i \frac1{2m_i}
               \big(\|y_i - X_i B w_i\|^2 + \mu_i \|B w_i\|^2\big)

@@ -1,7 +1,7 @@
 """Alternating minimization in the heads with descent in the representation, as its authors run it.
 
-Both take FedRep's rounds; what is their own is where they start, how long their steps are, and
-which samples and clients a round sees.
+Both use FedRep's rounds. They differ in the start, the step size, and the samples and clients that
+a round uses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def altgdmin(
     workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run AltGDmin: a truncated spectral start, then heads exactly and B by a gradient step.
+    r"""Run AltGDmin: a truncated spectral start, then exact heads and a gradient step in B.
 
     .. math:: B \leftarrow \mathrm{QR}\Big(B - \frac{\eta}{n} \sum_i
               \frac{1}{m_i} X_i^\top (X_i B w_i - y_i) w_i^\top\Big), \qquad
@@ -58,12 +58,12 @@ def altgdmin(
     step_size : float, optional
         :math:`\eta` itself, instead.
     truncation : float, default 36
-        Labels above its root times the root mean square do not count, see
+        Labels larger than its square root times their root mean square are left out, see
         :func:`truncated_start`.
     start : "truncated", another of FedRep's, ndarray (d, k) or Trace
         Starting representation, see :func:`fedrep`.
     record, tolerance, workers, rng
-        As in :func:`fedrep`. Nothing is drawn unless the start is.
+        As in :func:`fedrep`. Nothing is random except a random start.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def altmin_gd(
     workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run AltMinGD: heads on one half of each client's samples, the gradient in B on the other.
+    r"""Run AltMinGD: heads fitted to one half of each client's samples, a step in B on the other.
 
     .. math:: w_i = \arg\min_w \|y_i^{(1)} - X_i^{(1)} B w\|^2, \quad
               B \leftarrow \mathrm{QR}\Big(B - \frac{\eta}{|T|} \sum_{i \in T}
@@ -121,17 +121,17 @@ def altmin_gd(
     Parameters
     ----------
     data : ClientData
-        Of at least two samples per client; the first half, rounded up, is for the head.
+        At least two samples per client; the first half, rounded up, is used for the head.
     k : int
         Rank, at most min(n, d).
     rounds : int, default 100
         Communication rounds.
     disjoint : bool, default False
-        Give every round clients of its own, floor(n / rounds) of them, as the analysis does;
+        Use different clients in every round, floor(n / rounds) of them, as the analysis does;
         otherwise all clients take part in all rounds.
     multiplier : float, default 0.5
-        c of the step :math:`\eta = c/\hat\sigma^2`, with :math:`\hat\sigma` as in
-        :func:`altgdmin`; the paper's constant is not known, and this one is ours.
+        c of the step :math:`\eta = c/\hat\sigma^2`, with :math:`\hat\sigma` as in :func:`altgdmin`;
+        the paper leaves its constant open; the default is linrep's.
     step_size : float, optional
         :math:`\eta` itself, instead.
     start : "moments", another of FedRep's, ndarray (d, k) or Trace
@@ -139,7 +139,8 @@ def altmin_gd(
     record, tolerance, workers
         As in :func:`fedrep`.
     rng : optional
-        Anything `numpy.random.default_rng` takes; for a random start and for who takes part when.
+        Anything `numpy.random.default_rng` takes; for a random start and for the clients of each
+        round.
 
     Returns
     -------

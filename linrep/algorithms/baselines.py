@@ -30,7 +30,7 @@ __all__ = ["pooled", "ridge", "ridge_penalty", "ridge_to_mean"]
 
 
 def pooled(data: ClientData) -> Trace:
-    """Fit one model to all samples of all clients by least squares.
+    """Fit a single model to all samples of all clients by least squares.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def ridge_to_mean(data: ClientData, *, penalty: float | None = None) -> Trace:
 def ridge_penalty(
     data: ClientData, B: ArrayLike | None = None, *, per_client: bool = False
 ) -> NDArray[np.float64]:
-    r"""Return the ridge penalty of least squared error at samples left out one by one.
+    r"""Return the ridge penalty with the least leave-one-out squared error.
 
     Parameters
     ----------

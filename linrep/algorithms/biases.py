@@ -25,7 +25,7 @@ SIDES = ("given", "one", "each")
 
 
 def least_squares(data: ClientData, *, side="given") -> Trace:
-    """Fit all clients at once, which is what the server's objective asks for.
+    """Fit all clients at once, which minimizes the server's objective.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def least_squares(data: ClientData, *, side="given") -> Trace:
 
 
 def local_only(data: ClientData) -> Trace:
-    """Fit every client alone, a regression vector and a bias each, of least norm.
+    """Fit every client alone: a regression vector and a bias each, of minimum norm.
 
     Parameters
     ----------

@@ -179,7 +179,7 @@ def erm(
     restarts: int = 10,
     rng: RNGLike = None,
 ) -> Trace:
-    """Return the model of rank k with the least training loss that many descents find.
+    """Return the model of rank k with the least training loss found by many descents.
 
     Parameters
     ----------

@@ -64,15 +64,16 @@ def fedrep(
     batches : {"fresh", "fixed", "split", "gram", "gram_split"}, optional
         New samples every round (default with a SharedRepresentation); the same ones every round
         (default, and the only choice, with ClientData); new ones every round, one batch of m for
-        the head and a second batch of m for the gradient. With ``"gram"`` and ``"gram_split"``
-        the new samples of a Gaussian design are simulated through their sufficient statistics:
-        metrics of the same law as with ``"fresh"`` and ``"split"``, at a cost that depends neither
-        on m nor on d.
+        the head and a second batch of m for the gradient. With ``"gram"`` and ``"gram_split"`` the
+        new samples of a Gaussian design are simulated through their sufficient statistics: metrics
+        with the same distribution as with ``"fresh"`` and ``"split"``, at a cost that depends
+        neither on m nor on d.
     start : {"moments", "random", "projected_gradient", "truncated"}, float, (d, k), (B, W) or Trace
         Starting representation, and heads for methods that step them; see
         :func:`linrep.moments_start` and the others. A number is a distance from B*, all angles
-        equal. Unless batches are fixed, all but the second draw a batch of their own. The trace of
-        another run goes on: the rounds are those of one long run, if the settings are the same.
+        equal. Unless batches are fixed, all but the second draw a batch of their own. With the
+        trace of another run, that run is continued: with the same settings, the rounds are those of
+        one long run.
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
         the nearest whole number.
@@ -84,7 +85,7 @@ def fedrep(
         Step size :math:`\eta` of the representation. ``"theorem"`` (default where there is a truth)
         is the largest that the theorem allows, 1/(4 sigma_max^2), see
         :meth:`SharedRepresentation.sigma_max`. ``"adaptive"`` (default where there is none) is for
-        fixed batches: the gradient is scaled by the heads' curvature, and the step's length found
+        fixed batches: the gradient is scaled by the heads' curvature, and the step length is found
         in every round, see the notes. ``"smoothness"`` is the theorem's counterpart for stored
         data, 1/(4L) with L the loss's largest curvature in B at the start; it is the default for
         data of a :class:`LowRankRegression`, and where the adaptive step is not defined, which
@@ -103,18 +104,18 @@ def fedrep(
     tolerance : float, optional
         Stop as ``converged`` once the distance is at most this; needs a truth.
     storage : {"float64", "float32"}
-        How covariates of fixed batches are kept during the run. Arithmetic is in double precision
+        How covariates of fixed batches are stored during the run. Arithmetic is in double precision
         throughout: with ``"float32"`` the rounds are those of covariates rounded by a relative
-        6e-8, half as much to read where they do not fit into the processor's cache. Labels are not
-        changed, so that without noise the distance to the truth stalls near 1e-8.
+        6e-8, with half as much to read if they do not fit into the processor's cache. Labels are
+        unchanged, so that without noise the distance to the truth stalls near 1e-8.
     workers : int, default 1
-        Threads that share the clients of a round, where a round is long: from 2^24 multiplications
-        on, participants times m d k, and with simulated batches beyond 16 384 participants. The
-        numbers do not depend on it.
+        Threads that share the clients of a round, if a round is long: from 2^24 multiplications on,
+        participants times m d k, and with simulated batches beyond 16 384 participants. The numbers
+        do not depend on it.
     rng : optional
-        Anything `numpy.random.default_rng` takes. Data, participation and start have streams of
-        their own: methods given the same seed see the same data and participants. Not with a trace
-        as the start, which goes on with its own.
+        Anything `numpy.random.default_rng` takes. Data, participation and start have separate
+        streams, so that methods given the same seed see the same data and participants. Must not be
+        given with a trace as the start, which continues with its own streams.
 
     Returns
     -------
@@ -122,12 +123,12 @@ def fedrep(
         State ``B`` (d, k) and ``W`` (n, k), with simulated batches also ``C`` = B' B* and ``Phi``,
         whose singular values are the sines of the principal angles. The heads are those the clients
         last fitted, on the representation they were sent. With an adaptive step the metric
-        ``step_size`` is each round's length, where 1 is the longest that is safe whatever the
-        data; with all clients the state is the last representation that was not a step too far,
-        and the heads that fit it. The settings' ``step_size_rule`` says which rule was taken,
-        ``prescribed_step_size`` what the theorem allows, where a truth is known. On data of a
-        :class:`LowRankRegression`, which has no B*, the metrics are the loss and ``truth_error``,
-        the mean over clients of :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
+        ``step_size`` is each round's length, where 1 is the longest that is safe for any data; with
+        all clients the state is the last representation that was accepted, and the heads that fit
+        it. The settings' ``step_size_rule`` says which rule was used, ``prescribed_step_size`` what
+        the theorem allows, if a truth is known. On data of a :class:`LowRankRegression`, which has
+        no B*, the metrics are the loss and ``truth_error``, the mean over clients of
+        :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
 
     Raises
     ------
@@ -139,14 +140,14 @@ def fedrep(
     FedRep, Algorithm 2; GD-GD and 10GD-GD, Section 5.1; conventions of the published notebook,
     see the documentation on conventions. Cost per round O(rn m d k).
 
-    The adaptive step goes along :math:`G H^{-1}`, with G the mean gradient and
-    :math:`H = \frac1n\sum_i \lambda_i w_i w_i^\top`, :math:`\lambda_i` the largest eigenvalue of
+    The adaptive step goes along :math:`G H^{-1}`, with G the mean gradient and :math:`H =
+    \frac1n\sum_i \lambda_i w_i w_i^\top`, :math:`\lambda_i` the largest eigenvalue of
     :math:`X_i^\top X_i/m_i`. With all clients its length is first that of an exact line search at
     fixed heads, later the shorter of Barzilai and Borwein (1988), at least 1; a step after which
     the loss exceeds the last eight (Grippo, Lampariello and Lucidi, 1986) is undone. With some of
-    the clients it is one over the mean curvature met along the direction so far, halved whenever as
-    many participants as there are clients have not a lower loss than when they took part the last
-    time; where heads take `local_steps`, that of the line search.
+    the clients it is one over the mean curvature met along the direction so far, halved whenever,
+    over as many participants as there are clients, the loss is no lower than when they last took
+    part; with `local_steps`, it is that of the line search.
 
     Examples
     --------

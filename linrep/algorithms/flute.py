@@ -78,10 +78,11 @@ def flute(
         :math:`\eta_l`; ``"theorem"`` is the largest of Theorem 5.1,
         :math:`\Delta^2/(228\lambda_1^3)`, which is small. By default it is found in every round,
         unless batches are fresh: with all clients, whose rounds are gradient descent on
-        :math:`\sum_i L_i + R`, that of Barzilai and Borwein, where a step that leads up is taken
-        again, shorter; with some, 1.5/L, L the largest curvature of their function.
+        :math:`\sum_i L_i + R`, that of Barzilai and Borwein, and a step that raises the objective
+        is repeated with a shorter length; with some, 1.5/L, where L is the largest curvature of
+        their function.
     m : int
-        Samples per client and batch; with a ground truth only, and not for the population. For
+        Samples per client and batch; only with a ground truth, and not for the population. For
         ``batches="fixed"`` also one number per client.
     k : int, optional
         Rank of the representation, at most min(n, d); by default that of a SharedRepresentation,
@@ -90,18 +91,19 @@ def flute(
         Communication rounds.
     batches : {"fixed", "fresh", "population"}
         The same samples every round (FLUTE's Algorithm 1); new ones every round; infinitely many
-        samples of covariance I, every client's gradient its expectation.
+        samples of covariance I, where every gradient is its expectation.
     start : "random", pair (B, W) or Trace
-        Independent N(0, scale^2) entries of B (d, k) and W (n, k), or what they are. The trace of
-        another run goes on, with its streams: `rng` must not be given.
+        Independent N(0, scale^2) entries of B (d, k) and W (n, k), or the matrices themselves. With
+        the trace of another run, that run is continued with its streams, and `rng` must not be
+        given.
     scale : float, optional
         :math:`\alpha` of the random start, by default 1/(10 d).
     participation : float, default 1
         Fraction of clients per round, drawn without replacement, as in :func:`fedrep`. Their
-        gradients in B stand for all clients', the heads of the others stay where they are. The
-        paper has 1, and so has the population.
+        gradients in B stand for those of all clients, and the heads of the others do not move. The
+        paper has 1, and so does the population.
     regularizer_step_size : float, optional
-        :math:`\eta_r`, by default `step_size`; where that is found, 0 or nothing.
+        :math:`\eta_r`, by default `step_size`; if that is found in every round, 0 or not given.
     gamma1, gamma2 : float, default 1/4 and 1/8
         Weights of the regularizer, nonnegative.
     loss : {"half", "full"}
@@ -119,10 +121,11 @@ def flute(
         time.
     tolerance : float, optional
         Stop as ``converged`` after a round that changed (B, W) by at most this, in Frobenius norm
-        relative to (B, W). By default only a round that changes nothing at all is the last.
+        relative to (B, W). By default a run stops early only after a round that changes nothing at
+        all.
     rng : optional
-        Anything `numpy.random.default_rng` takes. Data, participation and start have streams of
-        their own: methods given the same seed see the same data.
+        Anything `numpy.random.default_rng` takes. Data, participation and start have separate
+        streams, so that methods given the same seed see the same data.
 
     Returns
     -------
@@ -139,9 +142,9 @@ def flute(
           started from, whatever `loss` is; NaN for the start; not for the population;
         - ``sigma_1``, ``sigma_k``, ``sigma_res`` with ``spectrum=True``: largest singular value of
           the lifted iterate, smallest of its leading k rows, largest of the others;
-        - ``step_size`` where it is found: that of the round, NaN for the start;
-        - ``floats_up``, ``floats_down``: numbers sent so far, k(d + 1) each way and client, what is
-          tried or measured to find a step included.
+        - ``step_size``, if it is found in every round: that of the round, NaN for the start;
+        - ``floats_up``, ``floats_down``: numbers sent so far, k(d + 1) each way per client,
+          including what is tried or measured to find a step.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One model for all clients: FedSGD and FedAvg on a shared representation and a shared head."""
+"""A global model: FedSGD and FedAvg on a shared representation and a shared head."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Inductive matrix completion: the centralized solvers that PerFedSI stands beside.
+"""Inductive matrix completion: the centralized solvers that PerFedSI is compared with.
 
 All fit entries of A M Z' with M of low rank. They work in orthonormal bases of the columns of A and
-Z, in which the literature states them, and return M's factors in the given ones. Entries whose
-truth is known are fitted as the literature does; from others, ratings for instance, biases of items
-and clients are taken off first, and a ridge is put on the factors.
+Z, as in the literature, and return M's factors in the given bases. Entries whose truth is known are
+fitted as in the literature; from others, such as ratings, biases of items and clients are
+subtracted first, and the factors are fitted with a ridge.
 """
 
 from __future__ import annotations
@@ -70,12 +70,13 @@ def gauss_newton(
         held out, the rest is fitted with ever smaller ridges, and all entries with the one that
         had the least error.
     biases : bool, optional
-        Whether to fit an offset and a bias for every item and client, and the factors to what is
-        left; with a ridge, these by turns five times before the solver begins. By default where
-        the truth is not known.
+        Whether to fit an offset and a bias for every item and client, and the factors to the
+        remainder; with a ridge, the two alternate five times before the solver begins. By default
+        if the truth is not known.
     damped : bool, optional
         Whether to damp a step that would not lower the objective (Levenberg and Marquardt). By
-        default unless the entries are those of a known truth without noise; always with a ridge.
+        default yes, unless the entries are those of a known truth without noise; always with a
+        ridge.
     iterations : int, default 100
         At most so many.
     tolerance : float, default 1e-14

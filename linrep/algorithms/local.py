@@ -230,7 +230,7 @@ def local_only(
 
 
 def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -> Trace:
-    """Fit the heads of clients that a run did not see, on the representation that it learned.
+    """Fit the heads of new clients on the representation that a run learned.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def anil(
     record: int | ArrayLike = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run ANIL: clients adapt the shared head by one step, the server learns where from.
+    r"""Run ANIL: clients adapt a shared head by one step; the server learns the initialization.
 
     .. math:: w_i = w - \alpha \nabla_w L_i^{(1)}(B, w), \qquad
               (B, w) \leftarrow (B, w) - \frac\beta{|I|} \sum_{i \in I}
@@ -67,7 +67,7 @@ def anil(
         SharedRepresentation), or one of m in two halves; or the same ones in two halves (default,
         and the only choice, with ClientData). The first half, rounded up, is for the inner step.
     inner_step_size : float, optional
-        alpha; by default one over the covariates' mean square, 1 for those of a truth.
+        alpha; by default one over the mean square of the covariates, which is 1 for a truth.
     step_size : float, optional
         beta; by default 1/(4 alpha sigma^2) over 1 + (d + 1)/m, the mean square of a sample
         covariance of m normal samples, where sigma is the largest singular value of the clients'
@@ -96,13 +96,13 @@ def anil(
     Notes
     -----
     Collins, Mokhtari, Oh and Shakkottai, *MAML and ANIL provably learn representations*, 2022,
-    whose analysis starts with alpha B'B near I and w small; constants of the steps are ours. In
-    terms of root(alpha) B, whose columns start orthonormal, the outer step is one of alpha beta
-    with heads w_i / root(alpha), as FedRep's. With :math:`g^{(1)}, g^{(2)}` the losses' gradients
-    in the model at B w and B w_i, :math:`u = B^\top g^{(2)}` and
-    :math:`h = \frac1{m_1} X_1^\top X_1 B u`, exact outer gradients are
-    :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top - \alpha h w^\top` in B and
-    :math:`u - \alpha B^\top h` in w; first-order ones end before the first alpha.
+    whose analysis starts with alpha B'B near I and w small; the constants of the steps are
+    linrep's. In terms of root(alpha) B, whose columns start orthonormal, the outer step is one of
+    alpha beta with heads w_i / root(alpha), as FedRep's. With :math:`g^{(1)}, g^{(2)}` the losses'
+    gradients in the model at B w and B w_i, :math:`u = B^\top g^{(2)}` and :math:`h = \frac1{m_1}
+    X_1^\top X_1 B u`, exact outer gradients are :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top -
+    \alpha h w^\top` in B and :math:`u - \alpha B^\top h` in w; first-order ones end before the
+    first alpha.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def maml(
     record: int | ArrayLike = 1,
     rng: RNGLike = None,
 ) -> Trace:
-    r"""Run MAML: clients adapt representation and head by one step, the server learns where from.
+    r"""Run MAML: clients adapt B and the head by one step; the server learns the initialization.
 
     .. math:: (B_i, w_i) = (B, w) - \alpha \nabla L_i^{(1)}(B, w), \qquad
               (B, w) \leftarrow (B, w) - \frac\beta{|I|} \sum_{i \in I}
@@ -160,11 +160,11 @@ def maml(
     Notes
     -----
     Collins, Mokhtari, Oh and Shakkottai, *MAML and ANIL provably learn representations*, 2022. In
-    the notation of :func:`anil`, now with :math:`u = B_i^\top g^{(2)}` and
-    :math:`h = \frac1{m_1} X_1^\top X_1 (B u + w^\top w_i\, g^{(2)})`, exact outer gradients are
-    :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top - \alpha h w^\top` in B and :math:`u - \alpha
-    (g^{(1)\top} g^{(2)}) w_i - \alpha B^\top h` in w. With few samples, or a large k for them, runs
-    through the inner step diverge at the default outer step, and say so: give a shorter one.
+    the notation of :func:`anil`, now with :math:`u = B_i^\top g^{(2)}` and :math:`h = \frac1{m_1}
+    X_1^\top X_1 (B u + w^\top w_i\, g^{(2)})`, exact outer gradients are :math:`g^{(2)} w_i^\top -
+    \alpha g^{(1)} u^\top - \alpha h w^\top` in B and :math:`u - \alpha (g^{(1)\top} g^{(2)}) w_i -
+    \alpha B^\top h` in w. With few samples relative to k, runs through the inner step diverge at
+    the default outer step, and say so: choose a shorter one.
 
     Examples
     --------

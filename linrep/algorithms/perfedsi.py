@@ -48,8 +48,8 @@ def perfedsi(
     Parameters
     ----------
     problem : SideInformationCompletion or Observations
-        A ground truth, of which every step sees a fresh entry, uniform among the items; or entries,
-        of which it sees one of the client's own, uniformly.
+        A ground truth, from which every step draws a new entry, uniform among the items; or
+        entries, of which every step draws one of the client's own uniformly.
     step_size : float, optional
         :math:`\eta`. By default, for entries, every local step has its own: one over twice a bound
         on the curvature of its entry's loss, :math:`|v|^2 + |z|^2 |u|^2 + |z| |\rho|` for u the row
@@ -58,24 +58,23 @@ def perfedsi(
         Rank; by default the truth's.
     ridge : float, optional
         Half of it times :math:`|u|^2 + |v|^2` is added to an entry's loss. By default 0 where the
-        truth is known or a step size is given. Otherwise that of the centralized
-        :func:`linrep.algorithms.imc.alternating`, chosen on a tenth of the entries, held out, and
+        truth is known or a step size is given. Otherwise the ridge of the centralized
+        :func:`linrep.algorithms.imc.alternating`, chosen on a held-out tenth of the entries and
         divided among the entries of an item or client.
     biases : bool, optional
-        Whether to fit an offset and a bias for every item and client first, and the factors to
-        what is left of the entries. By default where neither the truth is known nor a step size
-        given.
+        Whether to fit an offset and a bias for every item and client first, and the factors to the
+        remainder of the entries. By default if the truth is not known and no step size is given.
     rounds : int, default 1000
     local_steps : int, default 5
         :math:`\tau`.
     participants : int, default 1
-        Clients a round.
+        Clients per round.
     replacement : bool, default True
-        Draw them independently (Assumption C.1), so that one may be drawn twice; if False, as a
-        uniform subset.
+        Draw them independently (Assumption C.1), so that a client may be drawn twice; if False,
+        draw a uniform subset.
     start : "random", pair (U, V) or Trace
-        Independent N(0, scale^2) entries, or what they are: U (d, k), V (p, k). The trace of
-        another run goes on, with its streams: `rng` must not be given.
+        Independent N(0, scale^2) entries, or the matrices U (d, k) and V (p, k). With the trace of
+        another run, that run is continued with its streams, and `rng` must not be given.
     scale : float, default 0.3
     privacy : float, default 0
         Standard deviation of the noise that each participant adds to the entries of its V before it
@@ -88,7 +87,7 @@ def perfedsi(
     Returns
     -------
     Trace
-        State ``U`` (d, k) and ``V`` (p, k). Without side information p = n and V holds a row per
+        State ``U`` (d, k) and ``V`` (p, k). Without side information p = n, and V has a row per
         client. With biases also ``offset``, ``item_bias`` (d,) and ``client_bias`` (n,). Metrics:
 
         - ``error``: :math:`\|(UV^\top - M^\star)Z^\top\|_F/\|M^\star Z^\top\|_F`, where the truth
@@ -96,8 +95,8 @@ def perfedsi(
         - ``population_risk``: :math:`\frac1{2n}\|(UV^\top - M^\star)Z^\top\|_F^2`, equation (10);
         - ``loss``: mean half squared error of the round's entries, each before its step; NaN for
           the start;
-        - ``step_size``: mean step of the round, NaN for the start, where it is not given;
-        - ``floats_up``, ``floats_down``: numbers sent so far, (d + p) k each way and participant.
+        - ``step_size``: mean step of the round, NaN for the start, if no step size is given;
+        - ``floats_up``, ``floats_down``: numbers sent so far, (d + p) k each way per participant.
 
     Raises
     ------
@@ -107,8 +106,8 @@ def perfedsi(
     Notes
     -----
     PerFedSI, Appendix C.1, equations (11) and (12), the residual of (12) transposed. A step costs
-    O(k), a participant O(pk) besides, metrics O((n + d)k^2 + npk). Clients without entries send
-    back what they were sent.
+    O(k), a participant O(pk) besides, metrics O((n + d)k^2 + npk). Clients without entries return
+    what they received.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What pFL^MF stands beside: other ways to relate the clients' models, on the same functions.
+"""What pFL^MF is compared with: other ways to relate the clients' models, on the same functions.
 
 All keep the matrix of models theta (n, d) itself. Each round every client takes gradient steps on
 its own function from its own model, and the server replaces the matrix by its projection on what is
@@ -239,7 +239,7 @@ def hard_thresholding(
     tolerance: float = 1e-10,
     start: ArrayLike | None = None,
 ) -> Trace:
-    """Cut the matrix of models off at rank k after every step: projected gradient descent.
+    """Truncate the matrix of models to rank k after every step: projected gradient descent.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def penalties(problem: Objectives | ClientData, count: int = 6) -> list[float]:
 
 
 class DiameterProjection:
-    """Projection of models on those of which no two are further apart than delta.
+    """Projection onto the sets of models of which no two are further apart than delta.
 
     Keeps its multipliers, so that a next call for models near by is quick.
 

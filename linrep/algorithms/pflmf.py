@@ -73,16 +73,16 @@ def pflmf(
     Parameters
     ----------
     problem : Objectives, ClientData, SharedRepresentation or LowRankRegression
-        Clients' functions; samples, whose least squares they are; or a truth to draw m samples a
-        client from.
+        Clients' functions; samples, for their least squares; or a truth, from which m samples per
+        client are drawn.
     step_size : float, optional
         :math:`\eta`, the paper's eta_u. By default it is found in every round: where all clients
         take one local step, in simultaneous order and without noise or mini-batches, rounds are
-        gradient descent on F, and the step is that of Barzilai and Borwein, where one that leads up
-        is taken again, shorter. With several local steps, or in alternating order, the step is
-        lengthened while F falls, and halved where it rises. Where clients are drawn, or gradients
-        are noisy, it is 1.5/L, L the largest curvature of the participants' function at (U, V).
-        Where rounding is all that is left to gain, the run ends as ``converged``.
+        gradient descent on F, and the step is that of Barzilai and Borwein; a step that raises F is
+        repeated with a shorter length. With several local steps, or in alternating order, the step
+        is lengthened while F falls, and halved when it rises. If clients are drawn, or gradients
+        are noisy, it is 1.5/L, where L is the largest curvature of the participants' function at
+        (U, V). When only rounding is left to gain, the run ends as ``converged``.
     k : int, optional
         Rank, at most min(n, d); by default that of a SharedRepresentation.
     m : int or array_like of int, shape (n,), optional
@@ -92,17 +92,17 @@ def pflmf(
         K steps on a head per round.
     head_step_size : float or "theorem", optional
         :math:`\eta_v`; by default `step_size`, the one step size of Algorithm 1. ``"theorem"`` is
-        participation times step_size over local_steps, as Theorem 1 has it. A number needs a
-        `step_size` that is given.
+        participation times step_size over local_steps, as Theorem 1 has it. A number requires that
+        `step_size` is given.
     participation : float, default 1
         p, the probability or the fraction of clients.
     sampling : {"bernoulli", "fixed"}
-        Every client takes part with probability p by itself (Appendix A.1); or a uniform subset of
-        the whole number nearest to p n does.
+        Every client takes part independently with probability p (Appendix A.1); or a uniform subset
+        does, whose size is the whole number nearest to p n.
     aggregate : {"participants", "full", "unbiased"}
         U moves with the participants' mean gradient (Algorithm 1); with all clients' (equation (9)
-        and Appendix A.1); or with the participants' sum over p n, which has that as its mean. The
-        first leaves U where it is in a round without participants.
+        and Appendix A.1); or with the participants' sum over p n, which is unbiased for it. The
+        first leaves U unchanged in a round without participants.
     order : {"simultaneous", "alternating"}
         U moves with gradients at the heads of the round's start (Algorithm 1, Appendix A.1), or at
         the new ones.
@@ -114,22 +114,22 @@ def pflmf(
     start : {"random", "balanced", "zero", "spectral"}, pair (U, V) or Trace
         Independent N(0, scale^2) entries; `scale` times random frames, so that U'U = V'V; a random
         frame U, and V = 0; balanced factors of the best approximation of rank k of the matrix of
-        the clients' own minimizers; or what they are, U (d, k) and V (n, k). The trace of another
-        run goes on, with its streams: `rng` must not be given.
+        the clients' own minimizers; or the matrices U (d, k) and V (n, k). With the trace of
+        another run, that run is continued with its streams, and `rng` must not be given.
     scale : float, optional
-        0.1 by default; on samples whose truth is not known, where no step size is given, at most
-        so large that the start's predictions are a tenth of the labels in root mean square: from
-        far too large ones a step that fits them is too short for what is to be learned.
+        0.1 by default; on samples whose truth is not known, where no step size is given, at most so
+        large that the start's predictions are a tenth of the labels in root mean square: from a
+        start that is far too large, steps that suit it are too short to learn the models.
     stationarity : bool, default True
-        Measure what Theorem 1 bounds, in every round; this asks all clients for their gradients.
+        Measure in every round what Theorem 1 bounds; this requires the gradients of all clients.
     record : int or array_like of int, default 1
         Record every so many rounds, or these rounds; the start and the last round always.
     tolerance : float, optional
         Stop as ``converged`` after the first round where the gradient's norm is at most this, which
         is measured in every round then.
     rng : optional
-        Anything `numpy.random.default_rng` takes. Data, participation, start and gradients' noise
-        have streams of their own.
+        Anything `numpy.random.default_rng` takes. Data, participation, start and gradient noise
+        have separate streams.
 
     Returns
     -------
@@ -142,15 +142,15 @@ def pflmf(
           rounds so far: means over the rounds of the squared gradient in U, and in V of the mean
           over local steps; NaN for the start;
         - ``reach_U``, ``reach_V``: the largest distances of U, and of V after any local step, from
-          the start so far: where smoothness is needed;
+          the start so far: that is, where smoothness is needed;
         - ``gap``, ``error``: F less its optimum of rank k, and the distance of the models from that
-          optimum relative to it, where its form is closed;
+          optimum relative to it, if it has a closed form;
         - ``truth_error``: mean distance per client of its model from the truth, where known;
-        - ``step_size`` where it is found: that of the round, NaN for the start;
-        - ``floats_up``, ``floats_down``: numbers sent so far, d k each way and client asked, also
-          for what was tried or measured to find a step.
+        - ``step_size``, if it is found in every round: that of the round, NaN for the start;
+        - ``floats_up``, ``floats_down``: numbers sent so far, d k each way per client asked,
+          including what was tried or measured to find a step.
 
-        Averages and reaches are there with ``stationarity=True``.
+        Averages and reaches are recorded with ``stationarity=True``.
 
     Raises
     ------

@@ -37,8 +37,8 @@ def run_trials(
         Threads. The kernels release the interpreter's lock; the numbers do not depend on this.
     rng : optional
         Anything `numpy.random.default_rng` takes. Every trial has its own streams for the problem
-        and for the run, so that any method of this package with the same `rng` meets the same
-        problems, data and participants. An algorithm of your own meets the same problems, and with
+        and for the run, so that all methods of this package get the same problems, data and
+        participants from the same `rng`. An algorithm of your own gets the same problems, and with
         ``streams(rng, "data", "participation", "start")`` the same data, participants and starts:
         see :func:`linrep.streams`.
     **settings
@@ -47,8 +47,8 @@ def run_trials(
     Returns
     -------
     list
-        What the algorithm returned, trial by trial; of traces a :class:`linrep.trace.Trials`, which
-        shows itself as a table, draws itself, and gives a DataFrame.
+        What the algorithm returned, trial by trial; traces come as :class:`linrep.trace.Trials`,
+        which is displayed as a table and has a plot and a DataFrame.
     """
     trials = check.integer("trials", trials, minimum=1)
     memory.require("the trials' streams", _PER_TRIAL * trials, trials=trials)

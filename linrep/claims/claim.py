@@ -270,7 +270,7 @@ class Claim:
         )
 
     def negative_control(self, budget: str | Budget = "quick", rng: RNGLike = None) -> Evidence:
-        """Run the check on a version of the statement that is false, which it has to reject.
+        """Run the check on a false version of the statement, which it must reject.
 
         The version is the statement with the constants of `control`. Where the statement fails as
         printed, those of `holds_with` or of the corrected version come first, so that it is not
@@ -322,7 +322,7 @@ def statement(
     corrects: str = "",
     expected: str = HOLDS,
 ) -> Callable[[Callable[..., Any] | Claim], Claim]:
-    """Make a statement of a check; a decorator, several of which may stand above one function.
+    """Turn a check into a statement: a decorator, which may be applied several times to a function.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def statement(
 
 
 class Claims(dict[str, Claim]):
-    """Claims by id, which show themselves in a line."""
+    """Claims by id, displayed in one line."""
 
     def __repr__(self):
         return f"{len(self)} claims; linrep.statements shows them with their verdicts"

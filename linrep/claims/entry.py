@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Entry:
-    """A statement with what the ledger and the findings have on it.
+    """A statement with its entries in the ledger and in the findings.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Entry:
         yield "check it", shlex.join(words)
 
     def plot(self) -> list[Axes]:
-        """Draw what the recorded verdict rests on, a panel each.
+        """Draw the measurements that the recorded verdict rests on, one panel each.
 
         Returns
         -------
@@ -215,7 +215,7 @@ def entry(
     book: Path = PATH,
     file: str | None = None,
 ) -> Entry:
-    """Return a statement with what a ledger has on it.
+    """Return a statement with its entry in a ledger.
 
     Parameters
     ----------

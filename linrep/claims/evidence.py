@@ -100,7 +100,7 @@ class Evidence:
             object.__setattr__(self, name, float(getattr(self, name)))
 
     def plot(self) -> list[Axes]:
-        """Draw what the verdict rests on, a panel each.
+        """Draw the measurements that the verdict rests on, one panel each.
 
         Returns
         -------

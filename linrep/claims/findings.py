@@ -1,4 +1,4 @@
-"""Why statements fail: the findings, read from the pages that hold them."""
+"""Why statements fail: the findings, read from the pages that state them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that claims of one's own rest on: what they import and what they read."""
+"""The files that users' own claims rest on: what they import and what they read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statements of the papers as a table to look things up in: by id, by words, by verdict."""
+"""The papers' statements as a table that can be searched by id, by words and by verdict."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Statements(Mapping[str, Entry]):
         severity: str | None = None,
         strength: str | None = None,
     ) -> Statements:
-        """Return those of the statements that have all the words, and the verdict, and so on.
+        """Return the statements that match all given words, the verdict, and so on.
 
         Parameters
         ----------

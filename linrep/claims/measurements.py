@@ -1,6 +1,6 @@
 """What a check measures: raw numbers, and what the statement says of them.
 
-One class per way of deciding. None of them decides: :mod:`linrep.claims.decisions` does, so that a
+One class per kind of decision. None of them decides; :mod:`linrep.claims.decisions` does, so that a
 stored measurement can be decided again at another level.
 """
 
@@ -37,7 +37,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, samples: NDArray[np.float64]) -> Moments:
-        """Compute them; of one sample the deviation is NaN."""
+        """Compute them; with one sample the deviation is NaN."""
         with np.errstate(invalid="ignore", divide="ignore"):
             deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
         return cls(int(samples.size), float(samples.mean()), deviation)
@@ -45,7 +45,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What all measurements have.
+    """Base of all measurements.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class Measurement:
     quantity, unit : str
         What the number decided on is, and its unit; "" where it is a pure number.
     setting : mapping
-        Plain values: where it was taken. Part of the counterexample, should the part fail.
+        Plain values: where it was taken. It becomes part of the counterexample if the part fails.
     weight : float
         Its share of the claim's level, relative to those of other statistical measurements.
     strength : str
-        "proved" where what it holds settles the whole region that the statement names (bounds by a
-        derivation, exact algebra, interval arithmetic), "enumerated exactly" where it holds the
-        whole finite domain; by default "statistical" or "searched".
+        "proved" if it settles the whole region that the statement names (bounds by a derivation,
+        exact algebra, interval arithmetic), "enumerated exactly" if it covers the whole finite
+        domain; by default "statistical" or "searched".
     """
 
     _: KW_ONLY
@@ -79,14 +79,14 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Cases(Measurement):
-    """Numbers lhs that are claimed to be at most rhs, as exactly as they are given.
+    """Numbers lhs that are claimed to be at most rhs, compared as exactly as they are given.
 
     Attributes
     ----------
     cases : iterable of (float, float, mapping)
         lhs, rhs, and the instance. Of many only the worst are kept.
     count, violations : int
-        How many there were, and how many with a larger left side; counted where they are not given.
+        How many there were, and how many with a larger left side; counted if not given.
     """
 
     cases: Sequence[Case] = ()
@@ -137,7 +137,7 @@ class Identity(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class Search(Measurement):
-    """What a search for a violation of left <= right has come to; :func:`search` makes one.
+    """The outcome of a search for a violation of left <= right; :func:`search` makes one.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class Search(Measurement):
     instance : mapping
         That violation.
     ratios : array_like
-        Values of left/right that were met, of which only so many are kept as a picture shows.
+        Values of left/right that were met; only as many are kept as a picture shows.
     """
 
     excess: float = math.nan
@@ -173,13 +173,13 @@ class Search(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class Frequency(Measurement):
-    """How often an event came that is claimed to be rare.
+    """How often an event occurred that is claimed to be rare.
 
     Attributes
     ----------
     violations, trials : int
     at_most : float
-        Probability that the statement leaves to it.
+        Probability that the statement allows it.
     """
 
     violations: int = 0
@@ -198,15 +198,15 @@ class Mean(Measurement):
     Attributes
     ----------
     samples : array_like, shape (N,)
-        Their mean should be near to normal.
+        Their mean should be close to normal.
     equals, at_least, at_most : float or None
-        What is claimed of the mean: either the first, or one or both of the others.
+        What is claimed of the mean: either `equals`, or one or both of the others.
     margin : float, default 0.1
         With `equals`: it holds only if the interval is no wider than this share of it on each side
         (of the samples' standard deviation, should it be 0).
     moments : Moments
-        Of the samples, of which only so many are kept as a picture shows; made from them where they
-        are not given.
+        Of the samples, of which only as many are kept as a picture shows; computed from them if not
+        given.
     """
 
     samples: Any = ()
@@ -296,7 +296,7 @@ class Exponent(Measurement):
         The exponent claimed. With `at_most` the claim is O(.): a smaller one satisfies it as well,
         and is said not to be tight.
     margin : float, default 0.1
-        Exponents so near count as equal.
+        Exponents within this margin count as equal.
     statistic : {"median", "mean"}
         Typical size.
     along, of : str
@@ -406,7 +406,7 @@ class Constant(Measurement):
     of : str
         Column of the constant.
     by : sequence of str
-        Columns that the points of a line share as well, and that are no directions.
+        Further columns that the points of a line share, and that are not directions.
     quantile : float, default 0.95
         Of the replicates, at each point.
     label : str
@@ -459,12 +459,12 @@ class Constant(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class Condition(Measurement):
-    """Something that computed numbers settle by themselves.
+    """A condition that computed numbers settle by themselves.
 
     Attributes
     ----------
     good : bool
-        Whether the statement stands.
+        Whether the statement is true.
     measured, claimed : float
         The number it is about, and what the statement says of it.
     n_trials : int
@@ -485,7 +485,7 @@ class Vacuous(Measurement):
     Attributes
     ----------
     measured, claimed : float
-        The number that shows it, and the largest with which it would say something.
+        The number that shows it, and the largest value at which it would say something.
     why : str
         A few words.
     """
@@ -518,8 +518,8 @@ class Together(Measurement):
     ----------
     parts : sequence of Measurement
     left_out : float
-        Weight of those that were planned and about which the statement says nothing, as a
-        hypothesis of it was not met: their share of the level is not given to others.
+        Weight of planned measurements about which the statement says nothing, because one of its
+        hypotheses was not met: their share of the level is not given to others.
     """
 
     parts: Sequence[Measurement] = ()
@@ -557,7 +557,7 @@ class Readings(Measurement):
 
 @dataclass(frozen=True)
 class Fact:
-    """A number worth telling that decides nothing.
+    """A number worth reporting that decides nothing.
 
     Attributes
     ----------

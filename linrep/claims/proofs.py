@@ -1,4 +1,4 @@
-"""Derivations of what is proved, read from the pages that hold them."""
+"""Derivations of what is proved, read from the pages of proofs."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def compare(
     ----------
     problem : SharedRepresentation, LowRankRegression, callable or ClientData
         A truth to draw samples from; ``problem(rng)``, called once per trial, for a new truth in
-        each; or samples of one's own, of which every trial holds out others.
+        each; or your own samples, of which every trial holds out a different part.
     algorithms : iterable or mapping
         Names of methods of :mod:`linrep.algorithms` and :mod:`~linrep.algorithms.personalized`, or
         callables ``algorithm(problem, *, rng, **settings)``. A mapping gives them names of its own,
@@ -65,30 +65,30 @@ def compare(
         ``{"long steps": ("fedrep", {"step_size": 0.5})}``; or settings alone, of a method of that
         name.
     m : int or iterable of int
-        Samples per client, one number or several; of data of one's own, how many are learned from.
+        Samples per client, one number or several; of your own data, the number used for learning.
     axis : {"samples", "rounds", "floats", "seconds"}
         What methods are compared along: the total number of samples seen, over the values of `m`
         or, with fresh samples, over rounds; communication rounds; numbers sent both ways; wall
-        time, as if rounds of a run took the same.
+        time, as if all rounds of a run took the same time.
     sampling : {"fixed", "fresh", "own"}
-        ``"fixed"``: all methods have the same samples, once; one that draws them itself, as its
-        parameter ``m`` without a default says, is given these when it draws, and is refused others.
-        ``"fresh"``: m new samples per client and round, which a method has to draw. ``"own"``: each
-        method is handed the truth, and samples as it does by default, so that one may see new ones
-        in every round and another the same; table and picture say so.
+        ``"fixed"``: all methods have the same samples, once; a method that draws them itself (its
+        parameter ``m`` has no default) is given these when it draws, and no others. ``"fresh"``: m
+        new samples per client and round, which a method must draw itself. ``"own"``: each method is
+        given the truth and samples as it does by default, so that one may see new samples in every
+        round and another the same ones; the table and the picture say so.
     metric : str, optional
-        ``"distance"``, the principal-angle distance to the representation, which is the default
-        where all have one, of a method that learns models alone that of their k leading right
-        singular vectors; ``"population_risk"``, half the mean squared distance to the clients'
-        true models, otherwise; of data of one's own, ``"unexplained"``, the share of the held-out
+        ``"distance"``, the principal-angle distance to the representation, the default if all
+        methods have one (for a method that learns only models, that of their k leading right
+        singular vectors); ``"population_risk"``, half the mean squared distance to the clients'
+        true models, otherwise; on your own data, ``"unexplained"``, the share of the held-out
         variance that is not explained.
     trials : int, default 10
         Independent repetitions.
     simulate : bool, optional
         With fresh samples of a Gaussian design: draw what a round depends on instead of the
-        samples, with exactly the same law and at any m and d, see the documentation on simulated
-        batches. All methods have to take ``batches="gram"`` then. By default where the truth
-        stores no B* (``store=False``).
+        samples, with exactly the same distribution and for any m and d, see the documentation on
+        simulated batches. All methods have to take ``batches="gram"`` then. By default where the
+        truth stores no B* (``store=False``).
     workers : int, default 1
         Threads that share the runs; the numbers do not depend on it, but wall times do.
     progress : bool, optional
@@ -296,6 +296,6 @@ def _batches(entrant, simulated):
 
 
 def _parts(data, size, rng):
-    """Return the samples of one's own to learn from and those held out."""
+    """Return the user's samples to learn from and those held out."""
     split = {"held_out": 0.3} if size is None else {"keep": size}
     return data.split(**split, rng=rng)

@@ -75,7 +75,7 @@ def _draws_once(settings, drawn):
 
 
 def _samples(trace, place, given, drawn):
-    """Return how many samples were seen: as the trace says, or what a method of one's own drew."""
+    """Return how many samples were seen: as the trace says, or what a user's own method drew."""
     if isinstance(given, ClientData):
         return len(given.y)
     if "samples" in trace:

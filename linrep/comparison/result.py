@@ -1,4 +1,4 @@
-"""What came of a comparison."""
+"""The result of a comparison."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Comparison:
         return pd.DataFrame(rows).set_index(["m", "method"])
 
     def summary(self) -> str:
-        """Return in words who is ahead where, whether that may be chance, and how all sampled."""
+        """Say in words who is ahead where, whether by chance, and how samples were drawn."""
         said = []
         leaders = [(m, *self._leader(part)) for m, part in self.table.groupby("m", sort=False)]
         if not leaders:  # no m: data of one's own, whole
@@ -154,7 +154,7 @@ class Comparison:
         bounds: Mapping[str, Callable[[float], float]] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the metric against the axis, a line per method with its interval; return the axes.
+        """Draw the metric against the axis, one line per method with its interval; return the axes.
 
         Parameters
         ----------

@@ -23,12 +23,12 @@ _loaded = lru_cache(maxsize=4)(load)  # a file would be run again for every repl
 
 
 def _is_drawn(name):
-    """Tell whether a data set is a function of one's own that draws it."""
+    """Tell whether a data set is a user's own function that draws it."""
     return _is_reference(name) and takes(_loaded(name), "rng")
 
 
 def _dataset(name: str, rng: np.random.Generator) -> Any:
-    """Return a data set by name, or what a function of one's own returns."""
+    """Return a data set by name, or what a user's own function returns."""
     return _loaded(name)(rng=rng) if _is_drawn(name) else _read(name)
 
 

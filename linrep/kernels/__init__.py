@@ -2,11 +2,11 @@
 
 The calls below take NumPy arrays and return NumPy arrays: float64 in C order, B of shape (d, k),
 heads as rows of W (n, k), clients' samples one after the other with offsets between them. Each
-checks what it is handed before it writes anything, `out` says where results go, and a `Workspace`
-saves loops the allocation of scratch memory. They release the interpreter's lock.
+checks its arguments before it writes anything, `out` says where results go, and a `Workspace` saves
+loops the allocation of scratch memory. They release the interpreter's lock.
 
-The modules of this package hold what they and linrep's algorithms are made of: Numba functions on
-arrays, without checks, which write into the caller's arrays.
+The modules of this package contain what they and linrep's algorithms are built from: Numba
+functions of arrays, without checks, which write into the caller's arrays.
 """
 
 from importlib import import_module

@@ -28,7 +28,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class FedRepRound(NamedTuple):
-    """What a round of FedRep leaves.
+    """The result of a round of FedRep.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ from linrep.kernels.linalg import copy, copy_rows, dot, finite
 
 
 class PerFedSIRound(NamedTuple):
-    """What steps on single entries leave.
+    """The result of steps on single entries.
 
     Attributes
     ----------

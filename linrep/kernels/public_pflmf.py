@@ -31,7 +31,7 @@ _SYMMETRIC = 1e-12
 
 
 class PFLMFRound(NamedTuple):
-    """What a round of pFL^MF leaves.
+    """The result of a round of pFL^MF.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Methods beside each other, along samples, rounds, numbers sent or time."""
+"""Methods compared along samples, rounds, numbers sent or time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def comparison(
     bounds: Mapping[str, Callable[[float], float]],
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a metric against an axis, a line per method and dotted ones for bounds.
+    """Draw a metric against an axis, with a line per method and dotted lines for bounds.
 
     Parameters
     ----------

@@ -263,7 +263,7 @@ def scaling(
 
 
 def evidence(points: pd.DataFrame) -> Figure:
-    """Draw what a verdict rests on, a panel each, on logarithmic axes.
+    """Draw the measurements that a verdict rests on, one panel each, on logarithmic axes.
 
     Parameters
     ----------

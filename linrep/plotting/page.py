@@ -1,4 +1,4 @@
-"""The style of all figures, and what stands around their panels."""
+"""The style of all figures, and what surrounds their panels."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def caption(figure: Figure, text: str) -> None:
 
 
 def caption_height(text: str, width: float) -> float:
-    """Return by how much `caption` makes a figure of a width taller, both in inches.
+    """Return by how many inches `caption` makes a figure of a given width taller.
 
     Parameters
     ----------

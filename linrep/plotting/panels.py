@@ -37,13 +37,13 @@ def panels(
     Parameters
     ----------
     rows : DataFrame
-        One per replicate of a cell, with a column ``replicate``; of traces one per round.
+        One per replicate of a cell, with a column ``replicate``; for traces one per round.
     x, value : str
         Columns.
     label : str
         What the value is.
     by : str, optional
-        Column that tells lines apart.
+        Column that distinguishes lines.
     y : str, optional
         Second axis: draw heat maps of the mean, whose panels share their colours.
     facet : str, optional

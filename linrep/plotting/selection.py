@@ -1,4 +1,4 @@
-"""Candidates of a selection beside each other."""
+"""Candidates of a selection, side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROW = 0.17  # inches of a candidate
 def candidates(
     table: pd.DataFrame, *, best: str, measure: str = "squared", ax: Axes | None = None
 ) -> Axes:
-    """Draw candidates one below the other, with bars of a standard error; return the axes.
+    """Draw candidates one below the other, with bars of one standard error; return the axes.
 
     Squared errors are shown over the variance of the labels, on a logarithmic axis. A colour stands
     for a method; the chosen candidate is ringed; a triangle at the edge stands for one that is

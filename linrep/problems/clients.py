@@ -38,9 +38,9 @@ class Truth(Protocol):
 class ClientData:
     """Regression samples of n clients.
 
-    Use :meth:`from_arrays` or :meth:`from_list` for your own data;
-    the ``draw`` of a truth makes data with a known one. The constructor itself keeps the arrays it
-    is given, without copying them.
+    Use :meth:`from_arrays` or :meth:`from_list` for your own data; the ``draw`` method of a truth
+    returns data with that truth attached. The constructor itself keeps the arrays it is given,
+    without copying them.
 
     Attributes
     ----------
@@ -51,14 +51,14 @@ class ClientData:
     offsets : ndarray of int, shape (n + 1,)
         Client i owns rows ``offsets[i]:offsets[i + 1]``, at least one.
     names : tuple
-        What the caller calls the clients, in the order of their rows; 0 … n - 1 by default.
+        Names of the clients, in the order of their rows; 0 … n - 1 by default.
     truth : SharedRepresentation, LowRankRegression, BiasedRegression or None
-        The ground truth the data were drawn from, where there is one.
+        The ground truth that the data were drawn from, if there is one.
     preparation : Preparation or None
-        The map from the raw data to these, where :meth:`standardized` or the like made them.
+        The map from the raw data to these, if :meth:`standardized` or a similar method made them.
     weights : ndarray, shape (N,), or None
-        What the squared residual of each sample counts in its client's mean, after
-        :meth:`weighted`; its root multiplies the rows of X and y already.
+        Weight of each sample's squared residual in its client's mean, after :meth:`weighted`; the
+        rows of X and y are already multiplied by its square root.
     """
 
     X: NDArray[np.float64]
@@ -215,25 +215,25 @@ class ClientData:
     def split(
         self, held_out: float | None = None, *, keep: int | None = None, rng: RNGLike = None
     ) -> tuple[ClientData, ClientData]:
-        """Split every client's samples at random into some to learn from and some held out.
+        """Split every client's samples at random into a training part and a held-out part.
 
         Parameters
         ----------
         held_out : float or int, optional
             A share of each client's samples in (0, 1), rounded, or a whole number of them. A client
-            that has too few keeps one to learn from.
+            with too few samples keeps one to learn from.
         keep : int, optional
-            Instead: so many samples of each client, or all it has, to learn from; all others are
-            held out.
+            Instead: the number of samples of each client to learn from, or all it has; all others
+            are held out.
         rng : optional
             Anything `numpy.random.default_rng` takes.
 
         Returns
         -------
         train, test : ClientData
-            All clients, and those of whom a sample is held out, with their names; a client keeps
-            the order of its samples. The truth goes with `train`, and with `test` as far as
-            :meth:`split_clients` says.
+            All clients, and those with held-out samples, with their names; each client's samples
+            keep their order. `train` keeps the truth, and so does `test` as described in
+            :meth:`split_clients`.
 
         Raises
         ------
@@ -280,12 +280,13 @@ class ClientData:
         names: Iterable[Hashable] | None = None,
         rng: RNGLike = None,
     ) -> tuple[ClientData, ClientData]:
-        """Split the clients: some to learn a representation from, others that come later.
+        """Split the clients into those that learn a representation and those that come later.
 
         Parameters
         ----------
         held_out : float or int, optional
-            The share of the clients in (0, 1), rounded, or the number, that come later, at random.
+            The share in (0, 1), rounded, or the number of clients that come later, chosen at
+            random.
         names : iterable, optional
             Instead: their names.
         rng : optional
@@ -294,8 +295,8 @@ class ClientData:
         Returns
         -------
         known, new : ClientData
-            With their names, in the order here. A truth with a representation of its own, such as
-            SharedRepresentation, goes with both parts; any other is left out.
+            With their names, in this order. Both parts keep a truth that has a representation, such
+            as SharedRepresentation; any other truth is dropped.
 
         Raises
         ------
@@ -319,16 +320,16 @@ class ClientData:
         Parameters
         ----------
         center, scale : bool, default True
-            Subtract the mean; divide by the standard deviation. What is constant is not divided,
+            Subtract the mean; divide by the standard deviation. Constant columns are not divided,
             with a warning.
         labels : bool, default True
-            Do so with the labels, too.
+            Standardize the labels, too.
 
         Returns
         -------
         ClientData
-            With its `preparation`, which maps other data alike and models back; without a truth,
-            which is of covariates as they were drawn.
+            With its `preparation`, which maps other data in the same way and maps models back;
+            without a truth, which refers to the covariates as drawn.
 
         Raises
         ------
@@ -349,8 +350,8 @@ class ClientData:
         labels : bool, default True
             Standardize the labels, too.
         tolerance : float, default 1e-6
-            Directions are dropped, so that the dimension is less, along which the standardized
-            covariates have a standard deviation of at most this, relative to the largest one.
+            Directions along which the standardized covariates have a standard deviation of at most
+            this, relative to the largest one, are dropped, which lowers the dimension.
 
         Returns
         -------
@@ -382,23 +383,22 @@ class ClientData:
     def weighted(self, weights: str | ArrayLike) -> ClientData:
         r"""Return data on which every method minimizes a weighted mean of squared residuals.
 
-        The methods minimize a mean over clients of their mean losses: a client with few samples
-        counts like one with many. Here every row of X and y is multiplied by the root of what it is
-        to count, relative to that; models and heads keep their meaning.
+        The methods minimize a mean over clients of their mean losses: a client with few samples has
+        the same weight as one with many. Here every row of X and y is multiplied by the square root
+        of its weight relative to that; models and heads keep their meaning.
 
         Parameters
         ----------
         weights : {"client", "sample"} or array_like, shape (n,) or (N,)
-            Every client counts the same, as without weights; every sample does, so that client i
-            has weight :math:`m_i n / N`; or each client's, or each sample's own weight, at least 0,
-            of which only the ratios matter.
+            Equal weights for all clients, as without weights; equal weights for all samples, so
+            that client i has weight :math:`m_i n / N`; or a weight for each client or each sample,
+            at least 0, of which only the ratios matter.
 
         Returns
         -------
         ClientData
-            With `weights`, of which the mean over clients of their means is 1; for "client" the
-            data themselves. Weights come last: these data are not split, prepared or predicted for
-            any more.
+            With `weights`, whose mean over clients of their means is 1; for "client" the data
+            themselves. Weights come last: weighted data cannot be split, prepared or predicted for.
 
         Raises
         ------
@@ -407,9 +407,9 @@ class ClientData:
 
         Notes
         -----
-        For squared losses only. The start "moments" squares labels and thus weighs by the squares
-        of the weights, and with several local steps of FedAvg a heavier client goes further, too:
-        both change where a run begins, or which way it goes, not the loss that it is for.
+        For squared losses only. The start "moments" squares the labels and thus uses squared
+        weights, and with several local steps of FedAvg a client of larger weight moves further,
+        too: both change where a run begins, or its path, but not the loss that it minimizes.
         """
         weighting.unweighted(self, "weighted again")
         factors = weighting.row_weights(weights, self.offsets)

@@ -1,4 +1,4 @@
-"""Completion with side information: client i's preferences are M* z_i, seen entry by entry."""
+"""Completion with side information: client i's preferences M* z_i, observed entry by entry."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class SideInformationCompletion:
         side : {"gaussian", "unit", "isometric", "one-hot"}
             Independent N(0, 1) entries of Z; the same with rows divided by their norms (PerFedSI,
             Appendix C.4); :math:`\sqrt n` times a frame, which needs p at most n; the identity,
-            which tells nothing and needs p = n.
+            which carries no information and needs p = n.
         singular_values : array_like of length k, optional
             Of M*, positive; by default all 1. Each factor carries their square roots.
         condition : float, default 1
@@ -152,7 +152,7 @@ class SideInformationCompletion:
 
     @cached_property
     def heads(self) -> Values:
-        """What side information makes of each client, Z V*, shape (n, k)."""
+        """The clients' heads, which side information determines: Z V*, shape (n, k)."""
         return self.Z @ self.V
 
     @cached_property
@@ -207,14 +207,14 @@ class SideInformationCompletion:
     def observe(
         self, per_client: int | None = None, *, entries: int | None = None, rng: RNGLike = None
     ) -> Observations:
-        """Draw entries to be seen, without repetition.
+        """Draw the entries that are observed, without repetition.
 
         Parameters
         ----------
         per_client : int, optional
-            So many items of every client, uniformly, at most d.
+            Number of items of every client, drawn uniformly, at most d.
         entries : int, optional
-            So many entries of Y, uniformly, instead.
+            Instead: number of entries of Y, drawn uniformly.
         rng : optional
             Anything `numpy.random.default_rng` takes.
 
@@ -268,20 +268,21 @@ class SideInformationCompletion:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    r"""Entries of a matrix that were seen, with what is known of its rows and columns.
+    r"""Observed entries of a matrix, with side information on its rows and columns.
 
     Parameters
     ----------
     items, clients : array_like of int, shape (N,)
         Row and column of each entry; no pair twice.
     values : array_like, shape (N,)
-        What was seen there.
+        The observed values.
     Z : array_like, shape (n, p), optional
         Side information on the clients; by default none, which is the identity.
     A : array_like, shape (d, a), optional
         Side information on the items; by default none.
     n, d : int, optional
-        Clients and items, where Z or A do not tell; by default one more than the largest seen.
+        Numbers of clients and items, if Z or A do not determine them; by default one more than the
+        largest index.
     truth : SideInformationCompletion, optional
 
     Raises
@@ -345,17 +346,17 @@ class Observations:
 
     @property
     def per_item(self) -> Places:
-        """How many entries of each item were seen, shape (d,)."""
+        """Number of observed entries of each item, shape (d,)."""
         return np.bincount(self.items, minlength=self.d)
 
     @property
     def per_client(self) -> Places:
-        """How many entries of each client were seen, shape (n,)."""
+        """Number of observed entries of each client, shape (n,)."""
         return np.bincount(self.clients, minlength=self.n)
 
     @property
     def offsets(self) -> Places:
-        """Where each client's entries begin and the last one's end, shape (n + 1,)."""
+        """Where each client's entries begin and the last client's end, shape (n + 1,)."""
         return np.concatenate([[0], np.cumsum(self.per_client)])
 
     def degrees_of_freedom(self, rank: int) -> int:

@@ -144,7 +144,7 @@ class Objectives:
 
     @cached_property
     def minimizers(self) -> Values:
-        """A minimizer of every f_i, shape (n, d): closed, or by L-BFGS from zero."""
+        """A minimizer of every f_i, shape (n, d): in closed form, or by L-BFGS from zero."""
         found = np.empty((self.n, self.d))
         for i in range(self.n):
             found[i] = minimize(
@@ -155,7 +155,7 @@ class Objectives:
 
     @cached_property
     def infimum(self) -> float:
-        """F at the minimizers of the f_i: no rank comes below it, the largest comes to it."""
+        """F at the minimizers of the f_i: a lower bound at every rank, attained at full rank."""
         return self.value(self.minimizers)
 
     def best(self, k: int) -> Optimum | None:
@@ -198,7 +198,7 @@ class Objectives:
 
 
 class QuadraticObjectives(Objectives):
-    r"""Quadratic functions around a centre of each client's.
+    r"""Quadratic functions, each around its client's centre.
 
     .. math:: f_i(x) = \frac12 (x - a_i)^\top H_i (x - a_i)
 
@@ -295,7 +295,7 @@ class QuadraticObjectives(Objectives):
         return self.A
 
     def best(self, k: int) -> Optimum | None:
-        """Return the optimum of rank at most k, where the clients share H and there is one.
+        """Return the optimum of rank at most k, if the clients share H and it exists.
 
         The singular value decomposition of A H^(1/2) cut off at rank k, back from there.
 

@@ -1,4 +1,4 @@
-"""Personalized problems to draw: clusters, flipped labels, ratings seen in part, a planar picture.
+"""Personalized problems: clusters, flipped labels, partly observed ratings, a planar example.
 
 Notes
 -----
@@ -43,13 +43,13 @@ def clustered(
     ridge: float = 0.0,
     rng: RNGLike = None,
 ) -> QuadraticObjectives | SampleObjectives:
-    r"""Draw clients of which each belongs to one of several clusters with a model of its own.
+    r"""Draw clients that each belong to one of several clusters with a model of its own.
 
     Parameters
     ----------
     n, d, clusters : int
         Clients, dimension of the covariates, clusters, at most n. Client i is in cluster i modulo
-        their number; no method is told. The clusters' models have independent N(0, 1) entries.
+        their number, which no method knows. The clusters' models have independent N(0, 1) entries.
     m : int or array_like of int, shape (n,)
         Samples per client; for all losses but the quadratic one.
     loss : {"least_squares", "logistic", "softmax", "quadratic"}
@@ -108,7 +108,7 @@ def flipped_labels(
     *, n: int, d: int, m: int, loss: str = "logistic", flipped: float = 0.5, same: bool = False,
     intercept: bool = False, ridge: float = 0.0, rng: RNGLike = None,
 ) -> SampleObjectives:  # fmt: skip
-    """Draw classifiers of one rule, some clients with the labels' signs the other way round.
+    """Draw classification data of a single rule, with the labels' signs flipped for some clients.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def flipped_labels(
 
 
 def masked(ratings: ArrayLike, mask: ArrayLike) -> QuadraticObjectives:
-    r"""Return collaborative filtering: half the squared error on the entries that are seen.
+    r"""Return collaborative filtering: half the squared error on the observed entries.
 
     .. math:: f_i(\theta) = \frac12 \sum_{j \in S_i} (\theta_j - a_{ij})^2
 
@@ -188,7 +188,7 @@ def masked(ratings: ArrayLike, mask: ArrayLike) -> QuadraticObjectives:
 
 
 class Planar(NamedTuple):
-    """Figure 1: the problem, and the solutions whose form is closed.
+    """Figure 1: the problem, and its solutions in closed form.
 
     Attributes
     ----------

@@ -221,7 +221,7 @@ class Ratings:
         return float(np.sqrt(np.mean((np.asarray(predictions) - values) ** 2)))
 
     def mean_predictions(self, training: Ratings, of: str) -> NDArray[np.float64]:
-        """Return the mean that training ratings of each rating's item or client have.
+        """Return, for each rating, the mean of the training ratings of its item or client.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ def read_ratings(
     path: str | Path, *, test: str | Path | None = None, side: pd.DataFrame | None = None,
     item_side: pd.DataFrame | None = None, duplicates: str = "mean",
 ) -> Ratings | tuple[Ratings, Ratings]:  # fmt: skip
-    r"""Read a file of ratings, a client, an item and a value in each line.
+    r"""Read a file of ratings with a client, an item and a value in each line.
 
     Parameters
     ----------

@@ -224,8 +224,8 @@ class SharedRepresentation:
         -------
         float
             Exact for all clients, for fewer than k (zero: they cannot span R^k), or where at most
-            5000 subsets exist; otherwise an upper bound, the least that a descent from many
-            starts comes to.
+            5000 subsets exist; otherwise an upper bound, the least value that a descent from many
+            starts reaches.
 
         Notes
         -----
@@ -259,8 +259,8 @@ class SharedRepresentation:
         rng : optional
             Anything `numpy.random.default_rng` takes.
         clients : array_like of int, optional
-            Draw for these clients only, in this order; the result has them, and its truth their
-            heads.
+            Draw only for these clients, in this order; the result consists of them, and its truth
+            has their heads.
 
         Returns
         -------
@@ -300,9 +300,9 @@ class SharedRepresentation:
 
 
 class ImplicitRepresentation(SharedRepresentation):
-    """Ground truth of which only the heads and the dimension are kept, for any d.
+    """Ground truth that stores only the heads and the dimension, for any d.
 
-    The law of all that is measured does not depend on which frame B* is: with Gaussian covariates
+    The distribution of all metrics does not depend on which frame B* is: with Gaussian covariates
     and ``batches="gram"`` nothing of size d is needed.
 
     Parameters
@@ -317,7 +317,7 @@ class ImplicitRepresentation(SharedRepresentation):
     Raises
     ------
     ValueError
-        If a value is out of range, and wherever B* itself is asked for.
+        If a value is out of range, and whenever B* itself is requested.
     """
 
     _d: int
@@ -335,7 +335,7 @@ class ImplicitRepresentation(SharedRepresentation):
 
     @property
     def B(self) -> NoReturn:
-        """Not there."""
+        """Not stored."""
         raise ValueError("this truth stores no B*; run it with batches='gram' or 'gram_split'")
 
     @property
@@ -349,7 +349,7 @@ class ImplicitRepresentation(SharedRepresentation):
         return self.W.shape[1]
 
     def with_heads(self, W: ArrayLike) -> ImplicitRepresentation:
-        """Return such a truth for other clients.
+        """Return a truth of this kind for other clients.
 
         Parameters
         ----------

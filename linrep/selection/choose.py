@@ -41,12 +41,12 @@ def select(
     rng: RNGLike = None,
     **grid: Any,
 ) -> Selection:
-    """Choose a method, its rank, its ridge and its rounds by samples held out of every client.
+    """Choose a method, its rank, its ridge and its rounds by held-out samples of every client.
 
     Parameters
     ----------
     data : ClientData
-        A truth, if there is one, is left out: held-out samples decide.
+        A truth, if there is one, is ignored: held-out samples decide.
     candidates : str, callable, or mapping of these to mappings, optional
         Methods, by name or as callables ``method(data, **settings) -> Trace``, each with the
         settings to try: a list is tried value by value, in all combinations. By default FedRep,
@@ -56,25 +56,25 @@ def select(
         :func:`linrep.ridge_penalty` finds, and that; ``"nuclear_norm"`` with the ``penalty`` of
         :func:`linrep.algorithms.personalized.penalties`.
 
-        ``rounds`` are those of one run, that goes on from one to the next: early stopping.
-        ``ridge``, of a method that has no such parameter but a representation, is that of heads
-        fitted anew on it, see :func:`linrep.fit_heads`: numbers, or ``"leave_one_out"`` for
+        ``rounds`` are those of a single run, evaluated after each of them: early stopping. For a
+        method that has a representation but no such parameter, ``ridge`` is that of heads refitted
+        on it, see :func:`linrep.fit_heads`: numbers, or ``"leave_one_out"`` for
         :func:`linrep.ridge_penalty`.
     baselines : bool, default True
         Try least squares on all samples together (``"pooled"``), for each client (``"local_only"``)
         and with a penalty (``"ridge"``, ``"ridge_to_mean"``), too.
     folds : int, default 5
-        Each client's samples are dealt out to so many parts, each held out once. A client's only
+        Each client's samples are divided into so many parts, each held out once. A client's only
         sample is never held out.
     held_out : float, optional
         Instead: so many random splits, each with this share of every client's samples held out.
     measure : {"squared", "sign"}
-        Squared errors; or the share of samples, with labels -1 and 1, whose prediction has not the
-        label's sign. Every sample counts the same.
+        Squared errors; or the share of samples, with labels -1 and 1, whose prediction has the
+        wrong sign. All samples have equal weight.
     rule : {"least", "one_standard_error"}
         Choose the least error; or, of the candidates that are behind by at most one paired standard
-        error, the one that is given first: baselines, then the methods and their settings in the
-        order they are given, so that simpler ones are best put first.
+        error, the first: baselines come first, then the methods and their settings in the given
+        order, so it is best to list simpler ones first.
     prepare : callable, optional
         ``prepare(data) -> ClientData``, such as ``lambda data: data.standardized()``, called on the
         samples learned from: errors are in the units of `data`.

@@ -1,4 +1,4 @@
-"""What came of a selection."""
+"""The result of a selection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLEAR = 2.0  # paired standard errors
 
 @dataclass(eq=False)
 class Selection:
-    """Candidates and their errors at held-out samples, the chosen one, and its fit to all data.
+    """Candidates with their errors on held-out samples, the chosen one, and its fit to all data.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Selection:
         return self._fit(candidate)
 
     def compare(self, one: str, two: str) -> tuple[float, float]:
-        """Return by how much one candidate's error exceeds another's, and its paired error.
+        """Return the difference of two candidates' errors, and its paired standard error.
 
         Parameters
         ----------
@@ -98,11 +98,11 @@ class Selection:
         return paired(self.splits[one] - self.splits[two], self.overlap)
 
     def summary(self) -> str:
-        """Return in a sentence who is ahead, and whether by more than two paired standard errors.
+        """Say in a sentence who is ahead, and whether by more than two paired standard errors.
 
-        The best candidate in which clients share anything stands beside the best in which none
-        does; without one of either kind, the first method beside the second. By one standard error
-        the best of several candidates is often ahead on data in which there is nothing to share.
+        The best candidate in which clients share anything is compared with the best in which none
+        does; if all are of one kind, the first method with the second. The best of several
+        candidates is often ahead by one standard error on data with nothing to share.
         """
         alone = self.table["algorithm"].isin(ALONE)
         both = bool(alone.any() and not alone.all())
@@ -113,19 +113,20 @@ class Selection:
         ahead, other = firsts[:2]
         difference, error = self.compare(other, ahead)
         clear = difference > _CLEAR * error
-        by = f"an error less by {difference:.3g}"
+        by = f"difference {difference:.3g}"
         if error > 0.0:
-            by += f" ± {error:.2g}, {difference / error:.1f} paired standard errors"
+            by += f" ± {error:.2g} ({difference / error:.1f} paired standard errors)"
         elif np.isnan(error):
-            by += ", of which there is no standard error"
+            by += ", with no standard error"
         place = "ahead of" if difference > 0.0 else "level with"
-        text = f"{ahead} is {place} {other}, {self._value(ahead)} to {self._value(other)}: {by}"
+        values = f"{self._value(ahead)} against {self._value(other)}"
+        text = f"{ahead} is {place} {other}, {values}, {by}"
         if self.measure == "squared" and not self.table["explained_variance"].iloc[0] > 0.0:
             return f"{text}; none predicts better than the mean of all labels"
         if not both:
             return text if clear else f"{text}, which may be chance"
         if not clear:
-            return f"{text}; whether sharing pays here, these data do not tell"
+            return f"{text}; whether sharing pays here, these data cannot tell"
         return f"{text}; sharing {'does not pay' if alone[ahead] else 'pays'} here"
 
     def edges(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The sizes of a figure: what can be chosen, what is taken by default, and what makes no sense."""
+"""The sizes of a figure: the choices, the defaults, and what is refused."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Sizes:
         self.check()
 
     def check(self) -> None:
-        """Raise ValueError for sizes that do not go together; the message begins with a name."""
+        """Raise ValueError for incompatible sizes; the message begins with a name."""
 
     def remarks(self) -> list[str]:
-        """Return a line for each choice that these sizes leave open, and what is taken."""
+        """Return a line for each choice that these sizes leave open, with the value taken."""
         return []
 
     @property

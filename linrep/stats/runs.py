@@ -19,7 +19,7 @@ _SOME = 64  # and so many are drawn where there are more
 
 
 def half_samples(replicates: int) -> tuple[NDArray[np.bool_], float]:
-    """Return halves of the replicates, whose statistics show how much that of all varies.
+    """Return halves of the replicates, whose statistics show how much the full one varies.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def rerun_interval(
     error: float = 0.0,
     signed: bool = False,
 ) -> tuple[float, float]:
-    """Return where the statistic of another, independent run lies.
+    """Return an interval for the statistic of another, independent run.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ _reciprocals = _Scale(lambda x: -1.0 / x, lambda u: -1.0 / u if u < 0.0 else np.
 
 
 def shares_differ(one: Sequence[int], two: Sequence[int]) -> float:
-    """Return the p-value of equal chances of success in two runs.
+    """Return the p-value for equal probabilities of success in two runs.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def shares_differ(one: Sequence[int], two: Sequence[int]) -> float:
 
 
 def orders_differ(one: Sequence[int], two: Sequence[int]) -> float:
-    """Return the p-value of equal chances to win, tie and lose in two runs.
+    """Return the p-value for equal probabilities to win, tie and lose in two runs.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def transition_point(
     Notes
     -----
     The log-odds of success are taken to be linear in log x, rising or falling. Location and slope
-    are estimated by maximum likelihood. The interval holds the locations that a likelihood-ratio
+    are estimated by maximum likelihood. The interval contains the locations that a likelihood-ratio
     test with one degree of freedom does not reject, the slope being chosen anew for each (profile
     likelihood; Venzon and Moolgavkar, Applied Statistics 37, 1988). Slopes are bounded, but only
     where neighbouring x differ by a million in log-odds, so that a perfect jump is an ordinary
@@ -90,9 +90,9 @@ def transition_point(
     intervals cover in 93 to 96 of 100 simulations.
 
     Nothing is extrapolated. An estimate outside the range of x is NaN, an end of the interval
-    outside it is 0 or infinite; an interval all of which lies outside starts at the last x. If
-    the data are consistent with a constant probability, they set no limits at all (as in
-    Fieller's theorem), and the interval is from 0 to infinity.
+    outside it is 0 or infinite; an interval that lies entirely outside starts at the last x. If the
+    data are consistent with a constant probability, they set no limits at all (as in Fieller's
+    theorem), and the interval is from 0 to infinity.
     """
     x = positive("x", x, (None,))
     successes, trials = counts(successes, trials)

@@ -61,7 +61,7 @@ class Expression:
         self.names = self._formula.names
 
     def value(self, columns: Mapping[str, Any]) -> Any:
-        """Return what it is worth.
+        """Return its value.
 
         Parameters
         ----------

@@ -127,7 +127,7 @@ class Grid:
 
     @classmethod
     def around(cls, middle: Mapping[str, Any], axes: Mapping[str, Iterable[Any]]) -> Grid:
-        """Return the cells in which at most one parameter differs from a setting in the middle.
+        """Return the cells in which at most one parameter differs from a base setting.
 
         Parameters
         ----------

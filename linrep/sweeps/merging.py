@@ -24,7 +24,7 @@ _LARGE = 2**23  # values in a part, rows times columns, that is not put together
 
 
 class Overlapping(UserWarning):
-    """Replicates that several run directories hold have different rows.
+    """Several run directories have different rows for the same replicates.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Overlapping(UserWarning):
 
 
 def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
-    """Put run directories of the same sweep together, such as those of shards.
+    """Merge run directories of the same sweep, such as those of shards.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def overlap(run: Run) -> Deviation | None:
 
 
 def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
-    """Put small parts together, so that there are not too many files.
+    """Merge small parts, so that there are not too many files.
 
     Nothing is lost whatever ends it: the new part is on the disk before the old ones go, and
     replicates that two parts cover count once.

@@ -28,7 +28,7 @@ ALGORITHMS = "linrep.simulation:simulate"
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What a replicate came to the second time.
+    """The result of a replicate that was computed again.
 
     Attributes
     ----------

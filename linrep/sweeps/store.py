@@ -58,7 +58,7 @@ LAST = ("status", "exception", "seconds", "stream", "versions", "cell")
 
 @dataclass(frozen=True)
 class Completeness:
-    """How much of a run directory there is.
+    """How complete a run directory is.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Completeness:
 
 
 class Incomplete(UserWarning):
-    """Rows that are read are not all that the sweep has.
+    """The rows that were read are not all of the sweep's rows.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Run:
         return sorted(readable, key=rank)
 
     def damaged(self) -> list[Path]:
-        """Return the files in place of parts whose content is not what was written."""
+        """Return the files of parts whose content is not what was written."""
         self.parts()
         return sorted(
             self.path / PARTS / name for name, part in self._parts.items() if part is None
@@ -325,7 +325,7 @@ class Run:
         )
 
     def again(self, read: Callable[[], Any]) -> Any:
-        """Return what a function reads here, called again where files have gone meanwhile.
+        """Return what a function reads here; it is called again if files vanish meanwhile.
 
         Parameters
         ----------
@@ -387,7 +387,7 @@ class Run:
         part.path.unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Remove what interrupted writes left; set damaged parts aside, to be computed again."""
+        """Remove leftovers of interrupted writes; set damaged parts aside, to be computed again."""
         for path in self.damaged():
             with contextlib.suppress(FileNotFoundError):
                 path.rename(path.with_name(f".damaged-{path.name}"))  # readers skip the dot

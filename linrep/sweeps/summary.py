@@ -181,7 +181,7 @@ def evaluate(rows: pd.DataFrame, expression: str) -> pd.Series:
 
 
 def is_condition(values: pd.Series) -> bool:
-    """Tell whether a column holds truth values, and perhaps gaps."""
+    """Tell whether a column contains truth values, and perhaps gaps."""
     if values.dtype == bool:
         return len(values) > 0
     there = values.dropna()

@@ -21,7 +21,7 @@ _allowed: ContextVar[frozenset[str] | None] = ContextVar("_allowed", default=Non
 
 
 class Untrusted(ValueError):
-    """Stored data name code that nobody but them has named."""
+    """Stored data name code that the caller has not named."""
 
 
 @contextmanager

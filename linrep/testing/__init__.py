@@ -1,4 +1,4 @@
-"""For tests of one's own: Hypothesis strategies for problems and starts, and claims as tests.
+"""For your own tests: Hypothesis strategies for problems and starts, and claims as tests.
 
 Needs nothing but what linrep needs; :func:`claim_tests` also needs pytest.
 """

@@ -198,7 +198,7 @@ def observations(
     *,
     per_client: Size = (1, 6),
 ) -> Observations:
-    """Return a strategy for entries that are seen of such matrices.
+    """Return a strategy for observed entries of such matrices.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def client_data(
 def draw_client_data(
     truth: Regression, m: int | ArrayLike, *, covariates: str = "drawn", rng: RNGLike = None
 ) -> ClientData:
-    """Draw samples, also such as no distribution draws.
+    """Draw samples, including some that no distribution would draw.
 
     Parameters
     ----------

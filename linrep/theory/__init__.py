@@ -1,4 +1,4 @@
-"""What the papers predict, and what holds exactly: pure functions of a problem's parameters."""
+"""What the papers predict, and what is exact: pure functions of a problem's parameters."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-r"""Least errors of estimating models that share a representation, for covariates at hand.
+r"""Least errors of estimating models that share a representation, for given covariates.
 
 The problems and errors of :mod:`linrep.theory.bounds`, for any covariates and any numbers of
 samples: nothing is averaged, so that these bounds belong to the estimators that see these samples'

@@ -166,7 +166,7 @@ def moments_matrix(
     degrees_of_freedom: float = 5.0,
     noise: float = 0.0,
 ) -> NDArray[np.float64]:
-    r"""Return the mean of y^2 x x' over data and clients, of which the moments start is made.
+    r"""Return the mean of y^2 x x' over data and clients, from which the moments start is computed.
 
     For independent coordinates of fourth moment mu, the mean over clients of
 

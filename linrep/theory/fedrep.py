@@ -70,7 +70,7 @@ def contraction(
     step_size: ArrayLike,
     initial_distance: ArrayLike = 0.0,
 ) -> Values:
-    r"""Return the factor by which each round shrinks the distance at least, says Theorem 1.
+    r"""Return Theorem 1's bound on the factor by which each round contracts the distance.
 
     .. math:: \sqrt{1 - \tfrac12 \eta E_0 \sigma_{\min}^2}
 
@@ -113,7 +113,7 @@ def contraction(
 def rounds(
     tolerance: ArrayLike, contraction: ArrayLike, initial_distance: ArrayLike = 1.0
 ) -> Values:
-    """Return the fewest rounds after which a distance that contracts is at most a tolerance.
+    """Return the least number of rounds after which a contracting distance is within a tolerance.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def sample_size(
     initial_distance: ArrayLike = 0.0,
     constant: float = 1.0,
 ) -> Values:
-    r"""Return the samples per client and round that Theorem 1 asks for.
+    r"""Return the samples per client and round that Theorem 1 requires.
 
     .. math:: c\,\frac{\kappa^4}{E_0^2} \Big(\frac{k^2 d}{rn} + k^3 \log(rn)\Big)
 
@@ -297,7 +297,7 @@ def initial_sample_size(
     condition: ArrayLike = 1.0,
     constant: float = 1.0,
 ) -> Values:
-    r"""Return the samples per client that Theorem 2 asks for.
+    r"""Return the samples per client that Theorem 2 requires.
 
     .. math:: c\,\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n}
 

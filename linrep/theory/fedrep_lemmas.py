@@ -58,7 +58,7 @@ def delta_prime(
 
 
 def delta_limit(condition: ArrayLike = 1.0, initial_distance: ArrayLike = 0.0) -> Values:
-    """Return what delta_k + delta'_k has to stay below for Lemma 6: 16 E0/(125 kappa^2).
+    """Return Lemma 6's limit on delta_k + delta'_k: 16 E0/(125 kappa^2).
 
     Parameters
     ----------

@@ -309,7 +309,7 @@ def limiting_contraction(
 
 
 def population_bound(distance: ArrayLike, *, sigma_min: ArrayLike, step_size: ArrayLike) -> Values:
-    """Return a factor by which a round on infinitely many samples shrinks the distance at least.
+    """Return a bound on the factor by which a round on infinitely many samples contracts.
 
     1 - eta sigma_min^2 (1 - dist^2), for step sizes up to 1/sigma_max^2: that of FedRep's (67) with
     delta_k = 0, as R^-1 has norm at most 1; R'R is I + E'E in :func:`population_round`.

@@ -30,7 +30,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """What the theory knows of a problem.
+    """What the theory uses of a problem.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _singular_values(A):
 
 
 class Region(NamedTuple):
-    r"""Margins of the three conditions that define the region, nonnegative where they hold.
+    r"""Margins of the three conditions that define the region, nonnegative where satisfied.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ def exponent(spectrum: Spectrum, step_size: float) -> float:
 
 
 class Start(NamedTuple):
-    r"""Margins of the four conditions of Claim A.3, nonnegative where they hold.
+    r"""Margins of the four conditions of Claim A.3, nonnegative where satisfied.
 
     Attributes
     ----------

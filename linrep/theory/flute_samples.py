@@ -1,4 +1,4 @@
-r"""Samples per client that FLUTE's statements ask for, and bounds on what sampling changes.
+r"""Samples per client that FLUTE's statements require, and bounds on what sampling changes.
 
 ``failure`` is delta; ``constant`` is c_1 of the appendix (the concentration constant of Lemmas A.13
 and A.14, which divides) or the leading constant of a theorem (which multiplies), both left open.
@@ -107,7 +107,7 @@ def lemma_A5_proof(
 
 
 def lemma_A6(spectrum: Spectrum, *, failure: ArrayLike = 0.05, constant: float = 1.0) -> Values:
-    """Return 288 k (max(n, d) + log(1/delta)) / c_1, which knows nothing of the noise.
+    """Return 288 k (max(n, d) + log(1/delta)) / c_1, which does not depend on the noise.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def theorem_5_5(
     constant: float = 1.0,
     restated: bool = False,
 ) -> Values:
-    r"""Return the samples per client that Theorem 5.5 asks for.
+    r"""Return the samples per client that Theorem 5.5 requires.
 
     .. math:: c\,\frac{(d + \log\frac1\delta + \log T)
               (\sqrt{k\lambda_1^2 + E} + \sqrt k\sigma)^2}{\kappa_T^2\Delta^2},
@@ -340,7 +340,7 @@ def theorem_5_1(
     failure: ArrayLike = 0.05,
     constant: float = 1.0,
 ) -> Values:
-    r"""Return the samples per client that Theorem 5.1 asks for.
+    r"""Return the samples per client that Theorem 5.1 requires.
 
     .. math:: c\,\frac{\lambda_1^4 k (\bar d + \log\frac1\delta + \log\log\frac1\varepsilon)
               (\sqrt{k\lambda_1^2 + E} + \sqrt k\sigma)^2}{n\eta^2\Delta^6\varepsilon^2}
@@ -374,7 +374,7 @@ def theorem_5_1(
 def theorem_5_1_rounds(
     spectrum: Spectrum, tolerance: ArrayLike, *, step_size: float, constant: float = 1.0
 ) -> Values:
-    """Return the rounds that Theorem 5.1 asks for.
+    """Return the rounds that Theorem 5.1 requires.
 
     log(epsilon sqrt(n) eta Delta^2/(c' lambda_1^2 sqrt(k))) / log(1 - eta Delta/16): those after
     which the bound (8) is at most the tolerance.

@@ -1,4 +1,4 @@
-r"""Errors that no estimator stays below for all problems of a class, biased ones included.
+r"""Lower bounds on the worst-case errors of all estimators, biased ones included, on a class.
 
 All constants are explicit. Clients have :math:`y = \langle B^* w_i^*, x\rangle + \sigma\varepsilon`
 with standard normal :math:`\varepsilon` and covariates of mean 0 and covariance I. The notes of
@@ -20,7 +20,7 @@ Values = NDArray[np.float64]
 def prediction_error(
     d: ArrayLike, k: ArrayLike, n: ArrayLike, m: ArrayLike, *, noise: ArrayLike
 ) -> Values:
-    r"""Return a bound on the sum of the clients' errors, of any estimator in its worst case.
+    r"""Return a lower bound on the sum of the clients' errors of any estimator in its worst case.
 
     .. math:: \inf_{\hat\theta} \sup_{B, W} \mathrm E \sum_i \|\hat\theta_i - B w_i\|^2 \ge
               \sigma^2 \max\Big(\frac{nk}{m - k - 1}, \frac{dk}m\Big)
@@ -44,12 +44,12 @@ def prediction_error(
 
     Notes
     -----
-    Gaussian covariates. Who knows B faces n regressions in dimension k, who knows W one in
-    dimension d k, and in either least squares is minimax over all coefficients (Lehmann and
-    Casella, *Theory of point estimation*, 1998, Chapter 5): of its error the first term is the
-    mean of inverse Wishart matrices, the second a bound by Jensen. The first holds for any B, the
-    second for any W of rank k, however well its rows are spread. The larger one is at least half
-    of what counting parameters gives, sigma^2 k (n + d - k)/m.
+    Gaussian covariates. With known B there are n regressions in dimension k, with known W one in
+    dimension d k, and in both least squares is minimax over all coefficients (Lehmann and Casella,
+    *Theory of point estimation*, 1998, Chapter 5): of its error the first term is the mean of
+    inverse Wishart matrices, the second a bound by Jensen. The first holds for any B, the second
+    for any W of rank k, however well its rows are spread. The larger one is at least half of what
+    counting parameters gives, sigma^2 k (n + d - k)/m.
     """
     d = check.numbers("d", d, minimum=1.0, whole=True)
     k = check.numbers("k", k, minimum=1.0, whole=True)
@@ -68,7 +68,7 @@ def prediction_error(
 def squared_chordal(
     truth: SharedRepresentation, m: ArrayLike, *, radius: float | None = None
 ) -> float:
-    r"""Return a bound on the distance to the representation, of any estimator in its worst case.
+    r"""Return a lower bound on any estimator's distance from the representation in its worst case.
 
     .. math:: \inf_{\hat B} \sup \mathrm E \|(I - \hat B\hat B^\top) B\|_F^2 \ge
               \frac{1 - 4\rho^2}{1 + \rho^2} (d - k) \sum_{a=1}^k

@@ -69,7 +69,7 @@ class Setting:
 
 
 class Scaling(NamedTuple):
-    """The constants of Assumption 3.2 that side information has, the least ones from 1 on.
+    """The least constants, at least 1, with which side information satisfies Assumption 3.2.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Regularity(NamedTuple):
 def regularity(
     truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike, *, loss: float, c_0: float = 1.0
 ) -> Regularity:
-    """Return what Definition 3.1 asks of local iterates.
+    """Return the least constants with which local iterates satisfy Definition 3.1.
 
     Parameters
     ----------
@@ -532,7 +532,7 @@ def decrease(
 
 
 def contraction(setting: Setting, **settings: Any) -> float:
-    """Return the factor by which L falls in a round, 1 less what :func:`decrease` is for them.
+    """Return the factor by which L falls in a round, 1 minus :func:`decrease`.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Smoothness(NamedTuple):
 def local_smoothness(
     problem: Objectives, U: ArrayLike, V: ArrayLike, radius_U: float, radius_V: float
 ) -> Smoothness:
-    r"""Return constants with which Assumption 1 holds on a ball around (U, V).
+    r"""Return constants with which Assumption 1 is satisfied on a ball around (U, V).
 
     For all factors with :math:`\|U' - U\|_F` and :math:`\|V' - V\|_F` at most the radii. With
     l_i the smoothness of f_i, the blocks of the Hessian are at most
@@ -104,7 +104,7 @@ def _spectral(X: Values) -> float:
 
 
 def step_size_limit(smoothness: float) -> float:
-    """Return 1/(2L), below which Theorem 1 asks eta to be.
+    """Return 1/(2L), Theorem 1's bound on eta.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Inequality:
 def step_B_last(
     s: Setting, r: Round, *, masked: bool = False, head_noise: bool = False
 ) -> Inequality:
-    """Return case k = K after (14): what F(U+, V+) may exceed F(U, V+) by.
+    """Return case k = K after (14): by how much F(U+, V+) may exceed F(U, V+).
 
     The displacement of V is printed as the whole sum of gradients; with both options it is
     E||V+ - V||^2.
@@ -417,7 +417,7 @@ def equation16(s: Setting, r: Round, *, p_power: float = 1) -> tuple[float, floa
 
 
 def summed_noise(s: Setting, *, linear: bool = False) -> float:
-    r"""Return c with which the second inequality of (16) holds, with p squared.
+    r"""Return c with which the second inequality of (16) is true, with p squared.
 
     .. math::
         \eta (1 - 2\eta L) \Delta_U + \eta p^2 \Big(1 - \frac{\eta p L}{2K}\Big) \Delta_V
@@ -552,7 +552,7 @@ def resummed_steps(s: Setting, r: Round) -> tuple[Inequality, Inequality, Inequa
 
 
 def lemma3(A: ArrayLike, B: ArrayLike) -> float:
-    """Return the product of norms ``||A||_2 ||B||_F``, which ``||A B||_F`` is at most.
+    """Return the product of norms ``||A||_2 ||B||_F``, an upper bound on ``||A B||_F``.
 
     Parameters
     ----------
@@ -562,7 +562,7 @@ def lemma3(A: ArrayLike, B: ArrayLike) -> float:
 
 
 def lemma4(X: ArrayLike, Y: ArrayLike, alpha: float) -> float:
-    """Return (17), (alpha/2)||X||^2 + ||Y||^2/(2 alpha), which <X, Y> is at most.
+    """Return (17), (alpha/2)||X||^2 + ||Y||^2/(2 alpha), an upper bound on <X, Y>.
 
     Parameters
     ----------

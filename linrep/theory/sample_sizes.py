@@ -1,4 +1,4 @@
-"""The sample sizes that theorems on shared linear representations ask for, side by side."""
+"""The sample sizes that theorems on shared linear representations require, side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Values = NDArray[np.float64]
 
 
 class Threshold(NamedTuple):
-    """What one statement asks for.
+    """The sample size that one statement requires.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ def sample_size_thresholds(
     failure: float = 0.05,
     constant: float = 1.0,
 ) -> list[Threshold]:
-    """Return the sample sizes that theorems ask for, for one problem.
+    """Return the sample sizes that theorems require for one problem.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def sample_size_thresholds(
     failure : float, default 0.05
         Probability of failure in FLUTE's theorems.
     constant : float, default 1
-        Taken for every constant that a statement leaves open: rows with an open constant compare in
-        how they grow, not in size.
+        Used for every constant that a statement leaves open: rows with an open constant can be
+        compared in how they grow, not in size.
 
     Returns
     -------
     list of Threshold
         The first two count parameters, which is necessary for methods that share nothing, and for
-        all; what the theorems ask for is sufficient. ``pandas.DataFrame(...)`` makes a table.
+        all; what the theorems require is sufficient. ``pandas.DataFrame(...)`` makes a table.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def sample_size_thresholds(
     -----
     FedRep, Theorems 1 and 2 (an adaptation of Theorem 3 of Tripuraneni, Jin and Jordan, 2021) and
     equation (12); FLUTE, Theorems 5.1 and 5.5; Vaswani, 2024 (:func:`altgdmin`). PerFedSI's
-    theorems are about entries of a matrix and pFL^MF's about optimization: they ask for no number
+    theorems are about entries of a matrix and pFL^MF's about optimization: they require no number
     of samples.
     """
     require_spanning(truth)
@@ -128,7 +128,7 @@ def altgdmin(
     d: ArrayLike, k: ArrayLike, n: ArrayLike, *, tolerance: ArrayLike, condition: ArrayLike = 1.0,
     incoherence: ArrayLike = 1.0, constant: float = 1.0,
 ) -> Values:  # fmt: skip
-    r"""Return the samples of all clients together that AltGDmin asks for.
+    r"""Return the number of samples, of all clients together, that AltGDmin requires.
 
     .. math:: nm \ge c\,\kappa^4 \mu^2 (d + n) k \Big(\kappa^4 k + \log\frac1\varepsilon\Big)
 
@@ -177,8 +177,8 @@ def incoherence(truth: SharedRepresentation) -> float:
     Returns
     -------
     float
-        Between 1, for clients that share in all directions alike, and sqrt(n/k), for a direction
-        that only one client has.
+        Between 1, if clients share all directions equally, and sqrt(n/k), if a direction belongs to
+        a single client.
 
     Raises
     ------

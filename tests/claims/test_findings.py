@@ -55,7 +55,7 @@ def test_a_reproduction_is_short_prints_and_is_made_of_public_names(paper, secti
     ("paper", "section"), WRONG, ids=lambda item: item.ids[0] if hasattr(item, "ids") else item
 )
 def test_a_finding_says_what_it_does_not_touch_and_what_is_right(paper, section):
-    assert "**Not touched**" in section.text
+    assert "**Unaffected**" in section.text
     known = claims()
     for name in section.ids:
         for item in known.values():

@@ -67,7 +67,7 @@ def ratios(axis, values, one, other):
 
 
 @says(
-    "From m = 9 on LF, AltGDmin, FedRep and FLUTE come to the same risk, within 1 %: they minimize "
+    "From m = 9 on, LF, AltGDmin, FedRep and FLUTE reach the same risk, within 1%: they minimize "
     "the same loss."
 )
 def _():
@@ -80,8 +80,8 @@ def _():
 
 
 @says(
-    "There their risk is within 8 % of the Cramér-Rao bound given the covariates, which no "
-    "unbiased estimator is below."
+    "There their risk is within 8% of the Cramér–Rao bound given the covariates, a lower bound for"
+    " every unbiased estimator."
 )
 def _():
     ratio = means(ROWS, "m").loc[9:, "FedRep"] / means(ROWS, "m").loc[9:, GIVEN]
@@ -89,7 +89,7 @@ def _():
 
 
 @says(
-    "AltMin comes to the same risk from m = 13 on; at m = 9 it ends in a poorer minimum in some "
+    "AltMin reaches the same risk from m = 13 on; at m = 9 it ends in a worse minimum in some "
     "draws."
 )
 def _():
@@ -109,8 +109,8 @@ def _():
 
 
 @says(
-    "With m ≤ 4, at most k + 1, each estimator that fits heads without a penalty is behind the "
-    "clients' ridge regressions alone."
+    "For m ≤ 4, that is, at most k + 1, every estimator that fits heads without a penalty is "
+    "behind a ridge regression per client."
 )
 def _():
     return [ahead("m", m, "ridge alone", name) for m in (2, 3, 4) for name in HEADS_ALONE]
@@ -123,8 +123,8 @@ def _():
 
 
 @says(
-    "At m = 6, twice the rank, none of nuclear norm, FedRep and AltGDmin is ahead of another; "
-    "all three are ahead of ridge alone."
+    "At m = 6, twice the rank, none of nuclear norm, FedRep and AltGDmin is ahead of another; all "
+    "three are ahead of a ridge regression per client."
 )
 def _():
     three = ("nuclear norm", "FedRep", "AltGDmin")
@@ -133,8 +133,8 @@ def _():
 
 
 @says(
-    "At m = 6 AltMinGD, whose heads see half of the samples, as many as the rank, has a risk above "
-    "1000."
+    "At m = 6, AltMinGD, which fits heads to half of the samples, as many as the rank, has a risk "
+    "above 1000."
 )
 def _():
     return [mean("m", 6, "AltMinGD") > 1000.0, STUDY["BASE"]["k"] == 3]
@@ -157,8 +157,8 @@ def _():
 
 
 @says(
-    "What they miss does not vanish with the noise: from σ = 0.5 to σ = 0.03 their risk falls by a "
-    "factor of 1.4, FedRep's by one of 282."
+    "Their error does not vanish with the noise: from σ = 0.5 to σ = 0.03 their risk falls by a "
+    "factor of 1.4, FedRep's by a factor of 282."
 )
 def _():
     table = means(ROWS, "noise")
@@ -191,8 +191,8 @@ def _():
 
 
 @says(
-    "Like cross moments, ANIL and MAML keep an error as the noise falls: at σ = 0.03 their risks "
-    "are both 0.049, FedRep's is 0.0001."
+    "Like that of cross moments, the errors of ANIL and MAML do not vanish with the noise: at σ = "
+    "0.03 both have a risk of 0.049, FedRep of 0.0001."
 )
 def _():
     row = means(ROWS, "noise").loc[0.03]
@@ -213,7 +213,8 @@ def _():
 
 
 @says(
-    "MAML diverges with its default step in all 20 draws at m = 2 and at k = 12, and in 7 at m = 4."
+    "With its default step size MAML diverges in all 20 draws at m = 2 and at k = 12, and in 7 at "
+    "m = 4."
 )
 def _():
     def diverged(axis, value):
@@ -225,7 +226,8 @@ def _():
 
 
 @says(
-    "With 25 clients LF has 3.4 times the risk of those who know B*, with 800 clients 1.06 times."
+    "With 25 clients, LF has 3.4 times the risk of regression with known B*; with 800 clients, "
+    "1.06 times."
 )
 def _():
     few, many = ratios("n", (25, 800), "LF", "B known")
@@ -233,8 +235,8 @@ def _():
 
 
 @says(
-    "From d = 10 to d = 160 FedRep's risk grows by a factor of 2.0, that of ridge alone by one of "
-    "11."
+    "From d = 10 to d = 160 FedRep's risk grows by a factor of 2.0, that of a ridge regression per"
+    " client by a factor of 11."
 )
 def _():
     table = means(ROWS, "d")
@@ -243,8 +245,8 @@ def _():
 
 
 @says(
-    "Splitting the samples costs: AltMinGD has 3.8 times FedRep's risk at m = 13 and 2.1 times at "
-    "m = 80."
+    "Splitting the samples is costly: AltMinGD has 3.8 times FedRep's risk at m = 13 and 2.1 times"
+    " at m = 80."
 )
 def _():
     few, many = ratios("m", (13, 80), "AltMinGD", "FedRep")
@@ -261,7 +263,7 @@ def _():
     return [fixed, rounds_to(mean("condition", 16.0, "LF", GIVEN), "1.44")]
 
 
-@says("At κ = 8 the 300 rounds of FedRep and AltGDmin leave 1.5 and 1.4 times the risk of LF.")
+@says("At κ = 8, FedRep and AltGDmin have 1.5 and 1.4 times the risk of LF after their 300 rounds.")
 def _():
     return [
         STUDY["ROUNDS"] == 300,
@@ -272,8 +274,8 @@ def _():
 
 
 @says(
-    "At κ = 16 these rounds leave less risk than LF has, by a factor of 1.15 and 1.07: stopping "
-    "early is a penalty, too."
+    "At κ = 16 their risk after these rounds is below that of LF, by factors of 1.15 and 1.07: "
+    "early stopping regularizes, too."
 )
 def _():
     return [
@@ -284,8 +286,8 @@ def _():
 
 
 @says(
-    "At k = 12 AltMin has more than twice LF's risk in the mean, but not beyond chance: few draws "
-    "end in a poorer minimum."
+    "At k = 12, AltMin has more than twice LF's risk on average, but not beyond chance: only a few"
+    " draws end in a worse minimum."
 )
 def _():
     draws = along(ROWS, "k", STUDY["BASE"]).query("k == 12").pivot(
