@@ -117,7 +117,7 @@ def caption(rows, replicates, sizes):
 
 EXPERIMENT = Experiment(
     id="deep.digits",
-    title="Digits: shared representations with personal heads, and what else there is",
+    title="Digits: shared representations with personal heads beside other methods",
     cells=cells,
     replicate=replicate,
     draw=draw,

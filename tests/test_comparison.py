@@ -369,6 +369,7 @@ def test_the_command(tmp_path):
     for wrong, word in (
         ("compare fedrep --d 5 --k 2 --m 4", "--n"),
         ("compare --n 5", "in one word"),
+        ("compare fedrep altgdmin --n 5", "in one word: fedrep,altgdmin"),
         ("compare fedrep,other --n 8 --d 5 --k 2 --m 4", "'other'"),
     ):
         result = runner().invoke(main, wrong.split())

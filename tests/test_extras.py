@@ -189,3 +189,25 @@ def test_python_m_linrep_is_the_command():
         env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == f"linrep, version {linrep.__version__}\n"
+
+
+@pytest.mark.parametrize("words", ["networks", "networks --plan", "networks deep.fedrep_table1"])
+def test_tables_of_networks_say_that_torch_is_missing(words):
+    script = f"""
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Nothing())
+sys.argv = ["linrep", *{words.split()}]
+from linrep.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "torch" in done.stderr
+    assert "pip install" in done.stderr

@@ -55,7 +55,8 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
     with bad_input(ValueError, TypeError):
         words, options = split_arguments(arguments)
         if len(words) != 1:
-            raise ValueError("give the algorithms in one word: fedrep,alternating_least_squares")
+            together = ",".join(words) or "fedrep,alternating_least_squares"
+            raise ValueError(f"give the algorithms in one word: {together}")
         known.check_algorithms(read_names(words[0]))
         known.check_axes(read_names(words[0]), options, own)
         for name, text in options.items():

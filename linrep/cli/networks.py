@@ -162,7 +162,6 @@ def _selection(where):
 
 def _surroundings(chosen, device, data):
     """Refuse what cannot be run before the first run, and set where it is."""
-    from linrep.deep.devices import DEVICE_VARIABLE, read_device
     from linrep.deep.readers import FOLDER_VARIABLE
 
     if data is not None:
@@ -170,6 +169,8 @@ def _surroundings(chosen, device, data):
     for item in chosen:
         if missing := item.missing():
             raise BadInput(f"{item.id} needs {missing}")
+    from linrep.deep.devices import DEVICE_VARIABLE, read_device
+
     with bad_input(ValueError):
         read_device(device)
     os.environ[DEVICE_VARIABLE] = device
