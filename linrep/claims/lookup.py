@@ -13,7 +13,7 @@ from linrep._validation import choice
 from linrep.claims import ledger
 from linrep.claims.claim import claims, unknown
 from linrep.claims.entry import Entry, entry
-from linrep.claims.evidence import STRENGTHS, VERDICTS
+from linrep.claims.evidence import STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
 
 if TYPE_CHECKING:
@@ -168,7 +168,6 @@ _HOW = (
     'statements.find("lemma", paper="fedrep", verdict="fails") lists some, '
     'statements["fedrep.lemma5"] shows one'
 )
-_PLURAL = {"holds": "hold", "fails": "fail"}
 _LEFT = 'style="text-align:left;vertical-align:top;padding-right:0.8em"'
 
 
@@ -179,13 +178,8 @@ def _text(item):
 
 def _title(entries):
     counts = Counter(item.verdict for item in entries)
-    words = ", ".join(
-        f"{counts[name]} {name if counts[name] == 1 else _PLURAL.get(name, name)}"
-        for name in (*VERDICTS, "unchecked")
-        if counts[name]
-    )
-    plural = "statement" if len(entries) == 1 else "statements"
-    return f"{len(entries)} {plural}" + (f": {words}" if words else "")
+    known = {name: counts[name] for name in (*VERDICTS, "unchecked")}
+    return "".join(text for _, text in tally(known, "statement"))
 
 
 def _counts(entries):

@@ -190,12 +190,14 @@ def _constants(p):
 
     With noise, sigma^2 = L(F^0 - F*)/100, T being large for the p.
     """
-    for noise, power, rate in ((0.0, 1.0, "1/T, no noise"), (0.01, 0.5, "1/sqrt T, noise")):
+    noisy = "1/sqrt T at sigma^2 = L(F^0 - F*)/100"
+    for noise, power, rate in ((0.0, 1.0, "1/T without noise"), (0.01, 0.5, noisy)):
         T = 1e8 / p ** (4 if noise else 2)
         bound = _bound(1.0, 1.0, T, float(np.sqrt(noise)), p, (1.0, 0.5))
         attained = exact_left(p, T, corollary_step(T, noise), noise)
-        yield Fact(f"before {rate}: bound, p = {p:g}", bound * T**power)
-        yield Fact(f"before {rate}: attained, p = {p:g}", attained * T**power)
+        for name, value in (("bound", bound), ("attained", attained)):
+            name = f"Delta_V before {rate}: {name}, p = {p:g}"
+            yield Fact(name, value * T**power, "L(F^0 - F*)")
 
 
 # The abstract.
