@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
@@ -10,6 +11,7 @@ from shlex import quote
 
 import click
 
+from linrep._suggest import unknown
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.estimate import duration, estimate
@@ -270,6 +272,7 @@ def replay(run, cell, replicate, function, allow, debug):
     with bad_input(ValueError):
         check_run(run)
         selection = read_cell(cell) if cell else {}
+        _check_cell(run, selection, replicate)
     from linrep.sweeps import cell_name, load, machines, open_run
     from linrep.sweeps import replay as replay_one
 
@@ -339,6 +342,25 @@ def merge(out, directories, partial):
     for line in _mixed(merged):
         echo(line)
     tell_completeness(merged.completeness(), partial)
+
+
+def _check_cell(run, selection, replicate):
+    """Refuse a cell or a replicate that a run directory does not have; loads nothing heavy."""
+    try:
+        described = json.loads((run / "sweep.json").read_text("utf-8"))
+        cells, replicates = described["cells"], described["replicates"]
+        known = dict.fromkeys(name for cell in cells for name in cell)
+    except (OSError, ValueError, TypeError, KeyError):
+        return  # what opens it says what is wrong with it
+    for name, value in selection.items():
+        if name not in known:
+            raise ValueError(unknown("no parameter", name, known, of=f"in {run}"))
+        values = dict.fromkeys(str(cell[name]) for cell in cells if name in cell)
+        if not any(name in cell and cell[name] == value for cell in cells):
+            found = unknown("", str(value), values).partition("; ")[2]
+            raise ValueError(f"no cell of {run} has {name}={value}; {found}")
+    if isinstance(replicates, int) and replicate >= replicates:
+        raise ValueError(f"--replicate must be at most {replicates - 1}, got {replicate}")
 
 
 class _Dask:

@@ -56,7 +56,7 @@ def test_the_ledger_says_it_as_the_check_does():
             if violations and left == right:
                 continue  # only their fractions differ
             said = excess(left, right, violations, count, {})
-            assert said in part["sentence"], (name, part["name"] if "name" in part else "")
+            assert said in part["sentence"], (name, part.get("name", ""))
             seen += violations > 0
     assert seen > 100
 
