@@ -61,7 +61,7 @@ def tree(latex: str) -> Element:
 
 
 def text(latex: str) -> str:
-    """Return a formula in one line of plain letters, the source where it cannot be converted.
+    r"""Return a formula in one line of plain letters, the source where it cannot be converted.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def text(latex: str) -> str:
 
     Examples
     --------
-    >>> text(r"\\eta \\le \\frac{1}{4\\bar\\sigma_1^2}")
+    >>> text(r"\eta \le \frac{1}{4\bar\sigma_1^2}")
     'η ≤ 1/(4σ̄₁²)'
     """
     try:

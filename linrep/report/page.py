@@ -15,7 +15,7 @@ from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED
 from linrep.claims.ledger import readings, show
 from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
-from linrep.report.grids import grids, setting
+from linrep.claims.grids import grids, setting
 from linrep.report.outline import outline
 
 PAPERS = {

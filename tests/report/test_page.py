@@ -12,7 +12,7 @@ from linrep.claims import ledger as book
 from linrep.claims.findings import SEVERITIES, findings
 from linrep.claims.order import in_order
 from linrep.report import gather, render
-from linrep.report.grids import grids
+from linrep.claims.grids import grids
 
 VOID = {"meta", "link", "input", "img", "br", "wbr", "hr", "mspace"}
 
