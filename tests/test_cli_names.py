@@ -203,7 +203,7 @@ def test_wrong_input_of_every_command_is_answered_without_loading_anything_heavy
 
 
 def _answers(lines, folder):
-    """Return what each call says, and its exit status with what heavy modules are loaded by then."""
+    """Return what each call says, and its exit status with the heavy modules that it loads."""
     script = (
         "import sys\nfrom linrep.cli import main\n"
         "for line in sys.argv[1:]:\n"

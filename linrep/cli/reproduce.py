@@ -215,11 +215,12 @@ def _is_stored(item, store):
 def _report(chosen, entries, store, figures, out, pool):
     """Write the report of all that was done, and return its path."""
     from linrep import _atomic as files
+    from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
     found = gather(
         chosen, ledger=entries, store=store, budget=_BUDGET, seed=_SEED, figures=figures,
-        options=("--store", str(store)), executor=pool,
+        options=("--store", str(store)), executor=pool, book=PATH,
     )  # fmt: skip
     path = out / "report.html"
     files.write(path, render(found).encode())

@@ -22,7 +22,6 @@ from linrep.cli.group import (
 )
 from linrep.cli.output import check_output, write_figure, write_file
 from linrep.cli.text import (
-    Painted,
     echo,
     frame,
     listing,

@@ -12,10 +12,10 @@ from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED
+from linrep.claims.grids import grids, setting
 from linrep.claims.ledger import readings, show
 from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
-from linrep.claims.grids import grids, setting
 from linrep.report.outline import outline
 
 PAPERS = {

@@ -10,9 +10,9 @@ import pytest
 from linrep.claims import claims
 from linrep.claims import ledger as book
 from linrep.claims.findings import SEVERITIES, findings
+from linrep.claims.grids import grids
 from linrep.claims.order import in_order
 from linrep.report import gather, render
-from linrep.claims.grids import grids
 
 VOID = {"meta", "link", "input", "img", "br", "wbr", "hr", "mspace"}
 
