@@ -139,7 +139,7 @@ def test_what_was_not_checked_keeps_its_recorded_picture_in_the_report(tmp_path)
     """An interrupted run reports what there is, and of the rest what the ledger has."""
     chosen, (store, drawn) = [KNOWN["pflmf.theorem1"]], (tmp_path / "verify", tmp_path / "figures")
     page = command._report(chosen, ledger.recorded(), store, drawn, tmp_path, None)
-    assert "<img src=\"data:image/png" in page.read_text(encoding="utf-8")
+    assert '<img src="data:image/png' in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from linrep.claims.evidence import FAILS
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
 from linrep.claims.proofs import proofs
-from linrep.claims.sections import Section
+from linrep.claims.sections import Section, unescaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ class Entry:
     def _why(self):
         if self.finding is None:
             return ""
-        return f"{self.finding.headline} (severity: {self.finding.severity})"
+        return f"{unescaped(self.finding.headline)} (severity: {self.finding.severity})"
 
     def _strength(self):
         return list(filter(None, [self.recorded.get("strength")]))
@@ -89,8 +89,8 @@ class Entry:
         yield "measured", f"{entry['sentence']} ({entry['budget']} budget)" if entry else ""
         yield "readings", "; ".join(ledger.readings(entry))
         yield "why", self._why()
-        yield "reason", self.finding.reason if self.finding else ""
-        yield "proof", self.proof.headline if self.proof else ""
+        yield "reason", unescaped(self.finding.reason) if self.finding else ""
+        yield "proof", unescaped(self.proof.headline) if self.proof else ""
         yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
         yield "corrects", self.claim.corrects
         yield "corrected", ", ".join(self.corrected_by)
@@ -185,7 +185,7 @@ class Entry:
 
 def _paragraphs(text):
     """Return Markdown to read as it is: a line for each paragraph, without escapes."""
-    return "\n".join(" ".join(part.split()) for part in text.replace("\\*", "*").split("\n\n"))
+    return "\n".join(" ".join(part.split()) for part in unescaped(text).split("\n\n"))
 
 
 def failing_parts(parts: Sequence[Mapping[str, Any]]) -> str:

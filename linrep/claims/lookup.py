@@ -15,6 +15,7 @@ from linrep.claims.claim import claims, unknown
 from linrep.claims.entry import Entry, entry
 from linrep.claims.evidence import STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
+from linrep.claims.sections import unescaped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +122,7 @@ class Statements(Mapping[str, Entry]):
                 "strength": item.recorded.get("strength", ""),
                 "severity": item.finding.severity if item.finding else "",
                 "plain": item.claim.plain,
-                "why": item.finding.headline if item.finding else "",
+                "why": unescaped(item.finding.headline) if item.finding else "",
                 "corrected_by": ", ".join(item.corrected_by),
             }
             for item in self._entries()
@@ -172,7 +173,7 @@ _LEFT = 'style="text-align:left;vertical-align:top;padding-right:0.8em"'
 
 
 def _text(item):
-    reason = item.finding.headline if item.finding else ""
+    reason = unescaped(item.finding.headline) if item.finding else ""
     return f"{item.claim.id} {item.claim.place} {item.claim.plain} {reason}".lower()
 
 
@@ -194,7 +195,7 @@ def _counts(entries):
 
 def _says(item):
     """Return what is wrong with a statement, or what it says."""
-    return item.finding.headline if item.finding else item.claim.plain
+    return unescaped(item.finding.headline) if item.finding else item.claim.plain
 
 
 def _line(item, width):
@@ -214,7 +215,7 @@ def _row(item, ids):
     unfolded = [
         escape(claim.plain) if item.finding else "",
         f"$${escape(claim.latex)}$$" if claim.latex else "",
-        escape(item.finding.reason) if item.finding else "",
+        escape(unescaped(item.finding.reason)) if item.finding else "",
         f"{label}: {links}" if links else "",
     ]
     inside = "".join(f"<p>{part}</p>" for part in unfolded if part)

@@ -112,6 +112,7 @@ def _claim(item, verbose):
     from linrep.claims import formulas, ledger
     from linrep.claims.claim import registered
     from linrep.claims.entry import failing_parts
+    from linrep.claims.sections import unescaped
 
     claim, recorded, finding, proof = item.claim, item.recorded, item.finding, item.proof
     _headline(claim.id, claim.plain)
@@ -136,12 +137,14 @@ def _claim(item, verbose):
         _line("reading", line)
     if finding is not None:
         _line("severity", finding.severity)
-        _line("why", finding.headline)
-        _line("reason", finding.reason)
+        _line("why", unescaped(finding.headline))
+        _line("reason", unescaped(finding.reason))
     if proof is not None:
-        _line("proof", proof.headline + ("" if verbose else " (-v prints the derivation)"))
+        _line(
+            "proof", unescaped(proof.headline) + ("" if verbose else " (-v prints the derivation)")
+        )
         if verbose:
-            for paragraph in proof.text.replace("\\*", "*").split("\n\n"):
+            for paragraph in unescaped(proof.text).split("\n\n"):
                 _line("", " ".join(paragraph.split()))
     if recorded.get("counterexample"):
         _line("instance", json.dumps(recorded["counterexample"], ensure_ascii=False))

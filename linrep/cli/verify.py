@@ -378,6 +378,7 @@ def _reasons(results, verbose):
     from linrep.claims.entry import failing_parts
     from linrep.claims.findings import findings
     from linrep.claims.ledger import readings
+    from linrep.claims.sections import unescaped
 
     why = findings()
     cut = False
@@ -386,7 +387,7 @@ def _reasons(results, verbose):
         if item.verdict == "holds" and not item.readings:
             continue
         known = item.verdict in ("fails", "vacuous") and item.id in why
-        reason = why[item.id].headline if known else item.sentence
+        reason = unescaped(why[item.id].headline) if known else item.sentence
         several = "" if known and not verbose else failing_parts(item.parts)
         needed = f"would take: {item.needed}" if item.needed else ""
         more = "; ".join(filter(None, [several, needed]))

@@ -22,22 +22,36 @@ _GREEK = {
     "tau": "τ", "phi": "φ", "psi": "ψ", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ",
     "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "eps": "ε",
 }  # fmt: skip
-_SIGNS = (("<=", "≤"), (">=", "≥"), ("->", "→"), ("sqrt(", "√("), ("sqrt ", "√"))
+_SIGNS = (
+    ("$^{", "^{"),
+    ("}$", "}"),
+    ("^½", "^{½}"),
+    ("<=", "≤"),
+    (">=", "≥"),
+    ("->", "→"),
+    ("sqrt(", "√("),
+    ("sqrt ", "√"),
+)
 # Small letters and digits, which are set as those of formulas in plain letters are.
 _SMALL = (("^", re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ]+")), ("_", re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₘₙᵣₛₜ]+")))
 _FLOAT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-])0*(\d+)(?!\w)")
+# Between two terms; before a number; after a bracket or a relation.
 _MINUS = re.compile(
-    r"(?<=[\w)\]}|*'] )-(?= [\w(\[|√])|(?<![\w)\]}*'^_{(-])-(?=\d)|(?<=[(\[])-(?=\w)"
+    r"(?<=[\w)\]}|*'+] )-(?= [\w(\[|√])|(?<![\w)\]}*'^_{(-])-(?=\d)"
+    r"|(?<=[(\[])-(?=\w)|(?<=[=≤≥<>] )-(?=\w)"
 )
 _RANGE = re.compile(r"(?<=\d\))-(?=\(\d)")
 _NAMES = "|".join(_GREEK)
 _ROOT = re.compile(rf"√\(((?:{_NAMES}|\w)\*?(?:_\w+)?)\)")
-_SCRIPT = r"(?:\{[^{}]+\}|\((?:[^()]|\([^()]*\))+\)|[-−]?\d+\.\d+|[-−]?[A-Za-z0-9*]+|\+(?!\w))"
+_SCRIPT = (
+    r"(?:\{(?:[^{}]|\{[^{}]*\})+\}|\((?:[^()]|\([^()]*\))+\)|[-−]?\d+\.\d+|[-−]?[A-Za-z0-9*]+"
+    r"|[α-ωΑ-Ω](?!\w)|\+(?!\w))"
+)
 # A Greek letter; or a letter, a number or a bracket with an index, a power or both. What is left
 # are names: scaled_qr, lemma_A8.
 _SYMBOL = re.compile(
     rf"(?P<base>(?<![\w.])(?:{_NAMES}|dist|NC|[A-Za-z0-9]|[^\W_]+(?=\^))[*'~]?"
-    r"|(?:[α-ωΑ-Ω∇]|(?<=[α-ωΑ-Ω\d√])[A-Za-z])[*'~]?|[)|\]])"
+    r"|(?:[α-ωΑ-Ω∇]|(?<=[α-ωΑ-Ω\d√])[A-Za-z])[*'~]?|[)|\]]|(?<=\S)(?=[_^]\{))"
     rf"(?:_(?P<index>{_SCRIPT})(?:\^(?P<power>{_SCRIPT}))?|\^(?P<only>{_SCRIPT}))"
     r"(?:(?<=[})])|(?![A-Za-z0-9_]))"
     rf"|(?<![\w.])(?P<letter>(?:{_NAMES})[*'~]?)(?![\w])"

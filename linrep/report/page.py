@@ -183,6 +183,8 @@ def _value(value: Any) -> Markup:
         return Markup("[{}]").format(Markup(", ").join(map(_value, value)))
     if isinstance(value, float):
         return escape(f"{value:.6g}")
+    if isinstance(value, str):
+        return mathml.prose(value)
     words = {None: "none", True: "yes", False: "no"}
     return escape(words.get(value, value) if value is None or isinstance(value, bool) else value)
 
