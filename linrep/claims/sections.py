@@ -34,5 +34,5 @@ def sections(path: Path) -> Iterator[Section]:
 
 
 def unescaped(text: str) -> str:
-    """Return Markdown for readers of plain text: stars are stars."""
-    return text.replace("\\*", "*")
+    """Return Markdown for readers of plain text: stars and underscores are what they are."""
+    return re.sub(r"\\([*_])", r"\1", text)

@@ -94,7 +94,7 @@ def test_what_is_claimed_of_a_paper_stands_on_its_page():
 
 
 def test_stars_of_symbols_are_no_emphasis():
-    """Emphasis is for the beginnings of paragraphs: an optimum's star has to be escaped."""
+    """Emphasis is for the beginnings of paragraphs: an optimum's star and an index are escaped."""
     for section in (*findings().values(), *proofs().values()):
         for inline in MarkdownIt().parse(section.text):
             tokens = inline.children or ()
