@@ -87,9 +87,9 @@ def test_a_cell_that_a_run_does_not_have_is_refused_before_anything_is_loaded(tm
     described = {"cells": cells, "replicates": 3}
     (tmp_path / "sweep.json").write_text(json.dumps(described), encoding="utf-8")
     lines = {
-        "--cell n=7 --replicate 0": "has n=7; there are 6, 8",
+        "--cell n=7 --replicate 0": "no cell with n=7 in .; there are 6, 8",
         "--cell nn=7 --replicate 0": "no parameter 'nn'",
-        "--cell n=6 --replicate 3": "--replicate must be at most 2, got 3",
+        "--cell n=6 --replicate 3": "--replicate must be between 0 and 2, got 3",
     }
     said = _answers([f"replay . {line}" for line in lines], tmp_path)
     for (found, ended), words in zip(said, lines.values(), strict=True):

@@ -214,8 +214,8 @@ def _(item: Cases, level):
 
 
 def excess(
-    left: float,
-    right: float,
+    left: float | Fraction,
+    right: float | Fraction,
     violations: int,
     count: int,
     instance: Mapping[str, Any],

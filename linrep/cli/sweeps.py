@@ -355,12 +355,14 @@ def _check_cell(run, selection, replicate):
     for name, value in selection.items():
         if name not in known:
             raise ValueError(unknown("no parameter", name, known, of=f"in {run}"))
+        if value != value:  # no value of a parameter: what reads cells says so
+            continue
         values = dict.fromkeys(str(cell[name]) for cell in cells if name in cell)
         if not any(name in cell and cell[name] == value for cell in cells):
             found = unknown("", str(value), values).partition("; ")[2]
-            raise ValueError(f"no cell of {run} has {name}={value}; {found}")
+            raise ValueError(f"no cell with {name}={value} in {run}; {found}")
     if isinstance(replicates, int) and replicate >= replicates:
-        raise ValueError(f"--replicate must be at most {replicates - 1}, got {replicate}")
+        raise ValueError(f"--replicate must be between 0 and {replicates - 1}, got {replicate}")
 
 
 class _Dask:

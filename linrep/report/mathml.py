@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from unicodedata import normalize
 from xml.etree import ElementTree
 
@@ -159,13 +160,17 @@ def prose(text: str) -> Markup:
         text = text.replace(written, sign)
     text = _FLOAT.sub(_power_of_ten, text)
     for mark, small in _SMALL:
-        text = small.sub(lambda run, mark=mark: f"{mark}{{{normalize('NFKC', run[0])}}}", text)
+        text = small.sub(partial(_full_size, mark), text)
     text = _RANGE.sub("–", _MINUS.sub("−", _ROOT.sub(r"√\1", text)))
     found, end = [], 0
     for match in _SYMBOL.finditer(text):
         found += [escape(text[end : match.start()]), _symbol(match)]
         end = match.end()
     return Markup("").join([*found, escape(text[end:])])
+
+
+def _full_size(mark, run):
+    return f"{mark}{{{normalize('NFKC', run[0])}}}"
 
 
 def _power_of_ten(match):
