@@ -6,7 +6,7 @@ import math
 import time
 
 from linrep.cli.group import BadInput, bad_input
-from linrep.cli.text import echo
+from linrep.cli.text import counted, echo
 
 _PROBES = 8
 _PROBE_SECONDS = 10.0
@@ -47,16 +47,16 @@ def estimate(specification, out, workers, *, extend):
     missing = total - stored
     each = sum(seconds) / len(seconds)
     size = missing * rows / len(seconds) * (_ROW_BYTES + 8.0 * columns)
-    each_has = f"{specification.replicates} replicate{'s' * (specification.replicates != 1)}"
-    echo(f"{len(cells)} cell{'s' * (len(cells) != 1)}, {each_has} each: {total}")
+    replicates = counted(specification.replicates, "replicate")
+    echo(f"{counted(len(cells), 'cell')}, {replicates} each: {total}")
     for reason, count in specification.grid.left_out.items():
-        echo(f"{count} cells left out: {reason}")
+        echo(f"{counted(count, 'cell')} left out: {reason}")
     if stored:
         echo(f"stored in {out} already: {stored}")
     echo(f"about {_bytes(size)} in {out}")
     echo(
-        f"about {duration(missing * each / workers)} on {workers} worker{'s' * (workers != 1)}, "
-        f"judged from one replicate of {len(seconds)} cell{'s' * (len(seconds) != 1)}"
+        f"about {duration(missing * each / workers)} on {counted(workers, 'worker')}, "
+        f"judged from one replicate of {counted(len(seconds), 'cell')}"
     )
     if error is not None:
         echo(f"a replicate failed: {type(error).__name__}: {error}")

@@ -13,7 +13,7 @@ from linrep._suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, size_section
 from linrep.cli.group import bad_input, main
-from linrep.cli.text import Painted, echo, listing, table, verdict, wrapped
+from linrep.cli.text import Painted, counted, echo, listing, table, verdict, wrapped
 from linrep.cli.verify import LEDGER_OPTION, choose, read_ledger
 
 _LABEL = 11  # letters of a label and the blank after it
@@ -200,9 +200,8 @@ def _facts(facts, verbose):
         for fact in others:
             echo(f"{fact['name']}: {_fact(fact)}")
     elif others:
-        one = len(others) == 1
-        echo(f"{len(others)} fact{'' if one else 's'} measured beside it: -v prints "
-             f"{'it' if one else 'them'}")  # fmt: skip
+        what = "it" if len(others) == 1 else "them"
+        echo(f"{counted(len(others), 'fact')} measured beside it: -v prints {what}")
 
 
 def _fact(fact, unit=True):
@@ -267,7 +266,10 @@ def _run(name):
         found = open_run(name)
         completeness, failed = found.completeness(), found.failed()
         columns, done = found.columns, found.count()
-    echo(Painted(name, "title"), f": {len(found.cells)} cells, {done} of {found.total} replicates")
+    echo(
+        Painted(name, "title"),
+        f": {counted(len(found.cells), 'cell')}, {done} of {found.total} replicates",
+    )
     if not completeness.whole:
         _line("incomplete", Painted(str(completeness), "note"))
     if failed:

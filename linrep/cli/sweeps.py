@@ -33,7 +33,7 @@ from linrep.cli.group import (
 )
 from linrep.cli.names import PROBLEMS
 from linrep.cli.specification import build, read_options
-from linrep.cli.text import Painted, echo, echo_error, table, width
+from linrep.cli.text import Painted, counted, echo, echo_error, table, width
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -174,7 +174,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     failed = result.failed()
     echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
     for reason, count in specification.grid.left_out.items():
-        echo(f"{count} cells left out: {reason}")
+        echo(f"{counted(count, 'cell')} left out: {reason}")
     if failed:
         first = result.failures().iloc[0]
         echo(f"the first failure: {first['exception']}")
@@ -429,7 +429,9 @@ def _mixed(run):
     found = run.machines()
     if len(found) < 2:
         return []
-    return [f"{count} replicates of {describe(machine)}" for machine, count in found.items()]
+    return [
+        f"{counted(count, 'replicate')} of {describe(machine)}" for machine, count in found.items()
+    ]
 
 
 def _mean_seconds(run):

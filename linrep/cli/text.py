@@ -41,6 +41,11 @@ def verdict(text: str) -> Painted:
     return Painted(text, text if text in _COLORS else "")
 
 
+def counted(count: int, noun: str) -> str:
+    """Return how many there are of something: 1 cell, 2 cells."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def echo(*parts, err=False):
     """Print parts as one line, control characters as their escapes, painted ones in colour."""
     colored = has_color(sys.stderr if err else sys.stdout)

@@ -66,7 +66,7 @@
     document.getElementById("more").hidden = more === 0;
     document.getElementById("phrase").textContent = search.value.trim();
     document.getElementById("wider").textContent = `Show ${more} more with all of its words`;
-    document.getElementById("shown").textContent = active ? `${shown} of ${total} claims` : `${total} claims`;
+    document.getElementById("shown").textContent = active ? `${shown} of ${total} claims` : `${total} claim${total === 1 ? "" : "s"}`;
   }
 
   function clear() {
