@@ -98,7 +98,7 @@ class Statements(Mapping[str, Entry]):
                 choice(name, value, allowed)
         wanted = words.lower().split()
         found = [
-            item.claim
+            item
             for item in self._entries()
             if paper in (None, item.claim.paper)
             and verdict in (None, item.verdict)
@@ -106,9 +106,16 @@ class Statements(Mapping[str, Entry]):
             and strength in (None, item.recorded.get("strength"))
             and all(word in _text(item) for word in wanted)
         ]
-        # What is called so in the paper goes before what only mentions it.
-        found.sort(key=lambda claim: not all(word in claim.place.lower() for word in wanted))
-        return Statements([claim.id for claim in found])
+        # What is called so in the paper goes before what only mentions it, and there whole phrases
+        # before words that stand apart.
+        phrase = " ".join(wanted)
+        found.sort(
+            key=lambda item: (
+                not all(word in item.claim.place.lower() for word in wanted),
+                phrase not in _text(item),
+            )
+        )
+        return Statements([item.claim.id for item in found])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per statement, indexed by id: place, verdict, what it says, why it fails."""

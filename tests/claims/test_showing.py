@@ -206,3 +206,12 @@ def test_readings_are_shown_wherever_the_verdict_is(tmp_path):
         assert line in " ".join(str(shown).split())
         assert ledger.cell(line) in page
     assert "read as" in shown._repr_markdown_()
+
+
+def test_a_phrase_is_found_before_its_words_apart():
+    found = lr.statements.find("small p")
+    texts = [f"{found[id].claim.plain} {found[id]._why()}".lower() for id in found]
+    whole = ["small p" in text for text in texts]
+    assert whole[0]
+    assert not whole[-1]
+    assert whole == sorted(whole, reverse=True)
