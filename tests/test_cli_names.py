@@ -1,16 +1,21 @@
 """Names that are known without loading what they stand for, and wrong ones answered at once."""
 
+import json
 import os
 import subprocess
 import sys
+from importlib import import_module
+from itertools import chain
 
 import pytest
 from click.testing import CliRunner
 
-from linrep import experiment, simulation
+from linrep import experiment, families, simulation
 from linrep.claims import claims
 from linrep.cli import main, names
 from linrep.cli.group import GROUPS
+from linrep.families import regression as models
+from linrep.problems import completion, regression, samples
 from tests.test_import import HEAVY, ROOT
 from tests.tools import complaint
 
@@ -32,6 +37,64 @@ def test_claims_are_those_there_are():
 def test_sizes_are_those_of_the_figure(name):
     sizes = experiment.load(name).sizes
     assert names.SIZES.get(name, ()) == (() if sizes is None else tuple(vars(sizes)))
+
+
+def test_the_words_of_axes_are_those_there_are():
+    where = ("_setup", "fedrep", "flute", "meta", "alternating", "pflmf")
+    modules = [import_module(f"linrep.algorithms.{name}") for name in where]
+    _, fedrep, flute, _, _, pflmf = modules
+    starts = [module.STARTS for module in modules if hasattr(module, "STARTS")]
+    batches = [module.BATCHES for module in modules if hasattr(module, "BATCHES")]
+    assert {name: set(words) for name, words in names.WORDS.items()} == {
+        "heads": set(regression.HEADS),
+        "design": set(samples.DESIGNS),
+        "models": set(models.MODELS),
+        "side": set(completion.SIDES),
+        "batches": set(chain(*batches)),
+        "start": set(chain(*starts)),
+        "normalization": set(fedrep.NORMALIZATIONS),
+        "storage": set(fedrep.STORAGES),
+        "loss": set(flute.LOSSES),
+        "aggregate": {*flute.AGGREGATES, *pflmf.AGGREGATES},
+        "order": set(pflmf.ORDERS),
+        "sampling": set(pflmf.SAMPLINGS),
+    }
+
+
+@pytest.mark.parametrize("family", ["regression", "completion"])
+def test_the_rank_is_at_most_what_the_family_allows(family):
+    assert set(families.find(family).constraints) == {
+        f"k <= {size}" for size in names._LARGEST_RANK[family]
+    }
+    for name, axes in names.AXES.items():
+        if "k" in axes and "n" in axes:
+            own = "completion" if "p" in axes else "regression"
+            assert simulation.family_of(name) is families.find(own), name
+
+
+def test_the_command_alone_prints_its_help(capfd):
+    with pytest.raises(SystemExit) as ended:
+        main([], prog_name="linrep")
+    out, err = capfd.readouterr()
+    assert ended.value.code == 0
+    assert out.startswith("Usage: linrep")
+    assert "verify" in out
+    assert err == ""
+
+
+def test_a_cell_that_a_run_does_not_have_is_refused_before_anything_is_loaded(tmp_path):
+    cells = [{"algorithm": "fedrep", "n": n, "k": 2} for n in (6, 8)]
+    described = {"cells": cells, "replicates": 3}
+    (tmp_path / "sweep.json").write_text(json.dumps(described), encoding="utf-8")
+    lines = {
+        "--cell n=7 --replicate 0": "no cell with n=7 in .; there are 6, 8",
+        "--cell nn=7 --replicate 0": "no parameter 'nn'",
+        "--cell n=6 --replicate 3": "--replicate must be between 0 and 2, got 3",
+    }
+    said = _answers([f"replay . {line}" for line in lines], tmp_path)
+    for (found, ended), words in zip(said, lines.values(), strict=True):
+        assert words in found
+        assert ended == "2"
 
 
 def test_a_statement_that_is_not_recorded_yet_is_known(monkeypatch):
@@ -87,7 +150,19 @@ WRONG = [
     ("sweep fedrep --n 5 --replicates 99999999999", "--replicates"),
     ("sweep fedrep --n 5 --workers 99999", "1<=x<=1024"),
     ("sweep", "no algorithm is given"),
-    ("sweep fedrep --n 5 --d 4", "k, m must be given"),
+    ("sweep fedrep --n 5", "--d, --k and --m must be given"),
+    ("sweep fedrep --n 5 --d 4 --m 3", "Error: --k must be given"),
+    (
+        "sweep nuclear_norm --n 5 --d 4 --p 3 --k 2",
+        "--per_client or --entries or --oversampling must",
+    ),
+    (
+        "sweep fedrep --heads spherre --dry-run",
+        "--heads: no such value 'spherre'; did you mean sphere?",
+    ),
+    ("sweep fedrep --n 9 --d 4 --k 5,6 --m 3", "--k must be at most d = 4, got 5"),
+    ("sweep fedrep --n 4 --d 9 --k 5 --m 3", "--k must be at most n = 4, got 5"),
+    ("sweep perfedsi --n 3 --d 9 --p 4 --k 5", "--k must be at most p = 4, got 5"),
     ("sweep fedrep --n five", "--n must be an integer, got 'five'"),
     ("sweep fedrep flute", "several algorithms are one word: fedrep,flute"),
     ("sweep fedrep -n 5", "did you mean --n?"),
@@ -99,7 +174,13 @@ WRONG = [
     ("plot nowhere x --x n --out no/such.png", "not a run directory"),
     ("compare fedrap", "did you mean fedrep"),
     ("compare fedrep --round 3", "did you mean --rounds"),
-    ("compare fedrep --n 3", "--d must be given"),
+    ("compare fedrep --n 3", "--d, --k and --m must be given"),
+    ("compare fedrep --n 9 --d 9 --k 2", "Error: --m must be given"),
+    ("compare fedrep --n 9 --d 4 --k 5 --m 3", "--k must be at most d = 4, got 5"),
+    (
+        "compare fedrep --start momnts --n 3",
+        "--start: no such value 'momnts'; did you mean moments?",
+    ),
     ("runs nowhere", "nowhere"),
     ("summary nowhere x", "not a run directory"),
     ("plot nowhere x --x n", "not a run directory"),
@@ -113,6 +194,16 @@ WRONG = [
 def test_wrong_input_of_every_command_is_answered_without_loading_anything_heavy(tmp_path):
     """In one process: what one of them loads would be loaded from then on."""
     assert {line.split()[0] for line, _ in WRONG[1:]} == set(main.commands)
+    said = _answers([line for line, _ in WRONG], tmp_path)
+    for (line, words), (found, ended) in zip(WRONG, said, strict=True):
+        assert found.startswith("Error: "), line
+        assert words in found, f"{line}: {found}"
+        assert ended == "2", f"{line} loads {ended}"
+    assert not list(tmp_path.iterdir())
+
+
+def _answers(lines, folder):
+    """Return what each call says, and its exit status with the heavy modules that it loads."""
     script = (
         "import sys\nfrom linrep.cli import main\n"
         "for line in sys.argv[1:]:\n"
@@ -122,14 +213,10 @@ def test_wrong_input_of_every_command_is_answered_without_loading_anything_heavy
         f"        print(ended.code, *(loaded & {HEAVY - {'click'}}), file=sys.stderr)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *(line for line, _ in WRONG)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True, text=True,
+        [sys.executable, "-c", script, *lines],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=folder, capture_output=True, text=True,
         check=True,
     )  # fmt: skip
-    lines = done.stderr.splitlines()
-    assert len(lines) == 2 * len(WRONG), done.stderr
-    for (line, words), said, ended in zip(WRONG, lines[::2], lines[1::2], strict=True):
-        assert said.startswith("Error: "), line
-        assert words in said, f"{line}: {said}"
-        assert ended == "2", f"{line} loads {ended}"
-    assert not list(tmp_path.iterdir())
+    said = done.stderr.splitlines()
+    assert len(said) == 2 * len(lines), done.stderr
+    return list(zip(said[::2], said[1::2], strict=True))

@@ -135,6 +135,13 @@ def test_what_a_worker_cannot_write_is_one_line(tmp_path, monkeypatch):
     assert result.output.splitlines() == ["Error: [Errno 28] No space left on device"]
 
 
+def test_what_was_not_checked_keeps_its_recorded_picture_in_the_report(tmp_path):
+    """An interrupted run reports what there is, and of the rest what the ledger has."""
+    chosen, (store, drawn) = [KNOWN["pflmf.theorem1"]], (tmp_path / "verify", tmp_path / "figures")
+    page = command._report(chosen, ledger.recorded(), store, drawn, tmp_path, None)
+    assert '<img src="data:image/png' in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_a_record_comes_out_again_and_one_changed_by_hand_does_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

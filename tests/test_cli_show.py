@@ -3,6 +3,8 @@
 import pytest
 from click.testing import CliRunner
 
+import linrep as lr
+from linrep.claims import ledger
 from linrep.cli import main
 
 
@@ -22,7 +24,7 @@ def test_a_claim_has_all_that_is_recorded():
     for line in (
         "fedrep.A1_W: The heads",
         "  place      Appendix A.1",
-        "  statement  W^*",
+        "  statement  W*",
         "  verdict    fails · proved · measured 2 · claimed 0.04 · 2 of 3 parts fail",
         "  severity   constant",
         "  why        ",
@@ -30,10 +32,42 @@ def test_a_claim_has_all_that_is_recorded():
         "  corrected  fedrep.A1_W.corrected: Multiplied by sqrt(n)",
         "  check it   linrep verify fedrep.A1_W --budget standard --seed 0",
         "measurement ",
-        "facts were measured beside it",
+        "measured beside it: -v prints",
     ):
         assert line in found
     assert "1/(4 sigma_max^2) at n = 100" in call("show", "fedrep.A1_W", "--verbose")
+
+
+def test_formulas_are_plain_text_and_lines_fit(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "64")
+    found = call("show", "pflmf.theorem1")
+    assert "η_v = pη/K, η < 1/(2L)" in found
+    assert "\\" not in found
+    lines = found.partition("\nmeasurement")[0].splitlines()
+    assert max(map(len, lines)) <= 64
+    assert all(len(line) > 20 for line in lines[:4])
+    assert r"\frac1T" in call("show", "pflmf.theorem1", "--verbose")
+    printed = str(lr.statements["pflmf.theorem1"]).splitlines()
+    assert max(map(len, printed)) <= 64
+    assert "\\" not in "".join(printed)
+
+
+def test_a_shortfall_is_a_ratio_with_its_setting_and_budget():
+    entry = ledger.recorded()["pflmf.theorem1"]
+    found = " ".join(call("show", "pflmf.theorem1").split())
+    at = entry["counterexample"]
+    ratio = f"{entry['measured']:.4g} times the right side (p = {at['p']}, T = {at['T']})"
+    assert ratio in found
+    assert f"(ledger, {entry['budget']} budget)" in found
+    assert ratio in " ".join(str(lr.statements["pflmf.theorem1"]).split())
+
+
+def test_constants_are_a_table():
+    rows = [line.split() for line in call("show", "pflmf.corollary2.constants").splitlines()]
+    facts = ledger.recorded()["pflmf.corollary2.constants"]["facts"]
+    at = [f"{fact['value']:.4g}" for fact in facts if fact["name"].endswith("p = 0.1")]
+    assert len(at) == 4
+    assert ["0.1", *at] in rows
 
 
 def test_patterns_and_several():

@@ -228,7 +228,7 @@ def test_a_dry_run_says_how_much_it_is_and_writes_nothing(call, folder):
     assert "4 cells, 2 replicates each: 8" in out
     assert "2 cells left out: n > 5" in out
     assert re.search(r"about [\d.]+ (bytes|kB) in from_file", out)
-    assert re.search(r"about [\d.e-]+ s on 2 worker\(s\)", out)
+    assert re.search(r"about [\d.e-]+ s on 2 workers, judged from one replicate of 4 cells", out)
     assert {path for path in content(folder) if "__pycache__" not in path} == set(before)
 
 
@@ -244,8 +244,10 @@ def test_a_dry_run_counts_what_is_stored(call, folder):
 
 
 def test_a_dry_run_tells_of_a_failure(call):
-    out = call("sweep", "--function", "swept_here.py:fragile", "--a", "2", "--dry-run")
+    out = call("sweep", "--function", "swept_here.py:fragile", "--a", "1,2", "--dry-run")
     assert "a replicate failed: ValueError: two" in out
+    wrong = ("sweep", "--function", "swept_here.py:fragile", "--a", "2", "--dry-run")
+    assert "Error: all replicates that were tried fail: ValueError: two" in call(*wrong, status=2)
 
 
 # --- runs, replay, merge ---
@@ -494,7 +496,7 @@ def bad_input(call, folder, arguments, words):
         ((*FEDREP, "--out", ".", "--dry-run"), ["not empty", "not a run directory"]),
         ((*FEDREP, "--function", "swept_here:measure"), ["give one of"]),
         ((*FEDREP, "--algorithm", "fedsgd"), ["give one of"]),
-        (("fedrep", *FEDREP[1:5]), ["k, m must be given"]),
+        (("fedrep", *FEDREP[1:5]), ["--k and --m must be given"]),
         (("--function", "swept_here:nothing", "--a", "1"), ["no function nothing"]),
         (("--function", "swept_here:constant", "--a", "1"), ["no function constant"]),
         (("--function", "nowhere:f", "--a", "1"), ["no module 'nowhere'"]),
@@ -638,12 +640,12 @@ def test_help_without_an_algorithm_says_how_to_ask(call):
 @pytest.mark.parametrize(
     ("arguments", "missing"),
     [
-        (("fedrep",), "n, d, k, m must be given"),
-        (("fedrep,fedsgd", "--n", "6", "--d", "4"), "k, m must be given"),
-        (("perfedsi", "--n", "6", "--k", "1"), "d, p must be given"),
+        (("fedrep",), "--n, --d, --k and --m must be given"),
+        (("fedrep,fedsgd", "--n", "6", "--d", "4"), "--k and --m must be given"),
+        (("perfedsi", "--n", "6", "--k", "1"), "--d and --p must be given"),
         (
             ("least_squares", "--n", "6", "--d", "4", "--k", "1"),
-            "p, per_client or entries or oversampling must be given",
+            "--p and --per_client or --entries or --oversampling must be given",
         ),
     ],
 )

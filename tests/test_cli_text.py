@@ -117,3 +117,23 @@ def test_on_a_terminal_of_eighty_columns_no_line_is_longer(tmp_path):
     lines = found.decode().splitlines()
     assert any(line.startswith("pflmf.theorem1 ") for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_one_is_no_plural():
+    assert [text.counted(count, "cell") for count in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
+
+
+def test_a_sentence_without_room_beside_its_name_stands_below(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    name, sentence = "paper.a-claim-with-a-long-name", "Something is true of it. " * 5
+    text.listing([(name, text.verdict("fails"), "proved", sentence)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == [name, "fails"]
+    assert " ".join(" ".join(lines[1:]).split()) == sentence.strip()
+    assert all(line.startswith("    ") for line in lines[1:])
+    assert max(map(len, lines)) <= 60
+    monkeypatch.setenv("COLUMNS", "100")
+    text.listing([(name, text.verdict("fails"), "proved", sentence)])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith("…")
+    assert len(line) <= 100

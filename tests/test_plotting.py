@@ -385,6 +385,21 @@ def test_captions_fit_the_width_and_do_not_shrink_the_axes(width, tmp_path):
     assert figure.get_figheight() > 2.0
 
 
+def test_a_legend_of_evidence_names_what_differs_in_letters_that_can_be_read():
+    names = ["noise = 0, d = 16, k = 2, precision = 10", "noise = 1, d = 16, k = 2, precision = 10"]
+    points = pd.DataFrame(
+        {
+            "panel": "along n", "series": np.repeat(names, 3), "x": [1.0, 10.0, 100.0] * 2,
+            "y": [1.0, 2.0, 3.0, 2.0, 4.0, 6.0], "xlabel": "n", "ylabel": "c",
+        }
+    )  # fmt: skip
+    (ax,) = plotting.evidence(points).axes
+    texts = ax.get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["noise = 0", "noise = 1"]
+    assert min(text.get_fontsize() for text in texts) >= 7
+    assert " ".join(ax.get_title().split()) == "along n d = 16, k = 2, precision = 10"
+
+
 def test_evidence_draws_a_panel_each():
     points = pd.DataFrame(
         {

@@ -132,7 +132,7 @@ def test_verify_goes_on_where_it_was_stopped(folder, monkeypatch, number, worker
     monkeypatch.chdir(folder)
     again = runner().invoke(main, ["verify", "own.py", "--workers", "1"])
     assert again.exit_code == 0
-    assert "6 claims: 6 holds" in again.stdout
+    assert "6 of 6 claims hold" in again.stdout
     new = computed(folder)[len(before) :]
     assert len(new) <= 6 - done
     assert len(set(before) - set(new)) >= done
@@ -144,7 +144,7 @@ def test_two_processes_at_once_on_one_store(folder):
     both = [start(folder, "verify", "own.py", "--workers", "1") for _ in range(2)]
     for status, output, errors in map(finish, both):
         assert (status, errors) == (0, "")
-        assert "6 claims: 6 holds" in output
+        assert "6 of 6 claims hold" in output
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_nothing_can_be_written_but_here(folder):
               package=package, **variables)
     )  # fmt: skip
     assert (status, "Traceback" in errors) == (0, False)
-    assert "1 claim: 1 holds" in output
+    assert "1 claim holds" in output
     reported = finish(start(folder, "info", "--json", package=package, **variables))
     assert reported[0] == 0
     assert json.loads(reported[1])["kernels"]["kept in"] is None

@@ -9,19 +9,24 @@ from dataclasses import dataclass, field
 from html import escape
 from io import BytesIO
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from linrep._display import badge, literal, number
-from linrep.claims import ledger
+from linrep.claims import formulas, ledger
 from linrep.claims.claim import Claim, claims, corrections, unknown
 from linrep.claims.evidence import FAILS
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
 from linrep.claims.proofs import proofs
-from linrep.claims.sections import Section
+from linrep.claims.sections import Section, unescaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_COLUMNS = 100  # where nobody says how many there are
+_INDENT = " " * 13
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +66,7 @@ class Entry:
     def _why(self):
         if self.finding is None:
             return ""
-        return f"{self.finding.headline} (severity: {self.finding.severity})"
+        return f"{unescaped(self.finding.headline)} (severity: {self.finding.severity})"
 
     def _strength(self):
         return list(filter(None, [self.recorded.get("strength")]))
@@ -78,13 +83,14 @@ class Entry:
         if entry.get("needed"):
             numbers.append(f"it would take {entry['needed']}")
         yield "place", self.claim.place
-        yield "statement", self.claim.latex
+        yield "statement", formulas.text(self.claim.latex)
         yield "under", "; ".join(map(str, self.claim.hypotheses))
         yield "verdict", " · ".join([self.verdict, *self._strength(), *numbers])
+        yield "measured", f"{entry['sentence']} ({entry['budget']} budget)" if entry else ""
         yield "readings", "; ".join(ledger.readings(entry))
         yield "why", self._why()
-        yield "reason", self.finding.reason if self.finding else ""
-        yield "proof", self.proof.headline if self.proof else ""
+        yield "reason", unescaped(self.finding.reason) if self.finding else ""
+        yield "proof", unescaped(self.proof.headline) if self.proof else ""
         yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
         yield "corrects", self.claim.corrects
         yield "corrected", ", ".join(self.corrected_by)
@@ -140,8 +146,17 @@ class Entry:
         return f"![what the verdict rests on](data:image/png;base64,{text})"
 
     def __str__(self):
-        lines = [f"{self.claim.id}: {self.claim.plain}"]
-        lines += [f"  {name:10} {text}" for name, text in self._lines() if text]
+        columns = max(get_terminal_size((_COLUMNS, 1)).columns, 2 * len(_INDENT))
+        lines = [fill(f"{self.claim.id}: {self.claim.plain}", columns, subsequent_indent="  ")]
+        for name, text in self._lines():
+            for place, part in enumerate(filter(None, text.split("\n"))):
+                start = _INDENT if place else f"  {name:10} "
+                lines.append(
+                    fill(
+                        part, columns, initial_indent=start, subsequent_indent=_INDENT,
+                        break_long_words=False, break_on_hyphens=False,
+                    )
+                )  # fmt: skip
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -169,9 +184,8 @@ class Entry:
 
 
 def _paragraphs(text):
-    """Return Markdown to read as it is: a line for each paragraph, indented, without escapes."""
-    lines = (" ".join(part.split()) for part in text.replace("\\*", "*").split("\n\n"))
-    return "\n             ".join(filter(None, lines))
+    """Return Markdown to read as it is: a line for each paragraph, without escapes."""
+    return "\n".join(" ".join(part.split()) for part in unescaped(text).split("\n\n"))
 
 
 def failing_parts(parts: Sequence[Mapping[str, Any]]) -> str:

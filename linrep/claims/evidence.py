@@ -30,6 +30,58 @@ LEDGER_LEVEL, STATISTICAL_CLAIMS = 0.01, 250
 LEVEL = LEDGER_LEVEL / STATISTICAL_CLAIMS
 
 
+_VERBS = {  # of one, and of several
+    HOLDS: ("holds", "hold"),
+    FAILS: ("fails", "fail"),
+    "error": ("stops with an error", "stop with an error"),
+}
+
+
+def counted(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return verdicts with what is said of so many: ("fails", "2 fail").
+
+    Parameters
+    ----------
+    counts : mapping
+        How many there are of each verdict.
+    """
+    return [(name, f"{count} {_verb(name, count)}") for name, count in counts.items() if count]
+
+
+def tally(counts: Mapping[str, int], noun: str = "claim") -> list[tuple[str, str]]:
+    """Return a sentence on verdicts in pieces: of each the verdict, "" of others, and the text.
+
+    Parameters
+    ----------
+    counts : mapping
+        How many there are of each verdict.
+    noun : str
+        What they are verdicts of, in the singular.
+
+    Examples
+    --------
+    >>> "".join(text for _, text in tally({"holds": 2, "fails": 1}))
+    '3 claims: 2 hold, 1 fails'
+    >>> "".join(text for _, text in tally({"fails": 22}))
+    '22 of 22 claims fail'
+    """
+    found = counted(counts)
+    total = sum(counts.values())
+    if len(found) == 1:
+        ((name, _),) = found
+        of = f"1 {noun}" if total == 1 else f"{total} of {total} {noun}s"
+        return [(name, f"{of} {_verb(name, total)}")]
+    pieces = [("", f"{total} {noun}s{': ' if found else ''}")]
+    for place, piece in enumerate(found):
+        pieces += [("", ", ")] * bool(place) + [piece]
+    return pieces
+
+
+def _verb(verdict, count):
+    one, several = _VERBS.get(verdict, (f"is {verdict}", f"are {verdict}"))
+    return one if count == 1 else several
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The outcome of a check, or of a part of one.

@@ -17,6 +17,7 @@ from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, VERDICTS
 from linrep.claims.findings import findings
 from linrep.claims.order import in_order
+from linrep.claims.sections import unescaped
 from linrep.claims.verify import Result
 
 PATH: Path = Path(__file__).with_name("ledger.json")
@@ -237,7 +238,10 @@ def _section(name, item, entry):
         f"error level {entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",
     ]
     if reason := findings().get(name):
-        lines += ["", f"Why: [{cell(reason.headline)}](#{anchor(reason.ids[0], 'finding')})."]
+        lines += [
+            "",
+            f"Why: [{cell(unescaped(reason.headline))}](#{anchor(reason.ids[0], 'finding')}).",
+        ]
     if len(entry["parts"]) > 1:
         lines += ["", "| part | verdict | strength | measured | claimed | found |"]
         lines += ["| - | - | - | - | - | - |"]

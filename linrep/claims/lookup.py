@@ -13,8 +13,9 @@ from linrep._validation import choice
 from linrep.claims import ledger
 from linrep.claims.claim import claims, unknown
 from linrep.claims.entry import Entry, entry
-from linrep.claims.evidence import STRENGTHS, VERDICTS
+from linrep.claims.evidence import STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
+from linrep.claims.sections import unescaped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +98,7 @@ class Statements(Mapping[str, Entry]):
                 choice(name, value, allowed)
         wanted = words.lower().split()
         found = [
-            item.claim
+            item
             for item in self._entries()
             if paper in (None, item.claim.paper)
             and verdict in (None, item.verdict)
@@ -105,9 +106,16 @@ class Statements(Mapping[str, Entry]):
             and strength in (None, item.recorded.get("strength"))
             and all(word in _text(item) for word in wanted)
         ]
-        # What is called so in the paper goes before what only mentions it.
-        found.sort(key=lambda claim: not all(word in claim.place.lower() for word in wanted))
-        return Statements([claim.id for claim in found])
+        # What is called so in the paper goes before what only mentions it, and there whole phrases
+        # before words that stand apart.
+        phrase = " ".join(wanted)
+        found.sort(
+            key=lambda item: (
+                not all(word in item.claim.place.lower() for word in wanted),
+                phrase not in _text(item),
+            )
+        )
+        return Statements([item.claim.id for item in found])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per statement, indexed by id: place, verdict, what it says, why it fails."""
@@ -121,7 +129,7 @@ class Statements(Mapping[str, Entry]):
                 "strength": item.recorded.get("strength", ""),
                 "severity": item.finding.severity if item.finding else "",
                 "plain": item.claim.plain,
-                "why": item.finding.headline if item.finding else "",
+                "why": unescaped(item.finding.headline) if item.finding else "",
                 "corrected_by": ", ".join(item.corrected_by),
             }
             for item in self._entries()
@@ -168,24 +176,18 @@ _HOW = (
     'statements.find("lemma", paper="fedrep", verdict="fails") lists some, '
     'statements["fedrep.lemma5"] shows one'
 )
-_PLURAL = {"holds": "hold", "fails": "fail"}
 _LEFT = 'style="text-align:left;vertical-align:top;padding-right:0.8em"'
 
 
 def _text(item):
-    reason = item.finding.headline if item.finding else ""
+    reason = unescaped(item.finding.headline) if item.finding else ""
     return f"{item.claim.id} {item.claim.place} {item.claim.plain} {reason}".lower()
 
 
 def _title(entries):
     counts = Counter(item.verdict for item in entries)
-    words = ", ".join(
-        f"{counts[name]} {name if counts[name] == 1 else _PLURAL.get(name, name)}"
-        for name in (*VERDICTS, "unchecked")
-        if counts[name]
-    )
-    plural = "statement" if len(entries) == 1 else "statements"
-    return f"{len(entries)} {plural}" + (f": {words}" if words else "")
+    known = {name: counts[name] for name in (*VERDICTS, "unchecked")}
+    return "".join(text for _, text in tally(known, "statement"))
 
 
 def _counts(entries):
@@ -200,7 +202,7 @@ def _counts(entries):
 
 def _says(item):
     """Return what is wrong with a statement, or what it says."""
-    return item.finding.headline if item.finding else item.claim.plain
+    return unescaped(item.finding.headline) if item.finding else item.claim.plain
 
 
 def _line(item, width):
@@ -220,7 +222,7 @@ def _row(item, ids):
     unfolded = [
         escape(claim.plain) if item.finding else "",
         f"$${escape(claim.latex)}$$" if claim.latex else "",
-        escape(item.finding.reason) if item.finding else "",
+        escape(unescaped(item.finding.reason)) if item.finding else "",
         f"{label}: {links}" if links else "",
     ]
     inside = "".join(f"<p>{part}</p>" for part in unfolded if part)

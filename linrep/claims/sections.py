@@ -31,3 +31,8 @@ def sections(path: Path) -> Iterator[Section]:
         following = re.search(r"^#{2,4} ", rest, re.MULTILINE)
         text = rest[: following.start() if following else None].strip()
         yield Section(tuple(re.findall(r"`([^`]+)`", place.group(1))), place.group(2), text)
+
+
+def unescaped(text: str) -> str:
+    """Return Markdown for readers of plain text: stars and underscores are what they are."""
+    return re.sub(r"\\([*_])", r"\1", text)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 from numbers import Rational
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from linrep.claims.evidence import (
     VACUOUS,
     Evidence,
     combine,
+    counted,
     read_in_several_ways,
     strength_of,
 )
@@ -130,12 +132,15 @@ def _best(readings, name):
     order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
     chief = min(readings, key=lambda reading: order.index(reading.verdict))
     counts = Counter(reading.verdict for reading in readings if reading is not chief)
-    others = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    others = ", ".join(text for _, text in counted(counts))
+    others = (
+        f"the other reading {others[2:]}" if len(readings) == 2 else f"other readings: {others}"
+    )
     whole = combine(readings)
     return replace(
         chief,
         sentence=f"{chief.name}: {chief.sentence}"
-        + (f" (other readings: {others})" if others else ""),
+        + (f" ({others})" if counts else ""),
         name=name, reading=chief.name, parts=tuple(readings), points=whole.points,
         n_trials=whole.n_trials,
         level=whole.level,
@@ -197,16 +202,57 @@ def _decide(measurement, level):
 def _(item: Cases, level):
     left, right, worst = max(item.cases, key=lambda case: case[0] - case[1])
     bad = item.violations
-    counts = f"left side larger in {bad} of {item.count} cases"
     return Evidence(
         FAILS if bad else HOLDS,
-        f"{counts}, by {float(left - right):.4g} in the worst" if bad else counts,
+        excess(left, right, bad, item.count, worst, item.told),
         measured=float(left),
         predicted=float(right),
         tightness=_ratio(left, right),
         n_trials=item.count,
         counterexample={**worst, "left": float(left), "right": float(right)} if bad else None,
     )
+
+
+def excess(
+    left: float | Fraction,
+    right: float | Fraction,
+    violations: int,
+    count: int,
+    instance: Mapping[str, Any],
+    told: Iterable[str] = (),
+) -> str:
+    """Say in how many cases the left side is larger, and how large it is where most is in excess.
+
+    Parameters
+    ----------
+    left, right : float or Fraction
+        Of the case with the largest difference.
+    violations, count : int
+    instance : mapping
+        That case.
+    told : iterable of str
+        What is said of it.
+    """
+    cases = "case" if count == 1 else "cases"
+    counts = f"left side larger in {violations} of {count} {cases}"
+    if not violations:
+        return counts
+    at = ", ".join(f"{name} = {instance[name]}" for name in told if name in instance)
+    behind = f" ({at})" if at else ""
+    if not right > 0.0:
+        return f"{counts}, by {'' if count == 1 else 'up to '}{float(left - right):.4g}{behind}"
+    where = ": " if count == 1 else "; at the largest excess "
+    return f"{counts}{where}{_times(left, right)}{behind}"
+
+
+def _times(left, right):
+    """Say how many times the right side the left one is."""
+    if left == np.inf:
+        return "infinite"
+    more = float((left - right) / right)
+    # Just above 1, it is the excess that has digits.
+    times = f"{1.0 + more:.4g}" if more >= 0.001 else f"1 + {more:.2g}"
+    return f"{times} times the right side"
 
 
 @_decide.register
@@ -217,9 +263,10 @@ def _(item: Identity, level):
 @_decide.register
 def _(item: Search, level):
     if item.excess > item.guard:
+        times = f": {_times(item.left, item.right)}" if item.right > 0.0 else ""
         return Evidence(
             FAILS,
-            f"left side {item.left:.6g}, right side {item.right:.6g}",
+            f"left side {item.left:.6g}, right side {item.right:.6g}{times}",
             measured=item.left,
             predicted=item.right,
             tightness=_ratio(item.left, item.right),

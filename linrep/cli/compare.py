@@ -57,13 +57,14 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
         if len(words) != 1:
             together = ",".join(words) or "fedrep,alternating_least_squares"
             raise ValueError(f"give the algorithms in one word: {together}")
-        known.check_algorithms(read_names(words[0]))
-        known.check_axes(read_names(words[0]), options, own)
-        for name, text in options.items():
-            check_ranges({name: read_axis(name, text)})
-        for name in ("n", "d", "k"):
-            if name not in options:
-                raise ValueError(f"--{name} must be given: n, d, k and m are")
+        names = read_names(words[0])
+        known.check_algorithms(names)
+        known.check_axes(names, options, own)
+        axes = {name: read_axis(name, text) for name, text in options.items()}
+        check_ranges(axes)
+        known.check_words(axes)
+        known.check_given(names, axes, sizes=("n", "d", "k"))
+        known.check_rank(names, axes)
     from linrep.comparison import compare as run
     from linrep.families import find
     from linrep.problems import SharedRepresentation
@@ -80,10 +81,7 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
             name: values.pop(name) for name in family.parameters
             if name in values and name != "models"
         }  # fmt: skip
-        methods = {
-            name.rpartition(":")[2]: load(name) if ":" in name else name
-            for name in read_names(words[0])
-        }
+        methods = {name.rpartition(":")[2]: load(name) if ":" in name else name for name in names}
         found = run(
             lambda rng: SharedRepresentation.random(**problem, rng=rng),
             methods, m=sizes, axis=axis, sampling=sampling, metric=metric, trials=trials,

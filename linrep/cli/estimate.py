@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 
-from linrep.cli.group import bad_input
-from linrep.cli.text import echo
+from linrep.cli.group import BadInput, bad_input
+from linrep.cli.text import counted, echo
 
 _PROBES = 8
 _PROBE_SECONDS = 10.0
@@ -25,7 +25,7 @@ def estimate(specification, out, workers, *, extend):
     total = len(cells) * specification.replicates
     stored = open_run(out).count() if (out / "sweep.json").exists() else 0
     step = max(1, len(cells) // _PROBES)
-    seconds, rows, columns, error = [], 0, 0, None
+    seconds, rows, columns, error, failed = [], 0, 0, None, 0
     began = time.perf_counter()
     for place, cell in enumerate([cells[0], *cells[::step]]):
         before = time.perf_counter()
@@ -35,24 +35,28 @@ def estimate(specification, out, workers, *, extend):
             found = read_rows(result, specification.parameters)
         except FAILURES as failure:
             error, found = failure, [{}]
+            failed += 1
         if place > 0:  # the first may compile
             seconds.append(time.perf_counter() - before)
             rows += len(found)
             columns = max(columns, *map(len, found)) if found else columns
         if seconds and time.perf_counter() - began > _PROBE_SECONDS:
             break
+    if failed == len(seconds) + 1:
+        raise BadInput(f"all replicates that were tried fail: {type(error).__name__}: {error}")
     missing = total - stored
     each = sum(seconds) / len(seconds)
     size = missing * rows / len(seconds) * (_ROW_BYTES + 8.0 * columns)
-    echo(f"{len(cells)} cells, {specification.replicates} replicates each: {total}")
+    replicates = counted(specification.replicates, "replicate")
+    echo(f"{counted(len(cells), 'cell')}, {replicates} each: {total}")
     for reason, count in specification.grid.left_out.items():
-        echo(f"{count} cells left out: {reason}")
+        echo(f"{counted(count, 'cell')} left out: {reason}")
     if stored:
         echo(f"stored in {out} already: {stored}")
     echo(f"about {_bytes(size)} in {out}")
     echo(
-        f"about {duration(missing * each / workers)} on {workers} worker(s), "
-        f"judged from one replicate of {len(seconds)} cells"
+        f"about {duration(missing * each / workers)} on {counted(workers, 'worker')}, "
+        f"judged from one replicate of {counted(len(seconds), 'cell')}"
     )
     if error is not None:
         echo(f"a replicate failed: {type(error).__name__}: {error}")

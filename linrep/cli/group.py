@@ -127,11 +127,12 @@ class OneLine:
                     sys.stderr.flush()
                     os._exit(code)
             except click.ClickException as error:
-                if isinstance(error, _ONLY_HELP):
-                    error.show()
+                if isinstance(error, _ONLY_HELP):  # the command alone: that is no mistake
+                    click.echo(error.format_message())
+                    code = 0
                 else:
                     echo_error(_first_line(error.format_message()))
-                code = error.exit_code
+                    code = error.exit_code
             except click.Abort:
                 echo("stopped", err=True)
                 code = 128 + (signals or [signal.SIGINT])[0]

@@ -61,6 +61,26 @@ AXES: dict[str, tuple[str, ...]] = {
 ALGORITHMS = tuple(AXES)
 
 
+#: The words that axes of these algorithms may be, of some algorithm or problem.
+WORDS: dict[str, tuple[str, ...]] = {
+    name: tuple(text.split())
+    for name, text in {
+        "heads": "sphere scaled_qr unit_rows qr gaussian",
+        "design": "gaussian rademacher uniform sphere student_t",
+        "models": "normal decaying",
+        "side": "gaussian unit isometric one-hot",
+        "batches": "fixed fresh split gram gram_split population",
+        "start": "moments random projected_gradient truncated balanced zero spectral",
+        "normalization": "theorem published",
+        "storage": "float64 float32",
+        "loss": "half full",
+        "aggregate": "sum mean participants full unbiased",
+        "order": "simultaneous alternating",
+        "sampling": "bernoulli fixed",
+    }.items()
+}
+#: What the rank is at most, by the sizes of its family of problems.
+_LARGEST_RANK = {"regression": ("d", "n"), "completion": ("d", "p")}
 #: The families of problems.
 PROBLEMS = tuple(sorted(path.stem for path in _CLAIMS.parent.glob("families/[a-z]*.py")))
 #: The sizes of each figure that has any.
@@ -175,15 +195,17 @@ def check_reference(name) -> None:
         raise ValueError(f"no such file: {home}")
 
 
-def check_given(algorithms, axes) -> None:
+def check_given(algorithms, axes, sizes=()) -> None:
     """Raise ValueError where a size without which there is no problem is not given.
 
     Parameters
     ----------
     algorithms, axes : iterables of str
+    sizes : iterable of str
+        What has to be given whatever the algorithms are.
     """
     axes = list(axes)
-    needed: dict[str, None] = {}
+    needed: dict[str, None] = dict.fromkeys(sizes)
     for name in algorithms:
         own = AXES.get(name, ())
         needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in own)
@@ -193,8 +215,50 @@ def check_given(algorithms, axes) -> None:
         seen = ("per_client", "entries", "oversampling")
         if "entries" in own and "local_steps" not in own and not {*seen} & {*axes}:
             needed[" or ".join(seen)] = None
-    if missing := [name for name in needed if name not in axes]:
-        raise ValueError(f"{', '.join(missing)} must be given")
+    missing = [f"--{name.replace(' or ', ' or --')}" for name in needed if name not in axes]
+    if missing:
+        *others, last = missing
+        raise ValueError(f"{' and '.join(filter(None, [', '.join(others), last]))} must be given")
+
+
+def check_words(axes) -> None:
+    """Raise ValueError for a word that no axis of linrep's algorithms may be.
+
+    Parameters
+    ----------
+    axes : mapping of str to values
+    """
+    for name, values in axes.items():
+        for value in values if isinstance(values, list) else [values]:
+            if name in WORDS and isinstance(value, str) and value not in WORDS[name]:
+                raise ValueError(unknown(f"--{name}: no such value", value, WORDS[name]))
+
+
+def check_rank(algorithms, axes) -> None:
+    """Raise ValueError where the rank is too large for all other sizes that are given.
+
+    Parameters
+    ----------
+    algorithms : iterable of str
+    axes : mapping of str to values
+    """
+
+    def numbers(name):
+        values = axes.get(name, [])
+        values = values if isinstance(values, list) else [values]
+        return [value for value in values if isinstance(value, int | float)]
+
+    if not numbers("k"):
+        return
+    rank = min(numbers("k"))
+    for algorithm in algorithms:
+        own = AXES.get(algorithm, ())
+        if "k" not in own:
+            continue
+        for name in _LARGEST_RANK["completion" if "p" in own else "regression"]:
+            if numbers(name) and rank > max(numbers(name)):
+                largest = max(numbers(name))
+                raise ValueError(f"--k must be at most {name} = {largest}, got {rank}")
 
 
 def check_axes(algorithms, axes, options=()) -> None:

@@ -11,7 +11,7 @@ from linrep._suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import bad_input, check_run, main, partial_option, tell_completeness
 from linrep.cli.output import check_output, write_figure, write_file
-from linrep.cli.text import echo, for_spreadsheets, frame
+from linrep.cli.text import counted, echo, for_spreadsheets, frame
 from linrep.cli.values import read_names
 
 _where_option = click.option(
@@ -196,7 +196,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
             shares=share, log=log, boundary=line,
         )  # fmt: skip
         if left_out:
-            notes.append(f"{left_out} replicates are left out, as they lack some {x}")
+            notes.append(f"{counted(left_out, 'replicate')} left out, lacking some {x}")
         said = []
         if not completeness.whole:
             what = str(completeness).partition(":")[0]  # without the names of damaged parts

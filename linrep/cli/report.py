@@ -10,7 +10,7 @@ from linrep import _scripts
 from linrep.cli import completion
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
-from linrep.cli.text import echo
+from linrep.cli.text import counted, echo
 from linrep.cli.verify import LEDGER_OPTION, STORE, STORE_OPTION, choose, read_ledger
 
 
@@ -77,8 +77,8 @@ def report(ids, budget, seed, store, book_path, figures, out):
     for name in damaged:
         echo(f"{name}: its run in {store} is damaged; linrep verify computes it again", err=True)
     echo(
-        f"{out}: {len(found.entries)} claims, {runs} with a stored run, "
-        f"{len(found.figures)} figures, {len(page) / 1e6:.1f} MB",
+        f"{out}: {counted(len(found.entries), 'claim')}, {runs} with a stored run, "
+        f"{counted(len(found.figures), 'figure')}, {len(page) / 1e6:.1f} MB",
         err=is_device(out),
     )
     if damaged:

@@ -19,7 +19,7 @@ from linrep.cli.group import (
     start_portable,
     workers_option,
 )
-from linrep.cli.text import Painted, echo
+from linrep.cli.text import Painted, counted, echo
 from linrep.cli.verify import compare
 
 #: Where everything is written, beside what is recorded.
@@ -81,7 +81,7 @@ def reproduce(wanted, portable, workers, out):
     store, drawn = out / "verify", out / "figures"
     before = _finished(figures, chosen, store, drawn)
     if before:
-        echo(f"{before} jobs are in {out}, finished before by the same code", err=True)
+        echo(f"{counted(before, 'job')} in {out}, finished before by the same code", err=True)
     jobs: dict[str, tuple] = {
         name: (reproduction.again, name, reproduction.RECORD, drawn) for name in figures
     }
@@ -215,11 +215,12 @@ def _is_stored(item, store):
 def _report(chosen, entries, store, figures, out, pool):
     """Write the report of all that was done, and return its path."""
     from linrep import _atomic as files
+    from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
     found = gather(
         chosen, ledger=entries, store=store, budget=_BUDGET, seed=_SEED, figures=figures,
-        options=("--store", str(store)), executor=pool,
+        options=("--store", str(store)), executor=pool, book=PATH,
     )  # fmt: skip
     path = out / "report.html"
     files.write(path, render(found).encode())

@@ -13,7 +13,7 @@ from linrep._suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, size_section
 from linrep.cli.group import bad_input, main
-from linrep.cli.text import Painted, echo, listing, table, verdict, wrapped
+from linrep.cli.text import Painted, counted, echo, listing, table, verdict, wrapped
 from linrep.cli.verify import LEDGER_OPTION, choose, read_ledger
 
 _LABEL = 11  # letters of a label and the blank after it
@@ -89,6 +89,11 @@ def _check(patterns):
                 raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
 
 
+def _headline(name, text):
+    """Print a name and what it is, in lines of the terminal's width."""
+    echo(Painted(name, "title"), wrapped(f"{name}: {text}", "  ").removeprefix(name))
+
+
 def _line(label, *parts):
     """Print a label and what belongs to it, further lines of which are indented."""
     if len(parts) == 1 and isinstance(parts[0], str):
@@ -104,14 +109,17 @@ def _line(label, *parts):
 def _claim(item, verbose):
     """Print a statement with all that is recorded of it."""
     from linrep._display import number
-    from linrep.claims import ledger
+    from linrep.claims import formulas, ledger
     from linrep.claims.claim import registered
     from linrep.claims.entry import failing_parts
+    from linrep.claims.sections import unescaped
 
     claim, recorded, finding, proof = item.claim, item.recorded, item.finding, item.proof
-    echo(Painted(claim.id, "title"), ": ", wrapped(claim.plain, "  "))
+    _headline(claim.id, claim.plain)
     _line("place", claim.place)
-    _line("statement", claim.latex)
+    _line("statement", formulas.text(claim.latex))
+    if verbose:
+        _line("LaTeX", claim.latex)
     _line("under", "; ".join(map(str, claim.hypotheses)))
     numbers = [
         f"{name} {number(recorded[key])}"
@@ -123,16 +131,20 @@ def _claim(item, verbose):
         f"it would take {recorded['needed']}" if recorded.get("needed") else "",
     ]  # fmt: skip
     _line("verdict", verdict(item.verdict), "".join(f" · {each}" for each in found if each))
+    if recorded:
+        _line("measured", f"{recorded['sentence']} (ledger, {recorded['budget']} budget)")
     for line in ledger.readings(recorded):
         _line("reading", line)
     if finding is not None:
         _line("severity", finding.severity)
-        _line("why", finding.headline)
-        _line("reason", finding.reason)
+        _line("why", unescaped(finding.headline))
+        _line("reason", unescaped(finding.reason))
     if proof is not None:
-        _line("proof", proof.headline + ("" if verbose else " (-v prints the derivation)"))
+        _line(
+            "proof", unescaped(proof.headline) + ("" if verbose else " (-v prints the derivation)")
+        )
         if verbose:
-            for paragraph in proof.text.replace("\\*", "*").split("\n\n"):
+            for paragraph in unescaped(proof.text).split("\n\n"):
                 _line("", " ".join(paragraph.split()))
     if recorded.get("counterexample"):
         _line("instance", json.dumps(recorded["counterexample"], ensure_ascii=False))
@@ -140,7 +152,7 @@ def _claim(item, verbose):
     for name in item.corrected_by:
         other = registered(name)
         _line("corrected", f"{name}: {other.plain}")
-        _line("", other.latex)
+        _line("", formulas.text(other.latex))
     words = ["linrep", "verify", *filter(None, [item.file]), claim.id]
     if recorded:
         words += ["--budget", recorded["budget"], "--seed", str(recorded["seed"])]
@@ -160,14 +172,46 @@ def _claim(item, verbose):
             for part in parts
         ]  # fmt: skip
         table(head, rows, left=3)
-    facts = recorded.get("facts", ())
-    if facts and verbose:
+    _facts(recorded.get("facts", ()), verbose)
+
+
+def _facts(facts, verbose):
+    """Print numbers that decide nothing: those at settings as tables, the others if asked for."""
+    from linrep.claims.grids import grids
+
+    tables, others = grids(facts)
+    texts = [fact for fact in others if isinstance(fact["value"], str)]
+    others = [fact for fact in others if fact not in texts]
+    if texts:
         echo()
-        for fact in facts:
-            value = fact["value"] if isinstance(fact["value"], str) else number(fact["value"])
-            echo(f"{fact['name']}: {value} {fact['unit']}".rstrip())
-    elif facts:
-        echo(f"{len(facts)} facts were measured beside it: -v prints them")
+    for fact in texts:
+        echo(wrapped(f"{fact['name']}: {fact['value']}", "  "))
+    for grid in tables:
+        echo()
+        title = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
+        echo(Painted(title, "title"))
+        rows = [
+            tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
+            for row in grid.rows
+        ]
+        table(grid.heads, rows, left=0)
+    if others and verbose:
+        echo()
+        for fact in others:
+            echo(f"{fact['name']}: {_fact(fact)}")
+    elif others:
+        what = "it" if len(others) == 1 else "them"
+        echo(f"{counted(len(others), 'fact')} measured beside it: -v prints {what}")
+
+
+def _fact(fact, unit=True):
+    """Return a number with its unit, a dash where there is none."""
+    from linrep._display import number
+
+    if fact is None:
+        return "–"
+    value = fact["value"] if isinstance(fact["value"], str) else number(fact["value"])
+    return f"{value} {fact['unit'] if unit else ''}".rstrip()
 
 
 def _figure(name):
@@ -178,7 +222,7 @@ def _figure(name):
     with bad_input(ValueError, OSError):
         item = experiment.load(name)
     known = item.id in recorded()
-    echo(Painted(item.id, "title"), ": ", wrapped(item.title, "  "))
+    _headline(item.id, item.title)
     _line("record", "numbers and rows are recorded" if known else f"none in {RECORD}")
     _line("replicates", f"{item.replicates} per cell; {item.quick_replicates} with --quick")
     _line("needs", item.missing() or "")
@@ -199,7 +243,7 @@ def _algorithm(name):
 
     function = simulation.find_algorithm(name)
     text = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
-    echo(Painted(name, "title"), ": ", wrapped(text, "  "))
+    _headline(name, text)
     family = simulation.family_of(name)
     needed = [group[0] for group in simulation.required(name, family)]
     given = " ".join(f"--{axis} {_VALUES.get(axis, 5)}" for axis in needed)
@@ -222,7 +266,10 @@ def _run(name):
         found = open_run(name)
         completeness, failed = found.completeness(), found.failed()
         columns, done = found.columns, found.count()
-    echo(Painted(name, "title"), f": {len(found.cells)} cells, {done} of {found.total} replicates")
+    echo(
+        Painted(name, "title"),
+        f": {counted(len(found.cells), 'cell')}, {done} of {found.total} replicates",
+    )
     if not completeness.whole:
         _line("incomplete", Painted(str(completeness), "note"))
     if failed:

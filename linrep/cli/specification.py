@@ -106,9 +106,11 @@ def _check(options, own):
             known.check_axes(names, [*axes, *(name.strip() for name, _, _ in derived)], own)
         if all(name in known.AXES for name in names):
             check_ranges(axes)
+            known.check_words(axes)
     check_cells(axes, zipped)
     if "algorithm" in options and options.get("problem") is None:
         known.check_given(names, [*axes, *(name.strip() for name, _, _ in derived)])
+        known.check_rank(names, axes)
 
 
 def build(options: Mapping[str, Any], allow: Collection[str] = ()):

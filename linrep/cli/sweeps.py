@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
@@ -10,6 +11,7 @@ from shlex import quote
 
 import click
 
+from linrep._suggest import unknown
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.estimate import duration, estimate
@@ -31,7 +33,7 @@ from linrep.cli.group import (
 )
 from linrep.cli.names import PROBLEMS
 from linrep.cli.specification import build, read_options
-from linrep.cli.text import Painted, echo, echo_error, table, width
+from linrep.cli.text import Painted, counted, echo, echo_error, table, width
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -172,7 +174,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     failed = result.failed()
     echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
     for reason, count in specification.grid.left_out.items():
-        echo(f"{count} cells left out: {reason}")
+        echo(f"{counted(count, 'cell')} left out: {reason}")
     if failed:
         first = result.failures().iloc[0]
         echo(f"the first failure: {first['exception']}")
@@ -270,6 +272,7 @@ def replay(run, cell, replicate, function, allow, debug):
     with bad_input(ValueError):
         check_run(run)
         selection = read_cell(cell) if cell else {}
+        _check_cell(run, selection, replicate)
     from linrep.sweeps import cell_name, load, machines, open_run
     from linrep.sweeps import replay as replay_one
 
@@ -341,6 +344,27 @@ def merge(out, directories, partial):
     tell_completeness(merged.completeness(), partial)
 
 
+def _check_cell(run, selection, replicate):
+    """Refuse a cell or a replicate that a run directory does not have; loads nothing heavy."""
+    try:
+        described = json.loads((run / "sweep.json").read_text("utf-8"))
+        cells, replicates = described["cells"], described["replicates"]
+        known = dict.fromkeys(name for cell in cells for name in cell)
+    except (OSError, ValueError, TypeError, KeyError):
+        return  # what opens it says what is wrong with it
+    for name, value in selection.items():
+        if name not in known:
+            raise ValueError(unknown("no parameter", name, known, of=f"in {run}"))
+        if value != value:  # no value of a parameter: what reads cells says so
+            continue
+        values = dict.fromkeys(str(cell[name]) for cell in cells if name in cell)
+        if not any(name in cell and cell[name] == value for cell in cells):
+            found = unknown("", str(value), values).partition("; ")[2]
+            raise ValueError(f"no cell with {name}={value} in {run}; {found}")
+    if isinstance(replicates, int) and replicate >= replicates:
+        raise ValueError(f"--replicate must be between 0 and {replicates - 1}, got {replicate}")
+
+
 class _Dask:
     """A cluster's executor, and how many cores it has at the moment."""
 
@@ -405,7 +429,9 @@ def _mixed(run):
     found = run.machines()
     if len(found) < 2:
         return []
-    return [f"{count} replicates of {describe(machine)}" for machine, count in found.items()]
+    return [
+        f"{counted(count, 'replicate')} of {describe(machine)}" for machine, count in found.items()
+    ]
 
 
 def _mean_seconds(run):

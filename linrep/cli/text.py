@@ -22,6 +22,7 @@ _COLORS = {
     "error": "bright_red", "rejected": None, "title": "bright_white", "note": "yellow",
 }  # fmt: skip
 _NARROWEST = 16  # letters of the last column of a table, however narrow the terminal is
+_SENTENCE = 30  # letters that a sentence takes at least
 _GAP = "  "
 
 
@@ -38,6 +39,11 @@ class Painted(NamedTuple):
 def verdict(text: str) -> Painted:
     """Return a verdict in its colour."""
     return Painted(text, text if text in _COLORS else "")
+
+
+def counted(count: int, noun: str) -> str:
+    """Return how many there are of something: 1 cell, 2 cells."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def echo(*parts, err=False):
@@ -65,8 +71,10 @@ def has_color(stream) -> bool:
 
 
 def width() -> int | None:
-    """Return the columns of the terminal, None where the output is none and has all it needs."""
-    return shutil.get_terminal_size().columns if _is_terminal(sys.stdout) else None
+    """Return the columns there are: COLUMNS, or the terminal's; None where nothing limits them."""
+    if _is_terminal(sys.stdout) or os.environ.get("COLUMNS", "").isdecimal():
+        return max(shutil.get_terminal_size().columns, _NARROWEST)
+    return None
 
 
 def printable(text):
@@ -107,16 +115,23 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left:
 def listing(rows: Iterable[Sequence[str | Painted]]) -> None:
     """Print rows whose last column is a sentence, cut on a terminal to what has room.
 
-    Columns beside the first two go before the sentence gets too short to be one.
+    Columns beside the first two go before the sentence gets too short to be one; where there is no
+    room even so, it stands below, whole.
     """
     rows = list(rows)
     room, columns = None, width()
     *widths, _ = [max(map(len, map(str, column))) for column in zip(*rows, strict=True)]
     if columns is not None:
-        while sum(widths) + len(_GAP) * len(widths) > columns - 30 and len(widths) > 2:
+        while sum(widths) + len(_GAP) * len(widths) > columns - _SENTENCE and len(widths) > 2:
             widths.pop()
             rows = [(*row[: len(widths)], row[-1]) for row in rows]
-        room = max(_NARROWEST, columns - sum(widths) - len(_GAP) * len(widths))
+        room = columns - sum(widths) - len(_GAP) * len(widths)
+    if room is not None and room < _SENTENCE:
+        for *cells, last in rows:
+            echo(*_aligned(cells, widths, len(cells)))
+            indent = _GAP * 2
+            echo(wrapped(f"{indent}{last}", indent))
+        return
     for *cells, last in rows:
         text = str(last)
         if room is not None and len(text) > room:

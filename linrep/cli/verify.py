@@ -22,7 +22,6 @@ from linrep.cli.group import (
 )
 from linrep.cli.output import check_output, write_figure, write_file
 from linrep.cli.text import (
-    Painted,
     echo,
     frame,
     listing,
@@ -40,6 +39,7 @@ MODE_OPTION = click.option(
 )
 STORE = Path("runs", "verify")
 _SHOWN = 20  # verdicts that contradict the ledger
+_FEW = 3  # failures of which the measurement is told beside the reason
 _LONGEST = 160  # characters of a line on what was found, where there is no terminal
 STORE_OPTION = click.option(
     "--store",
@@ -181,7 +181,7 @@ def verify(
         if figures is not None:
             figures.mkdir(parents=True, exist_ok=True)
     results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level)
-    _print(results, entries, verbose)
+    _print(results, entries, verbose, budget)
     with bad_input(OSError, ValueError):
         if path is not None:
             text = json.dumps([result.as_json() for result in results], indent=1)
@@ -337,15 +337,11 @@ def _list(chosen, entries):
         found = recorded.get("verdict") or "-"
         rows.append((item.id, verdict(found), recorded.get("strength") or "-", item.plain))
     listing(rows)
-    counts = Counter(str(found) for _, found, _, _ in rows)
-    counted = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "-")
-    echo(
-        f"{len(chosen)} claims{': ' if counted else ''}{counted}; linrep show ID has the reason",
-        err=True,
-    )
+    counts = Counter(entries.get(item.id, {}).get("verdict") or "unchecked" for item in chosen)
+    echo(*_counted(counts), "; linrep show ID has the reason", err=True)
 
 
-def _print(results, entries, verbose):
+def _print(results, entries, verbose, budget):
     from linrep._display import number as show
 
     controls = any(item.control is not None for item in results)
@@ -367,12 +363,14 @@ def _print(results, entries, verbose):
     ]  # fmt: skip
     table((*head, "measured", "claimed", "trials", "CPU s"), rows, left=len(head))
     _reasons(results, verbose)
-    counts = Counter(item.verdict for item in results)
-    word = "claim" if len(results) == 1 else "claims"
-    parts: list[str | Painted] = [f"\n{len(results)} {word}: "]
-    for place, (name, count) in enumerate(counts.items()):
-        parts += [", " if place else "", verdict(name)._replace(text=f"{count} {name}")]
-    echo(*parts)
+    echo("\n", *_counted(Counter(item.verdict for item in results)), f" ({budget} budget)")
+
+
+def _counted(counts):
+    """Return a sentence on verdicts, each in its colour."""
+    from linrep.claims.evidence import tally
+
+    return [verdict(name)._replace(text=text) for name, text in tally(counts)]
 
 
 def _reasons(results, verbose):
@@ -380,6 +378,7 @@ def _reasons(results, verbose):
     from linrep.claims.entry import failing_parts
     from linrep.claims.findings import findings
     from linrep.claims.ledger import readings
+    from linrep.claims.sections import unescaped
 
     why = findings()
     cut = False
@@ -388,7 +387,7 @@ def _reasons(results, verbose):
         if item.verdict == "holds" and not item.readings:
             continue
         known = item.verdict in ("fails", "vacuous") and item.id in why
-        reason = why[item.id].headline if known else item.sentence
+        reason = unescaped(why[item.id].headline) if known else item.sentence
         several = "" if known and not verbose else failing_parts(item.parts)
         needed = f"would take: {item.needed}" if item.needed else ""
         more = "; ".join(filter(None, [several, needed]))
@@ -404,11 +403,13 @@ def _reasons(results, verbose):
             room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
             short = shorten(text, max(room, 40), placeholder=" …")
             cut = cut or bool(others) or short != " ".join(text.split())
-            lines.append((item.id, " ", verdict(item.verdict), ": ", short))
+            lines.append(((item.id, " ", verdict(item.verdict), ": ", short), known and item))
     if lines:
         echo()
-    for parts in lines:
+    for parts, explained in lines:
         echo(*parts)
+        if explained and len(lines) <= _FEW:
+            echo("  measured: ", wrapped(explained.sentence, "  "))
     if cut:
         echo("-v prints all that was found; linrep show ID the statement, its parts and readings")
 

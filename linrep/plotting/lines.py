@@ -295,6 +295,7 @@ def evidence(points: pd.DataFrame) -> Figure:
     for ax, panel in zip(axes.flat, panels, strict=False):
         own = points[points["panel"] == panel]
         names = own["series"].fillna("").unique() if "series" in own else [""]
+        same, different = _in_common(names)
         for place, name in enumerate(names):
             line = own[own["series"].fillna("") == name] if "series" in own else own
             line = line[line["x"] > 0.0].sort_values("x")
@@ -303,7 +304,7 @@ def evidence(points: pd.DataFrame) -> Figure:
                 ends = {}
             label = None
             if 1 < len(names) <= _FEW_SERIES:
-                label = _wrapped(name)
+                label = _wrapped(different[place])
             elif len(names) > _FEW_SERIES and place == 0:
                 label = f"one of {len(names)} settings"
             scaling(ax, line["x"], line["y"], place=place, label=label, **ends)
@@ -317,7 +318,7 @@ def evidence(points: pd.DataFrame) -> Figure:
                     ax.plot(line["x"], line["predicted"], **style)
         _shade(ax, own)
         ax.set(
-            title=_wrapped(panel),
+            title="\n".join(map(_wrapped, filter(None, [panel, same]))),
             xlabel=_wrapped(own["xlabel"].iloc[0]),
             ylabel=_wrapped(own["ylabel"].iloc[0]),
         )
@@ -335,10 +336,10 @@ def evidence(points: pd.DataFrame) -> Figure:
                 )  # with what all ticks share beside the axis
         labels = ax.get_legend_handles_labels()[1]
         if sum(map(len, labels)) > _INSIDE:
-            ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(0.0, -0.3))
+            ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(0.0, -0.3))
             below = max(below, sum(label.count("\n") + 1 for label in labels))
         elif labels:
-            ax.legend(fontsize=6)
+            ax.legend(fontsize=7)
     figure.set_figheight((2.3 + _LINE * below) * down)
     return figure
 
@@ -361,6 +362,16 @@ def _shade(ax, rows):
                 line.index, edge, line, color="C2", alpha=0.12, linewidth=0, label="allowed"
             )
         ax.set_ylim(ends)
+
+
+def _in_common(names):
+    """Return what names of series, settings with commas between them, share, and what is left."""
+    pieces = [name.split(", ") for name in names]
+    same = [piece for piece in pieces[0] if all(piece in other for other in pieces)]
+    if len(names) == 1 or not all(set(own) - set(same) for own in pieces):
+        return "", list(names)
+    left = [", ".join(piece for piece in own if piece not in same) for own in pieces]
+    return ", ".join(same), left
 
 
 def _wrapped(text):

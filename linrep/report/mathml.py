@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from html import unescape
+from functools import partial
+from unicodedata import normalize
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
-from math_core import LatexError, LatexToMathML
 
-_RELATIONS = frozenset("=≤≥<>∈∼≈≪≫→⇒⟹⟺⇔≠∝⪯")
-_BINARY = frozenset("+−")
-_COMMAS = frozenset(",;:")
-_OPEN, _CLOSE, _EITHER = frozenset("([{⌈⟨"), frozenset(")]}⌉⟩"), frozenset("|‖")
+from linrep.claims.formulas import CLOSE, COMMAS, OPEN, RELATIONS, SIGNED, Unreadable, tree
+
+_INFIX = RELATIONS | SIGNED
+_EITHER = frozenset("|‖")
+_SHORT = 4  # letters and signs that stay with the relation behind them
 _SCRIPTS = frozenset(("msub", "msup", "msubsup", "munder", "mover", "munderover"))
+__all__ = ["Unreadable", "formula", "prose"]
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η",
@@ -22,32 +23,49 @@ _GREEK = {
     "tau": "τ", "phi": "φ", "psi": "ψ", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ",
     "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "eps": "ε",
 }  # fmt: skip
-_SIGNS = (("<=", "≤"), (">=", "≥"), ("->", "→"), ("sqrt(", "√("), ("sqrt ", "√"))
+_SIGNS = (
+    ("$^{", "^{"),
+    ("}$", "}"),
+    ("^½", "^{½}"),
+    ("<=", "≤"),
+    (">=", "≥"),
+    ("->", "→"),
+    ("sqrt(", "√("),
+    ("sqrt ", "√"),
+)
+# Small letters and digits, which are set as those of formulas in plain letters are.
+_SMALL = (("^", re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ]+")), ("_", re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₘₙᵣₛₜ]+")))
+_FLOAT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-])0*(\d+)(?!\w)")
+# Between two terms; before a number; after a bracket or a relation.
+_MINUS = re.compile(
+    r"(?<=[\w)\]}|*'+] )-(?= [\w(\[|√])|(?<![\w)\]}*'^_{(-])-(?=\d)"
+    r"|(?<=[(\[])-(?=\w)|(?<=[=≤≥<>] )-(?=\w)"
+)
+_RANGE = re.compile(r"(?<=\d\))-(?=\(\d)")
 _NAMES = "|".join(_GREEK)
-_SCRIPT = r"(?:\{[^{}]+\}|\([^()]+\)|-?\d+\.\d+|-?[A-Za-z0-9*]+)"
+_ROOT = re.compile(rf"√\(((?:{_NAMES}|\w)\*?(?:_\w+)?)\)")
+_SCRIPT = (
+    r"(?:\{(?:[^{}]|\{[^{}]*\})+\}|\((?:[^()]|\([^()]*\))+\)|[-−]?\d+\.\d+|[-−]?[A-Za-z0-9*]+"
+    r"|[α-ωΑ-Ω](?!\w)|\+(?!\w))"
+)
 # A Greek letter; or a letter, a number or a bracket with an index, a power or both. What is left
 # are names: scaled_qr, lemma_A8.
 _SYMBOL = re.compile(
-    rf"(?P<base>(?<![\w.])(?:{_NAMES}|dist|NC|[A-Za-z0-9]|\w+(?=\^))[*'~]?|[)|\]])"
-    rf"(?:_(?P<index>{_SCRIPT})(?:\^(?P<power>{_SCRIPT}))?|\^(?P<only>{_SCRIPT}))(?!\w)"
+    rf"(?P<base>(?<![\w.])(?:{_NAMES}|dist|NC|[A-Za-z0-9]|[^\W_]+(?=\^))[*'~]?"
+    r"|(?:[α-ωΑ-Ω∇]|(?<=[α-ωΑ-Ω\d√])[A-Za-z])[*'~]?|[)|\]]|(?<=\S)(?=[_^]\{))"
+    rf"(?:_(?P<index>{_SCRIPT})(?:\^(?P<power>{_SCRIPT}))?|\^(?P<only>{_SCRIPT}))"
+    r"(?:(?<=[})])|(?![A-Za-z0-9_]))"
     rf"|(?<![\w.])(?P<letter>(?:{_NAMES})[*'~]?)(?![\w])"
 )
-
-
-class Unreadable(ValueError):
-    """LaTeX that cannot be converted."""
-
-
-@cache
-def _converter():
-    return LatexToMathML(fancy_error=False)
 
 
 def formula(latex: str) -> Markup:
     """Return a displayed formula as pieces of MathML, between which a line may be broken.
 
-    Browsers break no line within one. As in a paper, breaks are allowed after relations, plus
-    and minus, after commas that a space follows, and after wide spaces, outside all brackets.
+    Browsers break no line within one. As in a paper, a line may begin with a relation, plus or
+    minus, unless little stands before it, and end with a comma that a space follows, or with a wide
+    space, outside all brackets.
+    What is wider than a line by itself may also be broken within one pair of brackets.
 
     Parameters
     ----------
@@ -58,22 +76,23 @@ def formula(latex: str) -> Markup:
     Unreadable
         If it is not LaTeX, or has commands that are not known.
     """
-    try:
-        text = _converter().convert_with_local_state(latex, displaystyle=True)
-    except LatexError as error:
-        raise Unreadable(f"{latex!r} cannot be converted: {error}") from None
-    root = ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;|#)\w+;", _character, text))
+    root = tree(latex)
     _loosen(root)
-    pieces = []
-    for nodes in _pieces(list(root)):
-        piece = ElementTree.Element("math", {"displaystyle": "true"})
-        piece.extend(nodes)
-        pieces.append(ElementTree.tostring(piece, encoding="unicode"))
-    return Markup("".join(pieces))
+    units = []
+    for nodes in _pieces(list(root), most=0):
+        pieces = [_math(piece) for piece in _pieces(nodes, most=1)]
+        whole = "".join(pieces)
+        units.append(f"<span>{whole}</span>" if len(pieces) > 1 else whole)
+    return Markup("".join(units))
 
 
-def _character(match):
-    return unescape(match.group())
+def _math(nodes):
+    """Return nodes as MathML; an operator at the beginning still has something before it."""
+    if _sign(nodes[0]) in _INFIX:
+        _core(nodes[0]).set("form", "infix")
+    piece = ElementTree.Element("math")  # displayed, as the page's style sheet says once for all
+    piece.extend(nodes)
+    return ElementTree.tostring(piece, encoding="unicode")
 
 
 def _loosen(root):
@@ -85,32 +104,50 @@ def _loosen(root):
             node[0] = row
 
 
-def _pieces(nodes):
-    depth, sign = 0, ""
+def _pieces(nodes, most):
+    """Yield nodes up to where a line may be broken, within at most so many pairs of brackets."""
+    depth, last = 0, ""
     inside: set[str] = set()
     piece: list[ElementTree.Element] = []
     for node in nodes:
-        piece.append(node)
-        before, sign = sign, _sign(node)
-        depth += (sign in _OPEN) - (sign in _CLOSE)
-        if sign in _EITHER:
-            inside ^= {sign}
+        sign = _sign(node)
         space = node.tag in ("mspace", "mtext") and not (node.text or "").strip()
         wide = float(node.get("width", "0").removesuffix("em")) >= 1.0
-        gap = space and (wide or before in _COMMAS)
-        binary = sign in _BINARY and len(piece) > 1  # else it is a sign
-        if depth == 0 and not inside and (gap or binary or sign in _RELATIONS):
+        free = depth <= most and not inside
+        # After a relation, a comma or an opening bracket it is a sign.
+        alone = sign in SIGNED and last in _INFIX | COMMAS | OPEN
+        if free and sign in _INFIX and not alone and _length(piece) >= _SHORT:
             yield piece
             piece = []
+        piece.append(node)
+        if free and depth == 0 and space and (wide or last in COMMAS):
+            yield piece
+            piece = []
+        depth += (sign in OPEN) - (sign in CLOSE)
+        if sign in _EITHER:
+            inside ^= {sign}
+        if not space:
+            last = sign or node.tag
     if piece:
         yield piece
 
 
-def _sign(node):
-    """Return the operator that a node is, with or without scripts; empty if it is none."""
+def _length(nodes):
+    """Return how many letters and signs some nodes have."""
+    return sum(bool((leaf.text or "").strip()) for node in nodes for leaf in node.iter())
+
+
+def _core(node):
+    """Return what a node is without its scripts."""
     while node.tag in _SCRIPTS or (node.tag == "mrow" and len(node) == 1):
         node = node[0]
-    return (node.text or "") if node.tag == "mo" else ""
+    return node
+
+
+def _sign(node):
+    """Return the operator that a node is, with or without scripts; empty if it is none."""
+    core = _core(node)
+    return (core.text or "") if core.tag == "mo" else ""
 
 
 def prose(text: str) -> Markup:
@@ -121,11 +158,24 @@ def prose(text: str) -> Markup:
     """
     for written, sign in _SIGNS:
         text = text.replace(written, sign)
+    text = _FLOAT.sub(_power_of_ten, text)
+    for mark, small in _SMALL:
+        text = small.sub(partial(_full_size, mark), text)
+    text = _RANGE.sub("–", _MINUS.sub("−", _ROOT.sub(r"√\1", text)))
     found, end = [], 0
     for match in _SYMBOL.finditer(text):
         found += [escape(text[end : match.start()]), _symbol(match)]
         end = match.end()
     return Markup("").join([*found, escape(text[end:])])
+
+
+def _full_size(mark, run):
+    return f"{mark}{{{normalize('NFKC', run[0])}}}"
+
+
+def _power_of_ten(match):
+    factor = "" if match[1] == "1" else f"{match[1]}×"
+    return f"{factor}10^{{{match[2].strip('+')}{match[3]}}}"
 
 
 def _symbol(match):
@@ -135,6 +185,7 @@ def _symbol(match):
     html = escape(_GREEK.get(name, name) + marks)
     for tag, script in (("sub", match["index"]), ("sup", match["power"] or match["only"])):
         if script:
-            inner = prose(script.strip("{}()").replace("-", "−"))
+            inside = script[1:-1] if script[0] in "{(" else script
+            inner = prose(inside.replace("-", "−"))
             html += Markup("<{0}>{1}</{0}>").format(Markup(tag), inner)
     return html

@@ -37,6 +37,16 @@ class Theorem:
     statement: Statement
     related: tuple[Statement, ...] = ()
 
+    @property
+    def constants(self) -> tuple[Statement, ...]:
+        """Those of the related ones that say how large its constants are."""
+        return tuple(item for item in self.related if item.printed.claim.id.endswith(".constants"))
+
+    @property
+    def others(self) -> tuple[Statement, ...]:
+        """The other related ones."""
+        return tuple(item for item in self.related if item not in self.constants)
+
 
 @dataclass(frozen=True)
 class Cause:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -11,10 +12,10 @@ from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED
+from linrep.claims.grids import grids, setting
 from linrep.claims.ledger import readings, show
 from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
-from linrep.report.grids import grids, setting
 from linrep.report.outline import outline
 
 PAPERS = {
@@ -43,6 +44,9 @@ STEPS = {
     "constant": "a constant is wrong",
     "misprint": "obvious, and nothing rests on it",
 }
+#: How a headline begins that does not begin with a symbol; "a" is an article before a word.
+_WORD = re.compile(r"[a-z][a-z'-]+(?![\w(])|a (?=[a-z]{2})")
+_THOUSANDS = 1e4  # from here on four digits are written with a power of ten
 _MANY = 12  # parts from which those that hold are left to the command
 
 
@@ -64,6 +68,7 @@ def render(report: Report) -> str:
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
         "markdown": lambda text: prose.html(text, ids), "inline": _inline,
         "headline": lambda text: _inline(text) + Markup("."), "related": _related,
+        "place": _place,
     }  # fmt: skip
     papers = outline(report.entries)
     shown = [
@@ -124,8 +129,10 @@ def _of(entries):
 
 
 def _number(value):
-    """Return a number in four digits, a dash for none, and no sign for zero."""
-    return show(value if value is None else value + 0.0)
+    """Return a number in four digits, thousands in all; a dash for none, and no sign for zero."""
+    if value is not None and _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
+        return mathml.prose(f"{value:.0f}")
+    return mathml.prose(show(value if value is None else value + 0.0))
 
 
 def _formula(latex):
@@ -138,16 +145,20 @@ def _formula(latex):
 
 def _inline(headline):
     """Return a headline as the beginning of a sentence; one that begins with a symbol stays."""
-    first = headline.partition(" ")[0]
-    if len(first) > 1 and first.isascii() and first.isalpha():
+    if _WORD.match(headline):
         headline = headline[0].upper() + headline[1:]
     return prose.inline(headline)
+
+
+def _place(place):
+    """Return where a statement stands as the beginning of a line."""
+    return mathml.prose(place[:1].upper() + place[1:] if _WORD.match(place) else place)
 
 
 def _related(theorem):
     """Return what a theorem's related statements are about, by the ends of their ids."""
     whole = theorem.statement.printed.claim.id
-    ids = (item.printed.claim.id for item in theorem.related)
+    ids = (item.printed.claim.id for item in theorem.others)
     return [id.removeprefix(f"{whole}.").removeprefix(f"{id.partition('.')[0]}.") for id in ids]
 
 
@@ -172,6 +183,8 @@ def _value(value: Any) -> Markup:
         return Markup("[{}]").format(Markup(", ").join(map(_value, value)))
     if isinstance(value, float):
         return escape(f"{value:.6g}")
+    if isinstance(value, str):
+        return mathml.prose(value)
     words = {None: "none", True: "yes", False: "no"}
     return escape(words.get(value, value) if value is None or isinstance(value, bool) else value)
 

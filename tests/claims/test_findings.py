@@ -4,10 +4,12 @@ import ast
 import re
 
 import pytest
+from markdown_it import MarkdownIt
 
 from linrep.claims import HOLDS, claims, ledger
 from linrep.claims.evidence import STRENGTHS
 from linrep.claims.findings import PATHS, SEVERITIES, findings
+from linrep.claims.proofs import proofs
 from linrep.claims.sections import sections
 
 SECTIONS = [(path.parent.name, item) for path in PATHS for item in sections(path)]
@@ -89,3 +91,15 @@ def test_the_gravest_comes_first(path):
 def test_what_is_claimed_of_a_paper_stands_on_its_page():
     for paper, section in SECTIONS:
         assert all(name.startswith(f"{paper}.") for name in section.ids)
+
+
+def test_stars_of_symbols_are_no_emphasis():
+    """Emphasis is for the beginnings of paragraphs: an optimum's star and an index are escaped."""
+    for section in (*findings().values(), *proofs().values()):
+        for inline in MarkdownIt().parse(section.text):
+            tokens = inline.children or ()
+            for place, token in enumerate(tokens):
+                if token.type == "em_open":
+                    before = "".join(each.content for each in tokens[:place][-1:])
+                    assert before == "", section.ids
+                    assert tokens[place + 1].content.endswith("."), section.ids

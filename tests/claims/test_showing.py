@@ -130,7 +130,7 @@ def test_what_no_statement_can_have_is_an_error(name, value):
 def test_found_statements_are_a_table_in_a_terminal():
     found = lr.statements.find(paper="fedrep", verdict="fails")
     title, *lines = repr(found).splitlines()
-    assert title == f"{len(found)} statements: {len(found)} fail"
+    assert title == f"{len(found)} of {len(found)} statements fail"
     assert [line.split()[0] for line in lines] == list(found)
     assert max(map(len, lines)) <= 100
     (line,) = (line for line in lines if line.startswith("fedrep.theorem2 "))
@@ -203,6 +203,15 @@ def test_readings_are_shown_wherever_the_verdict_is(tmp_path):
     shown = entry(claims()["perfedsi.lemmaC5"], entries, book)
     page = ledger.pages(claims(), entries)["ledger/perfedsi.md"]
     for line in lines:
-        assert line in str(shown)
+        assert line in " ".join(str(shown).split())
         assert ledger.cell(line) in page
     assert "read as" in shown._repr_markdown_()
+
+
+def test_a_phrase_is_found_before_its_words_apart():
+    found = lr.statements.find("small p")
+    texts = [f"{found[id].claim.plain} {found[id]._why()}".lower() for id in found]
+    whole = ["small p" in text for text in texts]
+    assert whole[0]
+    assert not whole[-1]
+    assert whole == sorted(whole, reverse=True)

@@ -180,6 +180,84 @@ def test_search_and_nothing_found(browse):
     assert len(shown(page)) == len(claims())
 
 
+def search(page, text):
+    field = find(page, "#filters [name=q]")
+    field.clear()
+    field.send_keys(text)
+    return shown(page)
+
+
+def test_a_phrase_is_found_as_a_whole(browse):
+    """How large are pFL^MF's constants at p = 0.1?"""
+    page = browse()
+    found = search(page, "p = 0.1")
+    assert "pflmf.corollary2.constants" in found
+    assert len(found) < 20
+    assert {id.partition(".")[0] for id in found} == {"pflmf"}
+    card = page.find_element("id", "theorem-pflmf.corollary2")
+    assert card.is_displayed()
+    facts = book.recorded()["pflmf.corollary2.constants"]["facts"]
+    at = [f"{fact['value']:.4g}" for fact in facts if fact["name"].endswith("p = 0.1")]
+    assert " ".join(["0.1", *at]) in " ".join(card.text.split())
+    assert search(page, "p=0.1") == found
+    # All words in any order are a second choice, which is offered.
+    more = find(page, "#more")
+    assert more.is_displayed()
+    find(page, "#wider").click()
+    assert set(shown(page)) > set(found)
+    assert not more.is_displayed()
+    assert search(page, "0.1 p =") != found
+    assert "pflmf.theorem1" in search(page, "p^2 is lost")
+
+
+def test_numbers_and_letters_are_found_whole(browse):
+    page = browse()
+    first = search(page, "Theorem 1")
+    assert "pflmf.theorem1" in first
+    assert not [id for id in first if id.startswith("flute.lemmaA1")]
+    letter = len(search(page, "q"))
+    assert letter < 0.4 * len(claims())
+    assert search(page, "gradi")
+    assert not search(page, "radien")
+
+
+def test_a_theorem_leads_to_the_table_of_its_constants(browse):
+    page = browse("#theorem-pflmf.theorem1")
+    find(
+        page, "[id='theorem-pflmf.theorem1'] a[href='#constants-pflmf.corollary2.constants']"
+    ).click()
+    table = find(page, "[id='theorem-pflmf.corollary2'] .constants table")
+    eventually(lambda: 0 < table.rect["y"] - page.execute_script("return scrollY") < 800)
+
+
+def test_on_a_phone_nothing_of_the_filters_is_hidden_and_formulas_stay_in_their_box(browse):
+    page = browse(width=390)
+    form = find(page, "#filters")
+    for field in form.find_elements("css selector", "input, select, button"):
+        box = field.rect
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    assert form.size["height"] < 180
+    formula = find(page, "[id='theorem-pflmf.theorem1'] .formula")
+    pieces = formula.find_elements("css selector", "math")
+    right = formula.rect["x"] + formula.rect["width"]
+    assert all(piece.rect["x"] + piece.rect["width"] <= right for piece in pieces)
+    # A line begins with its relation.
+    starts = [piece.text.lstrip()[:1] for piece in pieces]
+    assert "≤" in starts
+
+
+def test_an_open_line_says_all_and_says_it_once(browse):
+    page = browse("#pflmf.corollary2.constants", width=390)
+    row = page.find_element("id", "pflmf.corollary2.constants")
+    name = row.find_element("css selector", ".name")
+    assert "whose constants are not printed" in name.text
+    assert page.execute_script(
+        "return arguments[0].scrollWidth <= arguments[0].clientWidth + 1", name
+    )
+    assert row.text.count("have the constants that Theorem 1 gives") == 1
+
+
 def test_a_claims_address_opens_it_even_where_a_filter_hides_it(browse):
     page = browse("#fedrep.theorem1")
     claim = page.find_element("id", "fedrep.theorem1")

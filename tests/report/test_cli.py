@@ -47,7 +47,7 @@ def test_a_stored_run_that_is_damaged_is_named(own, name):
     path.write_bytes(path.read_bytes()[:-9])
     said = call("report", *arguments, code=1)
     assert "mine.bound: its run in runs is damaged; linrep verify computes it again" in said
-    assert "1 claims, 0 with a stored run" in said
+    assert "1 claim, 0 with a stored run" in said
     assert "A stored run cannot be read" in (own / "report.html").read_text("utf-8")
     call("verify", *arguments, "--workers", "1")
     assert "1 with a stored run" in call("report", *arguments)
@@ -68,9 +68,9 @@ def test_a_run_of_linreps_own(tmp_path, monkeypatch):
 def test_figures_of_the_folder_in_place(tmp_path, monkeypatch, figures):
     monkeypatch.chdir(tmp_path)
     assert ", 0 figures" in call("report")
-    assert ", 1 figures" in call("report", "--figures", "pictures")
+    assert ", 1 figure" in call("report", "--figures", "pictures")
     figures.rename("figures")
-    assert ", 1 figures" in call("report")
+    assert ", 1 figure" in call("report")
     assert ", 0 figures" in call("report", "flute.*")
 
 

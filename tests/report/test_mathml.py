@@ -12,8 +12,8 @@ from tests.tools import complaint
 def texts(markup):
     """Return the text of each piece of a formula."""
     root = ElementTree.fromstring(f"<all>{markup}</all>")
-    assert {piece.tag for piece in root} == {"math"}
-    return ["".join(piece.itertext()) for piece in root]
+    assert {piece.tag for piece in root} <= {"math", "span"}
+    return ["".join(piece.itertext()) for piece in root.iter("math")]
 
 
 @pytest.mark.parametrize("item", claims().values(), ids=lambda item: item.id)
@@ -27,20 +27,32 @@ def test_every_statement_converts(item):
 @pytest.mark.parametrize(
     ("latex", "pieces"),
     [
-        (r"a \le b", ["a≤", "b"]),
+        (r"a \le b", ["a≤b"]),
+        (r"abcd \le b", ["abcd", "≤b"]),
         (r"a,\ b", ["a,\xa0", "b"]),
         (r"a, b", ["a,b"]),
         (r"a \qquad b", ["a", "b"]),
         (r"(a \le b)", ["(a≤b)"]),
-        (r"\|a \le b\|_2 = c", ["‖a≤b‖2=", "c"]),
-        (r"\Big(a = b\Big)^2 < c", ["(a=b)2<", "c"]),
-        (r"[0, 1) = x", ["[0,1)=", "x"]),
-        (r"|A| = a", ["|A|=", "a"]),
-        (r"a + b = -c - (d + e)", ["a+", "b=", "−c−", "(d+e)"]),
+        (r"\|abcd \le b\|_2 = c", ["‖abcd≤b‖2", "=c"]),
+        (r"[0, 1) = x", ["[0,1)", "=x"]),
+        (r"|A|^2 = a", ["|A|2", "=a"]),
+        (r"abcd + efgh = -c - (d + e)", ["abcd", "+efgh", "=−c−(d", "+e)"]),
+        (r"x \Big(abcd + (e + f)\Big)^2 < c", ["x(abcd", "+(e+f))2", "<c"]),
     ],
 )
-def test_a_line_breaks_after_relations_and_spaces_outside_brackets(latex, pieces):
+def test_a_line_breaks_before_relations_and_after_spaces(latex, pieces):
     assert texts(mathml.formula(latex)) == pieces
+
+
+def test_what_stands_in_brackets_rather_stays_together():
+    root = ElementTree.fromstring(f"<all>{mathml.formula(r'x (abcd + e) < c')}</all>")
+    assert [piece.tag for piece in root] == ["span", "math"]
+    assert ["".join(piece.itertext()) for piece in root[0]] == ["x(abcd", "+e)"]
+
+
+def test_a_sign_at_the_beginning_of_a_line_keeps_its_room():
+    second = ElementTree.fromstring(f"<all>{mathml.formula('abcd + e')}</all>")[1]
+    assert second[0].get("form") == "infix"
 
 
 @pytest.mark.parametrize(
@@ -82,9 +94,18 @@ def test_what_cannot_be_converted_is_said():
         ("lambda*_{k+1} and 1_G", "λ*<sub>k+1</sub> and 1<sub>G</sub>"),
         ("A_(0,0), x^(1/2)", "A<sub>0,0</sub>, x<sup>1/2</sup>"),
         ("kappa~^2, 1/sqrt T, eps", "κ\N{COMBINING TILDE}<sup>2</sup>, 1/√T, ε"),
-        ("(1 - x)^2, sqrt(k)", "(1 - x)<sup>2</sup>, √(k)"),
+        ("(1 - x)^2, sqrt(k)", "(1 − x)<sup>2</sup>, √k"),
         ("scaled_qr, lemma_A8, step_size", "scaled_qr, lemma_A8, step_size"),
         ("beta, theta; metadata, eta2", "β, θ; metadata, eta2"),
+        (
+            "σ_r²/(c²σ₁), κ⁶",
+            "σ<sub>r</sub><sup>2</sup>/(c<sup>2</sup>σ<sub>1</sub>), κ<sup>6</sup>",
+        ),
+        ("sqrt(sigma_1) √(mn)", "√σ<sub>1</sub> √(mn)"),
+        ("m⁻¹Bᵀ", "m<sup>−1</sup>B<sup>T</sup>"),
+        ("e^(-110(d+k)) of", "e<sup>−110(d+k)</sup> of"),
+        ("2.5e+13, 1e-05, -3", "2.5×10<sup>13</sup>, 10<sup>−5</sup>, −3"),
+        ("(11)-(12), GD-GD, [-1, 1]", "(11)–(12), GD-GD, [−1, 1]"),
         ("<b>|a| & b</b>", "&lt;b&gt;|a| &amp; b&lt;/b&gt;"),
         ("x_{<i>}", "x<sub>&lt;i&gt;</sub>"),
     ],

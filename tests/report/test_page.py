@@ -10,9 +10,9 @@ import pytest
 from linrep.claims import claims
 from linrep.claims import ledger as book
 from linrep.claims.findings import SEVERITIES, findings
+from linrep.claims.grids import grids
 from linrep.claims.order import in_order
 from linrep.report import gather, render
-from linrep.report.grids import grids
 
 VOID = {"meta", "link", "input", "img", "br", "wbr", "hr", "mspace"}
 
@@ -207,7 +207,19 @@ def test_numbers_at_settings_are_tables():
 def test_the_constants_at_a_share_of_clients_are_a_row(recorded):
     start = recorded.text.index('id="theorem-pflmf.corollary2"')
     card = recorded.text[start : recorded.text.index("</article>", start)]
-    assert re.search(r'<th scope="row">0.1</th><td>1600</td><td>405', card)
+    rows = re.findall(r"<tr>\s*(<th scope=.row.>.*?)</tr>", card, re.DOTALL)
+    cells = [re.sub(r"<[^>]*>", " ", row).split() for row in rows]
+    numbers = {
+        share: [
+            f"{fact['value']:.4g}"
+            for fact in book.recorded()["pflmf.corollary2.constants"]["facts"]
+            if fact["name"].endswith(f"p = {share}")
+        ]
+        for share in ("0.1", "0.5")
+    }
+    assert "How large are the constants?" in card
+    for share, values in numbers.items():
+        assert ["p", "=", share, *values] in cells
 
 
 def test_nothing_at_all(tmp_path):

@@ -60,7 +60,7 @@ def _late_errors(truth, draw, m, runs, rng):
     hypotheses=ASSUMPTIONS,
     latex=r"t \ge t_\epsilon \Rightarrow \tfrac1M\sum_i\|B^tw_i^t - B^*w_i^*\| \le \epsilon"
     r" \propto N^{-1/2},\quad x, \xi \text{ sub-Gaussian}",
-    plain="From the round of Theorem 5.1 on, the error stays of order 1/sqrt(N), also for sub- "
+    plain="From the round of Theorem 5.1 on, the error stays of order 1/sqrt(N), also for sub-"
     "Gaussian samples.",
     negative_control={"power": -0.75},
 )

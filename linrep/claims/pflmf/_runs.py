@@ -190,7 +190,9 @@ def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = 
         ratio = float(bound.left(0.0, in_V, p) / bound.right(1.0, 1.0, eta_L, float(T), sigma))
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
-    return Cases(cases, quantity="left over right side", name=name, strength=strength)
+    return Cases(
+        cases, quantity="left over right side", name=name, strength=strength, told=("p", "T")
+    )
 
 
 def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
@@ -209,5 +211,6 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
         left, right = each.sides(bound.p_power, bound.start, bound.noise)
         cases.append((left / right, Fraction(1), each.instance()))
     return Cases(
-        cases, name="(uv)^2/2, exact", quantity="left over right side, at least", strength=strength
-    )
+        cases, name="(uv)^2/2, exact", quantity="left over right side, at least",
+        strength=strength, told=("p", "T"),
+    )  # fmt: skip

@@ -8,28 +8,65 @@
   // Theorems, findings and claims; what they are about is verdict/severity/strength of each claim.
   const items = [...document.querySelectorAll(".item")].map((element) => ({
     element,
-    text: `${element.id} ${element.textContent}`.toLowerCase(),
     of: element.dataset.of.split(";").map((each) => each.split("/")),
   }));
   const total = items.filter(({ element }) => element.matches(".claim")).length;
 
+  // What is searched: p² and p^2, V_k and V with an index, p=1 and p = 1 are the same.
+  const plain = (text) => text.normalize("NFKC").toLowerCase().replace(/[\u2212\u2013]/g, "-")
+    .replace(/[\^_]/g, "").replace(/\s*([=<>≤≥])\s*/g, " $1 ").replace(/\s+/g, " ").trim();
+  function contents(element) {
+    const texts = [element.id, element.dataset.paper];
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    let small = null;
+    while (walker.nextNode()) {
+      const before = small;
+      small = walker.currentNode.parentElement.closest("sub, sup");
+      texts.push(small || before ? "" : " ", walker.currentNode.data);
+    }
+    return plain(texts.slice(0, 2).join(" ") + texts.slice(2).join(""));
+  }
+  // Words are found from their beginning; numbers and single letters are found whole.
+  function matcher(words) {
+    const source = words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const begin = /^\d/.test(words) ? "(?<![\\p{L}\\d]|\\d\\.)" : /^\p{L}/u.test(words) ? "(?<!\\p{L})" : "";
+    const end = /\d$/.test(words) ? "(?!\\d|\\.\\d)" : /(^|[^\p{L}])\p{L}$/u.test(words) && words.length === 1
+      ? "(?![\\p{L}\\d])" : "";
+    const pattern = new RegExp(begin + source + end, "u");
+    return (text) => pattern.test(text);
+  }
+
+  let wide = false; // whether what has all the words is shown beside what has the phrase
   function filter() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const phrase = plain(search.value);
+    const words = phrase.split(" ").filter(Boolean);
     const wanted = ["verdict", "severity", "strength"].map((name) => field(name).value);
     const paper = field("paper").value;
     const active = words.length > 0 || Boolean(paper) || wanted.some(Boolean);
-    let shown = 0;
-    for (const { element, text, of } of items) {
-      const fits = (values) => wanted.every((value, place) => !value || value === values[place]);
-      element.hidden = !((!paper || element.dataset.paper === paper)
-        && of.some(fits) && words.every((word) => text.includes(word)));
-      shown += !element.hidden && element.matches(".claim");
+    const fits = (values) => wanted.every((value, place) => !value || value === values[place]);
+    let found = items.filter(({ element, of }) => (!paper || element.dataset.paper === paper) && of.some(fits));
+    let more = 0;
+    if (words.length) {
+      for (const item of items) item.text ??= contents(item.element);
+      const each = words.map(matcher);
+      const whole = matcher(phrase);
+      const loose = found.filter(({ text }) => each.every((matches) => matches(text)));
+      const exact = loose.filter(({ text }) => whole(text));
+      const claims = (some) => some.filter(({ element }) => element.matches(".claim")).length;
+      found = exact.length && !wide ? exact : loose;
+      more = claims(loose) - claims(found);
     }
+    const kept = new Set(found);
+    for (const item of items) item.element.hidden = !kept.has(item);
+    const shown = found.filter(({ element }) => element.matches(".claim")).length;
     body.classList.toggle("filtered", active);
     for (const part of document.querySelectorAll(".part")) part.hidden = !part.querySelector(".item:not([hidden])");
     for (const part of document.querySelectorAll(".paper")) part.hidden = !part.querySelector(".part:not([hidden])");
-    document.getElementById("nothing").hidden = shown > 0;
-    document.getElementById("shown").textContent = active ? `${shown} of ${total} claims` : `${total} claims`;
+    document.getElementById("nothing").hidden = found.length > 0;
+    document.getElementById("more").hidden = more === 0;
+    document.getElementById("phrase").textContent = search.value.trim();
+    document.getElementById("wider").textContent = `Show ${more} more with all of its words`;
+    document.getElementById("shown").textContent = active ? `${shown} of ${total} claims` : `${total} claim${total === 1 ? "" : "s"}`;
   }
 
   function clear() {
@@ -79,11 +116,12 @@
   }
 
   for (const kind of ["input", "change"]) {
-    form.addEventListener(kind, () => { filter(); keep(); });
+    form.addEventListener(kind, () => { wide = false; filter(); keep(); });
   }
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => { event.preventDefault(); clear(); filter(); keep(); });
   document.getElementById("reset").addEventListener("click", () => { form.reset(); search.focus(); });
+  document.getElementById("wider").addEventListener("click", () => { wide = true; filter(); search.focus(); });
   addEventListener("hashchange", follow);
   // A link to where the address is already leads there again.
   document.addEventListener("click", (event) => {

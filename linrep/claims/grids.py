@@ -12,12 +12,16 @@ _SETTING = re.compile(r"([A-Za-z]\w*'?(?: [A-Z]\w*)?) = ([\w.+-]+)")
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: its heads, and rows whose first `keys` cells are the setting."""
+    """A table: its heads, and rows whose first `keys` cells are the setting.
+
+    `unit` is that of all numbers in it, "" where they have several or none.
+    """
 
     title: str
     heads: tuple[str, ...]
     keys: int
     rows: tuple[tuple[Any, ...], ...]
+    unit: str = ""
 
 
 def setting(name: str) -> tuple[str, dict[str, str]]:
@@ -60,6 +64,8 @@ def _grid(keys, group):
     cells = {(tuple(where.values()), of): fact for of, where, fact in group}
     settings = list(dict.fromkeys(where for where, _ in cells))
     names = list(dict.fromkeys(of for _, of in cells))
+    units = {fact["unit"] for fact in cells.values()}
+    unit = units.pop() if len(units) == 1 else ""
     if len(keys) == 2 and len(names) == 1:
         rows, columns = (
             list(dict.fromkeys(where[place] for where in settings)) for place in (0, 1)
@@ -68,8 +74,8 @@ def _grid(keys, group):
         lines = (
             (row, *(cells.get(((row, column), names[0])) for column in columns)) for row in rows
         )
-        return Grid(names[0], heads, 1, tuple(lines))
+        return Grid(names[0], heads, 1, tuple(lines), unit)
     title = names[0] if len(names) == 1 else ""
     heads = (*keys, *(names if len(names) > 1 else ["value"]))
     lines = ((*where, *(cells.get((where, name)) for name in names)) for where in settings)
-    return Grid(title, heads, len(keys), tuple(lines))
+    return Grid(title, heads, len(keys), tuple(lines), unit)

@@ -1,0 +1,40 @@
+"""Formulas in plain letters."""
+
+import doctest
+
+import pytest
+
+from linrep.claims import claims, formulas
+from linrep.claims.formulas import text
+
+
+@pytest.mark.parametrize("item", claims().values(), ids=lambda item: item.id)
+def test_every_statement_is_plain_text(item):
+    line = text(item.latex)
+    assert line
+    assert line != item.latex or "\\" not in line
+    assert not {"\\", "{,", "\0", "\n", "\xa0", "\u2061"} & set(line)
+    assert "  " not in line
+
+
+@pytest.mark.parametrize(
+    ("latex", "plain"),
+    [
+        (r"\frac{2(F^0 - F^\star)}{\eta T}", "(2(F⁰ − F⋆))/(ηT)"),
+        (r"\frac{a + b}c d", "(a + b)/c d"),
+        (r"0 < \frac{\sqrt{\lambda_1}}{10}", "0 < √λ₁/10"),
+        (r"\sqrt{mn}, -x \le -1", "√(mn), −x ≤ −1"),
+        (r"\sigma_{\min,*}^2 \bar\sigma_{k+1}", "σ_(min,*)²σ̄ₖ₊₁"),
+        (r"A^\top B^T x^{-1}", "AᵀB^T x⁻¹"),
+        (r"\log k + \log(rn)", "log k + log(rn)"),
+        (r"\sum_{t<T} \|\nabla_U\|^2", "∑_(t<T)‖∇_U‖²"),
+        (r"\text{if } x \in \mathbb R^d", "if x ∈ ℝᵈ"),
+        (r"\nosuchcommand", r"\nosuchcommand"),
+    ],
+)
+def test_formulas_are_read_in_one_line(latex, plain):
+    assert text(latex) == plain
+
+
+def test_the_example():
+    assert doctest.testmod(formulas).failed == 0
