@@ -463,23 +463,29 @@ class Federation(Samples):
         side = getattr(module, "side_information", False)
         together = self.engine == "vmap"
 
+        seen = None
+
         def call(own, x, z):
             return functional_call(module, own, (x, z.expand(len(x), -1)) if side else (x,))
+
+        def inputs(k, columns):
+            return self.see(places[k, columns], runs[k]) if seen is None else seen[k, columns]
 
         with self._precision(), torch.no_grad():
             if self.traits.in_parts and not any(belongs(n, ("representation",)) for n in own):
                 # With a representation that clients share, one pass over all their samples.
-                x = self._features(shared, own, part, places, counts)
+                seen = self._features(shared, own, part, places, counts)
                 module, params = self.model.head, features.block(params, "head")
                 together = together or features.linear_head(self.model)
-            else:
-                x = self.see(places, runs)
             if together:
-                pieces = x.split(max(1, features.SAMPLES_AT_ONCE // len(x)), 1)
+                width, every = max(1, features.SAMPLES_AT_ONCE // len(places)), slice(None)
+                begins = range(0, max(1, places.shape[1]), width)
+                pieces = (inputs(every, slice(begin, begin + width)) for begin in begins)
                 return torch.cat([vmap(call)(params, piece, z) for piece in pieces], 1)
             rows = [torch.empty(0)] * len(counts)
             for k in np.flatnonzero(counts):
-                rows[k] = call({n: v[k] for n, v in params.items()}, x[k, : counts[k]], z[k])
+                own = {name: value[k] for name, value in params.items()}
+                rows[k] = call(own, inputs(k, slice(counts[k])), z[k])
             filled = next((row for row in rows if len(row)), torch.empty(0, self.classes))
             return pad_sequence([row if len(row) else filled[:0] for row in rows], batch_first=True)
 
