@@ -17,59 +17,71 @@ from linrep import _atomic as files
 from linrep.deep._evaluation import History
 
 _FORMAT = 2
+_PLAIN = (int, float, str, tuple)  # what a network's layers are set by
+_LIBRARIES = ("builtins", "linrep", "numpy", "torch", "torchvision")
 
 
-def identity(federation, settings):
+def identity(federation, method, settings):
     """Return what a run is, but for its length and where it is computed."""
-    data = hashlib.sha256()
-    data.update(federation.x.cpu().numpy().tobytes())
-    for one in federation.data:
-        for array in (one.y, one.mean, one.std, one.side, one.embedding):
-            data.update(b"" if array is None else array.tobytes())
-        for index in (*one.train, *one.test):
-            data.update(np.int64(len(index)).tobytes() + np.ascontiguousarray(index).tobytes())
     weights = hashlib.sha256()
     for name, value in federation.start().shared.items():
         weights.update(f"{name} {tuple(value.shape)}".encode() + value.cpu().numpy().tobytes())
-    functions = {
-        name: content_of(value) for name, value in vars(federation.sgd).items() if callable(value)
-    }
+    functions = {k: _content(v) for k, v in vars(federation.sgd).items() if callable(v)}
+    layers = [
+        [type(layer), {k: v for k, v in vars(layer).items() if isinstance(v, _PLAIN)}]
+        for layer in federation.model.train().modules()
+    ]
     return {
         **settings,
         **functions,
         "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
-        "model": str(federation.model),
+        "code of the method": _content(type(method)),
+        "model": [str(federation.model), federation.frozen, *_content(layers)],
         "weights": weights.hexdigest(),
-        "data": data.hexdigest(),
+        "data": [one.digest for one in federation.data],
     }
 
 
-def content_of(value, within=()):
-    """Return what a function computes with: its code, what it closes over, and its defaults.
+def _content(value, within=()):
+    """Return what a function, a class or an object computes with, as texts in lists.
 
-    Functions that it calls by name are not looked into.
+    That is its code, what it closes over, and its defaults; functions that it calls by name are
+    not looked into.
     """
     if id(value) in within:
         return "itself"
     within = (*within, id(value))
-    parts: Iterable[Any] | None = None
+    parts: Iterable[Any]
     if isinstance(value, functools.partial):
         parts = [value.func, value.args, value.keywords]
     elif isinstance(value, types.FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        parts = [value.__code__, cells, value.__defaults__, value.__kwdefaults__]
+        code, text = value.__code__, value.__doc__
+        constants = [each for each in code.co_consts if each not in (None, text)]
+        parts = [code.replace(co_consts=tuple(constants)), cells, value.__defaults__]
+        parts.append(value.__kwdefaults__)
     elif isinstance(value, types.CodeType):  # wherever its file is
         parts = [value.co_code.hex(), value.co_names, value.co_consts]
+    elif isinstance(value, type):
+        mine = value.__module__.partition(".")[0] not in _LIBRARIES
+        functions = [v for v in vars(value).values() if isinstance(v, types.FunctionType)]
+        parts = [value.__qualname__, *(functions if mine else ())]
     elif isinstance(value, torch.Tensor | np.ndarray):
-        parts = [hashlib.sha256(np.asarray(value).tobytes()).hexdigest()]
+        array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+        parts = [hashlib.sha256(array.tobytes()).hexdigest()]
+    elif isinstance(value, set | frozenset):
+        parts = sorted(map(repr, value))
     elif isinstance(value, tuple | list):
         parts = value
     elif isinstance(value, Mapping):
         parts = [*value, *value.values()]
-    elif " at 0x" in repr(value):  # an object without a name of its own
-        name, owner = (getattr(value, part, None) for part in ("__qualname__", "__self__"))
-        parts = [type(value), name or vars(value), owner]
-    return repr(value) if parts is None else [content_of(part, within) for part in parts]
+    elif callable(value) or " at 0x" in repr(value):
+        own = getattr(value, "__dict__", None)
+        name = getattr(value, "__qualname__", None)
+        parts = [type(value), name or own, getattr(value, "__self__", None)]
+    else:
+        return repr(value)
+    return [_content(part, within) for part in parts]
 
 
 def save(path, identity, state, history):
@@ -112,7 +124,7 @@ def load(path, identity, state, device):
     differing = [name for name in names if mine.get(name) != other.get(name)]
     if differing:
         name = differing[0]
-        long = name in ("model", "weights", "data")
+        long = name in ("model", "weights", "data", "code of the method")
         what = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
         raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{what}")
     state.shared, state.personal, state.extra, state.round = values

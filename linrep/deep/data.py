@@ -86,8 +86,9 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of samples and labels, of training and test."""
-        return _digest(self.x, self.y, self.x_test, self.y_test)
+        """SHA-256 of samples and labels, of training and test, and of what is known of them."""
+        known = (self.owner, self.owner_test, self.coarse, self.embedding)
+        return _digest(self.x, self.y, self.x_test, self.y_test, *known)
 
     @cached_property  # one array, which all partitions share
     def all_x(self) -> NDArray:
@@ -271,9 +272,9 @@ class FederatedData:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of samples, labels and side information, and of who has what."""
-        side = () if self.side is None else (self.side,)
-        return _digest(self.x, self.y, *self.train, *self.test, *side)
+        """SHA-256 of samples, labels and what is known of them, and of who has what."""
+        known = (self.side, self.mean, self.std, self.embedding)
+        return _digest(self.x, self.y, *self.train, *self.test, *known)
 
     @property
     def n(self) -> int:
@@ -414,7 +415,8 @@ class FederatedData:
 def _digest(*arrays):
     found = hashlib.sha256()
     for array in arrays:
-        found.update(f"{array.shape} {array.dtype}".encode() + array.tobytes())
+        if array is not None:
+            found.update(f"{array.shape} {array.dtype}".encode() + array.tobytes())
     return found.hexdigest()
 
 

@@ -18,7 +18,7 @@ from linrep import _atomic as files
 from linrep import _validation as check
 from linrep.deep.devices import describe
 from linrep.deep.state import Clients
-from linrep.deep.training import ENGINES, Phase
+from linrep.deep.training import ENGINES, SGD, Phase
 
 #: On a processor, networks of more parameters are trained one by one: see `choose`.
 LARGEST_TOGETHER = 200_000
@@ -122,6 +122,7 @@ def seconds(federation: Any, engine: str, part: Clients, steps: int = 5) -> floa
     steps : int
     """
     federation.engine = engine
+    sgd, federation.sgd = federation.sgd, SGD(batch_size=federation.sgd.batch_size)
     began = time.perf_counter()
     shared = federation.start().shared
     try:
@@ -131,7 +132,7 @@ def seconds(federation: Any, engine: str, part: Clients, steps: int = 5) -> floa
     except RuntimeError:  # an operation that vmap does not know
         return math.inf
     finally:
-        federation.samples_trained = 0
+        federation.sgd, federation.samples_trained = sgd, 0
     return time.perf_counter() - began
 
 

@@ -381,7 +381,7 @@ class Federation(Samples):
             own = row[:size]
             if not len(own):
                 continue
-            with layers.seeded(int(key), self.device):
+            with layers.seeded(int(key) ^ 1, self.device):  # the network itself draws from key
                 changed = augment(own)
             if changed.shape != own.shape or changed.dtype != own.dtype:
                 raise ValueError(

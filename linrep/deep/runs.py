@@ -176,7 +176,7 @@ def run_seeds(
         **federation.sgd.settings, "dtype": dtype, "mixed_precision": mixed_precision,
         "model": model if isinstance(model, str) else type(federation.model).__name__,
     }  # fmt: skip
-    identity = {} if checkpoint is None else checkpoints.identity(federation, settings)
+    identity = {} if checkpoint is None else checkpoints.identity(federation, method, settings)
     state, history = method.start(federation), History()
     if checkpoint is not None and os.path.exists(checkpoint):
         history = checkpoints.load(Path(checkpoint), identity, state, federation.device)
@@ -279,11 +279,16 @@ def choose_lr(
     traces = [
         run(
             kept, method(lr), lr=lr, rounds=rounds, rng=rng,
-            checkpoint=None if path is None else f"{path}.{lr:g}", **settings,
+            checkpoint=None if path is None else f"{path}.{float(lr)!r}", **settings,
         )
         for lr in lrs
     ]  # fmt: skip
-    return lrs[int(np.argmax([trace.mean_of_last("accuracy") for trace in traces]))]
+    scores = np.array([trace.mean_of_last("accuracy") for trace in traces])
+    if np.isnan(scores).all():  # real labels
+        scores = -np.array([trace.mean_of_last("test_loss") for trace in traces])
+    if not np.isfinite(scores).any():
+        raise ValueError(f"lrs must hold a step size with finite losses, all of {lrs} diverge")
+    return lrs[int(np.argmax(np.where(np.isfinite(scores), scores, -np.inf)))]
 
 
 @dataclass(frozen=True)
@@ -349,6 +354,9 @@ def fine_tune(
     FedRep, section 5.2, Figure 6, where the blocks are heads.
     """
     make = _maker(model, data, head)
+    blocks = (blocks,) if isinstance(blocks, str) else tuple(blocks)
+    if not blocks:
+        raise ValueError("blocks must name one at least")
 
     def left_behind():
         network = layers.converted(make())
@@ -361,7 +369,7 @@ def fine_tune(
         return network
 
     return run(
-        data, _FineTuning(blocks=tuple(blocks)), model=left_behind, participation=1.0,
+        data, _FineTuning(blocks=blocks), model=left_behind, participation=1.0,
         rounds=check.integer("epochs", epochs, minimum=0), rng=rng, **settings,
     )  # fmt: skip
 

@@ -343,7 +343,8 @@ def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
     Tensor, shape (b,)
     """
     if y.is_floating_point():
-        return 0.5 * ((outputs.reshape(y.shape) - y) ** 2).reshape(len(y), -1).sum(1)
+        squares = 0.5 * (outputs.reshape(y.shape) - y) ** 2
+        return squares if y.ndim == 1 else squares.sum(1)
     return F.cross_entropy(outputs, y, reduction="none")
 
 

@@ -63,3 +63,34 @@ def test_step_size_is_chosen_by_the_last_rounds(monkeypatch):
 
     monkeypatch.setattr(runs, "run", run)
     assert runs.choose_lr(two_blobs(), fedavg, (0.1, 0.9)) == 0.9
+
+
+def test_step_sizes_for_real_labels_are_compared_by_their_loss():
+    deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
+    rng = np.random.default_rng(0)
+    clients = []
+    for _ in range(3):
+        x = rng.standard_normal((20, 4))
+        clients.append((x[:16], x[:16].sum(1), x[16:], x[16:].sum(1)))
+    data = FederatedData.from_lists(clients, classes=1)
+    settings = {"model": "mlp", "rounds": 5, "participation": 1.0, "rng": 0}
+    for lrs in ((1e3, 0.01), (0.01, 1e3), (1e-9, 0.01)):
+        assert deep.choose_lr(data, fedavg, lrs, **settings) == 0.01
+    with pytest.raises(ValueError, match=r"all of .* diverge"):
+        deep.choose_lr(data, fedavg, (1e5, 1e6), **settings)
+
+
+def test_step_sizes_have_checkpoints_of_their_own(tmp_path):
+    deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
+    settings = {"model": "mlp", "rounds": 1, "participation": 1.0, "rng": 0}
+    lrs = (0.1, 0.1000001)
+    deep.choose_lr(two_blobs(), fedavg, lrs, checkpoint=tmp_path / "try.pt", **settings)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("labels", [np.arange(12.0), np.arange(24.0).reshape(12, 2)])
+def test_real_labels_are_held_out(labels):
+    clients = [(np.ones((12, 3)), labels, np.ones((0, 3)), labels[:0])] * 2
+    data = FederatedData.from_lists(clients, classes=1)
+    kept = partitions.hold_out(data, 0.25, rng=0)
+    assert [part.size for part in kept.test] == [3, 3]

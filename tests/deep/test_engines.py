@@ -100,7 +100,9 @@ def test_networks_of_linrep_are_their_parts(network):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("method", ["fedavg", "fedrep", "local", "ditto", "scaffold"])
+@pytest.mark.parametrize(
+    "method", ["fedavg", "fedrep", "local", "ditto", "scaffold", "apfl", "fedas", "cfl", "l2gd"]
+)
 def test_parameters_without_gradient_stay(engine, method):
     def make():
         network = models.mlp(3, 5, hidden=(6, 4))
@@ -126,6 +128,16 @@ def test_parameters_without_gradient_stay(engine, method):
                 assert same == (name in ("representation.fc1.weight", "head.bias"))
                 moved += not same
     assert moved
+
+
+def test_factored_networks_refuse_frozen_parameters():
+    def make():
+        network = models.mlp(3, 5, hidden=(6,))
+        network.head.bias.requires_grad_(False)
+        return network
+
+    with pytest.raises(ValueError, match="model must have no frozen parameters"):
+        deep.run(small.data(), "pflmf", model=make, rounds=1, participation=1.0)
 
 
 def test_frozen_normalization_stays_frozen_when_it_is_converted():
@@ -192,6 +204,56 @@ def test_functional_dropout_draws_anew_in_each_step():
         fed.start().shared, {}, np.array([[0]]), (Phase(epochs=2),), round=0, objective=objective
     )
     assert sorted(seen[0].sum(1).tolist()) != pytest.approx(sorted(seen[1].sum(1).tolist()))
+
+
+def test_augmentation_and_dropout_draw_apart():
+    seen = {}
+
+    class Noting(Dropping):
+        def forward(self, x):
+            if self.training:
+                seen.setdefault("network", []).append(torch.rand(3).tolist())
+            return super().forward(x)
+
+    def noting(x):
+        seen.setdefault("augment", []).append(torch.rand(3).tolist())
+        return x
+
+    deep.run(
+        small.data(), "fedavg", model=Noting, rounds=1, participation=1.0, augment=noting, rng=0
+    )
+    assert seen["network"]
+    assert not {tuple(each) for each in seen["network"]} & {tuple(e) for e in seen["augment"]}
+
+
+def test_a_network_may_be_trained_where_it_is_made():
+    def trained():
+        deep.run(small.data(), "fedavg", model="mlp", rounds=1, participation=1.0)
+        return models.mlp(3, 5, hidden=(4,))
+
+    deep.run(small.data(), "fedavg", model=trained, rounds=1, participation=1.0)
+
+
+def test_trying_an_engine_leaves_functions_alone():
+    calls = []
+
+    def counted(x):
+        calls.append(len(x))
+        return x
+
+    deep.run(small.data(), "fedavg", model="mlp", rounds=0, participation=1.0, augment=counted)
+    assert not calls
+
+
+def test_servers_do_not_step_along_running_averages():
+    samples = small.data("images")
+    trace = deep.run(
+        samples, deep.Scaffold(global_lr=3.0, epochs=4), model=small.NETWORKS["blocks"][1],
+        rounds=2, participation=1.0, rng=0, lr=1e-6,
+    )  # fmt: skip
+    variances = [v for name, v in trace.state.items() if name.endswith("running_var")]
+    assert variances
+    assert min(value.min() for value in variances) > 0.0
 
 
 class Recurrent(nn.Module):

@@ -76,3 +76,12 @@ def test_what_does_not_fit_is_said():
         deep.fine_tune(clients(2), trained("fedavg"), model="mlp", blocks=("heads",))
     with complaint(ValueError, "epochs"):
         deep.fine_tune(clients(2), trained("fedavg"), model="mlp", epochs=-1)
+
+
+def test_a_block_may_be_a_word_and_there_is_one():
+    before = trained("fedavg")
+    one = deep.fine_tune(clients(2), before, model="mlp", blocks="head", epochs=1, rng=0)
+    other = deep.fine_tune(clients(2), before, model="mlp", blocks=("head",), epochs=1, rng=0)
+    assert one["test_loss"][-1] == other["test_loss"][-1]
+    with complaint(ValueError, "blocks"):
+        deep.fine_tune(clients(2), before, model="mlp", blocks=(), epochs=1)

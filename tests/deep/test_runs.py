@@ -3,6 +3,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +29,7 @@ from linrep.deep import (  # noqa: E402
     run,
     run_seeds,
 )
+from linrep.deep import _checkpoints as checkpoints  # noqa: E402
 from linrep.deep.data import FederatedData  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.tools import complaint  # noqa: E402
@@ -370,6 +372,91 @@ def test_checkpoints_know_functions_by_what_they_compute(make, tmp_path):
     start_with(make(0.0), path)
     with pytest.raises(ValueError, match="another run, which differs in augment"):
         start_with(make(1.0), path)
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+        self.representation, self.head = torch.nn.Linear(5, 4), torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(self.representation(x)) * self.factor
+
+
+def without_text(x):
+    return x
+
+
+def with_text(x):
+    """Return it."""
+    return x
+
+
+def test_checkpoints_know_networks_and_methods_by_their_code(tmp_path):
+    """Not by their names alone: attributes, methods' functions, and what is frozen."""
+
+    def frozen():
+        network = Scaled(1.0)
+        network.head.weight.requires_grad_(False)
+        return network
+
+    class Mine(FedAvg):
+        def aggregate(self, old, mean):
+            return mean
+
+    first = Mine
+
+    class Mine(FedAvg):
+        def aggregate(self, old, mean):
+            return old
+
+    one = {"model": lambda: Scaled(1.0), "method": first()}
+    start(checkpoint=tmp_path / "run.pt", rounds=1, **one)
+    start(checkpoint=tmp_path / "run.pt", rounds=1, **one)
+    for other in ({"model": lambda: Scaled(5.0)}, {"model": frozen}, {"method": Mine()}):
+        with pytest.raises(ValueError, match="another run, which differs in"):
+            start(checkpoint=tmp_path / "run.pt", rounds=1, **(one | other))
+
+
+class Slotted:
+    __slots__ = ("amount",)
+
+    def __call__(self, x):
+        return x
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: partial(lambda rng, x: x, np.random.default_rng(0)),
+        lambda: partial(lambda tensor, x: x, torch.ones(2, requires_grad=True)),
+        lambda: partial(lambda lock, x: x, threading.Lock()),
+        lambda: Slotted(),
+        lambda: lambda x: x if "1" in {"10", "20", "a", "b", "c"} else x[...],
+    ],
+)
+def test_checkpoints_know_any_function(make, tmp_path):
+    for _ in range(2):
+        start(augment=make(), checkpoint=tmp_path / "run.pt", rounds=1)
+
+
+def test_checkpoints_do_not_depend_on_texts_or_on_the_order_of_sets(tmp_path):
+    start(augment=without_text, checkpoint=tmp_path / "run.pt", rounds=1)
+    content = checkpoints._content
+    assert content(without_text) == content(with_text)
+    script = (
+        "from linrep.deep._checkpoints import _content\n"
+        "print(_content(lambda r: str(r) in {'10', '20', 'a', 'b', 'c'}))"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(seen) == 1
 
 
 def test_checkpoints_know_the_weights_that_a_network_starts_from(tmp_path):

@@ -189,7 +189,9 @@ class FedAvg:
                 total = weighted(weight, new[name])
                 sums[name] = sums[name] + total if name in sums else total
         for name, mean in sums.items():
-            state.shared[name] = self.aggregate(state.shared[name], mean)
+            # Averages of batch normalization are no parameters, along which a server may step.
+            kept = name in federation.buffers
+            state.shared[name] = mean if kept else self.aggregate(state.shared[name], mean)
         self.server(federation, state, clients)
         state.round += 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -165,13 +165,16 @@ class APFL(FedAvg):
 
     def local(self, federation, state, part):
         """Step the global model and the mixture together."""
+        still = tuple(f"{kind}.{name}" for kind in ("shared", "own") for name in federation.frozen)
+        phases = [replace(phase, frozen=(*phase.frozen, *still)) for phase in self.phases()]
         new = federation.train(
             {f"shared.{name}": value for name, value in state.shared.items()},
             {f"own.{name}": value for name, value in state.own(part).items()},
-            part, self.phases(), round=state.round, objective=self.objective,
+            part, phases, round=state.round, objective=self.objective,
         )  # fmt: skip
         scatter(state.personal, part, {name: new[f"own.{name}"] for name in state.personal})
-        return {name: new[f"shared.{name}"] for name in state.shared}
+        moved = (name for name in state.shared if f"shared.{name}" in new)
+        return {name: new[f"shared.{name}"] for name in moved}
 
     def models(self, federation, state, part):
         """Return the mixtures."""

@@ -82,7 +82,7 @@ class FedAS(FedAvg):
             context={"means": torch.stack(means).unflatten(0, part.shape)},
         )  # fmt: skip
         own = federation.train(state.shared, aligned, part, self.phases(), round=state.round)
-        scatter(state.personal, part, own)
+        scatter(state.personal, part, old | own)
         return {}
 
     def server(self, federation, state, clients):
@@ -98,7 +98,7 @@ class FedAS(FedAvg):
         none = weights.sum(1, keepdim=True) == 0.0
         weights = torch.where(none, torch.ones_like(weights), weights)
         weights = weights / weights.sum(1, keepdim=True)
-        for name in state.shared:
+        for name in state.shared.keys() - set(federation.frozen):
             state.shared[name] = weighted(weights, own[name])
 
     def floats(self, state):
@@ -221,10 +221,11 @@ def _need_class_features(method, federation):
 def _information(federation, params, x, y):
     """Return the squared norms of the gradients of the batches of a client, added."""
     total = torch.zeros((), dtype=federation.dtype, device=federation.device)
-    moving = {name: value.detach().requires_grad_() for name, value in params.items()}
+    moving = {name: value.detach() for name, value in params.items()}
+    able = [moving[name].requires_grad_() for name in federation.parameters]
     for x_batch, y_batch in zip(*(z.split(federation.sgd.batch_size) for z in (x, y)), strict=True):
         outputs = functional_call(federation.model, moving, (x_batch,))
         value = sample_loss(outputs, y_batch).mean()
-        gradients = torch.autograd.grad(value, list(moving.values()), allow_unused=True)
+        gradients = torch.autograd.grad(value, able, allow_unused=True)
         total += sum((each**2).sum() for each in gradients if each is not None)
     return total

@@ -50,6 +50,8 @@ class Factored(nn.Module):
     def __init__(self, base: nn.Module, rank: int, *, rng: Any = None):
         super().__init__()
         rank = integer("rank", rank, minimum=1)
+        if not all(value.requires_grad for value in base.parameters()):
+            raise ValueError("model must have no frozen parameters: all of θ = U v move with v")
         self.side_information = getattr(base, "side_information", False)
         self.U = copy.deepcopy(base)
         starts = [dict(base.named_parameters())]

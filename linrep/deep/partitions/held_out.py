@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from linrep import _validation as check
 from linrep.deep.data import FederatedData
 from linrep.deep.partitions._draws import split_each
@@ -33,5 +35,7 @@ def hold_out(data: FederatedData, share: float = 0.25, *, rng: Any = None) -> Fe
     """
     kept = 1.0 - check.real("share", share, minimum=0.0, below=1.0)
     rng = stream(rng, "deep.hold_out")
-    train, test = split_each(data.train, data.y, kept, rng)
+    real = data.y.dtype.kind == "f"  # without classes of which a sample stays
+    classes = np.zeros(len(data.y), dtype=np.int64) if real else data.y
+    train, test = split_each(data.train, classes, kept, rng)
     return replace(data, train=tuple(train), test=tuple(test))
