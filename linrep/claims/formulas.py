@@ -73,10 +73,10 @@ def text(latex: str) -> str:
     'η ≤ 1/(4σ̄₁²)'
     """
     try:
-        root = tree(latex)
+        line = _row(list(tree(latex)))
     except Unreadable:
         return latex
-    line = re.sub(rf"{_SOFT}+(?=[\w√∑∏∇])", " ", _row(list(root))).replace(_SOFT, "")
+    line = re.sub(rf"{_SOFT}+(?=[\w√∑∏∇])", " ", line).replace(_SOFT, "")
     line = re.sub(r"\s+", " ", line)
     return re.sub(r"(?<=[(\[]) | (?=[)\],;:])", "", line).strip()
 
@@ -111,6 +111,8 @@ def _plain(node, spaced):
             return f"{_SOFT}{own}{_SOFT}" if node.tag == "mi" and len(own) > 1 else own
         case "mfrac":
             above, below = (_row([child]).strip(f" {_SOFT}") for child in node)
+            if node.get("linethickness") == "0":  # a binomial coefficient, in brackets already
+                return f"{above} choose {below}"
             above = above if re.fullmatch(_PRODUCT, above) else f"({above})"
             below = below if re.fullmatch(_SYMBOL, below) else f"({below})"
             return f" {above}/{below} "
@@ -129,14 +131,18 @@ def _plain(node, spaced):
             base = _plain(node[0], spaced).strip(_SOFT)
             if accent and len(base) == 1:
                 return normalize("NFC", base + accent)
-            return base + _script(node[1], _RAISED, "^")
-        case _:
+            raise Unreadable(f"an accent on {base}")
+        case "mrow" | "mstyle" | "mpadded" | "math":
             return _row(list(node), spaced)
+        case _:
+            raise Unreadable(f"<{node.tag}> has no plain letters")
 
 
 def _with(base, spaced, scripts):
     """Return a base with its index and power; after a name a letter keeps its distance."""
     text = _plain(base, spaced)
+    if scripts and base.tag in ("mfrac", "msqrt"):
+        text = f"({text.strip()})"
     bare = text.strip(_SOFT)
     return (
         text
@@ -152,4 +158,6 @@ def _script(node, small, mark):
     inside = _row([node], spaced=False).replace(_SOFT, "").strip()
     if set(inside) <= small.keys():
         return "".join(map(small.__getitem__, inside))
-    return f"{mark}{inside}{_SOFT}" if inside.isalnum() else f"{mark}({inside})"
+    # An index may be a word, a power of several letters is a product.
+    bare = inside.isalnum() if mark == "_" else re.fullmatch(r"\d+|[^\W\d]", inside)
+    return f"{mark}{inside}{_SOFT}" if bare else f"{mark}({inside})"

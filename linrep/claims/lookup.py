@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
@@ -106,11 +107,14 @@ class Statements(Mapping[str, Entry]):
             and strength in (None, item.recorded.get("strength"))
             and all(word in _text(item) for word in wanted)
         ]
-        # What is called so in the paper goes before what only mentions it, and there whole phrases
-        # before words that stand apart.
+        # What is called so in the paper, then what is in its proof, goes before what only mentions
+        # it, and there whole phrases before words that stand apart.
         phrase = " ".join(wanted)
+        called = re.compile(rf"{re.escape(phrase)}(?![\w.])")
         found.sort(
             key=lambda item: (
+                not item.claim.id.lower().endswith(f".{phrase.replace(' ', '')}"),
+                not called.match(item.claim.place.lower()),
                 not all(word in item.claim.place.lower() for word in wanted),
                 phrase not in _text(item),
             )

@@ -248,7 +248,7 @@ def excess(
 def _times(left, right):
     """Say how many times the right side the left one is."""
     if left == np.inf:
-        return "infinite"
+        return "the left side is infinite"
     more = float((left - right) / right)
     # Just above 1, it is the excess that has digits.
     times = f"{1.0 + more:.4g}" if more >= 0.001 else f"1 + {more:.2g}"

@@ -166,6 +166,9 @@ def run_seeds(
         seeds=seeds, device=device, dtype=dtype, engine=engine, chunk=chunk, cache=cache,
         mixed_precision=mixed_precision, compile=compile,
     )  # fmt: skip
+    if schedule is not None:
+        for number in range(rounds):
+            federation.sgd.at(number)  # raises before the first round
     count = check.count_participants(federation.n, participation)
     if method.ft == "head":
         check_blocks(HEAD, federation.parameters)

@@ -30,6 +30,13 @@ def test_every_statement_is_plain_text(item):
         (r"\sum_{t<T} \|\nabla_U\|^2", "∑_(t<T)‖∇_U‖²"),
         (r"\text{if } x \in \mathbb R^d", "if x ∈ ℝᵈ"),
         (r"\nosuchcommand", r"\nosuchcommand"),
+        (r"\binom{m}{m'}", "(m choose m′)"),
+        (r"e^{v^\top x}", "e^(vᵀx)"),
+        (r"e^{s\xi} x^{T^2}", "e^(sξ)x^(T²)"),
+        (r"{\frac ab}^2 \sqrt{x}^2", "(a/b)²(√x)²"),
+        (r"\sqrt[3]{n}", r"\sqrt[3]{n}"),
+        (r"\overline{XY}", r"\overline{XY}"),
+        (r"\begin{pmatrix}1 & 0\end{pmatrix}", r"\begin{pmatrix}1 & 0\end{pmatrix}"),
     ],
 )
 def test_formulas_are_read_in_one_line(latex, plain):

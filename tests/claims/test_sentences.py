@@ -23,7 +23,7 @@ from linrep.claims.verdict import decide, excess
         ),
         ([(3.0, 0.0, {})], "left side larger in 1 of 1 case, by 3"),
         ([(-1.0, -3.0, {}), (0.0, 1.0, {})], "left side larger in 1 of 2 cases, by up to 2"),
-        ([(inf, 1.0, {})], "left side larger in 1 of 1 case: infinite"),
+        ([(inf, 1.0, {})], "left side larger in 1 of 1 case: the left side is infinite"),
         (
             [(1 + Fraction(1, 10**25), Fraction(1), {})],
             "left side larger in 1 of 1 case: 1 + 1e-25 times the right side",

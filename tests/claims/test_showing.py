@@ -101,6 +101,19 @@ def test_all_statements_are_shown_as_counts():
     assert repr(claims()).startswith(f"{len(claims())} claims; ")
 
 
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("lemma 5", "fedrep.lemma5"),
+        ("Theorem 5.1", "flute.theorem5.1"),
+        ("theorem 1", "fedrep.theorem1"),
+        ("Theorem 2", "fedrep.theorem2"),
+    ],
+)
+def test_a_place_finds_what_is_called_so_first(words, first):
+    assert next(iter(lr.statements.find(words))) == first
+
+
 def test_statements_are_found_by_words_paper_and_verdict():
     found = lr.statements.find("THEOREM start", paper="fedrep", verdict="fails")
     assert "fedrep.theorem2" in found
