@@ -31,6 +31,7 @@ extensions = [
     "networks_page",
     "networks_text",
     "reference",
+    "typeset",
 ]
 html_theme = "furo"
 html_title = f"linrep {release}"

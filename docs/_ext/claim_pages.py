@@ -22,8 +22,7 @@ from linrep.claims import claims, corrections, ledger
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import SEVERITIES, findings
 from linrep.claims.order import in_order
-from linrep.claims.sections import sections
-from linrep.report.mathml import prose
+from linrep.claims.sections import sections, unescaped
 
 ROOT = Path(linrep.__file__).parents[1]
 # Figures beyond the papers' own, and the claim that each is about.
@@ -107,7 +106,7 @@ class Statements(Markdown):
                 ledger.badge(entries[item.id]["verdict"], ledger.anchor(item.id))
                 + f" [{strength}]{{.strength}}" * bool(strength),
                 f"**{ledger.cell(item.place)}**{', corrected' if item.corrects else ''}. "
-                f"{ledger.cell(prose(item.plain))} ({', '.join(links)})",
+                f"{_cell(item.plain)} ({', '.join(links)})",
                 ", ".join([_reference(f"{module}.{name}", name), *theory]),
             ]
             lines.append("| " + " | ".join(cells) + " |")
@@ -160,7 +159,7 @@ class Failures(Markdown):
                 cells = [
                     *_verdict(finding),
                     PAPERS[_paper(finding.ids[0])],
-                    _link(ledger.cell(_capital(finding.headline)), finding),
+                    _link(_cell(_capital(unescaped(finding.headline))), finding),
                     " ".join(_corrections(finding)) or "–",
                 ]
                 lines.append("| " + " | ".join(cells) + " |")
@@ -216,6 +215,11 @@ class Derivations(Markdown):
                 "",
             ]
         return lines
+
+
+def _cell(text):
+    """Return text as it is for a table of Markdown."""
+    return ledger.cell(text).replace("_", "\\_")
 
 
 def _paper(name):

@@ -1,0 +1,86 @@
+"""Pages of the site say what their sources mean: formulas are neither emphasis nor escaped twice."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import linrep
+from linrep.claims import claims, ledger
+
+pytest.importorskip("sphinx")
+pytest.importorskip("myst_nb")
+MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
+dollarmath = pytest.importorskip("mdit_py_plugins.dollarmath").dollarmath_plugin
+
+ROOT = Path(linrep.__file__).parents[1]
+DOCS = ROOT / "docs"
+PAPERS = ("fedrep", "flute", "perfedsi", "pflmf")
+SOURCES = {
+    str(path.relative_to(ROOT)): path.read_text("utf-8")
+    for path in [
+        *ROOT.glob("*.md"),
+        *DOCS.rglob("*.md"),
+        *(ROOT / "linrep" / "claims").rglob("*.md"),
+    ]
+    if not {"_build", "jupyter_execute", "ledger"} & set(path.parts)
+}
+
+
+@pytest.fixture
+def extension(monkeypatch):
+    """Return what imports a module of the site's own extensions."""
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    return importlib.import_module
+
+
+def wrong(text):
+    """Yield what Markdown takes for emphasis in formulas, and backslashes that it shows."""
+    for block in MarkdownIt().enable("table").use(dollarmath).parse(text):
+        inside = ""
+        for token in block.children or ():
+            if token.type == "em_open":
+                inside = "*"
+            elif token.type == "em_close":
+                if re.search(r"[∇λᵀ={}\\]", inside):
+                    yield inside
+                inside = ""
+            elif inside:
+                inside += token.content
+            if token.type == "text" and re.search(r"\\[*_]", token.content):
+                yield token.content
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_formulas_on_a_page_are_no_emphasis(name):
+    assert list(wrong(SOURCES[name])) == []
+
+
+def test_formulas_on_generated_pages_are_no_emphasis(extension):
+    pages = extension("claim_pages")
+    texts = ledger.pages(claims(), ledger.recorded())
+    texts["failures"] = "\n".join(pages.Failures.lines(None))
+    for kind in (pages.Statements, pages.Findings, pages.Derivations):
+        for paper in PAPERS:
+            texts[f"{kind.__name__} {paper}"] = "\n".join(kind.lines(None, paper))
+    found = {name: list(wrong(text)) for name, text in texts.items()}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_emphasis_in_formulas_is_found():
+    assert list(wrong("∇_U = x, ∇_{v_i} = y")) == ["*U = x, ∇"]
+    assert list(wrong(r"a \\* b")) == [r"a \* b"]
+    assert list(wrong(r"*in short* λ\*₁ and $\lambda^*_1 = \mu^*$")) == []
+
+
+def test_indices_and_powers_are_set_and_plain_where_only_text_is(extension):
+    typeset = extension("typeset")
+    html = str(extension("linrep.report.mathml").prose("κ^{4} and v_i of pFL^MF"))
+    found = typeset.typeset(html)
+    assert [type(node).__name__ for node in found] == [
+        "Text", "Power", "Text", "Index", "Text", "Power",
+    ]  # fmt: skip
+    assert "".join(node.astext() for node in found) == "κ^4 and v_i of pFL^MF"
+    assert typeset.PAGES.fullmatch("findings/pflmf")
+    assert not typeset.PAGES.fullmatch("api/theory-pflmf")
