@@ -31,6 +31,7 @@ extensions = [
     "networks_page",
     "networks_text",
     "reference",
+    "report_page",
     "typeset",
 ]
 html_theme = "furo"

@@ -1,4 +1,4 @@
-"""Pages of the site say what their sources mean: formulas are neither emphasis nor escaped twice."""
+"""Pages of the site say what their sources mean: no formula is emphasis or escaped twice."""
 
 import importlib
 import re

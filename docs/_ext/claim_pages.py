@@ -2,7 +2,8 @@
 
 ``{statements} PAPER`` makes the table of a paper's claims in its order, ``{figures} PAPER`` shows
 its figures, ``{failures}`` lists what fails by severity, ``{findings} PAPER`` explains it,
-``{derivations} PAPER`` has the proofs, and ``{gallery}`` shows the figures that it is given.
+``{derivations} PAPER`` has the proofs, ``{constants} CLAIM`` tables numbers of a claim, and
+``{gallery}`` shows the figures that it is given.
 """
 
 import ast
@@ -15,12 +16,14 @@ from pathlib import Path
 
 from docutils import nodes
 from reference import Markdown
+from report_page import link
 from sphinx.util.docutils import SphinxDirective
 
 import linrep
 from linrep.claims import claims, corrections, ledger
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import SEVERITIES, findings
+from linrep.claims.grids import grids
 from linrep.claims.order import in_order
 from linrep.claims.sections import sections, unescaped
 
@@ -125,7 +128,7 @@ PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf":
 
 
 class Verdicts(Markdown):
-    """How many statements of each paper have which verdict."""
+    """How many statements of each paper have which verdict, each number a link to their list."""
 
     def lines(self):
         entries = ledger.recorded()
@@ -133,7 +136,12 @@ class Verdicts(Markdown):
         lines = [f"| paper | {badges} |", "| --- |" + " --: |" * len(VERDICTS)]
         for paper, name in PAPERS.items():
             found = [entry["verdict"] for key, entry in entries.items() if _paper(key) == paper]
-            counts = [str(found.count(verdict) or "–") for verdict in VERDICTS]
+            counts = [
+                link(str(found.count(verdict)), paper=paper, verdict=verdict)
+                if verdict in found
+                else "–"
+                for verdict in VERDICTS
+            ]
             lines.append(f"| [{name}]({paper}.md) | " + " | ".join(counts) + " |")
         return ["````{container} counts", "", *lines, "````"]
 
@@ -152,13 +160,14 @@ class Failures(Markdown):
                 "",
                 "````{container} statements failures",
                 "",
-                "| verdict | paper | what is wrong | corrected form |",
-                "| --- | --- | --- | --- |",
+                "| verdict | paper | place | what is wrong | corrected form |",
+                "| --- | --- | --- | --- | --- |",
             ]
             for finding in found:
                 cells = [
                     *_verdict(finding),
                     PAPERS[_paper(finding.ids[0])],
+                    _place(finding),
                     _link(_cell(_capital(unescaped(finding.headline))), finding),
                     " ".join(_corrections(finding)) or "–",
                 ]
@@ -230,6 +239,14 @@ def _link(text, finding):
     return f"[{text}](#{ledger.anchor(finding.ids[0], 'finding')})"
 
 
+def _place(finding):
+    """Return where the first of a finding's statements stands, and how many more there are."""
+    first, *others = dict.fromkeys(
+        item.place for item in in_order(claims()[name] for name in finding.ids)
+    )
+    return _cell(first) + f" and {len(others)} more" * bool(others)
+
+
 def _verdict(finding):
     """Yield the badge of a finding's verdicts, linked to the first, as a list of one."""
     entries = [ledger.recorded()[name] for name in finding.ids]
@@ -277,6 +294,35 @@ def _capital(headline):
     """Return a headline as a title, unless it begins with a symbol or a name."""
     word = headline.split()[0]
     return headline[0].upper() + headline[1:] if word.isalpha() and word.isascii() else headline
+
+
+class Constants(Markdown):
+    """The numbers of a claim that are recorded at several settings, as a table."""
+
+    def lines(self, name):
+        entry = ledger.recorded()[name]
+        tables, others = grids(entry["facts"])
+        lines = [f"{item['name']}: {item['value']}.\n" for item in others]
+        for table in tables:
+            unit = f", in units of {table.unit}" * bool(table.unit)
+            lines += [
+                "| " + " | ".join(map(_cell, table.heads)) + " |",
+                "| --: " * len(table.heads) + "|",
+                *(
+                    "| "
+                    + " | ".join(
+                        cell if isinstance(cell, str) else ledger.show(cell["value"])
+                        for cell in row
+                    )
+                    + " |"
+                    for row in table.rows
+                ),
+                "",
+                f"Recorded with the budget {entry['budget']}{_cell(unit)}: "
+                f"[`{name}`](#{ledger.anchor(name)}).",
+                "",
+            ]
+        return [_cell(line) if line.endswith("\n") else line for line in lines]
 
 
 class Figures(Markdown):
@@ -349,6 +395,7 @@ def setup(app):
         "statements": Statements,
         "verdicts": Verdicts,
         "failures": Failures,
+        "constants": Constants,
         "figures": Figures,
         "findings": Findings,
         "derivations": Derivations,

@@ -17,7 +17,6 @@ from linrep.report.mathml import prose
 PAGES = re.compile(
     r"index|fedrep|flute|perfedsi|pflmf|figures|notation|gram|(findings|proofs|ledger)(/.*)?"
 )
-_LEFT = (nodes.literal, nodes.FixedTextElement, nodes.math, nodes.raw, nodes.comment)
 _SUPERSCRIPT = ("<sup>", "</sup>")
 
 
@@ -36,6 +35,8 @@ class Power(nodes.superscript):
 
 
 _SCRIPTS = {"sub": Index, "sup": Power}
+_SET = tuple(_SCRIPTS.values())
+_LEFT = (nodes.literal, nodes.FixedTextElement, nodes.math, nodes.raw, nodes.comment, *_SET)
 
 
 class Typeset(SphinxTransform):
@@ -64,7 +65,7 @@ def _merge(opening):
 
 def _is_left(node):
     while node := node.parent:
-        if isinstance(node, _LEFT) or isinstance(node, tuple(_SCRIPTS.values())):
+        if isinstance(node, _LEFT):
             return True
     return False
 
@@ -86,7 +87,7 @@ def _children(element):
 def _plain_titles(app, env):
     """Let the search and the window show titles as text: they show tags as they are."""
     for name, title in env.longtitles.items():
-        if any(title.findall(lambda node: isinstance(node, tuple(_SCRIPTS.values())))):
+        if any(title.findall(lambda node: isinstance(node, _SET))):
             env.longtitles[name] = nodes.title("", title.astext())
 
 
