@@ -84,3 +84,47 @@ def test_indices_and_powers_are_set_and_plain_where_only_text_is(extension):
     assert "".join(node.astext() for node in found) == "κ^4 and v_i of pFL^MF"
     assert typeset.PAGES.fullmatch("findings/pflmf")
     assert not typeset.PAGES.fullmatch("api/theory-pflmf")
+
+
+def test_constants_are_those_of_the_ledger_with_their_setting(extension):
+    lines = extension("claim_pages").Constants.lines(None, "pflmf.corollary2.constants")
+    facts = {
+        fact["name"]: fact["value"]
+        for fact in ledger.recorded()["pflmf.corollary2.constants"]["facts"]
+    }
+    header, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"
+    ]
+    assert {"p", "T for 1/T", "before 1/T: bound", "T for 1/sqrt T"} <= set(header)
+    assert len(rows) == 5
+    for p, *cells in rows:
+        for name, cell in zip(header[1:], cells, strict=True):
+            assert cell == ledger.show(facts[f"{name}, p = {p}"])
+    assert "budget standard" in lines[-2]
+
+
+def test_failures_say_where_the_statement_stands(extension):
+    lines = extension("claim_pages").Failures.lines(None)
+    (row,) = (line for line in lines if "#finding-fedrep-theorem2)" in line)
+    assert "| FedRep | Theorem 2, (86); Section 1.1 |" in row
+    (row,) = (line for line in lines if "#finding-pflmf-theorem1)" in line)
+    assert re.search(r"\| Theorem 1 and \d more \|", row)
+
+
+def test_counts_lead_to_the_claims_in_the_report(extension):
+    (row,) = (line for line in extension("claim_pages").Verdicts.lines(None) if "PerFedSI" in line)
+    verdicts = [entry["verdict"] for name, entry in ledger.recorded().items() if "perfedsi" in name]
+    link = f'<a href="full-report.html#paper=perfedsi&amp;verdict=fails">{verdicts.count("fails")}'
+    assert link in row
+    for name in ("index.md", "report.md"):
+        assert f'<a href="{extension("report_page").NAME}">' in SOURCES[f"docs/{name}"]
+
+
+@pytest.mark.slow
+def test_the_site_has_the_report(extension, tmp_path):
+    pages = extension("report_page")
+    pages.write(tmp_path)
+    text = (tmp_path / pages.NAME).read_text("utf-8")
+    assert all(f'id="{name}"' in text for name in claims())
+    assert str(ROOT) not in text
+    assert str(tmp_path) not in text

@@ -231,6 +231,10 @@ def _cell(text):
     return ledger.cell(text).replace("_", "\\_")
 
 
+def _row(cells):
+    return f"| {' | '.join(cells)} |"
+
+
 def _paper(name):
     return name.partition(".")[0]
 
@@ -302,27 +306,23 @@ class Constants(Markdown):
     def lines(self, name):
         entry = ledger.recorded()[name]
         tables, others = grids(entry["facts"])
-        lines = [f"{item['name']}: {item['value']}.\n" for item in others]
+        lines = []
+        for item in others:
+            lines += [_cell(f"{_capital(item['name'])}: {item['value']}."), ""]
         for table in tables:
-            unit = f", in units of {table.unit}" * bool(table.unit)
+            unit = f", in units of {_cell(table.unit)}" * bool(table.unit)
+            lines += [_row(map(_cell, table.heads)), _row(["--:"] * len(table.heads))]
             lines += [
-                "| " + " | ".join(map(_cell, table.heads)) + " |",
-                "| --: " * len(table.heads) + "|",
-                *(
-                    "| "
-                    + " | ".join(
-                        cell if isinstance(cell, str) else ledger.show(cell["value"])
-                        for cell in row
-                    )
-                    + " |"
-                    for row in table.rows
-                ),
+                _row(cell if isinstance(cell, str) else ledger.show(cell["value"]) for cell in row)
+                for row in table.rows
+            ]
+            lines += [
                 "",
-                f"Recorded with the budget {entry['budget']}{_cell(unit)}: "
+                f"Recorded with the budget {entry['budget']}{unit}: "
                 f"[`{name}`](#{ledger.anchor(name)}).",
                 "",
             ]
-        return [_cell(line) if line.endswith("\n") else line for line in lines]
+        return lines
 
 
 class Figures(Markdown):
