@@ -128,3 +128,11 @@ def test_the_site_has_the_report(extension, tmp_path):
     assert all(f'id="{name}"' in text for name in claims())
     assert str(ROOT) not in text
     assert str(tmp_path) not in text
+
+
+def test_figures_are_named_as_in_the_papers(extension):
+    pages = extension("claim_pages")
+    assert pages._figure_name("fedrep.figure3") == "FedRep, Figure 3"
+    assert pages._figure_name("fedrep.scaling") == "FedRep"
+    for path in (ROOT / "figures").glob("*.svg"):
+        assert pages._figure_name(path.stem)

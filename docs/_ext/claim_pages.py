@@ -11,7 +11,6 @@ import inspect
 import json
 import re
 import textwrap
-from html import escape
 from pathlib import Path
 
 from docutils import nodes
@@ -26,6 +25,7 @@ from linrep.claims.findings import SEVERITIES, findings
 from linrep.claims.grids import grids
 from linrep.claims.order import in_order
 from linrep.claims.sections import sections, unescaped
+from linrep.report.mathml import prose
 
 ROOT = Path(linrep.__file__).parents[1]
 # Figures beyond the papers' own, and the claim that each is about.
@@ -124,7 +124,7 @@ _MEANINGS = {
     "constant": "A constant or a condition is too small or too large.",
     "misprint": "Obvious, and nothing rests on it.",
 }
-PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL<sup>MF</sup>"}
+PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL^MF"}
 
 
 class Verdicts(Markdown):
@@ -333,7 +333,7 @@ class Figures(Markdown):
             lines += [
                 f"({_figure_label(name)})=",
                 "",
-                f"### {name}: {manifest['title']}",
+                f"### {_figure_name(name)}: {manifest['title']}",
                 "",
                 f"```{{image}} {up}figures/{name}.svg",
                 f":alt: {manifest['title']}",
@@ -343,7 +343,7 @@ class Figures(Markdown):
                 f"Drawn by `linrep figures {name}`; the numbers are in `figures/{name}.json`.",
                 "",
                 # Read aloud and on a phone, where the letters in the picture are small.
-                f"<details><summary>Caption</summary>{escape(manifest['result']['caption'])}</details>",
+                f"<details><summary>Caption</summary>{prose(manifest['result']['caption'])}</details>",
                 "",
             ]
         return lines
@@ -372,9 +372,10 @@ class Gallery(SphinxDirective):
             )
             link = nodes.reference("", "", picture, refuri=uri, internal=True)
             title = nodes.paragraph("", manifest["title"], classes=["title"])
+            place = nodes.paragraph("", _figure_name(name), classes=["place"])
             text = nodes.paragraph("", f"{sentence} ")
             text += nodes.literal(text=name)
-            cards += nodes.container("", link, title, text, classes=["card"])
+            cards += nodes.container("", link, place, title, text, classes=["card"])
         return [cards]
 
 
@@ -384,6 +385,14 @@ def _reference(name, text):
 
 def _short(name):
     return name.removeprefix("linrep.theory.").partition(".")[2]
+
+
+def _figure_name(name):
+    """Return whose figure it is, and which: "FedRep, Figure 3"."""
+    paper, _, rest = name.partition(".")
+    number = re.fullmatch(r"figure(\d+)", rest)
+    whose = {**PAPERS, "deep": "Networks", "literature": "Estimators of the literature"}[paper]
+    return f"{whose}, Figure {number[1]}" if number else whose
 
 
 def _figure_label(name):

@@ -15,7 +15,7 @@ from linrep.report.mathml import prose
 
 #: Pages with formulas in plain letters. On others a name may look like one.
 PAGES = re.compile(
-    r"index|fedrep|flute|perfedsi|pflmf|figures|notation|gram|(findings|proofs|ledger)(/.*)?"
+    r"index|gallery|fedrep|flute|perfedsi|pflmf|figures|notation|gram|(findings|proofs|ledger)(/.*)?"
 )
 _SUPERSCRIPT = ("<sup>", "</sup>")
 
@@ -40,7 +40,7 @@ _LEFT = (nodes.literal, nodes.FixedTextElement, nodes.math, nodes.raw, nodes.com
 
 
 class Typeset(SphinxTransform):
-    default_priority = 880  # after all that looks at words
+    default_priority = 870  # before titles are collected
 
     def apply(self, **kwargs):
         for opening in list(self.document.findall(nodes.raw)):
