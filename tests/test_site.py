@@ -79,7 +79,7 @@ def test_indices_and_powers_are_set_and_plain_where_only_text_is(extension):
     html = str(extension("linrep.report.mathml").prose("κ^{4} and v_i of pFL^MF"))
     found = typeset.typeset(html)
     assert [type(node).__name__ for node in found] == [
-        "Text", "Power", "Text", "Index", "Text", "Power",
+        "Text", "superscript", "Text", "subscript", "Text", "superscript",
     ]  # fmt: skip
     assert "".join(node.astext() for node in found) == "κ^4 and v_i of pFL^MF"
     assert typeset.PAGES.fullmatch("findings/pflmf")

@@ -20,21 +20,22 @@ PAGES = re.compile(
 _SUPERSCRIPT = ("<sup>", "</sup>")
 
 
-class Index(nodes.subscript):
+# Named as docutils names them, since its visitors go by the names of classes.
+class subscript(nodes.subscript):
     """An index, which plain text has behind an underscore."""
 
     def astext(self):
         return f"_{super().astext()}"
 
 
-class Power(nodes.superscript):
+class superscript(nodes.superscript):
     """A power, which plain text has behind a caret."""
 
     def astext(self):
         return f"^{super().astext()}"
 
 
-_SCRIPTS = {"sub": Index, "sup": Power}
+_SCRIPTS = {"sub": subscript, "sup": superscript}
 _SET = tuple(_SCRIPTS.values())
 _LEFT = (nodes.literal, nodes.FixedTextElement, nodes.math, nodes.raw, nodes.comment, *_SET)
 
@@ -60,7 +61,7 @@ def _merge(opening):
     if closing and closing.astext() == _SUPERSCRIPT[1]:
         opening.parent.remove(content)
         opening.parent.remove(closing)
-        opening.parent.replace(opening, Power("", content.astext()))
+        opening.parent.replace(opening, superscript("", content.astext()))
 
 
 def _is_left(node):
