@@ -136,3 +136,9 @@ def test_figures_are_named_as_in_the_papers(extension):
     assert pages._figure_name("fedrep.scaling") == "FedRep"
     for path in (ROOT / "figures").glob("*.svg"):
         assert pages._figure_name(path.stem)
+
+
+def test_what_the_report_sets_without_indices_is_set_as_well(extension):
+    typeset = extension("typeset")
+    (node,) = typeset.typeset(str(extension("linrep.report.mathml").prose("before 1/sqrt T")))
+    assert node.astext() == "before 1/√T"

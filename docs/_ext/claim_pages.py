@@ -196,7 +196,7 @@ class Findings(Markdown):
                 "",
                 f"## {_capital(finding.headline)}",
                 "",
-                f"[{finding.severity}]{{.severity .{kind}}}",
+                f"[{finding.severity}]{{.severity .{kind}}} {_MEANINGS[finding.severity]}",
                 "",
                 *(f"- {line}" for line in about),
                 "",
@@ -311,12 +311,14 @@ class Constants(Markdown):
             lines += [_cell(f"{_capital(item['name'])}: {item['value']}."), ""]
         for table in tables:
             unit = f", in units of {_cell(table.unit)}" * bool(table.unit)
+            lines += ["````{container} constants", ""]
             lines += [_row(map(_cell, table.heads)), _row(["--:"] * len(table.heads))]
             lines += [
                 _row(cell if isinstance(cell, str) else ledger.show(cell["value"]) for cell in row)
                 for row in table.rows
             ]
             lines += [
+                "````",
                 "",
                 f"Recorded with the budget {entry['budget']}{unit}: "
                 f"[`{name}`](#{ledger.anchor(name)}).",

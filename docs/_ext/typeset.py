@@ -9,6 +9,7 @@ import re
 from xml.etree import ElementTree
 
 from docutils import nodes
+from markupsafe import escape
 from sphinx.transforms import SphinxTransform
 
 from linrep.report.mathml import prose
@@ -48,7 +49,8 @@ class Typeset(SphinxTransform):
             _merge(opening)
         if PAGES.fullmatch(self.env.docname):
             for text in list(self.document.findall(nodes.Text)):
-                if not _is_left(text) and "<" in (html := str(prose(str(text)))):
+                html = prose(str(text))
+                if html != escape(str(text)) and not _is_left(text):
                     text.parent.replace(text, typeset(html))
 
 
