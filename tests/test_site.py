@@ -3,6 +3,7 @@
 import importlib
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -138,7 +139,20 @@ def test_figures_are_named_as_in_the_papers(extension):
         assert pages._figure_name(path.stem)
 
 
-def test_what_the_report_sets_without_indices_is_set_as_well(extension):
-    typeset = extension("typeset")
-    (node,) = typeset.typeset(str(extension("linrep.report.mathml").prose("before 1/sqrt T")))
-    assert node.astext() == "before 1/√T"
+def test_words_of_a_page_are_set_and_its_code_is_not(extension):
+    typeset, nodes = extension("typeset"), extension("docutils.nodes")
+    raw = [nodes.raw("", tag, format="html") for tag in ("<sup>", "</sup>")]
+    for page, expected in (
+        ("pflmf", "1/√T of pFL^MF, v_i, v_i and |sub|"),
+        ("stability", "1/sqrt T of pFL^MF, v_i, v_i and ||"),
+    ):
+        document = extension("docutils.utils").new_document("page")
+        document.settings.env = SimpleNamespace(docname=page)
+        document += nodes.title("", "", nodes.Text("1/sqrt T of pFL"), raw[0].deepcopy())
+        document[0] += [nodes.Text("MF"), raw[1].deepcopy(), nodes.Text(", v_i, ")]
+        document[0] += [nodes.literal("", "v_i"), nodes.Text(" and ")]
+        typeset.Typeset(document).apply()
+        assert not list(document.findall(nodes.raw))
+        found = [type(node).__name__ for node in document.findall(nodes.subscript)]
+        assert f"{document.astext()}|{''.join(found)[:3]}|" == expected
+        assert next(document.findall(nodes.literal)).astext() == "v_i"
