@@ -31,6 +31,8 @@ extensions = [
     "networks_page",
     "networks_text",
     "reference",
+    "report_page",
+    "typeset",
 ]
 html_theme = "furo"
 html_title = f"linrep {release}"
@@ -38,6 +40,7 @@ html_title = f"linrep {release}"
 html_static_path = ["_static", "../linrep/report/templates/components.css"]
 html_css_files = ["components.css", "linrep.css", "notebooks.css"]
 html_js_files = ["keyboard.js"]
+html_search_scorer = str(Path(__file__).parent / "_ext" / "scorer.js")
 html_theme_options = {"top_of_page_buttons": []}  # no link to the page's source
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "jupyter_execute", "notebooks/data/README.md", "paper"]

@@ -1,11 +1,17 @@
 """linrep show: claims, figures, algorithms and run directories."""
 
+from fractions import Fraction
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
 import linrep as lr
 from linrep.claims import ledger
 from linrep.cli import main
+from linrep.reproduction import read_record
+
+FIGURES = Path(__file__).parents[1] / "figures"
 
 
 def call(*arguments, code=0):
@@ -66,8 +72,33 @@ def test_constants_are_a_table():
     rows = [line.split() for line in call("show", "pflmf.corollary2.constants").splitlines()]
     facts = ledger.recorded()["pflmf.corollary2.constants"]["facts"]
     at = [f"{fact['value']:.4g}" for fact in facts if fact["name"].endswith("p = 0.1")]
-    assert len(at) == 4
+    assert len(at) == 6
     assert ["0.1", *at] in rows
+    # Each number with the T that it is at, and with what computed it.
+    T = [float(value) for value in (at[0], at[3])]
+    assert pytest.approx([1e8 / 0.1**2, 1e8 / 0.1**4]) == T
+    assert "(ledger, standard budget)" in call("show", "pflmf.corollary2.constants")
+    assert "linrep show pflmf.corollary2.constants" in call("constants", "pflmf")
+
+
+def test_the_sizes_of_a_violation_are_told_with_their_settings():
+    """12.47 at T = 200 is the ledger's, 626 the figure's, and 25 what the former tends to."""
+    found = " ".join(call("show", "pflmf.theorem1").split())
+    entry = ledger.recorded()["pflmf.theorem1"]
+    at = entry["counterexample"]
+    assert f"p = {at['p']} the left side of Theorem 1 is {entry['measured']:.2f} times" in found
+    assert f"at T = {at['T']} " in found
+    p, eta_L = Fraction(at["p"]), Fraction(at["eta"]) * Fraction(at["L"])
+    limit = (1 - 2 * eta_L) / (p**2 * (2 - p * eta_L))
+    assert f"about {float(limit):.0f} times as T grows" in found
+    manifest, _ = read_record(FIGURES, "pflmf.stationarity")
+    (largest,) = (
+        line["value"]["value"]
+        for line in manifest["result"]["summary"]["lines"]
+        if (line["K"], line["p"], line["what"]) == (1, 0.02, "measure over Theorem 1's bound")
+    )
+    (last,) = {cell["T"] for cell in manifest["result"]["settings"]["cells"]}
+    assert f"at p = 0.02 and T = {last} it is {largest:.0f} times" in found
 
 
 def test_patterns_and_several():

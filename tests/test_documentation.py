@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 from unicodedata import category
 
@@ -448,10 +449,38 @@ def test_the_readmes_picture_is_of_the_record(name, monkeypatch, tmp_path):
         assert (tmp_path / name).read_text("utf-8") == picture
 
 
-def test_the_readme_says_of_the_picture_what_it_shows(monkeypatch):
+@pytest.mark.parametrize("path", [ROOT / "README.md", DOCS / "index.md"], ids=named)
+def test_a_front_page_says_of_the_picture_what_it_shows(path, monkeypatch):
+    front = front_picture(monkeypatch)
+    (p, ratio), (rounds, draws) = front.ratios(), front.setting()
+    words = " ".join(path.read_text("utf-8").split())
+    points = ", ".join(f"{ratio[p == share][0]:.3g} at {share:g}" for share in (0.02, 0.1, 0.5, 1))
+    pictures = re.findall(r"(?:alt=\"|:alt: )(Measured.*?): ([\d.].*?)\.(?:\"| )", words)
+    assert pictures
+    for setting, shown in pictures:
+        assert shown == points
+        assert f"at T = {rounds}, medians of {draws} draws," in setting
+    assert f"is up to {max(ratio):.0f} times the bound" in words
+    before = words.partition(f"is up to {max(ratio):.0f} times")[0][-120:]
+    assert f"T = {rounds}" in before
+    assert re.search(rf"medians? of {draws} draws", before)
+
+
+def test_the_readme_says_why_a_verdict_and_the_picture_have_two_numbers(monkeypatch):
     p, ratio = front_picture(monkeypatch).ratios()
-    words = " ".join(README.split())
-    for share in (0.02, 0.1, 0.5, 1.0):
-        (value,) = ratio[p == share]
-        assert f"{value:.3g} at {share:g}" in words
-    assert f"it is up to {max(ratio):.0f} times the bound" in words
+    found = ledger.recorded()["pflmf.theorem1"]
+    p_of, eta, rounds = (found["counterexample"][name] for name in ("p", "eta", "T"))
+    share, step = (float(Fraction(number)) for number in (p_of, eta))
+    limit = (1 - 2 * step) / (share**2 * (2 - share * step))  # L = 1, K = 1
+    assert (
+        f"The {found['measured']:.4g} is exact, at p = {p_of} after T = {rounds} rounds of a small "
+        f"example; as T grows it approaches {limit:.3g}, near the {ratio[p == share][0]:.3g} of"
+    ) in " ".join(README.split())
+
+
+def test_the_readme_lists_the_corrected_versions():
+    (words,) = re.findall(r"`linrep (verify --list '\*corrected\*' .*?)`", README)
+    result = CliRunner().invoke(main, shlex.split(words))
+    corrected = [name for name, item in claims().items() if item.corrects]
+    assert result.output.splitlines()[-1].startswith(f"{len(corrected)} claims: ")
+    assert all(name in result.output for name in corrected)

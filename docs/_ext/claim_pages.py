@@ -2,7 +2,8 @@
 
 ``{statements} PAPER`` makes the table of a paper's claims in its order, ``{figures} PAPER`` shows
 its figures, ``{failures}`` lists what fails by severity, ``{findings} PAPER`` explains it,
-``{derivations} PAPER`` has the proofs, and ``{gallery}`` shows the figures that it is given.
+``{derivations} PAPER`` has the proofs, ``{constants} CLAIM`` tables numbers of a claim, and
+``{gallery}`` shows the figures that it is given.
 """
 
 import ast
@@ -10,19 +11,20 @@ import inspect
 import json
 import re
 import textwrap
-from html import escape
 from pathlib import Path
 
 from docutils import nodes
 from reference import Markdown
+from report_page import link
 from sphinx.util.docutils import SphinxDirective
 
 import linrep
 from linrep.claims import claims, corrections, ledger
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import SEVERITIES, findings
+from linrep.claims.grids import grids
 from linrep.claims.order import in_order
-from linrep.claims.sections import sections
+from linrep.claims.sections import sections, unescaped
 from linrep.report.mathml import prose
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -107,7 +109,7 @@ class Statements(Markdown):
                 ledger.badge(entries[item.id]["verdict"], ledger.anchor(item.id))
                 + f" [{strength}]{{.strength}}" * bool(strength),
                 f"**{ledger.cell(item.place)}**{', corrected' if item.corrects else ''}. "
-                f"{ledger.cell(prose(item.plain))} ({', '.join(links)})",
+                f"{_cell(item.plain)} ({', '.join(links)})",
                 ", ".join([_reference(f"{module}.{name}", name), *theory]),
             ]
             lines.append("| " + " | ".join(cells) + " |")
@@ -122,11 +124,11 @@ _MEANINGS = {
     "constant": "A constant or a condition is too small or too large.",
     "misprint": "Obvious, and nothing rests on it.",
 }
-PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL<sup>MF</sup>"}
+PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL^MF"}
 
 
 class Verdicts(Markdown):
-    """How many statements of each paper have which verdict."""
+    """How many statements of each paper have which verdict, each number a link to their list."""
 
     def lines(self):
         entries = ledger.recorded()
@@ -134,7 +136,12 @@ class Verdicts(Markdown):
         lines = [f"| paper | {badges} |", "| --- |" + " --: |" * len(VERDICTS)]
         for paper, name in PAPERS.items():
             found = [entry["verdict"] for key, entry in entries.items() if _paper(key) == paper]
-            counts = [str(found.count(verdict) or "–") for verdict in VERDICTS]
+            counts = [
+                link(str(found.count(verdict)), paper=paper, verdict=verdict)
+                if verdict in found
+                else "–"
+                for verdict in VERDICTS
+            ]
             lines.append(f"| [{name}]({paper}.md) | " + " | ".join(counts) + " |")
         return ["````{container} counts", "", *lines, "````"]
 
@@ -153,14 +160,15 @@ class Failures(Markdown):
                 "",
                 "````{container} statements failures",
                 "",
-                "| verdict | paper | what is wrong | corrected form |",
-                "| --- | --- | --- | --- |",
+                "| verdict | paper | place | what is wrong | corrected form |",
+                "| --- | --- | --- | --- | --- |",
             ]
             for finding in found:
                 cells = [
                     *_verdict(finding),
                     PAPERS[_paper(finding.ids[0])],
-                    _link(ledger.cell(_capital(finding.headline)), finding),
+                    _place(finding),
+                    _link(_cell(_capital(unescaped(finding.headline))), finding),
                     " ".join(_corrections(finding)) or "–",
                 ]
                 lines.append("| " + " | ".join(cells) + " |")
@@ -188,7 +196,7 @@ class Findings(Markdown):
                 "",
                 f"## {_capital(finding.headline)}",
                 "",
-                f"[{finding.severity}]{{.severity .{kind}}}",
+                f"[{finding.severity}]{{.severity .{kind}}} {_MEANINGS[finding.severity]}",
                 "",
                 *(f"- {line}" for line in about),
                 "",
@@ -218,12 +226,29 @@ class Derivations(Markdown):
         return lines
 
 
+def _cell(text):
+    """Return text as it is for a table of Markdown."""
+    return ledger.cell(text).replace("_", "\\_")
+
+
+def _row(cells):
+    return f"| {' | '.join(cells)} |"
+
+
 def _paper(name):
     return name.partition(".")[0]
 
 
 def _link(text, finding):
     return f"[{text}](#{ledger.anchor(finding.ids[0], 'finding')})"
+
+
+def _place(finding):
+    """Return where the first of a finding's statements stands, and how many more there are."""
+    first, *others = dict.fromkeys(
+        item.place for item in in_order(claims()[name] for name in finding.ids)
+    )
+    return _cell(first) + f" and {len(others)} more" * bool(others)
 
 
 def _verdict(finding):
@@ -275,6 +300,33 @@ def _capital(headline):
     return headline[0].upper() + headline[1:] if word.isalpha() and word.isascii() else headline
 
 
+class Constants(Markdown):
+    """The numbers of a claim that are recorded at several settings, as a table."""
+
+    def lines(self, name):
+        entry = ledger.recorded()[name]
+        tables, others = grids(entry["facts"])
+        lines = []
+        for item in others:
+            lines += [_cell(f"{_capital(item['name'])}: {item['value']}."), ""]
+        for table in tables:
+            unit = f", in units of {_cell(table.unit)}" * bool(table.unit)
+            lines += ["````{container} constants", ""]
+            lines += [_row(map(_cell, table.heads)), _row(["--:"] * len(table.heads))]
+            lines += [
+                _row(cell if isinstance(cell, str) else ledger.show(cell["value"]) for cell in row)
+                for row in table.rows
+            ]
+            lines += [
+                "````",
+                "",
+                f"Recorded with the budget {entry['budget']}{unit}: "
+                f"[`{name}`](#{ledger.anchor(name)}).",
+                "",
+            ]
+        return lines
+
+
 class Figures(Markdown):
     def lines(self, paper):
         lines = []
@@ -283,7 +335,7 @@ class Figures(Markdown):
             lines += [
                 f"({_figure_label(name)})=",
                 "",
-                f"### {name}: {manifest['title']}",
+                f"### {_figure_name(name)}: {manifest['title']}",
                 "",
                 f"```{{image}} {up}figures/{name}.svg",
                 f":alt: {manifest['title']}",
@@ -293,7 +345,7 @@ class Figures(Markdown):
                 f"Drawn by `linrep figures {name}`; the numbers are in `figures/{name}.json`.",
                 "",
                 # Read aloud and on a phone, where the letters in the picture are small.
-                f"<details><summary>Caption</summary>{escape(manifest['result']['caption'])}</details>",
+                f"<details><summary>Caption</summary>{prose(manifest['result']['caption'])}</details>",
                 "",
             ]
         return lines
@@ -322,9 +374,10 @@ class Gallery(SphinxDirective):
             )
             link = nodes.reference("", "", picture, refuri=uri, internal=True)
             title = nodes.paragraph("", manifest["title"], classes=["title"])
+            place = nodes.paragraph("", _figure_name(name), classes=["place"])
             text = nodes.paragraph("", f"{sentence} ")
             text += nodes.literal(text=name)
-            cards += nodes.container("", link, title, text, classes=["card"])
+            cards += nodes.container("", link, place, title, text, classes=["card"])
         return [cards]
 
 
@@ -336,6 +389,14 @@ def _short(name):
     return name.removeprefix("linrep.theory.").partition(".")[2]
 
 
+def _figure_name(name):
+    """Return whose figure it is, and which: "FedRep, Figure 3"."""
+    paper, _, rest = name.partition(".")
+    number = re.fullmatch(r"figure(\d+)", rest)
+    whose = {**PAPERS, "deep": "Networks", "literature": "Estimators of the literature"}[paper]
+    return f"{whose}, Figure {number[1]}" if number else whose
+
+
 def _figure_label(name):
     return "figure-" + name.replace(".", "-").replace("_", "-")
 
@@ -345,6 +406,7 @@ def setup(app):
         "statements": Statements,
         "verdicts": Verdicts,
         "failures": Failures,
+        "constants": Constants,
         "figures": Figures,
         "findings": Findings,
         "derivations": Derivations,

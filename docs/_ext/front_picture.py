@@ -42,6 +42,14 @@ def ratios():
     return own["p"].astype(float).to_numpy(), own["value"].astype(float).to_numpy()
 
 
+def setting():
+    """Return the rounds T and how many draws the medians are of."""
+    manifest, _ = reproduction.read_record(ROOT / "figures", "pflmf.stationarity")
+    found = manifest["result"]["settings"]
+    (rounds,) = {cell["T"] for cell in found["cells"]}
+    return rounds, found["replicates"]
+
+
 def description():
     """Return the points as text: the picture carries it, whatever Matplotlib draws of them."""
     return "; ".join(f"p = {p:g}: {ratio:.6g}" for p, ratio in zip(*ratios(), strict=True))
@@ -49,7 +57,7 @@ def description():
 
 def draw(path, theme):
     """Draw the points with the bound, and what it allows shaded."""
-    p, ratio = ratios()
+    (p, ratio), (rounds, draws) = ratios(), setting()
     # Letters are drawn as shapes: a page that shows an image need not have the font.
     fonts = {"svg.fonttype": "path", "font.size": 12, "text.color": theme.text}
     with plotting.style(), mpl.rc_context(fonts):
@@ -66,6 +74,7 @@ def draw(path, theme):
         ax.text(0.0187, 0.75, "what Theorem 1 allows", va="top")
         ax.text(p[0] * 1.14, ratio[0] * 1.12, f"measured: {ratio[0]:.0f} times the bound",
                 va="center", color=theme.measured, weight="bold")  # fmt: skip
+        ax.text(1.08, ratio[1] * 1.5, f"T = {rounds}, medians of {draws} draws", ha="right")
         ax.set(
             xscale="log", yscale="log", ylim=(0.1, 2000), xticks=p, xlim=(0.0178, 1.12),
             yticks=[1, 10, 100, 1000],

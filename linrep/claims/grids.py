@@ -14,7 +14,7 @@ _SETTING = re.compile(r"([A-Za-z]\w*'?(?: [A-Z]\w*)?) = ([\w.+-]+)")
 class Grid:
     """A table: its heads, and rows whose first `keys` cells are the setting.
 
-    `unit` is that of all numbers in it, "" where they have several or none.
+    `unit` is that of all numbers in it that have one, "" where they have several or none.
     """
 
     title: str
@@ -64,7 +64,7 @@ def _grid(keys, group):
     cells = {(tuple(where.values()), of): fact for of, where, fact in group}
     settings = list(dict.fromkeys(where for where, _ in cells))
     names = list(dict.fromkeys(of for _, of in cells))
-    units = {fact["unit"] for fact in cells.values()}
+    units = {fact["unit"] for fact in cells.values()} - {""}
     unit = units.pop() if len(units) == 1 else ""
     if len(keys) == 2 and len(names) == 1:
         rows, columns = (

@@ -65,7 +65,8 @@ def report(ids, budget, seed, store, book_path, figures, out):
             figures=figures,
             papers={item.paper for item in chosen} if ids else None,
             file=file,
-            options=() if store == STORE else ("--store", str(store)),
+            # A folder of this machine says nothing to who reads the page elsewhere.
+            options=() if store == STORE or store.is_absolute() else ("--store", str(store)),
             book=book_path or (None if file else PATH),
         )
         page = render(found).encode()

@@ -172,10 +172,11 @@ def _claim(item, verbose):
             for part in parts
         ]  # fmt: skip
         table(head, rows, left=3)
-    _facts(recorded.get("facts", ()), verbose)
+    of = f"ledger, {recorded['budget']} budget" if recorded else ""
+    _facts(recorded.get("facts", ()), verbose, of)
 
 
-def _facts(facts, verbose):
+def _facts(facts, verbose, of):
     """Print numbers that decide nothing: those at settings as tables, the others if asked for."""
     from linrep.claims.grids import grids
 
@@ -189,7 +190,7 @@ def _facts(facts, verbose):
     for grid in tables:
         echo()
         title = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
-        echo(Painted(title, "title"))
+        echo(Painted(title, "title"), f" ({of})")
         rows = [
             tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
             for row in grid.rows

@@ -253,6 +253,9 @@ def constants(paper, budget, workers, seed, store, out):
             )  # fmt: skip
     if not lines:
         echo(f"{paper}: no bound that is checked along an axis leaves a constant open")
+        for name in known_names.claims():
+            if name.startswith(f"{paper}.") and name.endswith(".constants"):
+                echo(f"how large those of its rates are: linrep show {name}")
         return
     frame(pd.DataFrame(lines), digits=4)
     with bad_input(OSError):

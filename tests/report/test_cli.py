@@ -62,6 +62,15 @@ def test_a_run_of_linreps_own(tmp_path, monkeypatch):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "quick run · seed 0" in page
     assert "ledger, standard · seed 0" in page
+    assert "linrep verify pflmf.lemma3 --budget quick --seed 0 --store here" in page
+
+
+def test_no_folder_of_this_machine_is_named(own):
+    call("verify", "own_claims.py", "mine.bound", "--workers", "1", "--store", own / "runs")
+    call("report", "own_claims.py", "--store", own / "runs")
+    page = (own / "report.html").read_text(encoding="utf-8")
+    assert "linrep verify own_claims.py mine.bound --budget quick --seed 0<" in page
+    assert str(own) not in page
 
 
 @pytest.mark.slow

@@ -213,13 +213,18 @@ def test_the_constants_at_a_share_of_clients_are_a_row(recorded):
         share: [
             f"{fact['value']:.4g}"
             for fact in book.recorded()["pflmf.corollary2.constants"]["facts"]
-            if fact["name"].endswith(f"p = {share}")
+            if fact["name"].endswith(f"p = {share}") and fact["unit"]
         ]
         for share in ("0.1", "0.5")
     }
     assert "How large are the constants?" in card
     for share, values in numbers.items():
-        assert ["p", "=", share, *values] in cells
+        (row,) = (row for row in cells if row[:3] == ["p", "=", share])
+        assert [cell for cell in row[3:] if cell in values] == values
+    # With the T that each is at: 10^10 and 10^12.
+    first, second = (numbers["0.1"][place : place + 2] for place in (0, 2))
+    assert ["p", "=", "0.1", "10", "10", *first, "10", "12", *second] in cells
+    assert "(ledger, standard)" in card
 
 
 def test_nothing_at_all(tmp_path):

@@ -181,7 +181,7 @@ def corollary2_constants(budget, rng, *, p_power=2.0, start=2.0, noise=2.0):
     )  # fmt: skip
     settings = [(p, K, corollary_step(T, square), T, square) for p, K, T, square in grid]
     yield exact(Bound(p_power, start, noise), settings, strength=PROVED)
-    at = "before 1/T without noise, before 1/sqrt T at sigma^2 = L(F^0 - F*)/100"
+    at = "before 1/T without noise, before 1/sqrt T with sigma^2 = L(F^0 - F*)/100, at the T given"
     yield Fact("constants of Delta_V", f"{at}; (uv)^2/2 attains the second of each pair")
     for p in (1.0, 0.5, 0.3, 0.1, 0.02):
         yield from _constants(p)
@@ -196,6 +196,7 @@ def _constants(p):
         T = 1e8 / p ** (4 if noise else 2)
         bound = _bound(1.0, 1.0, T, float(np.sqrt(noise)), p, (1.0, 0.5))
         attained = exact_left(p, T, corollary_step(T, noise), noise)
+        yield Fact(f"T for {rate}, p = {p:g}", T)
         for name, value in (("bound", bound), ("attained", attained)):
             yield Fact(f"before {rate}: {name}, p = {p:g}", value * T**power, "L(F^0 - F*)")
 

@@ -1,0 +1,47 @@
+"""The report as a page of the site, from the ledger and the recorded figures: no check runs."""
+
+from pathlib import Path
+
+import linrep
+from linrep.claims import claims, ledger
+from linrep.report import gather, render
+
+#: Its file, which no page of the documentation has.
+NAME = "full-report.html"
+
+
+def link(text, **chosen):
+    """Return a link to the report for a page at the top, perhaps to a selection of its claims.
+
+    Parameters
+    ----------
+    text : str
+    **chosen : str
+        As the report's filter has it: ``paper="fedrep"``, ``verdict="fails"``.
+    """
+    anchor = "&amp;".join(f"{name}={value}" for name, value in chosen.items())
+    return f'<a href="{NAME}{"#" * bool(anchor)}{anchor}">{text}</a>'
+
+
+def write(folder):
+    """Write the report into a folder, as `linrep report` does where nothing was run."""
+    root = Path(linrep.__file__).parents[1]
+    report = gather(
+        claims().values(),
+        ledger=ledger.recorded(),
+        store=Path(folder) / "_runs",  # there are none
+        figures=root / "figures",
+        book=ledger.PATH,
+        progress=False,
+    )
+    (Path(folder) / NAME).write_text(render(report), encoding="utf-8")
+
+
+def _build(app, exception):
+    if exception is None and app.builder.name in ("html", "dirhtml"):
+        write(app.outdir)
+
+
+def setup(app):
+    app.connect("build-finished", _build)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
