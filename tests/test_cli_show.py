@@ -113,6 +113,13 @@ def test_a_figure_has_its_sizes_and_a_command():
     assert "--participation" in found
 
 
+def test_an_algorithm_is_described_without_markup():
+    found = call("show", "pflmf")
+    assert ":math:" not in found
+    assert "\\" not in found
+    assert "F(UVᵀ)" in found
+
+
 @pytest.mark.parametrize("name", ["perfedsi", "altgdmin", "nuclear_norm"])
 def test_the_command_of_an_algorithm_is_one(name):
     found = call("show", name)

@@ -20,14 +20,23 @@ from linrep.cli.group import (
     bad_input,
     interruptible,
     main,
+    mode_option,
     replay_command,
     start_portable,
     workers_option,
 )
 from linrep.cli.text import echo, echo_error, frame, listing
-from linrep.cli.values import check_cells, read_axis, split_arguments
+from linrep.cli.values import (
+    check_cells,
+    check_ranges,
+    check_rounds,
+    read_axis,
+    split_arguments,
+)
 
 _LONGEST_NAME = 100
+#: Sizes that are counts in every figure.
+_COUNTS = ("n", "m", "d", "k", "rounds")
 
 
 def _run_options(command):
@@ -52,12 +61,9 @@ def _run_options(command):
                 is_flag=True,
                 help="Draw into figures: make it what others compare with.",
             ),
-            click.option(
-                "--portable/--native",
-                default=None,
-                help="Compute with instructions that many processors have, so that they get the "
-                "same bits, or with all of this one's.  [default: portable with --check and "
-                "--record]",
+            mode_option(
+                "Compute with instructions that many processors have, so that they get the same "
+                "bits, or with all of this one's.  [default: portable with --check and --record]"
             ),
             workers_option("Threads; the numbers do not depend on it."),
             SEED_OPTION,
@@ -117,6 +123,8 @@ def figures(arguments, list_only, **options):
         known.check_sizes(names, given)
         read = {name: read_axis(name, text) for name, text in given.items()}
         check_cells(read)
+        check_ranges({name: values for name, values in read.items() if name in _COUNTS})
+        check_rounds(read)
     _start(**options)
     from linrep import experiment, reproduction
 
