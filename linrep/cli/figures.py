@@ -25,7 +25,16 @@ from linrep.cli.group import (
     start_portable,
     workers_option,
 )
-from linrep.cli.text import echo, echo_error, frame, listing
+from linrep.cli.output import write_file
+from linrep.cli.text import (
+    counted,
+    echo,
+    echo_error,
+    for_spreadsheets,
+    frame,
+    listing,
+    width,
+)
 from linrep.cli.values import (
     check_cells,
     check_ranges,
@@ -35,6 +44,7 @@ from linrep.cli.values import (
 )
 
 _LONGEST_NAME = 100
+_WIDEST = 120  # letters of a line, up to which numbers are printed
 #: Sizes that are counts in every figure.
 _COUNTS = ("n", "m", "d", "k", "rounds")
 
@@ -302,7 +312,15 @@ def _say_done(drawn, began):
 def show_drawn(item, drawn, began):
     """Show the numbers of a figure, and say where it is."""
     from linrep.record import flat
+    from linrep.reproduction import RECORD
 
     echo(f"{item.id}: {item.title}")
-    frame(flat(drawn.summary), digits=4)
+    numbers = flat(drawn.summary)
+    wide = max(map(len, numbers.to_string(index=False).splitlines()), default=0)
+    if wide > max(_WIDEST, width() or 0) and not drawn.path.is_relative_to(RECORD):
+        path = drawn.path.with_suffix(".csv")
+        write_file(path, for_spreadsheets(numbers).to_csv(index=False).encode())
+        echo(f"{item.id}: {path} has its numbers, {counted(len(numbers), 'line')}")
+    else:
+        frame(numbers.replace("inf", "not reached"), digits=4)
     echo(f"{item.id}: {drawn.path} ({time.perf_counter() - began:.0f} s)")
