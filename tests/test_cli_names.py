@@ -14,6 +14,7 @@ from linrep import experiment, families, simulation
 from linrep.claims import claims
 from linrep.cli import main, names
 from linrep.cli.group import GROUPS
+from linrep.cli.output import PICTURES
 from linrep.families import regression as models
 from linrep.problems import completion, regression, samples
 from tests.test_import import HEAVY, ROOT
@@ -192,6 +193,7 @@ WRONG = [
         "compare fedrep --start momnts --n 3",
         "--start: no such value 'momnts'; did you mean moments?",
     ),
+    ("compare fedrep --n 9 --d 4 --k 2 --m 3 --out x.foo", "--out: no picture ends in .foo"),
     ("runs nowhere", "nowhere"),
     ("summary nowhere x", "not a run directory"),
     ("plot nowhere x --x n", "not a run directory"),
@@ -221,6 +223,12 @@ def test_a_file_that_is_no_python_or_empty_is_answered_without_loading_anything(
     assert bad[0].rstrip().endswith("(bad.py, line 2): def")
     assert "empty.py makes no claim" in empty[0]
     assert bad[1] == empty[1] == "2"
+
+
+def test_endings_of_pictures_are_those_that_matplotlib_knows():
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    assert set(FigureCanvasBase.get_supported_filetypes()) <= set(PICTURES)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ PAPERS = {
 MEANINGS = {
     "holds": "the check found nothing against the statement",
     "fails": "there is a counterexample, or a test rejects it",
-    "vacuous": "no feasible size meets its hypotheses, or makes its bound say anything",
+    "vacuous": "its hypotheses cannot be met, or its bound is trivial, at any feasible size",
     "undecided": "the check says what it would take to decide",
     "error": "the check stopped with an exception",
     "unchecked": "neither the store nor the ledger has a result",
