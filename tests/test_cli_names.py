@@ -153,6 +153,7 @@ WRONG = [
     ("sweep fedrep --n 9 --d 4 --k 2 --m 3 --rounds 999999999", "GiB are free: take fewer rounds"),
     ("figures fedrep.figure1 --rounds 999999999", "GiB are free: take fewer rounds"),
     ("figures fedrep.figure3 --n -5", "--n must be at least 1 and at most 10,000,000, got -5"),
+    ("figures FedRep.Figure3 --round 4", "fedrep.figure3: this figure has no size 'round'"),
     ("figures fedrep.figure3 --n abc", "--n must be an integer, got 'abc'"),
     ("sweep fedrep --step_size nan", "--step_size must be finite, got nan"),
     ("sweep fedrep --participation 0", "--participation must be above 0"),

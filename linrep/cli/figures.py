@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from linrep._scripts import available
 from linrep.cli import completion
 from linrep.cli import names as known
 from linrep.cli.axes import CommandWithAxes, size_section
@@ -129,6 +130,7 @@ def figures(arguments, list_only, **options):
     """
     with bad_input(ValueError):
         names, given = split_arguments(arguments)
+        names = known.spelled(names, available())
         known.check_experiments(names)
         known.check_sizes(names, given)
         read = {name: read_axis(name, text) for name, text in given.items()}

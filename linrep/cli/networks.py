@@ -75,6 +75,7 @@ def networks(
     """
     if method is not None and record:
         raise BadInput("--method and --record: a record is of linrep's methods")
+    names = known.spelled(names, available())
     with bad_input(ValueError):
         known.check_experiments(names, "*" if set(names) & set(available()) else "deep.*")
         known.check_reference(method or "")
