@@ -79,7 +79,7 @@
   }
 
   function filter() {
-    const phrase = plain(search.value);
+    const phrase = plain(search.value.replace(/\?+\s*$/, ""));
     const wanted = ["verdict", "severity", "strength"].map((name) => field(name).value);
     const paper = field("paper").value;
     const active = Boolean(phrase || paper) || wanted.some(Boolean);
@@ -107,7 +107,7 @@
     part("wider").textContent = `Show ${more} more with all of its words`;
     part("shown").textContent = phrase ? `${found.length} found`
       : active ? `${shown} of ${total} claims` : `${total} claim${total === 1 ? "" : "s"}`;
-    const links = found.length > best.length ? best.map(({ element }) => {
+    const links = found.length > 1 ? best.map(({ element }) => {
       const link = document.createElement("a");
       link.href = `#${encodeURIComponent(element.id)}`;
       link.append(...title(element));
