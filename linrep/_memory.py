@@ -6,6 +6,8 @@ from pathlib import Path
 
 #: Numbers, 128 MB of them, up to which a matrix is made although less memory would do.
 DENSE = 2**24
+#: Numbers that a recorded round takes: its own and its metrics.
+PER_RECORD = 20
 
 _NUMBER = 8  # bytes
 _ALWAYS_FITS = 2**27  # bytes; below, not even asking how much is free is worth the time

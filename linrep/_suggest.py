@@ -46,7 +46,9 @@ def unknown(
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
-    """Return the at most three names that are most like one, whatever their capitals.
+    """Return the at most three names that are most like one, whatever its capitals and blanks.
+
+    Those come first that begin with it, or whose part behind the first dot does: a paper's.
 
     Parameters
     ----------
@@ -56,6 +58,10 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     folded: dict[str, str] = {}
     for each in known:
         folded.setdefault(each.casefold(), each)
-    begun = [each for low, each in folded.items() if len(name) > 2 and low.startswith(name.lower())]
-    matches = [folded[low] for low in get_close_matches(name.casefold(), folded, n=3, cutoff=0.65)]
-    return list(dict.fromkeys([*matches, *begun[:3]]))[:3]
+    start = "".join(name.casefold().split())
+    begun = [low for low in folded if len(start) > 2 and low.startswith(start)]
+    inside = [low for low in folded if len(start) > 2 and low.partition(".")[2].startswith(start)]
+    inside.sort(key=lambda low: len(low.partition(".")[2]))
+    matches = get_close_matches(name.casefold(), folded, n=3, cutoff=0.65)
+    found = dict.fromkeys([*sorted(begun, key=len), *inside, *matches])
+    return [folded[low] for low in found][:3]

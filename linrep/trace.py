@@ -50,7 +50,6 @@ _ENDS = {
     "singular": "ended after {}, where a factor lost rank",
 }
 
-_PER_RECORD = 20  # numbers of memory that a recorded round takes: its number and its metrics
 _MOST_SHOWN = 10  # trials, where they show themselves
 
 
@@ -452,7 +451,7 @@ def read_rounds(rounds: Any, record: Any = 1) -> int:
     if np.ndim(record) == 0:
         every = check.integer("record", record, minimum=1)
         memory.require(
-            "the metrics", _PER_RECORD * (rounds // every), rounds=rounds, record=every,
+            "the metrics", memory.PER_RECORD * (rounds // every), rounds=rounds, record=every,
             instead="take fewer rounds or record fewer of them",
         )  # fmt: skip
     return rounds

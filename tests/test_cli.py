@@ -48,6 +48,19 @@ def test_other_sizes_have_a_folder_of_their_own(run, tmp_path):
     assert sorted(rows["replicate"].unique()) == [0, 1]
 
 
+def test_a_wide_table_goes_into_a_file_and_what_was_not_reached_is_no_infinity(run, tmp_path):
+    sizes = ("--n", "10", "--d", "6", "--k", "2", "--rounds", "3", "--replicates", "1")
+    result = run("figures", "fedrep.figure3", *sizes)
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines())) <= 200  # a path is in it
+    (path,) = (tmp_path / "runs" / "figures").glob("*/fedrep.figure3.csv")
+    lines = len(pd.read_csv(path))
+    assert f"{path.relative_to(tmp_path)} has its numbers, {lines} lines" in result.stdout
+    narrow = run("figures", "mine.py", "--quick")
+    assert narrow.exit_code == 0
+    assert not list((tmp_path / "runs" / "figures" / "quick").glob("*.csv"))
+
+
 def test_other_sizes_are_not_compared_with_the_record(run):
     result = run("figures", "fedrep.figure4", "--d", "5", "--check", "--native")
     assert result.exit_code == 2

@@ -14,6 +14,7 @@ from linrep import experiment, families, simulation
 from linrep.claims import claims
 from linrep.cli import main, names
 from linrep.cli.group import GROUPS
+from linrep.cli.output import PICTURES
 from linrep.families import regression as models
 from linrep.problems import completion, regression, samples
 from tests.test_import import HEAVY, ROOT
@@ -132,7 +133,13 @@ WRONG = [
     ("figures fedrep.figur3", "did you mean fedrep.figure3"),
     ("figures fedrep.figure3 --round 4", "has no size 'round'; did you mean --rounds?"),
     ("figures nowhere.py", "no such file: nowhere.py"),
-    ("networks fedrep.figur3", "did you mean fedrep.figure3"),
+    ("networks deep.flute_tabl1", "did you mean deep.flute_table1"),
+    ("networks foo", "there are deep.digits, deep.fedrep_figure5"),
+    ("verify fedrep.figure3", "did you mean fedrep.figure3.clients or fedrep.figure3.scaling"),
+    ("new figur", "linrep new claim"),
+    ("verify --portable --native", "--portable and --native: give one of them"),
+    ("figures --native --portable", "--portable and --native: give one of them"),
+    ("report --claims", "linrep report --help lists the options"),
     ("networks --where n.x", "'.x' is not allowed"),
     ("sweep fedrap --n 1", "did you mean fedrep"),
     ("sweep fedrep --round 1", "did you mean --rounds"),
@@ -143,6 +150,12 @@ WRONG = [
     ("sweep fedrep --n 5.5", "--n must be an integer, got 5.5"),
     ("sweep fedrep --step_size 1e300", "--step_size must be above 0 and at most 1e+12"),
     ("sweep fedrep --rounds 1e300", "--rounds must be at least 0 and at most 1,000,000,000"),
+    ("sweep fedrep --n 9 --d 4 --k 2 --m 3 --rounds 999999999", "GiB are free: take fewer rounds"),
+    ("figures fedrep.figure1 --rounds 999999999", "GiB are free: take fewer rounds"),
+    ("figures fedrep.figure3 --n -5", "--n must be at least 1 and at most 10,000,000, got -5"),
+    ("figures FedRep.Figure3 --round 4", "fedrep.figure3: this figure has no size 'round'"),
+    ("figures fedrep.figure3 --n abc", "--n must be an integer, got 'abc'"),
+    ("sweep fedrep --step_size nan", "--step_size must be finite, got nan"),
     ("sweep fedrep --participation 0", "--participation must be above 0"),
     ("sweep fedrep --n 5 --where n.x", "'.x' is not allowed"),
     ("sweep fedrep --n 5 --where 3", "--where must be a condition"),
@@ -181,6 +194,7 @@ WRONG = [
         "compare fedrep --start momnts --n 3",
         "--start: no such value 'momnts'; did you mean moments?",
     ),
+    ("compare fedrep --n 9 --d 4 --k 2 --m 3 --out x.foo", "--out: no picture ends in .foo"),
     ("runs nowhere", "nowhere"),
     ("summary nowhere x", "not a run directory"),
     ("plot nowhere x --x n", "not a run directory"),
@@ -200,6 +214,47 @@ def test_wrong_input_of_every_command_is_answered_without_loading_anything_heavy
         assert words in found, f"{line}: {found}"
         assert ended == "2", f"{line} loads {ended}"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_no_python_or_empty_is_answered_without_loading_anything(tmp_path):
+    (tmp_path / "bad.py").write_text("x = 1\ndef\n")
+    (tmp_path / "empty.py").write_text("# nothing yet\n")
+    bad, empty = _answers(["verify bad.py", "report empty.py"], tmp_path)
+    assert bad[0].startswith("Error: bad.py cannot be loaded: SyntaxError: invalid syntax")
+    assert bad[0].rstrip().endswith("(bad.py, line 2): def")
+    assert "empty.py makes no claim" in empty[0]
+    assert bad[1] == empty[1] == "2"
+
+
+def test_endings_of_pictures_are_those_that_matplotlib_knows():
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    assert set(FigureCanvasBase.get_supported_filetypes()) <= set(PICTURES)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("FedRep.Theorem2", ["fedrep.theorem2"]),
+        ("fedrep.a1_w", ["fedrep.A1_W"]),
+        ("PFLMF.Lemma?", [f"pflmf.lemma{number}" for number in range(3, 8)]),
+        ("fedrep.lema5", ["fedrep.lema5"]),
+        ("fedrep.*", ["fedrep.*"]),
+    ],
+)
+def test_ids_have_any_capitals(given, found):
+    assert names.spelled([given], names.claims()) == found
+
+
+def test_commands_take_ids_and_papers_with_any_capitals():
+    def say(*words):
+        return CliRunner().invoke(main, list(words)).output
+
+    assert say("show", "FedRep.Theorem2") == say("show", "fedrep.theorem2")
+    assert say("show", "FedRep.Figure3") == say("show", "fedrep.figure3")
+    listed = say("verify", "--list", "--paper", "FedRep")
+    assert listed == say("verify", "--list", "--paper", "fedrep")
+    assert "fedrep.theorem2" in listed
 
 
 def _answers(lines, folder):

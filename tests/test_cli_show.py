@@ -81,7 +81,7 @@ def test_constants_are_a_table():
     assert "linrep show pflmf.corollary2.constants" in call("constants", "pflmf")
 
 
-def test_the_sizes_of_a_violation_are_told_with_their_settings():
+def test_sizes_of_a_violation_come_with_their_settings():
     """12.47 at T = 200 is the ledger's, 626 the figure's, and 25 what the former tends to."""
     found = " ".join(call("show", "pflmf.theorem1").split())
     entry = ledger.recorded()["pflmf.theorem1"]
@@ -111,6 +111,13 @@ def test_a_figure_has_its_sizes_and_a_command():
     found = call("show", "fedrep.figure3")
     assert "linrep figures fedrep.figure3 --quick" in found
     assert "--participation" in found
+
+
+def test_an_algorithm_is_described_without_markup():
+    found = call("show", "pflmf")
+    assert ":math:" not in found
+    assert "\\" not in found
+    assert "F(UVᵀ)" in found
 
 
 @pytest.mark.parametrize("name", ["perfedsi", "altgdmin", "nuclear_norm"])

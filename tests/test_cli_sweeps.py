@@ -469,7 +469,7 @@ def bad_input(call, folder, arguments, words):
         ((*FEDREP, "--n", "7"), ["--n is given twice"]),
         ((*FEDREP, "--noise", "5:1"), ["--noise", "must go up"]),
         ((*FEDREP, "--noise", "1:2:3:4"), ["--noise", "not a range"]),
-        ((*FEDREP, "--noise", "nan"), ["'noise'", "finite"]),
+        ((*FEDREP, "--noise", "nan"), ["--noise", "finite"]),
         ((*FEDREP, "--noise", "0,,1"), ["--noise", "missing"]),
         ((*FEDREP, "--noise", "1,1"), ["'noise'", "twice"]),
         ((*FEDREP, "--a-b", "1"), ["unknown parameter 'a_b'"]),

@@ -23,6 +23,12 @@ def test_the_beginning_of_a_name_is_near_it():
     assert near("step", ["head", "step_size", "n"]) == ["step_size"]
 
 
+def test_what_begins_with_a_name_comes_first():
+    known = ["a.figure7", "a.figure4", "a.figure3.clients", "a.figure3.scaling", "b.figure3"]
+    assert near("a.figure3", known)[:2] == ["a.figure3.clients", "a.figure3.scaling"]
+    assert near("Figure 3", known) == ["b.figure3", "a.figure3.clients", "a.figure3.scaling"]
+
+
 def test_a_line_proposes_or_lists():
     assert unknown("no column", "eror", ["error", "n"]) == "no column 'eror'; did you mean error?"
     assert unknown("no column", "q", ["error", "n"]) == "no column 'q'; there are error, n"

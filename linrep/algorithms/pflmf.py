@@ -95,7 +95,7 @@ def pflmf(
         participation times step_size over local_steps, as Theorem 1 has it. A number requires that
         `step_size` is given.
     participation : float, default 1
-        p, the probability or the fraction of clients.
+        Probability that a client takes part in a round, or fraction of clients that do.
     sampling : {"bernoulli", "fixed"}
         Every client takes part independently with probability p (Appendix A.1); or a uniform subset
         does, whose size is the whole number nearest to p n.

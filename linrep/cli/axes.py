@@ -84,7 +84,7 @@ def documented(
                 parts = [sentence] * len(names)
             for name, part in zip(names, parts, strict=False):
                 line = _one_line(part)
-                if name in _COMMON and ("\\" in line or " " not in line):
+                if name in _COMMON and ("\\" in part or " " not in line):
                     line = _COMMON[name]
                 if line:
                     found.setdefault(name, line[0].upper() + line[1:])
@@ -184,8 +184,17 @@ def _fields(doc: str) -> Iterable[tuple[list[str], str, str]]:
         yield names, kind, " ".join(text)
 
 
+def without_markup(text: str) -> str:
+    """Return text of a docstring in one line, as it is read."""
+    if ":math:" in text:
+        from linrep.claims import formulas
+
+        text = re.sub(r":math:`([^`]*)`", lambda found: formulas.text(found[1]), text)
+    text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "").replace("`", "")
+    return " ".join(text.split())
+
+
 def _one_line(text: str) -> str:
     """Return text without markup, cut to a line."""
-    text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "").replace("`", "")
-    text = " ".join(text.split()).lstrip("- ")
+    text = without_markup(text).lstrip("- ")
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2].rsplit(' ', 1)[0]} …"

@@ -9,7 +9,7 @@ import click
 from linrep.cli import completion
 from linrep.cli import names as known
 from linrep.cli.group import bad_input, main, workers_option
-from linrep.cli.output import check_output, write_figure, write_file
+from linrep.cli.output import check_output, check_picture, write_figure, write_file
 from linrep.cli.text import echo, for_spreadsheets, frame
 from linrep.cli.values import check_ranges, read_axis, read_names, read_value, split_arguments
 
@@ -65,6 +65,11 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
         known.check_words(axes)
         known.check_given(names, axes, sizes=("n", "d", "k"))
         known.check_rank(names, axes)
+        for path, option in ((csv, "--csv"), (rows, "--rows")):
+            if path is not None:
+                check_output(option, path)
+        if out is not None:
+            check_picture("--out", out)
     from linrep.comparison import compare as run
     from linrep.families import find
     from linrep.problems import SharedRepresentation
@@ -72,9 +77,6 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
 
     with bad_input(ValueError, TypeError):
         family = find("regression")
-        for path, option in ((csv, "--csv"), (rows, "--rows"), (out, "--out")):
-            if path is not None:
-                check_output(option, path)
         sizes = read_axis("m", options.pop("m", "")) if "m" in options else None
         values = {name: read_value(text) for name, text in options.items()}
         problem = {

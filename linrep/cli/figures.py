@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from linrep._scripts import available
 from linrep.cli import completion
 from linrep.cli import names as known
 from linrep.cli.axes import CommandWithAxes, size_section
@@ -20,14 +21,33 @@ from linrep.cli.group import (
     bad_input,
     interruptible,
     main,
+    mode_option,
     replay_command,
     start_portable,
     workers_option,
 )
-from linrep.cli.text import echo, echo_error, frame, listing
-from linrep.cli.values import check_cells, read_axis, split_arguments
+from linrep.cli.output import write_file
+from linrep.cli.text import (
+    counted,
+    echo,
+    echo_error,
+    for_spreadsheets,
+    frame,
+    listing,
+    width,
+)
+from linrep.cli.values import (
+    check_cells,
+    check_ranges,
+    check_rounds,
+    read_axis,
+    split_arguments,
+)
 
 _LONGEST_NAME = 100
+_WIDEST = 120  # letters of a line, up to which numbers are printed
+#: Sizes that are counts in every figure.
+_COUNTS = ("n", "m", "d", "k", "rounds")
 
 
 def _run_options(command):
@@ -52,12 +72,9 @@ def _run_options(command):
                 is_flag=True,
                 help="Draw into figures: make it what others compare with.",
             ),
-            click.option(
-                "--portable/--native",
-                default=None,
-                help="Compute with instructions that many processors have, so that they get the "
-                "same bits, or with all of this one's.  [default: portable with --check and "
-                "--record]",
+            mode_option(
+                "Compute with instructions that many processors have, so that they get the same "
+                "bits, or with all of this one's.  [default: portable with --check and --record]"
             ),
             workers_option("Threads; the numbers do not depend on it."),
             SEED_OPTION,
@@ -113,10 +130,13 @@ def figures(arguments, list_only, **options):
     """
     with bad_input(ValueError):
         names, given = split_arguments(arguments)
+        names = known.spelled(names, available())
         known.check_experiments(names)
         known.check_sizes(names, given)
         read = {name: read_axis(name, text) for name, text in given.items()}
         check_cells(read)
+        check_ranges({name: values for name, values in read.items() if name in _COUNTS})
+        check_rounds(read)
     _start(**options)
     from linrep import experiment, reproduction
 
@@ -294,7 +314,15 @@ def _say_done(drawn, began):
 def show_drawn(item, drawn, began):
     """Show the numbers of a figure, and say where it is."""
     from linrep.record import flat
+    from linrep.reproduction import RECORD
 
     echo(f"{item.id}: {item.title}")
-    frame(flat(drawn.summary), digits=4)
+    numbers = flat(drawn.summary)
+    wide = max(map(len, numbers.to_string(index=False).splitlines()), default=0)
+    if wide > max(_WIDEST, width() or 0) and not drawn.path.is_relative_to(RECORD):
+        path = drawn.path.with_suffix(".csv")
+        write_file(path, for_spreadsheets(numbers).to_csv(index=False).encode())
+        echo(f"{item.id}: {path} has its numbers, {counted(len(numbers), 'line')}")
+    else:
+        frame(numbers.replace("inf", "not reached"), digits=4)
     echo(f"{item.id}: {drawn.path} ({time.perf_counter() - began:.0f} s)")

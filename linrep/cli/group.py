@@ -131,7 +131,7 @@ class OneLine:
                     click.echo(error.format_message())
                     code = 0
                 else:
-                    echo_error(_first_line(error.format_message()))
+                    echo_error(_first_line(error.format_message()) + _options_of(error))
                     code = error.exit_code
             except click.Abort:
                 echo("stopped", err=True)
@@ -141,6 +141,12 @@ class OneLine:
                 code = 2
                 _discard_output()
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _options_of(error):
+    """Say where the options are listed, for one that there is not and that is near none."""
+    wrong = isinstance(error, click.NoSuchOption) and not error.possibilities
+    return f" {error.ctx.command_path} --help lists the options" if wrong and error.ctx else ""
 
 
 def _discard_output():
@@ -222,6 +228,17 @@ def start_portable():
                 "variables say): native numbers",
                 err=True,
             )
+
+
+def mode_option(text):
+    """Return the options --portable and --native, of which one may be given."""
+
+    def one(ctx, parameter, values):
+        if len(set(values)) > 1:
+            raise BadInput("--portable and --native: give one of them")
+        return values[0] if values else None
+
+    return click.option("--portable/--native", multiple=True, callback=one, help=text)
 
 
 SEED_OPTION = click.option(

@@ -5,6 +5,7 @@ A wrong name is answered at once this way. Tests keep the lists equal to what th
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from fnmatch import fnmatchcase
@@ -148,6 +149,34 @@ def check_claims(patterns) -> None:
             raise ValueError(unknown("no claim", pattern, recorded, otherwise=otherwise))
 
 
+def spelled(patterns, known) -> list[str]:
+    """Return ids and patterns as the known names are spelled, whatever capitals they have.
+
+    What matches nothing either way stays as it is.
+    """
+    found = []
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            low = pattern.casefold()
+            matching = [name for name in known if fnmatchcase(name.casefold(), low)]
+            found += matching or [pattern]
+        else:
+            found.append(pattern)
+    return found
+
+
+def check_file(path) -> None:
+    """Raise ValueError for a file that is no Python, or has nothing in it; runs none of it."""
+    try:
+        content = ast.parse(Path(path).read_bytes(), filename=Path(path).name)
+    except (SyntaxError, ValueError) as error:
+        text = (getattr(error, "text", None) or "").strip()
+        what = ": ".join(filter(None, [type(error).__name__, str(error), text]))
+        raise ValueError(f"{path} cannot be loaded: {what}") from None
+    if not content.body:
+        raise ValueError(f"{path} makes no claim")
+
+
 def check_papers(names) -> None:
     """Raise ValueError for a name that is no paper's."""
     known = papers() if names else []
@@ -156,9 +185,9 @@ def check_papers(names) -> None:
             raise ValueError(unknown("no paper", name, known))
 
 
-def check_experiments(names) -> None:
-    """Raise ValueError for an id or a pattern that no experiment matches."""
-    known = available()
+def check_experiments(names, within="*") -> None:
+    """Raise ValueError for an id or a pattern that no experiment matches, of those of a pattern."""
+    known = [each for each in available() if fnmatchcase(each, within)]
     for name in names:
         if name.endswith(".py") and not Path(name).is_file():
             raise ValueError(f"no such file: {name}")

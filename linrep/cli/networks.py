@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from linrep._formulas import parse
+from linrep._scripts import available
 from linrep.cli import completion
 from linrep.cli import names as known
 from linrep.cli.estimate import duration
@@ -74,8 +75,9 @@ def networks(
     """
     if method is not None and record:
         raise BadInput("--method and --record: a record is of linrep's methods")
+    names = known.spelled(names, available())
     with bad_input(ValueError):
-        known.check_experiments(names)
+        known.check_experiments(names, "*" if set(names) & set(available()) else "deep.*")
         known.check_reference(method or "")
         if where is not None:
             parse(where)

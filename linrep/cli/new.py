@@ -27,12 +27,14 @@ def means(budget, rng, *, factor=1.0):
 
 
 @main.command()
-@click.argument("what", type=click.Choice(["claim"]), metavar="claim")
+@click.argument("what", metavar="claim")
 @click.argument(
     "file", type=click.Path(dir_okay=False, path_type=Path), default=Path("my_claims.py")
 )
 def new(what, file):
     """Write a file with one small claim, by default my_claims.py, to be changed into yours."""
+    if what != "claim":
+        raise BadInput(f"no kind of file {what!r} to begin with; there is: linrep new claim")
     if file.suffix != ".py":
         raise BadInput(f"FILE must end in .py, got {file}")
     if file.exists():

@@ -10,7 +10,7 @@ from linrep._formulas import parse
 from linrep._suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import bad_input, check_run, main, partial_option, tell_completeness
-from linrep.cli.output import check_output, write_figure, write_file
+from linrep.cli.output import check_output, check_picture, write_figure, write_file
 from linrep.cli.text import counted, echo, for_spreadsheets, frame
 from linrep.cli.values import read_names
 
@@ -148,7 +148,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         out = named.parent / f"{named.name}.png"
     with bad_input(ValueError, OSError):
         check_run(run)
-        check_output("--out", out)
+        check_picture("--out", out)
         if not set(log) <= {"x", "y"}:
             raise ValueError(f"--log must be x, y or xy, got {log!r}")
         if boundary is not None:

@@ -16,6 +16,7 @@ from linrep.cli.group import (
     bad_input,
     interruptible,
     main,
+    mode_option,
     start_portable,
     workers_option,
 )
@@ -38,11 +39,9 @@ _BUDGET, _SEED = "quick", 0
     show_default=True,
     help="Theorems, lemmas, propositions and corollaries with their corrected forms, or all.",
 )
-@click.option(
-    "--portable/--native",
-    default=True,
-    show_default=True,
-    help="The same numbers on every x86-64-v3 processor, or as fast as this one can.",
+@mode_option(
+    "The same numbers on every x86-64-v3 processor, or as fast as this one can.  [default: "
+    "portable]"
 )
 @workers_option("Processes; the numbers do not depend on it.")
 @click.option(
@@ -60,7 +59,7 @@ def reproduce(wanted, portable, workers, out):
     is changed. Interrupted, the same command goes on from there; what it has finished is computed
     again only by other code, or with another --out.
     """
-    if portable:
+    if portable is not False:
         start_portable()
     from linrep import reproduction
     from linrep.claims import claims, ledger

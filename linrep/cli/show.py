@@ -11,7 +11,7 @@ import click
 from linrep._scripts import available
 from linrep._suggest import unknown
 from linrep.cli import completion, names
-from linrep.cli.axes import axis_section, size_section
+from linrep.cli.axes import axis_section, size_section, without_markup
 from linrep.cli.group import bad_input, main
 from linrep.cli.text import Painted, counted, echo, listing, table, verdict, wrapped
 from linrep.cli.verify import LEDGER_OPTION, choose, read_ledger
@@ -39,6 +39,8 @@ def show(ids, verbose, book_path):
     Claims by id or pattern, or those of a file with the verdicts of its ledger. Of a figure its
     sizes and its record, of an algorithm its axes, of a run directory what it holds.
     """
+    if not any(name.endswith(".py") for name in ids):
+        ids = names.spelled(ids, [*names.claims(), *available(), *names.ALGORITHMS])
     kinds = {name: _kind(name) for name in ids}
     claims = [name for name, kind in kinds.items() if kind is None]
     with bad_input(ValueError):
@@ -243,7 +245,7 @@ def _algorithm(name):
     from linrep import algorithms, simulation
 
     function = simulation.find_algorithm(name)
-    text = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+    text = without_markup((inspect.getdoc(function) or "").partition("\n\n")[0])
     _headline(name, text)
     family = simulation.family_of(name)
     needed = [group[0] for group in simulation.required(name, family)]

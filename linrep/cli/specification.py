@@ -12,6 +12,7 @@ from linrep.cli import names as known
 from linrep.cli.values import (
     check_cells,
     check_ranges,
+    check_rounds,
     read_axis,
     read_names,
     split_arguments,
@@ -106,6 +107,7 @@ def _check(options, own):
             known.check_axes(names, [*axes, *(name.strip() for name, _, _ in derived)], own)
         if all(name in known.AXES for name in names):
             check_ranges(axes)
+            check_rounds(axes)
             known.check_words(axes)
     check_cells(axes, zipped)
     if "algorithm" in options and options.get("problem") is None:

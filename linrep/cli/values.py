@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from linrep._memory import PER_RECORD, require
+
 _WORDS = {"true": True, "false": False, "none": None}
 _RANGE = re.compile(r"(?P<start>[^:]+):(?P<stop>[^:]+)(?::(?P<step>[^:]+))?")
 _POINTS = re.compile(r"(?P<kind>log|lin)(?P<count>\d+)")
@@ -67,9 +69,9 @@ def check_ranges(axes: Mapping[str, Any]) -> None:
         for value in values if isinstance(values, list) else [values]:
             if name in _WHOLE and not isinstance(value, int | float):
                 raise ValueError(f"--{name} must be an integer, got {value!r}")
-            if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+            if not isinstance(value, int | float) or isinstance(value, bool):
                 continue
-            if math.isinf(value):
+            if not math.isfinite(value):
                 raise ValueError(f"--{name} must be finite, got {value}")
             if isinstance(high, int) and value != int(value):
                 raise ValueError(f"--{name} must be an integer, got {value}")
@@ -78,6 +80,24 @@ def check_ranges(axes: Mapping[str, Any]) -> None:
                 least = f"above {low:g}" if open_below else f"at least {low:g}"
                 most = f"{high:,}" if isinstance(high, int) else f"{high:g}"
                 raise ValueError(f"--{name} must be {least} and at most {most}, got {value}")
+
+
+def check_rounds(axes: Mapping[str, Any]) -> None:
+    """Raise ValueError for more rounds than there is memory for, if one in `record` is recorded."""
+
+    def numbers(name):
+        values = axes.get(name, [])
+        return [
+            int(value)
+            for value in (values if isinstance(values, list) else [values])
+            if isinstance(value, int | float) and math.isfinite(value) and value >= 1
+        ]
+
+    rounds, every = max(numbers("rounds"), default=0), max(numbers("record"), default=1)
+    require(
+        "the metrics", PER_RECORD * (rounds // every), instead="take fewer rounds",
+        **{"--rounds": rounds},
+    )  # fmt: skip
 
 
 def check_cells(axes: Mapping[str, Any], zipped: Iterable[Iterable[str]] = ()) -> None:

@@ -17,6 +17,7 @@ from linrep.cli.group import (
     bad_input,
     interruptible,
     main,
+    mode_option,
     start_portable,
     workers_option,
 )
@@ -31,11 +32,9 @@ from linrep.cli.text import (
     wrapped,
 )
 
-MODE_OPTION = click.option(
-    "--portable/--native",
-    default=None,
-    help="The same numbers on every x86-64-v3 processor, or as fast as this one can.  [default: "
-    "portable with --record, native otherwise]",
+MODE_OPTION = mode_option(
+    "The same numbers on every x86-64-v3 processor, or as fast as this one can.  [default: "
+    "portable with --record, native otherwise]"
 )
 STORE = Path("runs", "verify")
 _SHOWN = 20  # verdicts that contradict the ledger
@@ -147,8 +146,10 @@ def verify(
     does, a check raised or accepts its negative control, or a claim of the ledger is gone; 2 for
     bad input.
     """
+    papers = known_names.spelled(papers, known_names.papers())
     with bad_input(ValueError):
         if not any(name.endswith(".py") for name in ids):
+            ids = known_names.spelled(ids, known_names.claims())
             known_names.check_claims(ids)
             known_names.check_papers(papers)
     if record if portable is None else portable:
@@ -216,6 +217,7 @@ def verify(
 )
 def constants(paper, budget, workers, seed, store, out):
     """Estimate the absolute constants that a paper's bounds leave open, over scale."""
+    (paper,) = known_names.spelled([paper], known_names.papers())
     with bad_input(ValueError):
         known_names.check_papers([paper])
     import pandas as pd
@@ -291,7 +293,9 @@ def choose(names):
         for name in files:
             if not Path(name).is_file():
                 raise ValueError(f"no such file: {name}")
+            known_names.check_file(name)
         if not files:
+            patterns = known_names.spelled(patterns, known_names.claims())
             known_names.check_claims(patterns)
     from linrep.claims import claims, load_file, select
 

@@ -32,7 +32,7 @@ PAPERS = {
 MEANINGS = {
     "holds": "the check found nothing against the statement",
     "fails": "there is a counterexample, or a test rejects it",
-    "vacuous": "its hypotheses or its bound say nothing at any size that can exist",
+    "vacuous": "its hypotheses cannot be met, or its bound is trivial, at any feasible size",
     "undecided": "the check says what it would take to decide",
     "error": "the check stopped with an exception",
     "unchecked": "neither the store nor the ledger has a result",
@@ -46,6 +46,7 @@ STEPS = {
 }
 #: How a headline begins that does not begin with a symbol; "a" is an article before a word.
 _WORD = re.compile(r"[a-z][a-z'-]+(?![\w(])|a (?=[a-z]{2})")
+_NUMBERED = re.compile(r"^(figure|table)(\d+)")
 _THOUSANDS = 1e4  # from here on four digits are written with a power of ten
 _MANY = 12  # parts from which those that hold are left to the command
 
@@ -68,7 +69,7 @@ def render(report: Report) -> str:
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
         "markdown": lambda text: prose.html(text, ids), "inline": _inline,
         "headline": lambda text: _inline(text) + Markup("."), "related": _related,
-        "place": _place,
+        "place": _place, "figure_paper": _figure_paper, "figure_name": _figure_name,
     }  # fmt: skip
     papers = outline(report.entries)
     shown = [
@@ -153,6 +154,22 @@ def _inline(headline):
 def _place(place):
     """Return where a statement stands as the beginning of a line."""
     return mathml.prose(place[:1].upper() + place[1:] if _WORD.match(place) else place)
+
+
+def _figure_paper(id):
+    """Return the paper of a figure: of deep.flute_table1, drawn with networks, it is FLUTE."""
+    home, _, rest = id.partition(".")
+    other = rest.partition("_")[0]
+    return other if home == "deep" and other in PAPERS else home
+
+
+def _figure_name(id):
+    """Return a figure's name as one asks for it: FedRep, Figure 3."""
+    paper = _figure_paper(id)
+    rest = id.partition(".")[2].removeprefix(f"{paper}_")
+    rest = _NUMBERED.sub(lambda found: f"{found[1].capitalize()} {found[2]}", rest)
+    name = PAPERS[paper][0] if paper in PAPERS else paper.capitalize()
+    return f"{name}, {rest.replace('_', ' ')}"
 
 
 def _related(theorem):

@@ -172,9 +172,15 @@ def test_search_and_nothing_found(browse):
     assert "fedrep.lemma1" in shown(page)
     assert len(shown(page)) < len(claims())
     assert not find(page, "#nothing").is_displayed()
+    found = shown(page)
     find(page, "#filters [name=q]").send_keys(" zzz")
-    assert shown(page) == []
-    assert find(page, "#nothing").is_displayed()
+    assert shown(page) == found  # with most of the words, and it says so
+    assert "Nothing has all of these words" in find(page, "#nothing").text
+    assert search(page, "zzz") == []
+    nothing = find(page, "#nothing")
+    assert nothing.is_displayed()
+    assert "Nothing matches" in nothing.text
+    assert "linrep new claim" in nothing.text
     assert find(page, "#shown").get_attribute("aria-live") == "polite"
     find(page, "#reset").click()
     assert len(shown(page)) == len(claims())
@@ -211,6 +217,72 @@ def test_a_phrase_is_found_as_a_whole(browse):
     assert "pflmf.theorem1" in search(page, "p^2 is lost")
 
 
+def first(page):
+    return [link.text for link in page.find_elements("css selector", "#best a")]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Figure 3", "FedRep, Figure 3"),
+        ("draw Figure 3", "FedRep, Figure 3"),
+        ("which theorem of FedRep fails and why", "FedRep, Theorem 2"),
+        ("how large are pFL^MF's constants at p = 0.1?", "pFLMF, Corollary 2"),
+    ],
+)
+def test_what_answers_a_question_comes_first(browse, question, answer):
+    page = browse()
+    search(page, question)
+    assert first(page)[0] == answer
+    assert find(page, "#shown").text.endswith(" found")
+
+
+def test_headings_and_numbers_of_findings_are_found(browse):
+    page = browse()
+    search(page, "how large are the constants")
+    assert page.find_element("id", "constants-pflmf.corollary2.constants").is_displayed()
+    search(page, "626")
+    assert page.find_element("id", "finding-pflmf.theorem1").is_displayed()
+    search(page, "how to read this page")
+    page.find_element("css selector", "#guide-reading a").click()
+    eventually(lambda: page.find_element("css selector", "#legend dl").is_displayed())
+
+
+@pytest.mark.parametrize("question", ["check a bound of mine", "bound of my own", "my own bound"])
+def test_how_a_bound_of_ones_own_is_checked_is_found(browse, question):
+    page = browse()
+    search(page, question)
+    guide = page.find_element("id", "guide-own")
+    assert guide.is_displayed()
+    assert "linrep new claim" in guide.text
+    assert search(page, "") == shown(browse())
+    assert not page.find_element("id", "guide-own").is_displayed()
+
+
+@pytest.mark.skipif(not FIGURES.is_dir(), reason="the figures are in the repository")
+def test_figures_are_searched_and_unfolded_while_one_searches(browse):
+    page = browse()
+    figure = page.find_element("id", "figure-fedrep.figure3")
+    assert not figure.is_displayed()
+    search(page, "FedRep, Figure 3")
+    assert figure.is_displayed()
+    assert not page.find_element("id", "figure-flute.figure3").is_displayed()
+    find(page, "#filters [type=reset]").click()
+    assert not figure.is_displayed()
+    choose(page, "verdict", "fails")
+    assert not find(page, "#figures").is_displayed()
+
+
+def test_on_a_phone_typing_leads_to_what_was_found(browse):
+    page = browse(width=390)
+    search(page, "lemma 5")
+    top = "return document.getElementById('claims').getBoundingClientRect().top"
+    eventually(lambda: 0 <= page.execute_script(top) < 400)
+    page.execute_script("scrollTo(0, document.documentElement.scrollHeight)")
+    search(page, "lemma 6")
+    eventually(lambda: 0 <= page.execute_script(top) < 400)
+
+
 def test_numbers_and_letters_are_found_whole(browse):
     page = browse()
     first = search(page, "Theorem 1")
@@ -238,7 +310,17 @@ def test_on_a_phone_nothing_of_the_filters_is_hidden_and_formulas_stay_in_their_
         box = field.rect
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
-    assert form.size["height"] < 180
+    assert form.size["height"] < 90
+    # No word of a choice is cut off: the field is as wide as its word and the arrow.
+    for field in form.find_elements("css selector", "select"):
+        width = page.execute_script(
+            "const text = document.createElement('span');"
+            "text.style.font = getComputedStyle(arguments[0]).font;"
+            "text.textContent = arguments[0].selectedOptions[0].text; document.body.append(text);"
+            "const { width } = text.getBoundingClientRect(); text.remove(); return width;",
+            field,
+        )
+        assert width + 22 <= field.size["width"]
     formula = find(page, "[id='theorem-pflmf.theorem1'] .formula")
     pieces = formula.find_elements("css selector", "math")
     right = formula.rect["x"] + formula.rect["width"]
@@ -333,8 +415,9 @@ const behind = (element) => {
 const low = new Set();
 for (const element of document.querySelectorAll("body *")) {
   const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-  if (!own || !element.checkVisibility()) continue;
-  const [a, b] = [light(getComputedStyle(element).color), light(behind(element))];
+  const hint = element.placeholder ? "::placeholder" : null;
+  if (!(own || hint) || !element.checkVisibility()) continue;
+  const [a, b] = [light(getComputedStyle(element, hint).color), light(behind(element))];
   const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   if (ratio < 4.5) low.add(element.tagName + "." + element.className + " " + ratio.toFixed(2));
 }

@@ -5,7 +5,8 @@
   const search = form.elements.namedItem("q");
   const names = ["q", "paper", "verdict", "severity", "strength"];
   const field = (name) => form.elements.namedItem(name);
-  // Theorems, findings and claims; what they are about is verdict/severity/strength of each claim.
+  // Theorems, findings, claims, figures, and other parts of the page, which only a search shows.
+  // What they are about is verdict/severity/strength of each claim.
   const items = [...document.querySelectorAll(".item")].map((element) => ({
     element,
     of: element.dataset.of.split(";").map((each) => each.split("/")),
@@ -16,7 +17,7 @@
   const plain = (text) => text.normalize("NFKC").toLowerCase().replace(/[\u2212\u2013]/g, "-")
     .replace(/[\^_]/g, "").replace(/\s*([=<>≤≥])\s*/g, " $1 ").replace(/\s+/g, " ").trim();
   function contents(element) {
-    const texts = [element.id, element.dataset.paper];
+    const texts = [element.id, element.dataset.paper, element.dataset.words ?? ""];
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     let small = null;
     while (walker.nextNode()) {
@@ -24,7 +25,22 @@
       small = walker.currentNode.parentElement.closest("sub, sup");
       texts.push(small || before ? "" : " ", walker.currentNode.data);
     }
-    return plain(texts.slice(0, 2).join(" ") + texts.slice(2).join(""));
+    return plain(texts.slice(0, 3).join(" ") + texts.slice(3).join(""));
+  }
+  // Words that ask, and say nothing of what is asked for.
+  const empty = new Set(("an and are at be by can do does draw for from has have how in is it me of on or plot show that " +
+    "the there they this to was what when where which who why with").split(" "));
+  // What an item is called, which counts more than what it says.
+  const named = ".head, .why, h5, :scope > details > summary";
+  const kinds = [".theorem", ".guide", ".figure", ".finding", ".claim"]; // the first come first
+  function read(item) {
+    const { element } = item;
+    const other = document.getElementById(element.dataset.index || "");
+    item.text = contents(element) + (other ? contents(other) : "");
+    const paper = element.closest(".paper")?.querySelector("h2").textContent ?? "";
+    const words = [element.id, element.dataset.words ?? "", paper];
+    item.name = plain([...words, ...[...element.querySelectorAll(named)].map(contents)].join(" "));
+    item.kind = 1 - kinds.findIndex((kind) => element.matches(kind)) / kinds.length;
   }
   // Words are found from their beginning; numbers and single letters are found whole.
   function matcher(words) {
@@ -37,36 +53,76 @@
   }
 
   let wide = false; // whether what has all the words is shown beside what has the phrase
+  let best = []; // of what a search finds
+  const gallery = document.querySelector("#figures > details");
+  let unfolded = false; // by a search
+  const part = (id) => document.getElementById(id);
+
+  // What a search finds among items: the phrase, or all its words, or else most of them.
+  function look(among, phrase) {
+    for (const item of items) if (item.text === undefined) read(item);
+    const all = phrase.split(" ");
+    const words = all.filter((word) => !empty.has(word));
+    const each = (words.length ? words : all).map(matcher);
+    const ends = [all.indexOf(words[0]), all.lastIndexOf(words.at(-1)) + 1];
+    const whole = matcher(words.length ? all.slice(...ends).join(" ") : phrase);
+    const count = (text) => each.filter((matches) => matches(text)).length;
+    const score = ({ text, name, kind }) => 4 * whole(name) + 2 * (count(name) / each.length) + whole(text) + kind;
+    const counts = new Map(among.map((item) => [item, count(item.text)]));
+    const most = Math.max(0, ...counts.values());
+    const loose = most ? among.filter((item) => counts.get(item) === most) : [];
+    const exact = loose.filter(({ text }) => whole(text));
+    const found = exact.length && !wide ? exact : loose;
+    const scores = new Map(found.map((item) => [item, score(item)]));
+    best = [...found].sort((a, b) => scores.get(b) - scores.get(a)).slice(0, 3);
+    return { found, more: loose.length - found.length, partly: most < each.length };
+  }
+
   function filter() {
-    const phrase = plain(search.value);
-    const words = phrase.split(" ").filter(Boolean);
+    const phrase = plain(search.value.replace(/\?+\s*$/, ""));
     const wanted = ["verdict", "severity", "strength"].map((name) => field(name).value);
     const paper = field("paper").value;
-    const active = words.length > 0 || Boolean(paper) || wanted.some(Boolean);
+    const active = Boolean(phrase || paper) || wanted.some(Boolean);
     const fits = (values) => wanted.every((value, place) => !value || value === values[place]);
-    let found = items.filter(({ element, of }) => (!paper || element.dataset.paper === paper) && of.some(fits));
-    let more = 0;
-    if (words.length) {
-      for (const item of items) item.text ??= contents(item.element);
-      const each = words.map(matcher);
-      const whole = matcher(phrase);
-      const loose = found.filter(({ text }) => each.every((matches) => matches(text)));
-      const exact = loose.filter(({ text }) => whole(text));
-      const claims = (some) => some.filter(({ element }) => element.matches(".claim")).length;
-      found = exact.length && !wide ? exact : loose;
-      more = claims(loose) - claims(found);
-    }
+    const among = items.filter(({ element, of }) => (!paper || element.dataset.paper === paper) && of.some(fits));
+    best = [];
+    const { found, more, partly } = phrase ? look(among, phrase)
+      : { found: among.filter(({ element }) => !element.matches(".guide")), more: 0, partly: false };
     const kept = new Set(found);
     for (const item of items) item.element.hidden = !kept.has(item);
     const shown = found.filter(({ element }) => element.matches(".claim")).length;
     body.classList.toggle("filtered", active);
-    for (const part of document.querySelectorAll(".part")) part.hidden = !part.querySelector(".item:not([hidden])");
-    for (const part of document.querySelectorAll(".paper")) part.hidden = !part.querySelector(".part:not([hidden])");
-    document.getElementById("nothing").hidden = found.length > 0;
-    document.getElementById("more").hidden = more === 0;
-    document.getElementById("phrase").textContent = search.value.trim();
-    document.getElementById("wider").textContent = `Show ${more} more with all of its words`;
-    document.getElementById("shown").textContent = active ? `${shown} of ${total} claims` : `${total} claim${total === 1 ? "" : "s"}`;
+    for (const each of document.querySelectorAll(".part")) each.hidden = !each.querySelector(".item:not([hidden])");
+    for (const each of document.querySelectorAll(".paper")) each.hidden = !each.querySelector(".part:not([hidden])");
+    if (gallery) {
+      const some = found.some(({ element }) => element.matches(".figure"));
+      part("figures").hidden = !some;
+      if (phrase && some && !gallery.open) gallery.open = unfolded = true;
+      else if (!phrase && unfolded) gallery.open = unfolded = false;
+    }
+    part("nothing").hidden = !(phrase && partly) && found.length > 0;
+    part("how").textContent = found.length ? "Nothing has all of these words; what has most of them is shown." : "Nothing matches.";
+    part("more").hidden = more === 0;
+    part("phrase").textContent = search.value.trim();
+    part("wider").textContent = `Show ${more} more with all of its words`;
+    part("shown").textContent = phrase ? `${found.length} found`
+      : active ? `${shown} of ${total} claims` : `${total} claim${total === 1 ? "" : "s"}`;
+    const links = found.length > 1 ? best.map(({ element }) => {
+      const link = document.createElement("a");
+      link.href = `#${encodeURIComponent(element.id)}`;
+      link.append(...title(element));
+      return link;
+    }) : [];
+    part("best").replaceChildren(...links.flatMap((link, place) => [place ? " · " : "First: ", link]));
+    part("best").hidden = links.length === 0;
+  }
+
+  // How an item is called in a list of what was found: a theorem with its paper, a claim by its id.
+  function title(element) {
+    if (element.matches(".claim")) return [element.id];
+    const copy = (each) => [...each.cloneNode(true).childNodes];
+    const paper = element.matches(".theorem") ? [...copy(element.closest(".paper").querySelector("h2")), ", "] : [];
+    return [...paper, ...copy(element.querySelector(element.matches(".figure") ? ".name" : "h4, .plain"))];
   }
 
   function clear() {
@@ -102,8 +158,9 @@
     }
     let id = hash;
     try { id = decodeURIComponent(hash); } catch { /* not an address of ours */ }
-    const target = id && document.getElementById(id);
-    if (!target || !target.matches(".item, .figure")) return;
+    const target = document.getElementById(id);
+    if (target?.matches("#legend, #run")) (target.closest("details") ?? target.querySelector("details")).open = true;
+    if (!target || !target.matches(".item")) return;
     if (target.hidden) {
       clear();
       filter();
@@ -116,7 +173,12 @@
   }
 
   for (const kind of ["input", "change"]) {
-    form.addEventListener(kind, () => { wide = false; filter(); keep(); });
+    form.addEventListener(kind, () => { wide = false; filter(); keep(); reveal(); });
+  }
+  // Where what was found lies below the fold, or above, it is scrolled to.
+  function reveal() {
+    const { top } = part("claims").getBoundingClientRect();
+    if (body.matches(".filtered") && (top < 0 || top > innerHeight / 2)) part("claims").scrollIntoView();
   }
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => { event.preventDefault(); clear(); filter(); keep(); });
@@ -131,9 +193,9 @@
 
   // Keys. Letters can be switched off, for those who speak to their computer.
   const keys = document.getElementById("keys");
-  const lines = () => [...document.querySelectorAll(".item:not([hidden])")]
-    .map((element) => element.querySelector(":scope > details > summary, :scope h4"))
-    .filter((line) => line.checkVisibility());
+  const line = (element) => element.querySelector(":scope > details > summary, :scope h4");
+  const lines = () => [...document.querySelectorAll(".item:not([hidden])")].map(line)
+    .filter((each) => each.checkVisibility());
   function go(step) {
     const all = lines();
     const here = document.activeElement.closest(".item");
@@ -151,7 +213,12 @@
     if (target.matches("input")) {
       if (target !== search) return;
       if (key === "Escape") { clear(); filter(); keep(); search.blur(); }
-      else if (key === "ArrowDown" || key === "Enter") { event.preventDefault(); lines()[0]?.focus(); }
+      else if (key === "ArrowDown" || key === "Enter") {
+        event.preventDefault();
+        const first = key === "Enter" && best.length ? line(best[0].element) : lines()[0];
+        first?.focus({ preventScroll: true });
+        first?.scrollIntoView({ block: "nearest" });
+      }
       return;
     }
     const item = target.closest(".item");
@@ -200,7 +267,7 @@
     for (const drawing of document.querySelectorAll(".drawing")) await unpack(drawing);
   });
 
-  const themes = { "": "as the system", light: "light", dark: "dark" };
+  const themes = { "": "follow the system", light: "light", dark: "dark" };
   const button = document.getElementById("theme");
   function dress(theme) {
     if (theme) body.dataset.theme = theme; else delete body.dataset.theme;
