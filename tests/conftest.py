@@ -4,6 +4,8 @@ import os
 import signal
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+for size in ("COLUMNS", "LINES"):  # of whoever starts the tests, pytest-xdist among them
+    os.environ.pop(size, None)
 
 import numpy as np
 import pytest
