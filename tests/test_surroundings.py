@@ -178,7 +178,7 @@ def test_nothing_can_be_written_but_here(folder):
     assert json.loads(reported[1])["kernels"]["kept in"] is None
 
 
-SAID = "6 claims; linrep show ID has the reason\n"
+SAID = "6 of 6 claims are unchecked; linrep show ID has the reason\n"
 
 
 def test_an_output_without_greek_letters(folder):
