@@ -4,8 +4,6 @@ import os
 import signal
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-for size in ("COLUMNS", "LINES"):  # of whoever starts the tests, pytest-xdist among them
-    os.environ.pop(size, None)
 
 import numpy as np
 import pytest
@@ -28,7 +26,9 @@ settings.load_profile("default" if COMPILED else "nojit")
 
 
 def pytest_configure(config):
-    """Set what no option can: warnings without compilation, and interrupts."""
+    """Set what no option can: surroundings, warnings without compilation, and interrupts."""
+    for size in ("COLUMNS", "LINES"):  # of whoever starts the tests, pytest-xdist among them
+        os.environ.pop(size, None)
     if not COMPILED:
         # Compiled kernels follow IEEE arithmetic silently, in all threads; NumPy's scalars warn.
         of_numpy = "(divide by zero|overflow|underflow|invalid value) encountered"
