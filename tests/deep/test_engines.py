@@ -7,14 +7,16 @@ from functools import partial
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
-from torch.nn import functional as F
 
-from linrep import deep
-from linrep.deep import SGD, Phase, engines, models
-from linrep.deep.training import ENGINES as BY_NAME
-from tests.deep import small
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from linrep import deep  # noqa: E402
+from linrep.deep import SGD, Phase, engines, models  # noqa: E402
+from linrep.deep.training import ENGINES as BY_NAME  # noqa: E402
+from tests.deep import small  # noqa: E402
 
 ENGINES = sorted(BY_NAME)
 
