@@ -273,6 +273,17 @@ def test_figures_are_searched_and_unfolded_while_one_searches(browse):
     assert not find(page, "#figures").is_displayed()
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_first_click_after_a_search_counts(browse, width):
+    """Leaving the search box must not move what is being clicked."""
+    page = browse(width=width)
+    search(page, "p = 0.1")
+    link = find(page, "#best a")
+    wanted = link.get_attribute("href").partition("#")[2]
+    link.click()
+    eventually(lambda: page.execute_script("return location.hash") == f"#{wanted}")
+
+
 def test_on_a_phone_typing_leads_to_what_was_found(browse):
     page = browse(width=390)
     search(page, "lemma 5")

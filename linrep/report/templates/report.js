@@ -173,7 +173,11 @@
   }
 
   for (const kind of ["input", "change"]) {
-    form.addEventListener(kind, () => { wide = false; filter(); keep(); reveal(); });
+    form.addEventListener(kind, (event) => {
+      // The box says so once more when it is left: what is being clicked must not move then.
+      if (kind === "change" && event.target === search) return;
+      wide = false; filter(); keep(); reveal();
+    });
   }
   // Where what was found lies below the fold, or above, it is scrolled to.
   function reveal() {
