@@ -16,6 +16,7 @@ character. The small scale has narrower networks and fewer rounds.
 """
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 
@@ -104,10 +105,7 @@ def with_side_information(data, cell, seed):
 
 def network(name, data, cell):
     """Return what makes a network for the data, of the cell's width and depth."""
-    sizes = {"width": cell["width"], "depth": cell["depth"]}
-    if name == "concatenated":
-        sizes["side"] = data.side.shape[1]
-    return lambda: deep.models.build(name, data.x.shape[1:], data.classes, **sizes)
+    return partial(deep.models.fitting, name, data, width=cell["width"], depth=cell["depth"])
 
 
 def method(name):

@@ -11,6 +11,8 @@ cifar10_16.npz in the folder of data, with narrower networks and fewer rounds; s
 as many samples as in the paper, there are 20 and 100 clients.
 """
 
+from functools import partial
+
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
@@ -56,8 +58,8 @@ def network(name, data, cell):
     """Return what makes a network for the data, of the cell's width and depth."""
     sizes = {"width": cell["width"], "depth": cell["depth"]}
     if name == "multiplied":
-        sizes |= {"side": data.side.shape[1], "layer": cell["layer"]}
-    return lambda: deep.models.build(name, data.x.shape[1:], data.classes, **sizes)
+        sizes["layer"] = cell["layer"]
+    return partial(deep.models.fitting, name, data, **sizes)
 
 
 def method(name):

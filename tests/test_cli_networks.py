@@ -201,6 +201,26 @@ def test_a_method_of_ones_own_stands_beside_the_others_on_the_same_draws(run, tm
     assert "own" not in (RESULTS / "mine.networks.json").read_text("utf-8")
 
 
+def test_other_methods_stand_in_the_columns_that_are_wanted(run, tmp_path):
+    (tmp_path / "own_method.py").write_text(OWN)
+    figure = Path("mine.py").read_text("utf-8")
+    for one, other in (
+        ('{"method": SHOWN}', '{"n": (6, 8), "method": SHOWN}'),
+        ("n=8", 'n=cell["n"]'),
+        ('by=["method"]', 'by=["n", "method"]'),
+    ):
+        assert one in figure
+        figure = figure.replace(one, other)
+    Path("mine.py").write_text(figure, "utf-8")
+    assert run("mine.py", "--where", "method == 'FedRep'", "--workers", "1").exit_code == 0
+    own = ("--method", "own_method.py:Same", "--where", "n == 6")
+    result = run("mine.py", *own, "--workers", "1")
+    assert result.exit_code == 0, result.output
+    assert "runs of the other methods: 3 run here" in result.output
+    rows = pd.read_parquet(RESULTS / "method=own_method.Same" / "mine.networks.parquet")
+    assert set(rows["n"]) == {6}
+
+
 def test_a_method_that_has_changed_is_run_anew(run, tmp_path):
     def folder(text):
         (tmp_path / "own_method.py").write_text(text)

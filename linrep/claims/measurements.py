@@ -87,15 +87,15 @@ class Cases(Measurement):
         lhs, rhs, and the instance. Of many only the worst are kept.
     count, violations : int
         How many there were, and how many with a larger left side; counted if not given.
-    told : sequence of str
-        What the verdict's sentence says of the worst instance, such as ``("p", "T")``.
+    shown : sequence of str
+        Names of what the verdict's sentence says of the worst instance, such as ``("p", "T")``.
     """
 
     cases: Sequence[Case] = ()
     _: KW_ONLY
     count: int = 0
     violations: int = 0
-    told: Sequence[str] = ()
+    shown: Sequence[str] = ()
     quantity: str = "left side"
     kind: ClassVar[str] = "deterministic inequality"
 

@@ -204,7 +204,7 @@ def _(item: Cases, level):
     bad = item.violations
     return Evidence(
         FAILS if bad else HOLDS,
-        excess(left, right, bad, item.count, worst, item.told),
+        excess(left, right, bad, item.count, worst, item.shown),
         measured=float(left),
         predicted=float(right),
         tightness=_ratio(left, right),
@@ -219,7 +219,7 @@ def excess(
     violations: int,
     count: int,
     instance: Mapping[str, Any],
-    told: Iterable[str] = (),
+    shown: Iterable[str] = (),
 ) -> str:
     """Say in how many cases the left side is larger, and how large it is where most is in excess.
 
@@ -230,14 +230,14 @@ def excess(
     violations, count : int
     instance : mapping
         That case.
-    told : iterable of str
-        What is said of it.
+    shown : iterable of str
+        Names of what is said of it.
     """
     cases = "case" if count == 1 else "cases"
     counts = f"left side larger in {violations} of {count} {cases}"
     if not violations:
         return counts
-    at = ", ".join(f"{name} = {instance[name]}" for name in told if name in instance)
+    at = ", ".join(f"{name} = {instance[name]}" for name in shown if name in instance)
     behind = f" ({at})" if at else ""
     if not right > 0.0:
         return f"{counts}, by {'' if count == 1 else 'up to '}{float(left - right):.4g}{behind}"

@@ -136,8 +136,8 @@ def networks(
         try:
             others = None
             if method is not None:
-                data = {cell.get("data") for cell in filter(wanted, experiment.sweep_of(item).grid)}
-                others, remark = _others(tables[item.id], runs, seed, data)
+                cells = list(filter(wanted, experiment.sweep_of(item).grid))
+                others, remark = _others(tables[item.id], runs, seed, cells)
                 echo(f"{item.id}: {remark}", err=True)
                 item = _remarked(item, remark)
             drawn = experiment.make_figure(
@@ -231,14 +231,20 @@ def _own(method, chosen, folders):
     return found, [folder / f"method={name.replace(':', '.')}" for folder in folders]
 
 
-def _others(item, runs, seed, data):
-    """Return rows of a table's methods, run here or else recorded, and how many are of which."""
+def _others(item, runs, seed, cells):
+    """Return rows of a table's methods in the columns of some cells, and where they are from.
+
+    What has been run here goes before what is recorded.
+    """
     import pandas as pd
 
     from linrep.experiment import run_directory, so_far, sweep_of
 
     sweep = sweep_of(item, seed=seed)
     names = [*sweep.parameters, "replicate"]
+    labels = [name for name in sweep.parameters if name != "method"]
+    columns = {tuple(cell.get(name) for name in labels) for cell in cells}
+    data = {cell.get("data") for cell in cells}
     here = pd.DataFrame(columns=names)
     with suppress(ValueError):
         here, _ = so_far(item, run_directory(runs, item, sweep))
@@ -248,12 +254,17 @@ def _others(item, runs, seed, data):
     rows, counts = [], []
     known: set[tuple] = set()
     for where, each in found.items():
-        if "data" in each:
-            each = each[each["data"].isin(data)]
         keys = list(each[names].itertuples(index=False, name=None))
-        rows.append(each[[key not in known for key in keys]])
-        counts.append(f"{len({*keys} - known)} {where}")
-        known |= {*keys}
+        wanted = [
+            tuple(value for name, value in zip(names, key, strict=True) if name in labels)
+            in columns
+            and key not in known
+            for key in keys
+        ]
+        rows.append(each[wanted])
+        new = {key for key, is_wanted in zip(keys, wanted, strict=True) if is_wanted}
+        counts.append(f"{len(new)} {where}")
+        known |= new
     whole = [each for each in rows if len(each)]
     remark = f"runs of the other methods: {', '.join(counts)}."
     return pd.concat(whole, ignore_index=True) if whole else None, remark

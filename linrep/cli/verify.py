@@ -38,7 +38,7 @@ MODE_OPTION = mode_option(
 )
 STORE = Path("runs", "verify")
 _SHOWN = 20  # verdicts that contradict the ledger
-_FEW = 3  # failures of which the measurement is told beside the reason
+_FEW = 3  # failures whose measurement is printed beside the reason
 _LONGEST = 160  # characters of a line on what was found, where there is no terminal
 STORE_OPTION = click.option(
     "--store",

@@ -34,9 +34,9 @@ def test_a_violation_is_told_as_a_ratio_where_there_is_one(cases, sentence):
     assert decide(Cases(cases, name="it")).sentence == sentence
 
 
-def test_the_instance_is_told_beside_the_number():
+def test_the_instance_stands_beside_the_number():
     at = {"p": "1/10", "T": 200, "L": 1}
-    found = decide(Cases([(3, 2, at)], name="it", told=("p", "T", "q")))
+    found = decide(Cases([(3, 2, at)], name="it", shown=("p", "T", "q")))
     assert found.sentence.endswith("1.5 times the right side (p = 1/10, T = 200)")
 
 

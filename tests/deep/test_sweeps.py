@@ -175,15 +175,15 @@ def test_the_mixture_of_apfl_and_the_law_of_the_partition_are_both_axes():
 
 
 def test_help_names_both_alphas_only_where_there_are_two():
-    told = {name: CliRunner().invoke(main, ["sweep", name, "--help"]).output
+    pages = {name: CliRunner().invoke(main, ["sweep", name, "--help"]).output
             for name in ("deep.apfl", "deep.fedrep")}  # fmt: skip
     for name in ("--partition_alpha", "--method_alpha"):
-        assert name in told["deep.apfl"]
-        assert name not in told["deep.fedrep"]
-    assert re.search(r"--alpha +Concentration", told["deep.fedrep"])
-    assert re.search(r"--partition_alpha +Concentration", told["deep.apfl"])
-    assert re.search(r"--method_alpha +Weight of the personalized model", told["deep.apfl"])
-    assert "--alpha" not in told["deep.apfl"]
+        assert name in pages["deep.apfl"]
+        assert name not in pages["deep.fedrep"]
+    assert re.search(r"--alpha +Concentration", pages["deep.fedrep"])
+    assert re.search(r"--partition_alpha +Concentration", pages["deep.apfl"])
+    assert re.search(r"--method_alpha +Weight of the personalized model", pages["deep.apfl"])
+    assert "--alpha" not in pages["deep.apfl"]
 
 
 def test_data_that_a_function_draws_are_those_of_the_stream():

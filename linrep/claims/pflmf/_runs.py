@@ -191,7 +191,7 @@ def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = 
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
     return Cases(
-        cases, quantity="left over right side", name=name, strength=strength, told=("p", "T")
+        cases, quantity="left over right side", name=name, strength=strength, shown=("p", "T")
     )
 
 
@@ -212,5 +212,5 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
         cases.append((left / right, Fraction(1), each.instance()))
     return Cases(
         cases, name="(uv)^2/2, exact", quantity="left over right side, at least",
-        strength=strength, told=("p", "T"),
+        strength=strength, shown=("p", "T"),
     )  # fmt: skip
