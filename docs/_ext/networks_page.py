@@ -115,7 +115,7 @@ def table(lines, row="method"):
     """Return the numbers of a column, the highest first, beside those of the paper."""
     value = next(name for name in ("accuracy", "error") if name in lines[0])
     rows = [
-        f"| {row} | paper | {value} here | 95 % interval | seeds | |",
+        f"| {row} | paper | {value} here | 95 % interval | seeds | order |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     digits = ".3f" if value == "error" else ".1f"

@@ -172,10 +172,12 @@
     (target.querySelector("h4, summary") || target).focus({ preventScroll: true });
   }
 
+  let typed = search.value;
   for (const kind of ["input", "change"]) {
     form.addEventListener(kind, (event) => {
-      // The box says so once more when it is left: what is being clicked must not move then.
-      if (kind === "change" && event.target === search) return;
+      // The box says once more what it holds when it is left: what is being clicked must not move.
+      if (event.target === search && search.value === typed) return;
+      typed = search.value;
       wide = false; filter(); keep(); reveal();
     });
   }
