@@ -348,20 +348,6 @@ def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
     return F.cross_entropy(outputs, y, reduction="none")
 
 
-def travelled(steps: NDArray[np.int64], sgd: SGD) -> NDArray[np.float64]:
-    """Return by how many step sizes SGD moves, at least one step, along a constant gradient.
-
-    Parameters
-    ----------
-    steps : ndarray of int
-        Numbers of steps, at least 1.
-    sgd : SGD
-        Its momentum is read.
-    """
-    ahead = np.cumsum(sgd.momentum ** np.arange(steps.max(initial=1)))
-    return np.cumsum(ahead)[steps - 1]
-
-
 def loss(network: Network, params: Parameters, batch: Batch, context: Any = None) -> Tensor:
     """Return the mean loss of a batch: the objective of all methods that add nothing.
 
@@ -608,35 +594,17 @@ ENGINES = {"loop": train_one_by_one, "vmap": train_together}
 
 def _stepper(sgd, trained):
     """Return a function that moves parameters in place along gradients: (gradients, moving)."""
-    if sgd.optimizer is not None:
-        return _steps_of(sgd.optimizer(list(trained.values())), trained)
-    velocity = {}
-    if sgd.momentum:
-        velocity = {name: torch.zeros_like(value) for name, value in trained.items()}
-
-    def step(gradients, moving=None):
-        for name, value in trained.items():
-            gradient = gradients[name]
-            if sgd.weight_decay:
-                gradient = torch.add(gradient, value, alpha=sgd.weight_decay)
-            if velocity:
-                gradient = velocity[name].mul_(sgd.momentum).add_(gradient)
-            if moving is not None:
-                gradient = _where(moving, gradient, torch.zeros_like(gradient))
-            value.sub_(gradient, alpha=sgd.lr)
-
-    return step
-
-
-def _steps_of(optimizer, trained):
-    """Return the steps of one of torch's optimizers; workers that do not move are put back."""
+    make = sgd.optimizer or partial(
+        torch.optim.SGD, lr=sgd.lr, momentum=sgd.momentum, weight_decay=sgd.weight_decay
+    )
+    optimizer = make(list(trained.values()))
 
     def step(gradients, moving=None):
         before = {} if moving is None else {n: value.clone() for n, value in trained.items()}
         for name, value in trained.items():
             value.grad = gradients[name]
         optimizer.step()
-        for name, value in before.items():
+        for name, value in before.items():  # workers that do not move
             trained[name].copy_(_where(moving, trained[name], value))
 
     return step

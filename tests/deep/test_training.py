@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from linrep.deep import METHODS, SGD, Phase  # noqa: E402
-from linrep.deep.training import schedule, travelled  # noqa: E402
+from linrep.deep.methods.global_model import travelled  # noqa: E402
+from linrep.deep.training import schedule  # noqa: E402
 from linrep.random import keyed  # noqa: E402
 from tests.deep import small  # noqa: E402
 

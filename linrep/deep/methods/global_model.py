@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.func import grad
 
@@ -14,7 +15,7 @@ from linrep import _validation as check
 from linrep.deep.methods._anchor import anchored, penalized
 from linrep.deep.methods.base import FedAvg, count
 from linrep.deep.state import expand, gather, scatter
-from linrep.deep.training import Batch, Network, Parameters, Phase, loss, travelled
+from linrep.deep.training import SGD, Batch, Network, Parameters, Phase, loss
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,20 @@ class Scaffold(FedAvg):
         """Return the numbers of model and control variate, which running averages lack."""
         controls = {k: v for k, v in state.extra.items() if k.startswith("server.")}
         return super().floats(state) + count(controls)
+
+
+def travelled(steps: NDArray[np.int64], sgd: SGD) -> NDArray[np.float64]:
+    """Return by how many step sizes SGD moves, at least one step, along a constant gradient.
+
+    Parameters
+    ----------
+    steps : ndarray of int
+        Numbers of steps, at least 1.
+    sgd : SGD
+        Its momentum is read.
+    """
+    ahead = np.cumsum(sgd.momentum ** np.arange(steps.max(initial=1)))
+    return np.cumsum(ahead)[steps - 1]
 
 
 @dataclass(frozen=True)
