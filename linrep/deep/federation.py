@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -145,14 +146,10 @@ class Federation(Samples):
     # Network
 
     def _make(self, model, seed):
-        if isinstance(model, nn.Module):
-            made = copy.deepcopy(model)
-        else:
-            with layers.seeded(int(keyed(seed, "start").integers(2**63))):
-                made = model()
-            if not isinstance(made, nn.Module):
-                raise TypeError(f"model must make a torch Module, got {type(made).__name__}")
-        return layers.converted(made).to(self.device, self.dtype).train()
+        make = partial(copy.deepcopy, model) if isinstance(model, nn.Module) else model
+        with layers.seeded(int(keyed(seed, "start").integers(2**63))):
+            made = layers.converted(make())
+        return made.to(self.device, self.dtype).train()
 
     def _values(self):
         layers.per_batch(self.model)  # raises where layers would see the padding
@@ -335,7 +332,6 @@ class Federation(Samples):
             return self.see(index, runs[rows], x), y[at]
 
         everything = expand(shared, part) | own
-        kept = {name: everything.pop(name) for name in self.buffers if name in everything}
         why_not = features.why_not_exact(self.model, moving, self.traits.in_parts)
         if sgd.augment is not None:
             why_not = why_not or "samples are augmented anew in every step"
@@ -346,9 +342,9 @@ class Federation(Samples):
         if cached:
             seen = self._features(shared, own, part, places, counts)
             everything = {n: v for n, v in everything.items() if belongs(n, ("head",))}
-            kept = {n: v for n, v in kept.items() if belongs(n, ("head",))}
             if objective is loss and features.linear_head(self.model):
                 gradient = features.head_gradient
+        kept = {name: everything.pop(name) for name in self.buffers if name in everything}
         self.samples_trained += int(batches.weight.sum())
         work = Work(
             model=self.model,
@@ -440,8 +436,8 @@ class Federation(Samples):
         dict of str to ndarray, shape (S, c)
             ``correct``, ``loss`` and ``size``; the loss of a client without samples is NaN.
         """
-        places, counts = self.pick("test", part)
         self.model.eval()
+        places, counts = self.pick("test", part)
         tested = real(places, counts)
         outputs = self._outputs(shared, own, part, places, counts)
         y = self.y[places]
@@ -479,15 +475,16 @@ class Federation(Samples):
                 together = together or features.linear_head(self.model)
             if together:
                 width, every = max(1, features.SAMPLES_AT_ONCE // len(places)), slice(None)
-                begins = range(0, max(1, places.shape[1]), width)
+                begins = range(0, places.shape[1], width)
                 pieces = (inputs(every, slice(begin, begin + width)) for begin in begins)
                 return torch.cat([vmap(call)(params, piece, z) for piece in pieces], 1)
-            rows = [torch.empty(0)] * len(counts)
-            for k in np.flatnonzero(counts):
-                own = {name: value[k] for name, value in params.items()}
-                rows[k] = call(own, inputs(k, slice(counts[k])), z[k])
-            filled = next((row for row in rows if len(row)), torch.empty(0, self.classes))
-            return pad_sequence([row if len(row) else filled[:0] for row in rows], batch_first=True)
+            return pad_sequence(
+                [
+                    call({n: v[k] for n, v in params.items()}, inputs(k, slice(max(1, count))), z[k])
+                    for k, count in enumerate(counts)
+                ],
+                batch_first=True,
+            )
 
 
 def _flat(values):

@@ -127,11 +127,8 @@ def kept(key: Tensor, salt: int, shape: torch.Size | tuple[int, ...], p: float) 
     -------
     bool tensor of the given shape, on key's device
     """
-    count = 1
-    for size in shape:
-        count *= size
     start = _mix(_mix(key + _GAMMA) ^ salt)
-    steps = torch.arange(1, count + 1, device=key.device)
+    steps = torch.arange(1, math.prod(shape) + 1, device=key.device)
     bits = _shifted(_mix(start + steps * _GAMMA), 11)
     return (bits >= round(p * 2**53)).reshape(shape)
 
@@ -250,7 +247,14 @@ def converted(model: nn.Module) -> nn.Module:
     -------
     nn.Module
         The network, or what replaces it if it is such a layer itself.
+
+    Raises
+    ------
+    TypeError
+        If it is no network.
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must make a torch Module, got {type(model).__name__}")
     salts = {module.salt for module in model.modules() if isinstance(module, Dropout)}
     free = (salt for salt in itertools.count() if salt not in salts)
     norms: dict[nn.Module, BatchNorm] = {}  # one that is used in two places stays one

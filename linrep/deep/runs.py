@@ -361,14 +361,23 @@ def fine_tune(
     if not blocks:
         raise ValueError("blocks must name one at least")
 
+    shared, personal = (
+        {n.removeprefix(kind): v for n, v in trained.state.items() if n.startswith(kind)}
+        for kind in ("shared.", "personal.")
+    )
+    left = {name: value.mean(0) for name, value in personal.items()} | shared
+    kept = {n: torch.as_tensor(v) for n, v in left.items() if not belongs(n, blocks)}
+
     def left_behind():
         network = layers.converted(make())
-        values = dict(network.named_parameters())
-        values |= {name: network.get_buffer(name) for name in layers.statistics(network)}
-        with torch.no_grad():
-            for name, value in values.items():
-                if not belongs(name, blocks):
-                    value.copy_(_left_behind(trained, name, value))
+        own = (*dict(network.named_parameters()), *layers.statistics(network))
+        if lacking := [name for name in own if not (name in kept or belongs(name, blocks))]:
+            raise ValueError(f"trained must hold {lacking[0]} of the network, it does not")
+        try:
+            network.load_state_dict(kept, strict=False)
+        except RuntimeError as error:  # in its first line torch says where
+            reason = str(error).splitlines()[1].strip()
+            raise ValueError(f"trained must hold what the network does: {reason}") from None
         return network
 
     return run(
@@ -395,35 +404,15 @@ def _method(method: FedAvg | str) -> FedAvg:
 
 def _maker(model, data, head=None):
     """Return what makes the network, with its head apart."""
-    if not isinstance(model, str):
-        if not isinstance(model, nn.Module) and not callable(model):
-            raise TypeError(f"model must be a name, a function or a Module, got {model!r}")
-        make = (lambda: copy.deepcopy(model)) if isinstance(model, nn.Module) else model
+    if isinstance(model, str):
+        if head is not None:
+            raise ValueError(f"head must not be given for linrep's own network {model}")
+        return partial(models.fitting, model, data if isinstance(data, FederatedData) else data[0])
+    if not callable(model):
+        raise TypeError(f"model must be a name, a function or a Module, got {model!r}")
 
-        def ready():
-            made = make()
-            if not isinstance(made, nn.Module):
-                raise TypeError(f"model must make a torch Module, got {type(made).__name__}")
-            made = layers.converted(made)
-            return made if head is None else models.split(made, head)
+    def ready():
+        made = layers.converted(copy.deepcopy(model) if isinstance(model, nn.Module) else model())
+        return made if head is None else models.split(made, head)
 
-        return ready
-    if head is not None:
-        raise ValueError(f"head must not be given for linrep's own network {model}")
-    return partial(models.fitting, model, data if isinstance(data, FederatedData) else data[0])
-
-
-def _left_behind(trained, name, like):
-    """Return a parameter as a run has left it, the mean of those that clients had of their own."""
-    if f"shared.{name}" in trained.state:
-        value = trained.state[f"shared.{name}"]
-    elif f"personal.{name}" in trained.state:
-        value = trained.state[f"personal.{name}"].mean(0)
-    else:
-        raise ValueError(f"trained must hold the parameter {name} of the network, it does not")
-    if value.shape != like.shape:
-        raise ValueError(
-            f"trained must hold {name} of shape {tuple(like.shape)}, as the network has it, got "
-            f"{value.shape}"
-        )
-    return torch.as_tensor(value).to(like)
+    return ready

@@ -112,7 +112,7 @@ class Samples:
         return ones.sum(1).to(self.dtype).unflatten(0, part.shape)
 
     def pick(self, split: str, part: Clients) -> tuple[Tensor, NDArray[np.int64]]:
-        """Return padded places (K, m) of the workers' samples, and how many each has.
+        """Return padded places (K, m) of the workers' samples, m at least 1, and how many each has.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Samples:
         """
         own = [self._places[split][s][client] for s, client in workers(part)]
         counts = np.array([len(index) for index in own])
-        places = np.zeros((len(own), counts.max(initial=0)), dtype=np.int64)
+        places = np.zeros((len(own), counts.max(initial=1)), dtype=np.int64)
         for row, index in zip(places, own, strict=True):
             row[: len(index)] = index
         return torch.as_tensor(places, device=self.device), counts

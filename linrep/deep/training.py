@@ -602,7 +602,7 @@ def _stepper(sgd, trained):
     def step(gradients, moving=None):
         before = {} if moving is None else {n: value.clone() for n, value in trained.items()}
         for name, value in trained.items():
-            value.grad = gradients[name]
+            value.grad = gradients[name].to(value)  # of lower precision in autocast
         optimizer.step()
         for name, value in before.items():  # workers that do not move
             trained[name].copy_(_where(moving, trained[name], value))

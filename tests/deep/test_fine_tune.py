@@ -63,7 +63,7 @@ def test_other_blocks_and_parts_of_clients():
 
 
 def test_what_does_not_fit_is_said():
-    with complaint(ValueError, "representation.fc1.weight", "(200, 6)"):
+    with complaint(ValueError, "representation.fc1.weight", "[200, 6]"):
         other = deep.run(
             clients(1),
             "fedavg",
